@@ -1,0 +1,4 @@
+/**
+ * Startlist's benchmarks against peers and limits.
+ */
+export {}

@@ -1,0 +1,4 @@
+/**
+ * Startlist's outbound HTTP: handshake, delivery, address guard, signing.
+ */
+export {}

@@ -1,0 +1,4 @@
+/**
+ * Startlist's protocol endpoints, pages and their bindings.
+ */
+export {}

@@ -1,0 +1,4 @@
+/**
+ * The Startlist service: configuration, wiring and command line.
+ */
+export {}

@@ -1,0 +1,4 @@
+/**
+ * Startlist's stores on SQL, migrations and the embedded database.
+ */
+export {}

@@ -1,0 +1,4 @@
+/**
+ * Laws, programs and simulation for Startlist's stores.
+ */
+export {}

@@ -1,0 +1,126 @@
+/** An application that acts for users: its credentials and the addresses to which it may be redirected. */
+import * as Context from "effect/Context"
+import type * as DateTime from "effect/DateTime"
+import type * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import type { Policy } from "./Policy.ts"
+import { TokenHash } from "./Secrets.ts"
+import { type Conflict, maxId, type StoreError, Text, Version } from "./Store.ts"
+import { UserId } from "./User.ts"
+
+/** The `client_id` (requirements §2.1). A positive integer below 2^53. */
+export const ApplicationId = Schema.Int.pipe(Schema.between(1, maxId), Schema.brand("@startlist/ApplicationId"))
+export type ApplicationId = typeof ApplicationId.Type
+
+/** A client secret by its fingerprint. The newest one has no end; a rotated one ends with the overlap. */
+export const ClientSecret = Schema.Struct({ hash: TokenHash, expiresAt: Schema.Option(Schema.DateTimeUtcFromSelf) })
+export type ClientSecret = typeof ClientSecret.Type
+
+/** What an owner can change. */
+export const Settings = Schema.Struct({
+  name: Text.pipe(Schema.trimmed(), Schema.minLength(1), Schema.maxLength(100)),
+  redirectUris: Schema.Array(Schema.String),
+  requirePkce: Schema.Boolean
+})
+export type Settings = typeof Settings.Type
+
+export class Application extends Schema.Class<Application>("@startlist/core/Application")({
+  id: ApplicationId,
+  version: Version,
+  ownerId: UserId,
+  ...Settings.fields,
+  /** Newest first; one or two are live. */
+  secrets: Schema.Array(ClientSecret),
+  createdAt: Schema.DateTimeUtcFromSelf
+}) {}
+
+/** An application before the store has given an identifier; the store saves it as version 1. */
+export const NewApplication = Schema.Struct(Application.fields).omit("id", "version")
+export type NewApplication = typeof NewApplication.Type
+
+/** Why an application cannot be saved as asked. */
+export class InvalidApplication
+  extends Schema.TaggedError<InvalidApplication>("@startlist/core/InvalidApplication")("InvalidApplication", {
+    field: Schema.Literal("name", "owner_id", "redirect_uris"),
+    message: Schema.String
+  })
+{}
+
+export class ApplicationNotFound
+  extends Schema.TaggedError<ApplicationNotFound>("@startlist/core/ApplicationNotFound")("ApplicationNotFound", {
+    applicationId: ApplicationId
+  })
+{}
+
+/** Where applications live. Every method is atomic. */
+export class ApplicationStore extends Context.Tag("@startlist/core/ApplicationStore")<
+  ApplicationStore,
+  ApplicationStore.Service
+>() {}
+
+export declare namespace ApplicationStore {
+  export interface Service {
+    readonly find: (id: ApplicationId) => Effect.Effect<Option.Option<Application>, StoreError>
+    /** Newest first. `owner` keeps only that user's, `after` starts behind that identifier. */
+    readonly list: (page: {
+      readonly owner: Option.Option<UserId>
+      readonly after: Option.Option<ApplicationId>
+      readonly limit: number
+    }) => Effect.Effect<ReadonlyArray<Application>, StoreError>
+    readonly insert: (application: NewApplication) => Effect.Effect<Application, StoreError>
+    /** Saves `next` over version `next.version - 1`. */
+    readonly save: (next: Application) => Effect.Effect<void, Conflict | StoreError>
+  }
+}
+
+/** "localhost and 127.0.0.1 are allowed" (requirements §4.1): any port, path and query; no user info, no fragment. */
+const loopback = /^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?(?:[/?][!-~]*)?$/
+
+/** An https address with a host, without user info or fragment, in printable ASCII. */
+const https = /^https:\/\/[A-Za-z0-9[][A-Za-z0-9.:[\]-]*(?:[/?][!-~]*)?$/
+
+const isPlain = (uri: string): boolean => uri.length <= 2000 && !uri.includes("#") && !uri.includes("\\")
+
+const isLoopback = (uri: string): boolean => isPlain(uri) && loopback.test(uri)
+
+/** Checks the redirect URIs that an owner wants to register: https, or http on loopback. */
+export const checkRedirectUris = (uris: ReadonlyArray<string>): Either.Either<void, InvalidApplication> => {
+  const invalid = (message: string) => Either.left(new InvalidApplication({ field: "redirect_uris", message }))
+  if (uris.length > 20) return invalid("at most 20 redirect URIs can be registered")
+  if (new Set(uris).size !== uris.length) return invalid("a redirect URI is listed twice")
+  const bad = uris.find((uri) => !isLoopback(uri) && !(isPlain(uri) && https.test(uri)))
+  return bad === undefined
+    ? Either.void
+    : invalid(`${JSON.stringify(bad.slice(0, 200))} is neither https://… nor http on localhost, 127.0.0.1 or [::1]`)
+}
+
+/**
+ * Whether the browser may be sent to `uri`: exact string equality with a registered one (RFC 9700 §2.1), or, in the
+ * documented profile, any http address on loopback.
+ */
+export const acceptsRedirect = (application: Application, uri: string, policy: Policy.Service): boolean =>
+  application.redirectUris.includes(uri) || (policy.profile === "documented" && isLoopback(uri))
+
+/** Whether a secret with this fingerprint authenticates the application now. */
+export const verifySecret = (application: Application, hash: TokenHash, now: DateTime.Utc): boolean =>
+  application.secrets.some((secret) =>
+    secret.hash === hash &&
+    (secret.expiresAt._tag === "None" || now.epochMillis < secret.expiresAt.value.epochMillis)
+  )
+
+/** Puts a new secret in front; the present one stays good until `overlapEnds`, older ones end now. */
+export const rotateSecret = (application: Application, hash: TokenHash, overlapEnds: DateTime.Utc): Application =>
+  new Application({
+    ...application,
+    version: application.version + 1,
+    secrets: [
+      { hash, expiresAt: Option.none() },
+      ...application.secrets.slice(0, 1).map((secret) => ({ ...secret, expiresAt: Option.some(overlapEnds) }))
+    ]
+  })
+
+/** Changes what the owner can change. */
+export const change = (application: Application, settings: Partial<Settings>): Application =>
+  new Application({ ...application, ...settings, version: application.version + 1 })

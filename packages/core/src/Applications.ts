@@ -1,0 +1,143 @@
+/** Registering applications and authenticating them. */
+import * as Context from "effect/Context"
+import * as DateTime from "effect/DateTime"
+import * as Effect from "effect/Effect"
+import type * as Duration from "effect/Duration"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import * as Application from "./Application.ts"
+import { ApplicationNotFound, ApplicationStore, InvalidApplication, Settings } from "./Application.ts"
+import { Policy } from "./Policy.ts"
+import { Secrets } from "./Secrets.ts"
+import { type StoreError, untilSaved } from "./Store.ts"
+import { type UserId, UserStore } from "./User.ts"
+
+/** Unknown client or wrong secret (RFC 6749 §5.2 `invalid_client`). */
+export class InvalidClient extends Schema.TaggedError<InvalidClient>("@startlist/core/InvalidClient")(
+  "InvalidClient",
+  {}
+) {}
+
+/** How a client names and proves itself. */
+export interface ClientCredentials {
+  readonly id: Application.ApplicationId
+  readonly secret: Redacted.Redacted<string>
+}
+
+/** An application and its secret in clear, at the only moment at which that exists. */
+export interface Registered {
+  readonly application: Application.Application
+  readonly secret: Redacted.Redacted<string>
+}
+
+export class Applications extends Context.Tag("@startlist/core/Applications")<Applications, Applications.Service>() {}
+
+export declare namespace Applications {
+  export interface Service {
+    /** Registers an application of a platform user. */
+    readonly create: (
+      ownerId: UserId,
+      settings: Settings
+    ) => Effect.Effect<Registered, InvalidApplication | StoreError>
+    readonly change: (
+      id: Application.ApplicationId,
+      settings: Partial<Settings>
+    ) => Effect.Effect<Application.Application, InvalidApplication | ApplicationNotFound | StoreError>
+    /** A new secret; the present one stays good for `overlap` (default: the policy's). */
+    readonly rotateSecret: (
+      id: Application.ApplicationId,
+      overlap: Option.Option<Duration.Duration>
+    ) => Effect.Effect<Registered, ApplicationNotFound | StoreError>
+    readonly find: (
+      id: Application.ApplicationId
+    ) => Effect.Effect<Application.Application, ApplicationNotFound | StoreError>
+    readonly list: ApplicationStore.Service["list"]
+    /** The application that these credentials belong to. */
+    readonly authenticate: (
+      credentials: ClientCredentials
+    ) => Effect.Effect<Application.Application, InvalidClient | StoreError>
+  }
+}
+
+const make = Effect.gen(function*() {
+  const store = yield* ApplicationStore
+  const users = yield* UserStore
+  const secrets = yield* Secrets
+  const policy = yield* Policy
+
+  const find = (id: Application.ApplicationId) =>
+    Effect.flatMap(
+      store.find(id),
+      Option.match({ onNone: () => new ApplicationNotFound({ applicationId: id }), onSome: Effect.succeed })
+    )
+
+  const checkName = (name: string) =>
+    Schema.is(Settings.fields.name)(name)
+      ? Effect.void
+      : new InvalidApplication({ field: "name", message: "a name has 1 to 100 characters, no space around it" })
+
+  const checkOwner = (ownerId: UserId) =>
+    Effect.flatMap(users.find(ownerId), (owner) =>
+      Option.exists(owner, ({ role }) => role === "platform")
+        ? Effect.void
+        : new InvalidApplication({ field: "owner_id", message: "the owner must be a platform user" }))
+
+  const create = Effect.fn("Applications.create")(function*(ownerId: UserId, settings: Settings) {
+    yield* checkName(settings.name)
+    yield* Application.checkRedirectUris(settings.redirectUris)
+    yield* checkOwner(ownerId)
+    const secret = yield* secrets.make("client")
+    const application = yield* store.insert({
+      ...settings,
+      ownerId,
+      secrets: [{ hash: secrets.hash(Redacted.value(secret)), expiresAt: Option.none() }],
+      createdAt: yield* DateTime.now
+    })
+    return { application, secret }
+  })
+
+  const change = Effect.fn("Applications.change")(
+    function*(id: Application.ApplicationId, settings: Partial<Settings>) {
+      if (settings.name !== undefined) yield* checkName(settings.name)
+      if (settings.redirectUris !== undefined) yield* Application.checkRedirectUris(settings.redirectUris)
+      const next = Application.change(yield* find(id), settings)
+      yield* store.save(next)
+      return next
+    },
+    untilSaved
+  )
+
+  const rotateSecret = Effect.fn("Applications.rotateSecret")(
+    function*(id: Application.ApplicationId, overlap: Option.Option<Duration.Duration>) {
+      const now = yield* DateTime.now
+      const secret = yield* secrets.make("client")
+      const overlapEnds = DateTime.addDuration(now, Option.getOrElse(overlap, () => policy.secretOverlap))
+      const application = Application.rotateSecret(
+        yield* find(id),
+        secrets.hash(Redacted.value(secret)),
+        overlapEnds
+      )
+      yield* store.save(application)
+      return { application, secret }
+    },
+    untilSaved
+  )
+
+  const authenticate = Effect.fnUntraced(function*({ id, secret }: ClientCredentials) {
+    const application = yield* store.find(id)
+    const now = yield* DateTime.now
+    return Option.isSome(application) &&
+        Application.verifySecret(application.value, secrets.hash(Redacted.value(secret)), now)
+      ? application.value
+      : yield* new InvalidClient()
+  })
+
+  return Applications.of({ authenticate, change, create, find, list: store.list, rotateSecret })
+})
+
+export const layer: Layer.Layer<Applications, never, ApplicationStore | UserStore | Secrets> = Layer.effect(
+  Applications,
+  make
+)

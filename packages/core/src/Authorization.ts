@@ -1,0 +1,132 @@
+/** The authorization request (requirements §4.1): what an application asks a user for. */
+import * as Either from "effect/Either"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import { acceptsRedirect, type Application } from "./Application.ts"
+import type { Policy } from "./Policy.ts"
+import { Text } from "./Store.ts"
+import type { Scope } from "./Token.ts"
+import { Role } from "./User.ts"
+
+/** The parameters as they came; one without a value counts as omitted (RFC 6749 §3.1). */
+export interface Parameters {
+  readonly redirectUri: Option.Option<string>
+  readonly responseType: Option.Option<string>
+  readonly scope: Option.Option<string>
+  readonly state: Option.Option<string>
+  readonly role: Option.Option<string>
+  readonly codeChallenge: Option.Option<string>
+  readonly codeChallengeMethod: Option.Option<string>
+}
+
+/** A valid request, ready to be shown to the user. */
+export interface AuthorizationRequest {
+  readonly application: Application
+  readonly redirectUri: string
+  readonly scope: Scope
+  readonly state: Option.Option<string>
+  /** The role that the user must have. */
+  readonly role: Option.Option<Role>
+  /** The S256 code challenge (RFC 7636 §4.3). */
+  readonly challenge: Option.Option<string>
+}
+
+/** Nobody can be sent back: the client or its redirect URI is not known (RFC 6749 §4.1.2.1). Shown to the user. */
+export class InvalidRedirect
+  extends Schema.TaggedError<InvalidRedirect>("@startlist/core/InvalidRedirect")("InvalidRedirect", {
+    reason: Schema.Literal("unknown_client", "missing_redirect_uri", "unregistered_redirect_uri")
+  })
+{}
+
+/** The request is wrong in a way that the application is told of, by redirect (RFC 6749 §4.1.2.1). */
+export class AuthorizationRefused
+  extends Schema.TaggedError<AuthorizationRefused>("@startlist/core/AuthorizationRefused")("AuthorizationRefused", {
+    error: Schema.Literal("invalid_request", "unsupported_response_type", "invalid_scope", "access_denied"),
+    description: Schema.String,
+    redirectUri: Schema.String,
+    state: Schema.OptionFromSelf(Schema.String)
+  })
+{}
+
+/** The user does not have the role that the application asks for (requirements §4.1). */
+export class RoleMismatch extends Schema.TaggedError<RoleMismatch>("@startlist/core/RoleMismatch")("RoleMismatch", {
+  requested: Role,
+  actual: Role
+}) {}
+
+const isRole = Schema.is(Role)
+const isText = Schema.is(Text)
+
+/** The longest `state` that is kept and echoed, in characters. */
+const maxStateLength = 4096
+
+/** Checks a request against the application that makes it. */
+export const check = (
+  application: Application,
+  parameters: Parameters,
+  policy: Policy.Service
+): Either.Either<AuthorizationRequest, InvalidRedirect | AuthorizationRefused> => {
+  const { codeChallenge, codeChallengeMethod, redirectUri, responseType } = parameters
+  if (Option.isNone(redirectUri)) return Either.left(new InvalidRedirect({ reason: "missing_redirect_uri" }))
+  if (!acceptsRedirect(application, redirectUri.value, policy)) {
+    return Either.left(new InvalidRedirect({ reason: "unregistered_redirect_uri" }))
+  }
+  const stateIsGood = Option.match(parameters.state, {
+    onNone: () => true,
+    onSome: (state) => state.length <= maxStateLength && isText(state)
+  })
+  const refuse = (error: AuthorizationRefused["error"], description: string) =>
+    Either.left(
+      new AuthorizationRefused({
+        error,
+        description,
+        redirectUri: redirectUri.value,
+        state: stateIsGood ? parameters.state : Option.none()
+      })
+    )
+
+  if (!stateIsGood) return refuse("invalid_request", `state is longer than ${maxStateLength} characters or not text`)
+  if (Option.isNone(responseType)) return refuse("invalid_request", "response_type is missing")
+  if (responseType.value !== "code") return refuse("unsupported_response_type", "response_type must be code")
+  if (Option.isNone(parameters.scope)) return refuse("invalid_request", "scope is missing")
+  const scope = parseScope(parameters.scope.value)
+  const unknown = scope.find((name) => !policy.scopes.includes(name))
+  if (unknown !== undefined || scope.length === 0) return refuse("invalid_scope", "a requested scope is not known")
+  const role = Option.filter(parameters.role, isRole)
+  if (Option.isSome(parameters.role) && Option.isNone(role)) {
+    return refuse("invalid_request", "role must be platform, organizer, club or athlete")
+  }
+  if (Option.isNone(codeChallenge) && Option.isSome(codeChallengeMethod)) {
+    return refuse("invalid_request", "code_challenge is missing")
+  }
+  if (Option.isNone(codeChallenge) && application.requirePkce) {
+    return refuse("invalid_request", "code_challenge is required for this application")
+  }
+  if (Option.isSome(codeChallenge)) {
+    // RFC 7636 §4.3: a challenge without a method is a plain one.
+    if (!Option.contains(codeChallengeMethod, "S256")) {
+      return refuse("invalid_request", "code_challenge_method must be S256")
+    }
+    if (!/^[\w-]{43}$/.test(codeChallenge.value)) return refuse("invalid_request", "code_challenge is malformed")
+  }
+  return Either.right({
+    application,
+    redirectUri: redirectUri.value,
+    scope,
+    state: parameters.state,
+    role,
+    challenge: codeChallenge
+  })
+}
+
+/** Space-delimited, without repetitions, in the order given (RFC 6749 §3.3). */
+export const parseScope = (scope: string): Scope => [...new Set(scope.split(" ").filter((name) => name !== ""))]
+
+/** The user refuses (requirements §4.1): the application is told `access_denied`. */
+export const denied = (request: AuthorizationRequest): AuthorizationRefused =>
+  new AuthorizationRefused({
+    error: "access_denied",
+    description: "the user refused access",
+    redirectUri: request.redirectUri,
+    state: request.state
+  })

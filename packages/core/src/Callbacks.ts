@@ -1,0 +1,72 @@
+/** The outward port: what the service sends to callbacks. An implementation makes one try and reports what happened. */
+import * as Context from "effect/Context"
+import * as Data from "effect/Data"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import type * as Option from "effect/Option"
+import type * as Redacted from "effect/Redacted"
+
+/**
+ * What came of one request to a callback. `detail` is for the log of the subscription's owner, at most 200
+ * characters; it never contains anything that the callback did not send or its owner does not know.
+ */
+export type Answer = Data.TaggedEnum<{
+  /** `body` is an excerpt for a delivery (at most 200 characters are kept), the whole for a validation (at most 4 KiB). */
+  Answered: {
+    /** Milliseconds from the start of the attempt until the headers were complete. */
+    readonly afterMs: number
+    readonly status: number
+    readonly contentType: string
+    readonly body: string
+    readonly retryAfter: Option.Option<Duration.Duration>
+  }
+  /** The deadline passed. */
+  TimedOut: { readonly detail: string }
+  /** No name, no connection, no TLS, no HTTP, or too large an answer. */
+  Unreachable: { readonly detail: string }
+  /** The address guard refused the target. Nothing was sent. */
+  Forbidden: { readonly detail: string }
+}>
+export const Answer = Data.taggedEnum<Answer>()
+
+/** The validation GET (requirements §4.7). */
+export interface Validation {
+  readonly callbackUrl: string
+  readonly challenge: string
+  readonly verifyToken: Redacted.Redacted<string>
+  readonly timeout: Duration.Duration
+}
+
+/** One attempt to deliver an event (requirements §6.3), signed as Standard Webhooks with each of `secrets`. */
+export interface Post {
+  readonly callbackUrl: string
+  /** The `webhook-id`. */
+  readonly id: string
+  /** The `webhook-timestamp`: when this attempt started, whole seconds since 1970. */
+  readonly timestamp: number
+  /** JSON text. */
+  readonly body: string
+  /** `whsec_…`, newest first. */
+  readonly secrets: ReadonlyArray<Redacted.Redacted<string>>
+  readonly timeout: Duration.Duration
+}
+
+/** Ends a request to a callback at its deadline, whatever the implementation does: law 9 must not depend on it. */
+export const within = (timeout: Duration.Duration) => (request: Effect.Effect<Answer>): Effect.Effect<Answer> =>
+  Effect.timeoutTo(request, {
+    duration: timeout,
+    onSuccess: (answer) => answer,
+    onTimeout: () => Answer.TimedOut({ detail: "" })
+  })
+
+/** Sends to callbacks. Neither method fails: whatever happens, within `timeout`, is an `Answer`. */
+export class Callbacks extends Context.Tag("@startlist/core/Callbacks")<Callbacks, Callbacks.Service>() {}
+
+export declare namespace Callbacks {
+  export interface Service {
+    readonly validate: (validation: Validation) => Effect.Effect<Answer>
+    readonly deliver: (post: Post) => Effect.Effect<Answer>
+    /** Whether a callback URL can be called at all: its scheme and form, not its address. */
+    readonly accepts: (callbackUrl: string) => boolean
+  }
+}

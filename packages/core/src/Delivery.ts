@@ -1,0 +1,185 @@
+/** The delivery of one event to one subscription: its attempts, and what happens next. */
+import * as Context from "effect/Context"
+import * as DateTime from "effect/DateTime"
+import * as Duration from "effect/Duration"
+import type * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import type * as Stream from "effect/Stream"
+import { ApplicationId } from "./Application.ts"
+import type { Answer } from "./Callbacks.ts"
+import { Event } from "./Event.ts"
+import type { Policy } from "./Policy.ts"
+import { maxId, type StoreError } from "./Store.ts"
+import { type Subscription, SubscriptionId } from "./Subscription.ts"
+
+export const DeliveryId = Schema.Int.pipe(Schema.between(1, maxId), Schema.brand("@startlist/DeliveryId"))
+export type DeliveryId = typeof DeliveryId.Type
+
+/** `pending` until a 200 (`delivered`), the last failure (`exhausted`) or the end of its subscription (`cancelled`). */
+export const State = Schema.Literal("pending", "delivered", "exhausted", "cancelled")
+export type State = typeof State.Type
+
+/** One finished attempt. */
+export const Attempt = Schema.Struct({
+  /** When it started. */
+  at: Schema.DateTimeUtcFromSelf,
+  durationMs: Schema.NonNegativeInt,
+  outcome: Schema.Literal("delivered", "rejected", "timeout", "unreachable", "forbidden_address"),
+  status: Schema.Option(Schema.Int),
+  /** An excerpt of the answer, or what went wrong; at most 200 characters. */
+  detail: Schema.String
+})
+export type Attempt = typeof Attempt.Type
+
+export class Delivery extends Schema.Class<Delivery>("@startlist/core/Delivery")({
+  id: DeliveryId,
+  applicationId: ApplicationId,
+  subscriptionId: SubscriptionId,
+  event: Event,
+  state: State,
+  attempts: Schema.Array(Attempt),
+  /** When the next attempt is due, while pending. */
+  dueAt: Schema.DateTimeUtcFromSelf,
+  /** When it came to its end. */
+  endedAt: Schema.Option(Schema.DateTimeUtcFromSelf)
+}) {}
+
+/** A delivery that was claimed: it belongs to the holder of `token` until `leaseEnds`. */
+export interface Claimed {
+  readonly delivery: Delivery
+  readonly subscription: Subscription
+  readonly token: string
+  readonly leaseEnds: DateTime.Utc
+}
+
+/** What a worker asks for. */
+export interface ClaimRequest {
+  readonly now: DateTime.Utc
+  readonly leaseEnds: DateTime.Utc
+  /** Fresh for each claim. */
+  readonly token: string
+  readonly limit: number
+  /** How many to one subscription. */
+  readonly perSubscription: number
+  /** Subscriptions that may have fewer than that now, because this worker is busy with them. */
+  readonly allowances: ReadonlyMap<SubscriptionId, number>
+}
+
+/** A delivery as it is after an attempt, and the claim under which the attempt was made. */
+export interface Settlement {
+  readonly delivery: Delivery
+  readonly token: string
+}
+
+export class DeliveryNotFound
+  extends Schema.TaggedError<DeliveryNotFound>("@startlist/core/DeliveryNotFound")("DeliveryNotFound", {
+    deliveryId: DeliveryId
+  })
+{}
+
+/** Which deliveries to list. */
+export interface DeliveryFilter {
+  readonly applicationId: Option.Option<ApplicationId>
+  readonly state: Option.Option<State>
+  /** Start behind this one, that is, with older ones. */
+  readonly after: Option.Option<DeliveryId>
+  readonly limit: number
+}
+
+/** Where deliveries live: a queue with leases, and the record of what was tried. Every method is atomic. */
+export class DeliveryStore extends Context.Tag("@startlist/core/DeliveryStore")<
+  DeliveryStore,
+  DeliveryStore.Service
+>() {}
+
+export declare namespace DeliveryStore {
+  export interface Service {
+    /**
+     * Claims pending deliveries: due, not under a live lease, the first of their object for their subscription
+     * (law 6), earliest due first, at most the allowance of each subscription, at most `limit`. No two claims get
+     * the same delivery while its lease lives.
+     */
+    readonly claim: (request: ClaimRequest) => Effect.Effect<ReadonlyArray<Claimed>, StoreError>
+    /**
+     * Records attempts and ends the claims. A settlement whose claim is no longer the delivery's own (the lease
+     * went to another worker, or the delivery was cancelled) is left out. Answers the identifiers that were recorded.
+     */
+    readonly settle: (settlements: ReadonlyArray<Settlement>) => Effect.Effect<ReadonlyArray<DeliveryId>, StoreError>
+    /** A hint that there may be work, from this or another node. Never the truth: workers poll besides. */
+    readonly wakeUps: Stream.Stream<void>
+    readonly find: (id: DeliveryId) => Effect.Effect<Option.Option<Delivery>, StoreError>
+    /** Newest first. */
+    readonly list: (filter: DeliveryFilter) => Effect.Effect<ReadonlyArray<Delivery>, StoreError>
+    /**
+     * A new pending delivery of the event of `original` to the same subscription, due at `now`; none if that
+     * subscription is gone.
+     */
+    readonly again: (original: Delivery, now: DateTime.Utc) => Effect.Effect<Option.Option<Delivery>, StoreError>
+    /** Removes at most `limit` deliveries that ended by `endedBefore`. Answers how many went. */
+    readonly purge: (endedBefore: DateTime.Utc, limit: number) => Effect.Effect<number, StoreError>
+  }
+}
+
+/** What a receiver sends is kept as short, printable text: no control characters, no halves of surrogate pairs. */
+const excerpt = (text: string): string => text.slice(0, 200).replace(/[\p{Cc}\p{Cs}]/gu, " ").trim()
+
+/** What an attempt came to: delivered is exactly 200, with complete headers, within the time (requirements §6.3). */
+const toAttempt = (answer: Answer, at: DateTime.Utc, ended: DateTime.Utc, policy: Policy.Service): Attempt => {
+  const durationMs = Math.max(0, ended.epochMillis - at.epochMillis)
+  const failed = (outcome: Attempt["outcome"], detail: string): Attempt => ({
+    at,
+    durationMs,
+    outcome,
+    status: Option.none(),
+    detail: excerpt(detail)
+  })
+  switch (answer._tag) {
+    case "TimedOut":
+      return failed("timeout", answer.detail)
+    case "Unreachable":
+      return failed("unreachable", answer.detail)
+    case "Forbidden":
+      return failed("forbidden_address", answer.detail)
+    case "Answered": {
+      const late = answer.afterMs > Duration.toMillis(policy.callbackTimeout)
+      return {
+        at,
+        durationMs,
+        outcome: late ? "timeout" : answer.status === 200 ? "delivered" : "rejected",
+        status: Option.some(answer.status),
+        detail: excerpt(answer.body)
+      }
+    }
+  }
+}
+
+/**
+ * The pause before the next attempt: the policy's, spread by its jitter (`random` in [0, 1)); a `Retry-After` counts
+ * inside [base, 2 × base].
+ */
+const pause = (base: Duration.Duration, answer: Answer, random: number, policy: Policy.Service): Duration.Duration => {
+  const asked = answer._tag === "Answered" ? answer.retryAfter : Option.none()
+  return Option.match(asked, {
+    onNone: () => Duration.times(base, 1 + policy.deliveryJitter * (2 * random - 1)),
+    onSome: Duration.clamp({ minimum: base, maximum: Duration.times(base, 2) })
+  })
+}
+
+/** The delivery after an attempt: delivered, due again, or exhausted. */
+export const next = (
+  delivery: Delivery,
+  answer: Answer,
+  attempted: { readonly at: DateTime.Utc; readonly ended: DateTime.Utc; readonly random: number },
+  policy: Policy.Service
+): Delivery => {
+  const { at, ended, random } = attempted
+  const attempt = toAttempt(answer, at, ended, policy)
+  const attempts = [...delivery.attempts, attempt]
+  const end = (state: State) => new Delivery({ ...delivery, attempts, state, endedAt: Option.some(ended) }, true)
+  if (attempt.outcome === "delivered") return end("delivered")
+  const base = policy.deliveryDelays[attempts.length - 1]
+  if (base === undefined) return end("exhausted")
+  const dueAt = DateTime.addDuration(ended, pause(base, answer, random, policy))
+  return new Delivery({ ...delivery, attempts, dueAt }, true)
+}

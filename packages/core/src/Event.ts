@@ -1,0 +1,79 @@
+/** Events about registrations and revoked access (requirements §6), and who is to hear of them. */
+import * as Data from "effect/Data"
+import type * as DateTime from "effect/DateTime"
+import * as Schema from "effect/Schema"
+import { ApplicationId } from "./Application.ts"
+import { maxId, Text } from "./Store.ts"
+import { UserId } from "./User.ts"
+
+/** The `webhook-id` of every attempt to deliver this event (Standard Webhooks): `evt_…`. */
+export const EventId = Schema.NonEmptyString.pipe(Schema.brand("@startlist/EventId"))
+export type EventId = typeof EventId.Type
+
+export const ObjectType = Schema.Literal("registration", "athlete", "organizer")
+export type ObjectType = typeof ObjectType.Type
+
+/** A registration identifier or a user identifier (requirements §6.2). */
+export const ObjectId = Schema.Int.pipe(Schema.between(1, maxId))
+
+/** The six keys of `updates` (requirements §6.2). A registration event always has them all. */
+export const Updates = Schema.Struct({
+  platform_id: Text,
+  registration_status: Text,
+  document_type: Text,
+  document_status: Text,
+  reasons: Schema.Array(Text),
+  comment: Text
+})
+export type Updates = typeof Updates.Type
+
+/** What happened, once, whoever is told. */
+export class Event extends Schema.Class<Event>("@startlist/core/Event")({
+  id: EventId,
+  aspectType: Schema.Literal("updated", "deleted"),
+  objectType: ObjectType,
+  objectId: ObjectId,
+  /** `{}` for a user event. */
+  updates: Schema.Union(Updates, Schema.Struct({})),
+  /** When the change was committed; sent as whole seconds since 1970. */
+  time: Schema.DateTimeUtcFromSelf
+}) {}
+
+/** Who is concerned by an event: resolved by the store, inside the same atomic save. */
+export type Audience = Data.TaggedEnum<{
+  /** One application. */
+  Application: { readonly applicationId: ApplicationId }
+  /** Every application with an active grant from any of these users. */
+  GrantedBy: { readonly userIds: ReadonlyArray<UserId> }
+}>
+export const Audience = Data.taggedEnum<Audience>()
+
+/** An event and its audience, saved together with the change that it tells of: the outbox. */
+export interface Outgoing {
+  readonly event: Event
+  readonly audience: Audience
+}
+
+/** Whole seconds since 1970 (UTC), the unit of `event_time` and `created_at`. */
+export const toSeconds = (instant: DateTime.Utc): number => Math.floor(instant.epochMillis / 1000)
+
+/** The body of requirements §6.2 as JSON text. The same event and subscription always give the same bytes. */
+export const body = (event: Event, subscriptionId: number): string =>
+  JSON.stringify({
+    aspect_type: event.aspectType,
+    object_type: event.objectType,
+    object_id: event.objectId,
+    updates: "platform_id" in event.updates ? orderedUpdates(event.updates) : {},
+    subscription_id: subscriptionId,
+    event_time: toSeconds(event.time)
+  })
+
+/** Key order is part of the bytes, and a database may forget it. */
+const orderedUpdates = (updates: Updates): Updates => ({
+  platform_id: updates.platform_id,
+  registration_status: updates.registration_status,
+  document_type: updates.document_type,
+  document_status: updates.document_status,
+  reasons: updates.reasons,
+  comment: updates.comment
+})

@@ -1,0 +1,292 @@
+/**
+ * What one user has granted to one application, and the chain of tokens that came of it.
+ *
+ * Invariants, kept by the transitions below and by the compare-and-set of `GrantStore.save`:
+ *
+ * - `version` counts the saves. Consenting, redeeming, rotating and revoking are ordered by it.
+ * - `epoch` counts the lives of the grant: a code or token is good only in the epoch in which it was made, and only
+ *   while the grant is active. Revoking is therefore one update, however many tokens there are.
+ * - `generation` counts the refresh tokens: the one with the grant's generation is current, all others are replaced.
+ */
+import * as DateTime from "effect/DateTime"
+import * as Either from "effect/Either"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import { ApplicationId } from "./Application.ts"
+import { Audience, Event, type EventId } from "./Event.ts"
+import type { Policy } from "./Policy.ts"
+import type { Change, Found } from "./GrantStore.ts"
+import type { TokenHash } from "./Secrets.ts"
+import { Version } from "./Store.ts"
+import { AccessToken, Code, RefreshToken, Scope } from "./Token.ts"
+import { Role, UserId } from "./User.ts"
+
+export class Grant extends Schema.Class<Grant>("@startlist/core/Grant")({
+  applicationId: ApplicationId,
+  userId: UserId,
+  version: Version,
+  status: Schema.Literal("active", "revoked"),
+  role: Role,
+  scope: Scope,
+  epoch: Schema.NonNegativeInt,
+  generation: Schema.NonNegativeInt,
+  /** First consent of the present epoch. */
+  grantedAt: Schema.DateTimeUtcFromSelf,
+  /** When the current refresh token was issued: its predecessor was replaced then. */
+  issuedAt: Schema.Option(Schema.DateTimeUtcFromSelf)
+}) {}
+
+/**
+ * Why a code or refresh token is refused.
+ *
+ * - `unknown`, `expired`, `mismatch` (another client's, or the wrong redirect URI or verifier): no side effect.
+ * - `replaced`: the refresh token was rotated away a moment ago, a client's double send.
+ * - `replayed`: a used code or a long-replaced refresh token; the grant is to be revoked (RFC 9700 §4.14.2).
+ * - `revoked`: the grant was revoked since.
+ */
+export class InvalidGrant extends Schema.TaggedError<InvalidGrant>("@startlist/core/InvalidGrant")("InvalidGrant", {
+  reason: Schema.Literal("unknown", "expired", "mismatch", "replaced", "replayed", "revoked")
+}) {}
+
+const refuse = (reason: InvalidGrant["reason"]) => Either.left(new InvalidGrant({ reason }))
+
+/** The next version of a grant. Unvalidated: the fields come from validated ones, and this is the hot path. */
+const advance = (
+  grant: Grant,
+  fields: Partial<Pick<Grant, "status" | "role" | "scope" | "epoch" | "generation">> & {
+    readonly grantedAt?: DateTime.Utc
+    readonly issuedAt?: Option.Option<DateTime.Utc>
+  }
+): Grant => new Grant({ ...grant, ...fields, version: grant.version + 1 }, true)
+
+const nothing: Omit<Change, "grant"> = {
+  code: Option.none(),
+  redeemed: Option.none(),
+  issued: Option.none(),
+  outgoing: []
+}
+
+/** Whether tokens of this epoch are good. */
+const isLive = (grant: Grant, epoch: number): boolean => grant.status === "active" && grant.epoch === epoch
+
+const isOver = (expiresAt: DateTime.Utc, now: DateTime.Utc): boolean => now.epochMillis >= expiresAt.epochMillis
+
+/** What the user says yes to. */
+export interface Consent {
+  readonly applicationId: ApplicationId
+  readonly userId: UserId
+  readonly role: Role
+  readonly scope: Scope
+  readonly redirectUri: string
+  readonly state: Option.Option<string>
+  readonly challenge: Option.Option<string>
+}
+
+/**
+ * The user consents: a pending code in the grant's present life, or in a new one if there was none.
+ *
+ * A consent beside a living grant changes nothing of it until its code is redeemed.
+ */
+export const consent = (
+  existing: Option.Option<Grant>,
+  consented: Consent,
+  code: TokenHash,
+  now: DateTime.Utc,
+  policy: Policy.Service
+): Change => {
+  const { applicationId, role, scope, userId } = consented
+  const grant = Option.match(existing, {
+    onNone: () =>
+      new Grant({
+        applicationId,
+        userId,
+        role,
+        scope,
+        version: 1,
+        status: "active",
+        epoch: 1,
+        generation: 0,
+        grantedAt: now,
+        issuedAt: Option.none()
+      }),
+    onSome: (grant) =>
+      grant.status === "active"
+        ? advance(grant, {})
+        : advance(grant, {
+          status: "active",
+          role,
+          scope,
+          epoch: grant.epoch + 1,
+          grantedAt: now,
+          issuedAt: Option.none()
+        })
+  })
+  return {
+    ...nothing,
+    grant,
+    code: Option.some(
+      new Code({
+        hash: code,
+        epoch: grant.epoch,
+        redirectUri: consented.redirectUri,
+        scope,
+        state: consented.state,
+        challenge: consented.challenge,
+        expiresAt: DateTime.addDuration(now, policy.codeLifetime),
+        redeemed: false
+      })
+    )
+  }
+}
+
+/** The fingerprints of a freshly made pair. */
+export interface FreshTokens {
+  readonly access: TokenHash
+  readonly refresh: TokenHash
+}
+
+/** Issues a pair: a new access token beside the older ones, and the refresh token that replaces the current one. */
+const issue = (grant: Grant, scope: Scope, fresh: FreshTokens, now: DateTime.Utc, policy: Policy.Service): Change => {
+  const next = advance(grant, { scope, generation: grant.generation + 1, issuedAt: Option.some(now) })
+  return {
+    ...nothing,
+    grant: next,
+    issued: Option.some({
+      access: new AccessToken({
+        hash: fresh.access,
+        epoch: next.epoch,
+        scope,
+        createdAt: now,
+        expiresAt: DateTime.addDuration(now, policy.accessTokenLifetime)
+      }, true),
+      refresh: new RefreshToken({
+        hash: fresh.refresh,
+        epoch: next.epoch,
+        generation: next.generation,
+        expiresAt: DateTime.addDuration(now, policy.refreshTokenIdle)
+      }, true)
+    })
+  }
+}
+
+/** Who presents a code, and what comes with it. */
+export interface Redemption {
+  readonly applicationId: ApplicationId
+  /** Must equal the authorized one if given. */
+  readonly redirectUri: Option.Option<string>
+  /** BASE64URL(SHA-256(code_verifier)). */
+  readonly challenge: Option.Option<string>
+}
+
+/**
+ * Exchanges a code for tokens: once, within its lifetime, by its own client, with its redirect URI and verifier
+ * (RFC 6749 §4.1.3, RFC 7636 §4.6). What binds the code is checked before its replay, so that a stolen code in
+ * other hands revokes nothing.
+ */
+export const redeem = (
+  { credential: code, grant }: Found<Code>,
+  presented: Redemption,
+  fresh: FreshTokens,
+  now: DateTime.Utc,
+  policy: Policy.Service
+): Either.Either<Change, InvalidGrant> => {
+  if (grant.applicationId !== presented.applicationId) return refuse("mismatch")
+  if (Option.isSome(presented.redirectUri) && presented.redirectUri.value !== code.redirectUri) {
+    return refuse("mismatch")
+  }
+  if (Option.getOrNull(presented.challenge) !== Option.getOrNull(code.challenge)) return refuse("mismatch")
+  if (!isLive(grant, code.epoch)) return refuse("revoked")
+  if (code.redeemed) return refuse("replayed")
+  if (isOver(code.expiresAt, now)) return refuse("expired")
+  return Either.right({
+    ...issue(grant, code.scope, fresh, now, policy),
+    redeemed: Option.some(code.hash)
+  })
+}
+
+/**
+ * Refreshes: the current refresh token is replaced, and dies at once (requirements §3.2).
+ *
+ * A replaced one is refused. If it is the immediate predecessor and the rotation is younger than the grace, that is
+ * all: a client sent twice. Otherwise someone else has it, and the grant is to be revoked (RFC 9700 §4.14.2).
+ */
+export const rotate = (
+  { credential: token, grant }: Found<RefreshToken>,
+  applicationId: ApplicationId,
+  fresh: FreshTokens,
+  now: DateTime.Utc,
+  policy: Policy.Service
+): Either.Either<Change, InvalidGrant> => {
+  if (grant.applicationId !== applicationId) return refuse("mismatch")
+  if (!isLive(grant, token.epoch)) return refuse("revoked")
+  if (token.generation !== grant.generation) {
+    const sentTwice = token.generation === grant.generation - 1 &&
+      Option.exists(grant.issuedAt, (at) => !isOver(DateTime.addDuration(at, policy.replayGrace), now))
+    return refuse(sentTwice || !policy.revokeOnReplay ? "replaced" : "replayed")
+  }
+  if (isOver(token.expiresAt, now)) return refuse("expired")
+  return Either.right(issue(grant, grant.scope, fresh, now, policy))
+}
+
+/** Ends this life of the grant: every code and token of it is dead when the change is saved. */
+export const revoke = (grant: Grant): Change => ({ ...nothing, grant: advance(grant, { status: "revoked" }) })
+
+/** Whether a token of this epoch entitles this application to revoke the grant: its own, and in this life. */
+export const isRevocable = (grant: Grant, epoch: number, applicationId: ApplicationId): boolean =>
+  grant.applicationId === applicationId && isLive(grant, epoch)
+
+/**
+ * The user revokes. An athlete's or organizer's revocation is told to the application (requirements §6.1); other
+ * roles are no object of an event.
+ */
+export const revokeByUser = (grant: Grant, event: EventId, now: DateTime.Utc): Change => ({
+  ...revoke(grant),
+  outgoing: grant.role === "athlete" || grant.role === "organizer"
+    ? [{
+      event: new Event({
+        id: event,
+        aspectType: "deleted",
+        objectType: grant.role,
+        objectId: grant.userId,
+        updates: {},
+        time: now
+      }),
+      audience: Audience.Application({ applicationId: grant.applicationId })
+    }]
+    : []
+})
+
+/** The bearer of a token is not let in: unknown, expired, replaced or revoked (RFC 6750 §3.1, requirements §7). */
+export class InvalidToken
+  extends Schema.TaggedError<InvalidToken>("@startlist/core/InvalidToken")("InvalidToken", {})
+{}
+
+/** What an access token stands for. */
+export interface Access {
+  readonly applicationId: ApplicationId
+  readonly userId: UserId
+  readonly role: Role
+  readonly scope: Scope
+  readonly createdAt: DateTime.Utc
+  readonly expiresAt: DateTime.Utc
+}
+
+/** Whether an access token is good: not expired, its grant active, and of its present epoch. */
+export const authenticate = (
+  { credential: token, grant }: Found<AccessToken>,
+  now: DateTime.Utc
+): Either.Either<Access, InvalidToken> =>
+  isLive(grant, token.epoch) && !isOver(token.expiresAt, now)
+    ? Either.right({
+      applicationId: grant.applicationId,
+      userId: grant.userId,
+      role: grant.role,
+      scope: token.scope,
+      createdAt: token.createdAt,
+      expiresAt: token.expiresAt
+    })
+    : Either.left(new InvalidToken())
+
+/** Whether a refresh token could be rotated now (for introspection, RFC 7662). */
+export const isCurrent = ({ credential: token, grant }: Found<RefreshToken>, now: DateTime.Utc): boolean =>
+  isLive(grant, token.epoch) && token.generation === grant.generation && !isOver(token.expiresAt, now)

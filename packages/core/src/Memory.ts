@@ -1,0 +1,120 @@
+/**
+ * All stores in memory: the reference for what a store must do, and all that tests and small programs need.
+ *
+ * Every method is one synchronous step over plain maps, so it is atomic; `save` compares versions like a database.
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as PubSub from "effect/PubSub"
+import { Application, ApplicationId, ApplicationStore } from "./Application.ts"
+import { Delivery, DeliveryStore } from "./Delivery.ts"
+import { GrantStore } from "./GrantStore.ts"
+import { type Enqueue, makeDeliveryStore } from "./internal/memoryDeliveries.ts"
+import { makeGrantStore } from "./internal/memoryGrants.ts"
+import { compareAndSet, makeState, newestFirst, saving, type State } from "./internal/memoryState.ts"
+import { Registration, RegistrationId, RegistrationStore } from "./Registration.ts"
+import { AlreadySubscribed, Subscription, SubscriptionId, SubscriptionStore } from "./Subscription.ts"
+import { EmailTaken, User, UserId, UserStore } from "./User.ts"
+
+/** Every store port: what an adapter for a database provides. */
+export type Stores =
+  | UserStore
+  | ApplicationStore
+  | GrantStore
+  | SubscriptionStore
+  | RegistrationStore
+  | DeliveryStore
+
+const makeUserStore = ({ lastIds, users }: State): UserStore.Service => {
+  const byEmail = (email: string) =>
+    [...users.values()].find((user) => user.email.toLowerCase() === email.toLowerCase())
+  return {
+    find: (id) => Effect.sync(() => Option.fromNullable(users.get(id))),
+    findByEmail: (email) => Effect.sync(() => Option.fromNullable(byEmail(email))),
+    insert: (user) =>
+      Effect.suspend(() => {
+        if (byEmail(user.email) !== undefined) return new EmailTaken({ email: user.email })
+        const inserted = new User({ ...user, id: UserId.make(++lastIds.user) })
+        users.set(inserted.id, inserted)
+        return Effect.succeed(inserted)
+      })
+  }
+}
+
+const makeApplicationStore = ({ applications, lastIds }: State): ApplicationStore.Service => ({
+  find: (id) => Effect.sync(() => Option.fromNullable(applications.get(id))),
+  list: ({ after, limit, owner }) =>
+    Effect.sync(() =>
+      newestFirst(applications)
+        .filter((application) => Option.isNone(owner) || application.ownerId === owner.value)
+        .filter((application) => Option.isNone(after) || application.id < after.value)
+        .slice(0, limit)
+    ),
+  insert: (application) =>
+    Effect.sync(() => {
+      const inserted = new Application({ ...application, id: ApplicationId.make(++lastIds.application), version: 1 })
+      applications.set(inserted.id, inserted)
+      return inserted
+    }),
+  save: (next) => saving(() => compareAndSet(applications, next.id, next))
+})
+
+const makeSubscriptionStore = ({ lastIds, pending, subscriptions }: State): SubscriptionStore.Service => {
+  const byApplication = (id: ApplicationId) =>
+    [...subscriptions.values()].find(({ applicationId }) => applicationId === id)
+  return {
+    findByApplication: (id) => Effect.sync(() => Option.fromNullable(byApplication(id))),
+    insert: (subscription) =>
+      Effect.suspend(() => {
+        if (byApplication(subscription.applicationId) !== undefined) return new AlreadySubscribed()
+        const id = SubscriptionId.make(++lastIds.subscription)
+        const inserted = new Subscription({ ...subscription, id, version: 1 })
+        subscriptions.set(id, inserted)
+        return Effect.succeed(inserted)
+      }),
+    save: (next) => saving(() => subscriptions.has(next.id) && compareAndSet(subscriptions, next.id, next)),
+    remove: (id, now) =>
+      Effect.sync(() => {
+        for (const queued of pending.values()) {
+          if (queued.delivery.subscriptionId !== id) continue
+          queued.delivery = new Delivery({ ...queued.delivery, state: "cancelled", endedAt: Option.some(now) })
+          queued.claim = Option.none()
+          pending.delete(queued.delivery.id)
+        }
+        return subscriptions.delete(id)
+      })
+  }
+}
+
+const makeRegistrationStore = ({ lastIds, registrations }: State, enqueue: Enqueue): RegistrationStore.Service => ({
+  find: (id) => Effect.sync(() => Option.fromNullable(registrations.get(id))),
+  insert: (registration) =>
+    Effect.sync(() => {
+      const id = RegistrationId.make(++lastIds.registration)
+      const inserted = new Registration({ ...registration, id, version: 1 })
+      registrations.set(id, inserted)
+      return inserted
+    }),
+  save: (next, outgoing) =>
+    saving(() => {
+      if (!compareAndSet(registrations, next.id, next)) return false
+      enqueue(outgoing)
+      return true
+    })
+})
+
+/** All stores over one fresh state. Nothing outlives the layer. */
+export const layer: Layer.Layer<Stores> = Layer.scopedContext(Effect.gen(function*() {
+  const state = makeState()
+  const changes = yield* Effect.acquireRelease(PubSub.sliding<void>(1), PubSub.shutdown)
+  const { enqueue, store } = makeDeliveryStore(state, changes)
+  return Context.make(UserStore, makeUserStore(state)).pipe(
+    Context.add(ApplicationStore, makeApplicationStore(state)),
+    Context.add(GrantStore, makeGrantStore(state, enqueue)),
+    Context.add(SubscriptionStore, makeSubscriptionStore(state)),
+    Context.add(RegistrationStore, makeRegistrationStore(state, enqueue)),
+    Context.add(DeliveryStore, store)
+  )
+}))

@@ -1,0 +1,108 @@
+/** A registration of an athlete to a sports event: who is party to it, and the state that its events tell of. */
+import * as Context from "effect/Context"
+import type * as DateTime from "effect/DateTime"
+import type * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import { Audience, Event, type EventId, ObjectId, type Outgoing, Updates } from "./Event.ts"
+import { type Conflict, type StoreError, Version } from "./Store.ts"
+import { UserId } from "./User.ts"
+
+/** The `object_id` of registration events. */
+export const RegistrationId = ObjectId.pipe(Schema.brand("@startlist/RegistrationId"))
+export type RegistrationId = typeof RegistrationId.Type
+
+/** The users whose applications hear of this registration. */
+export const Parties = Schema.Struct({
+  athleteId: UserId,
+  organizerId: Schema.Option(UserId),
+  clubId: Schema.Option(UserId),
+  platformUserId: Schema.Option(UserId)
+})
+export type Parties = typeof Parties.Type
+
+export class Registration extends Schema.Class<Registration>("@startlist/core/Registration")({
+  id: RegistrationId,
+  version: Version,
+  parties: Parties,
+  updates: Updates
+}) {}
+
+/** A registration before the store has given an identifier; the store saves it as version 1. */
+export const NewRegistration = Schema.Struct(Registration.fields).omit("id", "version")
+export type NewRegistration = typeof NewRegistration.Type
+
+/** Nothing known yet: `""` and `[]`. */
+export const emptyUpdates: Updates = {
+  platform_id: "",
+  registration_status: "",
+  document_type: "",
+  document_status: "",
+  reasons: [],
+  comment: ""
+}
+
+export class RegistrationNotFound
+  extends Schema.TaggedError<RegistrationNotFound>("@startlist/core/RegistrationNotFound")("RegistrationNotFound", {
+    registrationId: RegistrationId
+  })
+{}
+
+/** A party is no user, or a user of another role. `field` is the wire name: `athlete_id`, … */
+export class InvalidParty extends Schema.TaggedError<InvalidParty>("@startlist/core/InvalidParty")("InvalidParty", {
+  field: Schema.Literal("athlete_id", "organizer_id", "club_id", "platform_user_id"),
+  message: Schema.String
+}) {}
+
+/** Where registrations live. Every method is atomic. */
+export class RegistrationStore extends Context.Tag("@startlist/core/RegistrationStore")<
+  RegistrationStore,
+  RegistrationStore.Service
+>() {}
+
+export declare namespace RegistrationStore {
+  export interface Service {
+    readonly find: (id: RegistrationId) => Effect.Effect<Option.Option<Registration>, StoreError>
+    readonly insert: (registration: NewRegistration) => Effect.Effect<Registration, StoreError>
+    /** Saves `next` over version `next.version - 1` with the deliveries of its events, both or neither. */
+    readonly save: (
+      next: Registration,
+      outgoing: ReadonlyArray<Outgoing>
+    ) => Effect.Effect<void, Conflict | StoreError>
+  }
+}
+
+/** All users who are party to a registration. */
+export const partyIds = (parties: Parties): ReadonlyArray<UserId> => [
+  parties.athleteId,
+  ...Option.toArray(parties.organizerId),
+  ...Option.toArray(parties.clubId),
+  ...Option.toArray(parties.platformUserId)
+]
+
+/** The next version and the event that tells of it (requirements §6.1), or none if nothing changes. */
+export const change = (
+  registration: Registration,
+  patch: Partial<Updates>,
+  event: EventId,
+  now: DateTime.Utc
+): Option.Option<{ readonly registration: Registration; readonly outgoing: ReadonlyArray<Outgoing> }> => {
+  const updates: Updates = { ...registration.updates, ...patch }
+  if (isSame(updates, registration.updates)) return Option.none()
+  return Option.some({
+    registration: new Registration({ ...registration, version: registration.version + 1, updates }),
+    outgoing: [{
+      event: new Event({
+        id: event,
+        aspectType: "updated",
+        objectType: "registration",
+        objectId: registration.id,
+        updates,
+        time: now
+      }),
+      audience: Audience.GrantedBy({ userIds: partyIds(registration.parties) })
+    }]
+  })
+}
+
+const isSame = Schema.equivalence(Updates)

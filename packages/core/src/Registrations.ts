@@ -1,0 +1,87 @@
+/** Registrations and their changes, each saved together with the events that tell of it. */
+import * as Context from "effect/Context"
+import * as DateTime from "effect/DateTime"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import { EventId, type Updates } from "./Event.ts"
+import * as Registration from "./Registration.ts"
+import { InvalidParty, RegistrationNotFound, RegistrationStore } from "./Registration.ts"
+import { Secrets } from "./Secrets.ts"
+import { type StoreError, untilSaved } from "./Store.ts"
+import { type Role, type UserId, UserStore } from "./User.ts"
+
+export class Registrations extends Context.Tag("@startlist/core/Registrations")<
+  Registrations,
+  Registrations.Service
+>() {}
+
+export declare namespace Registrations {
+  export interface Service {
+    /** Stores a new registration. No event: its status has not changed. */
+    readonly create: (
+      registration: Registration.NewRegistration
+    ) => Effect.Effect<Registration.Registration, InvalidParty | StoreError>
+    readonly find: (
+      id: Registration.RegistrationId
+    ) => Effect.Effect<Registration.Registration, RegistrationNotFound | StoreError>
+    /** Changes any of the six fields; the events for all concerned subscriptions are saved with the change. */
+    readonly change: (
+      id: Registration.RegistrationId,
+      patch: Partial<Updates>
+    ) => Effect.Effect<Registration.Registration, RegistrationNotFound | StoreError>
+  }
+}
+
+const make = Effect.gen(function*() {
+  const store = yield* RegistrationStore
+  const users = yield* UserStore
+  const secrets = yield* Secrets
+
+  const find = (id: Registration.RegistrationId) =>
+    Effect.flatMap(
+      store.find(id),
+      Option.match({ onNone: () => new RegistrationNotFound({ registrationId: id }), onSome: Effect.succeed })
+    )
+
+  const checkParty = (field: InvalidParty["field"], role: Role, party: Option.Option<UserId>) =>
+    Option.match(party, {
+      onNone: () => Effect.void,
+      onSome: (id) =>
+        Effect.flatMap(users.find(id), (user) =>
+          Option.exists(user, (found) => found.role === role)
+            ? Effect.void
+            : new InvalidParty({ field, message: `must be a user with the role ${role}` }))
+    })
+
+  const create = Effect.fn("Registrations.create")(function*(registration: Registration.NewRegistration) {
+    const { athleteId, clubId, organizerId, platformUserId } = registration.parties
+    yield* checkParty("athlete_id", "athlete", Option.some(athleteId))
+    yield* checkParty("organizer_id", "organizer", organizerId)
+    yield* checkParty("club_id", "club", clubId)
+    yield* checkParty("platform_user_id", "platform", platformUserId)
+    return yield* store.insert(registration)
+  })
+
+  const change = Effect.fn("Registrations.change")(
+    function*(id: Registration.RegistrationId, patch: Partial<Updates>) {
+      const now = yield* DateTime.now
+      const event = EventId.make(Redacted.value(yield* secrets.make("event")))
+      return yield* untilSaved(
+        Effect.flatMap(find(id), (present) =>
+          Option.match(Registration.change(present, patch, event, now), {
+            onNone: () => Effect.succeed(present),
+            onSome: ({ outgoing, registration }) => Effect.as(store.save(registration, outgoing), registration)
+          }))
+      )
+    }
+  )
+
+  return Registrations.of({ change, create, find })
+})
+
+export const layer: Layer.Layer<Registrations, never, RegistrationStore | UserStore | Secrets> = Layer.effect(
+  Registrations,
+  make
+)

@@ -1,0 +1,42 @@
+/** Forgets what nobody needs any more, in batches that hold no lock for long. */
+import * as DateTime from "effect/DateTime"
+import * as Effect from "effect/Effect"
+import { DeliveryStore } from "./Delivery.ts"
+import { GrantStore } from "./GrantStore.ts"
+import { Policy } from "./Policy.ts"
+import type { StoreError } from "./Store.ts"
+
+/** Repeats a bounded removal until a batch comes back short. Answers how many rows went in all. */
+export const inBatches = <E, R>(
+  batch: (limit: number) => Effect.Effect<number, E, R>
+): Effect.Effect<number, E, R> =>
+  Effect.gen(function*() {
+    const { purgeBatch } = yield* Policy
+    let total = 0
+    while (true) {
+      const removed = yield* batch(purgeBatch)
+      total += removed
+      if (removed < purgeBatch) return total
+      yield* Effect.yieldNow()
+    }
+  })
+
+/**
+ * Removes expired tokens, codes whose replay need not be known any more, and deliveries that ended long ago. Any number of nodes may run it at once.
+ */
+export const purge: Effect.Effect<
+  { readonly credentials: number; readonly deliveries: number },
+  StoreError,
+  GrantStore | DeliveryStore
+> = Effect.gen(function*() {
+  const policy = yield* Policy
+  const grants = yield* GrantStore
+  const deliveries = yield* DeliveryStore
+  const now = yield* DateTime.now
+  const codes = DateTime.subtractDuration(now, policy.codeRetention)
+  const endedBefore = DateTime.subtractDuration(now, policy.deliveryRetention)
+  return {
+    credentials: yield* inBatches((limit) => grants.purge({ tokens: now, codes, limit })),
+    deliveries: yield* inBatches((limit) => deliveries.purge(endedBefore, limit))
+  }
+})

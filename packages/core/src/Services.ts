@@ -1,0 +1,26 @@
+/** All services of the core over its ports. */
+import * as Layer from "effect/Layer"
+import * as Applications from "./Applications.ts"
+import type { Callbacks } from "./Callbacks.ts"
+import * as Deliveries from "./Deliveries.ts"
+import type { Stores } from "./Memory.ts"
+import * as OAuth from "./OAuth.ts"
+import * as Registrations from "./Registrations.ts"
+import type { Secrets } from "./Secrets.ts"
+import * as Subscriptions from "./Subscriptions.ts"
+
+/** Every service that the core offers. */
+export type Services =
+  | Applications.Applications
+  | OAuth.OAuth
+  | Registrations.Registrations
+  | Subscriptions.Subscriptions
+  | Deliveries.Deliveries
+
+/** The services; they need the stores, something that calls callbacks, and a source of secrets. */
+export const layer: Layer.Layer<Services, never, Stores | Callbacks | Secrets> = Layer.mergeAll(
+  OAuth.layer,
+  Registrations.layer,
+  Subscriptions.layer,
+  Deliveries.layer
+).pipe(Layer.provideMerge(Applications.layer))

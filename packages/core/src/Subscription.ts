@@ -1,0 +1,135 @@
+/** An application's one webhook subscription, made only after its callback has answered the challenge. */
+import * as Context from "effect/Context"
+import * as DateTime from "effect/DateTime"
+import type * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Option from "effect/Option"
+import type * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import { ApplicationId } from "./Application.ts"
+import type { Answer } from "./Callbacks.ts"
+import { type Conflict, maxId, type StoreError, Version } from "./Store.ts"
+
+/** Identifies a subscription (requirements §2.3). A positive integer below 2^53, never used twice. */
+export const SubscriptionId = Schema.Int.pipe(Schema.between(1, maxId), Schema.brand("@startlist/SubscriptionId"))
+export type SubscriptionId = typeof SubscriptionId.Type
+
+/** A signing secret (`whsec_…`). The newest has no end; a rotated one signs too until the overlap ends. */
+export const SigningSecret = Schema.Struct({
+  value: Schema.RedactedFromSelf(Schema.NonEmptyString),
+  expiresAt: Schema.Option(Schema.DateTimeUtcFromSelf)
+})
+export type SigningSecret = typeof SigningSecret.Type
+
+export class Subscription extends Schema.Class<Subscription>("@startlist/core/Subscription")({
+  id: SubscriptionId,
+  version: Version,
+  applicationId: ApplicationId,
+  /** At most 255 characters (requirements §8). */
+  callbackUrl: Schema.NonEmptyString.pipe(Schema.maxLength(255)),
+  createdAt: Schema.DateTimeUtcFromSelf,
+  updatedAt: Schema.DateTimeUtcFromSelf,
+  /** Newest first; one or two are live. */
+  signingSecrets: Schema.Array(SigningSecret)
+}) {}
+
+/** A subscription before the store has given an identifier; the store saves it as version 1. */
+export const NewSubscription = Schema.Struct(Subscription.fields).omit("id", "version")
+export type NewSubscription = typeof NewSubscription.Type
+
+/** An application has at most one subscription (requirements §8). */
+export class AlreadySubscribed
+  extends Schema.TaggedError<AlreadySubscribed>("@startlist/core/AlreadySubscribed")("AlreadySubscribed", {})
+{}
+
+/** The application has no subscription, or not the one that was named. */
+export class SubscriptionNotFound
+  extends Schema.TaggedError<SubscriptionNotFound>("@startlist/core/SubscriptionNotFound")("SubscriptionNotFound", {})
+{}
+
+/** The callback did not prove itself (requirements §4.7). `reason` says how, and nothing of what it answered. */
+export class ValidationFailed
+  extends Schema.TaggedError<ValidationFailed>("@startlist/core/ValidationFailed")("ValidationFailed", {
+    reason: Schema.Literal(
+      "unreachable",
+      "forbidden_address",
+      "timeout",
+      "wrong_status",
+      "wrong_content_type",
+      "wrong_body"
+    )
+  })
+{}
+
+/** Where subscriptions live. Every method is atomic. */
+export class SubscriptionStore extends Context.Tag("@startlist/core/SubscriptionStore")<
+  SubscriptionStore,
+  SubscriptionStore.Service
+>() {}
+
+export declare namespace SubscriptionStore {
+  export interface Service {
+    readonly findByApplication: (id: ApplicationId) => Effect.Effect<Option.Option<Subscription>, StoreError>
+    /** Stores a new subscription and gives it an identifier, unless the application has one already. */
+    readonly insert: (subscription: NewSubscription) => Effect.Effect<Subscription, AlreadySubscribed | StoreError>
+    /** Saves `next` over version `next.version - 1`. */
+    readonly save: (next: Subscription) => Effect.Effect<void, Conflict | StoreError>
+    /**
+     * Removes the subscription and turns its pending deliveries, claimed ones too, into `cancelled` ones at `now`.
+     * Answers whether it was still there.
+     */
+    readonly remove: (id: SubscriptionId, now: DateTime.Utc) => Effect.Effect<boolean, StoreError>
+  }
+}
+
+/**
+ * Whether this answer proves the callback: 200, `application/json`, one JSON object with exactly the key
+ * `hub.challenge`, equal to the challenge, within the time (requirements §4.7).
+ */
+export const validate = (answer: Answer, challenge: string): Either.Either<void, ValidationFailed> => {
+  const failed = (reason: ValidationFailed["reason"]) => Either.left(new ValidationFailed({ reason }))
+  switch (answer._tag) {
+    case "TimedOut":
+      return failed("timeout")
+    case "Unreachable":
+      return failed("unreachable")
+    case "Forbidden":
+      return failed("forbidden_address")
+    case "Answered":
+      if (answer.status !== 200) return failed("wrong_status")
+      if (!/^application\/json *(?:;|$)/i.test(answer.contentType)) return failed("wrong_content_type")
+      return isChallenge(answer.body, challenge) ? Either.void : failed("wrong_body")
+  }
+}
+
+const ChallengeBody = Schema.parseJson(Schema.Struct({ "hub.challenge": Schema.String }))
+const decodeChallenge = Schema.decodeUnknownOption(ChallengeBody, { onExcessProperty: "error" })
+
+const isChallenge = (body: string, challenge: string): boolean =>
+  Option.exists(decodeChallenge(body), (answer) => answer["hub.challenge"] === challenge)
+
+/** The secrets that sign at `now`, newest first. */
+export const liveSecrets = (
+  subscription: Subscription,
+  now: DateTime.Utc
+): ReadonlyArray<Redacted.Redacted<string>> =>
+  subscription.signingSecrets
+    .filter((secret) => Option.match(secret.expiresAt, { onNone: () => true, onSome: DateTime.greaterThan(now) }))
+    .map((secret) => secret.value)
+
+/** Puts a new signing secret in front; the present one signs too until `overlapEnds`. */
+export const rotateSecret = (
+  subscription: Subscription,
+  value: Redacted.Redacted<string>,
+  now: DateTime.Utc,
+  overlapEnds: DateTime.Utc
+): Subscription =>
+  new Subscription({
+    ...subscription,
+    version: subscription.version + 1,
+    updatedAt: now,
+    signingSecrets: [
+      { value, expiresAt: Option.none() },
+      ...subscription.signingSecrets.slice(0, 1).map((secret) => ({ ...secret, expiresAt: Option.some(overlapEnds) }))
+    ]
+  })

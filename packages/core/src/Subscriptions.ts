@@ -1,0 +1,133 @@
+/** The webhook subscription of an application (requirements §4.6 to §4.9). */
+import * as Context from "effect/Context"
+import * as DateTime from "effect/DateTime"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import type { ApplicationId } from "./Application.ts"
+import { Callbacks, within } from "./Callbacks.ts"
+import type { Access } from "./Grant.ts"
+import { Policy } from "./Policy.ts"
+import { Secrets } from "./Secrets.ts"
+import { type StoreError, untilSaved } from "./Store.ts"
+import * as Subscription from "./Subscription.ts"
+import { AlreadySubscribed, SubscriptionNotFound, SubscriptionStore, type ValidationFailed } from "./Subscription.ts"
+
+/** Only an access token of a registration-platform user may manage subscriptions (requirements §5.8). */
+export class NotPlatformUser extends Schema.TaggedError<NotPlatformUser>("@startlist/core/NotPlatformUser")(
+  "NotPlatformUser",
+  {}
+) {}
+
+/** The callback URL is too long, no URL, or of a scheme that is not called. */
+export class InvalidCallbackUrl
+  extends Schema.TaggedError<InvalidCallbackUrl>("@startlist/core/InvalidCallbackUrl")("InvalidCallbackUrl", {
+    reason: Schema.Literal("too_long", "invalid")
+  })
+{}
+
+/** What an application asks for. The verify token is sent back once, in the validation, and not kept. */
+export interface Wanted {
+  readonly callbackUrl: string
+  readonly verifyToken: Redacted.Redacted<string>
+}
+
+export class Subscriptions
+  extends Context.Tag("@startlist/core/Subscriptions")<Subscriptions, Subscriptions.Service>()
+{}
+
+export declare namespace Subscriptions {
+  export interface Service {
+    /** Validates the callback, then subscribes the application of this access token. */
+    readonly create: (access: Access, wanted: Wanted) => Effect.Effect<
+      Subscription.Subscription,
+      NotPlatformUser | InvalidCallbackUrl | AlreadySubscribed | ValidationFailed | StoreError
+    >
+    readonly find: (
+      access: Access
+    ) => Effect.Effect<Subscription.Subscription, NotPlatformUser | SubscriptionNotFound | StoreError>
+    /**
+     * Ends the subscription, if `id` is given only that one. Its pending deliveries are cancelled with it: none is
+     * claimed any more once this has returned.
+     */
+    readonly remove: (
+      access: Access,
+      id: Option.Option<number>
+    ) => Effect.Effect<void, NotPlatformUser | SubscriptionNotFound | StoreError>
+    /** For the application's owner, who has no access token. */
+    readonly findByApplication: SubscriptionStore.Service["findByApplication"]
+    /** A new signing secret; the present one signs too until the policy's overlap ends. */
+    readonly rotateSecret: (
+      id: ApplicationId
+    ) => Effect.Effect<Subscription.Subscription, SubscriptionNotFound | StoreError>
+  }
+}
+
+const make = Effect.gen(function*() {
+  const store = yield* SubscriptionStore
+  const callbacks = yield* Callbacks
+  const secrets = yield* Secrets
+  const policy = yield* Policy
+
+  const checkRole = (access: Access) => access.role === "platform" ? Effect.void : new NotPlatformUser()
+
+  const findByApplication = (id: ApplicationId) =>
+    Effect.flatMap(
+      store.findByApplication(id),
+      Option.match({ onNone: () => new SubscriptionNotFound(), onSome: Effect.succeed })
+    )
+
+  const create = Effect.fn("Subscriptions.create")(function*(access: Access, { callbackUrl, verifyToken }: Wanted) {
+    yield* checkRole(access)
+    if (callbackUrl.length > 255) return yield* new InvalidCallbackUrl({ reason: "too_long" })
+    if (!callbacks.accepts(callbackUrl)) return yield* new InvalidCallbackUrl({ reason: "invalid" })
+    if (Option.isSome(yield* store.findByApplication(access.applicationId))) return yield* new AlreadySubscribed()
+
+    const challenge = Redacted.value(yield* secrets.make("challenge"))
+    const timeout = policy.callbackTimeout
+    const answer = yield* within(timeout)(callbacks.validate({ callbackUrl, challenge, verifyToken, timeout }))
+    yield* Subscription.validate(answer, challenge)
+
+    const now = yield* DateTime.now
+    return yield* store.insert({
+      applicationId: access.applicationId,
+      callbackUrl,
+      createdAt: now,
+      updatedAt: now,
+      signingSecrets: [{ value: yield* secrets.makeSigning, expiresAt: Option.none() }]
+    })
+  })
+
+  const find = Effect.fn("Subscriptions.find")(function*(access: Access) {
+    yield* checkRole(access)
+    return yield* findByApplication(access.applicationId)
+  })
+
+  const remove = Effect.fn("Subscriptions.remove")(function*(access: Access, id: Option.Option<number>) {
+    const subscription = yield* find(access)
+    if (Option.isSome(id) && id.value !== subscription.id) return yield* new SubscriptionNotFound()
+    const removed = yield* store.remove(subscription.id, yield* DateTime.now)
+    if (!removed) return yield* new SubscriptionNotFound()
+  })
+
+  const rotateSecret = Effect.fn("Subscriptions.rotateSecret")(
+    function*(id: ApplicationId) {
+      const now = yield* DateTime.now
+      const value = yield* secrets.makeSigning
+      const overlapEnds = DateTime.addDuration(now, policy.secretOverlap)
+      const next = Subscription.rotateSecret(yield* findByApplication(id), value, now, overlapEnds)
+      yield* store.save(next)
+      return next
+    },
+    untilSaved
+  )
+
+  return Subscriptions.of({ create, find, findByApplication: store.findByApplication, remove, rotateSecret })
+})
+
+export const layer: Layer.Layer<Subscriptions, never, SubscriptionStore | Callbacks | Secrets> = Layer.effect(
+  Subscriptions,
+  make
+)

@@ -1,0 +1,146 @@
+/**
+ * Delivers events: claims what is due, attempts it, records what came of it; any number of nodes at once.
+ *
+ * A worker holds no truth. What it has claimed is its own until the lease ends; what it could not record is attempted
+ * again by whoever claims it next. So a worker may die between any two lines: a receiver sees a repeat, never a loss.
+ */
+import * as DateTime from "effect/DateTime"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Queue from "effect/Queue"
+import * as Random from "effect/Random"
+import * as Redacted from "effect/Redacted"
+import * as Stream from "effect/Stream"
+import { Answer, Callbacks, within } from "./Callbacks.ts"
+import { type Claimed, DeliveryStore, next, type Settlement } from "./Delivery.ts"
+import { body, toSeconds } from "./Event.ts"
+import { Policy } from "./Policy.ts"
+import { Secrets } from "./Secrets.ts"
+import { liveSecrets } from "./Subscription.ts"
+import { makeSlots } from "./WorkerSlots.ts"
+
+/** An attempt that was made and is to be recorded. */
+interface Finished extends Settlement {
+  readonly claimed: Claimed
+}
+
+/** How many attempts one save records at most. */
+const settleBatch = 500
+
+/** How long a worker waits before it asks a store again that did not answer. */
+const storePause = Duration.millis(500)
+
+/**
+ * Works until interrupted. Then it claims no more, finishes and records what is in flight (a callback timeout at
+ * most, while the store answers), and ends.
+ */
+export const run: Effect.Effect<never, never, DeliveryStore | Callbacks | Secrets> = Effect.gen(function*() {
+  const store = yield* DeliveryStore
+  const callbacks = yield* Callbacks
+  const secrets = yield* Secrets
+  const policy = yield* Policy
+  const slots = makeSlots(policy)
+  const wake = yield* Queue.sliding<void>(1)
+  const finished = yield* Queue.unbounded<Finished>()
+
+  const post = ({ delivery, subscription }: Claimed, at: DateTime.Utc) =>
+    callbacks.deliver({
+      callbackUrl: subscription.callbackUrl,
+      id: delivery.event.id,
+      timestamp: toSeconds(at),
+      body: body(delivery.event, subscription.id),
+      secrets: liveSecrets(subscription, at),
+      timeout: policy.callbackTimeout
+    }).pipe(
+      within(policy.callbackTimeout),
+      Effect.catchAllCause((cause) =>
+        Effect.as(
+          Effect.logError("the dispatcher broke", cause),
+          Answer.Unreachable({ detail: "internal error of the sender" })
+        )
+      )
+    )
+
+  /** A worker that was paused until its lease is nearly over leaves the delivery to the next one. */
+  const isTooLate = (claimed: Claimed, at: DateTime.Utc) =>
+    DateTime.addDuration(at, policy.callbackTimeout).epochMillis >= claimed.leaseEnds.epochMillis
+
+  const attempt = Effect.fnUntraced(function*(claimed: Claimed) {
+    const at = yield* DateTime.now
+    if (isTooLate(claimed, at)) {
+      slots.free(claimed.subscription.id)
+      yield* Queue.offer(wake, undefined)
+      return
+    }
+    const answer = yield* post(claimed, at)
+    const ended = yield* DateTime.now
+    const delivery = next(claimed.delivery, answer, { at, ended, random: yield* Random.next }, policy)
+    slots.judge(claimed.subscription.id, delivery.state === "delivered", ended)
+    yield* Queue.offer(finished, { claimed, delivery, token: claimed.token })
+  })
+
+  /** Claims for the free slots and starts each attempt at once, so that a claim is the start of an attempt (law 8). */
+  const claim = Effect.gen(function*() {
+    const now = yield* DateTime.now
+    const limit = slots.available()
+    if (limit === 0) return false
+    const claimed = yield* store.claim({
+      now,
+      leaseEnds: DateTime.addDuration(now, policy.deliveryLease),
+      token: Redacted.value(yield* secrets.make("claim")),
+      limit,
+      perSubscription: policy.deliveryPerSubscription,
+      allowances: slots.allowances(now)
+    })
+    for (const one of claimed) {
+      slots.take(one.subscription.id)
+      yield* Effect.forkDaemon(attempt(one))
+    }
+    return claimed.length === limit
+  }).pipe(Effect.uninterruptible)
+
+  const claimAgain = Effect.gen(function*() {
+    const more = yield* claim
+    if (!more) yield* Effect.timeoutOption(Queue.take(wake), policy.deliveryPoll)
+  }).pipe(
+    Effect.catchTag(
+      "StoreError",
+      (error) => Effect.zipRight(Effect.logWarning("deliveries wait for the store", error), Effect.sleep(storePause))
+    )
+  )
+
+  /** Records a batch; one that fails is recorded row by row, so that a bad row harms only itself. */
+  const record = (batch: ReadonlyArray<Finished>): Effect.Effect<ReadonlyArray<Finished>> =>
+    store.settle(batch).pipe(
+      Effect.as([]),
+      Effect.catchAll((error) =>
+        batch.length === 1
+          ? Effect.as(Effect.logWarning("an attempt could not be recorded", error), batch)
+          : Effect.map(Effect.forEach(batch, (one) => record([one])), (failed) => failed.flat())
+      )
+    )
+
+  /** What could not be recorded is tried again until its lease is over; then it is anybody's. */
+  const settleAgain = Effect.gen(function*() {
+    const batch = [...(yield* Queue.takeBetween(finished, 1, settleBatch))]
+    const failed = new Set(yield* record(batch))
+    const now = yield* DateTime.now
+    const lost = [...failed].filter(({ claimed }) => now.epochMillis >= claimed.leaseEnds.epochMillis)
+    for (const one of lost) failed.delete(one)
+    for (const one of batch) if (!failed.has(one)) slots.free(one.claimed.subscription.id)
+    yield* Queue.offerAll(finished, failed)
+    yield* Queue.offer(wake, undefined)
+    if (failed.size > 0) yield* Effect.sleep(storePause)
+  })
+
+  const listening = yield* Effect.forkDaemon(Stream.runForEach(store.wakeUps, () => Queue.offer(wake, undefined)))
+  const settling = yield* Effect.forkDaemon(Effect.forever(settleAgain))
+  const drain = Effect.gen(function*() {
+    yield* Fiber.interrupt(listening)
+    while (slots.inFlight() > 0) yield* Queue.take(wake)
+    yield* Fiber.interrupt(settling)
+  })
+
+  return yield* Effect.ensuring(Effect.forever(claimAgain), drain)
+})

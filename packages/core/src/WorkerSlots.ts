@@ -1,0 +1,63 @@
+/** How many attempts a worker may have in flight, and to whom: a slow or dead receiver delays only itself (law 9). */
+import * as DateTime from "effect/DateTime"
+import * as Duration from "effect/Duration"
+import type { Policy } from "./Policy.ts"
+import type { SubscriptionId } from "./Subscription.ts"
+
+/** For so long after a failure a receiver is tried one attempt at a time, unless it succeeds. */
+const suspicion = Duration.minutes(1)
+
+export interface Slots {
+  readonly take: (id: SubscriptionId) => void
+  readonly free: (id: SubscriptionId) => void
+  /** Learns how an attempt went. */
+  readonly judge: (id: SubscriptionId, succeeded: boolean, now: DateTime.Utc) => void
+  readonly inFlight: () => number
+  /** How many more attempts can start. */
+  readonly available: () => number
+  /** What each subscription may have besides what it has, where that is less than `deliveryPerSubscription`. */
+  readonly allowances: (now: DateTime.Utc) => ReadonlyMap<SubscriptionId, number>
+}
+
+/**
+ * Counts of one worker, touched by it alone.
+ *
+ * A receiver that failed lately gets one slot, and all of these together at most half of the slots: hanging receivers
+ * hold a slot for the whole timeout, and must not hold them all.
+ */
+export const makeSlots = (policy: Policy.Service): Slots => {
+  const busy = new Map<SubscriptionId, number>()
+  const suspectUntil = new Map<SubscriptionId, DateTime.Utc>()
+  let inFlight = 0
+
+  const busyWith = (id: SubscriptionId): number => busy.get(id) ?? 0
+  const add = (id: SubscriptionId, count: number): void => {
+    inFlight += count
+    const sum = busyWith(id) + count
+    if (sum === 0) busy.delete(id)
+    else busy.set(id, sum)
+  }
+
+  return {
+    take: (id) => add(id, 1),
+    free: (id) => add(id, -1),
+    judge: (id, succeeded, now) => {
+      if (succeeded) suspectUntil.delete(id)
+      else suspectUntil.set(id, DateTime.addDuration(now, suspicion))
+    },
+    inFlight: () => inFlight,
+    available: () => policy.deliveryConcurrency - inFlight,
+    allowances: (now) => {
+      const allowances = new Map<SubscriptionId, number>()
+      for (const [id, count] of busy) allowances.set(id, Math.max(0, policy.deliveryPerSubscription - count))
+      let held = 0
+      for (const [id, until] of suspectUntil) {
+        if (until.epochMillis <= now.epochMillis) suspectUntil.delete(id)
+        else held += busyWith(id)
+      }
+      const left = held < policy.deliveryConcurrency / 2 ? 1 : 0
+      for (const id of suspectUntil.keys()) allowances.set(id, Math.max(0, left - busyWith(id)))
+      return allowances
+    }
+  }
+}

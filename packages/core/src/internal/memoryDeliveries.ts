@@ -1,0 +1,135 @@
+/** The in-memory delivery store, and the outbox through which the other stores reach it. */
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as PubSub from "effect/PubSub"
+import * as Stream from "effect/Stream"
+import { type Claimed, type ClaimRequest, Delivery, DeliveryId, type DeliveryStore } from "../Delivery.ts"
+import type { Audience, Outgoing } from "../Event.ts"
+import type { SubscriptionId } from "../Subscription.ts"
+import { keyOf, newestFirst, type Queued, type State } from "./memoryState.ts"
+
+/** Queues the deliveries of events, inside the save that causes them. */
+export type Enqueue = (outgoing: ReadonlyArray<Outgoing>) => void
+
+const isConcerned = ({ grants }: State, audience: Audience, applicationId: Delivery["applicationId"]): boolean =>
+  audience._tag === "Application"
+    ? audience.applicationId === applicationId
+    : audience.userIds.some((userId) => grants.get(keyOf(applicationId, userId))?.status === "active")
+
+const add = (state: State, fields: Omit<ConstructorParameters<typeof Delivery>[0], "id">): Delivery => {
+  const delivery = new Delivery({ ...fields, id: DeliveryId.make(++state.lastIds.delivery) })
+  const queued: Queued = { delivery, claim: Option.none() }
+  state.deliveries.set(delivery.id, queued)
+  state.pending.set(delivery.id, queued)
+  return delivery
+}
+
+/** Due, unclaimed, first of their object; earliest due first; within the allowances. */
+const claimable = ({ pending }: State, request: ClaimRequest): ReadonlyArray<Queued> => {
+  const now = request.now.epochMillis
+  const objects = new Set<string>()
+  const candidates: Array<Queued> = []
+  for (const queued of pending.values()) {
+    const { dueAt, event, subscriptionId } = queued.delivery
+    const object = `${subscriptionId}:${event.objectType}:${event.objectId}`
+    const isFirst = !objects.has(object)
+    objects.add(object)
+    const isFree = Option.match(queued.claim, { onNone: () => true, onSome: ({ leaseEnds }) => leaseEnds <= now })
+    if (isFirst && isFree && dueAt.epochMillis <= now) candidates.push(queued)
+  }
+  candidates.sort((a, b) =>
+    a.delivery.dueAt.epochMillis - b.delivery.dueAt.epochMillis || a.delivery.id - b.delivery.id
+  )
+  const taken = new Map<SubscriptionId, number>()
+  const isAllowed = ({ delivery: { subscriptionId } }: Queued): boolean => {
+    const count = (taken.get(subscriptionId) ?? 0) + 1
+    if (count > (request.allowances.get(subscriptionId) ?? request.perSubscription)) return false
+    taken.set(subscriptionId, count)
+    return true
+  }
+  return candidates.filter(isAllowed).slice(0, request.limit)
+}
+
+export const makeDeliveryStore = (
+  state: State,
+  changes: PubSub.PubSub<void>
+): { readonly store: DeliveryStore.Service; readonly enqueue: Enqueue } => {
+  const { deliveries, pending, subscriptions } = state
+  const wake = () => changes.unsafeOffer(undefined)
+
+  const enqueue: Enqueue = (outgoing) => {
+    for (const { audience, event } of outgoing) {
+      for (const { applicationId, id: subscriptionId } of subscriptions.values()) {
+        if (!isConcerned(state, audience, applicationId)) continue
+        const dueAt = event.time
+        add(state, {
+          applicationId,
+          subscriptionId,
+          event,
+          state: "pending",
+          attempts: [],
+          dueAt,
+          endedAt: Option.none()
+        })
+        wake()
+      }
+    }
+  }
+
+  const store: DeliveryStore.Service = {
+    claim: (request) =>
+      Effect.sync(() =>
+        claimable(state, request).flatMap((queued): ReadonlyArray<Claimed> => {
+          const { delivery } = queued
+          const subscription = subscriptions.get(delivery.subscriptionId)
+          if (subscription === undefined) return []
+          const { leaseEnds, token } = request
+          queued.claim = Option.some({ token, leaseEnds: leaseEnds.epochMillis })
+          return [{ delivery, subscription, token, leaseEnds }]
+        })
+      ),
+    settle: (settlements) =>
+      Effect.sync(() =>
+        settlements.flatMap(({ delivery, token }) => {
+          const queued = pending.get(delivery.id)
+          if (queued === undefined || !Option.exists(queued.claim, (claim) => claim.token === token)) return []
+          queued.delivery = delivery
+          queued.claim = Option.none()
+          if (delivery.state !== "pending") pending.delete(delivery.id)
+          return [delivery.id]
+        })
+      ),
+    wakeUps: Stream.fromPubSub(changes),
+    find: (id) => Effect.sync(() => Option.map(Option.fromNullable(deliveries.get(id)), ({ delivery }) => delivery)),
+    list: ({ after, applicationId, limit, state: wanted }) =>
+      Effect.sync(() =>
+        newestFirst(deliveries)
+          .map(({ delivery }) => delivery)
+          .filter((delivery) => Option.isNone(applicationId) || delivery.applicationId === applicationId.value)
+          .filter((delivery) => Option.isNone(wanted) || delivery.state === wanted.value)
+          .filter((delivery) => Option.isNone(after) || delivery.id < after.value)
+          .slice(0, limit)
+      ),
+    again: ({ applicationId, event, subscriptionId }, now) =>
+      Effect.sync(() => {
+        if (!subscriptions.has(subscriptionId)) return Option.none()
+        const fields = { applicationId, subscriptionId, event, dueAt: now, endedAt: Option.none() }
+        const delivery = add(state, { ...fields, state: "pending", attempts: [] })
+        wake()
+        return Option.some(delivery)
+      }),
+    purge: (endedBefore, limit) =>
+      Effect.sync(() => {
+        let removed = 0
+        for (const [id, { delivery }] of deliveries) {
+          if (removed === limit) break
+          if (Option.exists(delivery.endedAt, (at) => at.epochMillis <= endedBefore.epochMillis)) {
+            deliveries.delete(id)
+            removed++
+          }
+        }
+        return removed
+      })
+  }
+  return { store, enqueue }
+}

@@ -1,0 +1,61 @@
+/** What the in-memory stores share: the maps, and the compare-and-set over them. */
+import * as Effect from "effect/Effect"
+import type * as Option from "effect/Option"
+import type { Application, ApplicationId } from "../Application.ts"
+import type { Delivery, DeliveryId } from "../Delivery.ts"
+import type { Grant } from "../Grant.ts"
+import type { Registration, RegistrationId } from "../Registration.ts"
+import type { TokenHash } from "../Secrets.ts"
+import { Conflict } from "../Store.ts"
+import type { Subscription, SubscriptionId } from "../Subscription.ts"
+import type { AccessToken, Code, RefreshToken } from "../Token.ts"
+import type { User, UserId } from "../User.ts"
+
+/** A credential, and the key of the grant that it belongs to. */
+export interface Kept<Credential> {
+  readonly grantKey: string
+  readonly credential: Credential
+}
+
+/** A delivery and who has claimed it. */
+export interface Queued {
+  delivery: Delivery
+  claim: Option.Option<{ readonly token: string; readonly leaseEnds: number }>
+}
+
+export const makeState = () => ({
+  users: new Map<UserId, User>(),
+  applications: new Map<ApplicationId, Application>(),
+  grants: new Map<string, Grant>(),
+  codes: new Map<TokenHash, Kept<Code>>(),
+  refreshTokens: new Map<TokenHash, Kept<RefreshToken>>(),
+  accessTokens: new Map<TokenHash, Kept<AccessToken>>(),
+  subscriptions: new Map<SubscriptionId, Subscription>(),
+  registrations: new Map<RegistrationId, Registration>(),
+  deliveries: new Map<DeliveryId, Queued>(),
+  /** Those of `deliveries` that are pending, in the order of their identifiers. */
+  pending: new Map<DeliveryId, Queued>(),
+  /** Identifiers are never used twice, not even after a removal. */
+  lastIds: { user: 0, application: 0, subscription: 0, registration: 0, delivery: 0 }
+})
+
+export type State = ReturnType<typeof makeState>
+
+/** The key of a grant. */
+export const keyOf = (applicationId: ApplicationId, userId: UserId): string => `${applicationId}:${userId}`
+
+/** Puts `next` in place of the version before it. */
+export const compareAndSet = <K, A extends { readonly version: number }>(
+  records: Map<K, A>,
+  key: K,
+  next: A
+): boolean => {
+  if ((records.get(key)?.version ?? 0) !== next.version - 1) return false
+  records.set(key, next)
+  return true
+}
+
+export const saving = (save: () => boolean): Effect.Effect<void, Conflict> =>
+  Effect.suspend(() => save() ? Effect.void : Effect.fail(new Conflict()))
+
+export const newestFirst = <K, A>(records: ReadonlyMap<K, A>): ReadonlyArray<A> => [...records.values()].reverse()

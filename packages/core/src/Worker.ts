@@ -95,7 +95,8 @@ export const run: Effect.Effect<never, never, DeliveryStore | Callbacks | Secret
     })
     for (const one of claimed) {
       slots.take(one.subscription.id)
-      yield* Effect.forkDaemon(attempt(one))
+      // A fiber inherits this region's uninterruptibility, but a deadline must be able to end its request.
+      yield* Effect.forkDaemon(Effect.interruptible(attempt(one)))
     }
     return claimed.length === limit
   }).pipe(Effect.uninterruptible)

@@ -1,4 +1,11 @@
 /**
- * Startlist's protocol endpoints, pages and their bindings.
+ * The HTTP side of Startlist: protocol endpoints and pages as functions of plain requests, and bindings to servers.
+ *
+ * Each module is a namespace of its own: `Visitors.Visitors`, `NodeHttp.listener`.
  */
-export {}
+export * as Accounts from "./Accounts.ts"
+export * as Audit from "./Audit.ts"
+export * as Message from "./Message.ts"
+export * as Site from "./Site.ts"
+export * as Throttle from "./Throttle.ts"
+export * as Visitors from "./Visitors.ts"

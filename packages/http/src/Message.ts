@@ -1,0 +1,39 @@
+/** A request and its response as plain values: what every endpoint takes and gives, whatever server it runs in. */
+import type * as Effect from "effect/Effect"
+
+/** A request as a binding hands it over. Nothing in it has been decoded or believed yet. */
+export interface Request {
+  /** As on the wire: `GET`, `POST`, … */
+  readonly method: string
+  /** The raw path, still percent-encoded, without the query. */
+  readonly path: string
+  /** The raw query without `?`; empty if there is none. Contains credentials: never to be logged. */
+  readonly query: string
+  /** By lower-case name; repeated ones as the server joined them. */
+  readonly headers: Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
+  /** At most `maxBodyBytes + 1` bytes: a binding stops reading there, and the endpoint answers 413. */
+  readonly body: Uint8Array
+  /** The address of the client, behind the proxies that the operator trusts; for limits and the audit only. */
+  readonly address: string
+}
+
+/** A response, complete: bindings add nothing to it but `Content-Length` and `Date`. */
+export interface Response {
+  readonly status: number
+  /** By lower-case name; several values (`set-cookie`) as an array. */
+  readonly headers: Readonly<Record<string, string | ReadonlyArray<string>>>
+  /** Text is sent as UTF-8. */
+  readonly body: string | Uint8Array
+}
+
+/** Answers every request: never fails, and dies only by a bug. */
+export type Handler = (request: Request) => Effect.Effect<Response>
+
+/** The largest request body (64 KiB). */
+export const maxBodyBytes = 65_536
+
+/** The value of a header that makes sense once only; the first if it was repeated. */
+export const header = (request: Request, name: string): string | undefined => {
+  const value = request.headers[name]
+  return typeof value === "string" || value === undefined ? value : value[0]
+}

@@ -1,0 +1,109 @@
+/** Where password hashes and sessions live, beside the users that they belong to. */
+import * as Context from "effect/Context"
+import * as DateTime from "effect/DateTime"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import type { TokenHash } from "@startlist/core/Secrets"
+import type { StoreError } from "@startlist/core/Store"
+import { type EmailTaken, type NewUser, type User, type UserId, UserStore } from "@startlist/core/User"
+
+/** A signed-in browser. Its value is in the cookie alone; here is the fingerprint. */
+export interface Session {
+  readonly hash: TokenHash
+  readonly userId: UserId
+  readonly startedAt: DateTime.Utc
+  /** Roughly when it was last used: see `isStale`. */
+  readonly seenAt: DateTime.Utc
+}
+
+/** A session that is not used for so long is over. */
+const idle = Duration.hours(24)
+
+/** A session is over after so long, however much it is used. */
+const longest = Duration.days(14)
+
+/** Uses within so short a time are one use, so that most requests write nothing. */
+const resolution = Duration.minutes(5)
+
+const isBefore = (instant: DateTime.Utc, duration: Duration.Duration, now: DateTime.Utc): boolean =>
+  instant.epochMillis + Duration.toMillis(duration) <= now.epochMillis
+
+/** Whether a session still signs somebody in. */
+export const isLive = (session: Session, now: DateTime.Utc): boolean =>
+  !isBefore(session.seenAt, idle, now) && !isBefore(session.startedAt, longest, now)
+
+/** Whether the time of its last use should be written down anew. */
+export const isStale = (session: Session, now: DateTime.Utc): boolean => isBefore(session.seenAt, resolution, now)
+
+/** Sessions that were last used, or started, before these instants can be forgotten. */
+export const cutoff = (now: DateTime.Utc): { readonly seenAt: DateTime.Utc; readonly startedAt: DateTime.Utc } => ({
+  seenAt: DateTime.subtractDuration(now, idle),
+  startedAt: DateTime.subtractDuration(now, longest)
+})
+
+export class AccountStore extends Context.Tag("@startlist/node/AccountStore")<AccountStore, AccountStore.Service>() {}
+
+export declare namespace AccountStore {
+  export interface Service {
+    /** Stores a new user and the password's hash (PHC string), both or neither. */
+    readonly insert: (user: NewUser, passwordHash: string) => Effect.Effect<User, EmailTaken | StoreError>
+    /** The user with this address, whatever its case, and the password's hash. */
+    readonly findByEmail: (
+      email: string
+    ) => Effect.Effect<Option.Option<{ readonly user: User; readonly passwordHash: string }>, StoreError>
+    readonly insertSession: (session: Session) => Effect.Effect<void, StoreError>
+    readonly findSession: (
+      hash: TokenHash
+    ) => Effect.Effect<Option.Option<{ readonly user: User; readonly session: Session }>, StoreError>
+    /** Writes down that a session is in use. */
+    readonly touchSession: (hash: TokenHash, seenAt: DateTime.Utc) => Effect.Effect<void, StoreError>
+    readonly removeSession: (hash: TokenHash) => Effect.Effect<void, StoreError>
+    /** Removes at most `limit` sessions that are over (see `cutoff`). Answers how many went. */
+    readonly purgeSessions: (now: DateTime.Utc, limit: number) => Effect.Effect<number, StoreError>
+  }
+}
+
+/** Password hashes and sessions in memory, beside whatever `UserStore` keeps the users. */
+export const layerMemory: Layer.Layer<AccountStore, never, UserStore> = Layer.effect(
+  AccountStore,
+  Effect.map(UserStore, (users): AccountStore.Service => {
+    const passwordHashes = new Map<UserId, string>()
+    const sessions = new Map<TokenHash, Session>()
+    return {
+      insert: (user, passwordHash) =>
+        Effect.tap(users.insert(user), ({ id }) => Effect.sync(() => passwordHashes.set(id, passwordHash))),
+      findByEmail: (email) =>
+        Effect.map(
+          users.findByEmail(email),
+          Option.flatMap((user) =>
+            Option.map(
+              Option.fromNullable(passwordHashes.get(user.id)),
+              (passwordHash) => ({ user, passwordHash })
+            )
+          )
+        ),
+      insertSession: (session) => Effect.sync(() => sessions.set(session.hash, session)),
+      findSession: (hash) =>
+        Effect.suspend(() => {
+          const session = sessions.get(hash)
+          return session === undefined
+            ? Effect.succeedNone
+            : Effect.map(users.find(session.userId), Option.map((user) => ({ user, session })))
+        }),
+      touchSession: (hash, seenAt) =>
+        Effect.sync(() => {
+          const session = sessions.get(hash)
+          if (session !== undefined) sessions.set(hash, { ...session, seenAt })
+        }),
+      removeSession: (hash) => Effect.sync(() => sessions.delete(hash)),
+      purgeSessions: (now, limit) =>
+        Effect.sync(() => {
+          const over = [...sessions.values()].filter((session) => !isLive(session, now)).slice(0, limit)
+          for (const { hash } of over) sessions.delete(hash)
+          return over.length
+        })
+    }
+  })
+)

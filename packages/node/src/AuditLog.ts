@@ -1,0 +1,107 @@
+/** The record of who did what, when, and from where: kept, and read by the operator. */
+import * as Context from "effect/Context"
+import type * as DateTime from "effect/DateTime"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import type { StoreError } from "@startlist/core/Store"
+import * as Audit from "@startlist/http/Audit"
+
+/** Who acts, or on whom. */
+export interface Party {
+  readonly type: "user" | "application" | "email" | "operator"
+  readonly id?: number
+  readonly email?: string
+}
+
+/** One line of the record. Contains no secret. */
+export interface Line {
+  /** Grows with time. */
+  readonly id: number
+  readonly at: DateTime.Utc
+  /** One of `Audit.Action`, or `operator_call`. */
+  readonly action: string
+  readonly actor: Party
+  readonly subject: Party
+  /** The address of the client. */
+  readonly address: string
+  /** For an operator's call: method, path and status. */
+  readonly detail: string
+}
+
+/** A line before it is kept. */
+export type NewLine = Omit<Line, "id">
+
+export class AuditLog extends Context.Tag("@startlist/node/AuditLog")<AuditLog, AuditLog.Service>() {}
+
+export declare namespace AuditLog {
+  export interface Service {
+    readonly append: (line: NewLine) => Effect.Effect<void, StoreError>
+    /** Newest first, starting behind `after`. */
+    readonly list: (
+      after: Option.Option<number>,
+      limit: number
+    ) => Effect.Effect<ReadonlyArray<Line>, StoreError>
+    /** Removes at most `limit` lines from before this instant. Answers how many went. */
+    readonly purge: (before: DateTime.Utc, limit: number) => Effect.Effect<number, StoreError>
+  }
+}
+
+const toParty = Audit.Party.$match({
+  User: ({ userId }): Party => ({ type: "user", id: userId }),
+  Application: ({ applicationId }): Party => ({ type: "application", id: applicationId }),
+  Email: ({ email }): Party => ({ type: "email", email }),
+  Operator: (): Party => ({ type: "operator" })
+})
+
+/** An entry of the protocol endpoints and pages as a line of the record. */
+export const toLine = (entry: Audit.Entry): NewLine => ({
+  at: entry.at,
+  action: entry.action,
+  actor: toParty(entry.actor),
+  subject: toParty(entry.subject),
+  address: entry.address,
+  detail: ""
+})
+
+/** Keeps a line; if that cannot be done now, it goes to the log, and the request goes on. */
+export const record = (line: NewLine): Effect.Effect<void, never, AuditLog> =>
+  Effect.flatMap(AuditLog, (log) => log.append(line)).pipe(
+    Effect.catchAll((error) =>
+      Effect.logError("an audit entry could not be kept", error).pipe(
+        Effect.annotateLogs({ action: line.action, actor: line.actor, subject: line.subject, address: line.address })
+      )
+    )
+  )
+
+/** The audit of the HTTP endpoints, kept in this record. */
+export const layerAudit: Layer.Layer<never, never, AuditLog> = Layer.unwrapEffect(
+  Effect.map(AuditLog, (log) =>
+    Layer.succeed(Audit.Audit, {
+      record: (entry) => Effect.provideService(record(toLine(entry)), AuditLog, log)
+    }))
+)
+
+/** How many lines are kept in memory. */
+const capacity = 10_000
+
+/** The latest ten thousand lines, in memory. */
+export const layerMemory: Layer.Layer<AuditLog> = Layer.sync(AuditLog, () => {
+  let lines: ReadonlyArray<Line> = []
+  let lastId = 0
+  return {
+    append: (line) =>
+      Effect.sync(() => {
+        lines = [{ ...line, id: ++lastId }, ...lines].slice(0, capacity)
+      }),
+    list: (after, limit) =>
+      Effect.sync(() => lines.filter(({ id }) => Option.isNone(after) || id < after.value).slice(0, limit)),
+    purge: (before) =>
+      Effect.sync(() => {
+        const kept = lines.filter(({ at }) => at.epochMillis >= before.epochMillis)
+        const gone = lines.length - kept.length
+        lines = kept
+        return gone
+      })
+  }
+})

@@ -1,0 +1,158 @@
+/** The service's settings, read from the environment. `docs/configuration.md` describes every variable. */
+import { isIP } from "node:net"
+import * as Config from "effect/Config"
+import * as ConfigError from "effect/ConfigError"
+import * as ConfigProvider from "effect/ConfigProvider"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import type * as LogLevel from "effect/LogLevel"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import * as Policy from "@startlist/core/Policy"
+import * as Setting from "./internal/setting.ts"
+
+/** Why the service does not start: one line that names the variable. */
+export class InvalidConfiguration
+  extends Schema.TaggedError<InvalidConfiguration>("@startlist/node/InvalidConfiguration")("InvalidConfiguration", {
+    message: Schema.String
+  })
+{}
+
+/** What a node does: answer requests, deliver events, or both. */
+export type Role = "api" | "worker"
+
+/** Every setting, decoded. */
+export interface Configuration {
+  readonly host: string
+  /** 0: a free one. */
+  readonly port: number
+  /** Public origins; without them, where the service listens. */
+  readonly authUrl: Option.Option<string>
+  readonly baseUrl: Option.Option<string>
+  /** A `postgres://` URL; without it, the embedded database in `dataDir`. */
+  readonly databaseUrl: Option.Option<Redacted.Redacted<string>>
+  readonly dataDir: string
+  readonly operatorToken: Option.Option<Redacted.Redacted<string>>
+  /** 32 bytes. */
+  readonly masterKey: Option.Option<Redacted.Redacted<Uint8Array>>
+  readonly policy: Policy.Policy.Service
+  /** CIDRs that callbacks may reach besides the public internet. */
+  readonly callbackAllow: ReadonlyArray<string>
+  readonly roles: ReadonlySet<Role>
+  /** CIDRs whose `X-Forwarded-For` is believed. */
+  readonly trustedProxies: ReadonlyArray<string>
+  readonly logFormat: "pretty" | "json"
+  readonly logLevel: LogLevel.LogLevel
+  /** Where traces and metrics go by OTLP. */
+  readonly otlpEndpoint: Option.Option<string>
+}
+
+/** Whether only this machine can reach the service. */
+export const isLoopback = (host: string): boolean =>
+  host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."))
+
+/** `http://HOST:PORT`, with the brackets that an IPv6 address needs. */
+export const origin = (host: string, port: number): string =>
+  `http://${isIP(host) === 6 ? `[${host}]` : host}:${port}`
+
+const variables = Config.all({
+  host: Setting.host("HOST").pipe(Config.withDefault("127.0.0.1")),
+  port: Setting.integer("PORT", 0, 65_535).pipe(Config.withDefault(8080)),
+  authUrl: Config.option(Setting.publicOrigin("AUTH_URL")),
+  baseUrl: Config.option(Setting.publicOrigin("BASE_URL")),
+  databaseUrl: Config.option(Setting.databaseUrl("DATABASE_URL")),
+  dataDir: Config.string("DATA_DIR").pipe(Config.withDefault(".startlist")),
+  operatorToken: Config.option(Setting.bearerToken("OPERATOR_TOKEN")),
+  masterKey: Config.option(Setting.key("MASTER_KEY")),
+  profile: Setting.oneOf("PROFILE", ["documented", "rfc"]).pipe(Config.withDefault("documented")),
+  scopes: Setting.scopes("SCOPES").pipe(Config.withDefault(Policy.documented.scopes)),
+  callbackAllow: Config.option(Setting.cidrs("CALLBACK_ALLOW")),
+  deliveryDelays: Setting.durations("DELIVERY_DELAYS").pipe(Config.withDefault(Policy.documented.deliveryDelays)),
+  deliveryConcurrency: Setting.integer("DELIVERY_CONCURRENCY", 1, 10_000).pipe(
+    Config.withDefault(Policy.documented.deliveryConcurrency)
+  ),
+  deliveryPerSubscription: Config.option(Setting.integer("DELIVERY_PER_SUBSCRIPTION", 1, 10_000)),
+  roles: Setting.roles("ROLES").pipe(Config.withDefault<ReadonlySet<Role>>(new Set<Role>(["api", "worker"]))),
+  trustedProxies: Setting.cidrs("TRUSTED_PROXIES").pipe(Config.withDefault<ReadonlyArray<string>>([])),
+  logFormat: Config.option(Setting.oneOf("LOG_FORMAT", ["pretty", "json"])),
+  logLevel: Setting.logLevel("LOG_LEVEL"),
+  otlpEndpoint: Config.option(Setting.endpoint("OTEL_EXPORTER_OTLP_ENDPOINT"))
+})
+
+type Variables = Config.Config.Success<typeof variables>
+
+/** Settings that are each good but do not go together. */
+const contradiction = (given: Variables): Option.Option<string> => {
+  const perSubscription = Option.getOrElse(given.deliveryPerSubscription, () => 1)
+  if (perSubscription > given.deliveryConcurrency) {
+    return Option.some(
+      `DELIVERY_PER_SUBSCRIPTION: ${perSubscription} is more than DELIVERY_CONCURRENCY (${given.deliveryConcurrency})`
+    )
+  }
+  if (Option.isSome(given.databaseUrl) && Option.isNone(given.operatorToken)) {
+    return Option.some("OPERATOR_TOKEN: must be set together with DATABASE_URL, the same on every node")
+  }
+  if (Option.isSome(given.databaseUrl) && Option.isNone(given.masterKey)) {
+    return Option.some("MASTER_KEY: must be set together with DATABASE_URL, the same on every node")
+  }
+  return Option.none()
+}
+
+const toConfiguration = (given: Variables, isTerminal: boolean): Configuration => ({
+  ...given,
+  policy: {
+    ...(given.profile === "rfc" ? Policy.rfc : Policy.documented),
+    scopes: given.scopes,
+    deliveryDelays: given.deliveryDelays,
+    deliveryConcurrency: given.deliveryConcurrency,
+    deliveryPerSubscription: Option.getOrElse(
+      given.deliveryPerSubscription,
+      () => Math.min(Policy.documented.deliveryPerSubscription, given.deliveryConcurrency)
+    )
+  },
+  callbackAllow: Option.getOrElse(
+    given.callbackAllow,
+    () => isLoopback(given.host) ? ["127.0.0.0/8", "::1/128"] : []
+  ),
+  logFormat: Option.getOrElse(given.logFormat, () => isTerminal ? "pretty" as const : "json" as const)
+})
+
+/** The first problem, as one line that begins with the variable's name. */
+const describe = (error: ConfigError.ConfigError): string =>
+  ConfigError.reduceWithContext(error, undefined, {
+    andCase: (_, left) => left,
+    orCase: (_, left) => left,
+    invalidDataCase: (_, path, message) => `${path.join("_")}: ${message}`,
+    missingDataCase: (_, path) => `${path.join("_")}: is not set`,
+    sourceUnavailableCase: (_, path, message) => `${path.join("_")}: ${message}`,
+    unsupportedCase: (_, path, message) => `${path.join("_")}: ${message}`
+  })
+
+/** An environment as settings: an empty variable counts as unset. */
+const toProvider = (environment: Readonly<Record<string, string | undefined>>): ConfigProvider.ConfigProvider =>
+  ConfigProvider.fromMap(
+    new Map(
+      Object.entries(environment).flatMap(([name, value]): ReadonlyArray<readonly [string, string]> =>
+        value === undefined || value.trim() === "" ? [] : [[name, value.trim()]]
+      )
+    )
+  )
+
+/**
+ * Decodes an environment. `isTerminal`: whether a person reads the log. Fails with the first wrong or contradictory
+ * setting; the message names it and contains no secret.
+ */
+export const decode = (
+  environment: Readonly<Record<string, string | undefined>>,
+  isTerminal: boolean
+): Effect.Effect<Configuration, InvalidConfiguration> =>
+  toProvider(environment).load(variables).pipe(
+    Effect.mapError((error) => new InvalidConfiguration({ message: describe(error) })),
+    Effect.flatMap((given) =>
+      Option.match(contradiction(given), {
+        onNone: () => Either.right(toConfiguration(given, isTerminal)),
+        onSome: (message) => Either.left(new InvalidConfiguration({ message }))
+      })
+    )
+  )

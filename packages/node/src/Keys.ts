@@ -1,0 +1,85 @@
+/** The two secrets of an installation: given by the environment, or made once and kept in the data folder. */
+import { randomBytes } from "node:crypto"
+import { link, mkdir, open, readFile, rm } from "node:fs/promises"
+import { join } from "node:path"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import { type Configuration, InvalidConfiguration } from "./Configuration.ts"
+import { parseKey } from "./internal/setting.ts"
+
+export interface Keys {
+  /** The bearer token of the operator API. */
+  readonly operatorToken: Redacted.Redacted<string>
+  /** 32 bytes that seal the webhook signing secrets. */
+  readonly masterKey: Redacted.Redacted<Uint8Array>
+}
+
+/** Where a generated operator token is kept. */
+export const operatorTokenFile = (dataDir: string): string => join(dataDir, "operator-token")
+
+const hasCode = (error: unknown, code: string): boolean =>
+  error instanceof Error && "code" in error && error.code === code
+
+const whyNot = (error: unknown): string => error instanceof Error ? error.message : String(error)
+
+/** Writes a file under another name and links it into place: it appears complete, once, or not at all. */
+const createOnce = async (path: string, content: string): Promise<void> => {
+  const draft = `${path}.${randomBytes(8).toString("hex")}`
+  const file = await open(draft, "wx", 0o600)
+  try {
+    await file.writeFile(content)
+    await file.sync()
+    await link(draft, path).catch((error) => hasCode(error, "EEXIST") ? undefined : Promise.reject(error))
+  } finally {
+    await file.close()
+    await rm(draft, { force: true })
+  }
+}
+
+const readOrCreate = async (path: string, make: () => string): Promise<string> => {
+  const read = () => readFile(path, "utf8").then((text) => text.trim())
+  try {
+    return await read()
+  } catch (error) {
+    if (!hasCode(error, "ENOENT")) throw error
+    await createOnce(path, `${make()}\n`)
+    return await read()
+  }
+}
+
+const kept = <A>(
+  dataDir: string,
+  name: string,
+  make: () => string,
+  parse: (text: string) => A | undefined
+): Effect.Effect<A, InvalidConfiguration> =>
+  Effect.tryPromise({
+    try: async () => {
+      await mkdir(dataDir, { recursive: true, mode: 0o700 })
+      return await readOrCreate(join(dataDir, name), make)
+    },
+    catch: (error) => new InvalidConfiguration({ message: `DATA_DIR: ${whyNot(error)}` })
+  }).pipe(Effect.flatMap((text) => {
+    const parsed = parse(text)
+    return parsed === undefined
+      ? new InvalidConfiguration({ message: `DATA_DIR: the file ${join(dataDir, name)} is damaged` })
+      : Effect.succeed(parsed)
+  }))
+
+const parseToken = (text: string) => /^[!-~]{1,}$/.test(text) ? Redacted.make(text) : undefined
+
+/** The keys of this installation; those that the environment does not give are made at the first start. */
+export const load = (configuration: Configuration): Effect.Effect<Keys, InvalidConfiguration> => {
+  const { dataDir, masterKey, operatorToken } = configuration
+  return Effect.all({
+    operatorToken: Option.match(operatorToken, {
+      onSome: Effect.succeed,
+      onNone: () => kept(dataDir, "operator-token", () => `sl_op_${randomBytes(32).toString("base64url")}`, parseToken)
+    }),
+    masterKey: Option.match(masterKey, {
+      onSome: Effect.succeed,
+      onNone: () => kept(dataDir, "master-key", () => randomBytes(32).toString("base64"), parseKey)
+    })
+  })
+}

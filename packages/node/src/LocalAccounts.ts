@@ -1,0 +1,89 @@
+/** The service's own sign-in: passwords hashed with argon2id, sessions known by their fingerprint. */
+import { randomBytes } from "node:crypto"
+import { hash as hashPassword, verify } from "@node-rs/argon2"
+import * as Context from "effect/Context"
+import * as DateTime from "effect/DateTime"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import { Secrets } from "@startlist/core/Secrets"
+import { StoreError, Text } from "@startlist/core/Store"
+import type { EmailTaken, NewUser, User } from "@startlist/core/User"
+import { Accounts } from "@startlist/http/Accounts"
+import { AccountStore, isLive, isStale } from "./AccountStore.ts"
+
+/** Registers users who sign in with a password. */
+export class Registrar extends Context.Tag("@startlist/node/Registrar")<Registrar, Registrar.Service>() {}
+
+export declare namespace Registrar {
+  export interface Service {
+    /** Stores a new user together with the argon2id hash of the password. */
+    readonly register: (
+      user: NewUser,
+      password: Redacted.Redacted<string>
+    ) => Effect.Effect<User, EmailTaken | StoreError>
+  }
+}
+
+/** So many passwords are hashed at once: each takes 19 MiB and a thread for some 20 ms. */
+const parallelHashes = 4
+
+/** The same password typed on another keyboard: one composition of its characters. */
+const clear = (password: Redacted.Redacted<string>): string => Redacted.value(password).normalize("NFC")
+
+const isText = Schema.is(Text)
+
+const make = Effect.gen(function*() {
+  const store = yield* AccountStore
+  const secrets = yield* Secrets
+  const turn = (yield* Effect.makeSemaphore(parallelHashes)).withPermits(1)
+
+  /** OWASP's argon2id parameters (19 MiB, 2 passes, 1 lane) are the library's defaults. */
+  const toHash = (password: string) => turn(Effect.promise(() => hashPassword(password)))
+  const matches = (stored: string, password: string) =>
+    turn(Effect.tryPromise({
+      try: () => verify(stored, password),
+      catch: (cause) => new StoreError({ cause })
+    }))
+
+  /** Checked in place of the hash of somebody unknown, so that both take the same time. */
+  const decoy = yield* Effect.cached(toHash(randomBytes(16).toString("base64")))
+
+  const verifyPassword = Effect.fn("Accounts.verifyPassword")(
+    function*(email: string, password: Redacted.Redacted<string>) {
+      const account = isText(email) ? yield* store.findByEmail(email) : Option.none()
+      const stored = Option.isSome(account) ? account.value.passwordHash : yield* decoy
+      const good = yield* matches(stored, clear(password))
+      return good ? Option.map(account, ({ user }) => user) : Option.none()
+    }
+  )
+
+  const startSession: Accounts.Service["startSession"] = Effect.fn("Accounts.startSession")(function*(userId) {
+    const value = `sl_se_${randomBytes(32).toString("base64url")}`
+    const now = yield* DateTime.now
+    yield* store.insertSession({ hash: secrets.hash(value), userId, startedAt: now, seenAt: now })
+    return Redacted.make(value)
+  })
+
+  const findSession = Effect.fn("Accounts.findSession")(function*(value: Redacted.Redacted<string>) {
+    const hash = secrets.hash(Redacted.value(value))
+    const now = yield* DateTime.now
+    const found = Option.filter(yield* store.findSession(hash), ({ session }) => isLive(session, now))
+    if (Option.exists(found, ({ session }) => isStale(session, now))) yield* store.touchSession(hash, now)
+    return Option.map(found, ({ user }) => user)
+  })
+
+  const endSession = (value: Redacted.Redacted<string>) => store.removeSession(secrets.hash(Redacted.value(value)))
+
+  const register = Effect.fn("Registrar.register")(function*(user: NewUser, password: Redacted.Redacted<string>) {
+    return yield* store.insert(user, yield* toHash(clear(password)))
+  })
+
+  return Context.make(Accounts, { endSession, findSession, startSession, verifyPassword }).pipe(
+    Context.add(Registrar, { register })
+  )
+})
+
+export const layer: Layer.Layer<Accounts | Registrar, never, AccountStore | Secrets> = Layer.effectContext(make)

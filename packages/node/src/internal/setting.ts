@@ -1,0 +1,147 @@
+/** One decoder for each kind of setting. A message says what is wrong and what is expected, and never quotes a secret. */
+import { isIP } from "node:net"
+import * as Config from "effect/Config"
+import * as ConfigError from "effect/ConfigError"
+import * as Duration from "effect/Duration"
+import * as Either from "effect/Either"
+import * as LogLevel from "effect/LogLevel"
+import * as Redacted from "effect/Redacted"
+
+const quoted = (value: string): string => JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value)
+
+/** A variable that `parse` understands; `undefined` is a value that is not `expected`. */
+const setting = <A>(
+  name: string,
+  expected: string,
+  parse: (value: string) => A | undefined,
+  show: (value: string) => string = quoted
+): Config.Config<A> =>
+  Config.string(name).pipe(Config.mapOrFail((value) => {
+    const parsed = parse(value)
+    return parsed === undefined
+      ? Either.left(ConfigError.InvalidData([], `${show(value)} is not ${expected}`))
+      : Either.right(parsed)
+  }))
+
+const hidden = () => "the value"
+
+/** A comma-separated list, each item parsed; empty items do not count. */
+const listOf = <A>(parse: (item: string) => A | undefined) => (value: string): ReadonlyArray<A> | undefined => {
+  const items = value.split(",").map((item) => item.trim()).filter((item) => item !== "").map(parse)
+  const good = items.filter((item) => item !== undefined)
+  return good.length === items.length && items.length > 0 ? good : undefined
+}
+
+const parseUrl = (value: string): URL | undefined => URL.canParse(value) ? new URL(value) : undefined
+
+export const integer = (name: string, minimum: number, maximum: number): Config.Config<number> =>
+  setting(name, `a whole number from ${minimum} to ${maximum}`, (value) => {
+    const parsed = /^\d{1,9}$/.test(value) ? Number(value) : -1
+    return parsed >= minimum && parsed <= maximum ? parsed : undefined
+  })
+
+/** An address or name to listen on. */
+export const host = (name: string): Config.Config<string> =>
+  setting(name, "an IP address or a host name", (value) =>
+    isIP(value) !== 0 || /^[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/.test(value) ? value : undefined)
+
+/** `https://host[:port]`, given back without a trailing slash. */
+export const publicOrigin = (name: string): Config.Config<string> =>
+  setting(name, "an origin such as https://auth.example.org", (value) => {
+    const url = parseUrl(value)
+    return url !== undefined && /^https?:$/.test(url.protocol) && (`${url.origin}/` === url.href) &&
+        !value.includes("?") && !value.includes("#")
+      ? url.origin
+      : undefined
+  })
+
+export const endpoint = (name: string): Config.Config<string> =>
+  setting(name, "an http or https URL", (value) => {
+    const url = parseUrl(value)
+    return url !== undefined && /^https?:$/.test(url.protocol) ? value.replace(/\/+$/, "") : undefined
+  })
+
+/** Contains a password: never shown. */
+export const databaseUrl = (name: string): Config.Config<Redacted.Redacted<string>> =>
+  setting(name, "a URL of the form postgres://user:password@host:port/database", (value) => {
+    const url = parseUrl(value)
+    return url !== undefined && /^postgres(?:ql)?:$/.test(url.protocol) ? Redacted.make(value) : undefined
+  }, hidden)
+
+/** What fits into an `Authorization: Bearer` header. */
+export const bearerToken = (name: string): Config.Config<Redacted.Redacted<string>> =>
+  setting(
+    name,
+    "a token of visible ASCII characters without spaces",
+    (value) => /^[!-~]+$/.test(value) ? Redacted.make(value) : undefined,
+    hidden
+  )
+
+/** 32 bytes as base64, standard or URL-safe. */
+export const parseKey = (value: string): Redacted.Redacted<Uint8Array> | undefined => {
+  const bytes = /^[A-Za-z0-9+/_-]+={0,2}$/.test(value) ? Buffer.from(value, "base64") : Buffer.alloc(0)
+  return bytes.length === 32 ? Redacted.make(new Uint8Array(bytes)) : undefined
+}
+
+export const key = (name: string): Config.Config<Redacted.Redacted<Uint8Array>> =>
+  setting(name, "32 bytes in base64 (openssl rand -base64 32 makes one)", parseKey, hidden)
+
+const isOneOf = <A extends string>(values: ReadonlyArray<A>) => (value: string): A | undefined =>
+  values.find((candidate) => candidate === value.toLowerCase())
+
+export const oneOf = <const A extends string>(name: string, values: ReadonlyArray<A>): Config.Config<A> =>
+  setting(name, `one of ${values.join(", ")}`, isOneOf(values))
+
+export const roles = (name: string): Config.Config<ReadonlySet<"api" | "worker">> =>
+  setting(name, "a comma-separated list of api and worker", (value) => {
+    const parsed = listOf(isOneOf<"api" | "worker">(["api", "worker"]))(value)
+    return parsed === undefined ? undefined : new Set(parsed)
+  })
+
+/** Scope names (RFC 6749 §3.3: no spaces, quotes or backslashes), each once. */
+export const scopes = (name: string): Config.Config<ReadonlyArray<string>> =>
+  setting(name, "a comma-separated list of scope names, each once", (value) => {
+    const parsed = listOf((item) => /^[!#-[\]-~]+$/.test(item) ? item : undefined)(value)
+    return parsed !== undefined && new Set(parsed).size === parsed.length ? parsed : undefined
+  })
+
+const parseCidr = (value: string): string | undefined => {
+  const [address = "", prefix = "", ...rest] = value.split("/")
+  const bits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1
+  return rest.length === 0 && /^\d{1,3}$/.test(prefix) && Number(prefix) <= bits ? value : undefined
+}
+
+export const cidrs = (name: string): Config.Config<ReadonlyArray<string>> =>
+  setting(name, "a comma-separated list of address ranges such as 10.0.0.0/8 or fd00::/8", listOf(parseCidr))
+
+const unitMillis: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+const longestDelay = Duration.days(7)
+
+const parseDuration = (value: string): Duration.Duration | undefined => {
+  const [, amount = "", unit = ""] = /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h|d)$/.exec(value) ?? []
+  const duration = Duration.millis(Number(amount) * (unitMillis[unit] ?? NaN))
+  return amount !== "" && Duration.lessThanOrEqualTo(duration, longestDelay) ? duration : undefined
+}
+
+/** At most 19 pauses of at most 7 days: 20 attempts. */
+export const durations = (name: string): Config.Config<ReadonlyArray<Duration.Duration>> =>
+  setting(name, "a comma-separated list of at most 19 pauses such as 5s, 1m or 2h, none longer than 7d", (value) => {
+    const parsed = listOf(parseDuration)(value)
+    return parsed !== undefined && parsed.length <= 19 ? parsed : undefined
+  })
+
+const levels = {
+  trace: LogLevel.Trace,
+  debug: LogLevel.Debug,
+  info: LogLevel.Info,
+  warning: LogLevel.Warning,
+  error: LogLevel.Error,
+  none: LogLevel.None
+} as const
+
+export const logLevel = (name: string): Config.Config<LogLevel.LogLevel> =>
+  oneOf(name, ["trace", "debug", "info", "warning", "error", "none"]).pipe(
+    Config.withDefault("info" as const),
+    Config.map((level) => levels[level])
+  )

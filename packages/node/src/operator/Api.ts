@@ -1,0 +1,126 @@
+/** The operator API, described: from this value come its routes, its decoding, `openapi.json` and the typed client. */
+import * as HttpApi from "@effect/platform/HttpApi"
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
+import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
+import * as OpenApi from "@effect/platform/OpenApi"
+import type * as Schema from "effect/Schema"
+import * as Refusal from "./Refusal.ts"
+import * as Wire from "./Wire.ts"
+
+const created = <A, I, R>(schema: Schema.Schema<A, I, R>) => schema.annotations(HttpApiSchema.annotations({ status: 201 }))
+
+const accepted = <A, I, R>(schema: Schema.Schema<A, I, R>) =>
+  schema.annotations(HttpApiSchema.annotations({ status: 202 }))
+
+/** People, and the revocation of access on their behalf. */
+export const Users = HttpApiGroup.make("users")
+  .add(
+    HttpApiEndpoint.post("createUser", "/operator/v1/users")
+      .setPayload(Wire.NewUser)
+      .addSuccess(created(Wire.UserRecord))
+      .addError(Refusal.Conflict)
+  )
+  .add(HttpApiEndpoint.get("findUsers", "/operator/v1/users").setUrlParams(Wire.UserQuery).addSuccess(Wire.UserList))
+  .add(
+    HttpApiEndpoint.get("getUser", "/operator/v1/users/:id")
+      .setPath(Wire.UserIdPath)
+      .addSuccess(Wire.UserRecord)
+      .addError(Refusal.NotFound)
+  )
+  .add(
+    HttpApiEndpoint.post("revokeForUser", "/operator/v1/users/:id/revocations")
+      .setPath(Wire.UserIdPath)
+      .setPayload(Wire.RevocationRequest)
+      .addSuccess(HttpApiSchema.NoContent)
+      .addError(Refusal.NotFound)
+  )
+
+/** Applications and their secrets. */
+export const Applications = HttpApiGroup.make("applications")
+  .add(
+    HttpApiEndpoint.post("createApplication", "/operator/v1/applications")
+      .setPayload(Wire.NewApplication)
+      .addSuccess(created(Wire.ApplicationWithSecret))
+      .addError(Refusal.Unprocessable)
+  )
+  .add(
+    HttpApiEndpoint.get("listApplications", "/operator/v1/applications")
+      .setUrlParams(Wire.ApplicationQuery)
+      .addSuccess(Wire.ApplicationPage)
+  )
+  .add(
+    HttpApiEndpoint.get("getApplication", "/operator/v1/applications/:client_id")
+      .setPath(Wire.ApplicationIdPath)
+      .addSuccess(Wire.ApplicationRecord)
+      .addError(Refusal.NotFound)
+  )
+  .add(
+    HttpApiEndpoint.patch("changeApplication", "/operator/v1/applications/:client_id")
+      .setPath(Wire.ApplicationIdPath)
+      .setPayload(Wire.ApplicationChange)
+      .addSuccess(Wire.ApplicationRecord)
+      .addError(Refusal.NotFound)
+      .addError(Refusal.Unprocessable)
+  )
+  .add(
+    HttpApiEndpoint.post("rotateSecret", "/operator/v1/applications/:client_id/secrets")
+      .setPath(Wire.ApplicationIdPath)
+      .setPayload(Wire.SecretRequest)
+      .addSuccess(created(Wire.Secret))
+      .addError(Refusal.NotFound)
+  )
+
+/** Registrations; a change is saved together with its events. */
+export const Registrations = HttpApiGroup.make("registrations")
+  .add(
+    HttpApiEndpoint.post("createRegistration", "/operator/v1/registrations")
+      .setPayload(Wire.NewRegistration)
+      .addSuccess(created(Wire.RegistrationRecord))
+      .addError(Refusal.Unprocessable)
+  )
+  .add(
+    HttpApiEndpoint.get("getRegistration", "/operator/v1/registrations/:id")
+      .setPath(Wire.RegistrationIdPath)
+      .addSuccess(Wire.RegistrationRecord)
+      .addError(Refusal.NotFound)
+  )
+  .add(
+    HttpApiEndpoint.patch("changeRegistration", "/operator/v1/registrations/:id")
+      .setPath(Wire.RegistrationIdPath)
+      .setPayload(Wire.RegistrationChange)
+      .addSuccess(Wire.RegistrationRecord)
+      .addError(Refusal.NotFound)
+  )
+
+/** What was sent to callbacks, and sending it once more. */
+export const Deliveries = HttpApiGroup.make("deliveries")
+  .add(
+    HttpApiEndpoint.get("listDeliveries", "/operator/v1/deliveries")
+      .setUrlParams(Wire.DeliveryQuery)
+      .addSuccess(Wire.DeliveryPage)
+  )
+  .add(
+    HttpApiEndpoint.post("redeliver", "/operator/v1/deliveries/:id/redeliver")
+      .setPath(Wire.DeliveryIdPath)
+      .addSuccess(accepted(Wire.DeliveryRecord))
+      .addError(Refusal.NotFound)
+      .addError(Refusal.Conflict)
+  )
+
+/** Who did what, when, and from where. */
+export const Audit = HttpApiGroup.make("audit")
+  .add(HttpApiEndpoint.get("listAudit", "/operator/v1/audit").setUrlParams(Wire.AuditQuery).addSuccess(Wire.AuditPage))
+
+/** The whole operator API. Every request carries the operator token as a bearer token. */
+export const Api = HttpApi.make("operator")
+  .add(Users)
+  .add(Applications)
+  .add(Registrations)
+  .add(Deliveries)
+  .add(Audit)
+  .addError(Refusal.BadRequest)
+  .addError(Refusal.Unauthorized)
+  .addError(Refusal.Unavailable)
+  .annotate(OpenApi.Title, "Startlist operator API")
+  .annotate(OpenApi.Version, "1")

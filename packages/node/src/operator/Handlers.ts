@@ -1,0 +1,184 @@
+/** What each request of the operator API does: one core service called, its refusals told in the API's own words. */
+import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import { ApplicationStore, type InvalidApplication } from "@startlist/core/Application"
+import { Applications } from "@startlist/core/Applications"
+import { Deliveries } from "@startlist/core/Deliveries"
+import { OAuth } from "@startlist/core/OAuth"
+import { emptyUpdates, type InvalidParty } from "@startlist/core/Registration"
+import { Registrations } from "@startlist/core/Registrations"
+import { UserStore } from "@startlist/core/User"
+import { AuditLog } from "../AuditLog.ts"
+import { Registrar } from "../LocalAccounts.ts"
+import { Api } from "./Api.ts"
+import * as Refusal from "./Refusal.ts"
+import * as Wire from "./Wire.ts"
+
+const orUnavailable = { StoreError: () => Effect.fail(Refusal.unavailable) }
+
+const noApplication = { ApplicationNotFound: () => Effect.fail(Refusal.notFound("Application", "client_id")) }
+
+const badApplication = {
+  InvalidApplication: ({ field, message }: InvalidApplication) =>
+    Effect.fail(Refusal.unprocessable("Application", field, message))
+}
+
+const noRegistration = { RegistrationNotFound: () => Effect.fail(Refusal.notFound("Registration", "id")) }
+
+const users = HttpApiBuilder.group(Api, "users", (handlers) =>
+  Effect.gen(function*() {
+    const registrar = yield* Registrar
+    const store = yield* UserStore
+    const oauth = yield* OAuth
+    const orElseText = Option.getOrElse(() => "")
+    const find = (id: Parameters<typeof store.find>[0]) =>
+      Effect.flatMap(
+        Effect.catchTags(store.find(id), orUnavailable),
+        Option.match({ onNone: () => Effect.fail(Refusal.notFound("User", "id")), onSome: Effect.succeed })
+      )
+    return handlers
+      .handle("createUser", ({ payload: { email, first_name, last_name, password, role } }) =>
+        registrar.register(
+          { role, email, firstName: orElseText(first_name), lastName: orElseText(last_name) },
+          password
+        ).pipe(
+          Effect.map(Wire.showUser),
+          Effect.catchTags({
+            ...orUnavailable,
+            EmailTaken: () =>
+              Effect.fail(Refusal.conflict("User", "email", "taken", "another user has this e-mail address"))
+          })
+        ))
+      .handle("findUsers", ({ urlParams }) =>
+        store.findByEmail(urlParams.email).pipe(
+          Effect.map((found) => ({ users: Option.toArray(found).map(Wire.showUser) })),
+          Effect.catchTags(orUnavailable)
+        ))
+      .handle("getUser", ({ path }) => Effect.map(find(path.id), Wire.showUser))
+      .handle("revokeForUser", ({ path, payload }) =>
+        Effect.zipRight(
+          find(path.id),
+          oauth.revokeByUser(payload.client_id, path.id).pipe(
+            Effect.catchTags({
+              ...orUnavailable,
+              GrantNotFound: () => Effect.fail(Refusal.notFound("Grant", "client_id"))
+            })
+          )
+        ))
+  }))
+
+const applications = HttpApiBuilder.group(Api, "applications", (handlers) =>
+  Effect.gen(function*() {
+    const service = yield* Applications
+    const store = yield* ApplicationStore
+    return handlers
+      .handle("createApplication", ({ payload: { name, owner_id, redirect_uris, require_pkce } }) =>
+        service.create(owner_id, {
+          name,
+          redirectUris: redirect_uris,
+          requirePkce: Option.getOrElse(require_pkce, () => false)
+        }).pipe(
+          Effect.map(({ application, secret }) => ({
+            ...Wire.showApplication(application),
+            client_secret: Wire.reveal(secret)
+          })),
+          Effect.catchTags({ ...orUnavailable, ...badApplication })
+        ))
+      .handle("listApplications", ({ urlParams: { after, limit } }) =>
+        store.list({ owner: Option.none(), after, limit }).pipe(
+          Effect.map((page) => ({
+            applications: page.map(Wire.showApplication),
+            ...Wire.next(page, limit)
+          })),
+          Effect.catchTags(orUnavailable)
+        ))
+      .handle("getApplication", ({ path }) =>
+        service.find(path.client_id).pipe(
+          Effect.map(Wire.showApplication),
+          Effect.catchTags({ ...orUnavailable, ...noApplication })
+        ))
+      .handle("changeApplication", ({ path, payload: { name, redirect_uris, require_pkce } }) =>
+        service.change(path.client_id, {
+          ...(name === undefined ? {} : { name }),
+          ...(redirect_uris === undefined ? {} : { redirectUris: redirect_uris }),
+          ...(require_pkce === undefined ? {} : { requirePkce: require_pkce })
+        }).pipe(
+          Effect.map(Wire.showApplication),
+          Effect.catchTags({ ...orUnavailable, ...noApplication, ...badApplication })
+        ))
+      .handle("rotateSecret", ({ path, payload }) =>
+        service.rotateSecret(path.client_id, Option.map(payload.overlap_seconds, Duration.seconds)).pipe(
+          Effect.map(({ secret }) => ({ client_secret: Wire.reveal(secret) })),
+          Effect.catchTags({ ...orUnavailable, ...noApplication })
+        ))
+  }))
+
+const registrations = HttpApiBuilder.group(Api, "registrations", (handlers) =>
+  Effect.gen(function*() {
+    const service = yield* Registrations
+    return handlers
+      .handle("createRegistration", ({ payload: { athlete_id, club_id, organizer_id, platform_user_id, ...updates } }) =>
+        service.create({
+          parties: {
+            athleteId: athlete_id,
+            organizerId: organizer_id,
+            clubId: club_id,
+            platformUserId: platform_user_id
+          },
+          updates: { ...emptyUpdates, ...updates }
+        }).pipe(
+          Effect.map(Wire.showRegistration),
+          Effect.catchTags({
+            ...orUnavailable,
+            InvalidParty: ({ field, message }: InvalidParty) =>
+              Effect.fail(Refusal.unprocessable("Registration", field, message))
+          })
+        ))
+      .handle("getRegistration", ({ path }) =>
+        service.find(path.id).pipe(
+          Effect.map(Wire.showRegistration),
+          Effect.catchTags({ ...orUnavailable, ...noRegistration })
+        ))
+      .handle("changeRegistration", ({ path, payload }) =>
+        service.change(path.id, payload).pipe(
+          Effect.map(Wire.showRegistration),
+          Effect.catchTags({ ...orUnavailable, ...noRegistration })
+        ))
+  }))
+
+const deliveries = HttpApiBuilder.group(Api, "deliveries", (handlers) =>
+  Effect.gen(function*() {
+    const service = yield* Deliveries
+    return handlers
+      .handle("listDeliveries", ({ urlParams: { after, client_id, limit, state } }) =>
+        service.list({ applicationId: client_id, state, after, limit }).pipe(
+          Effect.map((page) => ({ deliveries: page.map(Wire.showDelivery), ...Wire.next(page, limit) })),
+          Effect.catchTags(orUnavailable)
+        ))
+      .handle("redeliver", ({ path }) =>
+        service.redeliver(path.id).pipe(
+          Effect.map(Wire.showDelivery),
+          Effect.catchTags({
+            ...orUnavailable,
+            DeliveryNotFound: () => Effect.fail(Refusal.notFound("Delivery", "id")),
+            SubscriptionNotFound: () =>
+              Effect.fail(
+                Refusal.conflict("Delivery", "subscription_id", "subscription_gone", "its subscription does not exist any more")
+              )
+          })
+        ))
+  }))
+
+const audit = HttpApiBuilder.group(Api, "audit", (handlers) =>
+  Effect.map(AuditLog, (log) =>
+    handlers.handle("listAudit", ({ urlParams: { after, limit } }) =>
+      log.list(after, limit).pipe(
+        Effect.map((page) => ({ entries: page.map(Wire.showAudit), ...Wire.next(page, limit) })),
+        Effect.catchTags(orUnavailable)
+      ))))
+
+/** Handlers for every endpoint of `Api`. */
+export const layer = Layer.mergeAll(users, applications, registrations, deliveries, audit)

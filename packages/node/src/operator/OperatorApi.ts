@@ -1,0 +1,202 @@
+/** The operator API as routes beside the protocol endpoints: same plain requests and responses, same refusals. */
+import { createHash, timingSafeEqual } from "node:crypto"
+import * as HttpApi from "@effect/platform/HttpApi"
+import * as HttpLayerRouter from "@effect/platform/HttpLayerRouter"
+import * as HttpServer from "@effect/platform/HttpServer"
+import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
+import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
+import * as DateTime from "effect/DateTime"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import { HttpApiDecodeError } from "@effect/platform/HttpApiError"
+import type { StoreError } from "@startlist/core/Store"
+import { header, maxBodyBytes, type Request as PlainRequest, type Response as PlainResponse } from "@startlist/http/Message"
+import * as Refused from "@startlist/http/Refusal"
+import type { Endpoint, Refuse, Route } from "@startlist/http/Router"
+import * as AuditLog from "../AuditLog.ts"
+import { Api } from "./Api.ts"
+import * as Handlers from "./Handlers.ts"
+import type { Problem } from "./Refusal.ts"
+
+/** The body of every refusal. */
+const json = (
+  status: number,
+  message: string,
+  errors: ReadonlyArray<Problem>,
+  headers: PlainResponse["headers"] = {}
+): PlainResponse => ({
+  status,
+  headers: { ...headers, "content-type": "application/json; charset=utf-8", "cache-control": "no-store" },
+  body: JSON.stringify({ message, errors })
+})
+
+const codes: Readonly<Record<(Refused.Refusal | StoreError)["_tag"], string>> = {
+  NotFound: "not_found",
+  MethodNotAllowed: "method_not_allowed",
+  TooLarge: "too_large",
+  UnsupportedMediaType: "unsupported_media_type",
+  Malformed: "malformed",
+  Repeated: "repeated",
+  TooMany: "too_many",
+  StoreError: "unavailable"
+}
+
+/** Words a refusal that was decided before the request was looked at. */
+export const refuse: Refuse = (_request, error) => {
+  const { headers, message, status } = Refused.describe(error)
+  return json(status, message, [{ resource: "Request", field: "", code: codes[error._tag], message }], headers)
+}
+
+const digest = (text: string): Buffer => createHash("sha256").update(text).digest()
+
+/** Whether a request carries the operator token; the comparison takes the same time wherever they differ. */
+export const isOperator = (token: Redacted.Redacted<string>): (request: PlainRequest) => boolean => {
+  const expected = digest(Redacted.value(token))
+  return (request) => {
+    const [, given] = /^Bearer +(\S+) *$/i.exec(header(request, "authorization") ?? "") ?? []
+    return given !== undefined && timingSafeEqual(digest(given), expected)
+  }
+}
+
+const unauthorized = json(
+  401,
+  "the operator token is missing or wrong",
+  [{
+    resource: "Request",
+    field: "authorization",
+    code: "unauthorized",
+    message: "must be: Bearer and the operator token"
+  }],
+  { "www-authenticate": "Bearer realm=\"operator\"" }
+)
+
+const strictUtf8 = new TextDecoder("utf-8", { fatal: true })
+
+/** Deeper nesting than any request of this API needs. */
+const maxDepth = 8
+
+const isDeeperThan = (value: unknown, depth: number): boolean =>
+  typeof value === "object" && value !== null &&
+  (depth === 0 || Object.values(value).some((inner) => isDeeperThan(inner, depth - 1)))
+
+/** The JSON text of a body, `{}` if there is none. */
+const jsonBody = (request: PlainRequest): Either.Either<string, Refused.Refusal> => {
+  if (request.body.byteLength > maxBodyBytes) return Either.left(new Refused.TooLarge())
+  if (request.body.byteLength === 0) return Either.right("{}")
+  if (!/^application\/json *(?:;|$)/i.test(header(request, "content-type") ?? "")) {
+    return Either.left(new Refused.UnsupportedMediaType({ accepted: "application/json" }))
+  }
+  return Either.try({
+    try: () => {
+      const text = strictUtf8.decode(request.body)
+      if (isDeeperThan(JSON.parse(text), maxDepth)) throw new Error("too deep")
+      return text
+    },
+    catch: () => new Refused.Malformed({ what: "JSON body" })
+  })
+}
+
+/** Where a field is: `reasons.0`; without the place of its value in a union or refinement. */
+const toField = (path: ReadonlyArray<PropertyKey>): string => path.map(String).join(".")
+
+/** `HttpApi` has one fixed body for what it cannot decode; here it becomes the one of this API. */
+const rewordDecodeError = (body: string): Option.Option<PlainResponse> =>
+  Option.map(Schema.decodeOption(Schema.parseJson(HttpApiDecodeError))(body), ({ issues }) => {
+    const errors = issues.map((issue): Problem => ({
+      resource: "Request",
+      field: toField(issue.path),
+      code: issue._tag === "Missing" ? "missing" : issue._tag === "Unexpected" ? "unknown_field" : "invalid",
+      message: issue._tag === "Missing"
+        ? "is missing"
+        : issue._tag === "Unexpected"
+        ? "is not a field of this request"
+        : issue.message
+    }))
+    const message = errors.map((problem) => `${problem.field} ${problem.message}`.trim()).join("; ")
+    return json(400, message, errors)
+  })
+
+const isRead = ({ method }: PlainRequest): boolean => method === "GET" || method === "HEAD"
+
+const toWebRequest = (request: PlainRequest, body: string): Request =>
+  new Request(
+    `http://operator.invalid${request.path}${request.query === "" ? "" : `?${request.query}`}`,
+    isRead(request)
+      ? { method: "GET" }
+      : { method: request.method, body, headers: { "content-type": "application/json" } }
+  )
+
+const fromWebResponse = (response: Response): Effect.Effect<PlainResponse> =>
+  Effect.map(Effect.promise(() => response.text()), (body) => {
+    const reworded = response.status === 400 ? rewordDecodeError(body) : Option.none()
+    return Option.getOrElse(reworded, (): PlainResponse => ({
+      status: response.status,
+      headers: {
+        ...(body === "" ? {} : { "content-type": "application/json; charset=utf-8" }),
+        "cache-control": "no-store",
+        ...(response.status === 503 ? { "retry-after": "5" } : {})
+      },
+      body
+    }))
+  })
+
+/** `/users/:id` as the router writes it, `/users/{id}`, with the methods that are served there. */
+const methodsByPath = (): ReadonlyMap<string, ReadonlyArray<string>> => {
+  const found = new Map<string, ReadonlyArray<string>>()
+  HttpApi.reflect(Api, {
+    onGroup: () => {},
+    onEndpoint: ({ endpoint }) => {
+      const path = endpoint.path.replaceAll(/:(\w+)/g, "{$1}")
+      found.set(path, [...found.get(path) ?? [], endpoint.method])
+    }
+  })
+  return found
+}
+
+/** Writes down that the operator changed something. */
+const audit = (request: PlainRequest, response: PlainResponse): Effect.Effect<void, never, AuditLog.AuditLog> =>
+  Effect.flatMap(DateTime.now, (at) =>
+    AuditLog.record({
+      at,
+      action: "operator_call",
+      actor: { type: "operator" },
+      subject: { type: "operator" },
+      address: request.address,
+      detail: `${request.method} ${request.path} ${response.status}`
+    }))
+
+/** The routes of the operator API; each lets in whoever carries the token. */
+export const routes = Effect.fnUntraced(function*(token: Redacted.Redacted<string>) {
+  const app = yield* HttpLayerRouter.toHttpEffect(
+    HttpLayerRouter.addHttpApi(Api).pipe(Layer.provide(Handlers.layer), Layer.provide(HttpServer.layerContext))
+  )
+  const log = yield* AuditLog.AuditLog
+  const isAllowed = isOperator(token)
+
+  const serve: Endpoint = (request) => {
+    if (!isAllowed(request)) return Effect.succeed(unauthorized)
+    return Effect.flatMap(jsonBody(request), (body) =>
+      app.pipe(
+        Effect.provideService(
+          HttpServerRequest.HttpServerRequest,
+          HttpServerRequest.fromWeb(toWebRequest(request, body))
+        ),
+        Effect.scoped,
+        Effect.flatMap((response) => fromWebResponse(HttpServerResponse.toWeb(response))),
+        Effect.catchTag("RouteNotFound", () => new Refused.NotFound()),
+        Effect.tap((response) =>
+          isRead(request) ? Effect.void : Effect.provideService(audit(request, response), AuditLog.AuditLog, log)
+        )
+      ))
+  }
+
+  return [...methodsByPath()].map(([path, methods]): Route => ({
+    path,
+    methods: Object.fromEntries(methods.map((method) => [method, serve])),
+    refuse
+  }))
+})

@@ -1,0 +1,286 @@
+/** The JSON of the operator API: what is accepted, with a message for whoever sends something else, and what is shown. */
+import * as DateTime from "effect/DateTime"
+import * as Duration from "effect/Duration"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import * as Application from "@startlist/core/Application"
+import * as Delivery from "@startlist/core/Delivery"
+import * as Event from "@startlist/core/Event"
+import * as Registration from "@startlist/core/Registration"
+import { maxId, Text } from "@startlist/core/Store"
+import * as User from "@startlist/core/User"
+import type * as AuditLog from "../AuditLog.ts"
+
+/** One message for every way in which a value can be wrong; it never repeats the value. */
+const saying = <A, I, R>(schema: Schema.Schema<A, I, R>, message: string): Schema.Schema<A, I, R> =>
+  schema.annotations({ message: () => ({ message, override: true }) })
+
+/** An object in which an unknown field is a mistake, and not silently ignored. */
+const strict = <A, I, R>(schema: Schema.Schema<A, I, R>): Schema.Schema<A, I, R> =>
+  schema.annotations({ parseOptions: { onExcessProperty: "error", errors: "all" } })
+
+const UserId = saying(User.UserId, "must be the id of a user, a positive integer")
+const ApplicationId = saying(Application.ApplicationId, "must be a client_id, a positive integer")
+const Words = saying(Text, "must be text without NUL characters and unpaired surrogates")
+const Flag = saying(Schema.Boolean, "must be true or false")
+
+/** A field that may be absent or `null`. */
+const maybe = <A, I>(schema: Schema.Schema<A, I>) => Schema.optionalWith(schema, { as: "Option", nullable: true })
+
+/** An identifier in a path or query: decimal digits only. */
+const digits = <A>(schema: Schema.Schema<A, number>): Schema.Schema<A, string> =>
+  saying(
+    Schema.compose(
+      Schema.String.pipe(Schema.pattern(/^[1-9]\d{0,15}$/), Schema.parseNumber, Schema.lessThanOrEqualTo(maxId)),
+      schema
+    ),
+    "must be a positive integer"
+  )
+
+export const UserIdPath = Schema.Struct({ id: digits(User.UserId) })
+export const ApplicationIdPath = Schema.Struct({ client_id: digits(Application.ApplicationId) })
+export const RegistrationIdPath = Schema.Struct({ id: digits(Registration.RegistrationId) })
+export const DeliveryIdPath = Schema.Struct({ id: digits(Delivery.DeliveryId) })
+
+/** How much a page holds unless the request says otherwise. */
+export const defaultLimit = 50
+
+const limit = Schema.optionalWith(
+  saying(
+    Schema.String.pipe(Schema.pattern(/^\d{1,3}$/), Schema.parseNumber, Schema.between(1, 200)),
+    "must be an integer from 1 to 200"
+  ),
+  { default: () => defaultLimit }
+)
+
+export const NewUser = strict(Schema.Struct({
+  role: saying(User.Role, "must be platform, organizer, club or athlete"),
+  email: saying(User.User.fields.email, "must be an e-mail address of at most 254 characters"),
+  password: saying(
+    Schema.Redacted(Text.pipe(Schema.minLength(1), Schema.maxLength(1000))),
+    "must be text of 1 to 1000 characters"
+  ),
+  first_name: maybe(saying(User.User.fields.firstName, "must be text of at most 200 characters")),
+  last_name: maybe(saying(User.User.fields.lastName, "must be text of at most 200 characters"))
+}))
+
+export const UserRecord = Schema.Struct({
+  id: Schema.Int,
+  role: User.Role,
+  email: Schema.String,
+  first_name: Schema.String,
+  last_name: Schema.String
+}).annotations({ identifier: "User" })
+
+export const UserList = Schema.Struct({ users: Schema.Array(UserRecord) })
+
+export const UserQuery = Schema.Struct({
+  email: saying(Schema.NonEmptyString, "must be the e-mail address to look for")
+})
+
+export const showUser = (user: User.User): typeof UserRecord.Type => ({
+  id: user.id,
+  role: user.role,
+  email: user.email,
+  first_name: user.firstName,
+  last_name: user.lastName
+})
+
+const settings = {
+  name: saying(Application.Settings.fields.name, "must be text of 1 to 100 characters, no space around it"),
+  redirect_uris: saying(Schema.Array(Words), "must be an array of redirect URIs"),
+  require_pkce: Flag
+}
+
+export const NewApplication = strict(Schema.Struct({
+  name: settings.name,
+  owner_id: UserId,
+  redirect_uris: settings.redirect_uris,
+  require_pkce: maybe(Flag)
+}))
+
+export const ApplicationChange = strict(Schema.Struct({
+  name: Schema.optionalWith(settings.name, { exact: true }),
+  redirect_uris: Schema.optionalWith(settings.redirect_uris, { exact: true }),
+  require_pkce: Schema.optionalWith(Flag, { exact: true })
+}))
+
+export const ApplicationRecord = Schema.Struct({
+  client_id: Schema.Int,
+  name: Schema.String,
+  owner_id: Schema.Int,
+  redirect_uris: Schema.Array(Schema.String),
+  require_pkce: Schema.Boolean
+}).annotations({ identifier: "Application" })
+
+export const ApplicationWithSecret = Schema.Struct({
+  ...ApplicationRecord.fields,
+  client_secret: Schema.String
+}).annotations({ identifier: "ApplicationWithSecret" })
+
+export const ApplicationQuery = Schema.Struct({
+  after: Schema.optionalWith(digits(Application.ApplicationId), { as: "Option" }),
+  limit
+})
+
+export const ApplicationPage = Schema.Struct({
+  applications: Schema.Array(ApplicationRecord),
+  next: Schema.optional(Schema.Int)
+})
+
+export const showApplication = (application: Application.Application): typeof ApplicationRecord.Type => ({
+  client_id: application.id,
+  name: application.name,
+  owner_id: application.ownerId,
+  redirect_uris: application.redirectUris,
+  require_pkce: application.requirePkce
+})
+
+const maxOverlap = Duration.days(30)
+
+export const SecretRequest = strict(Schema.Struct({
+  overlap_seconds: maybe(
+    saying(
+      Schema.Int.pipe(Schema.between(0, Duration.toSeconds(maxOverlap))),
+      `must be an integer from 0 to ${Duration.toSeconds(maxOverlap)}`
+    )
+  )
+}))
+
+export const Secret = Schema.Struct({ client_secret: Schema.String })
+
+const patch = {
+  platform_id: Schema.optionalWith(Words, { exact: true }),
+  registration_status: Schema.optionalWith(Words, { exact: true }),
+  document_type: Schema.optionalWith(Words, { exact: true }),
+  document_status: Schema.optionalWith(Words, { exact: true }),
+  reasons: Schema.optionalWith(saying(Schema.Array(Text), "must be an array of texts"), { exact: true }),
+  comment: Schema.optionalWith(Words, { exact: true })
+}
+
+export const RegistrationChange = strict(Schema.Struct(patch))
+
+export const NewRegistration = strict(Schema.Struct({
+  athlete_id: UserId,
+  organizer_id: maybe(UserId),
+  club_id: maybe(UserId),
+  platform_user_id: maybe(UserId),
+  ...patch
+}))
+
+export const RegistrationRecord = Schema.Struct({
+  id: Schema.Int,
+  athlete_id: Schema.Int,
+  organizer_id: Schema.NullOr(Schema.Int),
+  club_id: Schema.NullOr(Schema.Int),
+  platform_user_id: Schema.NullOr(Schema.Int),
+  ...Event.Updates.fields
+}).annotations({ identifier: "Registration" })
+
+export const showRegistration = (
+  { id, parties, updates }: Registration.Registration
+): typeof RegistrationRecord.Type => ({
+  id,
+  athlete_id: parties.athleteId,
+  organizer_id: Option.getOrNull(parties.organizerId),
+  club_id: Option.getOrNull(parties.clubId),
+  platform_user_id: Option.getOrNull(parties.platformUserId),
+  ...updates
+})
+
+export const RevocationRequest = strict(Schema.Struct({ client_id: ApplicationId }))
+
+const Attempt = Schema.Struct({
+  at: Schema.String,
+  outcome: Delivery.Attempt.fields.outcome,
+  status: Schema.optional(Schema.Int),
+  duration_ms: Schema.Int,
+  detail: Schema.optional(Schema.String)
+})
+
+export const DeliveryRecord = Schema.Struct({
+  id: Schema.Int,
+  webhook_id: Schema.String,
+  client_id: Schema.Int,
+  subscription_id: Schema.Int,
+  object_type: Event.ObjectType,
+  object_id: Schema.Int,
+  state: Delivery.State,
+  attempts: Schema.Array(Attempt),
+  next_attempt_at: Schema.optional(Schema.String)
+}).annotations({ identifier: "Delivery" })
+
+export const DeliveryQuery = Schema.Struct({
+  state: Schema.optionalWith(saying(Delivery.State, "must be pending, delivered, exhausted or cancelled"), {
+    as: "Option"
+  }),
+  client_id: Schema.optionalWith(digits(Application.ApplicationId), { as: "Option" }),
+  after: Schema.optionalWith(digits(Delivery.DeliveryId), { as: "Option" }),
+  limit
+})
+
+export const DeliveryPage = Schema.Struct({
+  deliveries: Schema.Array(DeliveryRecord),
+  next: Schema.optional(Schema.Int)
+})
+
+export const showDelivery = (delivery: Delivery.Delivery): typeof DeliveryRecord.Type => ({
+  id: delivery.id,
+  webhook_id: delivery.event.id,
+  client_id: delivery.applicationId,
+  subscription_id: delivery.subscriptionId,
+  object_type: delivery.event.objectType,
+  object_id: delivery.event.objectId,
+  state: delivery.state,
+  attempts: delivery.attempts.map((attempt) => ({
+    at: DateTime.formatIso(attempt.at),
+    outcome: attempt.outcome,
+    ...(Option.isSome(attempt.status) ? { status: attempt.status.value } : {}),
+    duration_ms: attempt.durationMs,
+    ...(attempt.detail === "" ? {} : { detail: attempt.detail })
+  })),
+  ...(delivery.state === "pending" ? { next_attempt_at: DateTime.formatIso(delivery.dueAt) } : {})
+})
+
+const Party = Schema.Struct({
+  type: Schema.Literal("user", "application", "email", "operator"),
+  id: Schema.optional(Schema.Int),
+  email: Schema.optional(Schema.String)
+})
+
+export const AuditRecord = Schema.Struct({
+  id: Schema.Int,
+  at: Schema.String,
+  action: Schema.String,
+  actor: Party,
+  subject: Party,
+  address: Schema.String,
+  detail: Schema.optional(Schema.String)
+}).annotations({ identifier: "AuditEntry" })
+
+export const AuditQuery = Schema.Struct({
+  after: Schema.optionalWith(digits(Schema.Int), { as: "Option" }),
+  limit
+})
+
+export const AuditPage = Schema.Struct({ entries: Schema.Array(AuditRecord), next: Schema.optional(Schema.Int) })
+
+export const showAudit = (line: AuditLog.Line): typeof AuditRecord.Type => ({
+  id: line.id,
+  at: DateTime.formatIso(line.at),
+  action: line.action,
+  actor: line.actor,
+  subject: line.subject,
+  address: line.address,
+  ...(line.detail === "" ? {} : { detail: line.detail })
+})
+
+/** The identifier to continue behind, if the page is full. */
+export const next = (page: ReadonlyArray<{ readonly id: number }>, limit: number): { readonly next?: number } => {
+  const last = page.at(-1)
+  return last !== undefined && page.length === limit ? { next: last.id } : {}
+}
+
+/** Unwraps a secret at the moment at which it is shown. */
+export const reveal = Redacted.value

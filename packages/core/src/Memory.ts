@@ -58,7 +58,7 @@ const makeApplicationStore = ({ applications, lastIds }: State): ApplicationStor
       applications.set(inserted.id, inserted)
       return inserted
     }),
-  save: (next) => saving(() => compareAndSet(applications, next.id, next))
+  save: (next) => saving(() => applications.has(next.id) && compareAndSet(applications, next.id, next))
 })
 
 const makeSubscriptionStore = ({ lastIds, pending, subscriptions }: State): SubscriptionStore.Service => {
@@ -99,7 +99,7 @@ const makeRegistrationStore = ({ lastIds, registrations }: State, enqueue: Enque
     }),
   save: (next, outgoing) =>
     saving(() => {
-      if (!compareAndSet(registrations, next.id, next)) return false
+      if (!registrations.has(next.id) || !compareAndSet(registrations, next.id, next)) return false
       enqueue(outgoing)
       return true
     })

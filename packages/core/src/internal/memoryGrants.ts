@@ -18,7 +18,6 @@ export const makeGrantStore = (state: State, enqueue: Enqueue): GrantStore.Servi
       return found && grant ? Option.some({ grant, credential: found.credential }) : Option.none()
     })
 
-  /** Tokens of one kind live equally long and stand in the order in which they were made, so the scan ends early. */
   const removeExpired = (
     kept: Map<TokenHash, Kept<{ readonly expiresAt: DateTime.Utc }>>,
     by: DateTime.Utc,
@@ -26,7 +25,8 @@ export const makeGrantStore = (state: State, enqueue: Enqueue): GrantStore.Servi
   ): number => {
     let removed = 0
     for (const [hash, { credential }] of kept) {
-      if (removed === limit || credential.expiresAt.epochMillis > by.epochMillis) break
+      if (removed === limit) break
+      if (credential.expiresAt.epochMillis > by.epochMillis) continue
       kept.delete(hash)
       removed++
     }

@@ -1,0 +1,105 @@
+/** Arbitrary values of everything that a store keeps, with the texts and numbers that break stores among them. */
+import * as Application from "@startlist/core/Application"
+import type { Attempt } from "@startlist/core/Delivery"
+import { type Updates } from "@startlist/core/Event"
+import type { NewRegistration, Parties } from "@startlist/core/Registration"
+import { maxId } from "@startlist/core/Store"
+import type { NewUser } from "@startlist/core/User"
+import * as Arbitrary from "effect/Arbitrary"
+import * as DateTime from "effect/DateTime"
+import * as FastCheck from "effect/FastCheck"
+import * as Option from "effect/Option"
+
+/** Texts that were mangled by some store, driver or encoding before. */
+const notorious = [
+  "",
+  " ",
+  "  both ends  ",
+  "line one\nline two\r\nline three\ttabbed",
+  "\"double\" 'single' `back` \\ backslash",
+  "'; DROP TABLE grants; --",
+  "{\"a\":1}",
+  "{a,b}",
+  "NULL",
+  "\\N",
+  "$1 :name ? %s",
+  "é e\u0301",
+  "Ærøskøbing, Zürich, 東京, Αθήνα, עברית",
+  "👩‍👩‍👧‍👦 🏃🏽‍♀️",
+  "\u2028\u2029\u0001\u007f\u0085\u200b\ufeff",
+  "\u{10ffff}\uffff"
+]
+
+/** Any text that a store must keep: every character but NUL and halves of surrogate pairs; at most `maxLength`. */
+export const text = (maxLength = 200): FastCheck.Arbitrary<string> =>
+  FastCheck.oneof(
+    FastCheck.constantFrom(...notorious),
+    FastCheck.string({ maxLength }),
+    FastCheck.fullUnicodeString({ maxLength: Math.floor(maxLength / 2) })
+  ).map((value) => value.replaceAll("\0", " ").slice(0, maxLength)).filter((value) => !/\p{Cs}/u.test(value))
+
+/** Text that is not empty. */
+export const nonEmptyText = (maxLength = 200): FastCheck.Arbitrary<string> =>
+  text(maxLength).filter((value) => value !== "")
+
+/** An instant between 1970 and 9999, in whole milliseconds. */
+export const instant: FastCheck.Arbitrary<DateTime.Utc> = FastCheck.oneof(
+  FastCheck.constantFrom(0, 1, 999, 951782400000, 1711846800000, 253402300799999),
+  FastCheck.integer({ min: 0, max: 253402300799999 })
+).map(DateTime.unsafeMake)
+
+/** Something or nothing. */
+export const option = <A>(value: FastCheck.Arbitrary<A>): FastCheck.Arbitrary<Option.Option<A>> =>
+  FastCheck.option(value, { nil: undefined }).map(Option.fromNullable)
+
+/** A whole number between 1 and 2^53 - 1, often at the ends. */
+export const bigId: FastCheck.Arbitrary<number> = FastCheck.oneof(
+  FastCheck.constantFrom(1, 2 ** 31 - 1, 2 ** 31, 2 ** 32, maxId - 1, maxId),
+  FastCheck.integer({ min: 1, max: maxId })
+)
+
+/** A user; the address is unique as far as `label` is. */
+export const newUser = (label: string): FastCheck.Arbitrary<NewUser> =>
+  FastCheck.record({
+    role: FastCheck.constantFrom("platform", "organizer", "club", "athlete"),
+    email: FastCheck.tuple(FastCheck.constantFrom("Anna", "o'brien+tag", "ünïcode", "東京"), FastCheck.uuid())
+      .map(([name, unique]) => `${name}.${label}.${unique}@example.test`),
+    firstName: text(),
+    lastName: text()
+  })
+
+/** The six fields of a registration's `updates`. */
+export const updates: FastCheck.Arbitrary<Updates> = FastCheck.record({
+  platform_id: text(),
+  registration_status: text(),
+  document_type: text(),
+  document_status: text(),
+  reasons: FastCheck.array(text(), { maxLength: 4 }),
+  comment: text(2000)
+})
+
+/** A registration of these parties. */
+export const newRegistration = (parties: Parties): FastCheck.Arbitrary<NewRegistration> =>
+  updates.map((values) => ({ parties, updates: values }))
+
+/** What an owner can change of an application. */
+export const settings: FastCheck.Arbitrary<Application.Settings> = FastCheck.record({
+  name: text(100).map((value) => value.trim()).filter((value) => value !== ""),
+  redirectUris: FastCheck.array(nonEmptyText(), { maxLength: 4 }),
+  requirePkce: FastCheck.boolean()
+})
+
+/** One or two secrets by their fingerprints. */
+export const clientSecrets: FastCheck.Arbitrary<ReadonlyArray<Application.ClientSecret>> = FastCheck.array(
+  FastCheck.record({ hash: Arbitrary.make(Application.ClientSecret.fields.hash), expiresAt: option(instant) }),
+  { minLength: 1, maxLength: 2 }
+)
+
+/** A finished attempt. */
+export const attempt: FastCheck.Arbitrary<Attempt> = FastCheck.record({
+  at: instant,
+  durationMs: FastCheck.nat(60_000),
+  outcome: FastCheck.constantFrom("delivered", "rejected", "timeout", "unreachable", "forbidden_address"),
+  status: option(FastCheck.integer({ min: 100, max: 599 })),
+  detail: text()
+})

@@ -1,0 +1,218 @@
+/** Laws of the queue: what a claim gets. Each begins with an empty queue. */
+import { expect } from "@effect/vitest"
+import { type Claimed, Delivery } from "@startlist/core/Delivery"
+import { emptyUpdates } from "@startlist/core/Registration"
+import type { Stores } from "@startlist/core/Memory"
+import { Subscription } from "@startlist/core/Subscription"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import { law, type LawGroup } from "../Law.ts"
+import { same } from "./expecting.ts"
+import { at, clearQueue, ended, make } from "./fixture.ts"
+
+const empty = Effect.zipRight(clearQueue, make)
+
+const objects = (claimed: ReadonlyArray<Claimed>) => claimed.map(({ delivery }) => delivery.event.objectId)
+
+const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => from + index)
+
+const eligible: LawGroup<Stores> = {
+  about: "what can be claimed",
+  laws: [
+    law(
+      "a claim gets the delivery, its subscription as it is now, the claim's token and the end of the lease",
+      () =>
+        Effect.gen(function*() {
+          const { claim, event, listed, queue, subscribed, subscriptions } = yield* empty
+          const { app, subscription } = yield* subscribed
+          yield* queue(app, [event(1)])
+          const signingSecrets = [{ value: Redacted.make("whsec_new"), expiresAt: Option.none() }]
+          const renewed = new Subscription({ ...subscription, version: 2, signingSecrets })
+          yield* subscriptions.save(renewed)
+          const [delivery] = yield* listed(app)
+          const claimed = yield* claim({ token: "my token", leaseEnds: at(15) })
+          same(claimed, [{ delivery, subscription: renewed, token: "my token", leaseEnds: at(15) }])
+        })
+    ),
+    law("what is due is claimed, and nothing before it is due", () =>
+      Effect.gen(function*() {
+        const { claim, event, queue, subscribed } = yield* empty
+        const { app } = yield* subscribed
+        yield* queue(app, [event(1, at(9)), event(2, at(10)), event(3, at(11))])
+        expect(objects(yield* claim({ now: at(10), leaseEnds: at(25) }))).toStrictEqual([1, 2])
+        expect(objects(yield* claim({ now: at(11), leaseEnds: at(26) }))).toStrictEqual([3])
+      })),
+    law(
+      "a claimed delivery is not claimed again until its lease has ended, and then it is",
+      () =>
+        Effect.gen(function*() {
+          const { claim, event, queue, subscribed } = yield* empty
+          const { app } = yield* subscribed
+          yield* queue(app, [event(1)])
+          const [first] = yield* claim({ leaseEnds: at(15) })
+          same(yield* claim({ now: at(14.999), leaseEnds: at(29) }), [])
+          const [second] = yield* claim({ now: at(15), leaseEnds: at(30) })
+          same(second, { ...first, token: second?.token, leaseEnds: at(30) })
+          expect(second?.token).not.toBe(first?.token)
+          same(yield* claim({ now: at(29.999), leaseEnds: at(44) }), [])
+          expect(objects(yield* claim({ now: at(30), leaseEnds: at(45) }))).toStrictEqual([1])
+        })
+    ),
+    law("delivered, exhausted and cancelled deliveries are not claimed", () =>
+      Effect.gen(function*() {
+        const { claim, deliveries, event, queue, subscribed } = yield* empty
+        const { app } = yield* subscribed
+        yield* queue(app, [event(1), event(2), event(3)])
+        const claimed = yield* claim()
+        const states = ["delivered", "exhausted"] as const
+        yield* deliveries.settle(claimed.map(({ delivery, token }, index) => ({
+          delivery: index === 2
+            ? new Delivery({ ...delivery, state: "cancelled", endedAt: Option.some(at(1)) })
+            : ended(delivery, states[index]),
+          token
+        })))
+        same(yield* claim({ now: at(1000), leaseEnds: at(1015) }), [])
+      })),
+    law(
+      "of one object for one subscription only the first is claimed, in the order of the saves, not of the times",
+      () =>
+        Effect.gen(function*() {
+          const { claim, deliveries, event, queue, subscribed } = yield* empty
+          const { app } = yield* subscribed
+          const updates = (comment: string) => ({ updates: { ...emptyUpdates, comment } })
+          yield* queue(app, [event(1, at(2), updates("first")), event(1, at(1), updates("second")), event(2, at(3))])
+          same(yield* claim({ now: at(1) }), [])
+          const claimed = yield* claim({ now: at(10), leaseEnds: at(25) })
+          expect(objects(claimed)).toStrictEqual([1, 2])
+          same(claimed[0]?.delivery.event.updates, { ...emptyUpdates, comment: "first" })
+          same(yield* claim({ now: at(11), leaseEnds: at(26) }), [])
+          yield* deliveries.settle(
+            claimed.slice(0, 1).map(({ delivery, token }) => ({
+              delivery: ended(delivery),
+              token
+            }))
+          )
+          const [second] = yield* claim({ now: at(12), leaseEnds: at(27) })
+          same(second?.delivery.event.updates, { ...emptyUpdates, comment: "second" })
+        })
+    ),
+    law(
+      "a later event of an object waits while the earlier one waits for its next attempt, until it is exhausted",
+      () =>
+        Effect.gen(function*() {
+          const { claim, deliveries, event, queue, subscribed } = yield* empty
+          const { app } = yield* subscribed
+          yield* queue(app, [event(1), event(1, at(1))])
+          const [first] = yield* claim()
+          if (first === undefined) return yield* Effect.dieMessage("nothing was claimed")
+          const again = new Delivery({ ...first.delivery, dueAt: at(60) })
+          yield* deliveries.settle([{ delivery: again, token: first.token }])
+          same(yield* claim({ now: at(59), leaseEnds: at(74) }), [])
+          const [retried] = yield* claim({ now: at(60), leaseEnds: at(75) })
+          same(retried?.delivery, again)
+          yield* deliveries.settle([{ delivery: ended(again, "exhausted"), token: retried?.token ?? "" }])
+          const [later] = yield* claim({ now: at(61), leaseEnds: at(76) })
+          same(later?.delivery.dueAt, at(1))
+        })
+    ),
+    law("objects of another type, and other subscriptions, do not wait for each other", () =>
+      Effect.gen(function*() {
+        const { claim, event, queue, subscribed } = yield* empty
+        const [one, two] = [yield* subscribed, yield* subscribed]
+        const revoked = { aspectType: "deleted", updates: {} } as const
+        yield* queue(one.app, [
+          event(1),
+          event(1, at(0), { ...revoked, objectType: "athlete" }),
+          event(1, at(0), { ...revoked, objectType: "organizer" })
+        ])
+        yield* queue(two.app, [event(1)])
+        const claimed = yield* claim()
+        expect(claimed.map(({ subscription }) => subscription.id)).toStrictEqual([
+          one.subscription.id,
+          one.subscription.id,
+          one.subscription.id,
+          two.subscription.id
+        ])
+      }))
+  ]
+}
+
+const fair: LawGroup<Stores> = {
+  about: "how much a claim gets",
+  laws: [
+    law("the earliest due come first, at most the limit", () =>
+      Effect.gen(function*() {
+        const { claim, event, queue, subscribed } = yield* empty
+        const [one, two] = [yield* subscribed, yield* subscribed]
+        yield* queue(one.app, [event(1, at(4)), event(2, at(2))])
+        yield* queue(two.app, [event(3, at(3)), event(4, at(1)), event(5, at(5))])
+        const request = { now: at(10), leaseEnds: at(25), limit: 2 }
+        expect(objects(yield* claim(request))).toStrictEqual([4, 2])
+        expect(objects(yield* claim(request))).toStrictEqual([3, 1])
+        expect(objects(yield* claim(request))).toStrictEqual([5])
+        same(yield* claim(request), [])
+      })),
+    law("a limit of nothing claims nothing", () =>
+      Effect.gen(function*() {
+        const { claim, event, queue, subscribed } = yield* empty
+        yield* queue((yield* subscribed).app, [event(1)])
+        same(yield* claim({ limit: 0 }), [])
+        same(yield* claim({ perSubscription: 0 }), [])
+        expect(objects(yield* claim())).toStrictEqual([1])
+      })),
+    law(
+      "one subscription gets at most its share, its earliest; the others are not held up by it",
+      () =>
+        Effect.gen(function*() {
+          const { claim, event, queue, subscribed } = yield* empty
+          const [one, two] = [yield* subscribed, yield* subscribed]
+          yield* queue(one.app, range(1, 5).map((id) => event(id, at(6 - id))))
+          yield* queue(two.app, range(11, 13).map((id) => event(id, at(id))))
+          const request = { now: at(20), leaseEnds: at(35), perSubscription: 2, limit: 4 }
+          expect(objects(yield* claim(request))).toStrictEqual([5, 4, 11, 12])
+        })
+    ),
+    law("an allowance takes the place of the share, down to nothing", () =>
+      Effect.gen(function*() {
+        const { claim, event, queue, subscribed } = yield* empty
+        const [one, two, three] = [yield* subscribed, yield* subscribed, yield* subscribed]
+        yield* queue(one.app, range(1, 3).map((id) => event(id, at(id))))
+        yield* queue(two.app, range(4, 6).map((id) => event(id, at(id))))
+        yield* queue(three.app, range(7, 9).map((id) => event(id, at(id))))
+        const allowances = new Map([[one.subscription.id, 0], [two.subscription.id, 1]])
+        const request = { now: at(20), leaseEnds: at(35), perSubscription: 2 }
+        expect(objects(yield* claim({ ...request, allowances }))).toStrictEqual([4, 7, 8])
+        expect(objects(yield* claim(request))).toStrictEqual([1, 2, 5, 6, 9])
+      })),
+    law(
+      "a subscription with more due than the limit does not keep others from being claimed",
+      () =>
+        Effect.gen(function*() {
+          const { claim, event, queue, subscribed } = yield* empty
+          const [busy, quiet] = [yield* subscribed, yield* subscribed]
+          yield* queue(busy.app, range(1, 30).map((id) => event(id)))
+          yield* queue(quiet.app, [event(100, at(5))])
+          const allowances = new Map([[busy.subscription.id, 0]])
+          expect(objects(yield* claim({ now: at(10), leaseEnds: at(25), limit: 5, allowances }))).toStrictEqual([100])
+          const claimed = yield* claim({ now: at(10), leaseEnds: at(25), limit: 5, perSubscription: 3 })
+          expect(objects(claimed)).toStrictEqual([1, 2, 3])
+        })
+    ),
+    law("parallel claims share nothing and leave nothing", () =>
+      Effect.gen(function*() {
+        const { claim, event, queue, subscribed } = yield* empty
+        const [one, two] = [yield* subscribed, yield* subscribed]
+        yield* queue(one.app, range(1, 20).map((id) => event(id)))
+        yield* queue(two.app, range(21, 40).map((id) => event(id)))
+        const claims = yield* Effect.all(Array.from({ length: 10 }, () => claim({ limit: 7 })), {
+          concurrency: "unbounded"
+        })
+        const rest = yield* claim()
+        const got = [...claims, rest].flatMap(objects)
+        expect(got.sort((a, b) => a - b)).toStrictEqual(range(1, 40))
+      }))
+  ]
+}
+
+export const claimLaws: ReadonlyArray<LawGroup<Stores>> = [eligible, fair]

@@ -1,0 +1,258 @@
+/** What a law of the stores starts from: users, applications, grants and subscriptions of its own. */
+import { type Application, ApplicationStore } from "@startlist/core/Application"
+import { type Claimed, type ClaimRequest, Delivery, DeliveryStore } from "@startlist/core/Delivery"
+import { Audience, Event, EventId, type Outgoing } from "@startlist/core/Event"
+import { Grant } from "@startlist/core/Grant"
+import { type Change, GrantStore } from "@startlist/core/GrantStore"
+import type { Stores } from "@startlist/core/Memory"
+import { emptyUpdates, Registration, RegistrationStore } from "@startlist/core/Registration"
+import { TokenHash } from "@startlist/core/Secrets"
+import type { StoreError } from "@startlist/core/Store"
+import { SubscriptionStore } from "@startlist/core/Subscription"
+import { AccessToken, Code, RefreshToken } from "@startlist/core/Token"
+import { type Role, type User, type UserId, UserStore } from "@startlist/core/User"
+import * as Context from "effect/Context"
+import * as DateTime from "effect/DateTime"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Random from "effect/Random"
+import * as Redacted from "effect/Redacted"
+
+/** The time at which every law begins. Purges work far before it, so that they remove nothing of other laws. */
+export const start = DateTime.unsafeMake("2030-01-01T00:00:00.000Z")
+
+/** `seconds` after the start. */
+export const at = (seconds: number): DateTime.Utc => DateTime.add(start, { seconds })
+
+/** The end of all leases and pauses. */
+const never = DateTime.unsafeMake("2200-01-01T00:00:00.000Z")
+
+/** A save that changes nothing but the grant. */
+export const only = (grant: Grant): Change => ({
+  grant,
+  code: Option.none(),
+  redeemed: Option.none(),
+  issued: Option.none(),
+  outgoing: []
+})
+
+/** The grant at its next version. */
+export const following = (grant: Grant, fields: Partial<Grant> = {}): Grant =>
+  new Grant({ ...grant, ...fields, version: grant.version + 1 })
+
+/** The delivery after its last attempt. */
+export const ended = (
+  delivery: Delivery,
+  state: "delivered" | "exhausted" = "delivered",
+  endedAt: DateTime.Utc = start
+): Delivery => new Delivery({ ...delivery, state, endedAt: Option.some(endedAt) })
+
+export interface Fixture extends Effect.Effect.Success<typeof make> {}
+
+/** A fixture with names that no other has, over an emptied queue if `clearQueue` was run before. */
+export const make = Effect.gen(function*() {
+  const services = yield* Effect.context<Stores>()
+  const applications = Context.get(services, ApplicationStore)
+  const deliveries = Context.get(services, DeliveryStore)
+  const grants = Context.get(services, GrantStore)
+  const registrations = Context.get(services, RegistrationStore)
+  const subscriptions = Context.get(services, SubscriptionStore)
+  const users = Context.get(services, UserStore)
+
+  const label = (yield* Random.nextIntBetween(0, 2 ** 48)).toString(36).padStart(10, "0")
+  let made = 0
+  const name = (kind: string) => `${kind}-${label}-${++made}`
+  const hash = () => TokenHash.make(name("hash"))
+
+  const user = (role: Role = "athlete") =>
+    Effect.orDie(
+      Effect.suspend(() =>
+        users.insert({ role, email: `${name("user")}@example.test`, firstName: "Ada", lastName: "Lovelace" })
+      )
+    )
+
+  const application = (owner?: User) =>
+    Effect.gen(function*() {
+      const { id: ownerId } = owner ?? (yield* user("platform"))
+      return yield* applications.insert({
+        name: name("application"),
+        ownerId,
+        redirectUris: ["https://app.example.test/callback"],
+        requirePkce: false,
+        secrets: [{ hash: hash(), expiresAt: Option.none() }],
+        createdAt: start
+      })
+    })
+
+  const newGrant = (app: Application, { id: userId, role }: User, fields: Partial<Grant> = {}) =>
+    new Grant({
+      applicationId: app.id,
+      userId,
+      version: 1,
+      status: "active",
+      role,
+      scope: ["profile:read"],
+      epoch: 1,
+      generation: 0,
+      grantedAt: start,
+      issuedAt: Option.none(),
+      ...fields
+    })
+
+  const grant = (app: Application, owner: User, fields: Partial<Grant> = {}) =>
+    Effect.gen(function*() {
+      const made = newGrant(app, owner, fields)
+      yield* grants.save(only(made))
+      return made
+    })
+
+  const code = (fields: Partial<Code> = {}) =>
+    new Code({
+      hash: hash(),
+      epoch: 1,
+      redirectUri: "https://app.example.test/callback",
+      scope: ["profile:read"],
+      state: Option.none(),
+      challenge: Option.none(),
+      expiresAt: at(300),
+      redeemed: false,
+      ...fields
+    })
+
+  const tokens = (generation: number, expiresAt: DateTime.Utc = at(28_800)) => ({
+    access: new AccessToken({ hash: hash(), epoch: 1, scope: ["profile:read"], createdAt: start, expiresAt }),
+    refresh: new RefreshToken({ hash: hash(), epoch: 1, generation, expiresAt })
+  })
+
+  const subscription = (app: Application, callbackUrl = "https://app.example.test/hook") =>
+    Effect.suspend(() =>
+      subscriptions.insert({
+        applicationId: app.id,
+        callbackUrl,
+        createdAt: start,
+        updatedAt: start,
+        signingSecrets: [{ value: Redacted.make(name("whsec")), expiresAt: Option.none() }]
+      })
+    )
+
+  const registration = (athlete: User, others: { readonly organizerId?: UserId } = {}) =>
+    registrations.insert({
+      parties: {
+        athleteId: athlete.id,
+        organizerId: Option.fromNullable(others.organizerId),
+        clubId: Option.none(),
+        platformUserId: Option.none()
+      },
+      updates: emptyUpdates
+    })
+
+  /** An event about a registration (or, with `fields`, anything else) at `time`. */
+  const event = (objectId: number, time: DateTime.Utc = start, fields: Partial<Event> = {}) =>
+    new Event({
+      id: EventId.make(name("evt")),
+      aspectType: "updated",
+      objectType: "registration",
+      objectId,
+      updates: emptyUpdates,
+      time,
+      ...fields
+    })
+
+  const carrier = Effect.flatMap(user(), (athlete) => registration(athlete))
+
+  /** Queues these events for an application, in this order, each in a save of its own. */
+  const queue = (app: Application, events: ReadonlyArray<Event>) =>
+    Effect.gen(function*() {
+      let present = yield* carrier
+      for (const one of events) {
+        present = yield* change(present, [{
+          event: one,
+          audience: Audience.Application({ applicationId: app.id })
+        }])
+      }
+    })
+
+  /** Saves the registration at its next version with these events. */
+  const change = (registration: Registration, outgoing: ReadonlyArray<Outgoing>) =>
+    Effect.gen(function*() {
+      const next = new Registration({ ...registration, version: registration.version + 1 })
+      yield* registrations.save(next, outgoing)
+      return next
+    })
+
+  /** An application with a subscription. */
+  const subscribed = Effect.gen(function*() {
+    const app = yield* application()
+    return { app, subscription: yield* subscription(app) }
+  })
+
+  const claim = (request: Partial<ClaimRequest> = {}): Effect.Effect<ReadonlyArray<Claimed>, StoreError> =>
+    Effect.suspend(() =>
+      deliveries.claim({
+        now: start,
+        leaseEnds: at(15),
+        token: name("claim"),
+        limit: 1000,
+        perSubscription: 1000,
+        allowances: new Map(),
+        ...request
+      })
+    )
+
+  /** All deliveries of an application, oldest first. */
+  const listed = (app: Application) =>
+    Effect.map(
+      deliveries.list({
+        applicationId: Option.some(app.id),
+        state: Option.none(),
+        after: Option.none(),
+        limit: 10_000
+      }),
+      (found) => [...found].reverse()
+    )
+
+  return {
+    application,
+    applications,
+    change,
+    claim,
+    code,
+    deliveries,
+    event,
+    grant,
+    grants,
+    hash,
+    label,
+    listed,
+    name,
+    newGrant,
+    queue,
+    registration,
+    registrations,
+    subscribed,
+    subscription,
+    subscriptions,
+    tokens,
+    user,
+    users
+  }
+})
+
+/** Ends all pending deliveries that others left, so that claims find only the law's own. */
+export const clearQueue: Effect.Effect<void, StoreError, DeliveryStore> = Effect.gen(function*() {
+  const deliveries = yield* DeliveryStore
+  const label = (yield* Random.nextIntBetween(0, 2 ** 48)).toString(36)
+  for (let round = 0; round < 10_000; round++) {
+    const claimed = yield* deliveries.claim({
+      now: never,
+      leaseEnds: DateTime.add(never, { seconds: 1 }),
+      token: `clear-${label}-${round}`,
+      limit: 1000,
+      perSubscription: 1000,
+      allowances: new Map()
+    })
+    if (claimed.length === 0) return
+    yield* deliveries.settle(claimed.map(({ delivery, token }) => ({ delivery: ended(delivery), token })))
+  }
+  return yield* Effect.dieMessage("the queue does not become empty")
+})

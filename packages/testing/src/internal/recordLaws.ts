@@ -1,0 +1,276 @@
+/** Laws of the stores of users, applications and registrations. */
+import { expect } from "@effect/vitest"
+import { Application, ApplicationId } from "@startlist/core/Application"
+import { Audience } from "@startlist/core/Event"
+import type { Stores } from "@startlist/core/Memory"
+import { Registration, RegistrationId } from "@startlist/core/Registration"
+import { maxId } from "@startlist/core/Store"
+import { UserId } from "@startlist/core/User"
+import * as Effect from "effect/Effect"
+import * as FastCheck from "effect/FastCheck"
+import * as Option from "effect/Option"
+import * as Arbitraries from "../Arbitraries.ts"
+import { forAll, law, type LawGroup } from "../Law.ts"
+import { count, race, same, tagOf } from "./expecting.ts"
+import { at, make, start } from "./fixture.ts"
+
+const users: LawGroup<Stores> = {
+  about: "users",
+  laws: [
+    law(
+      "a user is found by identifier and by address, every field as it was given",
+      () =>
+        Effect.flatMap(
+          make,
+          ({ label, users }) =>
+            forAll(Arbitraries.newUser(label), (given) =>
+              Effect.gen(function*() {
+                const user = yield* users.insert(given)
+                same(user, { ...given, id: user.id })
+                same(yield* users.find(user.id), user)
+                same(yield* users.findByEmail(given.email), user)
+              }), { numRuns: 30 })
+        )
+    ),
+    law("an address belongs to one user, whatever its case", () =>
+      Effect.gen(function*() {
+        const { label, user, users } = yield* make
+        const someone = yield* user()
+        for (const [mine, theirs] of [["Ada", "aDA"], ["Élan", "éLAN"]]) {
+          const owner = yield* users.insert({ ...someone, email: `${mine}-${label}@Example.test` })
+          const taken = users.insert({ ...someone, email: `${theirs}-${label}@eXample.TEST` })
+          expect(yield* tagOf(taken)).toBe("EmailTaken")
+          same(yield* users.findByEmail(`${theirs}-${label}@EXAMPLE.test`), owner)
+        }
+      })),
+    law("of parallel inserts of one address exactly one succeeds", () =>
+      Effect.gen(function*() {
+        const { label, user, users } = yield* make
+        const someone = yield* user()
+        const results = yield* race(
+          Array.from({ length: 8 }, () => users.insert({ ...someone, email: `race-${label}@example.test` }))
+        )
+        expect(count(results, "success")).toBe(1)
+        expect(count(results, "EmailTaken")).toBe(7)
+      })),
+    law("an unknown user is not found", () =>
+      Effect.gen(function*() {
+        const { label, users } = yield* make
+        same(yield* users.find(UserId.make(maxId)), Option.none())
+        same(yield* users.findByEmail(`nobody-${label}@example.test`), Option.none())
+        same(yield* users.findByEmail("%"), Option.none())
+      })),
+    law("users have different identifiers", () =>
+      Effect.gen(function*() {
+        const { user } = yield* make
+        const made = yield* Effect.all(Array.from({ length: 10 }, () => user()), { concurrency: "unbounded" })
+        expect(new Set(made.map(({ id }) => id)).size).toBe(10)
+      }))
+  ]
+}
+
+const applications: LawGroup<Stores> = {
+  about: "applications",
+  laws: [
+    law(
+      "an application is found as it was inserted, at version 1, and as it was last saved",
+      () =>
+        Effect.gen(function*() {
+          const { applications, user } = yield* make
+          const { id: ownerId } = yield* user("platform")
+          const given = FastCheck.tuple(Arbitraries.settings, Arbitraries.clientSecrets, Arbitraries.instant)
+          yield* forAll(FastCheck.tuple(given, given), ([[settings, secrets, createdAt], [changed, rotated]]) =>
+            Effect.gen(function*() {
+              const inserted = yield* applications.insert({ ...settings, ownerId, secrets, createdAt })
+              same(inserted, { ...settings, ownerId, secrets, createdAt, id: inserted.id, version: 1 })
+              same(yield* applications.find(inserted.id), inserted)
+              const next = new Application({ ...inserted, ...changed, secrets: rotated, version: 2 })
+              yield* applications.save(next)
+              same(yield* applications.find(inserted.id), next)
+            }), { numRuns: 25 })
+        })
+    ),
+    law(
+      "a save is accepted over the version before it and no other, and a refused one changes nothing",
+      () =>
+        Effect.gen(function*() {
+          const { application, applications } = yield* make
+          const first = yield* application()
+          const at = (version: number, name: string) => applications.save(new Application({ ...first, version, name }))
+          yield* at(2, "second")
+          expect(yield* tagOf(at(2, "stale")), "a stale version").toBe("Conflict")
+          expect(yield* tagOf(at(1, "older")), "an older version").toBe("Conflict")
+          expect(yield* tagOf(at(4, "skipped")), "a skipped version").toBe("Conflict")
+          same(yield* applications.find(first.id), { ...first, version: 2, name: "second" })
+        })
+    ),
+    law("an application that was never inserted cannot be saved", () =>
+      Effect.gen(function*() {
+        const { application, applications } = yield* make
+        const first = yield* application()
+        const id = ApplicationId.make(maxId)
+        for (const version of [1, 2]) {
+          expect(yield* tagOf(applications.save(new Application({ ...first, id, version })))).toBe("Conflict")
+        }
+        same(yield* applications.find(id), Option.none())
+      })),
+    law(
+      "of parallel saves of one version exactly one succeeds, and it is the one that is kept",
+      () =>
+        Effect.gen(function*() {
+          const { application, applications } = yield* make
+          const first = yield* application()
+          const names = Array.from({ length: 8 }, (_, index) => `name ${index}`)
+          const results = yield* race(
+            names.map((name) => applications.save(new Application({ ...first, version: 2, name })))
+          )
+          expect(count(results, "success")).toBe(1)
+          expect(count(results, "Conflict")).toBe(7)
+          const kept = yield* applications.find(first.id)
+          expect(Option.map(kept, ({ name }) => name)).toStrictEqual(Option.some(names[results.indexOf("success")]))
+        })
+    ),
+    law("a list has an owner's applications, newest first, page by page", () =>
+      Effect.gen(function*() {
+        const { application, applications, user } = yield* make
+        const owner = yield* user("platform")
+        const other = yield* user("platform")
+        const mine = []
+        for (let n = 0; n < 5; n++) {
+          mine.unshift((yield* application(owner)).id)
+          yield* application(other)
+        }
+        const page = (after: Option.Option<ApplicationId>, limit: number) =>
+          Effect.map(
+            applications.list({ owner: Option.some(owner.id), after, limit }),
+            (found) => found.map(({ id }) => id)
+          )
+        expect(yield* page(Option.none(), 10)).toStrictEqual(mine)
+        expect(yield* page(Option.none(), 2)).toStrictEqual(mine.slice(0, 2))
+        expect(yield* page(Option.fromNullable(mine[1]), 2)).toStrictEqual(mine.slice(2, 4))
+        expect(yield* page(Option.fromNullable(mine[4]), 2)).toStrictEqual([])
+        const all = yield* applications.list({ owner: Option.none(), after: Option.none(), limit: 10 })
+        expect(all.map(({ id }) => id)).toStrictEqual(all.map(({ id }) => id).sort((a, b) => b - a))
+        expect(all.map(({ ownerId }) => ownerId)).toEqual(expect.arrayContaining([owner.id, other.id]))
+      }))
+  ]
+}
+
+const registrations: LawGroup<Stores> = {
+  about: "registrations",
+  laws: [
+    law(
+      "a registration is found as it was inserted, at version 1, and as it was last saved",
+      () =>
+        Effect.gen(function*() {
+          const { registrations, user } = yield* make
+          const id = Effect.map(user(), (one) => one.id)
+          const [athleteId, organizerId, clubId, platformUserId] = yield* Effect.all([id, id, id, id])
+          const parties = [
+            { athleteId, organizerId: Option.none(), clubId: Option.none(), platformUserId: Option.none() },
+            {
+              athleteId,
+              organizerId: Option.some(organizerId),
+              clubId: Option.some(clubId),
+              platformUserId: Option.some(platformUserId)
+            }
+          ]
+          const given = FastCheck.constantFrom(...parties).chain(Arbitraries.newRegistration)
+          yield* forAll(FastCheck.tuple(given, Arbitraries.updates), ([registration, updates]) =>
+            Effect.gen(function*() {
+              const inserted = yield* registrations.insert(registration)
+              same(inserted, { ...registration, id: inserted.id, version: 1 })
+              same(yield* registrations.find(inserted.id), inserted)
+              const next = new Registration({ ...inserted, version: 2, updates })
+              yield* registrations.save(next, [])
+              same(yield* registrations.find(inserted.id), next)
+            }), { numRuns: 25 })
+        })
+    ),
+    law(
+      "a save is accepted over the version before it and no other; a refused one changes and queues nothing",
+      () =>
+        Effect.gen(function*() {
+          const { event, listed, registration, registrations, subscribed, user } = yield* make
+          const { app } = yield* subscribed
+          const first = yield* registration(yield* user())
+          const audience = Audience.Application({ applicationId: app.id })
+          const save = (version: number) => {
+            const updates = { ...first.updates, comment: `version ${version}` }
+            return registrations.save(new Registration({ ...first, version, updates }), [{
+              event: event(first.id, at(version)),
+              audience
+            }])
+          }
+          yield* save(2)
+          expect(yield* tagOf(save(2)), "a stale version").toBe("Conflict")
+          expect(yield* tagOf(save(1)), "an older version").toBe("Conflict")
+          expect(yield* tagOf(save(4)), "a skipped version").toBe("Conflict")
+          const kept = yield* registrations.find(first.id)
+          expect(Option.map(kept, ({ updates }) => updates.comment)).toStrictEqual(Option.some("version 2"))
+          same((yield* listed(app)).map(({ dueAt }) => dueAt), [at(2)])
+        })
+    ),
+    law("a registration that was never inserted cannot be saved, and queues nothing", () =>
+      Effect.gen(function*() {
+        const { event, listed, registration, registrations, subscribed, user } = yield* make
+        const { app } = yield* subscribed
+        const first = yield* registration(yield* user())
+        const id = RegistrationId.make(maxId)
+        for (const version of [1, 2]) {
+          const save = registrations.save(new Registration({ ...first, id, version }), [{
+            event: event(id),
+            audience: Audience.Application({ applicationId: app.id })
+          }])
+          expect(yield* tagOf(save)).toBe("Conflict")
+        }
+        same(yield* registrations.find(id), Option.none())
+        same(yield* listed(app), [])
+      })),
+    law(
+      "of parallel saves of one version exactly one succeeds, and only its events are queued",
+      () =>
+        Effect.gen(function*() {
+          const { event, listed, registration, registrations, subscribed, user } = yield* make
+          const { app } = yield* subscribed
+          const first = yield* registration(yield* user())
+          const results = yield* race(Array.from({ length: 8 }, (_, index) =>
+            registrations.save(new Registration({ ...first, version: 2 }), [{
+              event: event(first.id, at(index)),
+              audience: Audience.Application({ applicationId: app.id })
+            }])))
+          expect(count(results, "success")).toBe(1)
+          expect(count(results, "Conflict")).toBe(7)
+          same(
+            (yield* listed(app)).map(({ dueAt }) =>
+              dueAt
+            ),
+            [at(results.indexOf("success"))]
+          )
+        })
+    ),
+    law("parallel saves of different registrations do not disturb each other", () =>
+      Effect.gen(function*() {
+        const { event, listed, registration, registrations, subscribed, user } = yield* make
+        const { app } = yield* subscribed
+        const athlete = yield* user()
+        const many = yield* Effect.all(Array.from({ length: 20 }, () => registration(athlete)))
+        const results = yield* race(many.map((one) =>
+          registrations.save(new Registration({ ...one, version: 2 }), [{
+            event: event(one.id, start),
+            audience: Audience.Application({ applicationId: app.id })
+          }])
+        ))
+        expect(count(results, "success")).toBe(20)
+        const queued = (yield* listed(app)).map(({ event }) => event.objectId)
+        expect(queued.sort((a, b) => a - b)).toStrictEqual(many.map(({ id }) => Number(id)).sort((a, b) => a - b))
+      })),
+    law("an unknown registration is not found", () =>
+      Effect.gen(function*() {
+        const { registrations } = yield* make
+        same(yield* registrations.find(RegistrationId.make(maxId)), Option.none())
+      }))
+  ]
+}
+
+export const recordLaws: ReadonlyArray<LawGroup<Stores>> = [users, applications, registrations]

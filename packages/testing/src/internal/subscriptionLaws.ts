@@ -1,0 +1,319 @@
+/** Laws of the subscription store, and of the outbox: whom an event is queued for. */
+import { expect } from "@effect/vitest"
+import { Delivery } from "@startlist/core/Delivery"
+import { Audience, Event } from "@startlist/core/Event"
+import type { Stores } from "@startlist/core/Memory"
+import { emptyUpdates } from "@startlist/core/Registration"
+import { maxId } from "@startlist/core/Store"
+import { Subscription, SubscriptionId } from "@startlist/core/Subscription"
+import * as Effect from "effect/Effect"
+import * as FastCheck from "effect/FastCheck"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import * as Arbitraries from "../Arbitraries.ts"
+import { forAll, law, type LawGroup } from "../Law.ts"
+import { count, race, same, tagOf } from "./expecting.ts"
+import { at, clearQueue, ended, following, make, only, start } from "./fixture.ts"
+
+const signingSecrets = FastCheck.array(
+  FastCheck.record({
+    value: Arbitraries.nonEmptyText().map(Redacted.make),
+    expiresAt: Arbitraries.option(Arbitraries.instant)
+  }),
+  { minLength: 1, maxLength: 2 }
+)
+
+const subscriptions: LawGroup<Stores> = {
+  about: "subscriptions",
+  laws: [
+    law(
+      "a subscription is found as it was inserted, at version 1, and as it was last saved",
+      () =>
+        Effect.gen(function*() {
+          const { application, subscriptions } = yield* make
+          const given = FastCheck.record({
+            callbackUrl: Arbitraries.nonEmptyText(255),
+            createdAt: Arbitraries.instant,
+            updatedAt: Arbitraries.instant,
+            signingSecrets
+          })
+          yield* forAll(FastCheck.tuple(given, given), ([fields, changed]) =>
+            Effect.gen(function*() {
+              const { id: applicationId } = yield* application()
+              same(yield* subscriptions.findByApplication(applicationId), Option.none())
+              const inserted = yield* subscriptions.insert({ ...fields, applicationId })
+              same(inserted, { ...fields, applicationId, id: inserted.id, version: 1 })
+              same(yield* subscriptions.findByApplication(applicationId), inserted)
+              const { createdAt } = fields
+              const next = new Subscription({ ...inserted, ...changed, createdAt, version: 2 })
+              yield* subscriptions.save(next)
+              same(yield* subscriptions.findByApplication(applicationId), next)
+            }), { numRuns: 25 })
+        })
+    ),
+    law("an application has at most one subscription", () =>
+      Effect.gen(function*() {
+        const { application, subscription, subscriptions } = yield* make
+        const app = yield* application()
+        const first = yield* subscription(app)
+        expect(yield* tagOf(subscription(app))).toBe("AlreadySubscribed")
+        same(yield* subscriptions.findByApplication(app.id), first)
+        yield* subscription(yield* application())
+      })),
+    law("of parallel inserts for one application exactly one succeeds", () =>
+      Effect.gen(function*() {
+        const { application, subscription } = yield* make
+        const app = yield* application()
+        const results = yield* race(Array.from({ length: 8 }, () => subscription(app)))
+        expect(count(results, "success")).toBe(1)
+        expect(count(results, "AlreadySubscribed")).toBe(7)
+      })),
+    law("a save is accepted over the version before it and no other", () =>
+      Effect.gen(function*() {
+        const { subscribed, subscriptions } = yield* make
+        const { app, subscription } = yield* subscribed
+        const save = (version: number) =>
+          subscriptions.save(new Subscription({ ...subscription, version, updatedAt: at(version) }))
+        yield* save(2)
+        expect(yield* tagOf(save(2)), "a stale version").toBe("Conflict")
+        expect(yield* tagOf(save(4)), "a skipped version").toBe("Conflict")
+        same(yield* subscriptions.findByApplication(app.id), { ...subscription, version: 2, updatedAt: at(2) })
+      })),
+    law("of parallel saves of one version exactly one succeeds", () =>
+      Effect.gen(function*() {
+        const { subscribed, subscriptions } = yield* make
+        const { app, subscription } = yield* subscribed
+        const results = yield* race(Array.from({ length: 8 }, (_, index) =>
+          subscriptions.save(new Subscription({ ...subscription, version: 2, updatedAt: at(index) }))))
+        expect(count(results, "success")).toBe(1)
+        const kept = yield* subscriptions.findByApplication(app.id)
+        same(
+          Option.map(kept, ({ updatedAt }) =>
+            updatedAt),
+          at(results.indexOf("success"))
+        )
+      })),
+    law("a removed subscription is gone: not found, not removed again, not saved again", () =>
+      Effect.gen(function*() {
+        const { subscribed, subscriptions } = yield* make
+        const { app, subscription } = yield* subscribed
+        expect(yield* subscriptions.remove(subscription.id, start)).toBe(true)
+        same(yield* subscriptions.findByApplication(app.id), Option.none())
+        expect(yield* subscriptions.remove(subscription.id, start)).toBe(false)
+        for (const version of [1, 2]) {
+          expect(yield* tagOf(subscriptions.save(new Subscription({ ...subscription, version })))).toBe("Conflict")
+        }
+        same(yield* subscriptions.findByApplication(app.id), Option.none())
+        expect(yield* subscriptions.remove(SubscriptionId.make(maxId), start)).toBe(false)
+      })),
+    law("an identifier is never used twice, not even after a removal", () =>
+      Effect.gen(function*() {
+        const { application, subscription, subscriptions } = yield* make
+        const app = yield* application()
+        const ids = new Set<SubscriptionId>()
+        for (let n = 0; n < 5; n++) {
+          const { id } = yield* subscription(app)
+          expect(ids.has(id)).toBe(false)
+          ids.add(id)
+          yield* subscriptions.remove(id, start)
+        }
+      })),
+    law(
+      "a removal cancels the pending deliveries with it, claimed ones too, and no others",
+      () =>
+        Effect.gen(function*() {
+          const { app, claimed, deliveries, done, f, subscription } = yield* threeDeliveries
+          expect(yield* f.subscriptions.remove(subscription.id, at(7))).toBe(true)
+          const cancelled = (delivery: Delivery) =>
+            new Delivery({ ...delivery, state: "cancelled", endedAt: Option.some(at(7)) })
+          const [, second, third] = deliveries
+          same(yield* f.listed(app), [done, ...[second, third].flatMap((one) => one ? [cancelled(one)] : [])])
+          const settlement = { delivery: ended(claimed.delivery), token: claimed.token }
+          expect(yield* f.deliveries.settle([settlement]), "a cancelled claim").toStrictEqual([])
+          same(yield* f.deliveries.find(claimed.delivery.id), cancelled(claimed.delivery))
+          same(yield* f.claim({ now: at(10_000), leaseEnds: at(10_015) }), [])
+        })
+    ),
+    law("a new subscription never gets old events, and other applications keep theirs", () =>
+      Effect.gen(function*() {
+        yield* clearQueue
+        const { claim, event, queue, subscribed, subscription: subscribe, subscriptions } = yield* make
+        const one = yield* subscribed
+        const two = yield* subscribed
+        yield* queue(one.app, [event(1), event(2)])
+        yield* queue(two.app, [event(3)])
+        yield* subscriptions.remove(one.subscription.id, start)
+        yield* subscribe(one.app)
+        const claimed = yield* claim({ now: at(10), leaseEnds: at(25) })
+        expect(claimed.map(({ delivery }) => delivery.event.objectId)).toStrictEqual([3])
+      })),
+    law("a save that races a removal leaves nothing pending behind it", () =>
+      Effect.gen(function*() {
+        const { change, event, listed, registration, subscribed, subscriptions, user } = yield* make
+        const athlete = yield* user()
+        for (let round = 0; round < 12; round++) {
+          const { app, subscription } = yield* subscribed
+          const first = yield* registration(athlete)
+          const save = change(first, [{
+            event: event(first.id),
+            audience: Audience.Application({ applicationId: app.id })
+          }])
+          const remove = subscriptions.remove(subscription.id, at(1))
+          const contenders = [Effect.asVoid(save), Effect.asVoid(remove)]
+          expect(yield* race(round % 2 === 0 ? contenders : contenders.reverse())).toStrictEqual(["success", "success"])
+          const states = (yield* listed(app)).map(({ state }) => state)
+          expect(states.filter((state) => state !== "cancelled")).toStrictEqual([])
+        }
+      }))
+  ]
+}
+
+/** A subscription with one delivered, one claimed and one waiting delivery. */
+const threeDeliveries = Effect.gen(function*() {
+  yield* clearQueue
+  const f = yield* make
+  const { app, subscription } = yield* f.subscribed
+  yield* f.queue(app, [f.event(1), f.event(2), f.event(2)])
+  const [first, second] = yield* f.claim()
+  if (first === undefined || second === undefined) return yield* Effect.dieMessage("two deliveries must be claimable")
+  const done = ended(first.delivery)
+  yield* f.deliveries.settle([{ delivery: done, token: first.token }])
+  return { app, claimed: second, deliveries: yield* f.listed(app), done, f, subscription }
+})
+
+const outbox: LawGroup<Stores> = {
+  about: "the outbox",
+  laws: [
+    law("an event is queued as it was saved: pending, due at its time, without attempts", () =>
+      Effect.gen(function*() {
+        const { listed, name, queue, subscribed } = yield* make
+        const { app, subscription } = yield* subscribed
+        const registrationEvent = FastCheck.record({
+          aspectType: FastCheck.constant<Event["aspectType"]>("updated"),
+          objectType: FastCheck.constant<Event["objectType"]>("registration"),
+          updates: Arbitraries.updates
+        })
+        const userEvent = FastCheck.record({
+          aspectType: FastCheck.constant<Event["aspectType"]>("deleted"),
+          objectType: FastCheck.constantFrom<Event["objectType"]>("athlete", "organizer"),
+          updates: FastCheck.constant({})
+        })
+        const any = FastCheck.tuple(
+          FastCheck.oneof(registrationEvent, userEvent),
+          FastCheck.record({ objectId: Arbitraries.bigId, time: Arbitraries.instant })
+        )
+        yield* forAll(any, ([kind, fields]) =>
+          Effect.gen(function*() {
+            const event = new Event({ ...kind, ...fields, id: Event.fields.id.make(name("evt")) })
+            yield* queue(app, [event])
+            const [last] = (yield* listed(app)).slice(-1)
+            same(last, {
+              id: last?.id,
+              applicationId: app.id,
+              subscriptionId: subscription.id,
+              event,
+              state: "pending",
+              attempts: [],
+              dueAt: event.time,
+              endedAt: Option.none()
+            })
+          }), { numRuns: 30 })
+      })),
+    law(
+      "an event for one application is queued for its subscription alone, whatever its grants",
+      () =>
+        Effect.gen(function*() {
+          const { event, grant, grants, listed, subscribed, user } = yield* make
+          const [one, two] = [yield* subscribed, yield* subscribed]
+          const owner = yield* user()
+          const first = yield* grant(one.app, owner)
+          yield* grant(two.app, owner)
+          yield* grants.save({
+            ...only(following(first, { status: "revoked" })),
+            outgoing: [{
+              event: event(owner.id, at(3), { aspectType: "deleted", objectType: "athlete", updates: {} }),
+              audience: Audience.Application({ applicationId: one.app.id })
+            }]
+          })
+          same((yield* listed(one.app)).map(({ dueAt }) => dueAt), [at(3)])
+          same(yield* listed(two.app), [])
+        })
+    ),
+    law(
+      "an event is queued once for every subscribed application with an active grant from any of the users",
+      () =>
+        Effect.gen(function*() {
+          const { application, change, event, grant, grants, listed, registration, subscribed, user } = yield* make
+          const [ada, bob, eve] = [yield* user(), yield* user("organizer"), yield* user("club")]
+          const [both, adas, eves, revoked] = [
+            yield* subscribed,
+            yield* subscribed,
+            yield* subscribed,
+            yield* subscribed
+          ]
+          const silent = yield* application()
+          yield* grant(both.app, ada)
+          yield* grant(both.app, bob)
+          yield* grant(adas.app, ada)
+          yield* grant(eves.app, eve)
+          yield* grant(silent, ada)
+          yield* grants.save(only(following(yield* grant(revoked.app, ada), { status: "revoked" })))
+          const audience = Audience.GrantedBy({ userIds: [ada.id, bob.id, ada.id] })
+          yield* change(yield* registration(ada), [{ event: event(1), audience }])
+          const counts = yield* Effect.forEach(
+            [both.app, adas.app, eves.app, revoked.app, silent],
+            (app) => Effect.map(listed(app), (found) => found.length)
+          )
+          expect(counts).toStrictEqual([1, 1, 0, 0, 0])
+        })
+    ),
+    law("a grant that is active again counts again", () =>
+      Effect.gen(function*() {
+        const { change, event, grant, grants, listed, registration, subscribed, user } = yield* make
+        const { app } = yield* subscribed
+        const ada = yield* user()
+        const revoked = following(yield* grant(app, ada), { status: "revoked" })
+        yield* grants.save(only(revoked))
+        const audience = Audience.GrantedBy({ userIds: [ada.id] })
+        const changed = yield* change(yield* registration(ada), [{ event: event(1), audience }])
+        yield* grants.save(only(following(revoked, { status: "active", epoch: 2 })))
+        yield* change(changed, [{ event: event(2), audience }])
+        expect((yield* listed(app)).map(({ event }) => event.objectId)).toStrictEqual([2])
+      })),
+    law("nobody is told when nobody is named or no one is subscribed", () =>
+      Effect.gen(function*() {
+        const { application, change, event, grant, listed, registration, subscribed, subscription, user } = yield* make
+        const { app } = yield* subscribed
+        const silent = yield* application()
+        const ada = yield* user()
+        yield* grant(app, ada)
+        yield* change(yield* registration(ada), [
+          { event: event(1), audience: Audience.GrantedBy({ userIds: [] }) },
+          { event: event(2), audience: Audience.Application({ applicationId: silent.id }) }
+        ])
+        yield* subscription(silent)
+        same(yield* listed(app), [])
+        same(yield* listed(silent), [])
+      })),
+    law("all events of one save are queued, in their order", () =>
+      Effect.gen(function*() {
+        const { change, event, grant, listed, registration, subscribed, user } = yield* make
+        const { app } = yield* subscribed
+        const ada = yield* user()
+        yield* grant(app, ada)
+        const audiences = [
+          Audience.Application({ applicationId: app.id }),
+          Audience.GrantedBy({ userIds: [ada.id] }),
+          Audience.Application({ applicationId: app.id })
+        ]
+        const updates = { ...emptyUpdates, comment: "same object" }
+        yield* change(
+          yield* registration(ada),
+          audiences.map((audience, n) => ({ audience, event: event(1, at(n), { updates }) }))
+        )
+        same((yield* listed(app)).map(({ dueAt }) => dueAt), [at(0), at(1), at(2)])
+      }))
+  ]
+}
+
+export const subscriptionLaws: ReadonlyArray<LawGroup<Stores>> = [subscriptions, outbox]

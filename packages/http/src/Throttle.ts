@@ -3,6 +3,9 @@ import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
+import ipaddr from "ipaddr.js"
+
+const { IPv6 } = ipaddr
 
 /** So many failures within this time, then no more until it is over. */
 export interface Limit {
@@ -10,10 +13,45 @@ export interface Limit {
   readonly window: Duration.Duration
 }
 
-/** What failures are counted by, e.g. an account name seen from one address. */
+/** What failures are counted by, e.g. an account seen from one network. */
 export interface Key {
   readonly limit: Limit
+  /** Unique over all limits. */
   readonly value: string
+}
+
+/** Client authentication: a mistyped secret in a deployment must not lock out for long. */
+const clientLimit: Limit = { failures: 30, window: Duration.minutes(1) }
+const clientNetworkLimit: Limit = { failures: 300, window: Duration.minutes(1) }
+
+/** The keys for the authentication of a client: that client from that network, and the network. */
+export const clientKeys = (clientId: number, address: string): ReadonlyArray<Key> => [
+  { limit: clientLimit, value: `client:${clientId}@${network(address)}` },
+  { limit: clientNetworkLimit, value: `clients@${network(address)}` }
+]
+
+/** Logins: passwords can be guessed. The limit per account over all networks is high, as anybody can use it up. */
+const loginLimit: Limit = { failures: 10, window: Duration.minutes(5) }
+const loginNetworkLimit: Limit = { failures: 100, window: Duration.minutes(5) }
+const loginAccountLimit: Limit = { failures: 100, window: Duration.hours(1) }
+
+/** The keys for a login: that account from that network, the network, and the account. */
+export const loginKeys = (email: string, address: string): ReadonlyArray<Key> => {
+  const account = email.toLowerCase()
+  return [
+    { limit: loginLimit, value: `login:${account}@${network(address)}` },
+    { limit: loginNetworkLimit, value: `logins@${network(address)}` },
+    { limit: loginAccountLimit, value: `login:${account}` }
+  ]
+}
+
+/** One customer's network: an IPv4 address, or the /64 of an IPv6 address, of which a single person has 2^64. */
+const network = (address: string): string => {
+  if (!address.includes(":") || !IPv6.isValid(address)) return address
+  const parsed = IPv6.parse(address)
+  return parsed.isIPv4MappedAddress()
+    ? parsed.toIPv4Address().toString()
+    : parsed.parts.slice(0, 4).map((part) => part.toString(16)).join(":")
 }
 
 /** Counts failures. A service on several nodes may share the counters; one that loses them on a restart is good enough. */

@@ -1,0 +1,71 @@
+/** The ways in which any endpoint can refuse a request before or instead of looking at what it means. */
+import * as Data from "effect/Data"
+import * as Duration from "effect/Duration"
+import type { StoreError } from "@startlist/core/Store"
+
+/** There is nothing at this path (404). */
+export class NotFound extends Data.TaggedError("NotFound") {}
+
+/** Not with this method (405); `allow` is the header that says which ones (RFC 9110 §15.5.6). */
+export class MethodNotAllowed extends Data.TaggedError("MethodNotAllowed")<{ readonly allow: string }> {}
+
+/** The body is over 64 KiB (413). */
+export class TooLarge extends Data.TaggedError("TooLarge") {}
+
+/** The body is of another media type than the one that is read here (415). */
+export class UnsupportedMediaType extends Data.TaggedError("UnsupportedMediaType")<{ readonly accepted: string }> {}
+
+/** The query or body cannot be decoded: percent-encoding, UTF-8, JSON (400). `what` names the place. */
+export class Malformed extends Data.TaggedError("Malformed")<{ readonly what: string }> {}
+
+/** A parameter is given twice, or in two places (400). */
+export class Repeated extends Data.TaggedError("Repeated")<{ readonly name: string }> {}
+
+/** Too many failures before this request (429). */
+export class TooMany extends Data.TaggedError("TooMany")<{ readonly retryAfterSeconds: number }> {
+  static after(wait: Duration.Duration): TooMany {
+    return new TooMany({ retryAfterSeconds: Math.ceil(Duration.toSeconds(wait)) })
+  }
+}
+
+export type Refusal = NotFound | MethodNotAllowed | TooLarge | UnsupportedMediaType | Malformed | Repeated | TooMany
+
+/** What a refusal is on the wire: everything but the body, which each family of endpoints words in its own way. */
+export interface Refused {
+  readonly status: number
+  /** In one English sentence without quotation marks, so that it fits `error_description` (RFC 6749 §5.2). */
+  readonly message: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** Seconds after which a client may try again when a dependency was down. */
+const retryAfter = "5"
+
+export const describe = (error: Refusal | StoreError): Refused => {
+  switch (error._tag) {
+    case "NotFound":
+      return { status: 404, message: "there is nothing here", headers: {} }
+    case "MethodNotAllowed":
+      return { status: 405, message: `the method must be ${error.allow}`, headers: { allow: error.allow } }
+    case "TooLarge":
+      return { status: 413, message: "the body is larger than 64 KiB", headers: {} }
+    case "UnsupportedMediaType":
+      return {
+        status: 415,
+        message: `the content type must be ${error.accepted}`,
+        headers: { accept: error.accepted }
+      }
+    case "Malformed":
+      return { status: 400, message: `the ${error.what} is malformed`, headers: {} }
+    case "Repeated":
+      return { status: 400, message: `${error.name} is given more than once`, headers: {} }
+    case "TooMany":
+      return {
+        status: 429,
+        message: "too many failures, try again later",
+        headers: { "retry-after": String(error.retryAfterSeconds) }
+      }
+    case "StoreError":
+      return { status: 503, message: "try again later", headers: { "retry-after": retryAfter } }
+  }
+}

@@ -1,0 +1,75 @@
+/** From paths and methods to endpoints. */
+import * as Effect from "effect/Effect"
+import type { StoreError } from "@startlist/core/Store"
+import type { Handler, Request, Response } from "./Message.ts"
+import { MethodNotAllowed, NotFound, type Refusal } from "./Refusal.ts"
+
+/** Answers the requests of one path and method. `captured` are the values of the `{…}` segments, still encoded. */
+export type Endpoint = (
+  request: Request,
+  captured: ReadonlyArray<string>
+) => Effect.Effect<Response, Refusal | StoreError>
+
+/** How a family of endpoints words what it refuses. */
+export type Refuse = (request: Request, error: Refusal | StoreError) => Response
+
+/** What is served at one path. */
+export interface Route {
+  /** Literal segments, and `{name}` for any one segment: `/account/applications/{client_id}/revoke`. */
+  readonly path: string
+  /** By method. `HEAD` is added where there is a `GET`. */
+  readonly methods: Readonly<Record<string, Endpoint>>
+  readonly refuse: Refuse
+}
+
+/** Answers everything that no route matches. `refuse` words the 404. */
+export const fallback = (refuse: Refuse): Handler => (request) => Effect.succeed(refuse(request, new NotFound()))
+
+/**
+ * One handler for all routes; what none of them matches goes to `otherwise`. A route found twice is a bug of the
+ * program: the later one wins, so that an embedder can replace a page.
+ */
+export const make = (routes: ReadonlyArray<Route>, otherwise: Handler): Handler => {
+  const exact = new Map(routes.filter(({ path }) => !path.includes("{")).map((route) => [route.path, toHandler(route)]))
+  const patterns = routes
+    .filter(({ path }) => path.includes("{"))
+    .map((route) => ({ expression: toExpression(route.path), handle: toHandler(route) }))
+    .reverse()
+  return (request) => {
+    const found = exact.get(request.path)
+    if (found !== undefined) return found(request, [])
+    for (const { expression, handle } of patterns) {
+      const match = expression.exec(request.path)
+      if (match !== null) return handle(request, match.slice(1))
+    }
+    return otherwise(request)
+  }
+}
+
+const toExpression = (path: string): RegExp =>
+  new RegExp(`^${path.replaceAll(/[.*+?^$()|[\]\\]/g, String.raw`\$&`).replaceAll(/\{[^}]*\}/g, "([^/]+)")}$`)
+
+const toHandler = ({ methods, refuse }: Route) => {
+  const endpoints = new Map(Object.entries(methods))
+  const get = endpoints.get("GET")
+  if (get !== undefined) endpoints.set("HEAD", (request, captured) => Effect.map(get(request, captured), withoutBody))
+  const notAllowed = new MethodNotAllowed({ allow: [...endpoints.keys()].sort().join(", ") })
+
+  return (request: Request, captured: ReadonlyArray<string>): Effect.Effect<Response> => {
+    const endpoint = endpoints.get(request.method)
+    if (endpoint === undefined) return Effect.succeed(refuse(request, notAllowed))
+    return Effect.catchAll(endpoint(request, captured), (error) =>
+      error._tag === "StoreError"
+        ? Effect.as(Effect.logError(`${request.path}: the store is unavailable`, error), refuse(request, error))
+        : Effect.succeed(refuse(request, error)))
+  }
+}
+
+const utf8 = new TextEncoder()
+
+/** The answer to a HEAD is that to the GET, without the body (RFC 9110 §9.3.2). */
+const withoutBody = (response: Response): Response => ({
+  ...response,
+  headers: { ...response.headers, "content-length": String(utf8.encode(String(response.body)).byteLength) },
+  body: ""
+})

@@ -1,0 +1,51 @@
+/** Answers of `/api/v1/*`: `{"message", "errors": [{"resource", "field", "code", "message"}]}` with stable codes. */
+import type { StoreError } from "@startlist/core/Store"
+import type { Response } from "../Message.ts"
+import { describe, type Refusal } from "../Refusal.ts"
+import type { Refuse } from "../Router.ts"
+
+/** What is wrong with what. `code` never changes its meaning; `message` is for people. */
+export interface Problem {
+  readonly resource: string
+  readonly field: string
+  readonly code: string
+  readonly message: string
+}
+
+const jsonHeaders: Response["headers"] = {
+  "content-type": "application/json;charset=UTF-8",
+  "cache-control": "no-store",
+  "x-content-type-options": "nosniff"
+}
+
+export const json = (status: number, body: unknown, headers?: Response["headers"]): Response => ({
+  status,
+  headers: headers === undefined ? jsonHeaders : { ...jsonHeaders, ...headers },
+  body: JSON.stringify(body)
+})
+
+export const noContent: Response = { status: 204, headers: { "cache-control": "no-store" }, body: "" }
+
+export const error = (
+  status: number,
+  message: string,
+  errors: ReadonlyArray<Problem>,
+  headers?: Response["headers"]
+): Response => json(status, { message, errors }, headers)
+
+const codes: Readonly<Record<(Refusal | StoreError)["_tag"], string>> = {
+  NotFound: "not_found",
+  MethodNotAllowed: "method_not_allowed",
+  TooLarge: "too_large",
+  UnsupportedMediaType: "unsupported_media_type",
+  Malformed: "malformed",
+  Repeated: "repeated",
+  TooMany: "too_many_requests",
+  StoreError: "unavailable"
+}
+
+/** The general refusals in the words of this family. */
+export const refuse: Refuse = (_request, refusal) => {
+  const { headers, message, status } = describe(refusal)
+  return error(status, message, [{ resource: "Request", field: "", code: codes[refusal._tag], message }], headers)
+}

@@ -1,0 +1,45 @@
+/** `GET /api/v1/athlete`: the athlete whose token this is (requirements §4.5). */
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type { Access } from "@startlist/core/Grant"
+import type { OAuth } from "@startlist/core/OAuth"
+import { UserStore } from "@startlist/core/User"
+import type { Request } from "../Message.ts"
+import type { Route } from "../Router.ts"
+import * as ApiResponse from "./ApiResponse.ts"
+import * as Bearer from "./Bearer.ts"
+
+/** Scopes that allow reading the athlete's profile. */
+const readingScopes: ReadonlyArray<string> = ["read", "read+write", "profile:read"]
+
+const notAthlete = ApiResponse.error(403, "the user of this token is no athlete", [{
+  resource: "Athlete",
+  field: "role",
+  code: "forbidden",
+  message: "the user of this token is no athlete"
+}])
+
+export const make: Effect.Effect<Route, never, OAuth | UserStore> = Effect.gen(function*() {
+  const users = yield* UserStore
+  const withBearer = yield* Bearer.make
+
+  const show = ({ role, scope, userId }: Access) => {
+    if (role !== "athlete") return Effect.succeed(notAthlete)
+    if (!scope.some((name) => readingScopes.includes(name))) {
+      return Effect.succeed(Bearer.insufficientScope("Athlete", "no granted scope allows reading the athlete"))
+    }
+    return Effect.map(
+      users.find(userId),
+      Option.match({
+        onNone: () => Bearer.invalidToken,
+        onSome: (user) => ApiResponse.json(200, { id: user.id, first_name: user.firstName, last_name: user.lastName })
+      })
+    )
+  }
+
+  return {
+    path: "/api/v1/athlete",
+    methods: { GET: (request: Request) => withBearer(request, show) },
+    refuse: ApiResponse.refuse
+  }
+})

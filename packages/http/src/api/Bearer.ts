@@ -1,0 +1,60 @@
+/** Who may use a resource: the bearer of an access token (requirements §4.5, RFC 6750). */
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import type { Access } from "@startlist/core/Grant"
+import { OAuth } from "@startlist/core/OAuth"
+import type { StoreError } from "@startlist/core/Store"
+import { header, type Request, type Response } from "../Message.ts"
+import * as ApiResponse from "./ApiResponse.ts"
+
+/** The token of an `Authorization: Bearer` header; the scheme in any case (RFC 9110 §11.1). */
+export const bearerToken = (request: Request): Option.Option<string> => {
+  const authorization = header(request, "authorization")
+  const match = authorization === undefined ? null : /^bearer +([\w.~+/-]+=*) *$/i.exec(authorization)
+  return match?.[1] === undefined ? Option.none() : Option.some(match[1])
+}
+
+const unauthorized = (message: string, challenge: string): Response =>
+  ApiResponse.error(
+    401,
+    message,
+    [{ resource: "AccessToken", field: "authorization", code: "invalid", message }],
+    { "www-authenticate": challenge }
+  )
+
+/** No error code for a request without a token (RFC 6750 §3.1). */
+const missing = unauthorized("an access token is required", "Bearer realm=\"startlist\"")
+
+/** The token is unknown, expired, replaced or revoked (requirements §7). */
+export const invalidToken = unauthorized(
+  "the access token is not valid",
+  "Bearer realm=\"startlist\", error=\"invalid_token\", error_description=\"the access token is not valid\""
+)
+
+/** The token is good, but not for this (RFC 6750 §3.1). */
+export const insufficientScope = (resource: string, message: string): Response =>
+  ApiResponse.error(
+    403,
+    message,
+    [{ resource, field: "scope", code: "insufficient_scope", message }],
+    { "www-authenticate": `Bearer realm="startlist", error="insufficient_scope", error_description="${message}"` }
+  )
+
+/** Lets the bearer of a good token through to `use`; everybody else gets 401 with a challenge. */
+export type WithBearer = <E>(
+  request: Request,
+  use: (access: Access) => Effect.Effect<Response, E>
+) => Effect.Effect<Response, E | StoreError>
+
+export const make: Effect.Effect<WithBearer, never, OAuth> = Effect.map(OAuth, (oauth) => (request, use) => {
+  const token = bearerToken(request)
+  if (Option.isNone(token)) {
+    return Effect.succeed(header(request, "authorization") === undefined ? missing : invalidToken)
+  }
+  return Effect.matchEffect(oauth.authenticate(Redacted.make(token.value)), {
+    onSuccess: use,
+    onFailure: (error): Effect.Effect<Response, StoreError> =>
+      error._tag === "InvalidToken" ? Effect.succeed(invalidToken) : Effect.fail(error)
+  })
+})

@@ -1,0 +1,63 @@
+/** `POST /oauth/introspect` (RFC 7662): an application asks about its own tokens, the operator about any. */
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import type { ApplicationId } from "@startlist/core/Application"
+import { Applications } from "@startlist/core/Applications"
+import { toSeconds } from "@startlist/core/Event"
+import { type Introspection, OAuth } from "@startlist/core/OAuth"
+import { Secrets } from "@startlist/core/Secrets"
+import { bearerToken } from "../api/Bearer.ts"
+import type { Request } from "../Message.ts"
+import { get, type Parameters, readOnce } from "../Parameters.ts"
+import type { Route } from "../Router.ts"
+import { Site } from "../Site.ts"
+import type { Throttle } from "../Throttle.ts"
+import * as ClientAuthentication from "./ClientAuthentication.ts"
+import * as OAuthResponse from "./OAuthResponse.ts"
+
+/** RFC 7662 §2.2; identifiers are strings there. */
+const toBody = ({ applicationId, expiresAt, issuedAt, kind, scope, userId }: Introspection) => ({
+  active: true,
+  scope: scope.join(" "),
+  client_id: String(applicationId),
+  sub: String(userId),
+  exp: toSeconds(expiresAt),
+  ...(Option.isSome(issuedAt) ? { iat: toSeconds(issuedAt.value) } : {}),
+  ...(kind === "access" ? { token_type: "Bearer" } : {})
+})
+
+export const make: Effect.Effect<Route, never, Applications | OAuth | Secrets | Throttle> = Effect.gen(function*() {
+  const applications = yield* Applications
+  const oauth = yield* OAuth
+  const secrets = yield* Secrets
+  const { operatorToken } = yield* Site
+  const withClient = yield* ClientAuthentication.make
+
+  const introspect = (parameters: Parameters, audience: Option.Option<ApplicationId>) => {
+    const token = get(parameters, "token")
+    if (token === undefined) return Effect.succeed(OAuthResponse.error(400, "invalid_request", "token is missing"))
+    return Effect.map(
+      oauth.introspect(Redacted.make(token), audience),
+      (known) => OAuthResponse.json(200, Option.match(known, { onNone: () => ({ active: false }), onSome: toBody }))
+    )
+  }
+
+  const isOperator = (request: Request): boolean =>
+    Option.exists(
+      Option.all([operatorToken, bearerToken(request)]),
+      ([expected, token]) => secrets.hash(token) === expected
+    )
+
+  const endpoint = (request: Request) =>
+    isOperator(request)
+      ? Either.match(readOnce(request), {
+        onLeft: Effect.fail,
+        onRight: (parameters) => introspect(parameters, Option.none())
+      })
+      : withClient(request, ({ client, parameters }) =>
+        Effect.zipRight(applications.authenticate(client), introspect(parameters, Option.some(client.id))))
+
+  return { path: "/oauth/introspect", methods: { POST: endpoint }, refuse: OAuthResponse.refuse }
+})

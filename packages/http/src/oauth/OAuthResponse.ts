@@ -1,0 +1,53 @@
+/** Answers of `/oauth/*` as RFC 6749 has them. */
+import type { StoreError } from "@startlist/core/Store"
+import type { Response } from "../Message.ts"
+import { describe, type Refusal } from "../Refusal.ts"
+import type { Refuse } from "../Router.ts"
+
+/** RFC 6749 §5.1: nothing that carries tokens is cached. */
+const jsonHeaders: Response["headers"] = {
+  "content-type": "application/json;charset=UTF-8",
+  "cache-control": "no-store",
+  "pragma": "no-cache",
+  "x-content-type-options": "nosniff"
+}
+
+export const json = (status: number, body: unknown, headers?: Response["headers"]): Response => ({
+  status,
+  headers: headers === undefined ? jsonHeaders : { ...jsonHeaders, ...headers },
+  body: JSON.stringify(body)
+})
+
+/** The codes of RFC 6749 §5.2, and what RFC 6749 §4.1.2.1 calls a server that cannot answer now. */
+export type ErrorCode =
+  | "invalid_request"
+  | "invalid_client"
+  | "invalid_grant"
+  | "unsupported_grant_type"
+  | "temporarily_unavailable"
+
+/** `{error, error_description}` (RFC 6749 §5.2). */
+export const error = (
+  status: number,
+  code: ErrorCode,
+  description: string,
+  headers?: Response["headers"]
+): Response => json(status, { error: code, error_description: description }, headers)
+
+/** A challenge only where the client tried that scheme (RFC 6749 §5.2). */
+export const invalidClient = (usedBasic: boolean): Response =>
+  error(
+    401,
+    "invalid_client",
+    "the client is unknown, or its secret is missing or wrong",
+    usedBasic ? { "www-authenticate": "Basic realm=\"startlist\", charset=\"UTF-8\"" } : undefined
+  )
+
+const codeOf = (error: Refusal | StoreError): ErrorCode =>
+  error._tag === "StoreError" || error._tag === "TooMany" ? "temporarily_unavailable" : "invalid_request"
+
+/** The general refusals in the words of RFC 6749. */
+export const refuse: Refuse = (_request, refusal) => {
+  const { headers, message, status } = describe(refusal)
+  return error(status, codeOf(refusal), message, headers)
+}

@@ -1,0 +1,132 @@
+/** `POST /oauth/token`: code or refresh token for tokens (requirements §4.2 and §4.3). */
+import * as DateTime from "effect/DateTime"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import type { ClientCredentials } from "@startlist/core/Applications"
+import { toSeconds } from "@startlist/core/Event"
+import type { InvalidGrant } from "@startlist/core/Grant"
+import { OAuth, type Tokens } from "@startlist/core/OAuth"
+import { Policy } from "@startlist/core/Policy"
+import { Audit, Party } from "../Audit.ts"
+import type { Request, Response } from "../Message.ts"
+import { get, type Parameters } from "../Parameters.ts"
+import type { Route } from "../Router.ts"
+import type { Throttle } from "../Throttle.ts"
+import * as ClientAuthentication from "./ClientAuthentication.ts"
+import * as OAuthResponse from "./OAuthResponse.ts"
+
+/** Requirements §2.2; `created_at` in whole seconds since 1970. */
+const toBody = ({ accessToken, createdAt, expiresAt, refreshToken }: Tokens) => ({
+  token_type: "Bearer",
+  access_token: Redacted.value(accessToken),
+  refresh_token: Redacted.value(refreshToken),
+  created_at: toSeconds(createdAt),
+  expires_in: Math.floor((expiresAt.epochMillis - createdAt.epochMillis) / 1000)
+})
+
+const missing = (name: string): Response => OAuthResponse.error(400, "invalid_request", `${name} is missing`)
+
+const optional = (parameters: Parameters, name: string): Option.Option<string> =>
+  Option.fromNullable(get(parameters, name))
+
+export const make: Effect.Effect<Route, never, OAuth | Throttle> = Effect.gen(function*() {
+  const oauth = yield* OAuth
+  const policy = yield* Policy
+  const audit = yield* Audit
+  const withClient = yield* ClientAuthentication.make
+
+  /**
+   * Requirements §7 asks for 401 where a token was replaced or revoked; without a challenge, for which common clients
+   * drop the body. A code is no token: RFC 6749 §5.2 has 400.
+   */
+  const statusOf = (reason: InvalidGrant["reason"], grantType: GrantType): 400 | 401 =>
+    grantType === "refresh_token" && policy.profile === "documented" &&
+      (reason === "replaced" || reason === "replayed" || reason === "revoked")
+      ? 401
+      : 400
+
+  const refused = (
+    reason: InvalidGrant["reason"],
+    grantType: GrantType,
+    client: ClientCredentials,
+    request: Request
+  ) => {
+    const answer = OAuthResponse.error(statusOf(reason, grantType), "invalid_grant", descriptions[reason])
+    if (reason !== "replayed") return Effect.succeed(answer)
+    const application = Party.Application({ applicationId: client.id })
+    return DateTime.now.pipe(
+      Effect.flatMap((at) =>
+        audit.record({
+          at,
+          action: "replay_refused",
+          actor: application,
+          subject: application,
+          address: request.address
+        })
+      ),
+      Effect.as(answer)
+    )
+  }
+
+  const exchange = (client: ClientCredentials, parameters: Parameters) => {
+    const code = get(parameters, "code")
+    if (code === undefined) return Effect.succeed(missing("code"))
+    return Effect.map(
+      oauth.exchange({
+        client,
+        code: Redacted.make(code),
+        redirectUri: optional(parameters, "redirect_uri"),
+        verifier: Option.map(optional(parameters, "code_verifier"), Redacted.make)
+      }),
+      ({ scope, state, ...tokens }) =>
+        OAuthResponse.json(200, {
+          ...toBody(tokens),
+          scope: scope.join(" "),
+          ...(Option.isSome(state) ? { state: state.value } : {})
+        })
+    )
+  }
+
+  const refresh = (client: ClientCredentials, parameters: Parameters) => {
+    const token = get(parameters, "refresh_token")
+    if (token === undefined) return Effect.succeed(missing("refresh_token"))
+    return Effect.map(
+      oauth.refresh(client, Redacted.make(token)),
+      (tokens) => OAuthResponse.json(200, toBody(tokens))
+    )
+  }
+
+  const endpoint = (request: Request) =>
+    withClient(request, ({ client, parameters }) => {
+      const grantType = get(parameters, "grant_type")
+      if (grantType === undefined) return Effect.succeed(missing("grant_type"))
+      if (!isGrantType(grantType)) {
+        return Effect.succeed(OAuthResponse.error(
+          400,
+          "unsupported_grant_type",
+          "grant_type must be authorization_code or refresh_token"
+        ))
+      }
+      const issued = grantType === "refresh_token" ? refresh(client, parameters) : exchange(client, parameters)
+      return Effect.catchTags(issued, {
+        InvalidGrant: ({ reason }) => refused(reason, grantType, client, request),
+        MissingParameter: ({ name }) => Effect.succeed(missing(name))
+      })
+    })
+
+  return { path: "/oauth/token", methods: { POST: endpoint }, refuse: OAuthResponse.refuse }
+})
+
+type GrantType = "authorization_code" | "refresh_token"
+
+const isGrantType = (value: string): value is GrantType => value === "authorization_code" || value === "refresh_token"
+
+const descriptions: Readonly<Record<InvalidGrant["reason"], string>> = {
+  unknown: "the code or refresh token is not known",
+  expired: "the code or refresh token has expired",
+  mismatch: "the code or refresh token was issued for another client, redirect_uri or code_challenge",
+  replaced: "the refresh token was replaced by a newer one",
+  replayed: "the code or refresh token was used before, and access was revoked",
+  revoked: "access was revoked"
+}

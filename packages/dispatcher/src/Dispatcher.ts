@@ -1,0 +1,97 @@
+/** Core's `Callbacks` over HTTP: the validation GET and the event POST, each one try within one deadline. */
+import { Answer, Callbacks, type Post, type Validation } from "@startlist/core/Callbacks"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import type { Block } from "./AddressGuard.ts"
+import * as CallbackUrl from "./CallbackUrl.ts"
+import * as Connections from "./Connections.ts"
+import * as Dialler from "./Dialler.ts"
+import * as Exchange from "./Exchange.ts"
+import { refusedUrl } from "./Failure.ts"
+import * as Resolver from "./Resolver.ts"
+import { sign } from "./Signature.ts"
+
+export interface Options {
+  /** Blocks of addresses that may be called besides the public internet, with http too. Default: none. */
+  readonly allow?: ReadonlyArray<Block>
+  /** How names become addresses. Default: the hosts file and the name servers of this machine. */
+  readonly resolve?: Resolver.Resolve
+  /** Certificate authorities in PEM to trust besides those that Node trusts. Default: none. */
+  readonly ca?: ReadonlyArray<string>
+  /** Default: `Startlist`. */
+  readonly userAgent?: string
+}
+
+const make = (options: Options) =>
+  Effect.gen(function*() {
+    const { allow = [], ca = [], resolve = Resolver.make(), userAgent = "Startlist" } = options
+    const connections = yield* Effect.acquireRelease(
+      Effect.sync(() => Connections.make(Dialler.make({ allow, ca, resolve }))),
+      ({ close }) => Effect.sync(close)
+    )
+
+    const parse = CallbackUrl.makeParser(allow)
+
+    /** Interrupting it frees the socket. */
+    const exchange = (
+      callbackUrl: string,
+      timeout: Duration.Duration,
+      request: (url: CallbackUrl.CallbackUrl) => Exchange.Content
+    ): Effect.Effect<Answer> =>
+      Effect.async((resume) => {
+        const url = Option.getOrUndefined(parse(callbackUrl))
+        if (url === undefined) return resume(Effect.succeed(refusedUrl))
+        const done = (answer: Answer) => resume(Effect.succeed(answer))
+        return Effect.sync(Exchange.start(connections, url, request(url), Duration.toMillis(timeout), done))
+      })
+
+    const validate = ({ callbackUrl, challenge, timeout, verifyToken }: Validation) =>
+      exchange(callbackUrl, timeout, ({ target }) => ({
+        method: "GET",
+        target: CallbackUrl.withQuery(target, {
+          "hub.mode": "subscribe",
+          "hub.challenge": challenge,
+          "hub.verify_token": Redacted.value(verifyToken)
+        }),
+        headers: ["accept", "application/json", "accept-encoding", "identity", "user-agent", userAgent],
+        body: null,
+        at: 0,
+        reads: "whole"
+      }))
+
+    const deliver = (post: Post) =>
+      exchange(post.callbackUrl, post.timeout, ({ target }) => ({
+        method: "POST",
+        target,
+        headers: [
+          "content-type",
+          "application/json",
+          "user-agent",
+          userAgent,
+          "webhook-id",
+          post.id,
+          "webhook-timestamp",
+          String(post.timestamp),
+          "webhook-signature",
+          sign(post, post.secrets)
+        ],
+        body: post.body,
+        at: post.timestamp * 1000,
+        reads: "excerpt"
+      }))
+
+    return Callbacks.of({
+      accepts: (callbackUrl) => Option.isSome(parse(callbackUrl)),
+      deliver,
+      validate
+    })
+  })
+
+/** Calls callbacks on the public internet and where `options` allow it. Its connections end with the layer's scope. */
+export const layerWith = (options: Options): Layer.Layer<Callbacks> => Layer.scoped(Callbacks, make(options))
+
+/** Calls callbacks on the public internet, with https. */
+export const layer: Layer.Layer<Callbacks> = layerWith({})

@@ -1,0 +1,172 @@
+/** One request to a callback and what came of it: all within one deadline, and little of the answer is read. */
+import { Answer } from "@startlist/core/Callbacks"
+import * as Option from "effect/Option"
+import type { Dispatcher } from "undici"
+import type { CallbackUrl } from "./CallbackUrl.ts"
+import type { Connection, Connections } from "./Connections.ts"
+import { fromError, timedOut, tooManyInterim } from "./Failure.ts"
+import * as RetryAfter from "./RetryAfter.ts"
+
+/** What is sent, and what of the answer matters. */
+export interface Content {
+  readonly method: "GET" | "POST"
+  readonly target: string
+  /** Names and values in turn. */
+  readonly headers: Array<string>
+  readonly body: string | null
+  /** When it is sent, in milliseconds since 1970; a `Retry-After` that is a date counts from here. */
+  readonly at: number
+  /**
+   * `excerpt`: status and headers decide, and of the body the beginning is kept for the log. `whole`: an answer of
+   * 200 counts only when its body is complete; one that is too large counts as empty.
+   */
+  readonly reads: "excerpt" | "whole"
+}
+
+/** Of a body of which an excerpt is wanted so many bytes are kept, and so many read, so that the connection is free. */
+const keptBytes = 1024
+const excerptBytes = 16 * 1024
+/** And it is waited for no longer than so many milliseconds, and until so many before the deadline. */
+const excerptWait = 250
+const excerptReserve = 50
+
+/** The largest body of a validation (requirements §4.7 needs some sixty bytes). */
+const wholeBytes = 4 * 1024
+
+/** 100 Continue and the like. Nobody sends more than two or three. */
+const maxInterim = 8
+
+/**
+ * Sends a request and calls `done` once, after at most `timeout` milliseconds for everything: name, connection, TLS,
+ * request and answer. Answers how to give it up: the socket is free then, and `done` is not called any more.
+ */
+export const start = (
+  connections: Connections,
+  url: CallbackUrl,
+  content: Content,
+  timeout: number,
+  done: (answer: Answer) => void
+): () => void => {
+  const exchange = new Exchange(connections.acquire(url), content, timeout, done)
+  exchange.send()
+  return () => exchange.abandon()
+}
+
+class Exchange implements Dispatcher.DispatchHandler {
+  readonly #connection: Connection
+  readonly #content: Content
+  readonly #timeout: number
+  readonly #done: (answer: Answer) => void
+  readonly #startedAt = performance.now()
+  #timer: NodeJS.Timeout
+  #isOver = false
+  #interim = 0
+  #status = 0
+  #afterMs = 0
+  #headers: Dispatcher.ResponseData["headers"] = {}
+  #isWhole = false
+  #chunks: Array<Buffer> = []
+  #bytes = 0
+
+  constructor(connection: Connection, content: Content, timeout: number, done: (answer: Answer) => void) {
+    this.#connection = connection
+    this.#content = content
+    this.#timeout = timeout
+    this.#done = done
+    this.#isWhole = content.reads === "whole"
+    this.#timer = setTimeout(onTime, timeout, this)
+  }
+
+  send(): void {
+    const { body, headers, method, target } = this.#content
+    this.#connection.send({ method, path: target, headers, body }, this)
+  }
+
+  onRequestStart(): void {}
+
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: Dispatcher.ResponseData["headers"]): void {
+    if (this.#isOver) return
+    if (status < 200) {
+      this.#interim++
+      if (this.#interim > maxInterim) this.#end(tooManyInterim)
+      return
+    }
+    this.#afterMs = performance.now() - this.#startedAt
+    const left = this.#timeout - this.#afterMs
+    if (left < 0) return this.#end(timedOut)
+    this.#status = status
+    this.#headers = headers
+    this.#isWhole &&= status === 200
+    if (this.#isWhole) return
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(onTime, Math.max(0, Math.min(excerptWait, left - excerptReserve)), this)
+  }
+
+  onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#isOver) return
+    if (this.#bytes < (this.#isWhole ? wholeBytes : keptBytes)) this.#chunks.push(chunk)
+    this.#bytes += chunk.length
+    if (this.#bytes > (this.#isWhole ? wholeBytes : excerptBytes)) this.#end(this.#answered())
+  }
+
+  onResponseEnd(): void {
+    if (!this.#isOver) this.#end(this.#answered(), true)
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    if (!this.#isOver) this.#end(this.#isDecided() ? this.#answered() : fromError(error))
+  }
+
+  /** The deadline, or enough of waiting for the rest of a body. */
+  onTime(): void {
+    if (!this.#isOver) this.#end(this.#isDecided() ? this.#answered() : timedOut)
+  }
+
+  abandon(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    clearTimeout(this.#timer)
+    this.#connection.discard()
+  }
+
+  #isDecided(): boolean {
+    return this.#status > 0 && !this.#isWhole
+  }
+
+  #end(answer: Answer, isComplete = false): void {
+    this.#isOver = true
+    clearTimeout(this.#timer)
+    if (isComplete) this.#connection.release()
+    else this.#connection.discard()
+    this.#done(answer)
+  }
+
+  #answered(): Answer {
+    return Answer.Answered({
+      afterMs: this.#afterMs,
+      status: this.#status,
+      contentType: text(this.#headers["content-type"]),
+      body: this.#body(),
+      retryAfter: this.#retryAfter()
+    })
+  }
+
+  /** Nothing is decompressed: a coded body counts as none. */
+  #body(): string {
+    const isTooLarge = this.#isWhole && this.#bytes > wholeBytes
+    if (this.#bytes === 0 || isTooLarge || this.#headers["content-encoding"] !== undefined) return ""
+    const bytes = Buffer.concat(this.#chunks)
+    return bytes.toString("utf8", 0, this.#isWhole ? bytes.length : keptBytes)
+  }
+
+  #retryAfter(): ReturnType<typeof RetryAfter.parse> {
+    const value = this.#headers["retry-after"]
+    return typeof value === "string" ? RetryAfter.parse(value, this.#content.at) : Option.none()
+  }
+}
+
+const onTime = (exchange: Exchange) => exchange.onTime()
+
+/** A header that came twice is joined, as RFC 9110 §5.3 has it. */
+const text = (value: string | ReadonlyArray<string> | undefined): string =>
+  typeof value === "string" ? value : value?.join(", ") ?? ""

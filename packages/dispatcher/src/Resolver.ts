@@ -1,0 +1,64 @@
+/** From the name in a callback URL to the addresses behind it. */
+import { promises as dns } from "node:dns"
+import { readFileSync } from "node:fs"
+import { isIP } from "node:net"
+
+/** Every address of a name. Rejects with an error of `node:dns` if there is none. */
+export type Resolve = (name: string) => Promise<ReadonlyArray<string>>
+
+/** Milliseconds that the addresses of one family wait for those of the other, which may never come (RFC 8305 §3). */
+const familyDelay = 150
+
+/**
+ * Asks the hosts file, as it is now, and then the name servers of this machine.
+ *
+ * Not `dns.lookup`: that one runs on the few threads which the process has for files and hashing, so four names whose
+ * servers hang would stop everybody.
+ */
+export const make = (): Resolve => {
+  const hosts = readHosts()
+  const resolver = new dns.Resolver({ timeout: 900, tries: 2 })
+  return (name) => {
+    const known = hosts.get(name)
+    return known === undefined ? firstOf([resolver.resolve4(name), resolver.resolve6(name)]) : Promise.resolve(known)
+  }
+}
+
+/** The addresses of all families that answer in time; if none has any, what the first one failed with. */
+const firstOf = (families: ReadonlyArray<Promise<ReadonlyArray<string>>>): Promise<ReadonlyArray<string>> =>
+  new Promise((resolve, reject) => {
+    const found: Array<string> = []
+    const failures: Array<unknown> = []
+    let waiting = families.length
+    const settled = () => {
+      waiting--
+      if (found.length > 0) setTimeout(resolve, waiting > 0 ? familyDelay : 0, found)
+      else if (waiting === 0) reject(failures[0])
+    }
+    for (const family of families) {
+      family.then((addresses) => found.push(...addresses), (failure) => failures.push(failure)).then(settled)
+    }
+  })
+
+const hostsFile = process.platform === "win32"
+  ? `${process.env["SystemRoot"] ?? "C:\\Windows"}\\System32\\drivers\\etc\\hosts`
+  : "/etc/hosts"
+
+/** The names of the hosts file (hosts(5)): on each line an address, its names, and perhaps a comment. */
+const readHosts = (): ReadonlyMap<string, ReadonlyArray<string>> => {
+  const hosts = new Map<string, Array<string>>()
+  for (const line of readText(hostsFile).split("\n")) {
+    const [address = "", ...names] = line.replace(/#.*/, "").trim().toLowerCase().split(/\s+/)
+    if (isIP(address) === 0) continue
+    for (const name of names) hosts.set(name, [...(hosts.get(name) ?? []), address])
+  }
+  return hosts
+}
+
+const readText = (path: string): string => {
+  try {
+    return readFileSync(path, "utf8")
+  } catch {
+    return ""
+  }
+}

@@ -1,0 +1,25 @@
+/** The proof of origin of an event, as Standard Webhooks describes it (https://www.standardwebhooks.com). */
+import * as Redacted from "effect/Redacted"
+import { createHmac } from "node:crypto"
+
+/** What is signed: the identifier and the timestamp go with the body, so that neither can be exchanged. */
+export interface Signed {
+  /** The `webhook-id`. */
+  readonly id: string
+  /** The `webhook-timestamp`, whole seconds since 1970. */
+  readonly timestamp: number
+  readonly body: string
+}
+
+/**
+ * The `webhook-signature`: `v1,` and BASE64(HMAC-SHA-256(key, id.timestamp.body)) for each secret, separated by
+ * spaces. A receiver accepts if it knows one of them, so that secrets can be rotated.
+ */
+export const sign = (message: Signed, secrets: ReadonlyArray<Redacted.Redacted<string>>): string => {
+  const content = `${message.id}.${message.timestamp}.${message.body}`
+  return secrets.map((secret) => `v1,${createHmac("sha256", key(secret)).update(content).digest("base64")}`).join(" ")
+}
+
+/** The bytes behind `whsec_`. */
+const key = (secret: Redacted.Redacted<string>): Buffer =>
+  Buffer.from(Redacted.value(secret).replace(/^whsec_/, ""), "base64")

@@ -1,0 +1,26 @@
+/** The routes that people see. */
+import * as Effect from "effect/Effect"
+import type { OAuth } from "@startlist/core/OAuth"
+import type { Secrets } from "@startlist/core/Secrets"
+import type { Accounts } from "./Accounts.ts"
+import type { Handler } from "./Message.ts"
+import * as Authorize from "./oauth/Authorize.ts"
+import * as AccountApplications from "./pages/AccountApplications.ts"
+import * as ErrorPage from "./pages/ErrorPage.tsx"
+import * as Language from "./pages/Language.ts"
+import * as Login from "./pages/Login.ts"
+import { fallback, type Route } from "./Router.ts"
+import type { Throttle } from "./Throttle.ts"
+import type { Visitors } from "./Visitors.ts"
+
+/** Consent, authorised applications, the language switch: for every server, whoever its visitors are. */
+export const routes: Effect.Effect<ReadonlyArray<Route>, never, OAuth | Visitors> = Effect.map(
+  Effect.all([Authorize.make, AccountApplications.make]),
+  ([authorize, applications]) => [authorize, ...applications, Language.route]
+)
+
+/** `/login` and `/logout`: for a service whose visitors are those of `Sessions.layer`. */
+export const signIn: Effect.Effect<ReadonlyArray<Route>, never, Accounts | Secrets | Throttle> = Login.make
+
+/** Answers what nothing else answers, with a page. */
+export const notFound: Handler = fallback(ErrorPage.refuse)

@@ -1,0 +1,70 @@
+/** `/account/applications`: what a user has authorised, and taking it back (requirements §1, §3.2). */
+import * as DateTime from "effect/DateTime"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { OAuth } from "@startlist/core/OAuth"
+import { Audit, Party } from "../Audit.ts"
+import type { Request, Response } from "../Message.ts"
+import { parseClientId } from "../oauth/ClientAuthentication.ts"
+import { NotFound } from "../Refusal.ts"
+import type { Endpoint, Route } from "../Router.ts"
+import { Site } from "../Site.ts"
+import { type Visitor, Visitors } from "../Visitors.ts"
+import { ApplicationList } from "./ApplicationList.tsx"
+import * as ErrorPage from "./ErrorPage.tsx"
+import * as Forms from "./Forms.ts"
+import * as Locale from "./Locale.ts"
+import * as Page from "./Page.ts"
+
+const path = "/account/applications"
+
+export const make: Effect.Effect<ReadonlyArray<Route>, never, OAuth | Visitors> = Effect.gen(function*() {
+  const oauth = yield* OAuth
+  const visitors = yield* Visitors
+  const audit = yield* Audit
+  const { authUrl } = yield* Site
+
+  const withVisitor = <E>(request: Request, use: (visitor: Visitor) => Effect.Effect<Response, E>) =>
+    Effect.flatMap(
+      visitors.identify(request),
+      Option.match({
+        onNone: (): Effect.Effect<Response, E> => Effect.succeed(Page.redirect(visitors.signInUrl(path))),
+        onSome: use
+      })
+    )
+
+  const show: Endpoint = (request) =>
+    withVisitor(request, (visitor) =>
+      Effect.map(oauth.authorized(visitor.user.id), (authorized) => {
+        const locale = Locale.of(request)
+        const frame = { locale, here: path, visitor: Option.some(visitor), signOutUrl: visitors.signOutUrl }
+        return Page.html(200, ApplicationList({ authorized, csrf: visitor.csrf, frame }))
+      }))
+
+  const revoke: Endpoint = (request, [id = ""]) =>
+    withVisitor(request, (visitor) =>
+      Effect.gen(function*() {
+        const { isGenuine } = yield* Forms.read(request, authUrl)
+        if (!isGenuine(visitor.csrf)) return ErrorPage.forged(request)
+        const applicationId = parseClientId(id)
+        if (Option.isNone(applicationId)) return yield* new NotFound()
+        yield* Effect.catchTag(
+          oauth.revokeByUser(applicationId.value, visitor.user.id),
+          "GrantNotFound",
+          () => new NotFound()
+        )
+        yield* audit.record({
+          at: yield* DateTime.now,
+          action: "revocation",
+          actor: Party.User({ userId: visitor.user.id }),
+          subject: Party.Application({ applicationId: applicationId.value }),
+          address: request.address
+        })
+        return Page.redirect(path)
+      }))
+
+  return [
+    { path, methods: { GET: show }, refuse: ErrorPage.refuse },
+    { path: `${path}/{client_id}/revoke`, methods: { POST: revoke }, refuse: ErrorPage.refuse }
+  ]
+})

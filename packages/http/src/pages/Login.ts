@@ -1,0 +1,132 @@
+/** `/login`: e-mail address and password for a session. */
+import * as DateTime from "effect/DateTime"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import { Secrets } from "@startlist/core/Secrets"
+import { Accounts } from "../Accounts.ts"
+import { type Action, Audit, Party } from "../Audit.ts"
+import type { Request, Response } from "../Message.ts"
+import { get, readOnce, write } from "../Parameters.ts"
+import type { Endpoint, Route } from "../Router.ts"
+import { clearCookie, csrfOf, sessionOf, setCookie } from "../Sessions.ts"
+import { Site } from "../Site.ts"
+import { loginKeys, Throttle } from "../Throttle.ts"
+import * as ErrorPage from "./ErrorPage.tsx"
+import * as Forms from "./Forms.ts"
+import * as Locale from "./Locale.ts"
+import { LoginForm, type Problem } from "./LoginForm.tsx"
+import * as Page from "./Page.ts"
+import * as ReturnTo from "./ReturnTo.ts"
+
+/** Where one goes who came here by himself. */
+const home = "/account/applications"
+
+/** The language of the page to which the user is on the way, so that both speak the same. */
+const localeOf = (request: Request, returnTo: string): Locale.Locale =>
+  Locale.of(request, /[?&]locale=(en|fr)(?:&|$)/.exec(returnTo)?.[1])
+
+export const make: Effect.Effect<ReadonlyArray<Route>, never, Accounts | Secrets | Throttle> = Effect.gen(function*() {
+  const accounts = yield* Accounts
+  const secrets = yield* Secrets
+  const throttle = yield* Throttle
+  const audit = yield* Audit
+  const site = yield* Site
+
+  const record = (action: Action, actor: Party, { address }: Request) =>
+    Effect.flatMap(DateTime.now, (at) => audit.record({ at, action, actor, subject: actor, address }))
+
+  /** A browser without a session gets a value of one that nobody is signed in to: the form's token is bound to it. */
+  const show = (request: Request, shown: {
+    readonly status: number
+    readonly returnTo: string
+    readonly email?: string
+    readonly problem?: Problem
+    readonly headers?: Response["headers"]
+  }) =>
+    Effect.gen(function*() {
+      const present = sessionOf(request, site)
+      const session = Option.isSome(present) ? present.value : yield* secrets.make("claim")
+      const locale = localeOf(request, shown.returnTo)
+      const frame = {
+        locale,
+        here: `/login?${write([["return_to", shown.returnTo]])}`,
+        visitor: Option.none(),
+        signOutUrl: "/logout"
+      }
+      const form = LoginForm({
+        frame,
+        csrf: csrfOf(session, secrets),
+        returnTo: shown.returnTo,
+        email: shown.email ?? "",
+        problem: shown.problem
+      })
+      return Page.html(shown.status, form, {
+        headers: { ...shown.headers, ...(Option.isSome(present) ? {} : { "set-cookie": setCookie(session, site) }) }
+      })
+    })
+
+  const visit: Endpoint = (request) =>
+    Effect.gen(function*() {
+      const parameters = yield* readOnce(request)
+      const returnTo = ReturnTo.safe(get(parameters, "return_to"), home)
+      const session = sessionOf(request, site)
+      const user = Option.isSome(session) ? yield* accounts.findSession(session.value) : Option.none()
+      return Option.isSome(user) ? Page.redirect(returnTo) : yield* show(request, { status: 200, returnTo })
+    })
+
+  const signIn: Endpoint = (request) =>
+    Effect.gen(function*() {
+      const { isGenuine, parameters } = yield* Forms.read(request, site.authUrl)
+      const returnTo = ReturnTo.safe(get(parameters, "return_to"), home)
+      const email = get(parameters, "email")?.trim() ?? ""
+      const password = get(parameters, "password") ?? ""
+      const session = sessionOf(request, site)
+      if (!Option.exists(session, (value) => isGenuine(csrfOf(value, secrets)))) {
+        return yield* show(request, { status: 403, returnTo, email, problem: { kind: "stale" } })
+      }
+      if (email === "") return yield* show(request, { status: 422, returnTo, email, problem: { kind: "emailMissing" } })
+      if (password === "") {
+        return yield* show(request, { status: 422, returnTo, email, problem: { kind: "passwordMissing" } })
+      }
+
+      const keys = loginKeys(email, request.address)
+      const wait = yield* throttle.blocked(keys)
+      if (Option.isSome(wait)) {
+        const seconds = Math.ceil(Duration.toSeconds(wait.value))
+        const headers = { "retry-after": String(seconds) }
+        return yield* show(request, { status: 429, returnTo, email, problem: { kind: "wait", seconds }, headers })
+      }
+      const user = yield* accounts.verifyPassword(email, Redacted.make(password))
+      if (Option.isNone(user)) {
+        yield* throttle.failed(keys)
+        yield* record("login_failed", Party.Email({ email }), request)
+        return yield* show(request, { status: 403, returnTo, email, problem: { kind: "wrong" } })
+      }
+      // A new value at each login: one that somebody else planted in this browser is worth nothing afterwards.
+      if (Option.isSome(session)) yield* accounts.endSession(session.value)
+      const fresh = yield* accounts.startSession(user.value.id)
+      yield* record("login", Party.User({ userId: user.value.id }), request)
+      return Page.redirect(returnTo, { "set-cookie": setCookie(fresh, site) })
+    })
+
+  const signOut: Endpoint = (request) =>
+    Effect.gen(function*() {
+      const { isGenuine, parameters } = yield* Forms.read(request, site.authUrl)
+      const session = sessionOf(request, site)
+      if (Option.isSome(session)) {
+        if (!isGenuine(csrfOf(session.value, secrets))) return ErrorPage.forged(request)
+        const user = yield* accounts.findSession(session.value)
+        yield* accounts.endSession(session.value)
+        if (Option.isSome(user)) yield* record("logout", Party.User({ userId: user.value.id }), request)
+      }
+      const returnTo = ReturnTo.safe(get(parameters, "return_to"), "/login")
+      return Page.redirect(returnTo, { "set-cookie": clearCookie(site) })
+    })
+
+  return [
+    { path: "/login", methods: { GET: visit, POST: signIn }, refuse: ErrorPage.refuse },
+    { path: "/logout", methods: { POST: signOut }, refuse: ErrorPage.refuse }
+  ]
+})

@@ -1,0 +1,10 @@
+/** Where a browser goes after a form. Only to this service: an open redirect would lend our name to a phisher. */
+
+/** A path, with query if any, in printable ASCII; no second slash or backslash, which would name a host. */
+const local = /^\/(?![/\\])[!-~]*$/
+
+/** The address as given if it is a path of this service, else `otherwise`. */
+export const safe = (returnTo: string | undefined, otherwise: string): string =>
+  returnTo !== undefined && returnTo.length <= 8192 && local.test(returnTo) && !returnTo.includes("\\")
+    ? returnTo
+    : otherwise

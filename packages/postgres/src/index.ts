@@ -1,4 +1,8 @@
 /**
  * Startlist's stores on SQL, migrations and the embedded database.
  */
-export {}
+export * as Database from "./Database.ts"
+export * as Embedded from "./Embedded.ts"
+export * as Migrations from "./Migrations.ts"
+export * as Postgres from "./Postgres.ts"
+export * as Seal from "./Seal.ts"

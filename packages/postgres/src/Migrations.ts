@@ -1,0 +1,88 @@
+/** Brings the tables up to date, by any number of nodes at once. */
+import * as SqlClient from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { migrations } from "./internal/schema.ts"
+
+/** Steps that belong together, and the table in which the taken ones are recorded. */
+export interface MigrationSet {
+  /** Lower-case letters, digits and `_`. Each set needs a table of its own. */
+  readonly table: string
+  /** By number and name (`0001_initial`), taken in this order, each once, all in one transaction. */
+  readonly migrations: Readonly<Record<string, Effect.Effect<void, SqlError, SqlClient.SqlClient>>>
+}
+
+/**
+ * The tables could not be brought up to date; nothing was changed.
+ *
+ * - `newer`: a step was taken that this code does not know. A newer version has been here.
+ * - `failed`: a step failed.
+ */
+export class MigrationError extends Schema.TaggedError<MigrationError>("@startlist/postgres/MigrationError")(
+  "MigrationError",
+  { reason: Schema.Literal("newer", "failed"), step: Schema.String, cause: Schema.optional(Schema.Defect) }
+) {
+  override get message(): string {
+    return this.reason === "newer"
+      ? `the database is newer than this program: it has "${this.step}"`
+      : `the database could not be brought up to date: ${this.step}`
+  }
+}
+
+/** The prefix of all tables when none is given. */
+export const defaultPrefix = "startlist_"
+
+/** What the stores need. `prefix` stands in front of every table name. */
+export const startlist = (prefix: string = defaultPrefix): MigrationSet => ({
+  table: `${prefix}migrations`,
+  migrations: migrations(prefix)
+})
+
+const isName = /^[a-z_][a-z0-9_]{0,62}$/
+
+/**
+ * Takes the steps that have not been taken yet. Answers their names.
+ *
+ * Runners wait for each other at an advisory lock, which ends with the transaction: no two create the same table, and
+ * none but the first has anything to do.
+ */
+export const run = (
+  { migrations, table }: MigrationSet
+): Effect.Effect<ReadonlyArray<string>, MigrationError, SqlClient.SqlClient> =>
+  Effect.gen(function*() {
+    if (!isName.test(table)) return yield* new MigrationError({ reason: "failed", step: `"${table}" is no table name` })
+    const sql = (yield* SqlClient.SqlClient).withoutTransforms()
+    let step = "the record of what has been done"
+    const steps = Effect.gen(function*() {
+      yield* sql`SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || '.' || ${table}::text, 0))`
+      yield* sql`CREATE TABLE IF NOT EXISTS ${sql(table)} (name text PRIMARY KEY)`
+      const rows = yield* sql<{ readonly name: string }>`SELECT name FROM ${sql(table)} ORDER BY name`
+      const taken = new Set(rows.map(({ name }) => name))
+      const unknown = rows.find(({ name }) => !(name in migrations))
+      if (unknown) return yield* new MigrationError({ reason: "newer", step: unknown.name })
+      const missing = Object.entries(migrations).filter(([name]) => !taken.has(name))
+      for (const [name, migration] of missing.sort(([a], [b]) => a < b ? -1 : 1)) {
+        step = name
+        yield* migration
+        yield* sql`INSERT INTO ${sql(table)} (name) VALUES (${name})`
+      }
+      return missing.map(([name]) => name)
+    })
+    // A COMMIT that fails is a defect in @effect/sql.
+    return yield* sql.withTransaction(Effect.provideService(steps, SqlClient.SqlClient, sql)).pipe(
+      Effect.catchTag("SqlError", (cause) => new MigrationError({ reason: "failed", step, cause })),
+      Effect.catchAllDefect((cause) => new MigrationError({ reason: "failed", step, cause }))
+    )
+  })
+
+/** Whether every step of a set has been taken: what a node needs to be ready. */
+export const isComplete = (
+  { migrations, table }: MigrationSet
+): Effect.Effect<boolean, SqlError, SqlClient.SqlClient> =>
+  Effect.gen(function*() {
+    const sql = (yield* SqlClient.SqlClient).withoutTransforms()
+    const rows = yield* sql<{ readonly name: string }>`SELECT name FROM ${sql(table)}`
+    const taken = new Set(rows.map(({ name }) => name))
+    return Object.keys(migrations).every((name) => taken.has(name))
+  })

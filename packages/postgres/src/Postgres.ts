@@ -1,0 +1,136 @@
+/** The stores of Startlist on PostgreSQL 14 or later, any number of nodes on one database. */
+import * as PgClient from "@effect/sql-pg/PgClient"
+import * as SqlClient from "@effect/sql/SqlClient"
+import { SqlError } from "@effect/sql/SqlError"
+import type { Stores } from "@startlist/core/Memory"
+import { StoreError } from "@startlist/core/Store"
+import * as Clock from "effect/Clock"
+import * as Config from "effect/Config"
+import type * as ConfigError from "effect/ConfigError"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Reactivity from "@effect/experimental/Reactivity"
+import * as Schedule from "effect/Schedule"
+import type * as Scope from "effect/Scope"
+import { randomUUID } from "node:crypto"
+import { Database, make as makeDatabase } from "./Database.ts"
+import * as Pool from "./internal/pool.ts"
+import * as stores from "./internal/stores.ts"
+import * as WakeUps from "./internal/wakeUps.ts"
+import * as Migrations from "./Migrations.ts"
+import type { Seal } from "./Seal.ts"
+
+/** How to reach the database, and what to do there first. */
+export interface Options extends Pool.Connection {
+  /** In front of every table name; default `startlist_`. The schema is the first of the connection's search path. */
+  readonly prefix?: string | undefined
+  /** Bring the tables up to date at the start (default), or expect that `Migrations.run` has done it. */
+  readonly migrate?: boolean | undefined
+  /** Further tables that are brought up to date with ours. */
+  readonly migrations?: ReadonlyArray<Migrations.MigrationSet> | undefined
+}
+
+/** What the layers give: the stores, and the client over the same pool, for tables of one's own. */
+export type Provided = Stores | Database | SqlClient.SqlClient
+
+const live = Effect.withClock(Clock.make())
+
+/** Bring the tables of Startlist, and `options.migrations`, up to date on a connection of its own. */
+export const migrate = (options: Options): Effect.Effect<void, Migrations.MigrationError | SqlError> =>
+  Effect.forEach(
+    [Migrations.startlist(options.prefix), ...options.migrations ?? []],
+    Migrations.run,
+    { discard: true }
+  ).pipe(
+    Effect.provide(PgClient.layerFromPool({ acquire: Pool.makePatient(options) }))
+  )
+
+const context = (
+  options: Options
+): Effect.Effect<
+  Context.Context<Database | SqlClient.SqlClient | PgClient.PgClient>,
+  Migrations.MigrationError | SqlError,
+  Scope.Scope
+> =>
+  Effect.gen(function*() {
+    if (options.migrate ?? true) yield* migrate(options)
+    const prefix = options.prefix ?? Migrations.defaultPrefix
+    const pool = yield* Pool.make(options)
+    const sql = yield* PgClient.fromPool({ acquire: Effect.succeed(pool) })
+    const direct = Pool.direct(pool)
+    const channel = `${prefix}deliveries`
+    const node = randomUUID()
+    const notify = { name: `${prefix}notify`, text: "SELECT pg_notify($1::text, $2::text)" }
+    const { heard, wake, wakeUps } = yield* WakeUps.make(direct(notify, [channel, node]))
+    const listening = Pool.listen(options, channel, (from) => from === node ? undefined : heard()).pipe(
+      Effect.retry(Schedule.union(
+        Schedule.jittered(Schedule.exponential("100 millis")),
+        Schedule.spaced("5 seconds")
+      )),
+      live
+    )
+    yield* Effect.forkScoped(listening)
+    const database = makeDatabase({ sql, prefix, direct, wake, wakeUps })
+    return Context.make(Database, database).pipe(
+      Context.add(SqlClient.SqlClient, sql),
+      Context.add(PgClient.PgClient, sql)
+    )
+  }).pipe(Effect.provide(Reactivity.layer))
+
+/** The stores in the database of `options.url`. The tables are brought up to date first. */
+export const layerWith = (
+  options: Options
+): Layer.Layer<Provided | PgClient.PgClient, Migrations.MigrationError | SqlError, Seal> =>
+  Layer.provideMerge(stores.layer, Layer.scopedContext(context(options)))
+
+/** The stores, with options from the configuration. */
+export const layerConfig = (
+  config: Config.Config.Wrap<Options>
+): Layer.Layer<Provided | PgClient.PgClient, ConfigError.ConfigError | Migrations.MigrationError | SqlError, Seal> =>
+  Layer.unwrapEffect(Effect.map(Config.unwrap(config), layerWith))
+
+/** The stores in the database of `DATABASE_URL`. */
+export const layer: Layer.Layer<
+  Provided | PgClient.PgClient,
+  ConfigError.ConfigError | Migrations.MigrationError | SqlError,
+  Seal
+> = Layer.unwrapEffect(Effect.map(Config.redacted("DATABASE_URL"), (url) => layerWith({ url })))
+
+/**
+ * The stores over a client that the embedder has already. No pool of our own: no prepared statements, and other nodes
+ * are not woken but find new deliveries when they poll. `Migrations.run` makes the tables.
+ */
+export const layerClient = (
+  options: { readonly prefix?: string | undefined } = {}
+): Layer.Layer<Stores | Database, never, SqlClient.SqlClient | Seal> =>
+  Layer.provideMerge(
+    stores.layer,
+    Layer.scoped(
+      Database,
+      Effect.gen(function*() {
+        const sql = (yield* SqlClient.SqlClient).withoutTransforms()
+        const { wake, wakeUps } = yield* WakeUps.make(Effect.void)
+        return makeDatabase({
+          sql,
+          prefix: options.prefix ?? Migrations.defaultPrefix,
+          direct: ({ text }, parameters) => sql.unsafe(text, parameters).withoutTransform,
+          wake,
+          wakeUps
+        })
+      })
+    )
+  )
+
+/** Fails while the database is away, or its tables are not up to date: what `/readyz` asks. Ends within five seconds. */
+export const ready: Effect.Effect<void, StoreError, Database> = Effect.gen(function*() {
+  const { prefix, query } = yield* Database
+  const set = Migrations.startlist(prefix)
+  const rows = yield* query<{ readonly name: string }>(
+    { name: `${prefix}ready`, text: `SELECT name FROM ${set.table}` },
+    []
+  )
+  const taken = new Set(rows.map(({ name }) => name))
+  const missing = Object.keys(set.migrations).find((name) => !taken.has(name))
+  if (missing !== undefined) yield* new StoreError({ cause: new Error(`migration ${missing} has not been run`) })
+})

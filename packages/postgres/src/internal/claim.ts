@@ -1,0 +1,65 @@
+/** The statement that claims deliveries, fairly, without walking through anybody's backlog. */
+import type { Statement } from "../Database.ts"
+import { deliveryColumns } from "./deliveryRows.ts"
+import { subscriptionColumns } from "./subscriptionRows.ts"
+
+/**
+ * Parameters: now, end of the lease, token, limit, per subscription, allowances (JSON object by subscription).
+ *
+ * It hops from subscription to subscription along the index of heads, takes those whose first due delivery is the
+ * earliest (at most `limit` of them can matter), from each of these its allowance, and of all the earliest. A head is
+ * only a hint: that nothing earlier of its object is pending is looked up for each candidate. Another node's claim is
+ * skipped, not waited for. `candidates` tells how many there were before that.
+ */
+export const claimStatement = (p: string): Statement => {
+  const heads = `${p}deliveries d WHERE d.state = 'p' AND d.head`
+  const free = "(d.lease_ends IS NULL OR d.lease_ends <= $1::bigint)"
+  const isFirst = `NOT EXISTS (
+      SELECT FROM ${p}deliveries b
+      WHERE b.subscription_id = d.subscription_id AND b.object_type = d.object_type AND b.object_id = d.object_id
+        AND b.state = 'p' AND b.id < d.id
+    )`
+  const due = `${heads} AND d.subscription_id = w.subscription_id AND d.due_at <= $1::bigint AND ${free} AND ${isFirst}
+      ORDER BY d.due_at, d.id`
+  return {
+    name: `${p}delivery_claim`,
+    text: `WITH RECURSIVE waiting (subscription_id) AS (
+    (SELECT d.subscription_id FROM ${heads} ORDER BY d.subscription_id LIMIT 1)
+    UNION ALL
+    SELECT (
+      SELECT d.subscription_id FROM ${heads} AND d.subscription_id > w.subscription_id
+      ORDER BY d.subscription_id LIMIT 1
+    ) FROM waiting w WHERE w.subscription_id IS NOT NULL
+  ),
+  allowances AS MATERIALIZED (
+    SELECT key::bigint AS subscription_id, value::integer AS allowance FROM json_each_text($6::json)
+  ),
+  ready AS MATERIALIZED (
+    SELECT w.subscription_id, coalesce(a.allowance, $5::integer) AS allowance
+    FROM waiting w LEFT JOIN allowances a USING (subscription_id)
+    CROSS JOIN LATERAL (SELECT d.due_at, d.id FROM ${due} LIMIT 1) first
+    WHERE coalesce(a.allowance, $5::integer) > 0
+    ORDER BY first.due_at, first.id LIMIT $4::integer
+  ),
+  candidates AS MATERIALIZED (
+    SELECT c.id FROM ready w
+    CROSS JOIN LATERAL (SELECT d.id, d.due_at FROM ${due} LIMIT w.allowance) c
+    ORDER BY c.due_at, c.id LIMIT $4::integer
+  ),
+  locked AS MATERIALIZED (
+    SELECT d.id FROM ${p}deliveries d
+    WHERE d.id = ANY (ARRAY(SELECT id FROM candidates)) AND d.state = 'p' AND d.due_at <= $1::bigint AND ${free}
+    FOR NO KEY UPDATE SKIP LOCKED
+  ),
+  claimed AS (
+    UPDATE ${p}deliveries d SET claim_token = $3::text, lease_ends = $2::bigint
+    WHERE d.id = ANY (ARRAY(SELECT id FROM locked)) RETURNING d.*
+  )
+  SELECT ${deliveryColumns}, ${subscriptionColumns}, (SELECT count(*) FROM candidates)::integer AS candidates
+  FROM (SELECT 1) AS always LEFT JOIN (
+    claimed d JOIN ${p}events e ON e.seq = d.event_seq JOIN ${p}subscriptions s ON s.application_id = d.application_id
+      AND s.id = d.subscription_id
+  ) ON true
+  ORDER BY d.due_at, d.id`
+  }
+}

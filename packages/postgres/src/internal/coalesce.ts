@@ -1,0 +1,99 @@
+/** Makes one statement of the calls that are made in one tick. Answers are never kept. */
+import type { StoreError } from "@startlist/core/Store"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Runtime from "effect/Runtime"
+import { isRefused } from "./sqlState.ts"
+
+/** How many calls one statement carries at most. */
+const maxBatch = 256
+
+/** How many statements are under way at once: while they are, the next ones fill up. */
+const maxInFlight = 2
+
+interface Call<In, Out> {
+  readonly request: In
+  readonly resume: (effect: Effect.Effect<Out, StoreError>) => void
+  isAbandoned: boolean
+}
+
+/**
+ * A function that joins concurrent calls of it.
+ *
+ * `run` gets the requests of a batch and answers in their order. A batch that the database refuses is run again one by
+ * one, so that a bad request harms only itself. When the database is away, all that wait fail at once. With `keyOf`, two
+ * requests of one key are never in the same batch.
+ */
+export const make = <In, Out>(options: {
+  readonly run: (batch: ReadonlyArray<In>) => Effect.Effect<ReadonlyArray<Out>, StoreError>
+  readonly keyOf?: (request: In) => string
+}): Effect.Effect<(request: In) => Effect.Effect<Out, StoreError>> =>
+  Effect.map(Effect.runtime<never>(), (runtime) => {
+    const { keyOf, run } = options
+    const runFork = Runtime.runFork(runtime)
+    let waiting: Array<Call<In, Out>> = []
+    let inFlight = 0
+    let isScheduled = false
+
+    const take = (): ReadonlyArray<Call<In, Out>> => {
+      const keys = new Set<string>()
+      const batch: Array<Call<In, Out>> = []
+      const later: Array<Call<In, Out>> = []
+      for (const call of waiting) {
+        if (call.isAbandoned) continue
+        const key = keyOf?.(call.request)
+        if (batch.length === maxBatch || (key !== undefined && keys.has(key))) later.push(call)
+        else {
+          batch.push(call)
+          if (key !== undefined) keys.add(key)
+        }
+      }
+      waiting = later
+      return batch
+    }
+
+    const schedule = () => {
+      if (isScheduled || waiting.length === 0 || inFlight === maxInFlight) return
+      isScheduled = true
+      setImmediate(flush)
+    }
+
+    const flush = () => {
+      isScheduled = false
+      const batch = take()
+      if (batch.length === 0) return
+      inFlight++
+      runFork(runBatch(batch)).addObserver(() => {
+        inFlight--
+        schedule()
+      })
+      schedule()
+    }
+
+    const runBatch = (batch: ReadonlyArray<Call<In, Out>>): Effect.Effect<void> =>
+      Effect.flatMap(Effect.exit(run(batch.map(({ request }) => request))), (exit) => {
+        if (Exit.isSuccess(exit)) {
+          batch.forEach(({ resume }, index) => resume(answer(exit.value[index])))
+          return Effect.void
+        }
+        const isOurs = exit.cause._tag === "Fail" && isRefused(exit.cause.error)
+        if (isOurs && batch.length > 1) return Effect.forEach(batch, (call) => runBatch([call]), { discard: true })
+        const failed = isOurs ? batch : [...batch, ...waiting.splice(0)]
+        const failure = Effect.failCause(exit.cause)
+        failed.forEach(({ resume }) => resume(failure))
+        return Effect.void
+      })
+
+    const answer = (out: Out | undefined): Effect.Effect<Out> =>
+      out === undefined ? Effect.dieMessage("a batch answered too little") : Effect.succeed(out)
+
+    return (request) =>
+      Effect.async((resume) => {
+        const call: Call<In, Out> = { request, resume, isAbandoned: false }
+        waiting.push(call)
+        schedule()
+        return Effect.sync(() => {
+          call.isAbandoned = true
+        })
+      })
+  })

@@ -1,0 +1,69 @@
+/** Deliveries in narrow rows: letters for closed sets, attempts as small arrays. */
+import { type Attempt, Delivery, DeliveryId, type State } from "@startlist/core/Delivery"
+import * as Option from "effect/Option"
+import {
+  eventColumns,
+  type EventRow,
+  type Int8,
+  millisOf,
+  toApplicationId,
+  toEvent,
+  toInstant,
+  toInstantOption
+} from "./rows.ts"
+import { toSubscriptionId } from "./subscriptionRows.ts"
+
+export const stateLetters = { pending: "p", delivered: "d", exhausted: "x", cancelled: "c" } as const
+type Letter = (typeof stateLetters)[State]
+const states: Readonly<Record<Letter, State>> = { p: "pending", d: "delivered", x: "exhausted", c: "cancelled" }
+
+type AttemptRow = readonly [
+  at: number,
+  durationMs: number,
+  outcome: Attempt["outcome"],
+  status: number | null,
+  detail: string
+]
+
+export interface DeliveryRow extends EventRow {
+  readonly id: Int8
+  readonly application_id: Int8
+  readonly subscription_id: Int8
+  readonly state: Letter
+  readonly due_at: Int8
+  readonly ended_at: Int8 | null
+  readonly attempts: ReadonlyArray<AttemptRow> | null
+}
+
+/** The columns of a `DeliveryRow`, from tables called `d` and `e`. */
+export const deliveryColumns = `d.id, d.application_id, d.subscription_id, d.state, d.due_at, d.ended_at, d.attempts,
+  ${eventColumns}`
+
+const toAttempt = ([at, durationMs, outcome, status, detail]: AttemptRow): Attempt => ({
+  at: toInstant(at),
+  durationMs,
+  outcome,
+  status: Option.fromNullable(status),
+  detail
+})
+
+export const attemptsOf = (attempts: ReadonlyArray<Attempt>): ReadonlyArray<AttemptRow> =>
+  attempts.map(({ at, detail, durationMs, outcome, status }) => [
+    millisOf(at),
+    durationMs,
+    outcome,
+    Option.getOrNull(status),
+    detail
+  ])
+
+export const toDelivery = (row: DeliveryRow): Delivery =>
+  new Delivery({
+    id: DeliveryId.make(Number(row.id), { disableValidation: true }),
+    applicationId: toApplicationId(row.application_id),
+    subscriptionId: toSubscriptionId(row.subscription_id),
+    event: toEvent(row),
+    state: states[row.state],
+    attempts: (row.attempts ?? []).map(toAttempt),
+    dueAt: toInstant(row.due_at),
+    endedAt: toInstantOption(row.ended_at)
+  }, true)

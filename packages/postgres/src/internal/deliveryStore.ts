@@ -1,0 +1,223 @@
+/** The queue of deliveries, and the record of what was tried. */
+import type { Claimed, ClaimRequest, DeliveryStore, Settlement } from "@startlist/core/Delivery"
+import type { StoreError } from "@startlist/core/Store"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type { Database } from "../Database.ts"
+import type { Seal } from "../Seal.ts"
+import { claimStatement } from "./claim.ts"
+import { attemptsOf, deliveryColumns, type DeliveryRow, stateLetters, toDelivery } from "./deliveryRows.ts"
+import { insertDeliveries, lanes, objectLetters } from "./outbox.ts"
+import { type Int8, millisOf, millisOrNull } from "./rows.ts"
+import { type SubscriptionRow, toSubscription } from "./subscriptionRows.ts"
+
+/** A row without a delivery tells that all candidates were somebody else's. */
+type ClaimRow = (DeliveryRow & SubscriptionRow | { readonly id: null }) & { readonly candidates: number }
+
+interface SettledRow {
+  readonly id: Int8
+  readonly ended: boolean
+  readonly subscription_id: Int8
+  readonly object_type: string
+  readonly object_id: Int8
+}
+
+/** How often a claim that met only deliveries under another node's hand looks for others. */
+const maxLooks = 3
+
+export const make = (
+  { prefix: p, query, transaction, wake, wakeUps }: Database.Service,
+  seal: Seal.Service
+): DeliveryStore.Service => {
+  const claim = claimStatement(p)
+
+  // FOR UPDATE, because saves hold their predecessor by FOR KEY SHARE; in the order of identifiers, as they do.
+  const settle = {
+    name: `${p}delivery_settle`,
+    text: `WITH input AS MATERIALIZED (
+        SELECT * FROM json_to_recordset($1::json)
+          AS i(id bigint, token text, state "char", attempts json, due_at bigint, ended_at bigint)
+      ),
+      held AS MATERIALIZED (
+        SELECT d.id FROM ${p}deliveries d WHERE d.id = ANY (ARRAY(SELECT id FROM input)) ORDER BY d.id FOR UPDATE
+      )
+      UPDATE ${p}deliveries d SET state = i.state, attempts = i.attempts, due_at = i.due_at, ended_at = i.ended_at,
+        claim_token = NULL, lease_ends = NULL
+      FROM input i
+      WHERE d.id = i.id AND d.id IN (SELECT id FROM held) AND d.state = 'p' AND d.claim_token = i.token
+      RETURNING d.id, d.state <> 'p' AS ended, d.subscription_id, d.object_type, d.object_id`
+  }
+  const promote = {
+    name: `${p}delivery_promote`,
+    text: `UPDATE ${p}deliveries d SET head = true
+      WHERE d.id = ANY (ARRAY(
+        SELECT next.id FROM json_to_recordset($1::json) AS l(subscription_id bigint, object_type "char", object_id bigint)
+        CROSS JOIN LATERAL (
+          SELECT n.id FROM ${p}deliveries n
+          WHERE n.subscription_id = l.subscription_id AND n.object_type = l.object_type AND n.object_id = l.object_id
+            AND n.state = 'p'
+          ORDER BY n.id LIMIT 1
+        ) next
+      )) AND NOT d.head`
+  }
+  const find = {
+    name: `${p}delivery_find`,
+    text: `SELECT ${deliveryColumns} FROM ${p}deliveries d JOIN ${p}events e ON e.seq = d.event_seq
+      WHERE d.id = $1::bigint`
+  }
+  const listWhere = (name: string, condition: string) => ({
+    name: `${p}delivery_list${name}`,
+    text: `SELECT ${deliveryColumns}
+      FROM (
+        SELECT l.* FROM json_array_elements_text($3::json) AS w(state)
+        CROSS JOIN LATERAL (
+          SELECT * FROM ${p}deliveries x WHERE ${condition} x.state = w.state::"char" AND x.id < $1::bigint
+          ORDER BY x.id DESC LIMIT $2::integer
+        ) l
+        ORDER BY l.id DESC LIMIT $2::integer
+      ) d JOIN ${p}events e ON e.seq = d.event_seq
+      ORDER BY d.id DESC`
+  })
+  const list = listWhere("", "")
+  const listOfApplication = listWhere("_application", "x.application_id = $4::bigint AND")
+  // The event is copied: nothing that removes the original's rows can take this one's.
+  const again = {
+    name: `${p}delivery_again`,
+    text: `WITH targets AS MATERIALIZED (
+        SELECT nextval('${p}events_seq_seq') AS seq, $8::"char" AS letter, $5::bigint AS object_id, $9::bigint AS time,
+          s.application_id, s.id AS subscription_id
+        FROM ${p}subscriptions s WHERE s.application_id = $1::bigint AND s.id = $2::bigint FOR KEY SHARE
+      ), ${lanes(p)},
+      kept AS (
+        INSERT INTO ${p}events (seq, id, aspect_type, object_type, object_id, updates, time, remaining)
+        SELECT seq, $3::text, $4::text, $10::text, $5::bigint, $6::json, $7::bigint, 1 FROM targets
+        RETURNING *
+      ),
+      told AS (${insertDeliveries(p)})
+      SELECT told.id, told.due_at, s.application_id, s.subscription_id, 'p' AS state, NULL AS ended_at, NULL AS attempts,
+        e.id AS event_id, e.aspect_type, e.object_type AS event_object_type, e.object_id AS event_object_id, e.updates,
+        e.time
+      FROM told, targets s, kept e`
+  }
+  const purge = {
+    name: `${p}delivery_purge`,
+    text: `WITH old AS MATERIALIZED (
+        SELECT id FROM ${p}deliveries WHERE ended_at <= $1::bigint
+        ORDER BY ended_at LIMIT $2::integer FOR UPDATE SKIP LOCKED
+      ),
+      gone AS (DELETE FROM ${p}deliveries WHERE id = ANY (ARRAY(SELECT id FROM old)) RETURNING event_seq),
+      counts AS MATERIALIZED (SELECT event_seq, count(*) AS count FROM gone GROUP BY event_seq),
+      held AS MATERIALIZED (
+        SELECT seq FROM ${p}events WHERE seq = ANY (ARRAY(SELECT event_seq FROM counts)) ORDER BY seq FOR UPDATE
+      ),
+      untold AS (
+        UPDATE ${p}events e SET remaining = e.remaining - c.count
+        FROM counts c WHERE e.seq = c.event_seq AND e.seq IN (SELECT seq FROM held)
+      )
+      SELECT count(*)::integer AS count FROM gone`
+  }
+  const purgeEvents = {
+    name: `${p}event_purge`,
+    text: `DELETE FROM ${p}events WHERE seq = ANY (ARRAY(
+        SELECT seq FROM ${p}events WHERE remaining <= 0 ORDER BY seq LIMIT $1::integer FOR UPDATE SKIP LOCKED
+      ))`
+  }
+
+  const claimOnce = (request: ClaimRequest) =>
+    query<ClaimRow>(claim, [
+      millisOf(request.now),
+      millisOf(request.leaseEnds),
+      request.token,
+      request.limit,
+      request.perSubscription,
+      JSON.stringify(Object.fromEntries(request.allowances))
+    ])
+
+  const claimLooking = (request: ClaimRequest, looks: number): Effect.Effect<ReadonlyArray<Claimed>, StoreError> =>
+    Effect.flatMap(claimOnce(request), (rows) => {
+      const mine = rows.flatMap((row) => row.id === null ? [] : [row])
+      if (mine.length > 0) return toClaimed(mine, request)
+      return (rows[0]?.candidates ?? 0) > 0 && looks > 1 ? claimLooking(request, looks - 1) : Effect.succeed([])
+    })
+
+  /** The signing secrets of a subscription are opened once per claim. */
+  const toClaimed = (rows: ReadonlyArray<DeliveryRow & SubscriptionRow>, { leaseEnds, token }: ClaimRequest) =>
+    Effect.gen(function*() {
+      const subscriptions = new Map<Int8, Claimed["subscription"]>()
+      for (const row of rows) {
+        if (!subscriptions.has(row.subscription_id)) {
+          subscriptions.set(row.subscription_id, yield* toSubscription(seal)(row))
+        }
+      }
+      return rows.flatMap((row): ReadonlyArray<Claimed> => {
+        const subscription = subscriptions.get(row.subscription_id)
+        return subscription ? [{ delivery: toDelivery(row), subscription, token, leaseEnds }] : []
+      })
+    })
+
+  const toInput = ({ delivery, token }: Settlement) => ({
+    id: delivery.id,
+    token,
+    state: stateLetters[delivery.state],
+    attempts: attemptsOf(delivery.attempts),
+    due_at: millisOf(delivery.dueAt),
+    ended_at: millisOrNull(delivery.endedAt)
+  })
+
+  /**
+   * Two statements: what was queued while the first waited is seen by a later snapshot only, and the next of each lane
+   * must be put in front together with the end of its predecessor.
+   */
+  const settleAll = (settlements: ReadonlyArray<Settlement>) =>
+    Effect.gen(function*() {
+      const settled = yield* query<SettledRow>(settle, [JSON.stringify(settlements.map(toInput))])
+      const ended = settled.filter((row) => row.ended)
+      if (ended.length > 0) yield* query(promote, [JSON.stringify(ended)])
+      const ids = new Set(settled.map(({ id }) => Number(id)))
+      return settlements.flatMap(({ delivery }) => ids.has(delivery.id) ? [delivery.id] : [])
+    })
+
+  return {
+    wakeUps,
+    claim: (request) => claimLooking(request, maxLooks),
+    settle: (settlements) =>
+      settlements.length === 0
+        ? Effect.succeed([])
+        : settlements.some(({ delivery }) => delivery.state !== "pending")
+        ? transaction(settleAll(settlements))
+        : settleAll(settlements),
+    find: (id) =>
+      Effect.map(query<DeliveryRow>(find, [id]), ([row]) => Option.map(Option.fromNullable(row), toDelivery)),
+    list: ({ after, applicationId, limit, state }) => {
+      const letters = Option.isSome(state) ? [stateLetters[state.value]] : Object.values(stateLetters)
+      const page = [Option.getOrElse(after, () => Number.MAX_SAFE_INTEGER), limit, JSON.stringify(letters)]
+      return Effect.map(
+        Option.isSome(applicationId)
+          ? query<DeliveryRow>(listOfApplication, [...page, applicationId.value])
+          : query<DeliveryRow>(list, page),
+        (rows) => rows.map(toDelivery)
+      )
+    },
+    again: ({ applicationId, event, subscriptionId }, now) =>
+      Effect.flatMap(
+        query<DeliveryRow>(again, [
+          applicationId,
+          subscriptionId,
+          event.id,
+          event.aspectType,
+          event.objectId,
+          "platform_id" in event.updates ? JSON.stringify(event.updates) : null,
+          millisOf(event.time),
+          objectLetters[event.objectType],
+          millisOf(now),
+          event.objectType
+        ]),
+        ([row]) => row ? Effect.as(wake, Option.some(toDelivery(row))) : Effect.succeedNone
+      ),
+    purge: (endedBefore, limit) =>
+      Effect.flatMap(
+        query<{ readonly count: number }>(purge, [millisOf(endedBefore), limit]),
+        ([row]) => Effect.as(query(purgeEvents, [limit]), row?.count ?? 0)
+      )
+  }
+}

@@ -1,0 +1,92 @@
+/** The part of a save that queues the deliveries of its events: SQL fragments, because a save is one statement. */
+import type { Event, Outgoing } from "@startlist/core/Event"
+import { millisOf } from "./rows.ts"
+
+/** One letter in the narrow delivery rows. */
+export const objectLetters: Readonly<Record<Event["objectType"], string>> = {
+  registration: "r",
+  athlete: "a",
+  organizer: "o"
+}
+
+/** The `outgoing` column of a save's input; null when nothing is to be told. */
+export const outgoingOf = (outgoing: ReadonlyArray<Outgoing>): ReadonlyArray<unknown> | null =>
+  outgoing.length === 0 ? null : outgoing.map(({ audience, event }) => ({
+    id: event.id,
+    aspect_type: event.aspectType,
+    object_type: event.objectType,
+    letter: objectLetters[event.objectType],
+    object_id: event.objectId,
+    updates: "platform_id" in event.updates ? event.updates : null,
+    time: millisOf(event.time),
+    application_id: audience._tag === "Application" ? audience.applicationId : null,
+    user_ids: audience._tag === "GrantedBy" ? audience.userIds : null
+  }))
+
+/**
+ * Whether a new delivery of object `o` to subscription `t` is the first of its lane, as CTEs `tails` and `held`.
+ *
+ * The last pending delivery of the lane is locked against being settled meanwhile: else it could end without seeing
+ * its successor, and nobody would ever put that in front. In the order of identifiers, like settling.
+ */
+export const lanes = (p: string): string => `
+tails AS (
+  SELECT last.id
+  FROM targets t CROSS JOIN LATERAL (
+    SELECT d.id FROM ${p}deliveries d
+    WHERE d.subscription_id = t.subscription_id AND d.object_type = t.letter AND d.object_id = t.object_id
+      AND d.state = 'p'
+    ORDER BY d.id DESC LIMIT 1
+  ) last
+),
+held AS (
+  SELECT d.subscription_id, d.object_type, d.object_id
+  FROM ${p}deliveries d WHERE d.id IN (SELECT id FROM tails) AND d.state = 'p'
+  ORDER BY d.id FOR KEY SHARE
+)`
+
+/** Inserts a delivery for each of `targets`; needs `lanes`. */
+export const insertDeliveries = (p: string): string => `
+  INSERT INTO ${p}deliveries
+    (application_id, subscription_id, event_seq, object_type, object_id, state, head, due_at)
+  SELECT t.application_id, t.subscription_id, t.seq, t.letter, t.object_id, 'p', NOT EXISTS (
+      SELECT FROM held h
+      WHERE h.subscription_id = t.subscription_id AND h.object_type = t.letter AND h.object_id = t.object_id
+    ), t.time
+  FROM targets t ORDER BY t.seq, t.subscription_id
+  RETURNING id, due_at`
+
+/**
+ * The CTEs that queue the events in the column \`outgoing\` of \`source\`, ending in \`told\` (one row per delivery).
+ *
+ * The audience is resolved in the snapshot of the save. Its subscriptions are locked against removal, so that a
+ * removal either happens before (the lock finds no row) or sees these deliveries.
+ */
+export const outbox = (p: string, source: string): string => `
+outgoing AS MATERIALIZED (
+  SELECT nextval('${p}events_seq_seq') AS seq, o.*
+  FROM ${source} CROSS JOIN LATERAL json_to_recordset(${source}.outgoing) AS o(
+    id text, aspect_type text, object_type text, letter "char", object_id bigint, updates json, time bigint,
+    application_id bigint, user_ids json
+  )
+),
+concerned AS MATERIALIZED (
+  SELECT o.seq, o.letter, o.object_id, o.time, o.application_id FROM outgoing o WHERE o.application_id IS NOT NULL
+  UNION
+  SELECT o.seq, o.letter, o.object_id, o.time, g.application_id
+  FROM outgoing o
+  CROSS JOIN LATERAL json_array_elements_text(o.user_ids) AS u(id)
+  JOIN ${p}grants g ON g.user_id = u.id::bigint AND g.active
+),
+targets AS MATERIALIZED (
+  SELECT c.seq, c.letter, c.object_id, c.time, s.application_id, s.id AS subscription_id
+  FROM concerned c JOIN ${p}subscriptions s ON s.application_id = c.application_id
+  ORDER BY s.application_id FOR KEY SHARE OF s
+),
+${lanes(p)},
+kept AS (
+  INSERT INTO ${p}events (seq, id, aspect_type, object_type, object_id, updates, time, remaining)
+  SELECT o.seq, o.id, o.aspect_type, o.object_type, o.object_id, o.updates, o.time, t.count
+  FROM outgoing o JOIN (SELECT seq, count(*) AS count FROM targets GROUP BY seq) t ON t.seq = o.seq
+),
+told AS (${insertDeliveries(p)})`

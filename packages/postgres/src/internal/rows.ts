@@ -1,0 +1,110 @@
+/**
+ * How records look in rows. Rows are not validated again: they were when they were written, and this is the hot path.
+ * The driver gives `bigint` as text, and `json` parsed.
+ */
+import { Application, ApplicationId } from "@startlist/core/Application"
+import { Event, EventId, type Updates } from "@startlist/core/Event"
+import { Grant } from "@startlist/core/Grant"
+import { TokenHash } from "@startlist/core/Secrets"
+import type { Scope } from "@startlist/core/Token"
+import { type Role, UserId } from "@startlist/core/User"
+import * as DateTime from "effect/DateTime"
+import * as Option from "effect/Option"
+
+/** A `bigint` as the driver gives it: text, with identifiers and instants below 2^53. */
+export type Int8 = string
+
+const unchecked = { disableValidation: true }
+
+export const toApplicationId = (id: Int8): ApplicationId => ApplicationId.make(Number(id), unchecked)
+export const toUserId = (id: Int8): UserId => UserId.make(Number(id), unchecked)
+export const toHash = (hash: string): TokenHash => TokenHash.make(hash, unchecked)
+
+export const toInstant = (millis: Int8 | number): DateTime.Utc => DateTime.unsafeMake(Number(millis))
+export const toInstantOption = (millis: Int8 | number | null): Option.Option<DateTime.Utc> =>
+  millis === null ? Option.none() : Option.some(toInstant(millis))
+
+/** Whole milliseconds, never earlier: a jittered pause may have a fraction. */
+export const millisOf = (instant: DateTime.Utc): number => Math.ceil(instant.epochMillis)
+export const millisOrNull = (instant: Option.Option<DateTime.Utc>): number | null =>
+  Option.isSome(instant) ? millisOf(instant.value) : null
+
+export interface ApplicationRow {
+  readonly id: Int8
+  readonly version: number
+  readonly owner_id: Int8
+  readonly name: string
+  readonly redirect_uris: ReadonlyArray<string>
+  readonly require_pkce: boolean
+  readonly secrets: ReadonlyArray<readonly [hash: string, expiresAt: number | null]>
+  readonly created_at: Int8
+}
+
+export const toApplication = (row: ApplicationRow): Application =>
+  new Application({
+    id: toApplicationId(row.id),
+    version: row.version,
+    ownerId: toUserId(row.owner_id),
+    name: row.name,
+    redirectUris: row.redirect_uris,
+    requirePkce: row.require_pkce,
+    secrets: row.secrets.map(([hash, expiresAt]) => ({ hash: toHash(hash), expiresAt: toInstantOption(expiresAt) })),
+    createdAt: toInstant(row.created_at)
+  }, true)
+
+export const secretsOf = (secrets: Application["secrets"]): string =>
+  JSON.stringify(secrets.map(({ expiresAt, hash }) => [hash, millisOrNull(expiresAt)]))
+
+export interface GrantRow {
+  readonly application_id: Int8
+  readonly user_id: Int8
+  readonly version: number
+  readonly active: boolean
+  readonly role: Role
+  readonly grant_scope: Scope
+  readonly grant_epoch: number
+  readonly grant_generation: number
+  readonly granted_at: Int8
+  readonly issued_at: Int8 | null
+}
+
+/** The columns of a `GrantRow`, from a table called `g`. */
+export const grantColumns = `g.application_id, g.user_id, g.version, g.active, g.role, g.scope AS grant_scope,
+  g.epoch AS grant_epoch, g.generation AS grant_generation, g.granted_at, g.issued_at`
+
+export const toGrant = (row: GrantRow): Grant =>
+  new Grant({
+    applicationId: toApplicationId(row.application_id),
+    userId: toUserId(row.user_id),
+    version: row.version,
+    status: row.active ? "active" : "revoked",
+    role: row.role,
+    scope: row.grant_scope,
+    epoch: row.grant_epoch,
+    generation: row.grant_generation,
+    grantedAt: toInstant(row.granted_at),
+    issuedAt: toInstantOption(row.issued_at)
+  }, true)
+
+export interface EventRow {
+  readonly event_id: string
+  readonly aspect_type: Event["aspectType"]
+  readonly event_object_type: Event["objectType"]
+  readonly event_object_id: Int8
+  readonly updates: Updates | null
+  readonly time: Int8
+}
+
+/** The columns of an `EventRow`, from a table called `e`. */
+export const eventColumns = `e.id AS event_id, e.aspect_type, e.object_type AS event_object_type,
+  e.object_id AS event_object_id, e.updates, e.time`
+
+export const toEvent = (row: EventRow): Event =>
+  new Event({
+    id: EventId.make(row.event_id, unchecked),
+    aspectType: row.aspect_type,
+    objectType: row.event_object_type,
+    objectId: Number(row.event_object_id),
+    updates: row.updates ?? {},
+    time: toInstant(row.time)
+  }, true)

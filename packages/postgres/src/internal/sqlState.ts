@@ -1,0 +1,14 @@
+/** What an SQLSTATE says about a statement that failed. */
+
+/** The five characters, for errors of the server; none for errors of the connection. */
+const sqlState = (error: unknown): string | undefined => {
+  if (typeof error !== "object" || error === null) return undefined
+  if ("code" in error && typeof error.code === "string" && /^[0-9][0-9A-Z]{4}$/.test(error.code)) return error.code
+  return "cause" in error ? sqlState(error.cause) : undefined
+}
+
+/** Deadlocks and serialization failures: nothing was done, and it may go well the next time. */
+export const isRetryable = (error: unknown): boolean => /^40/.test(sqlState(error) ?? "")
+
+/** The statement itself was refused, and nothing of it was done: its parts may be tried one by one. */
+export const isRefused = (error: unknown): boolean => /^(?:21|22|23|40|42)/.test(sqlState(error) ?? "")

@@ -1,0 +1,31 @@
+/** All six stores over one database. */
+import { ApplicationStore } from "@startlist/core/Application"
+import { DeliveryStore } from "@startlist/core/Delivery"
+import { GrantStore } from "@startlist/core/GrantStore"
+import type { Stores } from "@startlist/core/Memory"
+import { RegistrationStore } from "@startlist/core/Registration"
+import { SubscriptionStore } from "@startlist/core/Subscription"
+import { UserStore } from "@startlist/core/User"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { Database } from "../Database.ts"
+import { Seal } from "../Seal.ts"
+import * as applications from "./applicationStore.ts"
+import * as deliveries from "./deliveryStore.ts"
+import * as grants from "./grantStore.ts"
+import * as registrations from "./registrationStore.ts"
+import * as subscriptions from "./subscriptionStore.ts"
+import * as users from "./userStore.ts"
+
+export const layer: Layer.Layer<Stores, never, Database | Seal> = Layer.effectContext(Effect.gen(function*() {
+  const database = yield* Database
+  const seal = yield* Seal
+  return Context.make(UserStore, users.make(database)).pipe(
+    Context.add(ApplicationStore, yield* applications.make(database)),
+    Context.add(GrantStore, yield* grants.make(database)),
+    Context.add(SubscriptionStore, subscriptions.make(database, seal)),
+    Context.add(RegistrationStore, registrations.make(database)),
+    Context.add(DeliveryStore, deliveries.make(database, seal))
+  )
+}))

@@ -1,0 +1,81 @@
+/** Subscriptions: one row per application, gone when removed; identifiers are never given twice. */
+import { Conflict, type StoreError } from "@startlist/core/Store"
+import { AlreadySubscribed, type Subscription, type SubscriptionStore } from "@startlist/core/Subscription"
+import * as Effect from "effect/Effect"
+import type { Database } from "../Database.ts"
+import type { Seal } from "../Seal.ts"
+import { millisOf } from "./rows.ts"
+import { sealedOf, subscriptionColumns, type SubscriptionRow, toSubscription } from "./subscriptionRows.ts"
+
+export const make = (
+  { prefix: p, query, transaction }: Database.Service,
+  seal: Seal.Service
+): SubscriptionStore.Service => {
+  const find = {
+    name: `${p}subscription_find`,
+    text: `SELECT ${subscriptionColumns} FROM ${p}subscriptions s WHERE s.application_id = $1::bigint`
+  }
+  const insert = {
+    name: `${p}subscription_insert`,
+    text: `INSERT INTO ${p}subscriptions AS s
+        (application_id, version, callback_url, signing_secrets, created_at, updated_at)
+      VALUES ($1::bigint, 1, $2::text, $3::json, $4::bigint, $5::bigint)
+      ON CONFLICT (application_id) DO NOTHING RETURNING ${subscriptionColumns}`
+  }
+  const save = {
+    name: `${p}subscription_save`,
+    text: `UPDATE ${p}subscriptions SET version = $3::integer, callback_url = $4::text, signing_secrets = $5::json,
+        updated_at = $6::bigint
+      WHERE application_id = $1::bigint AND id = $2::bigint AND version = $3::integer - 1 RETURNING id`
+  }
+  const remove = {
+    name: `${p}subscription_remove`,
+    text: `DELETE FROM ${p}subscriptions WHERE id = $1::bigint RETURNING id`
+  }
+  const cancel = {
+    name: `${p}subscription_cancel`,
+    text: `UPDATE ${p}deliveries SET state = 'c', ended_at = $2::bigint, claim_token = NULL, lease_ends = NULL
+      WHERE id IN (
+        SELECT id FROM ${p}deliveries WHERE subscription_id = $1::bigint AND state = 'p' ORDER BY id FOR UPDATE
+      ) AND state = 'p'`
+  }
+  const decode = toSubscription(seal)
+  return {
+    findByApplication: (id) =>
+      Effect.flatMap(
+        query<SubscriptionRow>(find, [id]),
+        ([row]) => row ? Effect.asSome(decode(row)) : Effect.succeedNone
+      ),
+    insert: ({ applicationId, callbackUrl, createdAt, signingSecrets, updatedAt }) =>
+      Effect.flatMap(
+        query<SubscriptionRow>(insert, [
+          applicationId,
+          callbackUrl,
+          sealedOf(seal, applicationId, signingSecrets),
+          millisOf(createdAt),
+          millisOf(updatedAt)
+        ]),
+        ([row]): Effect.Effect<Subscription, AlreadySubscribed | StoreError> =>
+          row ? decode(row) : new AlreadySubscribed()
+      ),
+    save: ({ applicationId, callbackUrl, id, signingSecrets, updatedAt, version }) =>
+      Effect.flatMap(
+        query(save, [
+          applicationId,
+          id,
+          version,
+          callbackUrl,
+          sealedOf(seal, applicationId, signingSecrets),
+          millisOf(updatedAt)
+        ]),
+        (rows) => rows.length === 1 ? Effect.void : new Conflict()
+      ),
+    // Two statements: the first waits for the saves that are queueing deliveries for this subscription (they hold a lock
+    // on its row), and only a later snapshot sees what they have queued.
+    remove: (id, now) =>
+      transaction(
+        Effect.flatMap(query(remove, [id]), (removed) =>
+          Effect.as(query(cancel, [id, millisOf(now)]), removed.length === 1))
+      )
+  }
+}

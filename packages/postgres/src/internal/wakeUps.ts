@@ -1,0 +1,41 @@
+/** Hints that there may be deliveries to claim. Never the truth: workers poll besides. */
+import type { SqlError } from "@effect/sql/SqlError"
+import * as Effect from "effect/Effect"
+import * as PubSub from "effect/PubSub"
+import * as Runtime from "effect/Runtime"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+
+/** Hints are sent on at most so often. */
+const throttleMillis = 20
+
+export interface WakeUps {
+  readonly wake: Effect.Effect<void>
+  readonly wakeUps: Stream.Stream<void>
+  /** Another node has woken us. */
+  readonly heard: () => void
+}
+
+/**
+ * Wakes this node at once and, after a moment in which further hints count as one, this node again (the transaction
+ * that the hint came from may not have been committed before) and the others through `notify`.
+ */
+export const make = (notify: Effect.Effect<void, SqlError>): Effect.Effect<WakeUps, never, Scope.Scope> =>
+  Effect.gen(function*() {
+    const changes = yield* Effect.acquireRelease(PubSub.sliding<void>(1), PubSub.shutdown)
+    const runFork = Runtime.runFork(yield* Effect.runtime<never>())
+    const heard = () => {
+      changes.unsafeOffer(undefined)
+    }
+    let timer: NodeJS.Timeout | undefined
+    yield* Effect.addFinalizer(() => Effect.sync(() => clearTimeout(timer)))
+    const wake = Effect.sync(() => {
+      heard()
+      timer ??= setTimeout(() => {
+        timer = undefined
+        heard()
+        runFork(Effect.ignore(notify))
+      }, throttleMillis)
+    })
+    return { wake, wakeUps: Stream.fromPubSub(changes), heard }
+  })

@@ -1,0 +1,11 @@
+import { Postgres } from "@startlist/postgres"
+import { StoreLaws } from "@startlist/testing"
+import { Effect, Layer } from "effect"
+import * as fixtures from "./support/fixtures.ts"
+import * as TestDatabase from "./support/TestDatabase.ts"
+
+const stores = Layer.unwrapEffect(
+  Effect.map(TestDatabase.TestDatabase, ({ url }) => Postgres.layerWith({ url }))
+).pipe(Layer.provide([TestDatabase.layer, fixtures.seal]))
+
+StoreLaws.suite("the stores on PostgreSQL", stores, { timeout: "20 seconds" })

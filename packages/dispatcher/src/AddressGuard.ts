@@ -17,17 +17,18 @@ export type Block = readonly [Address, number]
 export const parseBlock = (cidr: string): Option.Option<Block> => {
   const [first = "", bits = "", ...rest] = cidr.split("/")
   const address = parse(first)
-  if (address === undefined || rest.length > 0 || !/^\d{1,3}$/.test(bits) || first.startsWith("::ffff:")) {
-    return Option.none()
-  }
+  if (address === undefined || rest.length > 0 || !/^\d{1,3}$/.test(bits)) return Option.none()
+  if (address.kind() === "ipv4" && first.includes(":")) return Option.none()
   const length = Number(bits)
   return length <= address.toByteArray().length * 8 ? Option.some([address, length]) : Option.none()
 }
 
 /** An address as the dialler reads it; an IPv4-mapped one is the IPv4 address that is really called. */
 const parse = (text: string): Address | undefined => {
-  if (isIP(text) === 0 || text.includes("%")) return undefined
-  const address = ipaddr.parse(text)
+  const family = isIP(text)
+  if (family === 0 || text.includes("%")) return undefined
+  // As hexadecimal groups: ipaddr.js takes `::8.8.8.8` for an IPv4-mapped address, which it is not.
+  const address = ipaddr.parse(family === 6 ? new URL(`http://[${text}]`).hostname.slice(1, -1) : text)
   return address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() ? address.toIPv4Address() : address
 }
 

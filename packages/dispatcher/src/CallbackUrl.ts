@@ -17,7 +17,7 @@ export interface CallbackUrl {
 }
 
 /** The characters of a URI (RFC 3986 §2): printable ASCII without the ones that parsers read in different ways. */
-const uri = /^https?:\/\/[\w\-.~:/?[\]@!$&'()*+,;=%]+$/i
+const uri = /^https?:\/\/(?!\/)[\w\-.~:/?[\]@!$&'()*+,;=%]+$/i
 
 /** RFC 3986 §3.2: everything up to the path, the query or the end. */
 const authority = /^[^/]+\/\/([^/?]*)/

@@ -44,7 +44,7 @@ export const fromError = (error: unknown): Answer => {
   if (detail !== undefined) return unreachable(detail)
   if (code.startsWith("HPE_")) return unreachable("the answer is not valid HTTP")
   if (code.startsWith("ERR_SSL_") || code.startsWith("ERR_TLS_") || code === "EPROTO") return unreachable("TLS failed")
-  return unreachable("the connection was closed before the answer")
+  return unreachable("the connection was closed before the answer was complete")
 }
 
 const codeOf = (error: unknown): string =>

@@ -1,0 +1,82 @@
+/** Certificates for the tests, made on the spot. */
+import "reflect-metadata"
+import * as x509 from "@peculiar/x509"
+import { webcrypto } from "node:crypto"
+
+x509.cryptoProvider.set(webcrypto)
+
+/** What a TLS server needs, in PEM. */
+export interface Pair {
+  readonly cert: string
+  readonly key: string
+}
+
+/** What a certificate says. */
+export interface Subject {
+  readonly names?: ReadonlyArray<string>
+  readonly addresses?: ReadonlyArray<string>
+  readonly notBefore?: Date
+  readonly notAfter?: Date
+}
+
+export interface Authority {
+  readonly pem: string
+  readonly issue: (subject: Subject) => Promise<Pair>
+  readonly selfSign: (subject: Subject) => Promise<Pair>
+}
+
+const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" }
+const makeKeys = () => webcrypto.subtle.generateKey(algorithm, true, ["sign", "verify"])
+const hours = (n: number) => new Date(Date.now() + n * 3_600_000)
+
+const alternatives = ({ addresses = [], names = [] }: Subject) =>
+  new x509.SubjectAlternativeNameExtension([
+    ...names.map((value) => ({ type: "dns" as const, value })),
+    ...addresses.map((value) => ({ type: "ip" as const, value }))
+  ])
+
+const exportKey = async (keys: webcrypto.CryptoKeyPair) =>
+  x509.PemConverter.encode(await webcrypto.subtle.exportKey("pkcs8", keys.privateKey), "PRIVATE KEY")
+
+export const makeAuthority = async (): Promise<Authority> => {
+  const keys = await makeKeys()
+  const root = await x509.X509CertificateGenerator.createSelfSigned({
+    name: "CN=Test authority",
+    keys,
+    notBefore: hours(-48),
+    notAfter: hours(48),
+    signingAlgorithm: algorithm,
+    extensions: [new x509.BasicConstraintsExtension(true, undefined, true)]
+  })
+  const times = (subject: Subject) => ({
+    notBefore: subject.notBefore ?? hours(-24),
+    notAfter: subject.notAfter ?? hours(24)
+  })
+  return {
+    pem: root.toString("pem"),
+    issue: async (subject) => {
+      const own = await makeKeys()
+      const certificate = await x509.X509CertificateGenerator.create({
+        subject: "CN=Test receiver",
+        issuer: root.subject,
+        publicKey: own.publicKey,
+        signingKey: keys.privateKey,
+        signingAlgorithm: algorithm,
+        ...times(subject),
+        extensions: [alternatives(subject)]
+      })
+      return { cert: certificate.toString("pem"), key: await exportKey(own) }
+    },
+    selfSign: async (subject) => {
+      const own = await makeKeys()
+      const certificate = await x509.X509CertificateGenerator.createSelfSigned({
+        name: "CN=Self-signed receiver",
+        keys: own,
+        signingAlgorithm: algorithm,
+        ...times(subject),
+        extensions: [alternatives(subject)]
+      })
+      return { cert: certificate.toString("pem"), key: await exportKey(own) }
+    }
+  }
+}

@@ -1,0 +1,115 @@
+/** Receivers on loopback for the tests: real servers that behave, or misbehave, on purpose. */
+import { Callbacks } from "@startlist/core"
+import { AddressGuard, Dispatcher } from "@startlist/dispatcher"
+import { Duration, Effect, Option, Redacted, type Scope } from "effect"
+import * as http from "node:http"
+import * as net from "node:net"
+
+export const loopback = ["127.0.0.0/8", "::1/128"].map((cidr) => Option.getOrThrow(AddressGuard.parseBlock(cidr)))
+
+/** A dispatcher that may call loopback. It lives as long as the scope. */
+export const dispatcher = (options: Dispatcher.Options = {}) =>
+  Effect.provide(Callbacks.Callbacks, Dispatcher.layerWith({ allow: loopback, ...options }))
+
+export const secret = `whsec_${Buffer.alloc(32, 1).toString("base64")}`
+
+export const post = (callbackUrl: string, changed: Partial<Callbacks.Post> = {}): Callbacks.Post => ({
+  callbackUrl,
+  id: "evt_1",
+  timestamp: Math.floor(Date.now() / 1000),
+  body: `{"object_id":1}`,
+  secrets: [Redacted.make(secret)],
+  timeout: Duration.seconds(2),
+  ...changed
+})
+
+export const validation = (
+  callbackUrl: string,
+  changed: Partial<Callbacks.Validation> = {}
+): Callbacks.Validation => ({
+  callbackUrl,
+  challenge: "c-1",
+  verifyToken: Redacted.make("t o+k&n"),
+  timeout: Duration.seconds(2),
+  ...changed
+})
+
+/** A server that listens, and what can be known about its connections. */
+export interface Receiver {
+  readonly port: number
+  readonly url: string
+  /** Connections so far. */
+  readonly accepted: () => number
+  /** Ends when no connection is open; fails after two seconds, since then one has leaked. */
+  readonly allClosed: Effect.Effect<void>
+}
+
+export const listening = (server: net.Server): Effect.Effect<Receiver, never, Scope.Scope> =>
+  Effect.gen(function*() {
+    const open = new Set<net.Socket>()
+    let accepted = 0
+    let whenClosed = () => {}
+    server.on("connection", (socket: net.Socket) => {
+      accepted++
+      open.add(socket)
+      socket.on("error", () => {})
+      socket.on("close", () => {
+        open.delete(socket)
+        if (open.size === 0) whenClosed()
+      })
+    })
+    yield* Effect.async<void>((resume) => {
+      server.listen(0, "127.0.0.1", () => resume(Effect.void))
+    })
+    yield* Effect.addFinalizer(() =>
+      Effect.async<void>((resume) => {
+        for (const socket of open) socket.destroy()
+        server.close(() => resume(Effect.void))
+      })
+    )
+    const address = server.address()
+    const port = typeof address === "object" && address !== null ? address.port : 0
+    return {
+      port,
+      url: `http://127.0.0.1:${port}/hook`,
+      accepted: () => accepted,
+      allClosed: Effect.async<void>((resume) => {
+        whenClosed = () => resume(Effect.void)
+        if (open.size === 0) whenClosed()
+      }).pipe(Effect.timeout("2 seconds"), Effect.orDie)
+    }
+  })
+
+/** A server on bare TCP: `respond` runs when a request has begun to arrive. */
+export const raw = (respond: (socket: net.Socket) => void): Effect.Effect<Receiver, never, Scope.Scope> =>
+  listening(net.createServer((socket) => {
+    socket.once("data", () => respond(socket))
+    socket.resume()
+  }))
+
+/** A server that answers every request when its body has come. */
+export const responding = (
+  respond: (request: http.IncomingMessage, response: http.ServerResponse, body: string) => void
+): Effect.Effect<Receiver, never, Scope.Scope> =>
+  listening(http.createServer((request, response) => {
+    let body = ""
+    request.setEncoding("utf8").on("data", (chunk) => body += chunk).on("end", () => respond(request, response, body))
+  }))
+
+/** Writes again and again as long as the other side takes it. */
+export const flood = (socket: net.Socket, chunk: string | Buffer): void => {
+  const write = () => {
+    while (!socket.destroyed && socket.write(chunk));
+  }
+  socket.on("drain", write)
+  write()
+}
+
+/** What went wrong in the background, where nobody waits for it. */
+export const watchProcess = (): ReadonlyArray<unknown> => {
+  const troubles: Array<unknown> = []
+  for (const event of ["unhandledRejection", "uncaughtExceptionMonitor"] as const) {
+    process.on(event, (trouble: unknown) => troubles.push(trouble))
+  }
+  return troubles
+}

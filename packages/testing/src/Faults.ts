@@ -1,6 +1,174 @@
 /**
- * Faults as layers: each takes the layer of the stores (`Memory.Stores` or an embedder's own) and gives the same
- * services misbehaving in one way: failing, slow, answering after the caller gave up, conflicting; and a clock that is
- * ahead or behind.
+ * Faults as layers: each puts a misbehaving store in the place of a good one, whatever it is made of.
+ *
+ * ```ts
+ * const stores = Faults.sometimes({ seed: 7, probability: 0.1, fault: Faults.Fault.FailsAfter() })(MyStores.layer)
+ * ```
+ *
+ * Or on demand, from within a test: `Faults.onDemand(MyStores.layer)` and the service `Faults`.
  */
-export {}
+import { ApplicationStore } from "@startlist/core/Application"
+import { GrantStore } from "@startlist/core/GrantStore"
+import type { Stores } from "@startlist/core/Memory"
+import { RegistrationStore } from "@startlist/core/Registration"
+import { Conflict, StoreError } from "@startlist/core/Store"
+import { SubscriptionStore } from "@startlist/core/Subscription"
+import * as Context from "effect/Context"
+import * as Data from "effect/Data"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import { PCGRandom } from "effect/Utils"
+import { type Around, intercept, type Operation } from "./Interception.ts"
+import { withClockOffset } from "./VirtualTime.ts"
+
+/** One way in which one call to a store goes wrong. Times pass on Effect's clock. */
+export type Fault = Data.TaggedEnum<{
+  /** Fails with a `StoreError`. Nothing was written. */
+  FailsBefore: {}
+  /** Writes, then fails with a `StoreError`: the caller cannot know. */
+  FailsAfter: {}
+  /** Begins `by` later. A caller that has given up until then prevents the write. */
+  Slow: { readonly by: Duration.DurationInput }
+  /** Writes at once and answers `by` later. A caller that gives up undoes nothing. */
+  AnswersLate: { readonly by: Duration.DurationInput }
+  /** Writes and answers `by` later, also when the caller has given up: a request that hung in the network. */
+  WritesLate: { readonly by: Duration.DurationInput }
+  /** Is carried out twice; the caller gets the first answer. */
+  Repeats: {}
+  /** A compare-and-set meets a `Conflict` that nobody caused. Other operations are not harmed. */
+  Conflicts: {}
+}>
+export const Fault = Data.taggedEnum<Fault>()
+
+/** Which fault, if any, befalls a call. Asked once for each call. */
+export type Decide = (operation: Operation) => Fault | undefined
+
+const failure = (operation: Operation) => new StoreError({ cause: `${operation} was made to fail` })
+
+const suffer = <A, E>(
+  fault: Fault,
+  operation: Operation,
+  effect: Effect.Effect<A, E | StoreError>
+): Effect.Effect<A, E | StoreError> =>
+  Fault.$match(fault, {
+    FailsBefore: () => failure(operation),
+    FailsAfter: () => Effect.zipRight(Effect.exit(effect), failure(operation)),
+    Slow: ({ by }) => Effect.delay(effect, by),
+    AnswersLate: ({ by }) =>
+      Effect.flatMap(Effect.forkDaemon(effect), (fiber) => Effect.zipRight(Effect.sleep(by), Fiber.join(fiber))),
+    WritesLate: ({ by }) => Effect.flatMap(Effect.forkDaemon(Effect.delay(effect, by)), Fiber.join),
+    Repeats: () => Effect.flatten(Effect.zipLeft(Effect.exit(effect), Effect.exit(effect))),
+    Conflicts: () => effect
+  })
+
+/** Conflicts that nobody caused, at every compare-and-set for which `conflicts` says so. */
+const conflicting = (stores: Context.Context<Stores>, conflicts: (operation: Operation) => boolean) => {
+  const or = <A, E>(operation: Operation, save: Effect.Effect<A, E>): Effect.Effect<A, E | Conflict> =>
+    Effect.suspend((): Effect.Effect<A, E | Conflict> => conflicts(operation) ? new Conflict() : save)
+  const applications = Context.get(stores, ApplicationStore)
+  const grants = Context.get(stores, GrantStore)
+  const registrations = Context.get(stores, RegistrationStore)
+  const subscriptions = Context.get(stores, SubscriptionStore)
+  return stores.pipe(
+    Context.add(ApplicationStore, {
+      ...applications,
+      save: (...input) => or("ApplicationStore.save", applications.save(...input))
+    }),
+    Context.add(GrantStore, { ...grants, save: (...input) => or("GrantStore.save", grants.save(...input)) }),
+    Context.add(RegistrationStore, {
+      ...registrations,
+      save: (...input) => or("RegistrationStore.save", registrations.save(...input))
+    }),
+    Context.add(SubscriptionStore, {
+      ...subscriptions,
+      save: (...input) => or("SubscriptionStore.save", subscriptions.save(...input))
+    })
+  )
+}
+
+/** The stores with the faults that `decide` chooses. */
+export const inject = (stores: Context.Context<Stores>, decide: Decide): Context.Context<Stores> => {
+  const due: Array<Operation> = []
+  const around: Around = (operation, effect) =>
+    Effect.suspend(() => {
+      const fault = decide(operation)
+      if (fault?._tag === "Conflicts" && operation.endsWith(".save")) due.push(operation)
+      return fault === undefined ? effect : suffer(fault, operation, effect)
+    })
+  const conflicts = (operation: Operation) => {
+    const index = due.indexOf(operation)
+    if (index >= 0) due.splice(index, 1)
+    return index >= 0
+  }
+  return intercept(conflicting(stores, conflicts), around)
+}
+
+/** Whatever `decide` chooses, as a layer around any layer of stores. */
+export const layer = (decide: Decide) => <E, R>(stores: Layer.Layer<Stores, E, R>): Layer.Layer<Stores, E, R> =>
+  Layer.map(stores, (context) => inject(context, decide))
+
+export interface Sometimes {
+  /** The same seed and the same calls give the same faults. */
+  readonly seed: number
+  /** Between 0 and 1, for each call. */
+  readonly probability: number
+  readonly fault: Fault
+  /** Only these operations; all, if not given. */
+  readonly operations?: ReadonlyArray<Operation>
+}
+
+/** A fault now and then. */
+export const sometimes = (options: Sometimes) => <E, R>(stores: Layer.Layer<Stores, E, R>): Layer.Layer<Stores, E, R> =>
+  Layer.unwrapEffect(Effect.sync(() => {
+    const random = new PCGRandom(options.seed)
+    return layer((operation) =>
+      (options.operations?.includes(operation) ?? true) && random.number() < options.probability
+        ? options.fault
+        : undefined
+    )(stores)
+  }))
+
+/** Switches faults on and off while a test runs. */
+export class Faults extends Context.Tag("@startlist/testing/Faults")<Faults, Faults.Service>() {}
+
+export declare namespace Faults {
+  export interface Service {
+    /** The next `count` calls suffer it; with `operations`, the next of these. */
+    readonly next: (
+      count: number,
+      fault: Fault,
+      operations?: ReadonlyArray<Operation>
+    ) => Effect.Effect<void>
+    /** All calls suffer it from now on; with `operations`, all of these. */
+    readonly always: (fault: Fault, operations?: ReadonlyArray<Operation>) => Effect.Effect<void>
+    /** No more faults. */
+    readonly none: Effect.Effect<void>
+  }
+}
+
+/** The stores, good until `Faults` says otherwise. What was scripted first comes first. */
+export const onDemand = <E, R>(stores: Layer.Layer<Stores, E, R>): Layer.Layer<Stores | Faults, E, R> =>
+  Layer.unwrapEffect(Effect.sync(() => {
+    let scripts: Array<{ left: number; readonly fault: Fault; readonly operations: ReadonlyArray<Operation> }> = []
+    const add = (left: number, fault: Fault, operations: ReadonlyArray<Operation> = []) =>
+      Effect.sync(() => void scripts.push({ left, fault, operations }))
+    const control = Faults.of({
+      next: add,
+      always: (fault, operations) => add(Infinity, fault, operations),
+      none: Effect.sync(() => void (scripts = []))
+    })
+    const decide: Decide = (operation) => {
+      const script = scripts.find(({ operations }) => operations.length === 0 || operations.includes(operation))
+      if (script === undefined) return undefined
+      script.left--
+      if (script.left <= 0) scripts.splice(scripts.indexOf(script), 1)
+      return script.fault
+    }
+    return Layer.merge(layer(decide)(stores), Layer.succeed(Faults, control))
+  }))
+
+/** The clock of one node, ahead of the others by `offset` (negative: behind). Sleeps last as long as ever. */
+export const clockOffset = (offset: Duration.DurationInput): Layer.Layer<never> =>
+  Layer.unwrapEffect(withClockOffset(offset)(Effect.clockWith((clock) => Effect.succeed(Layer.setClock(clock)))))

@@ -1,0 +1,211 @@
+/**
+ * The language of programs: what users, applications, receivers and operators can do.
+ *
+ * Numbers choose among what exists, newest first, modulo how much there is, so every program makes sense and every
+ * part of a program is one: a counterexample shrinks by leaving commands out. Every program starts with a platform
+ * user, an athlete, an organizer, two applications and a registration of the athlete with the organizer.
+ */
+import { Role } from "@startlist/core/User"
+import * as FastCheck from "effect/FastCheck"
+import * as Schema from "effect/Schema"
+
+const Choice = Schema.NonNegativeInt
+
+/** Another user. */
+export const CreateUser = Schema.TaggedStruct("CreateUser", { role: Role })
+/** Another application of the platform user. */
+export const CreateApplication = Schema.TaggedStruct("CreateApplication", {})
+/** A user says yes to an application: a code. */
+export const Consent = Schema.TaggedStruct("Consent", { user: Choice, application: Choice, pkce: Schema.Boolean })
+/** An application presents a code; `slip` is what it gets wrong. */
+export const Redeem = Schema.TaggedStruct("Redeem", {
+  code: Choice,
+  slip: Schema.Literal("none", "client", "verifier", "redirect")
+})
+/** An application presents a refresh token, current or not; the wrong application, if `stolen`. */
+export const Refresh = Schema.TaggedStruct("Refresh", { token: Choice, stolen: Schema.Boolean })
+/** An application revokes by a token; the wrong application, if `stolen`. */
+export const Revoke = Schema.TaggedStruct("Revoke", {
+  by: Schema.Literal("access", "refresh"),
+  token: Choice,
+  stolen: Schema.Boolean
+})
+/** The user of a code revokes the application's access. */
+export const RevokeByUser = Schema.TaggedStruct("RevokeByUser", { code: Choice })
+/** An application subscribes; its callback answers the challenge like this. */
+export const Subscribe = Schema.TaggedStruct("Subscribe", {
+  application: Choice,
+  callback: Schema.Literal("right", "wrong", "hanging")
+})
+export const Unsubscribe = Schema.TaggedStruct("Unsubscribe", { application: Choice })
+export const CreateRegistration = Schema.TaggedStruct("CreateRegistration", { athlete: Choice, organizer: Choice })
+/** A registration gets a status, perhaps the one that it has. */
+export const ChangeStatus = Schema.TaggedStruct("ChangeStatus", { registration: Choice, status: Choice })
+/** A delivery is made again. */
+export const Redeliver = Schema.TaggedStruct("Redeliver", { delivery: Choice })
+/** What an application's receiver does with its next events. */
+export const Receive = Schema.TaggedStruct("Receive", {
+  application: Choice,
+  reactions: Schema.Array(Schema.Literal("comply", "fail", "hang", "retry-after", "slow"))
+})
+/** A worker delivers for a while, and then stops properly or is killed. */
+export const Work = Schema.TaggedStruct("Work", { seconds: Schema.NonNegativeInt, killed: Schema.Boolean })
+
+/** What can run beside something else. */
+export const Simple = Schema.Union(
+  CreateUser,
+  CreateApplication,
+  Consent,
+  Redeem,
+  Refresh,
+  Revoke,
+  RevokeByUser,
+  Subscribe,
+  Unsubscribe,
+  CreateRegistration,
+  ChangeStatus,
+  Redeliver,
+  Receive,
+  Work
+)
+export type Simple = typeof Simple.Type
+
+/** Time passes. */
+export const Wait = Schema.TaggedStruct("Wait", { seconds: Schema.NonNegativeInt })
+/** What is no longer needed is forgotten. */
+export const Purge = Schema.TaggedStruct("Purge", {})
+/** All at once. */
+export const Parallel = Schema.TaggedStruct("Parallel", { commands: Schema.Array(Simple) })
+
+export const Command = Schema.Union(...Simple.members, Wait, Purge, Parallel)
+export type Command = typeof Command.Type
+
+export const Program = Schema.Array(Command)
+export type Program = typeof Program.Type
+
+const choice = FastCheck.oneof({ weight: 3, arbitrary: FastCheck.constant(0) }, FastCheck.nat(7))
+const literal = <const A extends string>(...values: ReadonlyArray<A>): FastCheck.Arbitrary<A> =>
+  FastCheck.constantFrom(...values)
+const rarely = FastCheck.oneof({ weight: 6, arbitrary: FastCheck.constant(false) }, FastCheck.constant(true))
+
+const simple = (...extra: ReadonlyArray<FastCheck.WeightedArbitrary<Simple>>): FastCheck.Arbitrary<Simple> =>
+  FastCheck.oneof(
+    {
+      weight: 8,
+      arbitrary: FastCheck.record({ user: choice, application: choice, pkce: rarely }).map((_) => Consent.make(_))
+    },
+    {
+      weight: 10,
+      arbitrary: FastCheck.record({
+        code: choice,
+        slip: FastCheck.oneof(
+          { weight: 9, arbitrary: literal("none") },
+          literal("client", "verifier", "redirect")
+        )
+      }).map((_) => Redeem.make(_))
+    },
+    { weight: 10, arbitrary: FastCheck.record({ token: choice, stolen: rarely }).map((_) => Refresh.make(_)) },
+    {
+      weight: 3,
+      arbitrary: FastCheck.record({
+        by: literal("access", "refresh"),
+        token: choice,
+        stolen: rarely
+      }).map((_) => Revoke.make(_))
+    },
+    { weight: 4, arbitrary: choice.map((code) => RevokeByUser.make({ code })) },
+    {
+      weight: 6,
+      arbitrary: FastCheck.record({
+        application: choice,
+        callback: FastCheck.oneof(
+          { weight: 6, arbitrary: literal("right") },
+          literal("wrong", "hanging")
+        )
+      }).map((_) => Subscribe.make(_))
+    },
+    { weight: 2, arbitrary: choice.map((application) => Unsubscribe.make({ application })) },
+    {
+      weight: 7,
+      arbitrary: FastCheck.record({ registration: choice, status: FastCheck.nat(3) }).map((_) => ChangeStatus.make(_))
+    },
+    { weight: 1, arbitrary: choice.map((delivery) => Redeliver.make({ delivery })) },
+    {
+      weight: 2,
+      arbitrary: FastCheck.record({
+        application: choice,
+        reactions: FastCheck.array(literal("fail", "hang", "retry-after", "slow", "comply"), {
+          minLength: 1,
+          maxLength: 4
+        })
+      }).map((_) => Receive.make(_))
+    },
+    ...extra
+  )
+
+const creations: ReadonlyArray<FastCheck.WeightedArbitrary<Simple>> = [
+  {
+    weight: 1,
+    arbitrary: literal("athlete", "organizer", "club").map((role) => CreateUser.make({ role }))
+  },
+  { weight: 1, arbitrary: FastCheck.constant(CreateApplication.make({})) },
+  {
+    weight: 1,
+    arbitrary: FastCheck.record({ athlete: choice, organizer: choice }).map((_) => CreateRegistration.make(_))
+  }
+]
+
+const work = FastCheck.record({ seconds: FastCheck.constantFrom(1, 5, 30, 100), killed: rarely })
+  .map((_) => Work.make(_))
+
+/** Waits that end just before, at and just after every limit. */
+const wait = FastCheck.constantFrom(
+  1,
+  10,
+  59,
+  60,
+  61,
+  299,
+  300,
+  301,
+  28_799,
+  28_800,
+  28_801,
+  31 * 86_400,
+  90 * 86_400 - 1,
+  90 * 86_400
+).map((seconds) => Wait.make({ seconds }))
+
+const parallel = (commands: FastCheck.Arbitrary<Simple>): FastCheck.Arbitrary<Command> =>
+  FastCheck.oneof(
+    FastCheck.array(commands, { minLength: 2, maxLength: 3 }),
+    // The same thing several times at once is what races are made of.
+    FastCheck.tuple(commands, FastCheck.integer({ min: 2, max: 3 })).map(([command, times]) =>
+      Array.from({ length: times }, () => command)
+    )
+  ).map((commands) => Parallel.make({ commands }))
+
+/** Programs of at most `maxLength` commands, with parallel groups and workers. */
+export const program = (maxLength = 20): FastCheck.Arbitrary<Program> => {
+  const anything = simple(...creations, { weight: 4, arbitrary: work })
+  return FastCheck.array(
+    FastCheck.oneof<FastCheck.WeightedArbitrary<Command>[]>(
+      { weight: 12, arbitrary: anything },
+      { weight: 2, arbitrary: wait },
+      { weight: 4, arbitrary: parallel(anything) },
+      { weight: 1, arbitrary: FastCheck.constant(Purge.make({})) }
+    ),
+    { maxLength, size: "max" }
+  )
+}
+
+/** Programs in which one thing happens after the other: the same on every store. */
+export const sequential = (maxLength = 20): FastCheck.Arbitrary<Program> =>
+  FastCheck.array(
+    FastCheck.oneof<FastCheck.WeightedArbitrary<Command>[]>(
+      { weight: 12, arbitrary: simple(...creations, { weight: 4, arbitrary: work }) },
+      { weight: 2, arbitrary: wait },
+      { weight: 1, arbitrary: FastCheck.constant(Purge.make({})) }
+    ),
+    { maxLength, size: "max" }
+  )

@@ -1,0 +1,80 @@
+/** What a program has made, in the order of its appearance, with the secrets that only its owners know. */
+import type { ApplicationId } from "@startlist/core/Application"
+import type { Delivery } from "@startlist/core/Delivery"
+import type { RegistrationId } from "@startlist/core/Registration"
+import type { User } from "@startlist/core/User"
+import type * as Option from "effect/Option"
+import type * as Redacted from "effect/Redacted"
+
+type Secret = Redacted.Redacted<string>
+
+export interface Cast {
+  readonly id: ApplicationId
+  readonly secret: Secret
+  readonly callbackUrl: string
+}
+
+export interface KnownCode {
+  readonly secret: Secret
+  readonly application: number
+  readonly user: number
+  readonly redirectUri: string
+  readonly verifier: Option.Option<Secret>
+}
+
+export interface KnownToken {
+  readonly secret: Secret
+  readonly application: number
+}
+
+export interface Ledger {
+  readonly users: Array<User>
+  readonly applications: Array<Cast>
+  readonly codes: Array<KnownCode>
+  readonly access: Array<KnownToken>
+  readonly refresh: Array<KnownToken>
+  readonly registrations: Array<RegistrationId>
+  /** Identifiers. */
+  readonly subscriptions: Array<number>
+  /** As last seen, oldest first. */
+  deliveries: ReadonlyArray<Delivery>
+  /** Milliseconds at which subscriptions were removed, by identifier. */
+  readonly removed: Map<number, number>
+  /** Laws that were seen broken while something else was going on. */
+  readonly violations: Array<string>
+  /** Whether nothing was killed so far. */
+  isCalm: boolean
+}
+
+export const makeLedger = (): Ledger => ({
+  users: [],
+  applications: [],
+  codes: [],
+  access: [],
+  refresh: [],
+  registrations: [],
+  subscriptions: [],
+  deliveries: [],
+  removed: new Map(),
+  violations: [],
+  isCalm: true
+})
+
+/** One of these, newest first, modulo their number. */
+export const choose = <A>(
+  from: ReadonlyArray<A>,
+  choice: number
+): { readonly index: number; readonly value: A } | undefined => {
+  const index = from.length - 1 - choice % Math.max(1, from.length)
+  const value = from[index]
+  return value === undefined ? undefined : { index, value }
+}
+
+/** The same name for the same thing on every store. */
+export const nameOf = (ledger: Ledger, { event }: Delivery): string => {
+  const index = event.objectType === "registration"
+    ? ledger.registrations.findIndex((id) => id === event.objectId)
+    : ledger.users.findIndex(({ id }) => id === event.objectId)
+  const status = "registration_status" in event.updates ? ` ${event.updates.registration_status}` : ""
+  return `${event.aspectType} ${event.objectType} ${index}${status}`
+}

@@ -1,0 +1,26 @@
+/** Predictable secrets for programs: different for each label, so that programs can share a database. */
+import { Secrets, TokenHash } from "@startlist/core/Secrets"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+
+/** Found in whatever contains a secret in clear: every one is made with it. */
+export const mark = "Clear"
+
+/** Never the clear text, and of the form of an S256 challenge: the text backwards, filled up to 43 characters. */
+const hash = (value: string): TokenHash => TokenHash.make([...value].reverse().join("").padEnd(43, "-"))
+
+export const layer = (label: string): Layer.Layer<Secrets> =>
+  Layer.sync(Secrets, () => {
+    let made = 0
+    return {
+      // Event identifiers, claims and challenges are no secrets.
+      make: (kind) =>
+        Effect.sync(() => {
+          const isPublic = kind === "event" || kind === "claim" || kind === "challenge"
+          return Redacted.make(`${isPublic ? "" : mark}${kind}${label}n${++made}`)
+        }),
+      makeSigning: Effect.sync(() => Redacted.make(`whsec_${label}n${++made}`)),
+      hash
+    }
+  })

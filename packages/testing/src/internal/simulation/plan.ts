@@ -1,0 +1,210 @@
+/** What happens in a simulation, as data: so that a story can be told, shortened and told again. */
+import * as Data from "effect/Data"
+import * as Duration from "effect/Duration"
+import { PCGRandom } from "effect/Utils"
+import { Fault } from "../../Faults.ts"
+import type { Operation } from "../../Interception.ts"
+
+/** What a receiver does with what it is sent. */
+export const habits = [
+  "answers",
+  "answers at the last moment",
+  "answers too late",
+  "hangs",
+  "is gone",
+  "fails",
+  "asks to wait",
+  "wavers",
+  "says 204",
+  "redirects",
+  "lies about the challenge"
+] as const
+export type Habit = typeof habits[number]
+
+/** What happens on the way between a caller and the service, or between the service and a receiver. */
+export type Way = "clear" | "request lost" | "answer lost" | "repeated"
+
+interface Of {
+  readonly application: number
+  readonly user: number
+}
+
+/** One thing that is done. Applications, users, registrations and nodes are counted from 0. */
+export type Deed = Data.TaggedEnum<{
+  Consent: Of
+  Exchange: Of & { readonly how: "properly" | "again" | "as another" | "without the verifier" | "to another address" }
+  Refresh: Of & { readonly times: number }
+  /** Presents an older refresh token. */
+  Replay: Of & { readonly back: number }
+  /** Uses an access token, the newest or an older one. */
+  Call: Of & { readonly back: number }
+  RevokeByApplication: Of & { readonly back: number }
+  RevokeByUser: Of
+  Subscribe: { readonly application: number }
+  Unsubscribe: { readonly application: number }
+  Change: { readonly registration: number }
+  Redeliver: { readonly application: number }
+  Purge: {}
+  Receiver: { readonly application: number; readonly habit: Habit }
+  /** The next events to this application's receiver meet this on their way. */
+  Way: { readonly application: number; readonly way: Way; readonly count: number }
+  /** The node dies before or after its `call`th call of a store or a callback from now, and comes back later. */
+  Crash: { readonly call: number; readonly moment: "before" | "after"; readonly downMs: number }
+  /** The node's next call of this operation (of any, if none) goes wrong. */
+  Store: { readonly operation: Operation | undefined; readonly fault: Fault; readonly count: number }
+}>
+export const Deed = Data.taggedEnum<Deed>()
+
+export interface Step {
+  /** Milliseconds since the beginning. */
+  readonly at: number
+  /** The node that serves it, or that it befalls. */
+  readonly node: number
+  /** How the caller's request fares. */
+  readonly way: Way
+  readonly deed: Deed
+}
+
+export interface Size {
+  readonly seed: number
+  readonly nodes: number
+  readonly applications: number
+  readonly users: number
+  readonly registrations: number
+  readonly hours: number
+  /** Steps per simulated hour, on average. */
+  readonly pace: number
+  /** Between 0 (none) and 1: how often a step is a fault. */
+  readonly faults: number
+}
+
+/** The operations at which faults hurt most. */
+const tender: ReadonlyArray<Operation> = [
+  "GrantStore.save",
+  "GrantStore.findByRefresh",
+  "RegistrationStore.save",
+  "SubscriptionStore.insert",
+  "SubscriptionStore.remove",
+  "DeliveryStore.claim",
+  "DeliveryStore.settle"
+]
+
+/** All steps of a seed, in their order. */
+export const make = (size: Size): ReadonlyArray<Step> => {
+  const random = new PCGRandom(size.seed)
+  const below = (count: number) => random.integer(count)
+  const likely = (probability: number) => random.number() < probability
+  const pick = <A>(first: A, ...rest: ReadonlyArray<A>): A => [first, ...rest][below(rest.length + 1)] ?? first
+
+  const application = () => below(size.applications)
+  const of = () => ({ application: application(), user: below(size.users) })
+  const late = () => Duration.millis(pick(50, 500, 3_000, 12_500, 14_000, 18_000, 40_000))
+  const fault = (): Fault =>
+    pick(
+      () => Fault.FailsBefore(),
+      () => Fault.FailsAfter(),
+      () => Fault.Slow({ by: late() }),
+      () => Fault.AnswersLate({ by: late() }),
+      () => Fault.WritesLate({ by: late() }),
+      () => Fault.Repeats(),
+      () => Fault.Conflicts()
+    )()
+  const trouble = (): Deed =>
+    pick(
+      () => Deed.Crash({ call: 1 + below(8), moment: pick("before", "after"), downMs: 1 + below(60_000) }),
+      () =>
+        Deed.Store({
+          operation: likely(0.2) ? undefined : pick("GrantStore.find", ...tender),
+          fault: fault(),
+          count: likely(0.2) ? 1 + below(12) : 1
+        }),
+      () => Deed.Store({ operation: pick("GrantStore.find", ...tender), fault: fault(), count: 1 }),
+      () => Deed.Receiver({ application: application(), habit: pick("answers", ...habits) }),
+      () =>
+        Deed.Way({
+          application: application(),
+          way: pick("request lost", "answer lost", "repeated"),
+          count: 1 + below(3)
+        })
+    )()
+  const business: ReadonlyArray<readonly [weight: number, () => Deed]> = [
+    [10, () => Deed.Consent(of())],
+    [12, () => Deed.Exchange({ ...of(), how: "properly" })],
+    [
+      3,
+      () => Deed.Exchange({ ...of(), how: pick("again", "as another", "without the verifier", "to another address") })
+    ],
+    [14, () => Deed.Refresh({ ...of(), times: likely(0.3) ? 2 + below(2) : 1 })],
+    [2, () => Deed.Replay({ ...of(), back: 1 + below(3) })],
+    [8, () => Deed.Call({ ...of(), back: likely(0.7) ? 0 : below(4) })],
+    [3, () => Deed.RevokeByApplication({ ...of(), back: below(2) })],
+    [5, () => Deed.RevokeByUser(of())],
+    [7, () => Deed.Subscribe({ application: application() })],
+    [3, () => Deed.Unsubscribe({ application: application() })],
+    [24, () => Deed.Change({ registration: below(size.registrations) })],
+    [2, () => Deed.Redeliver({ application: application() })],
+    [1, () => Deed.Purge()]
+  ]
+  const weights = business.reduce((sum, [weight]) => sum + weight, 0)
+  const deed = (): Deed => {
+    let left = below(weights)
+    for (const [weight, next] of business) if ((left -= weight) < 0) return next()
+    return Deed.Purge()
+  }
+
+  const steps: Array<Step> = []
+  const end = size.hours * 3_600_000
+  const quiet = 4 * 3_600_000 / size.pace
+  let at = 0
+  // Three steps in four come close together: laws break when things meet.
+  while ((at += likely(0.75) ? below(pick(4, 40, 2_500)) : below(quiet)) < end) {
+    const way = likely(0.08 * size.faults) ? pick<Way>("request lost", "answer lost", "repeated") : "clear"
+    const isTrouble = likely(0.25 * size.faults)
+    steps.push({ at, node: below(size.nodes), way: isTrouble ? "clear" : way, deed: isTrouble ? trouble() : deed() })
+  }
+  return steps
+}
+
+const operationName = (operation: Operation | undefined) => operation ?? "any operation"
+
+const describeFault = (fault: Fault): string =>
+  Fault.$match(fault, {
+    FailsBefore: () => "fails before it writes",
+    FailsAfter: () => "fails after it has written",
+    Slow: ({ by }) => `begins ${Duration.format(Duration.decode(by))} late`,
+    AnswersLate: ({ by }) => `answers ${Duration.format(Duration.decode(by))} late`,
+    WritesLate: ({ by }) => `is held up in the network for ${Duration.format(Duration.decode(by))}`,
+    Repeats: () => "is carried out twice",
+    Conflicts: () => "meets a conflict that nobody caused"
+  })
+
+/** A step in words. */
+export const describe = ({ deed, node, way }: Step): string => {
+  const words = Deed.$match(deed, {
+    Consent: ({ application, user }) => `user ${user} consents to application ${application}`,
+    Exchange: ({ application, how, user }) =>
+      `application ${application} exchanges its code of user ${user}${how === "properly" ? "" : `, ${how}`}`,
+    Refresh: ({ application, times, user }) =>
+      `application ${application} refreshes for user ${user}${times === 1 ? "" : `, ${times} times at once`}`,
+    Replay: ({ application, back, user }) =>
+      `application ${application} presents a refresh token of user ${user} that it replaced ${back} ago`,
+    Call: ({ application, back, user }) =>
+      `application ${application} uses its ${back === 0 ? "newest" : `${back} older`} access token of user ${user}`,
+    RevokeByApplication: ({ application, user }) => `application ${application} revokes its access to user ${user}`,
+    RevokeByUser: ({ application, user }) => `user ${user} revokes the access of application ${application}`,
+    Subscribe: ({ application }) => `application ${application} subscribes`,
+    Unsubscribe: ({ application }) => `application ${application} deletes its subscription`,
+    Change: ({ registration }) => `registration ${registration} changes`,
+    Redeliver: ({ application }) => `an event is delivered to application ${application} once more`,
+    Purge: () => `old records are removed`,
+    Receiver: ({ application, habit }) => `the receiver of application ${application} ${habit}`,
+    Way: ({ application, count, way }) =>
+      `the next ${count} requests to the receiver of application ${application}: ${way}`,
+    Crash: ({ call, downMs, moment }) => `node ${node} dies ${moment} its call ${call} from now, for ${downMs} ms`,
+    Store: ({ count, fault, operation }) =>
+      `the next ${count === 1 ? "" : `${count} times `}${operationName(operation)} of node ${node} ${
+        describeFault(fault)
+      }`
+  })
+  return way === "clear" ? words : `${words} (${way})`
+}

@@ -34,8 +34,8 @@ export interface Configuration {
   readonly databaseUrl: Option.Option<Redacted.Redacted<string>>
   readonly dataDir: string
   readonly operatorToken: Option.Option<Redacted.Redacted<string>>
-  /** 32 bytes. */
-  readonly masterKey: Option.Option<Redacted.Redacted<Uint8Array>>
+  /** 32 bytes in base64. */
+  readonly masterKey: Option.Option<Redacted.Redacted<string>>
   readonly policy: Policy.Policy.Service
   /** CIDRs that callbacks may reach besides the public internet. */
   readonly callbackAllow: ReadonlyArray<string>

@@ -11,8 +11,8 @@ import { parseKey } from "./internal/setting.ts"
 export interface Keys {
   /** The bearer token of the operator API. */
   readonly operatorToken: Redacted.Redacted<string>
-  /** 32 bytes that seal the webhook signing secrets. */
-  readonly masterKey: Redacted.Redacted<Uint8Array>
+  /** 32 bytes in base64; they seal the webhook signing secrets. */
+  readonly masterKey: Redacted.Redacted<string>
 }
 
 /** Where a generated operator token is kept. */

@@ -5,7 +5,9 @@ import * as ConfigError from "effect/ConfigError"
 import * as Duration from "effect/Duration"
 import * as Either from "effect/Either"
 import * as LogLevel from "effect/LogLevel"
+import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
+import { parseBlock } from "@startlist/dispatcher/AddressGuard"
 
 const quoted = (value: string): string => JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value)
 
@@ -78,12 +80,12 @@ export const bearerToken = (name: string): Config.Config<Redacted.Redacted<strin
   )
 
 /** 32 bytes as base64, standard or URL-safe. */
-export const parseKey = (value: string): Redacted.Redacted<Uint8Array> | undefined => {
-  const bytes = /^[A-Za-z0-9+/_-]+={0,2}$/.test(value) ? Buffer.from(value, "base64") : Buffer.alloc(0)
-  return bytes.length === 32 ? Redacted.make(new Uint8Array(bytes)) : undefined
-}
+export const parseKey = (value: string): Redacted.Redacted<string> | undefined =>
+  /^[A-Za-z0-9+/_-]+={0,2}$/.test(value) && Buffer.from(value, "base64").length === 32
+    ? Redacted.make(value)
+    : undefined
 
-export const key = (name: string): Config.Config<Redacted.Redacted<Uint8Array>> =>
+export const key = (name: string): Config.Config<Redacted.Redacted<string>> =>
   setting(name, "32 bytes in base64 (openssl rand -base64 32 makes one)", parseKey, hidden)
 
 const isOneOf = <A extends string>(values: ReadonlyArray<A>) => (value: string): A | undefined =>
@@ -105,11 +107,7 @@ export const scopes = (name: string): Config.Config<ReadonlyArray<string>> =>
     return parsed !== undefined && new Set(parsed).size === parsed.length ? parsed : undefined
   })
 
-const parseCidr = (value: string): string | undefined => {
-  const [address = "", prefix = "", ...rest] = value.split("/")
-  const bits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1
-  return rest.length === 0 && /^\d{1,3}$/.test(prefix) && Number(prefix) <= bits ? value : undefined
-}
+const parseCidr = (value: string): string | undefined => Option.isSome(parseBlock(value)) ? value : undefined
 
 export const cidrs = (name: string): Config.Config<ReadonlyArray<string>> =>
   setting(name, "a comma-separated list of address ranges such as 10.0.0.0/8 or fd00::/8", listOf(parseCidr))

@@ -5,6 +5,7 @@ import * as HttpLayerRouter from "@effect/platform/HttpLayerRouter"
 import * as HttpServer from "@effect/platform/HttpServer"
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
+import * as Arr from "effect/Array"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -13,43 +14,14 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { HttpApiDecodeError } from "@effect/platform/HttpApiError"
-import type { StoreError } from "@startlist/core/Store"
+import * as Answer from "@startlist/http/api/ApiResponse"
 import { header, maxBodyBytes, type Request as PlainRequest, type Response as PlainResponse } from "@startlist/http/Message"
 import * as Refused from "@startlist/http/Refusal"
-import type { Endpoint, Refuse, Route } from "@startlist/http/Router"
+import type { Endpoint, Route } from "@startlist/http/Router"
 import * as AuditLog from "../AuditLog.ts"
 import { Api } from "./Api.ts"
 import * as Handlers from "./Handlers.ts"
 import type { Problem } from "./Refusal.ts"
-
-/** The body of every refusal. */
-const json = (
-  status: number,
-  message: string,
-  errors: ReadonlyArray<Problem>,
-  headers: PlainResponse["headers"] = {}
-): PlainResponse => ({
-  status,
-  headers: { ...headers, "content-type": "application/json; charset=utf-8", "cache-control": "no-store" },
-  body: JSON.stringify({ message, errors })
-})
-
-const codes: Readonly<Record<(Refused.Refusal | StoreError)["_tag"], string>> = {
-  NotFound: "not_found",
-  MethodNotAllowed: "method_not_allowed",
-  TooLarge: "too_large",
-  UnsupportedMediaType: "unsupported_media_type",
-  Malformed: "malformed",
-  Repeated: "repeated",
-  TooMany: "too_many",
-  StoreError: "unavailable"
-}
-
-/** Words a refusal that was decided before the request was looked at. */
-export const refuse: Refuse = (_request, error) => {
-  const { headers, message, status } = Refused.describe(error)
-  return json(status, message, [{ resource: "Request", field: "", code: codes[error._tag], message }], headers)
-}
 
 const digest = (text: string): Buffer => createHash("sha256").update(text).digest()
 
@@ -62,7 +34,7 @@ export const isOperator = (token: Redacted.Redacted<string>): (request: PlainReq
   }
 }
 
-const unauthorized = json(
+const unauthorized = Answer.error(
   401,
   "the operator token is missing or wrong",
   [{
@@ -103,21 +75,33 @@ const jsonBody = (request: PlainRequest): Either.Either<string, Refused.Refusal>
 /** Where a field is: `reasons.0`; without the place of its value in a union or refinement. */
 const toField = (path: ReadonlyArray<PropertyKey>): string => path.map(String).join(".")
 
-/** `HttpApi` has one fixed body for what it cannot decode; here it becomes the one of this API. */
+const toProblem = (issue: HttpApiDecodeError["issues"][number]): Problem => {
+  const problem = (code: string, message: string) => ({
+    resource: "Request",
+    field: toField(issue.path),
+    code,
+    message
+  })
+  if (issue.path.length === 0) return problem("invalid", "the body must be a JSON object")
+  switch (issue._tag) {
+    case "Missing":
+      return problem("missing", "is missing")
+    case "Unexpected":
+      return problem("unknown_field", "is not a field of this request")
+    default:
+      return problem("invalid", issue.message)
+  }
+}
+
+/**
+ * `HttpApi` has one fixed body for what it cannot decode; here it becomes the one of this API. Of the issues of one
+ * field the first is its own message, the others tell of `null` and absence, which would have been good too.
+ */
 const rewordDecodeError = (body: string): Option.Option<PlainResponse> =>
   Option.map(Schema.decodeOption(Schema.parseJson(HttpApiDecodeError))(body), ({ issues }) => {
-    const errors = issues.map((issue): Problem => ({
-      resource: "Request",
-      field: toField(issue.path),
-      code: issue._tag === "Missing" ? "missing" : issue._tag === "Unexpected" ? "unknown_field" : "invalid",
-      message: issue._tag === "Missing"
-        ? "is missing"
-        : issue._tag === "Unexpected"
-        ? "is not a field of this request"
-        : issue.message
-    }))
+    const errors = Arr.dedupeWith(issues.map(toProblem), (a, b) => a.field === b.field)
     const message = errors.map((problem) => `${problem.field} ${problem.message}`.trim()).join("; ")
-    return json(400, message, errors)
+    return Answer.error(400, message, errors)
   })
 
 const isRead = ({ method }: PlainRequest): boolean => method === "GET" || method === "HEAD"
@@ -136,8 +120,8 @@ const fromWebResponse = (response: Response): Effect.Effect<PlainResponse> =>
     return Option.getOrElse(reworded, (): PlainResponse => ({
       status: response.status,
       headers: {
-        ...(body === "" ? {} : { "content-type": "application/json; charset=utf-8" }),
-        "cache-control": "no-store",
+        ...Answer.noContent.headers,
+        ...(body === "" ? {} : { "content-type": "application/json;charset=UTF-8" }),
         ...(response.status === 503 ? { "retry-after": "5" } : {})
       },
       body
@@ -197,6 +181,6 @@ export const routes = Effect.fnUntraced(function*(token: Redacted.Redacted<strin
   return [...methodsByPath()].map(([path, methods]): Route => ({
     path,
     methods: Object.fromEntries(methods.map((method) => [method, serve])),
-    refuse
+    refuse: Answer.refuse
   }))
 })

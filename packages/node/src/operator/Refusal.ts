@@ -1,5 +1,6 @@
 /** How the operator API says no: one body, `{message, errors}`, under the status that fits. */
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
+import * as Data from "effect/Data"
 import * as Schema from "effect/Schema"
 
 /** One thing that is wrong. `code` is stable, `message` is for people. */
@@ -11,37 +12,44 @@ export const Problem = Schema.Struct({
 }).annotations({ identifier: "Problem" })
 export type Problem = typeof Problem.Type
 
-const body = { message: Schema.String, errors: Schema.Array(Problem) }
+const Body = Schema.Struct({ message: Schema.String, errors: Schema.Array(Problem) })
+type Body = typeof Body.Type
 
 /** The request is not understood. */
-export class BadRequest extends Schema.Class<BadRequest>("BadRequest")(
-  body,
-  HttpApiSchema.annotations({ status: 400 })
-) {}
+export class BadRequest extends Data.TaggedError("BadRequest")<Body> {}
 
 /** The operator token is missing or wrong. */
-export class Unauthorized extends Schema.Class<Unauthorized>("Unauthorized")(
-  body,
-  HttpApiSchema.annotations({ status: 401 })
-) {}
+export class Unauthorized extends Data.TaggedError("Unauthorized")<Body> {}
 
 /** There is no such record. */
-export class NotFound extends Schema.Class<NotFound>("NotFound")(body, HttpApiSchema.annotations({ status: 404 })) {}
+export class NotFound extends Data.TaggedError("NotFound")<Body> {}
 
 /** The state of the record does not allow it. */
-export class Conflict extends Schema.Class<Conflict>("Conflict")(body, HttpApiSchema.annotations({ status: 409 })) {}
+export class Conflict extends Data.TaggedError("Conflict")<Body> {}
 
 /** The request is understood, but what it asks for would break a rule. */
-export class Unprocessable extends Schema.Class<Unprocessable>("Unprocessable")(
-  body,
-  HttpApiSchema.annotations({ status: 422 })
-) {}
+export class Unprocessable extends Data.TaggedError("Unprocessable")<Body> {}
 
 /** The database is away. */
-export class Unavailable extends Schema.Class<Unavailable>("Unavailable")(
-  body,
-  HttpApiSchema.annotations({ status: 503 })
-) {}
+export class Unavailable extends Data.TaggedError("Unavailable")<Body> {}
+
+/** A refusal under its status, with the body that all of them have: they differ in nothing else on the wire. */
+const under = <A extends Body>(status: number, identifier: string, Refusal: new(body: Body) => A) =>
+  Schema.transform(Body, Schema.instanceOf(Refusal), {
+    strict: true,
+    decode: (body) => new Refusal(body),
+    encode: ({ errors, message }) => ({ message, errors })
+  }).annotations(HttpApiSchema.annotations({ status, identifier }))
+
+/** The refusals as `Api` declares them. */
+export const Wire = {
+  BadRequest: under(400, "BadRequest", BadRequest),
+  Unauthorized: under(401, "Unauthorized", Unauthorized),
+  NotFound: under(404, "NotFound", NotFound),
+  Conflict: under(409, "Conflict", Conflict),
+  Unprocessable: under(422, "Unprocessable", Unprocessable),
+  Unavailable: under(503, "Unavailable", Unavailable)
+}
 
 export const unavailable = new Unavailable({
   message: "the service is temporarily unavailable",

@@ -48,8 +48,8 @@ export const defaultLimit = 50
 
 const limit = Schema.optionalWith(
   saying(
-    Schema.String.pipe(Schema.pattern(/^\d{1,3}$/), Schema.parseNumber, Schema.between(1, 200)),
-    "must be an integer from 1 to 200"
+    Schema.String.pipe(Schema.pattern(/^\d{1,3}$/), Schema.parseNumber, Schema.between(1, 500)),
+    "must be an integer from 1 to 500"
   ),
   { default: () => defaultLimit }
 )
@@ -76,7 +76,7 @@ export const UserRecord = Schema.Struct({
 export const UserList = Schema.Struct({ users: Schema.Array(UserRecord) })
 
 export const UserQuery = Schema.Struct({
-  email: saying(Schema.NonEmptyString, "must be the e-mail address to look for")
+  email: saying(Text.pipe(Schema.minLength(1), Schema.maxLength(254)), "must be the e-mail address to look for")
 })
 
 export const showUser = (user: User.User): typeof UserRecord.Type => ({

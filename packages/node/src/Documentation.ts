@@ -1,0 +1,99 @@
+/** What this service says about itself: its first page, its OpenAPI document, and the page that shows it. */
+import * as HttpLayerRouter from "@effect/platform/HttpLayerRouter"
+import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
+import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
+import * as OpenApi from "@effect/platform/OpenApi"
+import * as Effect from "effect/Effect"
+import * as Response from "@startlist/http/api/ApiResponse"
+import type { Response as PlainResponse } from "@startlist/http/Message"
+import type { Endpoint, Route } from "@startlist/http/Router"
+import { Api } from "./operator/Api.ts"
+
+const headers: PlainResponse["headers"] = {
+  "content-type": "text/html; charset=utf-8",
+  "x-frame-options": "DENY",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff"
+}
+
+const welcome: PlainResponse = {
+  status: 200,
+  headers: {
+    ...headers,
+    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'",
+    "cache-control": "no-store"
+  },
+  body: `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Startlist</title>
+<style>
+  body { font: 1.05rem/1.6 system-ui, sans-serif; max-width: 42rem; margin: 3rem auto; padding: 0 1rem }
+  code { background: color-mix(in srgb, currentColor 10%, transparent); padding: 0 .25em; border-radius: .2em }
+  :root { color-scheme: light dark }
+</style>
+</head>
+<body>
+<main>
+<h1>Startlist</h1>
+<p>This server manages the access of applications to sports registrations: it speaks OAuth 2.0, and it tells
+applications by webhook what happens to registrations.</p>
+<ul>
+<li><a href="/account/applications">Your applications</a>: what you have authorised, and how to take it back</li>
+<li><a href="/developer/applications">For developers</a>: register an application, watch its events</li>
+<li><a href="/docs">The interface</a>, also as <a href="/openapi.json">OpenAPI</a> and as
+<a href="/.well-known/oauth-authorization-server">server metadata</a></li>
+<li>For operators: <code>startlist --help</code>, <a href="/healthz">health</a> and
+<a href="/readyz">readiness</a></li>
+</ul>
+</main>
+</body>
+</html>
+`
+}
+
+/** The machine-readable description of everything that is served. */
+export const specification = (): OpenApi.OpenAPISpec => OpenApi.fromApi(Api)
+
+/** Scalar's page brings its script along (3 MB): loaded when somebody asks for it, once. */
+const reference = Effect.gen(function*() {
+  const scalar = yield* Effect.promise(() => import("@effect/platform/HttpApiScalar"))
+  const page = yield* HttpLayerRouter.toHttpEffect(
+    scalar.layerHttpLayerRouter({ api: Api, path: "/docs", scalar: { withDefaultFonts: false } })
+  )
+  const response = yield* Effect.provideService(
+    page,
+    HttpServerRequest.HttpServerRequest,
+    HttpServerRequest.fromWeb(new Request("http://documentation.invalid/docs"))
+  )
+  return yield* Effect.promise(() => HttpServerResponse.toWeb(response).text())
+}).pipe(Effect.scoped, Effect.orDie)
+
+const route = (path: string, get: Endpoint): Route => ({ path, methods: { GET: get }, refuse: Response.refuse })
+
+/** `/`, `/openapi.json` and `/docs`. */
+export const routes: Effect.Effect<ReadonlyArray<Route>> = Effect.gen(function*() {
+  const document = yield* Effect.cached(Effect.sync(() => JSON.stringify(specification(), null, 2)))
+  const page = yield* Effect.cached(reference)
+  return [
+    route("/", () => Effect.succeed(welcome)),
+    route("/openapi.json", () =>
+      Effect.map(document, (body) => ({
+        status: 200,
+        headers: { "content-type": "application/json", "access-control-allow-origin": "*" },
+        body
+      }))),
+    route("/docs", () =>
+      Effect.map(page, (body) => ({
+        status: 200,
+        headers: {
+          ...headers,
+          "content-security-policy":
+            "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: 'self'; font-src data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'"
+        },
+        body
+      })))
+  ]
+})

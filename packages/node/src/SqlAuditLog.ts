@@ -1,0 +1,66 @@
+/** The audit in a table. */
+import * as DateTime from "effect/DateTime"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import { Database } from "@startlist/postgres/Database"
+import { AuditLog, type Line, type Party } from "./AuditLog.ts"
+
+interface Row {
+  readonly id: string
+  readonly at: string
+  readonly action: string
+  readonly actor: Party
+  readonly subject: Party
+  readonly address: string
+  readonly detail: string
+}
+
+const toLine = ({ at, id, ...row }: Row): Line => ({ ...row, id: Number(id), at: DateTime.unsafeMake(Number(at)) })
+
+/** Someone may try to sign in with anything; a database keeps no NUL and no half of a surrogate pair. */
+const storable = (text: string): string => text.slice(0, 300).replace(/[\0\p{Cs}]/gu, "\uFFFD")
+
+const toJson = ({ email, ...party }: Party): string =>
+  JSON.stringify(email === undefined ? party : { ...party, email: storable(email) })
+
+const make = Effect.gen(function*() {
+  const { prefix: p, query } = yield* Database
+  const append = {
+    name: `${p}audit_append`,
+    text: `INSERT INTO ${p}audit (at, action, actor, subject, address, detail)
+      VALUES ($1::bigint, $2::text, $3::json, $4::json, $5::text, $6::text)`
+  }
+  const list = {
+    name: `${p}audit_list`,
+    text: `SELECT id, at, action, actor, subject, address, detail FROM ${p}audit
+      WHERE id < $1::bigint ORDER BY id DESC LIMIT $2::integer`
+  }
+  const purge = {
+    name: `${p}audit_purge`,
+    text: `DELETE FROM ${p}audit WHERE id IN (SELECT id FROM ${p}audit WHERE at < $1::bigint LIMIT $2::integer) RETURNING id`
+  }
+  return AuditLog.of({
+    append: ({ action, actor, address, at, detail, subject }) =>
+      Effect.asVoid(
+        query(append, [
+          Math.floor(at.epochMillis),
+          action,
+          toJson(actor),
+          toJson(subject),
+          storable(address),
+          storable(detail)
+        ])
+      ),
+    list: (after, limit) =>
+      Effect.map(
+        query<Row>(list, [Option.getOrElse(after, () => Number.MAX_SAFE_INTEGER), limit]),
+        (rows) => rows.map(toLine)
+      ),
+    purge: (before, limit) =>
+      Effect.map(query(purge, [Math.floor(before.epochMillis), limit]), (rows) => rows.length)
+  })
+})
+
+/** The audit in the service's own table. */
+export const layer: Layer.Layer<AuditLog, never, Database> = Layer.effect(AuditLog, make)

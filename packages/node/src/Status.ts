@@ -1,0 +1,55 @@
+/** Whether this process lives, whether it should get requests, and its numbers. */
+import * as Effect from "effect/Effect"
+import type * as Redacted from "effect/Redacted"
+import * as Ref from "effect/Ref"
+import * as Response from "@startlist/http/api/ApiResponse"
+import { header, type Request } from "@startlist/http/Message"
+import type { Endpoint, Route } from "@startlist/http/Router"
+import { Database } from "./Database.ts"
+import { Metrics } from "./Metrics.ts"
+import { isOperator } from "./operator/OperatorApi.ts"
+
+/** A database that takes longer than that to say hello is away. */
+const patience = "2 seconds"
+
+const notReady = (status: string) => Response.json(503, { status }, { "retry-after": "5" })
+
+/** Asked on this machine itself, and not on behalf of somebody else by a proxy that runs here. */
+const isLocal = (request: Request): boolean =>
+  /^(?:127\.|::1$|::ffff:127\.)/.test(request.address) &&
+  header(request, "x-forwarded-for") === undefined && header(request, "forwarded") === undefined
+
+const route = (path: string, get: Endpoint): Route => ({ path, methods: { GET: get }, refuse: Response.refuse })
+
+/**
+ * - `/healthz`: 200 while the process answers.
+ * - `/readyz`: 200 if the database answers and has this program's tables; 503 if not, and while `draining`.
+ * - `/metrics`: Prometheus text, for the operator token or from this machine.
+ */
+export const routes = Effect.fnUntraced(function*(token: Redacted.Redacted<string>, draining: Ref.Ref<boolean>) {
+  const database = yield* Database
+  const metrics = yield* Metrics
+  const isAllowed = isOperator(token)
+
+  const ready = database.check.pipe(
+    Effect.timeout(patience),
+    Effect.as(Response.json(200, { status: "ready" })),
+    Effect.catchAllCause(() => Effect.succeed(notReady("the database does not answer")))
+  )
+
+  return [
+    route("/healthz", () => Effect.succeed(Response.json(200, { status: "alive" }))),
+    route("/readyz", () =>
+      Effect.flatMap(Ref.get(draining), (stops) => stops ? Effect.succeed(notReady("stopping")) : ready)),
+    route("/metrics", (request) =>
+      isAllowed(request) || isLocal(request)
+        ? Effect.map(metrics.render, ({ body, contentType }) => ({
+          status: 200,
+          headers: { "content-type": contentType, "cache-control": "no-store" },
+          body
+        }))
+        : Effect.succeed(
+          Response.error(401, "the operator token is missing or wrong", [], { "www-authenticate": "Bearer" })
+        ))
+  ]
+})

@@ -1,0 +1,42 @@
+/** Records as tables for people. */
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+const cell = (value: unknown): string => {
+  if (value === null || value === undefined || value === "") return "-"
+  if (Array.isArray(value)) return value.every((item) => !isRecord(item)) ? value.join(", ") || "-" : `${value.length}`
+  return typeof value === "object" ? JSON.stringify(value) : String(value)
+}
+
+const align = (rows: ReadonlyArray<ReadonlyArray<string>>): string => {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
+  return rows
+    .map((row) => row.map((text, column) => text.padEnd(widths[column] ?? 0)).join("  ").trimEnd())
+    .join("\n")
+}
+
+const listOf = (records: ReadonlyArray<Readonly<Record<string, unknown>>>): string => {
+  const columns = [...new Set(records.flatMap((record) => Object.keys(record)))]
+  return records.length === 0
+    ? "none"
+    : align([
+      columns.map((name) => name.toUpperCase()),
+      ...records.map((record) => columns.map((name) => cell(record[name])))
+    ])
+}
+
+/**
+ * One record as a line for each field; a page (`{applications: […], next?}`) as a line for each record, with a word on
+ * how to go on.
+ */
+export const render = (answer: unknown): string => {
+  if (!isRecord(answer)) return "done"
+  const page = Object.values(answer).find((value): value is ReadonlyArray<unknown> =>
+    Array.isArray(value) && value.every(isRecord)
+  )
+  const isPage = page !== undefined && Object.keys(answer).every((key) => key === "next" || answer[key] === page)
+  if (!isPage) return align(Object.entries(answer).map(([name, value]) => [name, cell(value)]))
+  const more = answer["next"] === undefined ? "" : `\n(more: --after ${cell(answer["next"])})`
+  return listOf(page.filter(isRecord)) + more
+}

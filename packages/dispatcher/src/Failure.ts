@@ -29,6 +29,7 @@ const details: Readonly<Record<string, string>> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: "TLS: the certificate is not trusted",
   UNABLE_TO_GET_ISSUER_CERT: "TLS: the certificate is not trusted",
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "TLS: the certificate is not trusted",
+  CERT_SIGNATURE_FAILURE: "TLS: the certificate is not trusted",
   UND_ERR_HEADERS_OVERFLOW: "the headers of the answer are too large",
   ANSWER_TOO_LARGE: "the answer is too large",
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "the answer is not valid HTTP"

@@ -11,7 +11,11 @@ interface Row {
 
 const ipv4: ReadonlyArray<Row> = [
   { block: "0.0.0.0/8", refused: ["0.0.0.0", "0.0.0.1", "0.255.255.255"], neighbours: ["1.0.0.0"] },
-  { block: "10.0.0.0/8", refused: ["10.0.0.0", "10.1.2.3", "10.255.255.255"], neighbours: ["9.255.255.255", "11.0.0.0"] },
+  {
+    block: "10.0.0.0/8",
+    refused: ["10.0.0.0", "10.1.2.3", "10.255.255.255"],
+    neighbours: ["9.255.255.255", "11.0.0.0"]
+  },
   {
     block: "100.64.0.0/10",
     refused: ["100.64.0.0", "100.100.100.200", "100.127.255.255"],
@@ -38,7 +42,11 @@ const ipv4: ReadonlyArray<Row> = [
     refused: ["192.0.0.0", "192.0.0.7", "192.0.0.8", "192.0.0.9", "192.0.0.10", "192.0.0.170", "192.0.0.255"],
     neighbours: ["191.255.255.255", "192.0.1.0"]
   },
-  { block: "192.0.2.0/24", refused: ["192.0.2.0", "192.0.2.9", "192.0.2.255"], neighbours: ["192.0.1.255", "192.0.3.0"] },
+  {
+    block: "192.0.2.0/24",
+    refused: ["192.0.2.0", "192.0.2.9", "192.0.2.255"],
+    neighbours: ["192.0.1.255", "192.0.3.0"]
+  },
   {
     block: "192.31.196.0/24",
     refused: ["192.31.196.0", "192.31.196.1", "192.31.196.255"],
@@ -93,13 +101,23 @@ const ipv6: ReadonlyArray<Row> = [
   { block: "::/96 (IPv4-compatible)", refused: ["::2", "::8.8.8.8", "::127.0.0.1", "::ffff:ffff"] },
   { block: "::ffff:0:0/96 (IPv4-mapped) of refused addresses", refused: ["::ffff:127.0.0.1", "::ffff:a9fe:a9fe"] },
   { block: "::ffff:0:0:0/96 (IPv4-translated)", refused: ["::ffff:0:8.8.8.8", "::ffff:0:7f00:1"] },
-  { block: "64:ff9b::/96 (NAT64)", refused: ["64:ff9b::", "64:ff9b::8.8.8.8", "64:ff9b::7f00:1", "64:ff9b::ffff:ffff"] },
+  {
+    block: "64:ff9b::/96 (NAT64)",
+    refused: ["64:ff9b::", "64:ff9b::8.8.8.8", "64:ff9b::7f00:1", "64:ff9b::ffff:ffff"]
+  },
   { block: "64:ff9b:1::/48 (local NAT64)", refused: ["64:ff9b:1::", "64:ff9b:1::7f00:1", "64:ff9b:1:ffff:ffff::1"] },
   { block: "100::/64 (discard-only)", refused: ["100::", "100::1", "100::ffff:ffff:ffff:ffff"] },
   { block: "100:0:0:1::/64 (dummy)", refused: ["100:0:0:1::", "100:0:0:1::1"] },
   {
     block: "2001::/23 (protocol assignments)",
-    refused: ["2001::", "2001:1::1", "2001:1::2", "2001:1::3", "2001:4:112::1", "2001:1ff:ffff:ffff:ffff:ffff:ffff:ffff"],
+    refused: [
+      "2001::",
+      "2001:1::1",
+      "2001:1::2",
+      "2001:1::3",
+      "2001:4:112::1",
+      "2001:1ff:ffff:ffff:ffff:ffff:ffff:ffff"
+    ],
     neighbours: ["2000:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "2001:200::"]
   },
   { block: "2001::/32 (Teredo)", refused: ["2001::1", "2001:0:4136:e378:8000:63bf:3fff:fdd2", "2001:0:ffff::"] },
@@ -140,10 +158,13 @@ const loopback = ["127.0.0.0/8", "::1/128"].map((cidr) => Option.getOrThrow(Addr
 const mapped = (address: string) => `::ffff:${address}`
 
 describe("the address guard, by the special-purpose registries of IANA", () => {
-  it.each([...ipv4, ...ipv6])("refuses $block, first, last and inside, and nothing beside it", ({ neighbours, refused }) => {
-    for (const address of refused) expect([address, AddressGuard.isPublic(address)]).toEqual([address, false])
-    for (const address of neighbours ?? []) expect([address, AddressGuard.isPublic(address)]).toEqual([address, true])
-  })
+  it.each([...ipv4, ...ipv6])(
+    "refuses $block, first, last and inside, and nothing beside it",
+    ({ neighbours, refused }) => {
+      for (const address of refused) expect([address, AddressGuard.isPublic(address)]).toEqual([address, false])
+      for (const address of neighbours ?? []) expect([address, AddressGuard.isPublic(address)]).toEqual([address, true])
+    }
+  )
 
   it.each(ipv4)("judges $block the same when it is IPv4-mapped", ({ neighbours, refused }) => {
     for (const address of refused) expect([address, AddressGuard.isPublic(mapped(address))]).toEqual([address, false])
@@ -188,9 +209,11 @@ describe("the allow list", () => {
 
   it("opens what it names, and nothing else", () => {
     const opened = allow("10.1.0.0/16", "fd00::/8")
-    expect(["10.1.0.1", "10.2.0.1", "127.0.0.1", "fd12::1", "fc00::1", "::ffff:10.1.0.1"].map((address) =>
-      AddressGuard.permits("https:", opened, address)
-    )).toEqual([true, false, false, true, false, true])
+    expect(
+      ["10.1.0.1", "10.2.0.1", "127.0.0.1", "fd12::1", "fc00::1", "::ffff:10.1.0.1"].map((address) =>
+        AddressGuard.permits("https:", opened, address)
+      )
+    ).toEqual([true, false, false, true, false, true])
   })
 
   it("is the only place for http; https may also go to the public internet", () => {
@@ -200,8 +223,10 @@ describe("the allow list", () => {
     expect(AddressGuard.permits("https:", opened, "8.8.8.8")).toBe(true)
   })
 
-  it.each(["127.0.0.0/8", "10.0.0.1/32", "0.0.0.0/0", "::1/128", "fd00::/8", "::/0"])("understands %s", (cidr) =>
-    expect(Option.isSome(AddressGuard.parseBlock(cidr))).toBe(true))
+  it.each(["127.0.0.0/8", "10.0.0.1/32", "0.0.0.0/0", "::1/128", "fd00::/8", "::/0"])(
+    "understands %s",
+    (cidr) => expect(Option.isSome(AddressGuard.parseBlock(cidr))).toBe(true)
+  )
 
   it.each([
     "",
@@ -243,12 +268,15 @@ describe("odd spellings of addresses in callback URLs", () => {
     expect(AddressGuard.permits("https:", [], "127.0.0.1")).toBe(false)
   })
 
-  it.each(["[::ffff:7f00:1]", "[::ffff:127.0.0.1]", "[0:0:0:0:0:ffff:7f00:0001]"])("https://%s/ is refused", (spelling) => {
-    const host = hostOf(`https://${spelling}/`)
-    expect(host).toBe("::ffff:7f00:1")
-    expect(AddressGuard.permits("https:", [], host ?? "")).toBe(false)
-    expect(AddressGuard.permits("https:", loopback, host ?? "")).toBe(true)
-  })
+  it.each(["[::ffff:7f00:1]", "[::ffff:127.0.0.1]", "[0:0:0:0:0:ffff:7f00:0001]"])(
+    "https://%s/ is refused",
+    (spelling) => {
+      const host = hostOf(`https://${spelling}/`)
+      expect(host).toBe("::ffff:7f00:1")
+      expect(AddressGuard.permits("https:", [], host ?? "")).toBe(false)
+      expect(AddressGuard.permits("https:", loopback, host ?? "")).toBe(true)
+    }
+  )
 
   it.each([
     "https://１２７.０.０.１/",

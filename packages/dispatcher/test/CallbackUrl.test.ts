@@ -50,7 +50,13 @@ describe("a callback URL", () => {
   })
 
   it("is http only where the allow list may lead", () => {
-    const urls = ["http://127.0.0.1:3000/", "http://[::1]/", "http://0177.1/", "http://localhost/", "http://dev.example/"]
+    const urls = [
+      "http://127.0.0.1:3000/",
+      "http://[::1]/",
+      "http://0177.1/",
+      "http://localhost/",
+      "http://dev.example/"
+    ]
     expect(urls.map((url) => isAccepted(url, loopback))).toEqual([true, true, true, true, true])
     expect(urls.map((url) => isAccepted(url))).toEqual([false, false, false, false, false])
     expect(["http://10.0.0.1/", "http://8.8.8.8/", "http://[fd00::1]/"].map((url) => isAccepted(url, loopback)))

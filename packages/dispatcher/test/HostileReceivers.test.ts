@@ -3,7 +3,17 @@ import type { Callbacks } from "@startlist/core"
 import { Duration, Effect, Option, type Scope } from "effect"
 import * as net from "node:net"
 import * as zlib from "node:zlib"
-import { dispatcher, flood, listening, post, raw, type Receiver, responding, validation, watchProcess } from "./Receivers.ts"
+import {
+  dispatcher,
+  flood,
+  listening,
+  post,
+  raw,
+  type Receiver,
+  responding,
+  validation,
+  watchProcess
+} from "./Receivers.ts"
 
 const troubles = watchProcess()
 
@@ -100,7 +110,10 @@ describe.concurrent("a delivery to a receiver that", () => {
   it.scopedLive("accepts and closes is unreachable", () =>
     Effect.gen(function*() {
       const { answer } = yield* delivered(listening(net.createServer((socket) => socket.destroy())))
-      expect(answer).toEqual({ _tag: "Unreachable", detail: "the connection was closed before the answer was complete" })
+      expect(answer).toEqual({
+        _tag: "Unreachable",
+        detail: "the connection was closed before the answer was complete"
+      })
     }))
 
   it.scopedLive("is not there is unreachable", () =>
@@ -242,7 +255,10 @@ describe.concurrent("the validation of a receiver that", () => {
   it.scopedLive("closes within its body is unreachable", () =>
     Effect.gen(function*() {
       const { answer } = yield* validated((socket) => socket.end(`${head}Content-Length: 100\r\n\r\n{}`))
-      expect(answer).toEqual({ _tag: "Unreachable", detail: "the connection was closed before the answer was complete" })
+      expect(answer).toEqual({
+        _tag: "Unreachable",
+        detail: "the connection was closed before the answer was complete"
+      })
     }))
 
   it.scopedLive("packs its answer has an empty one", () =>

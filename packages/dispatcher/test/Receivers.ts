@@ -1,7 +1,7 @@
 /** Receivers on loopback for the tests: real servers that behave, or misbehave, on purpose. */
 import { Callbacks } from "@startlist/core"
 import { AddressGuard, Dispatcher } from "@startlist/dispatcher"
-import { Duration, Effect, Option, Redacted, type Scope } from "effect"
+import { Context, Duration, Effect, Layer, Option, Redacted, type Scope } from "effect"
 import * as http from "node:http"
 import * as net from "node:net"
 
@@ -9,7 +9,7 @@ export const loopback = ["127.0.0.0/8", "::1/128"].map((cidr) => Option.getOrThr
 
 /** A dispatcher that may call loopback. It lives as long as the scope. */
 export const dispatcher = (options: Dispatcher.Options = {}) =>
-  Effect.provide(Callbacks.Callbacks, Dispatcher.layerWith({ allow: loopback, ...options }))
+  Effect.map(Layer.build(Dispatcher.layerWith({ allow: loopback, ...options })), Context.get(Callbacks.Callbacks))
 
 export const secret = `whsec_${Buffer.alloc(32, 1).toString("base64")}`
 

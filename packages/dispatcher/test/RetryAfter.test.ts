@@ -14,10 +14,25 @@ describe("Retry-After", () => {
     ["Sun Nov  6 08:49:37 1994", 37]
   ])("%s asks for %i s", (value, expected) => expect(seconds(value)).toBe(expected))
 
-  it.each(["86401", "999999999999", "9".repeat(400), "Sun, 06 Nov 2094 08:49:37 GMT"])("%s counts as a day", (value) =>
-    expect(seconds(value)).toBe(86_400))
+  it.each(["86401", "999999999999", "9".repeat(400), "Sun, 06 Nov 2094 08:49:37 GMT"])(
+    "%s counts as a day",
+    (value) => expect(seconds(value)).toBe(86_400)
+  )
 
-  it.each(["", "0", "-1", "+5", "1.5", "1e9", "soon", "0x10", "NaN", "Infinity", "Sun, 06 Nov 1994 08:48:00 GMT", "Sun, 99 Foo"])(
+  it.each([
+    "",
+    "0",
+    "-1",
+    "+5",
+    "1.5",
+    "1e9",
+    "soon",
+    "0x10",
+    "NaN",
+    "Infinity",
+    "Sun, 06 Nov 1994 08:48:00 GMT",
+    "Sun, 99 Foo"
+  ])(
     "%j asks for nothing",
     (value) => expect(seconds(value)).toBeUndefined()
   )

@@ -1,2 +1,138 @@
-/** The stores in an embedded database in a folder (placeholder while the stores settle). */
-export const placeholder = 0
+/** The stores in an embedded PostgreSQL (PGlite) in a folder: nothing to install, one process, durable writes. */
+import type { PGlite } from "@electric-sql/pglite"
+import * as SqlClient from "@effect/sql/SqlClient"
+import { SqlError } from "@effect/sql/SqlError"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
+import * as Fs from "node:fs/promises"
+import { join } from "node:path"
+import { Database, make as makeDatabase } from "./Database.ts"
+import * as EmbeddedImage from "./internal/embeddedImage.ts"
+import * as FolderLock from "./internal/folderLock.ts"
+import * as Pglite from "./internal/pglite.ts"
+import { maintain } from "./internal/maintenance.ts"
+import * as stores from "./internal/stores.ts"
+import * as WakeUps from "./internal/wakeUps.ts"
+import * as Migrations from "./Migrations.ts"
+import type { Provided } from "./Postgres.ts"
+import type { Seal } from "./Seal.ts"
+
+export interface Options {
+  /** The data folder; made if it is missing. */
+  readonly folder: string
+  /** In front of every table name; default `startlist_`. */
+  readonly prefix?: string | undefined
+  /** Further tables that are brought up to date with ours. */
+  readonly migrations?: ReadonlyArray<Migrations.MigrationSet> | undefined
+}
+
+/**
+ * The data folder cannot be used; nothing in it was changed.
+ *
+ * - `locked`: another process uses it.
+ * - `version`: it was written by another major version of PostgreSQL.
+ * - `damaged`: it is no data folder, or not a whole one.
+ * - `inaccessible`: it cannot be made or read.
+ */
+export class EmbeddedError extends Schema.TaggedError<EmbeddedError>("@startlist/postgres/EmbeddedError")(
+  "EmbeddedError",
+  {
+    reason: Schema.Literal("locked", "version", "damaged", "inaccessible"),
+    folder: Schema.String,
+    cause: Schema.optional(Schema.Defect)
+  }
+) {
+  override get message(): string {
+    switch (this.reason) {
+      case "locked":
+        return `the data folder ${this.folder} is in use by another process`
+      case "version":
+        return `the data folder ${this.folder} belongs to another version of PostgreSQL than ${Pglite.majorVersion}`
+      case "damaged":
+        return `the data folder ${this.folder} is damaged`
+      case "inaccessible":
+        return `the data folder ${this.folder} cannot be used`
+    }
+  }
+}
+
+/** What PostgreSQL wrote last into a folder that it closed or lost: without these it cannot be one. */
+const controlFileBytes = 8192
+
+const check = (cluster: string): Effect.Effect<"absent" | "present", EmbeddedError> =>
+  Effect.gen(function*() {
+    const refuse = (reason: EmbeddedError["reason"]) => new EmbeddedError({ reason, folder: cluster })
+    if (!(yield* exists(cluster))) return "absent"
+    const version = yield* Effect.tryPromise({
+      try: () => Fs.readFile(join(cluster, "PG_VERSION"), "utf8"),
+      catch: () => refuse("damaged")
+    })
+    if (!/^\d+(\.\d+)?\n?$/.test(version)) return yield* refuse("damaged")
+    if (version.trim() !== Pglite.majorVersion) return yield* refuse("version")
+    const control = yield* Effect.tryPromise({
+      try: () => Fs.stat(join(cluster, "global", "pg_control")),
+      catch: () => refuse("damaged")
+    })
+    if (control.size !== controlFileBytes) return yield* refuse("damaged")
+    return "present"
+  })
+
+const exists = (path: string): Effect.Effect<boolean> =>
+  Effect.promise(() => Fs.stat(path).then(() => true, () => false))
+
+/** The database of a folder, open and locked for the scope. */
+const open = (
+  folder: string
+): Effect.Effect<PGlite, EmbeddedError | Migrations.MigrationError, Scope.Scope> =>
+  Effect.gen(function*() {
+    yield* Effect.tryPromise({
+      try: () => Fs.mkdir(folder, { recursive: true, mode: 0o700 }),
+      catch: (cause) => new EmbeddedError({ reason: "inaccessible", folder, cause })
+    })
+    yield* FolderLock.acquire(folder, () => new EmbeddedError({ reason: "locked", folder }))
+    const cluster = join(folder, "pgdata")
+    if ((yield* check(cluster)) === "absent") yield* EmbeddedImage.install(cluster)
+    const said: Array<string> = []
+    return yield* Effect.acquireRelease(
+      Effect.tryPromise({
+        try: () => Pglite.open(cluster, (line) => said.push(line)),
+        catch: () => new EmbeddedError({ reason: "damaged", folder, cause: new Error(said.join("\n")) })
+      }),
+      (pg) => Effect.ignoreLogged(Effect.tryPromise(() => pg.close()))
+    )
+  })
+
+const context = (
+  options: Options
+): Effect.Effect<
+  Context.Context<Database | SqlClient.SqlClient>,
+  EmbeddedError | Migrations.MigrationError | SqlError,
+  Scope.Scope
+> =>
+  Effect.gen(function*() {
+    const prefix = options.prefix ?? Migrations.defaultPrefix
+    const sql = yield* Pglite.makeClient(yield* open(options.folder))
+    yield* Effect.forEach([Migrations.startlist(prefix), ...options.migrations ?? []], Migrations.run, {
+      discard: true
+    }).pipe(Effect.provideService(SqlClient.SqlClient, sql))
+    yield* Effect.forkScoped(Effect.withClock(maintain(sql), Clock.make()))
+    const { wake, wakeUps } = yield* WakeUps.make(Effect.void)
+    const direct: Database.Direct = ({ text }, parameters) =>
+      Effect.scoped(Effect.flatMap(sql.reserve, (connection) => connection.execute(text, parameters, undefined)))
+    return Context.make(Database, makeDatabase({ sql, prefix, direct, wake, wakeUps })).pipe(
+      Context.add(SqlClient.SqlClient, sql)
+    )
+  })
+
+/** The stores in the database of a folder, made at the first start. One process at a time. */
+export const layerWith = (
+  options: Options
+): Layer.Layer<Provided, EmbeddedError | Migrations.MigrationError | SqlError, Seal> =>
+  Layer.provideMerge(stores.layer, Layer.scopedContext(context(options)))
+
+/** Makes the image from which new data folders start. */
+export const prepareImage: Effect.Effect<void, Migrations.MigrationError> = Effect.asVoid(EmbeddedImage.load)

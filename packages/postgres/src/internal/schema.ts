@@ -135,6 +135,9 @@ const initial = (p: string): ReadonlyArray<string> => [
   `CREATE INDEX ${p}deliveries_ended ON ${p}deliveries (ended_at) WHERE ended_at IS NOT NULL`
 ]
 
+/** Changes when the schema does. */
+export const fingerprint = initial("").join(";")
+
 const statements = (texts: ReadonlyArray<string>): Effect.Effect<void, SqlError, SqlClient.SqlClient> =>
   Effect.flatMap(
     SqlClient.SqlClient,

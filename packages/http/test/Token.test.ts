@@ -1,0 +1,263 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Policy } from "@startlist/core"
+import { Effect, TestClock } from "effect"
+import { createHash } from "node:crypto"
+import { Service, withService } from "./support/Service.ts"
+import * as World from "./support/World.ts"
+
+const base64 = (text: string) => Buffer.from(text).toString("base64")
+
+const testing = (
+  name: string,
+  test: (world: Effect.Effect.Success<typeof World.make>) => Effect.Effect<void, unknown, Service>,
+  policy: Partial<Policy.Policy.Service> = {}
+) => it.effect(name, () => withService(Effect.flatMap(World.make, test), { policy }))
+
+const isInvalidGrant = (status: number) =>
+  expect.objectContaining({ status, body: expect.stringContaining("\"error\":\"invalid_grant\"") })
+
+describe("POST /oauth/token with a code (requirements §4.2)", () => {
+  testing(
+    "answers the token response of requirements §2.2 with scope and the state of the authorization request",
+    (world) =>
+      Effect.gen(function*() {
+        yield* TestClock.adjust("1234567 millis")
+        const response = yield* world.exchange(yield* world.codeOf({ scope: "read write", state: "a b&c" }))
+        expect(response.status).toBe(200)
+        const tokens = World.tokensOf(response)
+        expect(tokens).toEqual({
+          token_type: "Bearer",
+          access_token: expect.stringMatching(/^sl_at_/),
+          refresh_token: expect.stringMatching(/^sl_rt_/),
+          scope: "read write",
+          created_at: 1234,
+          expires_in: 28800,
+          state: "a b&c"
+        })
+      })
+  )
+
+  testing("leaves out state where there was none", (world) =>
+    Effect.gen(function*() {
+      const response = yield* world.exchange(yield* world.codeOf())
+      expect(World.json(response)).not.toHaveProperty("state")
+    }))
+
+  testing("is not cached (RFC 6749 §5.1)", (world) =>
+    Effect.gen(function*() {
+      const response = yield* world.exchange(yield* world.codeOf())
+      expect(response.headers).toMatchObject({ "cache-control": "no-store", "pragma": "no-cache" })
+      expect((yield* world.exchange("wrong")).headers).toMatchObject({ "cache-control": "no-store" })
+    }))
+
+  testing("takes the parameters from the query, as documented", (world) =>
+    Effect.gen(function*() {
+      const { send } = yield* Service
+      const code = yield* world.codeOf()
+      const query = new URLSearchParams({ ...world.client, grant_type: "authorization_code", code })
+      const response = yield* send("POST", `/oauth/token?${query}`)
+      expect(response.status).toBe(200)
+    }))
+
+  testing("takes the client's credentials by HTTP Basic", (world) =>
+    Effect.gen(function*() {
+      const code = yield* world.codeOf()
+      const { client_id, client_secret } = world.client
+      const response = yield* world.form("/oauth/token", { grant_type: "authorization_code", code }, {
+        authorization: `basic ${base64(`${client_id}:${encodeURIComponent(client_secret)}`)}`
+      })
+      expect(response.status).toBe(200)
+    }))
+
+  testing("needs no redirect_uri; if one is given it must equal the authorized one", (world) =>
+    Effect.gen(function*() {
+      const code = yield* world.codeOf()
+      const other = yield* world.exchange(code, { redirect_uri: "https://app.test/other" })
+      expect(other).toEqual(isInvalidGrant(400))
+      expect((yield* world.exchange(code, { redirect_uri: World.redirectUri })).status).toBe(200)
+    }))
+
+  testing("refuses a code after its lifetime of 5 minutes", (world) =>
+    Effect.gen(function*() {
+      const code = yield* world.codeOf()
+      yield* TestClock.adjust("5 minutes")
+      expect(yield* world.exchange(code)).toEqual(isInvalidGrant(400))
+    }))
+
+  testing("a code's second use is refused and revokes what the first use gave", (world) =>
+    Effect.gen(function*() {
+      const code = yield* world.codeOf()
+      const tokens = World.tokensOf(yield* world.exchange(code))
+      expect(yield* world.exchange(code)).toEqual(isInvalidGrant(400))
+      expect((yield* world.athleteWith(tokens.access_token)).status).toBe(401)
+      const { audit } = yield* Service
+      expect(audit.map(({ action }) => action)).toContain("replay_refused")
+    }))
+
+  testing("PKCE: the verifier must fit the challenge (RFC 7636 §4.6)", (world) =>
+    Effect.gen(function*() {
+      // The test hash is a marked copy, so the challenge of a real SHA-256 never fits; the shape is what is checked here.
+      const challenge = createHash("sha256").update("verifier").digest("base64url")
+      const code = yield* world.codeOf({ code_challenge: challenge, code_challenge_method: "S256" })
+      expect(yield* world.exchange(code)).toEqual(isInvalidGrant(400))
+      expect(yield* world.exchange(code, { code_verifier: "other" })).toEqual(isInvalidGrant(400))
+    }))
+})
+
+describe("POST /oauth/token with a refresh token (requirements §4.3)", () => {
+  testing("answers a new pair without scope", (world) =>
+    Effect.gen(function*() {
+      const first = yield* world.tokens()
+      const body = World.json(yield* world.refresh(first.refresh_token))
+      expect(Object.keys(body ?? {}).sort()).toEqual([
+        "access_token",
+        "created_at",
+        "expires_in",
+        "refresh_token",
+        "token_type"
+      ])
+    }))
+
+  testing("the older access token stays good until it expires", (world) =>
+    Effect.gen(function*() {
+      const first = yield* world.tokens()
+      yield* world.refresh(first.refresh_token)
+      expect((yield* world.athleteWith(first.access_token)).status).toBe(200)
+    }))
+
+  testing(
+    "a replaced refresh token is answered with 401 invalid_grant without WWW-Authenticate (requirements §7)",
+    (world) =>
+      Effect.gen(function*() {
+        const first = yield* world.tokens()
+        yield* world.refresh(first.refresh_token)
+        const again = yield* world.refresh(first.refresh_token)
+        expect(again).toEqual(isInvalidGrant(401))
+        expect(again.headers).not.toHaveProperty("www-authenticate")
+      })
+  )
+
+  testing("a replay within 60 s of the immediate predecessor does nothing else", (world) =>
+    Effect.gen(function*() {
+      const first = yield* world.tokens()
+      const second = World.tokensOf(yield* world.refresh(first.refresh_token))
+      yield* TestClock.adjust("59 seconds")
+      yield* world.refresh(first.refresh_token)
+      expect((yield* world.refresh(second.refresh_token)).status).toBe(200)
+    }))
+
+  testing(
+    "a later replay is refused with 401 and revokes the grant (RFC 9700 §4.14.2)",
+    (world) =>
+      Effect.gen(function*() {
+        const first = yield* world.tokens()
+        const second = World.tokensOf(yield* world.refresh(first.refresh_token))
+        yield* TestClock.adjust("61 seconds")
+        expect(yield* world.refresh(first.refresh_token)).toEqual(isInvalidGrant(401))
+        expect(yield* world.refresh(second.refresh_token)).toEqual(isInvalidGrant(401))
+        expect((yield* world.athleteWith(second.access_token)).status).toBe(401)
+      })
+  )
+
+  testing(
+    "unknown, another client's and expired refresh tokens are 400 invalid_grant",
+    (world) =>
+      Effect.gen(function*() {
+        const { refresh_token } = yield* world.tokens()
+        expect(yield* world.refresh("sl_rt_unknown")).toEqual(isInvalidGrant(400))
+        const other = yield* world.register("Other")
+        expect(yield* world.refresh(refresh_token, other)).toEqual(isInvalidGrant(400))
+        yield* TestClock.adjust("90 days")
+        expect(yield* world.refresh(refresh_token)).toEqual(isInvalidGrant(400))
+      })
+  )
+
+  testing("each refresh starts the 90 days anew", (world) =>
+    Effect.gen(function*() {
+      const first = yield* world.tokens()
+      yield* TestClock.adjust("89 days")
+      const second = World.tokensOf(yield* world.refresh(first.refresh_token))
+      yield* TestClock.adjust("89 days")
+      expect((yield* world.refresh(second.refresh_token)).status).toBe(200)
+    }))
+})
+
+describe("POST /oauth/token refuses", () => {
+  testing(
+    "an unknown client and a wrong secret with 401 invalid_client, with a challenge only for Basic",
+    (world) =>
+      Effect.gen(function*() {
+        const wrong = yield* world.refresh("x", { client_secret: "wrong" })
+        expect(wrong.status).toBe(401)
+        expect(World.json(wrong)).toMatchObject({ error: "invalid_client", error_description: expect.any(String) })
+        expect(wrong.headers).not.toHaveProperty("www-authenticate")
+        expect((yield* world.refresh("x", { client_id: "999" })).status).toBe(401)
+        const basic = yield* world.form("/oauth/token", { grant_type: "refresh_token", refresh_token: "x" }, {
+          authorization: `Basic ${base64(`${world.client.client_id}:wrong`)}`
+        })
+        expect(basic.status).toBe(401)
+        expect(basic.headers["www-authenticate"]).toMatch(/^Basic /)
+      })
+  )
+
+  testing(
+    "too many failures of one client from one address with 429 and Retry-After, and lets it in again later",
+    (world) =>
+      Effect.gen(function*() {
+        const { refresh_token } = yield* world.tokens()
+        const wrong = world.refresh("x", { client_secret: "wrong" })
+        yield* Effect.replicateEffect(wrong, 30, { discard: true })
+        const blocked = yield* world.refresh(refresh_token)
+        expect(blocked.status).toBe(429)
+        expect(Number(blocked.headers["retry-after"])).toBeGreaterThan(0)
+        const { audit, send } = yield* Service
+        expect(audit.filter(({ action }) => action === "client_authentication_failed")).toHaveLength(30)
+
+        const fields = new URLSearchParams({ ...world.client, grant_type: "refresh_token", refresh_token })
+        const elsewhere = yield* send("POST", `/oauth/token?${fields}`, { address: "198.51.100.7" })
+        expect(elsewhere.status).toBe(200)
+        yield* TestClock.adjust("1 minute")
+        expect((yield* world.refresh(World.tokensOf(elsewhere).refresh_token)).status).toBe(200)
+      })
+  )
+
+  testing("with 503 and Retry-After when the store is down, and says nothing else", (world) =>
+    Effect.gen(function*() {
+      const { switches } = yield* Service
+      switches.storeIsDown = true
+      const response = yield* world.refresh("x")
+      expect(response.status).toBe(503)
+      expect(response.headers["retry-after"]).toBeDefined()
+      expect(World.json(response)).toEqual({
+        error: "temporarily_unavailable",
+        error_description: "try again later"
+      })
+    }))
+})
+
+describe("the profile for strict clients", () => {
+  const rfc = Policy.rfc
+
+  testing("answers 400 for a replaced refresh token", (world) =>
+    Effect.gen(function*() {
+      const first = World.tokensOf(yield* world.exchange(yield* world.codeOf(), { redirect_uri: World.redirectUri }))
+      yield* world.refresh(first.refresh_token)
+      expect(yield* world.refresh(first.refresh_token)).toEqual(isInvalidGrant(400))
+    }), rfc)
+
+  testing("requires redirect_uri at the exchange", (world) =>
+    Effect.gen(function*() {
+      const response = yield* world.exchange(yield* world.codeOf())
+      expect(response.status).toBe(400)
+      expect(World.json(response)).toMatchObject({ error: "invalid_request" })
+    }), rfc)
+
+  testing("takes no credentials from the query", (world) =>
+    Effect.gen(function*() {
+      const { send } = yield* Service
+      const query = new URLSearchParams({ ...world.client, grant_type: "refresh_token", refresh_token: "x" })
+      const response = yield* send("POST", `/oauth/token?${query}`)
+      expect(response.status).toBe(400)
+      expect(World.json(response)).toMatchObject({ error: "invalid_request" })
+    }), rfc)
+})

@@ -1,0 +1,75 @@
+/** What a browser does with our pages, as far as the tests need it: it keeps cookies and fills in forms. */
+import type { Message } from "@startlist/http"
+import { parseSetCookie, stringifyCookie } from "cookie"
+import { Effect } from "effect"
+import { Service } from "./Service.ts"
+
+export type Fields = Readonly<Record<string, string>>
+
+export interface Form {
+  readonly action: string
+  readonly hidden: Fields
+}
+
+/** The forms of a page with their hidden fields. */
+export const formsOf = (response: Message.Response): ReadonlyArray<Form> =>
+  [...String(response.body).matchAll(/<form [^>]*action="([^"]*)"[^>]*>(.*?)<\/form>/gs)].map((
+    [, action, content]
+  ) => ({
+    action: unescape(action),
+    hidden: Object.fromEntries(
+      [...(content ?? "").matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"/g)]
+        .map(([, name, value]) => [unescape(name), unescape(value)])
+    )
+  }))
+
+/** The form that goes to `action`. */
+export const formTo = (action: string, response: Message.Response): Form => {
+  const form = formsOf(response).find((form) => form.action === action)
+  if (form === undefined) throw new Error(`no form to ${action} in: ${response.status} ${String(response.body)}`)
+  return form
+}
+
+const entities: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: "\"", "#39": "'" }
+
+const unescape = (text = ""): string => text.replaceAll(/&([^;]+);/g, (all, name: string) => entities[name] ?? all)
+
+export const urlencoded = (fields: Fields): string => new URLSearchParams(fields).toString()
+
+/** A browser with its own cookies. */
+export const make = Effect.map(Service, ({ send }) => {
+  const cookies = new Map<string, string>()
+
+  const request = (method: string, target: string, sent: Parameters<typeof send>[2] = {}) =>
+    Effect.tap(
+      send(method, target, {
+        ...sent,
+        headers: { cookie: stringifyCookie(Object.fromEntries(cookies)), ...sent.headers }
+      }),
+      (response) => {
+        for (const header of [response.headers["set-cookie"] ?? []].flat()) {
+          const { maxAge, name, value } = parseSetCookie(header)
+          if (maxAge === 0) cookies.delete(name)
+          else cookies.set(name, value ?? "")
+        }
+      }
+    )
+
+  const get = (target: string, headers: Message.Request["headers"] = {}) => request("GET", target, { headers })
+
+  const post = (target: string, fields: Fields, headers: Message.Request["headers"] = {}) =>
+    request("POST", target, {
+      headers: { "content-type": "application/x-www-form-urlencoded", ...headers },
+      body: urlencoded(fields)
+    })
+
+  const signIn = (email: string, password = `password of ${email}`, returnTo = "/account/applications") =>
+    Effect.gen(function*() {
+      const page = yield* get(`/login?${urlencoded({ return_to: returnTo })}`)
+      return yield* post("/login", { ...formTo("/login", page).hidden, email, password })
+    })
+
+  return { cookies, get, post, signIn }
+})
+
+export type Browser = Effect.Effect.Success<typeof make>

@@ -10,14 +10,16 @@ export type Resolve = (name: string) => Promise<ReadonlyArray<string>>
 const familyDelay = 150
 
 /**
- * Asks the hosts file, as it is now, and then the name servers of this machine.
+ * Asks the hosts file, as it is now, and then name servers (`address` or `address:port`; default: those of this
+ * machine).
  *
  * Not `dns.lookup`: that one runs on the few threads which the process has for files and hashing, so four names whose
  * servers hang would stop everybody.
  */
-export const make = (): Resolve => {
+export const make = (servers: ReadonlyArray<string> = []): Resolve => {
   const hosts = readHosts()
   const resolver = new dns.Resolver({ timeout: 900, tries: 2 })
+  if (servers.length > 0) resolver.setServers(servers)
   return (name) => {
     const known = hosts.get(name)
     return known === undefined ? firstOf([resolver.resolve4(name), resolver.resolve6(name)]) : Promise.resolve(known)

@@ -1,9 +1,8 @@
 /** Certificates for the tests, made on the spot. */
 import "reflect-metadata"
 import * as x509 from "@peculiar/x509"
-import { webcrypto } from "node:crypto"
 
-x509.cryptoProvider.set(webcrypto)
+x509.cryptoProvider.set(crypto)
 
 /** What a TLS server needs, in PEM. */
 export interface Pair {
@@ -26,7 +25,7 @@ export interface Authority {
 }
 
 const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" }
-const makeKeys = () => webcrypto.subtle.generateKey(algorithm, true, ["sign", "verify"])
+const makeKeys = () => crypto.subtle.generateKey(algorithm, true, ["sign", "verify"])
 const hours = (n: number) => new Date(Date.now() + n * 3_600_000)
 
 const alternatives = ({ addresses = [], names = [] }: Subject) =>
@@ -35,8 +34,8 @@ const alternatives = ({ addresses = [], names = [] }: Subject) =>
     ...addresses.map((value) => ({ type: "ip" as const, value }))
   ])
 
-const exportKey = async (keys: webcrypto.CryptoKeyPair) =>
-  x509.PemConverter.encode(await webcrypto.subtle.exportKey("pkcs8", keys.privateKey), "PRIVATE KEY")
+const exportKey = async (keys: CryptoKeyPair) =>
+  x509.PemConverter.encode(await crypto.subtle.exportKey("pkcs8", keys.privateKey), "PRIVATE KEY")
 
 export const makeAuthority = async (): Promise<Authority> => {
   const keys = await makeKeys()

@@ -1,12 +1,13 @@
 import { afterAll, describe, expect, it } from "@effect/vitest"
-import type { Callbacks } from "@startlist/core"
 import { Duration, Effect, Option, type Scope } from "effect"
 import * as net from "node:net"
 import * as zlib from "node:zlib"
 import {
   dispatcher,
+  expectAnswered,
   flood,
   listening,
+  ok,
   post,
   raw,
   type Receiver,
@@ -38,25 +39,18 @@ const delivered = (hostile: Effect.Effect<Receiver, never, Scope.Scope>) =>
     return { answer, took: Duration.toMillis(took), accepted: bad.accepted() }
   })
 
-const head = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"
-
-const expectAnswered = (answer: Callbacks.Answer, status: number) => {
-  expect(answer).toMatchObject({ _tag: "Answered", status })
-  return answer._tag === "Answered" ? answer : expect.unreachable()
-}
-
 describe.concurrent("a delivery to a receiver that", () => {
   const never: Record<string, (socket: net.Socket) => void> = {
     "never answers": () => {},
     "sends half a status line": (socket) => socket.write("HTTP/1.1 20"),
     "drips headers, a byte a second": (socket) => {
-      const bytes = [...head]
+      const bytes = [...ok]
       const drip = setInterval(() => socket.write(bytes.shift() ?? "x"), 1000)
       socket.on("close", () => clearInterval(drip))
     },
     "drips headers, a byte every ten milliseconds": (socket) => {
       const drip = setInterval(() => socket.write("X"), 10)
-      socket.write(`${head}X-Long: `)
+      socket.write(`${ok}X-Long: `)
       socket.on("close", () => clearInterval(drip))
     }
   }
@@ -73,18 +67,18 @@ describe.concurrent("a delivery to a receiver that", () => {
   const broken: Record<string, (socket: net.Socket) => void> = {
     "closes after the request": (socket) => socket.end(),
     "resets after the request": (socket) => socket.resetAndDestroy(),
-    "closes within the headers": (socket) => socket.end(head),
+    "closes within the headers": (socket) => socket.end(ok),
     "speaks no HTTP": (socket) => socket.write("SSH-2.0-OpenSSH_9.6\r\n"),
     "answers with binary": (socket) => socket.write(Buffer.alloc(512, 0x15)),
     "answers with a status that is none": (socket) => socket.write("HTTP/1.1 abc OK\r\n\r\n"),
     "has a length and chunks at once": (socket) =>
-      socket.write(`${head}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`),
+      socket.write(`${ok}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`),
     "floods with headers": (socket) => {
-      socket.write(head)
+      socket.write(ok)
       flood(socket, "X-Header: value\r\n".repeat(1000))
     },
     "sends one endless header": (socket) => {
-      socket.write(`${head}X: `)
+      socket.write(`${ok}X: `)
       flood(socket, "x".repeat(65_536))
     },
     "sends an endless reason phrase": (socket) => {
@@ -125,28 +119,28 @@ describe.concurrent("a delivery to a receiver that", () => {
 
   const endless: Record<string, (socket: net.Socket) => void> = {
     "sends 200 with an endless body": (socket) => {
-      socket.write(`${head}\r\n`)
+      socket.write(`${ok}\r\n`)
       flood(socket, "x".repeat(65_536))
     },
     "sends 200 with endless chunks": (socket) => {
-      socket.write(`${head}Transfer-Encoding: chunked\r\n\r\n`)
+      socket.write(`${ok}Transfer-Encoding: chunked\r\n\r\n`)
       flood(socket, `10000\r\n${"x".repeat(65_536)}\r\n`)
     },
     "sends 200 with an endless chunk extension": (socket) => {
-      socket.write(`${head}Transfer-Encoding: chunked\r\n\r\n1;`)
+      socket.write(`${ok}Transfer-Encoding: chunked\r\n\r\n1;`)
       flood(socket, "x".repeat(65_536))
     },
-    "promises 10 GB": (socket) => socket.write(`${head}Content-Length: 10000000000\r\n\r\nx`),
+    "promises 10 GB": (socket) => socket.write(`${ok}Content-Length: 10000000000\r\n\r\nx`),
     "sends 10 GB": (socket) => {
-      socket.write(`${head}Content-Length: 10000000000\r\n\r\n`)
+      socket.write(`${ok}Content-Length: 10000000000\r\n\r\n`)
       flood(socket, "x".repeat(65_536))
     },
     "drips its body": (socket) => {
-      socket.write(`${head}\r\n`)
+      socket.write(`${ok}\r\n`)
       const drip = setInterval(() => socket.write("x"), 100)
       socket.on("close", () => clearInterval(drip))
     },
-    "closes within its body": (socket) => socket.end(`${head}Content-Length: 100\r\n\r\nx`)
+    "closes within its body": (socket) => socket.end(`${ok}Content-Length: 100\r\n\r\nx`)
   }
   for (const [name, respond] of Object.entries(endless)) {
     it.scopedLive(`${name} has acknowledged, and its body is not waited for`, () =>
@@ -164,7 +158,7 @@ describe.concurrent("a delivery to a receiver that", () => {
       const bomb = zlib.gzipSync(Buffer.alloc(8 * 1024 * 1024))
       const { answer } = yield* delivered(
         raw((socket) => {
-          socket.write(`${head}Content-Encoding: gzip\r\nContent-Length: ${bomb.length}\r\n\r\n`)
+          socket.write(`${ok}Content-Encoding: gzip\r\nContent-Length: ${bomb.length}\r\n\r\n`)
           socket.end(bomb)
         })
       )
@@ -213,69 +207,4 @@ describe.concurrent("a delivery to a receiver that", () => {
         expect(Option.map(answer.retryAfter, Duration.toSeconds)).toEqual(seconds)
       }))
   }
-})
-
-describe.concurrent("the validation of a receiver that", () => {
-  const validated = (respond: (socket: net.Socket) => void) =>
-    Effect.gen(function*() {
-      const callbacks = yield* dispatcher()
-      const receiver = yield* raw(respond)
-      const [took, answer] = yield* Effect.timed(callbacks.validate(validation(receiver.url)))
-      yield* receiver.allClosed
-      return { answer, took: Duration.toMillis(took) }
-    })
-
-  const late: Record<string, (socket: net.Socket) => void> = {
-    "never answers": () => {},
-    "never ends its body": (socket) => socket.write(`${head}Content-Length: 10\r\n\r\nx`)
-  }
-  for (const [name, respond] of Object.entries(late)) {
-    it.scopedLive(`${name} has timed out at the deadline`, () =>
-      Effect.gen(function*() {
-        const { answer, took } = yield* validated(respond)
-        expect(answer._tag).toBe("TimedOut")
-        expect(took).toBeLessThan(2500)
-      }))
-  }
-
-  it.scopedLive("sends more than 4 KiB has an empty answer, even if the beginning would do", () =>
-    Effect.gen(function*() {
-      const body = `{"hub.challenge":"c-1"}`
-      for (const [length, kept] of [[4096, 4096], [4097, 0], [10_000_000_000, 0]] as const) {
-        const { answer, took } = yield* validated((socket) => {
-          socket.write(`${head}Connection: close\r\nContent-Length: ${length}\r\n\r\n${body}${" ".repeat(4073)}`)
-          if (length > 4096) flood(socket, " ".repeat(65_536))
-          else socket.end()
-        })
-        expect(expectAnswered(answer, 200).body).toHaveLength(kept)
-        expect(took).toBeLessThan(1900)
-      }
-    }))
-
-  it.scopedLive("closes within its body is unreachable", () =>
-    Effect.gen(function*() {
-      const { answer } = yield* validated((socket) => socket.end(`${head}Content-Length: 100\r\n\r\n{}`))
-      expect(answer).toEqual({
-        _tag: "Unreachable",
-        detail: "the connection was closed before the answer was complete"
-      })
-    }))
-
-  it.scopedLive("packs its answer has an empty one", () =>
-    Effect.gen(function*() {
-      const callbacks = yield* dispatcher()
-      const receiver = yield* responding((_, response) =>
-        response.writeHead(200, { "content-type": "application/json", "content-encoding": "gzip" })
-          .end(zlib.gzipSync(`{"hub.challenge":"c-1"}`))
-      )
-      expect(expectAnswered(yield* callbacks.validate(validation(receiver.url)), 200).body).toBe("")
-    }))
-
-  it.scopedLive("sends two content types is told with both", () =>
-    Effect.gen(function*() {
-      const { answer } = yield* validated((socket) =>
-        socket.end(`${head}Content-Type: application/json\r\nConnection: close\r\n\r\n{}`)
-      )
-      expect(expectAnswered(answer, 200).contentType).toBe("text/plain, application/json")
-    }))
 })

@@ -1,8 +1,7 @@
-import { afterAll, describe, expect, it } from "@effect/vitest"
+import { afterAll, afterEach, beforeEach, describe, expect, it } from "@effect/vitest"
 import { AddressGuard, type Dispatcher, Resolver } from "@startlist/dispatcher"
 import { Duration, Effect, Option } from "effect"
 import * as net from "node:net"
-import { afterEach, beforeEach, vi } from "vitest"
 import { dispatcher, loopback, post, responding, validation, watchProcess } from "./Receivers.ts"
 
 const troubles = watchProcess()
@@ -11,31 +10,42 @@ afterAll(() => expect(troubles).toEqual([]))
 /** What a socket was told to connect to: addresses, after its lookup. No test here connects anywhere but loopback. */
 const dialled: Array<string> = []
 
+const isTcp = (options: unknown): options is net.TcpSocketConnectOpts =>
+  typeof options === "object" && options !== null && "host" in options
+
+/** Stands in for `Socket.connect`: looks the name up as that would, writes down what came, and goes on to loopback. */
+const connect = net.Socket.prototype.connect
+function recordingConnect(this: net.Socket, ...args: ReadonlyArray<unknown>): net.Socket {
+  const options = [args[0]].flat()[0]
+  if (!isTcp(options)) throw new Error("only TCP is expected here")
+  const { host = "", lookup } = options
+  const go = (addresses: ReadonlyArray<string>): void => {
+    dialled.push(...addresses)
+    if (addresses.every((address) => AddressGuard.isWithin(loopback, address))) Reflect.apply(connect, this, args)
+    else this.destroy(Object.assign(new Error("recorded"), { code: "ECONNREFUSED" }))
+  }
+  if (net.isIP(host) !== 0 || lookup === undefined) go([host])
+  else {
+    lookup(host, { all: true }, (error, addresses) => {
+      if (error !== null) return void this.destroy(error)
+      options.lookup = (_, __, callback) => callback(null, addresses)
+      go([addresses].flat().map((one) => typeof one === "string" ? one : one.address))
+    })
+  }
+  return this
+}
+
 beforeEach(() => {
   dialled.length = 0
-  const connect = net.Socket.prototype.connect
-  vi.spyOn(net.Socket.prototype, "connect").mockImplementation(function(this: net.Socket, ...args: Array<never>) {
-    // The overloads of `connect` are told apart here: undici and Node's TLS give one object, perhaps in an array.
-    const options: net.TcpSocketConnectOpts = [args[0]].flat()[0] as never
-    const give = (addresses: ReadonlyArray<string>) => {
-      dialled.push(...addresses)
-      if (addresses.every((address) => AddressGuard.isWithin(loopback, address))) {
-        return Reflect.apply(connect, this, args)
-      }
-      return this.destroy(Object.assign(new Error("recorded"), { code: "ECONNREFUSED" }))
-    }
-    if (net.isIP(options.host ?? "") !== 0) return give([options.host ?? ""])
-    options.lookup?.(options.host ?? "", { all: true }, (error, addresses) => {
-      if (error) return this.destroy(error)
-      options.lookup = (_, __, callback) => callback(null, addresses)
-      give([addresses].flat().map((one) => typeof one === "string" ? one : one.address))
-    })
-    return this
+  Object.defineProperty(net.Socket.prototype, "connect", {
+    value: recordingConnect,
+    configurable: true,
+    writable: true
   })
 })
 
 afterEach(() => {
-  vi.restoreAllMocks()
+  Object.defineProperty(net.Socket.prototype, "connect", { value: connect, configurable: true, writable: true })
 })
 
 const both = (url: string, options: Dispatcher.Options) =>
@@ -201,7 +211,7 @@ describe("a name", () => {
     ["ETIMEOUT", "the name could not be resolved"]
   ])("that fails with %s is unreachable: %s", ([code, detail]) =>
     Effect.gen(function*() {
-      const answers = yield* both("https://broken.example/", { resolve: failing(code) })
+      const answers = yield* both("https://broken.example/", { resolve: failing(code ?? "") })
       expect(answers).toEqual([{ _tag: "Unreachable", detail }, { _tag: "Unreachable", detail }])
     }))
 

@@ -1,4 +1,5 @@
 /** Receivers on loopback for the tests: real servers that behave, or misbehave, on purpose. */
+import { expect } from "@effect/vitest"
 import { Callbacks } from "@startlist/core"
 import { AddressGuard, Dispatcher } from "@startlist/dispatcher"
 import { Context, Duration, Effect, Layer, Option, Redacted, type Scope } from "effect"
@@ -112,4 +113,12 @@ export const watchProcess = (): ReadonlyArray<unknown> => {
     process.on(event, (trouble: unknown) => troubles.push(trouble))
   }
   return troubles
+}
+
+/** The beginning of an answer that acknowledges, up to where more headers or the body may follow. */
+export const ok = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"
+
+export const expectAnswered = (answer: Callbacks.Answer, status: number) => {
+  expect(answer).toMatchObject({ _tag: "Answered", status })
+  return answer._tag === "Answered" ? answer : expect.unreachable()
 }

@@ -1,5 +1,5 @@
 /** The socket: bound before anything can be served, so that its address is known, and drained before it closes. */
-import { createServer, type RequestListener, type Server } from "node:http"
+import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -46,16 +46,20 @@ const listen = (server: Server, host: string, port: number): Effect.Effect<numbe
   })
 
 /** A kept-alive connection would hold the drain up: from now on each answer ends its connection. */
-const endConnections = (server: Server): void => {
-  server.prependListener("request", (_request, response) => response.setHeader("connection", "close"))
+const endConnections = (server: Server, unanswered: ReadonlySet<ServerResponse>): void => {
+  const last = (response: ServerResponse): void => {
+    if (!response.headersSent) response.setHeader("connection", "close")
+  }
+  for (const response of unanswered) last(response)
+  server.prependListener("request", (_request, response) => last(response))
   server.closeIdleConnections()
 }
 
-const close = (server: Server): Effect.Effect<void> =>
+const close = (server: Server, unanswered: ReadonlySet<ServerResponse>): Effect.Effect<void> =>
   Effect.gen(function*() {
     const closed = yield* Deferred.make<void>()
     server.close(() => Deferred.unsafeDone(closed, Effect.void))
-    endConnections(server)
+    endConnections(server, unanswered)
     yield* Effect.timeoutOption(Deferred.await(closed), patience)
     server.closeAllConnections()
   })
@@ -68,9 +72,14 @@ export const bind = (
   Effect.gen(function*() {
     const server = NodeHttp.harden(createServer())
     let current = starting
-    server.on("request", (request, response) => current(request, response))
+    const unanswered = new Set<ServerResponse>()
+    server.on("request", (request, response) => {
+      unanswered.add(response)
+      response.once("close", () => unanswered.delete(response))
+      current(request, response)
+    })
     const taken = yield* listen(server, host, port)
-    const drain = yield* Effect.cached(close(server))
+    const drain = yield* Effect.cached(close(server, unanswered))
     yield* Effect.addFinalizer(() => drain)
     return {
       port: taken,

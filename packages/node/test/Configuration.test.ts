@@ -1,0 +1,151 @@
+/** Settings: what each variable means, and that a wrong one is refused in one line that names it. */
+import { describe, expect, it } from "@effect/vitest"
+import { Duration, Effect, LogLevel, Option, Redacted } from "effect"
+import * as Configuration from "../src/Configuration.ts"
+
+const decode = (environment: Readonly<Record<string, string>>) => Configuration.decode(environment, false)
+
+const key = Buffer.alloc(32, 7).toString("base64")
+
+const database = { DATABASE_URL: "postgres://me:secret-word@db.test:5432/startlist" }
+
+describe("defaults", () => {
+  it.effect("an empty environment gives the documented defaults", () =>
+    Effect.gen(function*() {
+      const given = yield* decode({})
+      expect(given).toMatchObject({
+        host: "127.0.0.1",
+        port: 8080,
+        dataDir: ".startlist",
+        callbackAllow: ["127.0.0.0/8", "::1/128"],
+        trustedProxies: [],
+        logFormat: "json",
+        logLevel: LogLevel.Info,
+        authUrl: Option.none(),
+        baseUrl: Option.none(),
+        databaseUrl: Option.none()
+      })
+      expect([...given.roles]).toEqual(["api", "worker"])
+      expect(given.policy.profile).toBe("documented")
+      expect(given.policy.scopes).toEqual(["profile:read", "profile:write", "read", "write", "read+write"])
+      expect(given.policy.deliveryDelays.map(Duration.toSeconds)).toEqual([5, 60])
+      expect([given.policy.deliveryConcurrency, given.policy.deliveryPerSubscription]).toEqual([256, 16])
+    }))
+
+  it.effect("an empty variable counts as unset", () =>
+    Effect.gen(function*() {
+      const given = yield* decode({ PORT: "", DATABASE_URL: " ", SCOPES: "" })
+      expect([given.port, given.databaseUrl]).toEqual([8080, Option.none()])
+    }))
+
+  it.effect("a terminal gets the pretty log, unless LOG_FORMAT says otherwise", () =>
+    Effect.gen(function*() {
+      expect((yield* Configuration.decode({}, true)).logFormat).toBe("pretty")
+      expect((yield* Configuration.decode({ LOG_FORMAT: "json" }, true)).logFormat).toBe("json")
+    }))
+
+  it.effect("callbacks on loopback are allowed only if the service itself is on loopback", () =>
+    Effect.gen(function*() {
+      for (const HOST of ["localhost", "::1", "127.0.0.2"]) {
+        expect((yield* decode({ HOST })).callbackAllow).toEqual(["127.0.0.0/8", "::1/128"])
+      }
+      for (const HOST of ["0.0.0.0", "::", "192.168.1.7", "example.org", "127.example.org"]) {
+        expect((yield* decode({ HOST })).callbackAllow).toEqual([])
+      }
+      expect((yield* decode({ CALLBACK_ALLOW: "10.0.0.0/8" })).callbackAllow).toEqual(["10.0.0.0/8"])
+    }))
+
+  it.effect("PROFILE=rfc is the strict preset, with the other settings as given", () =>
+    Effect.gen(function*() {
+      const { policy } = yield* decode({ PROFILE: "rfc", SCOPES: "a, b+c" })
+      expect(policy).toMatchObject({ profile: "rfc", scopes: ["a", "b+c"] })
+    }))
+
+  it.effect("the number of attempts is one more than that of the delays", () =>
+    Effect.gen(function*() {
+      const { policy } = yield* decode({ DELIVERY_DELAYS: "500ms, 1.5s,2m,1h" })
+      expect(policy.deliveryDelays.map(Duration.toMillis)).toEqual([500, 1500, 120_000, 3_600_000])
+    }))
+
+  it.effect("AUTH_URL and BASE_URL are origins, with or without a trailing slash", () =>
+    Effect.gen(function*() {
+      const given = yield* decode({ AUTH_URL: "https://auth.test/", BASE_URL: "https://api.test:8443" })
+      expect([given.authUrl, given.baseUrl]).toEqual([
+        Option.some("https://auth.test"),
+        Option.some("https://api.test:8443")
+      ])
+    }))
+
+  it.effect("a database with its two secrets is taken", () =>
+    Effect.gen(function*() {
+      const given = yield* decode({ ...database, OPERATOR_TOKEN: "abc", MASTER_KEY: key })
+      expect(Option.map(given.databaseUrl, Redacted.value)).toEqual(Option.some(database.DATABASE_URL))
+      expect(Option.map(given.masterKey, Redacted.value)).toEqual(Option.some(key))
+    }))
+})
+
+const wrong: ReadonlyArray<readonly [name: string, value: string, others?: Readonly<Record<string, string>>]> = [
+  ["HOST", "not a host"],
+  ["PORT", "65536"],
+  ["PORT", "-1"],
+  ["PORT", "80a"],
+  ["PORT", "1e3"],
+  ["AUTH_URL", "auth.test"],
+  ["AUTH_URL", "ftp://auth.test"],
+  ["AUTH_URL", "https://auth.test/path"],
+  ["AUTH_URL", "https://auth.test?x=1"],
+  ["AUTH_URL", "https://user@auth.test"],
+  ["BASE_URL", "https://api.test/#x"],
+  ["DATABASE_URL", "mysql://db.test/x"],
+  ["DATABASE_URL", "db.test"],
+  ["OPERATOR_TOKEN", "two words"],
+  ["OPERATOR_TOKEN", "umläut"],
+  ["MASTER_KEY", Buffer.alloc(31, 7).toString("base64")],
+  ["MASTER_KEY", Buffer.alloc(33, 7).toString("base64")],
+  ["MASTER_KEY", "secret-word, not base64"],
+  ["PROFILE", "strict"],
+  ["SCOPES", "a b"],
+  ["SCOPES", "a,a"],
+  ["SCOPES", "a,\"b\""],
+  ["SCOPES", ","],
+  ["CALLBACK_ALLOW", "10.0.0.0"],
+  ["CALLBACK_ALLOW", "10.0.0.0/33"],
+  ["CALLBACK_ALLOW", "10.0.0.0/8,localhost/8"],
+  ["CALLBACK_ALLOW", "fd00::/129"],
+  ["DELIVERY_DELAYS", "5"],
+  ["DELIVERY_DELAYS", "5s;60s"],
+  ["DELIVERY_DELAYS", "5s,-1s"],
+  ["DELIVERY_DELAYS", "8d"],
+  ["DELIVERY_DELAYS", Array.from({ length: 20 }, () => "1s").join(",")],
+  ["DELIVERY_CONCURRENCY", "0"],
+  ["DELIVERY_CONCURRENCY", "ten"],
+  ["DELIVERY_PER_SUBSCRIPTION", "0"],
+  ["DELIVERY_PER_SUBSCRIPTION", "9", { DELIVERY_CONCURRENCY: "8" }],
+  ["ROLES", "api,delivery"],
+  ["TRUSTED_PROXIES", "10.0.0.0/8/8"],
+  ["LOG_FORMAT", "xml"],
+  ["LOG_LEVEL", "loud"],
+  ["OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4318"]
+]
+
+describe("a wrong setting", () => {
+  for (const [name, value, others] of wrong) {
+    const given = { ...others, [name]: value }
+    it.effect(`${Object.entries(given).map((pair) => pair.join("=")).join(" ").slice(0, 60)} is refused by name`, () =>
+      Effect.gen(function*() {
+        const { message } = yield* Effect.flip(decode(given))
+        expect(message.startsWith(`${name}: `)).toBe(true)
+        expect(message.split("\n")).toHaveLength(1)
+        expect(message).not.toContain("secret-word")
+      }))
+  }
+
+  for (const missing of ["OPERATOR_TOKEN", "MASTER_KEY"]) {
+    it.effect(`DATABASE_URL without ${missing} is a contradiction that names it`, () =>
+      Effect.gen(function*() {
+        const complete = { ...database, OPERATOR_TOKEN: "abc", MASTER_KEY: key }
+        const { message } = yield* Effect.flip(decode({ ...complete, [missing]: "" }))
+        expect(message).toBe(`${missing}: must be set together with DATABASE_URL, the same on every node`)
+      }))
+  }
+})

@@ -1,0 +1,61 @@
+/** Generated keys: made once, readable by their owner alone, complete or absent. */
+import { expect, it } from "@effect/vitest"
+import { Effect, Redacted } from "effect"
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import * as Configuration from "../src/Configuration.ts"
+import * as Keys from "../src/Keys.ts"
+import { temporaryFolder } from "./support/ServiceProcess.ts"
+
+const load = (environment: Readonly<Record<string, string>>) =>
+  Effect.flatMap(Configuration.decode(environment, false), Keys.load)
+
+const shown = ({ masterKey, operatorToken }: Keys.Keys) => [Redacted.value(operatorToken), Redacted.value(masterKey)]
+
+it.scoped("the first start makes both keys, in a folder and files that only their owner can read", () =>
+  Effect.gen(function*() {
+    const DATA_DIR = join(yield* temporaryFolder, "data")
+    const [token, key] = shown(yield* load({ DATA_DIR }))
+    expect(token).toMatch(/^sl_op_[\w-]{43}$/)
+    expect(Buffer.from(key ?? "", "base64")).toHaveLength(32)
+    expect(statSync(DATA_DIR).mode & 0o777).toBe(0o700)
+    expect(readdirSync(DATA_DIR).sort()).toEqual(["master-key", "operator-token"])
+    for (const name of readdirSync(DATA_DIR)) expect(statSync(join(DATA_DIR, name)).mode & 0o777).toBe(0o600)
+    expect(readFileSync(join(DATA_DIR, "operator-token"), "utf8")).toBe(`${token}\n`)
+  }))
+
+it.scoped("later starts, and starts at the same moment, find the same keys", () =>
+  Effect.gen(function*() {
+    const DATA_DIR = join(yield* temporaryFolder, "data")
+    const starts = yield* Effect.all(Array.from({ length: 20 }, () => load({ DATA_DIR })), {
+      concurrency: "unbounded"
+    })
+    expect(new Set(starts.map((keys) => shown(keys).join())).size).toBe(1)
+    expect(shown(yield* load({ DATA_DIR }))).toEqual(starts[0] && shown(starts[0]))
+  }))
+
+it.scoped("keys of the environment are used as they are, and nothing is written", () =>
+  Effect.gen(function*() {
+    const DATA_DIR = join(yield* temporaryFolder, "data")
+    const MASTER_KEY = Buffer.alloc(32, 1).toString("base64")
+    expect(shown(yield* load({ DATA_DIR, OPERATOR_TOKEN: "mine", MASTER_KEY }))).toEqual(["mine", MASTER_KEY])
+    expect(() => statSync(DATA_DIR)).toThrow()
+  }))
+
+it.scoped("a damaged key file stops the start with a line that names it, and stays as it is", () =>
+  Effect.gen(function*() {
+    const DATA_DIR = yield* temporaryFolder
+    const file = join(DATA_DIR, "master-key")
+    writeFileSync(file, "half a k")
+    const { message } = yield* Effect.flip(load({ DATA_DIR }))
+    expect(message).toBe(`DATA_DIR: the file ${file} is damaged`)
+    expect(readFileSync(file, "utf8")).toBe("half a k")
+  }))
+
+it.scoped("a data folder that cannot be made stops the start with a line that names the variable", () =>
+  Effect.gen(function*() {
+    const file = join(yield* temporaryFolder, "file")
+    writeFileSync(file, "")
+    const { message } = yield* Effect.flip(load({ DATA_DIR: join(file, "data") }))
+    expect(message).toMatch(/^DATA_DIR: /)
+  }))

@@ -1,0 +1,99 @@
+/** The user's part of the loop: signs in and decides, in a browser. */
+import { Browser, type Page, signIn, theForm } from "./Browser.ts"
+import type { Client, Person } from "./Operator.ts"
+
+/** Nothing listens there: the browser stops in front of it. */
+export const redirectUri = "http://localhost:7999/callback"
+
+export interface Wanted {
+  readonly scope?: string
+  readonly state?: string
+  readonly role?: string
+  readonly locale?: string
+  readonly redirect_uri?: string
+}
+
+/** The address to which an application sends the browser. */
+export const authorizeUrl = (service: { readonly url: string }, client: Client, wanted: Wanted = {}): string =>
+  `${service.url}/oauth/authorize?${new URLSearchParams({
+    client_id: String(client.client_id),
+    redirect_uri: redirectUri,
+    response_type: "code",
+    scope: "profile:read read",
+    ...wanted
+  })}`
+
+/** Opens an address, signs in if asked to. */
+export const openAs = async (browser: Browser, url: string, user: Person): Promise<Page> => {
+  const page = await browser.open(url)
+  return page.html.includes("type=\"password\"") ? await signIn(browser, page, user.email, user.password) : page
+}
+
+/** Presses a button of the consent page; answers where the browser is sent. */
+export const decide = async (browser: Browser, page: Page, decision: "allow" | "deny"): Promise<URL> => {
+  const form = theForm(page, ({ buttons }) => buttons.some(([name]) => name === "decision"))
+  const next = await browser.submit(form, {}, ["decision", decision])
+  const location = next.headers.get("location")
+  if (location === null) throw new Error(`no redirect but ${next.status}:\n${next.html}`)
+  return new URL(location)
+}
+
+/** The whole way from the application's redirect to the one back. */
+export const consent = async (
+  url: string,
+  user: Person,
+  decision: "allow" | "deny" = "allow",
+  browser: Browser = new Browser()
+): Promise<URL> => decide(browser, await openAs(browser, url, user), decision)
+
+export interface Tokens {
+  readonly access_token: string
+  readonly refresh_token: string
+}
+
+/** Anything posted to an endpoint as a form. */
+export const postForm = (url: string, form: Readonly<Record<string, string>>, headers: HeadersInit = {}) =>
+  fetch(url, { method: "POST", body: new URLSearchParams(form), headers })
+
+const credentials = (client: Client) => ({
+  client_id: String(client.client_id),
+  client_secret: client.client_secret
+})
+
+/** Exchanges the code of a redirect. */
+export const exchange = (service: { readonly url: string }, client: Client, code: string): Promise<Response> =>
+  postForm(`${service.url}/oauth/token`, { ...credentials(client), grant_type: "authorization_code", code })
+
+export const refresh = (service: { readonly url: string }, client: Client, token: string): Promise<Response> =>
+  postForm(`${service.url}/oauth/token`, { ...credentials(client), grant_type: "refresh_token", refresh_token: token })
+
+export const revoke = (service: { readonly url: string }, client: Client, token: string): Promise<Response> =>
+  postForm(`${service.url}/oauth/revoke`, { ...credentials(client), token })
+
+/** The status with which a resource answers this access token. */
+export const athleteStatus = async (service: { readonly url: string }, token: string): Promise<number> => {
+  const response = await fetch(`${service.url}/api/v1/athlete`, { headers: { authorization: `Bearer ${token}` } })
+  await response.arrayBuffer()
+  return response.status
+}
+
+/** Consents and exchanges: tokens of this application for this user. */
+export const obtainTokens = async (
+  service: { readonly url: string },
+  client: Client,
+  user: Person,
+  wanted: Wanted = {}
+): Promise<Tokens> => {
+  const back = await consent(authorizeUrl(service, client, wanted), user)
+  const response = await exchange(service, client, back.searchParams.get("code") ?? "")
+  if (response.status !== 200) throw new Error(`no tokens but ${response.status}: ${await response.text()}`)
+  return await response.json()
+}
+
+/** Subscribes the application of this platform user's token. */
+export const subscribe = (service: { readonly url: string }, token: string, callbackUrl: string): Promise<Response> =>
+  fetch(`${service.url}/api/v1/webhook_subscription`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    body: JSON.stringify({ webhook_subscription: { callback_url: callbackUrl, verify_token: "the verify token" } })
+  })

@@ -150,6 +150,30 @@ describe.concurrent("a connection", () => {
       expect([requests, receiver.accepted()]).toEqual([2, 1])
     }))
 
+  it.scopedLive("that the receiver closes at any moment gives each attempt an answer, and sends none twice", () =>
+    Effect.gen(function*() {
+      const callbacks = yield* dispatcher()
+      const seen: Array<string> = []
+      let turn = 0
+      const receiver = yield* responding(({ headers, socket }, response) => {
+        seen.push(String(headers["webhook-id"]))
+        const moment = turn++ % 4
+        response.end()
+        if (moment === 0) setImmediate(() => socket.destroy())
+        if (moment === 1) response.once("finish", () => socket.end())
+        if (moment === 2) process.nextTick(() => socket.resetAndDestroy())
+      })
+      const ids = Array.from({ length: 400 }, (_, n) => `evt_${n}`)
+      const answers = yield* Effect.forEach(ids, (id) => callbacks.deliver(post(receiver.url, { id })), {
+        concurrency: 4
+      })
+      for (const { _tag } of answers) expect(["Answered", "Unreachable"]).toContain(_tag)
+      expect(new Set(seen).size).toBe(seen.length)
+      const acknowledged = ids.filter((_, n) => answers[n]?._tag === "Answered")
+      expect(seen).toEqual(expect.arrayContaining(acknowledged))
+      expect(acknowledged.length).toBeGreaterThan(100)
+    }))
+
   it.scopedLive("on which something arrives unasked is not used again", () =>
     Effect.gen(function*() {
       const callbacks = yield* dispatcher()

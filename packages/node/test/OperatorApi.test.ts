@@ -1,0 +1,397 @@
+/** The operator API from outside: every documented answer, and a 4xx with a reason for everything else. */
+import { expect, layer } from "@effect/vitest"
+import { authorizeUrl, consent, exchange, obtainTokens } from "./support/Consent.ts"
+import { createApplication, createRegistration, createUser, operate } from "./support/Operator.ts"
+import * as TestService from "./support/TestService.ts"
+import { on } from "./support/TestService.ts"
+
+const problem = (resource: string, field: string, code: string) =>
+  expect.objectContaining({ resource, field, code, message: expect.any(String) })
+
+/** What is sent, and the answer: the status, and what is wrong. */
+type Case = readonly [
+  name: string,
+  request: readonly [method: string, path: string, body?: unknown],
+  status: number,
+  ...problems: ReadonlyArray<readonly [resource: string, field: string, code: string]>
+]
+
+const unpaired = "\ud800"
+
+const cases: ReadonlyArray<Case> = [
+  ["a body that is no JSON", ["POST", "/users", "{"], 400, ["Request", "", "malformed"]],
+  ["an array", ["POST", "/users", "[]"], 400, ["Request", "", "invalid"]],
+  ["null", ["POST", "/users", "null"], 400, ["Request", "", "invalid"]],
+  ["nesting without end", ["POST", "/users", `${"[".repeat(30_000)}${"]".repeat(30_000)}`], 400, [
+    "Request",
+    "",
+    "malformed"
+  ]],
+  ["a body over 64 KiB", ["POST", "/users", JSON.stringify({ comment: "x".repeat(65_536) })], 413, [
+    "Request",
+    "",
+    "too_large"
+  ]],
+  [
+    "nothing",
+    ["POST", "/users", {}],
+    400,
+    ["Request", "role", "missing"],
+    ["Request", "email", "missing"],
+    ["Request", "password", "missing"]
+  ],
+  [
+    "wrong types",
+    ["POST", "/users", { role: "king", email: 7, password: ["x"], first_name: {} }],
+    400,
+    ["Request", "role", "invalid"],
+    ["Request", "email", "invalid"],
+    ["Request", "password", "invalid"],
+    ["Request", "first_name", "invalid"]
+  ],
+  [
+    "an unknown field",
+    ["POST", "/users", { role: "athlete", email: "a@b.test", password: "x", nickname: "y" }],
+    400,
+    ["Request", "nickname", "unknown_field"]
+  ],
+  ["NUL in text", ["POST", "/registrations", { athlete_id: 1, comment: "a\0b" }], 400, [
+    "Request",
+    "comment",
+    "invalid"
+  ]],
+  ["half a surrogate pair in text", ["POST", "/registrations", { athlete_id: 1, reasons: ["ok", unpaired] }], 400, [
+    "Request",
+    "reasons",
+    "invalid"
+  ]],
+  ["NUL in an e-mail address", ["POST", "/users", { role: "athlete", email: "a\0@b", password: "x" }], 400, [
+    "Request",
+    "email",
+    "invalid"
+  ]],
+  ["NUL in a name", ["POST", "/applications", { name: "a\0", owner_id: 1, redirect_uris: [] }], 400, [
+    "Request",
+    "name",
+    "invalid"
+  ]],
+  ["half a surrogate pair in a redirect URI", ["POST", "/applications", {
+    name: "a",
+    owner_id: 1,
+    redirect_uris: [`https://a.test/${unpaired}`]
+  }], 400, ["Request", "redirect_uris", "invalid"]],
+  ["an owner who does not exist", ["POST", "/applications", { name: "a", owner_id: 999_999, redirect_uris: [] }], 422, [
+    "Application",
+    "owner_id",
+    "invalid"
+  ]],
+  ["an athlete who does not exist", ["POST", "/registrations", { athlete_id: 999_999 }], 422, [
+    "Registration",
+    "athlete_id",
+    "invalid"
+  ]],
+  ["an id beyond 2^53", ["POST", "/registrations", { athlete_id: 9_007_199_254_740_992 }], 400, [
+    "Request",
+    "athlete_id",
+    "invalid"
+  ]],
+  ["an unknown user", ["GET", "/users/999999"], 404, ["User", "id", "not_found"]],
+  ["an unknown application", ["GET", "/applications/999999"], 404, ["Application", "client_id", "not_found"]],
+  ["a change of an unknown application", ["PATCH", "/applications/999999", { name: "x" }], 404, [
+    "Application",
+    "client_id",
+    "not_found"
+  ]],
+  ["a secret for an unknown application", ["POST", "/applications/999999/secrets"], 404, [
+    "Application",
+    "client_id",
+    "not_found"
+  ]],
+  ["an unknown registration", ["PATCH", "/registrations/999999", { comment: "x" }], 404, [
+    "Registration",
+    "id",
+    "not_found"
+  ]],
+  ["a revocation for an unknown user", ["POST", "/users/999999/revocations", { client_id: 1 }], 404, [
+    "User",
+    "id",
+    "not_found"
+  ]],
+  ["redelivery of nothing", ["POST", "/deliveries/999999/redeliver"], 404, ["Delivery", "id", "not_found"]],
+  ...["1e3", "0", "-1", "1.5", "0x1", "%00", "%31%30", "9007199254740993", "99999999999999999999"].map((id): Case => [
+    `the id ${id}`,
+    ["GET", `/registrations/${id}`],
+    id === "%31%30" ? 404 : 400,
+    id === "%31%30" ? ["Registration", "id", "not_found"] : ["Request", "id", "invalid"]
+  ]),
+  ["a path that is not percent-encoded", ["GET", "/registrations/%zz"], 404, ["Request", "", "not_found"]],
+  ["a path that does not exist", ["GET", "/nothing"], 404, ["Request", "", "not_found"]],
+  ["a method that does not exist there", ["PUT", "/applications", {}], 405, ["Request", "", "method_not_allowed"]],
+  ["a page of nothing", ["GET", "/deliveries?limit=0"], 400, ["Request", "limit", "invalid"]],
+  ["a page without end", ["GET", "/deliveries?limit=501"], 400, ["Request", "limit", "invalid"]],
+  ["a state that does not exist", ["GET", "/deliveries?state=lost"], 400, ["Request", "state", "invalid"]],
+  ["a parameter that is repeated", ["GET", "/audit?limit=1&limit=2"], 400, ["Request", "limit", "invalid"]],
+  ["a cursor that is no id", ["GET", "/audit?after=x"], 400, ["Request", "after", "invalid"]],
+  ["an overlap without end", ["POST", "/applications/1/secrets", { overlap_seconds: 1e9 }], 400, [
+    "Request",
+    "overlap_seconds",
+    "invalid"
+  ]]
+]
+
+layer(TestService.layer(), { timeout: "60 seconds" })("the operator API", (it) => {
+  for (const [name, [method, path, body], status, ...problems] of cases) {
+    it.effect(
+      `${name}: ${status}`,
+      on(async (service) => {
+        const answer = await operate(service, method, path, body)
+        expect(answer.status).toBe(status)
+        expect(answer.body).toEqual({
+          message: expect.stringMatching(/./),
+          errors: problems.map((args) => problem(...args))
+        })
+      })
+    )
+  }
+
+  it.effect(
+    "no token, a wrong one, or another scheme: 401",
+    on(async (service) => {
+      const url = `${service.url}/operator/v1/applications`
+      const authorizations = [
+        undefined,
+        "Bearer ",
+        "Bearer wrong",
+        `Bearer ${service.operatorToken}x`,
+        `Bearer ${service.operatorToken.slice(0, -1)}`,
+        `Basic ${service.operatorToken}`,
+        service.operatorToken
+      ]
+      for (const authorization of authorizations) {
+        const response = await fetch(url, authorization === undefined ? {} : { headers: { authorization } })
+        expect(response.status).toBe(401)
+        expect(response.headers.get("www-authenticate")).toContain("Bearer")
+        expect((await response.json()).errors).toEqual([problem("Request", "authorization", "unauthorized")])
+      }
+    })
+  )
+
+  it.effect(
+    "another media type: 415",
+    on(async (service) => {
+      const answer = await operate(service, "POST", "/users", "role=athlete", { "content-type": "text/plain" })
+      expect([answer.status, answer.body.errors]).toEqual([415, [problem("Request", "", "unsupported_media_type")]])
+    })
+  )
+
+  it.effect(
+    "users: 201 with the record and without the password; the address is unique whatever its case",
+    on(async (service) => {
+      const wanted = { role: "club", email: "Club@Example.test", password: "pass word" }
+      const created = await operate(service, "POST", "/users", wanted)
+      expect(created.status).toBe(201)
+      const record = {
+        id: expect.any(Number),
+        role: "club",
+        email: "Club@Example.test",
+        first_name: "",
+        last_name: ""
+      }
+      expect(created.body).toEqual(record)
+      const again = await operate(service, "POST", "/users", { ...wanted, email: "club@EXAMPLE.test" })
+      expect([again.status, again.body.errors]).toEqual([409, [problem("User", "email", "taken")]])
+      expect((await operate(service, "GET", `/users/${created.body.id}`)).body).toEqual(record)
+      expect((await operate(service, "GET", "/users?email=CLUB@example.test")).body).toEqual({ users: [record] })
+      expect((await operate(service, "GET", "/users?email=nobody@example.test")).body).toEqual({ users: [] })
+    })
+  )
+
+  it.effect(
+    "applications: the secret is shown once, at the creation; settings change; unregistered addresses are refused",
+    on(async (service) => {
+      const owner = await createUser(service, "platform")
+      const redirect_uris = ["https://app.test/callback"]
+      const created = await operate(service, "POST", "/applications", { name: "One", owner_id: owner.id, redirect_uris })
+      const record = {
+        client_id: expect.any(Number),
+        name: "One",
+        owner_id: owner.id,
+        redirect_uris,
+        require_pkce: false
+      }
+      expect([created.status, created.body]).toEqual([201, {
+        ...record,
+        client_secret: expect.stringMatching(/^sl_cs_/)
+      }])
+      const path = `/applications/${created.body.client_id}`
+      expect((await operate(service, "GET", path)).body).toEqual(record)
+      const changed = await operate(service, "PATCH", path, { name: "Two", require_pkce: true })
+      expect([changed.status, changed.body]).toEqual([200, { ...record, name: "Two", require_pkce: true }])
+      const bad = await operate(service, "PATCH", path, { redirect_uris: ["http://evil.test/"] })
+      expect([bad.status, bad.body.errors]).toEqual([422, [problem("Application", "redirect_uris", "invalid")]])
+      expect((await operate(service, "GET", "/applications?limit=1")).body).toEqual({
+        applications: [{ ...record, name: "Two", require_pkce: true }],
+        next: created.body.client_id
+      })
+      const athlete = await createUser(service, "athlete")
+      const refused = await operate(service, "POST", "/applications", { name: "X", owner_id: athlete.id, redirect_uris })
+      expect([refused.status, refused.body.errors]).toEqual([422, [problem("Application", "owner_id", "invalid")]])
+    })
+  )
+
+  it.effect(
+    "applications are listed newest first, page by page, each once",
+    on(async (service) => {
+      const owner = await createUser(service, "platform")
+      for (let i = 0; i < 5; i++) await createApplication(service, owner)
+      const seen: Array<number> = []
+      let after = ""
+      do {
+        const { body } = await operate(service, "GET", `/applications?limit=2${after}`)
+        seen.push(...body.applications.map(({ client_id }: { client_id: number }) => client_id))
+        after = body.next === undefined ? "" : `&after=${body.next}`
+      } while (after !== "")
+      expect(seen).toEqual([...new Set(seen)].sort((a, b) => b - a))
+      expect(seen.length).toBeGreaterThanOrEqual(5)
+    })
+  )
+
+  it.effect(
+    "a rotated secret: the new one is good at once, the old one for the overlap, and not at all if that is 0",
+    on(async (service) => {
+      const owner = await createUser(service, "platform")
+      const client = await createApplication(service, owner)
+      const statusWith = async (secret: string) => {
+        const back = await consent(authorizeUrl(service, client), owner)
+        const code = back.searchParams.get("code") ?? ""
+        return (await exchange(service, { ...client, client_secret: secret }, code)).status
+      }
+      const path = `/applications/${client.client_id}/secrets`
+      const first = await operate(service, "POST", path)
+      expect([first.status, first.body]).toEqual([201, { client_secret: expect.stringMatching(/^sl_cs_/) }])
+      expect(await statusWith(client.client_secret)).toBe(200)
+      expect(await statusWith(first.body.client_secret)).toBe(200)
+      const second = await operate(service, "POST", path, { overlap_seconds: 0 })
+      expect(await statusWith(second.body.client_secret)).toBe(200)
+      expect(await statusWith(first.body.client_secret)).not.toBe(200)
+      expect(await statusWith(client.client_secret)).not.toBe(200)
+    })
+  )
+
+  it.effect(
+    "registrations: all fields are there from the start; a change touches only what it names",
+    on(async (service) => {
+      const athlete = await createUser(service, "athlete")
+      const created = await operate(service, "POST", "/registrations", { athlete_id: athlete.id, club_id: null })
+      const record = {
+        id: expect.any(Number),
+        athlete_id: athlete.id,
+        organizer_id: null,
+        club_id: null,
+        platform_user_id: null,
+        platform_id: "",
+        registration_status: "",
+        document_type: "",
+        document_status: "",
+        reasons: [],
+        comment: ""
+      }
+      expect([created.status, created.body]).toEqual([201, record])
+      const path = `/registrations/${created.body.id}`
+      const changed = await operate(service, "PATCH", path, { document_status: "refused", reasons: ["unreadable"] })
+      const after = { ...record, document_status: "refused", reasons: ["unreadable"] }
+      expect([changed.status, changed.body]).toEqual([200, after])
+      expect((await operate(service, "PATCH", path, {})).body).toEqual(after)
+      expect((await operate(service, "GET", path)).body).toEqual(after)
+      const swapped = await operate(service, "POST", "/registrations", { athlete_id: athlete.id, club_id: athlete.id })
+      expect([swapped.status, swapped.body.errors]).toEqual([422, [problem("Registration", "club_id", "invalid")]])
+    })
+  )
+
+  it.effect(
+    "a revocation for a user ends the access, and says 404 where there was none",
+    on(async (service) => {
+      const athlete = await createUser(service, "athlete")
+      const client = await createApplication(service, await createUser(service, "platform"))
+      const revoke = () =>
+        operate(service, "POST", `/users/${athlete.id}/revocations`, { client_id: client.client_id })
+      expect((await revoke()).status).toBe(404)
+      const { access_token } = await obtainTokens(service, client, athlete)
+      const answer = await revoke()
+      expect([answer.status, answer.body]).toEqual([204, null])
+      const read = await fetch(`${service.url}/api/v1/athlete`, {
+        headers: { authorization: `Bearer ${access_token}` }
+      })
+      expect(read.status).toBe(401)
+    })
+  )
+
+  it.effect(
+    "the audit tells newest first who did what from where, without a secret",
+    on(async (service) => {
+      const athlete = await createUser(service, "athlete")
+      const client = await createApplication(service, await createUser(service, "platform"))
+      await obtainTokens(service, client, athlete)
+      await operate(service, "POST", `/users/${athlete.id}/revocations`, { client_id: client.client_id })
+      const { body } = await operate(service, "GET", "/audit?limit=4")
+      const operator = { type: "operator" }
+      expect(body.entries.map(({ action, actor, detail }: Record<string, unknown>) => ({ action, actor, detail })))
+        .toEqual([
+          { action: "operator_call", actor: operator, detail: `POST /operator/v1/users/${athlete.id}/revocations 204` },
+          { action: "consent", actor: { type: "user", id: athlete.id }, detail: undefined },
+          { action: "login", actor: { type: "user", id: athlete.id }, detail: undefined },
+          { action: "operator_call", actor: operator, detail: "POST /operator/v1/applications 201" }
+        ])
+      for (const entry of body.entries) {
+        expect(entry.at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+        expect(entry.address).toBe("127.0.0.1")
+      }
+      const all = JSON.stringify((await operate(service, "GET", "/audit?limit=500")).body)
+      expect(all).not.toContain(client.client_secret)
+      expect(all).not.toContain(athlete.password)
+      const page = await operate(service, "GET", `/audit?limit=1&after=${body.entries[0].id}`)
+      expect(page.body.entries[0].id).toBe(body.entries[1].id)
+    })
+  )
+
+  it.effect(
+    "deliveries: an empty page for an application that has none",
+    on(async (service) => {
+      const athlete = await createUser(service, "athlete")
+      await createRegistration(service, { athlete_id: athlete.id })
+      const client = await createApplication(service, await createUser(service, "platform"))
+      const { body, status } = await operate(service, "GET", `/deliveries?client_id=${client.client_id}&state=pending`)
+      expect([status, body]).toEqual([200, { deliveries: [] }])
+    })
+  )
+
+  it.effect(
+    "openapi.json describes every operation, and /docs shows it",
+    on(async (service) => {
+      const specification = await (await fetch(`${service.url}/openapi.json`)).json()
+      expect(specification.openapi).toMatch(/^3\.1/)
+      const operations = Object.entries<object>(specification.paths).flatMap(([path, methods]) =>
+        Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`)
+      )
+      expect(operations).toEqual(expect.arrayContaining([
+        "POST /operator/v1/users",
+        "POST /operator/v1/users/{id}/revocations",
+        "POST /operator/v1/applications",
+        "GET /operator/v1/applications",
+        "GET /operator/v1/applications/{client_id}",
+        "PATCH /operator/v1/applications/{client_id}",
+        "POST /operator/v1/applications/{client_id}/secrets",
+        "POST /operator/v1/registrations",
+        "GET /operator/v1/registrations/{id}",
+        "PATCH /operator/v1/registrations/{id}",
+        "GET /operator/v1/deliveries",
+        "POST /operator/v1/deliveries/{id}/redeliver",
+        "GET /operator/v1/audit"
+      ]))
+      const docs = await fetch(`${service.url}/docs`)
+      expect(docs.status).toBe(200)
+      expect(docs.headers.get("content-type")).toContain("text/html")
+      expect(await docs.text()).toContain("/operator/v1/applications")
+    })
+  )
+})

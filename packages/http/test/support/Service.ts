@@ -10,6 +10,8 @@ import { TestAccounts } from "./TestAccounts.ts"
 export interface Options {
   readonly policy?: Partial<Policy.Policy.Service>
   readonly site?: Partial<Site.Site.Service>
+  /** Predictable ones unless said otherwise. */
+  readonly secrets?: Layer.Layer<Secrets.Secrets>
 }
 
 /** What a test can turn while the service runs. */
@@ -121,15 +123,9 @@ export const layer = (options: Options = {}) => {
     Layer.provideMerge(TestAccounts.layer),
     Layer.provideMerge(MemoryThrottle.layer),
     Layer.provideMerge(breakableStores(switches)),
-    Layer.provideMerge(Layer.mergeAll(Memory.layer, Secrets.layerTest, callbacks)),
+    Layer.provideMerge(Layer.mergeAll(Memory.layer, options.secrets ?? Secrets.layerTest, callbacks)),
     Layer.provide(Layer.succeed(Policy.Policy, { ...Policy.documented, ...options.policy })),
     Layer.provide(Layer.succeed(Site.Site, { ...Site.local, ...options.site })),
     Layer.provide(Layer.succeed(Audit.Audit, { record: (entry) => Effect.sync(() => audit.push(entry)) }))
   )
 }
-
-/** Runs a test against a fresh service. */
-export const withService = <A, E, R>(
-  test: Effect.Effect<A, E, R>,
-  options?: Options
-) => Effect.provide(test, layer(options))

@@ -1,0 +1,161 @@
+import { describe, expect } from "@effect/vitest"
+import { Policy } from "@startlist/core"
+import { Effect } from "effect"
+import * as Browser from "./support/Browser.ts"
+import { testing } from "./support/Testing.ts"
+import * as World from "./support/World.ts"
+
+const challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
+
+describe("GET /oauth/authorize (requirements §4.1)", () => {
+  testing("shows who asks, for whom, for what, and two buttons", (world) =>
+    Effect.gen(function*() {
+      const page = yield* world.browser.get(world.authorizeUrl({ scope: "profile:read write" }))
+      expect(page.status).toBe(200)
+      for (const text of ["Race Planner", "app.test", "athlete@example.test", "see your profile", "profile:read"]) {
+        expect(page.body).toContain(text)
+      }
+      expect(page.body).toContain(`name="decision" value="allow"`)
+      expect(page.body).toContain(`name="decision" value="deny"`)
+    }))
+
+  testing(
+    "sends someone who is not signed in to sign in and back, and the request survives it",
+    (world) =>
+      Effect.gen(function*() {
+        const stranger = yield* Browser.make
+        const url = world.authorizeUrl({ scope: "read+write", state: "a&b=c", role: "athlete" })
+        const redirect = World.redirectOf(yield* stranger.get(url))
+        expect(redirect.address).toBe("/login")
+        const signedIn = yield* stranger.signIn("athlete@example.test", undefined, redirect.query["return_to"])
+        expect(signedIn.status).toBe(303)
+        const page = yield* stranger.get(String(signedIn.headers["location"]))
+        expect(Browser.formTo("/oauth/authorize", page).hidden).toMatchObject({ scope: "read+write", state: "a&b=c" })
+      })
+  )
+
+  testing("allows in French and English by locale, and says so in lang", (world) =>
+    Effect.gen(function*() {
+      const french = yield* world.browser.get(world.authorizeUrl({ locale: "fr" }))
+      expect(french.body).toContain("<html lang=\"fr\">")
+      expect(french.body).toContain("Autoriser")
+      const english = yield* world.browser.get(world.authorizeUrl({ locale: "en" }), { "accept-language": "fr" })
+      expect(english.body).toContain("<html lang=\"en\">")
+    }))
+
+  testing(
+    "explains a role that the user does not have, offers to switch account, and the way back",
+    (world) =>
+      Effect.gen(function*() {
+        const url = world.authorizeUrl({ role: "organizer", state: "s" })
+        const page = yield* world.browser.get(url)
+        expect(page.status).toBe(403)
+        expect(page.body).toContain("organizer")
+        const logout = Browser.formsOf(page).find(({ hidden }) => hidden["return_to"]?.startsWith("/oauth/authorize?"))
+        const left = yield* world.browser.post("/logout", logout?.hidden ?? {})
+        expect(World.redirectOf(yield* world.browser.get(String(left.headers["location"]))).address).toBe("/login")
+      })
+  )
+
+  testing("a decision to allow with the wrong role grants nothing", (world) =>
+    Effect.gen(function*() {
+      const page = yield* world.browser.get(world.authorizeUrl({ role: "organizer" }))
+      const { hidden } = Browser.formTo("/oauth/authorize", page)
+      expect((yield* world.browser.post("/oauth/authorize", { ...hidden, decision: "allow" })).status).toBe(403)
+      const denied = yield* world.browser.post("/oauth/authorize", { ...hidden, decision: "deny" })
+      expect(World.redirectOf(denied).query["error"]).toBe("access_denied")
+    }))
+
+  testing(
+    "an unknown client and a bad redirect URI are told to the user, never redirected",
+    (world) =>
+      Effect.gen(function*() {
+        const bad: ReadonlyArray<Browser.Fields> = [
+          { client_id: "999" },
+          { client_id: "1e3" },
+          { client_id: "" },
+          { redirect_uri: "" },
+          { redirect_uri: "https://evil.test/callback" },
+          { redirect_uri: `${World.redirectUri}/` },
+          { redirect_uri: "http://localhost.evil.test/" },
+          { redirect_uri: "http://localhost@evil.test/" },
+          { redirect_uri: "http://127.0.0.1/#fragment" },
+          { redirect_uri: "javascript:alert(1)" }
+        ]
+        for (const parameters of bad) {
+          const page = yield* world.browser.get(world.authorizeUrl(parameters))
+          expect([parameters, page.status, page.headers["location"]]).toEqual([parameters, 400, undefined])
+          expect(page.headers["content-type"]).toMatch(/^text\/html/)
+        }
+      })
+  )
+
+  testing(
+    "http://localhost, 127.0.0.1 and [::1] are allowed unregistered, on any port and path",
+    (world) =>
+      Effect.gen(function*() {
+        for (const uri of ["http://localhost:3000/cb", "http://127.0.0.1/", "http://[::1]:8/x?y=z"]) {
+          const { address } = World.redirectOf(yield* world.decide("allow", { redirect_uri: uri }))
+          expect(uri.startsWith(address)).toBe(true)
+        }
+      })
+  )
+
+  testing("the strict profile allows no unregistered loopback address", (world) =>
+    Effect.gen(function*() {
+      const page = yield* world.browser.get(world.authorizeUrl({ redirect_uri: "http://localhost:3000/cb" }))
+      expect(page.status).toBe(400)
+    }), { policy: Policy.rfc })
+
+  testing("tells the application of all other mistakes by redirect, with state", (world) =>
+    Effect.gen(function*() {
+      const cases: ReadonlyArray<readonly [Browser.Fields, string]> = [
+        [{ response_type: "" }, "invalid_request"],
+        [{ response_type: "token" }, "unsupported_response_type"],
+        [{ scope: "" }, "invalid_request"],
+        [{ scope: "everything" }, "invalid_scope"],
+        [{ role: "king" }, "invalid_request"],
+        [{ code_challenge: challenge }, "invalid_request"],
+        [{ code_challenge: challenge, code_challenge_method: "plain" }, "invalid_request"],
+        [{ code_challenge: "short", code_challenge_method: "S256" }, "invalid_request"],
+        [{ code_challenge_method: "S256" }, "invalid_request"]
+      ]
+      for (const [parameters, error] of cases) {
+        const { address, query } = World.redirectOf(
+          yield* world.browser.get(world.authorizeUrl({ state: "s", ...parameters }))
+        )
+        expect([parameters, address, query]).toEqual([parameters, World.redirectUri, {
+          error,
+          error_description: expect.any(String),
+          state: "s"
+        }])
+      }
+    }))
+
+  testing(
+    "a repeated parameter is invalid_request by redirect; a repeated client_id or redirect_uri is told to the user",
+    (world) =>
+      Effect.gen(function*() {
+        const repeated = yield* world.browser.get(`${world.authorizeUrl({ state: "s" })}&scope=write`)
+        expect(World.redirectOf(repeated).query).toMatchObject({ error: "invalid_request", state: "s" })
+        for (const name of ["client_id", "redirect_uri"]) {
+          expect((yield* world.browser.get(`${world.authorizeUrl()}&${name}=1`)).status).toBe(400)
+        }
+      })
+  )
+
+  testing("PKCE can be required for an application", (world) =>
+    Effect.gen(function*() {
+      const { client_id } = yield* world.register("Strict", true)
+      const without = yield* world.browser.get(world.authorizeUrl({ client_id }))
+      expect(World.redirectOf(without).query["error"]).toBe("invalid_request")
+      const withIt = world.authorizeUrl({ client_id, code_challenge: challenge, code_challenge_method: "S256" })
+      expect((yield* world.browser.get(withIt)).status).toBe(200)
+    }))
+
+  testing("scope=read+write un-encoded decodes to read write", (world) =>
+    Effect.gen(function*() {
+      const page = yield* world.browser.get(world.authorizeUrl().replace("scope=read", "scope=read+write"))
+      expect(Browser.formTo("/oauth/authorize", page).hidden["scope"]).toBe("read write")
+    }))
+})

@@ -1,0 +1,87 @@
+import { describe, expect } from "@effect/vitest"
+import { Secrets } from "@startlist/core"
+import { Effect, Option } from "effect"
+import { Service } from "./support/Service.ts"
+import { testing } from "./support/Testing.ts"
+import * as World from "./support/World.ts"
+
+const operated = { site: { operatorToken: Option.some(Secrets.TokenHash.make("#operator")) } }
+
+describe("POST /oauth/introspect (RFC 7662)", () => {
+  testing("tells a client about its own live tokens", (world) =>
+    Effect.gen(function*() {
+      const { access_token, refresh_token } = yield* world.tokens({ scope: "read write" })
+      const access = yield* world.form("/oauth/introspect", { ...world.client, token: access_token })
+      expect(World.json(access)).toEqual({
+        active: true,
+        scope: "read write",
+        client_id: world.client.client_id,
+        sub: String(world.athlete.id),
+        token_type: "Bearer",
+        iat: 0,
+        exp: 28800
+      })
+      const refresh = yield* world.form("/oauth/introspect", { ...world.client, token: refresh_token })
+      expect(World.json(refresh)).toMatchObject({ active: true, exp: 90 * 86400 })
+    }))
+
+  testing("says only that other tokens are not active", (world) =>
+    Effect.gen(function*() {
+      const { access_token, refresh_token } = yield* world.tokens()
+      yield* world.refresh(refresh_token)
+      const other = yield* world.register("Other")
+      const asked = [
+        { ...other, token: access_token },
+        { ...world.client, token: refresh_token },
+        { ...world.client, token: "unknown" }
+      ]
+      for (const fields of asked) {
+        expect(World.json(yield* world.form("/oauth/introspect", fields))).toEqual({ active: false })
+      }
+    }))
+
+  testing("tells the operator about every token", (world) =>
+    Effect.gen(function*() {
+      const { access_token: token } = yield* world.tokens()
+      const response = yield* world.form("/oauth/introspect", { token }, World.bearer("operator"))
+      expect(World.json(response)).toMatchObject({ active: true, client_id: world.client.client_id })
+    }), operated)
+
+  testing("refuses everybody else", (world) =>
+    Effect.gen(function*() {
+      const { send } = yield* Service
+      expect((yield* world.form("/oauth/introspect", { token: "x" }, World.bearer("other"))).status).toBe(401)
+      expect((yield* world.form("/oauth/introspect", { token: "x" })).status).toBe(401)
+      expect((yield* world.form("/oauth/introspect", { ...world.client, client_secret: "x", token: "x" })).status).toBe(
+        401
+      )
+      expect((yield* world.form("/oauth/introspect", world.client)).status).toBe(400)
+      expect((yield* send("GET", "/oauth/introspect")).status).toBe(405)
+    }), operated)
+})
+
+describe("GET /.well-known/oauth-authorization-server (RFC 8414)", () => {
+  testing("names the endpoints and what they can do", () =>
+    Effect.gen(function*() {
+      const { send } = yield* Service
+      const response = yield* send("GET", "/.well-known/oauth-authorization-server")
+      expect(World.json(response)).toMatchObject({
+        issuer: "https://auth.test",
+        authorization_endpoint: "https://auth.test/oauth/authorize",
+        token_endpoint: "https://auth.test/oauth/token",
+        response_types_supported: ["code"],
+        code_challenge_methods_supported: ["S256"],
+        authorization_response_iss_parameter_supported: false
+      })
+    }), { site: { authUrl: "https://auth.test" } })
+
+  testing("names the issuer that is configured", () =>
+    Effect.gen(function*() {
+      const { send } = yield* Service
+      const response = yield* send("GET", "/.well-known/oauth-authorization-server")
+      expect(World.json(response)).toMatchObject({
+        issuer: "https://id.test",
+        authorization_response_iss_parameter_supported: true
+      })
+    }), { site: { issuer: Option.some("https://id.test") } })
+})

@@ -1,0 +1,181 @@
+import { describe, expect } from "@effect/vitest"
+import { Effect, TestClock } from "effect"
+import * as Browser from "./support/Browser.ts"
+import { Service } from "./support/Service.ts"
+import { testing } from "./support/Testing.ts"
+
+const email = "athlete@example.test"
+
+describe("/login", () => {
+  testing("signs in with the right password and goes where the visitor came from", () =>
+    Effect.gen(function*() {
+      const browser = yield* Browser.make
+      const response = yield* browser.signIn(email, undefined, "/account/applications?x=1")
+      expect(response).toMatchObject({ status: 303, headers: { location: "/account/applications?x=1" } })
+      expect((yield* browser.get("/account/applications")).body).toContain(email)
+      expect((yield* browser.get("/login")).status).toBe(303)
+    }))
+
+  testing("the e-mail address is taken in any case", () =>
+    Effect.gen(function*() {
+      const browser = yield* Browser.make
+      expect((yield* browser.signIn(" ATHLETE@example.test ", `password of ${email}`)).status).toBe(303)
+    }))
+
+  testing(
+    "a wrong password and an unknown address get the same page, with the address kept and no password",
+    () =>
+      Effect.gen(function*() {
+        const browser = yield* Browser.make
+        const wrong = yield* browser.signIn(email, "hunter2")
+        const unknown = yield* browser.signIn("nobody@example.test", "hunter2")
+        expect([wrong.status, unknown.status]).toEqual([403, 403])
+        expect(String(wrong.body).replaceAll(email, "E")).toBe(
+          String(unknown.body).replaceAll("nobody@example.test", "E")
+        )
+        expect(wrong.body).toContain("role=\"alert\"")
+        expect(wrong.body).not.toContain("hunter2")
+        expect((yield* browser.get("/account/applications")).status).toBe(303)
+      })
+  )
+
+  testing("a missing address or password is named", () =>
+    Effect.gen(function*() {
+      const browser = yield* Browser.make
+      const { hidden } = Browser.formTo("/login", yield* browser.get("/login"))
+      expect((yield* browser.post("/login", { ...hidden, password: "x" })).status).toBe(422)
+      expect((yield* browser.post("/login", { ...hidden, email })).status).toBe(422)
+    }))
+
+  testing(
+    "a forged form signs nobody in: no token, another browser's, no cookie, a foreign origin",
+    () =>
+      Effect.gen(function*() {
+        const browser = yield* Browser.make
+        const other = yield* Browser.make
+        const credentials = { email, password: `password of ${email}` }
+        const { hidden } = Browser.formTo("/login", yield* browser.get("/login"))
+        const foreign = Browser.formTo("/login", yield* other.get("/login")).hidden
+        const stranger = yield* Browser.make
+        const attempts = [
+          browser.post("/login", credentials),
+          browser.post("/login", { ...foreign, ...credentials }),
+          stranger.post("/login", { ...hidden, ...credentials }),
+          browser.post("/login", { ...hidden, ...credentials }, { origin: "https://evil.test" })
+        ]
+        for (const attempt of attempts) expect((yield* attempt).status).toBe(403)
+        expect((yield* browser.get("/account/applications")).status).toBe(303)
+        expect((yield* browser.post("/login", { ...hidden, ...credentials })).status).toBe(303)
+      })
+  )
+
+  testing("the session gets a new value at the login, and the old one is worth nothing", () =>
+    Effect.gen(function*() {
+      const browser = yield* Browser.make
+      yield* browser.get("/login")
+      const before = browser.cookies.get("startlist_session")
+      yield* browser.signIn(email)
+      expect(browser.cookies.get("startlist_session")).not.toBe(before)
+      const { send } = yield* Service
+      const planted = yield* send("GET", "/account/applications", {
+        headers: { cookie: `startlist_session=${before}` }
+      })
+      expect(planted.status).toBe(303)
+    }))
+
+  testing(
+    "after ten wrong passwords from one address: 429 with Retry-After, for the right one too, until the time is over",
+    () =>
+      Effect.gen(function*() {
+        const browser = yield* Browser.make
+        yield* Effect.replicateEffect(browser.signIn(email, "wrong"), 10, { discard: true })
+        const blocked = yield* browser.signIn(email)
+        expect(blocked.status).toBe(429)
+        expect(Number(blocked.headers["retry-after"])).toBeGreaterThan(0)
+        expect((yield* browser.signIn("platform@example.test")).status).toBe(303)
+        const fresh = yield* Browser.make
+        yield* TestClock.adjust("5 minutes")
+        expect((yield* fresh.signIn(email)).status).toBe(303)
+      })
+  )
+
+  testing("logins, failed ones too, and logouts are recorded without the password", () =>
+    Effect.gen(function*() {
+      const { audit } = yield* Service
+      const browser = yield* Browser.make
+      yield* browser.signIn(email, "wrong secret")
+      yield* browser.signIn(email)
+      const page = yield* browser.get("/account/applications")
+      yield* browser.post("/logout", Browser.formTo("/logout", page).hidden)
+      expect(audit.map(({ action }) => action).slice(-3)).toEqual(["login_failed", "login", "logout"])
+      expect(JSON.stringify(audit)).not.toContain("wrong secret")
+    }))
+
+  testing("an open redirect by return_to is impossible", () =>
+    Effect.gen(function*() {
+      const evil = [
+        "https://evil.test/",
+        "//evil.test/",
+        "/\\evil.test/",
+        "\\\\evil.test",
+        "/\t/evil.test",
+        "/\n/evil.test",
+        "javascript:alert(1)",
+        "evil.test",
+        "/x\\..\\y",
+        "/é",
+        `/${"x".repeat(9000)}`,
+        ""
+      ]
+      for (const returnTo of evil) {
+        const browser = yield* Browser.make
+        const response = yield* browser.signIn(email, undefined, returnTo)
+        expect([returnTo, response.headers["location"]]).toEqual([returnTo, "/account/applications"])
+        const signedIn = yield* browser.get(`/login?${Browser.urlencoded({ return_to: returnTo })}`)
+        expect(signedIn.headers["location"]).toBe("/account/applications")
+        const language = yield* browser.get(`/language?${Browser.urlencoded({ locale: "fr", return_to: returnTo })}`)
+        expect(language.headers["location"]).toBe("/account/applications")
+        const page = yield* browser.get("/account/applications")
+        const { hidden } = Browser.formTo("/logout", page)
+        const left = yield* browser.post("/logout", { ...hidden, return_to: returnTo })
+        expect(left.headers["location"]).toBe("/login")
+      }
+    }))
+})
+
+describe("/logout", () => {
+  testing("ends the session at once", () =>
+    Effect.gen(function*() {
+      const browser = yield* Browser.make
+      yield* browser.signIn(email)
+      const session = browser.cookies.get("startlist_session")
+      const page = yield* browser.get("/account/applications")
+      expect((yield* browser.post("/logout", Browser.formTo("/logout", page).hidden)).status).toBe(303)
+      expect(browser.cookies.has("startlist_session")).toBe(false)
+      browser.cookies.set("startlist_session", String(session))
+      expect((yield* browser.get("/account/applications")).status).toBe(303)
+    }))
+
+  testing("a forged form signs nobody out", () =>
+    Effect.gen(function*() {
+      const browser = yield* Browser.make
+      yield* browser.signIn(email)
+      expect((yield* browser.post("/logout", { csrf: "x" })).status).toBe(403)
+      expect((yield* browser.get("/account/applications")).status).toBe(200)
+    }))
+})
+
+describe("the session cookie", () => {
+  testing(
+    "is HttpOnly and SameSite=Lax; over https also Secure, with the __Host- prefix",
+    () =>
+      Effect.gen(function*() {
+        const { send } = yield* Service
+        const response = yield* send("GET", "/login")
+        const cookie = String(response.headers["set-cookie"])
+        expect(cookie).toMatch(/^__Host-startlist_session=[^;]+; /)
+        for (const attribute of ["HttpOnly", "Secure", "SameSite=Lax", "Path=/"]) expect(cookie).toContain(attribute)
+      }),
+    { site: { authUrl: "https://auth.test" } }
+  )
+})

@@ -1,0 +1,181 @@
+import { describe, expect } from "@effect/vitest"
+import { Applications, User } from "@startlist/core"
+import type { Message } from "@startlist/http"
+import { Effect } from "effect"
+import * as Browser from "./support/Browser.ts"
+import { Service } from "./support/Service.ts"
+import { TestAccounts } from "./support/TestAccounts.ts"
+import { testing, type TestWorld } from "./support/Testing.ts"
+import * as World from "./support/World.ts"
+
+const everyPage = (world: TestWorld) =>
+  Effect.gen(function*() {
+    const stranger = yield* Browser.make
+    yield* world.tokens()
+    return yield* Effect.all({
+      login: stranger.get("/login"),
+      wrongPassword: stranger.signIn("athlete@example.test", "wrong"),
+      consent: world.browser.get(world.authorizeUrl()),
+      roleMismatch: world.browser.get(world.authorizeUrl({ role: "club" })),
+      applications: world.browser.get("/account/applications"),
+      noApplications: world.platformBrowser.get("/account/applications"),
+      unknownClient: world.browser.get(world.authorizeUrl({ client_id: "999" })),
+      notFound: world.browser.get("/nowhere"),
+      forged: world.browser.post("/account/applications/1/revoke", {})
+    })
+  })
+
+const policyOf = (response: Message.Response) => String(response.headers["content-security-policy"])
+
+describe("every page", () => {
+  testing(
+    "cannot be framed, cached, sniffed or scripted, and tells nobody where one came from",
+    (world) =>
+      Effect.gen(function*() {
+        for (const [name, page] of Object.entries(yield* everyPage(world))) {
+          expect([name, page.headers]).toEqual([
+            name,
+            expect.objectContaining({
+              "x-frame-options": "DENY",
+              "referrer-policy": "no-referrer",
+              "cache-control": "no-store",
+              "x-content-type-options": "nosniff",
+              "content-type": "text/html;charset=UTF-8"
+            })
+          ])
+          for (const rule of ["default-src 'none'", "frame-ancestors 'none'", "base-uri 'none'", "style-src 'self'"]) {
+            expect(policyOf(page)).toContain(rule)
+          }
+          expect(page.body).not.toMatch(/<script|<style|style=|onclick/i)
+        }
+      })
+  )
+
+  testing("has a language, a title and exactly one heading of the first level", (world) =>
+    Effect.gen(function*() {
+      for (const [name, page] of Object.entries(yield* everyPage(world))) {
+        expect([name, page.body]).toEqual([
+          name,
+          expect.stringMatching(/^<!doctype html><html lang="en">.*<title>.+<\/title>/s)
+        ])
+        expect([name, String(page.body).match(/<h1>/g)]).toEqual([name, ["<h1>"]])
+      }
+    }))
+
+  testing(
+    "forms lead only to the service itself, and from the consent page also to the application",
+    (world) =>
+      Effect.gen(function*() {
+        const { consent, login } = yield* everyPage(world)
+        expect(policyOf(login)).toMatch(/form-action 'self';/)
+        expect(policyOf(consent)).toMatch(/form-action 'self' https:\/\/app\.test;/)
+        const local = yield* world.browser.get(world.authorizeUrl({ redirect_uri: "http://localhost:3000/cb" }))
+        expect(policyOf(local)).toMatch(/form-action 'self' http:\/\/localhost:3000;/)
+        const ipv6 = yield* world.browser.get(world.authorizeUrl({ redirect_uri: "http://[::1]:3000/cb" }))
+        expect(policyOf(ipv6)).toMatch(/form-action 'self' http:;/)
+      })
+  )
+
+  testing("escapes every value that comes from outside", (world) =>
+    Effect.gen(function*() {
+      const hostile = "\"'><script>alert(1)</script>&lt;"
+      const accounts = yield* TestAccounts
+      const applications = yield* Applications.Applications
+      const users = yield* User.UserStore
+      const owner = yield* users.insert({ role: "platform", email: "o@example.test", firstName: "", lastName: "" })
+      const { application } = yield* applications.create(owner.id, {
+        name: hostile,
+        redirectUris: [],
+        requirePkce: false
+      })
+      const email = "\"><script>alert(1)</script>@example.test"
+      yield* accounts.create("athlete", email)
+      const browser = yield* Browser.make
+      yield* browser.signIn(email)
+      const url = world.authorizeUrl({
+        client_id: String(application.id),
+        redirect_uri: "http://localhost/\"><script>alert(1)</script>",
+        state: hostile
+      })
+      const consent = yield* browser.get(url)
+      const form = Browser.formTo("/oauth/authorize", consent)
+      expect(form.hidden["state"]).toBe(hostile)
+      yield* browser.post("/oauth/authorize", { ...form.hidden, decision: "allow" })
+      const pages = [
+        consent,
+        yield* browser.get(`${url}&role=club`),
+        yield* browser.get("/account/applications"),
+        yield* (yield* Browser.make).signIn(email, "wrong", "/\"><script>alert(1)</script>"),
+        yield* browser.get("/<script>alert(1)</script>")
+      ]
+      for (const page of pages) {
+        expect(page.body).not.toContain("<script")
+        expect(page.body).not.toContain("\"'>")
+      }
+    }))
+})
+
+describe("the language of a page", () => {
+  const languageOf = (page: Message.Response) => /<html lang="(..)"/.exec(String(page.body))?.[1]
+
+  testing("is what Accept-Language prefers, else English", () =>
+    Effect.gen(function*() {
+      const browser = yield* Browser.make
+      const cases: ReadonlyArray<readonly [string, string]> = [
+        ["", "en"],
+        ["fr", "fr"],
+        ["fr-CA,en;q=0.8", "fr"],
+        ["de, en;q=0.5, fr;q=0.9", "fr"],
+        ["en-GB,fr", "en"],
+        ["de,*", "en"],
+        ["fr;q=x", "en"],
+        ["fr;q=0", "en"]
+      ]
+      for (const [accept, language] of cases) {
+        const page = yield* browser.get("/login", { "accept-language": accept })
+        expect([accept, languageOf(page)]).toEqual([accept, language])
+      }
+    }))
+
+  testing("can be switched on every page, and the choice is kept", (world) =>
+    Effect.gen(function*() {
+      const { browser } = world
+      const link = (page: Message.Response) =>
+        (/href="(\/language\?locale=fr[^"]*)"/.exec(String(page.body))?.[1] ?? "").replaceAll("&amp;", "&")
+      const url = world.authorizeUrl({ state: "s&locale=x", locale: "en" })
+      const switched = yield* browser.get(link(yield* browser.get(url)))
+      const back = String(switched.headers["location"])
+      expect(back).toBe(url.replace("locale=en", "locale=fr"))
+      expect(languageOf(yield* browser.get(back))).toBe("fr")
+      expect(languageOf(yield* browser.get("/account/applications", { "accept-language": "en" }))).toBe("fr")
+    }))
+
+  testing("of the login page is that of the page to which it leads", (world) =>
+    Effect.gen(function*() {
+      const stranger = yield* Browser.make
+      const redirect = yield* stranger.get(world.authorizeUrl({ locale: "fr" }))
+      expect(languageOf(yield* stranger.get(String(redirect.headers["location"])))).toBe("fr")
+    }))
+})
+
+describe("when the store is down", () => {
+  testing("pages say so with 503 and Retry-After", (world) =>
+    Effect.gen(function*() {
+      const { switches } = yield* Service
+      switches.storeIsDown = true
+      for (const target of [world.authorizeUrl(), "/account/applications"]) {
+        const page = yield* world.browser.get(target)
+        expect([target, page.status, page.headers["retry-after"]]).toEqual([target, 503, expect.any(String)])
+      }
+    }))
+})
+
+describe("redirects", () => {
+  testing("after a form are 303, never 302 or 307 (RFC 9700 §4.12)", (world) =>
+    Effect.gen(function*() {
+      const response = yield* world.decide("allow")
+      expect(response.status).toBe(303)
+      expect(response.headers).toMatchObject({ "cache-control": "no-store", "referrer-policy": "no-referrer" })
+      expect(World.redirectOf(response).query).toHaveProperty("code")
+    }))
+})

@@ -1,0 +1,85 @@
+import { describe, expect } from "@effect/vitest"
+import { Effect, TestClock } from "effect"
+import { testing } from "./support/Testing.ts"
+import * as World from "./support/World.ts"
+
+const isInvalidGrant = (status: number) =>
+  expect.objectContaining({ status, body: expect.stringContaining("\"error\":\"invalid_grant\"") })
+
+describe("POST /oauth/token with a refresh token (requirements §4.3)", () => {
+  testing("answers a new pair without scope", (world) =>
+    Effect.gen(function*() {
+      const first = yield* world.tokens()
+      const body = World.json(yield* world.refresh(first.refresh_token))
+      expect(Object.keys(body ?? {}).sort()).toEqual([
+        "access_token",
+        "created_at",
+        "expires_in",
+        "refresh_token",
+        "token_type"
+      ])
+    }))
+
+  testing("the older access token stays good until it expires", (world) =>
+    Effect.gen(function*() {
+      const first = yield* world.tokens()
+      yield* world.refresh(first.refresh_token)
+      expect((yield* world.athleteWith(first.access_token)).status).toBe(200)
+    }))
+
+  testing(
+    "a replaced refresh token is answered with 401 invalid_grant without WWW-Authenticate (requirements §7)",
+    (world) =>
+      Effect.gen(function*() {
+        const first = yield* world.tokens()
+        yield* world.refresh(first.refresh_token)
+        const again = yield* world.refresh(first.refresh_token)
+        expect(again).toEqual(isInvalidGrant(401))
+        expect(again.headers).not.toHaveProperty("www-authenticate")
+      })
+  )
+
+  testing("a replay within 60 s of the immediate predecessor does nothing else", (world) =>
+    Effect.gen(function*() {
+      const first = yield* world.tokens()
+      const second = World.tokensOf(yield* world.refresh(first.refresh_token))
+      yield* TestClock.adjust("59 seconds")
+      yield* world.refresh(first.refresh_token)
+      expect((yield* world.refresh(second.refresh_token)).status).toBe(200)
+    }))
+
+  testing(
+    "a later replay is refused with 401 and revokes the grant (RFC 9700 §4.14.2)",
+    (world) =>
+      Effect.gen(function*() {
+        const first = yield* world.tokens()
+        const second = World.tokensOf(yield* world.refresh(first.refresh_token))
+        yield* TestClock.adjust("61 seconds")
+        expect(yield* world.refresh(first.refresh_token)).toEqual(isInvalidGrant(401))
+        expect(yield* world.refresh(second.refresh_token)).toEqual(isInvalidGrant(401))
+        expect((yield* world.athleteWith(second.access_token)).status).toBe(401)
+      })
+  )
+
+  testing(
+    "unknown, another client's and expired refresh tokens are 400 invalid_grant",
+    (world) =>
+      Effect.gen(function*() {
+        const { refresh_token } = yield* world.tokens()
+        expect(yield* world.refresh("sl_rt_unknown")).toEqual(isInvalidGrant(400))
+        const other = yield* world.register("Other")
+        expect(yield* world.refresh(refresh_token, other)).toEqual(isInvalidGrant(400))
+        yield* TestClock.adjust("90 days")
+        expect(yield* world.refresh(refresh_token)).toEqual(isInvalidGrant(400))
+      })
+  )
+
+  testing("each refresh starts the 90 days anew", (world) =>
+    Effect.gen(function*() {
+      const first = yield* world.tokens()
+      yield* TestClock.adjust("89 days")
+      const second = World.tokensOf(yield* world.refresh(first.refresh_token))
+      yield* TestClock.adjust("89 days")
+      expect((yield* world.refresh(second.refresh_token)).status).toBe(200)
+    }))
+})

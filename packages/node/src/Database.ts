@@ -1,12 +1,14 @@
 /** The database that this service keeps everything in, and whether it answers. */
+import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
-import * as Memory from "@startlist/core/Memory"
+import type * as Memory from "@startlist/core/Memory"
 import type { StoreError } from "@startlist/core/Store"
 import { Database as SqlDatabase } from "@startlist/postgres/Database"
+import * as Embedded from "@startlist/postgres/Embedded"
 import * as Postgres from "@startlist/postgres/Postgres"
 import * as Seal from "@startlist/postgres/Seal"
 import * as AccountStore from "./AccountStore.ts"
@@ -30,13 +32,6 @@ export declare namespace Database {
     readonly check: Effect.Effect<void, StoreError>
   }
 }
-
-/** Everything in memory, gone when the process ends: for tests. */
-export const layerMemory: Layer.Layer<Database | Stores> = Layer.mergeAll(
-  AccountStore.layerMemory,
-  AuditLog.layerMemory,
-  Layer.succeed(Database, { description: "memory: nothing is kept", check: Effect.void })
-).pipe(Layer.provideMerge(Memory.layer))
 
 /** The innermost reason, which the driver knows: `connect ECONNREFUSED 127.0.0.1:5432`. */
 const rootMessage = (error: unknown): string => {
@@ -86,12 +81,19 @@ const layerPostgres = (url: Redacted.Redacted<string>, keys: Keys) =>
     Layer.mapError(toConfigurationError("DATABASE_URL"))
   )
 
+const layerEmbedded = (dataDir: string, keys: Keys) =>
+  layerSql(`embedded in ${dataDir}`).pipe(
+    Layer.provideMerge(Embedded.layerWith({ folder: dataDir, migrations: [SqlTables.migrations()] })),
+    Layer.provide(Seal.layerWith({ key: keys.masterKey })),
+    Layer.mapError(toConfigurationError("DATA_DIR"))
+  )
+
 /** The database that the configuration names; its tables are brought up to date first. */
 export const layer = (
-  configuration: Configuration,
+  { dataDir, databaseUrl }: Configuration,
   keys: Keys
-): Layer.Layer<Database | Stores, InvalidConfiguration> =>
-  Option.match(configuration.databaseUrl, {
-    onNone: () => layerMemory,
+): Layer.Layer<Database | Stores | SqlClient.SqlClient, InvalidConfiguration> =>
+  Option.match(databaseUrl, {
+    onNone: () => layerEmbedded(dataDir, keys),
     onSome: (url) => layerPostgres(url, keys)
   })

@@ -4,9 +4,17 @@ import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
-import type * as Schema from "effect/Schema"
+import * as Schema from "effect/Schema"
 import * as Refusal from "./Refusal.ts"
 import * as Wire from "./Wire.ts"
+
+const Fields = Schema.Record({ key: Schema.String, value: Schema.Unknown })
+
+/** As much of an OpenAPI document as is changed below. */
+const Described = Schema.Struct({
+  components: Schema.Struct({ schemas: Fields }),
+  paths: Schema.Record({ key: Schema.String, value: Schema.Record({ key: Schema.String, value: Fields }) })
+}, Fields)
 
 const created = <A, I, R>(schema: Schema.Schema<A, I, R>) => schema.annotations(HttpApiSchema.annotations({ status: 201 }))
 
@@ -112,6 +120,31 @@ export const Deliveries = HttpApiGroup.make("deliveries")
 export const Audit = HttpApiGroup.make("audit")
   .add(HttpApiEndpoint.get("listAudit", "/operator/v1/audit").setUrlParams(Wire.AuditQuery).addSuccess(Wire.AuditPage))
 
+/**
+ * What the framework does not know: the bearer token that is asked for before it, and the body that replaces its own
+ * for requests that it cannot decode.
+ */
+const describeAsServed = (document: Record<string, unknown>): Record<string, unknown> => {
+  const { components, paths, ...rest } = Schema.decodeUnknownSync(Described)(document)
+  const { Issue: _issue, PropertyKey: _key, ...schemas } = components.schemas
+  return {
+    ...rest,
+    components: {
+      schemas: { ...schemas, HttpApiDecodeError: schemas["Unauthorized"] },
+      securitySchemes: { operatorToken: { type: "http", scheme: "bearer", description: "OPERATOR_TOKEN" } }
+    },
+    security: [{ operatorToken: [] }],
+    paths: Object.fromEntries(
+      Object.entries(paths).map(([path, methods]) => [
+        path,
+        Object.fromEntries(
+          Object.entries(methods).map(([method, { security: _security, ...operation }]) => [method, operation])
+        )
+      ])
+    )
+  }
+}
+
 /** The whole operator API. Every request carries the operator token as a bearer token. */
 export const Api = HttpApi.make("operator")
   .add(Users)
@@ -119,8 +152,8 @@ export const Api = HttpApi.make("operator")
   .add(Registrations)
   .add(Deliveries)
   .add(Audit)
-  .addError(Refusal.Wire.BadRequest)
   .addError(Refusal.Wire.Unauthorized)
   .addError(Refusal.Wire.Unavailable)
   .annotate(OpenApi.Title, "Startlist operator API")
   .annotate(OpenApi.Version, "1")
+  .annotate(OpenApi.Transform, describeAsServed)

@@ -15,9 +15,6 @@ export type Problem = typeof Problem.Type
 const Body = Schema.Struct({ message: Schema.String, errors: Schema.Array(Problem) })
 type Body = typeof Body.Type
 
-/** The request is not understood. */
-export class BadRequest extends Data.TaggedError("BadRequest")<Body> {}
-
 /** The operator token is missing or wrong. */
 export class Unauthorized extends Data.TaggedError("Unauthorized")<Body> {}
 
@@ -34,21 +31,25 @@ export class Unprocessable extends Data.TaggedError("Unprocessable")<Body> {}
 export class Unavailable extends Data.TaggedError("Unavailable")<Body> {}
 
 /** A refusal under its status, with the body that all of them have: they differ in nothing else on the wire. */
-const under = <A extends Body>(status: number, identifier: string, Refusal: new(body: Body) => A) =>
+const under = <A extends Body>(
+  status: number,
+  identifier: string,
+  description: string,
+  Refusal: new(body: Body) => A
+) =>
   Schema.transform(Body, Schema.instanceOf(Refusal), {
     strict: true,
     decode: (body) => new Refusal(body),
     encode: ({ errors, message }) => ({ message, errors })
-  }).annotations(HttpApiSchema.annotations({ status, identifier }))
+  }).annotations(HttpApiSchema.annotations({ status, identifier, description }))
 
-/** The refusals as `Api` declares them. */
+/** The refusals as `Api` declares them; a request that cannot be decoded is refused by the framework, with 400. */
 export const Wire = {
-  BadRequest: under(400, "BadRequest", BadRequest),
-  Unauthorized: under(401, "Unauthorized", Unauthorized),
-  NotFound: under(404, "NotFound", NotFound),
-  Conflict: under(409, "Conflict", Conflict),
-  Unprocessable: under(422, "Unprocessable", Unprocessable),
-  Unavailable: under(503, "Unavailable", Unavailable)
+  Unauthorized: under(401, "Unauthorized", "The operator token is missing or wrong", Unauthorized),
+  NotFound: under(404, "NotFound", "There is no such record", NotFound),
+  Conflict: under(409, "Conflict", "The state of the record does not allow it", Conflict),
+  Unprocessable: under(422, "Unprocessable", "It would break a rule", Unprocessable),
+  Unavailable: under(503, "Unavailable", "The database is away; try again after Retry-After", Unavailable)
 }
 
 export const unavailable = new Unavailable({

@@ -1,4 +1,0 @@
-/**
- * Startlist's benchmarks against peers and limits.
- */
-export {}

@@ -18,15 +18,25 @@ export interface MigrationSet {
  *
  * - `newer`: a step was taken that this code does not know. A newer version has been here.
  * - `failed`: a step failed.
+ * - `unreachable`: the database does not answer.
  */
 export class MigrationError extends Schema.TaggedError<MigrationError>("@startlist/postgres/MigrationError")(
   "MigrationError",
-  { reason: Schema.Literal("newer", "failed"), step: Schema.String, cause: Schema.optional(Schema.Defect) }
+  {
+    reason: Schema.Literal("newer", "failed", "unreachable"),
+    step: Schema.String,
+    cause: Schema.optional(Schema.Defect)
+  }
 ) {
   override get message(): string {
-    return this.reason === "newer"
-      ? `the database is newer than this program: it has "${this.step}"`
-      : `the database could not be brought up to date: ${this.step}`
+    switch (this.reason) {
+      case "newer":
+        return `the database is newer than this program: it has "${this.step}"`
+      case "failed":
+        return `the database could not be brought up to date: ${this.step}`
+      case "unreachable":
+        return "the database cannot be reached"
+    }
   }
 }
 
@@ -53,9 +63,14 @@ export const run = (
   Effect.gen(function*() {
     if (!isName.test(table)) return yield* new MigrationError({ reason: "failed", step: `"${table}" is no table name` })
     const sql = (yield* SqlClient.SqlClient).withoutTransforms()
-    let step = "the record of what has been done"
+    let step: string | undefined
+    const failed = (cause: unknown) =>
+      step === undefined
+        ? new MigrationError({ reason: "unreachable", step: "", cause })
+        : new MigrationError({ reason: "failed", step, cause })
     const steps = Effect.gen(function*() {
       yield* sql`SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || '.' || ${table}::text, 0))`
+      step = `the table ${table}`
       yield* sql`CREATE TABLE IF NOT EXISTS ${sql(table)} (name text PRIMARY KEY)`
       const rows = yield* sql<{ readonly name: string }>`SELECT name FROM ${sql(table)} ORDER BY name`
       const taken = new Set(rows.map(({ name }) => name))
@@ -71,8 +86,8 @@ export const run = (
     })
     // A COMMIT that fails is a defect in @effect/sql.
     return yield* sql.withTransaction(Effect.provideService(steps, SqlClient.SqlClient, sql)).pipe(
-      Effect.catchTag("SqlError", (cause) => new MigrationError({ reason: "failed", step, cause })),
-      Effect.catchAllDefect((cause) => new MigrationError({ reason: "failed", step, cause }))
+      Effect.catchTag("SqlError", failed),
+      Effect.catchAllDefect(failed)
     )
   })
 

@@ -6,11 +6,13 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import { createHash, randomUUID } from "node:crypto"
+import { mkdirSync, writeFileSync } from "node:fs"
 import * as Fs from "node:fs/promises"
 import { createRequire } from "node:module"
-import { dirname, join, normalize } from "node:path"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { gunzipSync } from "node:zlib"
+import { gunzipSync, gzipSync } from "node:zlib"
 import * as Migrations from "../Migrations.ts"
 import * as Pglite from "./pglite.ts"
 import { fingerprint } from "./schema.ts"
@@ -20,17 +22,21 @@ const imageFile = async (): Promise<string> => {
   const require = createRequire(import.meta.url)
   const manifest = join(dirname(require.resolve("@electric-sql/pglite")), "..", "package.json")
   const made = createHash("sha256").update(await Fs.readFile(manifest)).update(fingerprint).digest("hex").slice(0, 16)
-  return fileURLToPath(new URL(`../../dist/embedded-${made}.tgz`, import.meta.url))
+  return fileURLToPath(new URL(`../../dist/embedded-${made}.image`, import.meta.url))
 }
 
-const make = Effect.gen(function*() {
-  const pg = yield* Effect.promise(() => Pglite.inMemory())
+/** From a database that was closed: an image of a running one would start with a recovery, which takes seconds. */
+const make = Effect.scoped(Effect.gen(function*() {
+  const folder = yield* Effect.acquireRelease(
+    Effect.promise(() => Fs.mkdtemp(join(tmpdir(), "startlist-image-"))),
+    (created) => Effect.promise(() => Fs.rm(created, { recursive: true, force: true }))
+  )
+  const pg = yield* Effect.promise(() => Pglite.create(folder))
   const sql = yield* Pglite.makeClient(pg)
   yield* Effect.provideService(Migrations.run(Migrations.startlist()), SqlClient.SqlClient, sql)
-  const image = yield* Effect.promise(() => pg.dumpDataDir("gzip").then((file) => file.arrayBuffer()))
   yield* Effect.promise(() => pg.close())
-  return Buffer.from(image)
-})
+  return yield* Effect.promise(() => pack(folder))
+}))
 
 /** Written beside and renamed, so that nobody reads half of it. Not being able to keep it is no failure. */
 const keep = async (file: string, image: Buffer): Promise<void> => {
@@ -50,32 +56,51 @@ export const load: Effect.Effect<Buffer, Migrations.MigrationError> = Effect.gen
   return image
 })
 
-const blockBytes = 512
+/** A folder's path in the archive, or a file's with its size. */
+type Entry = readonly [path: string, size: number | null]
 
-const text = (block: Buffer, start: number, length: number): string =>
-  block.subarray(start, start + length).toString("utf8").split("\0", 1)[0] ?? ""
+/** One line of JSON, the list of entries, and the contents of the files in that order; compressed. */
+const pack = async (folder: string): Promise<Buffer> => {
+  const entries: Array<Entry> = []
+  const contents: Array<Buffer> = []
+  const add = async (path: string): Promise<void> => {
+    const found = await Fs.readdir(join(folder, path), { withFileTypes: true })
+    for (const entry of found.sort((a, b) => a.name < b.name ? -1 : 1)) {
+      const inside = path === "" ? entry.name : `${path}/${entry.name}`
+      if (entry.isDirectory()) {
+        entries.push([inside, null])
+        await add(inside)
+      } else {
+        const content = await Fs.readFile(join(folder, inside))
+        entries.push([inside, content.length])
+        contents.push(content)
+      }
+    }
+  }
+  await add("")
+  return gzipSync(Buffer.concat([Buffer.from(`${JSON.stringify(entries)}\n`), ...contents]))
+}
 
-/** Unpacks into a folder that does not exist yet: the folders and plain files of a tar archive, which is all there is. */
+/** Unpacks into a folder that does not exist yet, down to the disk. */
 const unpack = async (image: Buffer, folder: string): Promise<void> => {
   const archive = gunzipSync(image)
-  await Fs.mkdir(folder, { mode: 0o700 })
-  const folders = new Set<string>()
-  const files: Array<Promise<void>> = []
-  for (let at = 0; at + blockBytes <= archive.length && archive[at] !== 0;) {
-    const header = archive.subarray(at, at + blockBytes)
-    const name = join(folder, normalize(`/${text(header, 345, 155)}/${text(header, 0, 100)}`))
-    const size = Number.parseInt(text(header, 124, 12).trim() || "0", 8)
-    const start = at + blockBytes
-    const isFolder = text(header, 156, 1) === "5"
-    const parent = isFolder ? name : dirname(name)
-    if (!folders.has(parent)) {
-      await Fs.mkdir(parent, { recursive: true, mode: 0o700 })
-      folders.add(parent)
+  let at = archive.indexOf("\n") + 1
+  const entries: ReadonlyArray<Entry> = JSON.parse(archive.subarray(0, at).toString("utf8"))
+  const files: Array<string> = []
+  mkdirSync(folder, { mode: 0o700 })
+  for (const [path, size] of entries) {
+    if (size === null) mkdirSync(join(folder, path), { mode: 0o700 })
+    else {
+      files.push(join(folder, path))
+      writeFileSync(join(folder, path), archive.subarray(at, at + size), { mode: 0o600 })
+      at += size
     }
-    if (!isFolder) files.push(Fs.writeFile(name, archive.subarray(start, start + size), { mode: 0o600 }))
-    at = start + Math.ceil(size / blockBytes) * blockBytes
   }
-  await Promise.all(files)
+  await Promise.all(files.map(async (path) => {
+    const file = await Fs.open(path)
+    await file.sync()
+    await file.close()
+  }))
 }
 
 /** Makes `folder` from the image, whole or not at all. */

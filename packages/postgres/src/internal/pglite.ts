@@ -51,8 +51,8 @@ const options: PGliteOptions = { parsers: { [types.INT8]: String }, relaxedDurab
 export const open = (folder: string, onError: (line: string) => void): Promise<PGlite> =>
   PGlite.create({ ...options, fs: new DurableFS(folder), startParams, onStderr: (line) => (onError(line), true) })
 
-/** A database in memory. */
-export const inMemory = (): Promise<PGlite> => PGlite.create(options)
+/** Creates a database in an empty folder, without care for a power failure. */
+export const create = (folder: string): Promise<PGlite> => PGlite.create({ ...options, fs: new NodeFS(folder) })
 
 /** A client for the life of the scope; it does not close the database. */
 export const makeClient = (pg: PGlite): Effect.Effect<SqlClient.SqlClient> =>

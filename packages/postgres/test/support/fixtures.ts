@@ -1,8 +1,38 @@
 /** What the tests of the stores start from. */
-import { Seal } from "@startlist/postgres"
-import { Layer, Redacted } from "effect"
+import { Callbacks, Secrets, Services } from "@startlist/core"
+import { Postgres, Seal } from "@startlist/postgres"
+import { Effect, Layer, Option, Redacted } from "effect"
+import { createHash, randomBytes } from "node:crypto"
 
 /** 32 bytes, not secret. */
 export const masterKey = Redacted.make(Buffer.alloc(32, 7).toString("base64"))
 
 export const seal: Layer.Layer<Seal.Seal> = Seal.layerWith({ key: masterKey }).pipe(Layer.orDie)
+
+/** Real secrets: several nodes share a database. */
+export const secrets: Layer.Layer<Secrets.Secrets> = Layer.succeed(Secrets.Secrets, {
+  make: (kind) => Effect.sync(() => Redacted.make(Secrets.prefixes[kind] + randomBytes(32).toString("base64url"))),
+  makeSigning: Effect.sync(() => Redacted.make(`whsec_${randomBytes(32).toString("base64")}`)),
+  hash: (value) => Secrets.TokenHash.make(createHash("sha256").update(value).digest("base64url"))
+})
+
+/** Callbacks that prove themselves and take everything. */
+export const callbacks: Layer.Layer<Callbacks.Callbacks> = Layer.succeed(Callbacks.Callbacks, {
+  accepts: () => true,
+  deliver: () => Effect.succeed(answered("")),
+  validate: ({ challenge }) => Effect.succeed(answered(JSON.stringify({ "hub.challenge": challenge })))
+})
+
+const answered = (body: string) =>
+  Callbacks.Answer.Answered({ status: 200, contentType: "application/json", body, afterMs: 1, ...noRetry })
+
+const noRetry = { retryAfter: Option.none() }
+
+/** One node: the services over a pool of its own. */
+export const node = (options: Postgres.Options) =>
+  Services.layer.pipe(
+    Layer.provideMerge(Postgres.layerWith(options)),
+    Layer.provide([seal, callbacks]),
+    Layer.provideMerge(secrets),
+    Layer.orDie
+  )

@@ -1,0 +1,89 @@
+import { it } from "@effect/vitest"
+import { PgClient } from "@effect/sql-pg"
+import { SqlClient } from "@effect/sql"
+import { Migrations, Postgres } from "@startlist/postgres"
+import { Effect, Exit, Redacted } from "effect"
+import { describe, expect } from "vitest"
+import * as fixtures from "./support/fixtures.ts"
+import * as TestDatabase from "./support/TestDatabase.ts"
+
+const tables = Effect.flatMap(
+  TestDatabase.TestDatabase,
+  ({ admin }) =>
+    Effect.promise(() =>
+      admin.query("SELECT relname FROM pg_class WHERE relnamespace = current_schema()::regnamespace")
+    )
+).pipe(Effect.map(({ rows }) => rows.map(({ relname }) => String(relname)).sort()))
+
+/** Each test has an empty schema. */
+const fresh = <A, E>(test: Effect.Effect<A, E, TestDatabase.TestDatabase>) => Effect.provide(test, TestDatabase.layer)
+
+const own: Migrations.MigrationSet = {
+  table: "own_migrations",
+  migrations: {
+    "0001_notes": Effect.flatMap(SqlClient.SqlClient, (sql) => sql`CREATE TABLE own_notes (id bigint PRIMARY KEY)`)
+  }
+}
+
+describe("migrations", () => {
+  it.live("six nodes that start on an empty database at once all get it, and the steps are taken once", () =>
+    fresh(Effect.gen(function*() {
+      const { admin, url } = yield* TestDatabase.TestDatabase
+      const node = Effect.scoped(Effect.provide(Postgres.ready, Postgres.layerWith({ url, migrations: [own] }))).pipe(
+        Effect.provide(fixtures.seal)
+      )
+      yield* Effect.all(Array.from({ length: 6 }, () => node), { concurrency: "unbounded" })
+      const { rows } = yield* Effect.promise(() => admin.query("SELECT name FROM startlist_migrations"))
+      expect(rows.map(({ name }) => name)).toEqual(Object.keys(Migrations.startlist().migrations))
+      expect(yield* tables).toContain("own_notes")
+    })))
+
+  it.live("a database that is newer is refused with a line that says so, and nothing is touched", () =>
+    fresh(Effect.gen(function*() {
+      const { admin, url } = yield* TestDatabase.TestDatabase
+      yield* Postgres.migrate({ url })
+      yield* Effect.promise(() => admin.query("INSERT INTO startlist_migrations VALUES ('0999_from_the_future')"))
+      const before = yield* tables
+      const error = yield* Effect.flip(Postgres.migrate({ url, migrations: [own] }))
+      expect(error.message).toBe("the database is newer than this program: it has \"0999_from_the_future\"")
+      expect(yield* tables).toEqual(before)
+    })))
+
+  it.live("a step that fails leaves nothing behind, and a later run starts where the last good one ended", () =>
+    fresh(Effect.gen(function*() {
+      const { url } = yield* TestDatabase.TestDatabase
+      const broken = Effect.flatMap(
+        SqlClient.SqlClient,
+        (sql) => sql`CREATE TABLE half (id bigint)`.pipe(Effect.zipRight(sql`SELECT no_such_column`))
+      )
+      const failing = { ...own, migrations: { ...own.migrations, "0002_broken": Effect.asVoid(broken) } }
+      const error = yield* Effect.flip(Postgres.migrate({ url, migrations: [failing] }))
+      expect(error.message).toBe("the database could not be brought up to date: 0002_broken")
+      expect(yield* tables).not.toContain("half")
+      expect(yield* tables).not.toContain("own_notes")
+      yield* Postgres.migrate({ url, migrations: [own] })
+      expect(yield* tables).toContain("own_notes")
+    })))
+
+  it.live("two sets of tables live side by side under prefixes of their own", () =>
+    fresh(Effect.gen(function*() {
+      const { url } = yield* TestDatabase.TestDatabase
+      yield* Postgres.migrate({ url, prefix: "one_" })
+      yield* Postgres.migrate({ url, prefix: "two_" })
+      expect(yield* tables).toEqual(expect.arrayContaining(["one_grants", "two_grants"]))
+      const exit = yield* Effect.exit(Postgres.migrate({ url, prefix: "bad\"; DROP" }))
+      expect(Exit.isFailure(exit)).toBe(true)
+    })))
+
+  it.live("a client of the embedder's, with column names transformed, runs them as well", () =>
+    fresh(Effect.gen(function*() {
+      const { url } = yield* TestDatabase.TestDatabase
+      const client = PgClient.layer({
+        url: Redacted.make(Redacted.value(url)),
+        transformQueryNames: (name) => name.toUpperCase(),
+        transformResultNames: (name) => name.toUpperCase()
+      })
+      yield* Effect.provide(Migrations.run(Migrations.startlist()), client)
+      expect(yield* tables).toContain("startlist_grants")
+    })))
+})

@@ -222,11 +222,11 @@ describe("a name", () => {
         name === "hangs.example" ? new Promise(() => {}) : Promise.resolve(["127.0.0.1"])
       const callbacks = yield* dispatcher({ resolve })
       const [hanging, [took, good]] = yield* Effect.all([
-        callbacks.deliver(post("https://hangs.example/", { timeout: Duration.millis(500) })),
+        callbacks.deliver(post("https://hangs.example/")),
         Effect.timed(callbacks.deliver(post(`http://good.example:${receiver.port}/`)))
       ], { concurrency: 2 })
       expect([hanging._tag, good._tag]).toEqual(["TimedOut", "Answered"])
-      expect(Duration.toMillis(took)).toBeLessThan(500)
+      expect(Duration.toMillis(took)).toBeLessThan(1500)
     }))
 
   it.scopedLive("localhost is loopback whatever the name servers say, and only if that is allowed", () =>

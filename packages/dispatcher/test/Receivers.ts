@@ -41,7 +41,7 @@ export interface Receiver {
   readonly url: string
   /** Connections so far. */
   readonly accepted: () => number
-  /** Ends when no connection is open; fails after two seconds, since then one has leaked. */
+  /** Ends when no connection is open; fails after three seconds, since then one has leaked. */
   readonly allClosed: Effect.Effect<void>
 }
 
@@ -77,7 +77,7 @@ export const listening = (server: net.Server): Effect.Effect<Receiver, never, Sc
       allClosed: Effect.async<void>((resume) => {
         whenClosed = () => resume(Effect.void)
         if (open.size === 0) whenClosed()
-      }).pipe(Effect.timeout("2 seconds"), Effect.orDie)
+      }).pipe(Effect.timeout("3 seconds"), Effect.orDie)
     }
   })
 

@@ -82,6 +82,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#connection.send({ method, path: target, headers, body }, this)
   }
 
+  /** Its presence tells undici that this is a handler of the current kind. */
   onRequestStart(): void {}
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: Dispatcher.ResponseData["headers"]): void {

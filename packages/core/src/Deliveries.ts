@@ -1,12 +1,17 @@
-/** What owners and operators see of the deliveries, and the removal of old ones. The work itself is in `Worker`. */
+/** What owners and operators see and ask of the deliveries. The work itself is in `Worker`. */
 import * as Context from "effect/Context"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import { type Delivery, type DeliveryId, DeliveryNotFound, DeliveryStore } from "./Delivery.ts"
-import type { StoreError } from "./Store.ts"
-import { SubscriptionNotFound } from "./Subscription.ts"
+import * as Redacted from "effect/Redacted"
+import type { ApplicationId } from "./Application.ts"
+import { type AttemptHour, type Delivery, type DeliveryId, DeliveryNotFound, DeliveryStore } from "./Delivery.ts"
+import { Event, EventId } from "./Event.ts"
+import { emptyUpdates } from "./Registration.ts"
+import { Secrets } from "./Secrets.ts"
+import { maxId, type StoreError } from "./Store.ts"
+import { SubscriptionNotFound, SubscriptionStore } from "./Subscription.ts"
 
 export class Deliveries extends Context.Tag("@startlist/core/Deliveries")<Deliveries, Deliveries.Service>() {}
 
@@ -18,11 +23,39 @@ export declare namespace Deliveries {
     readonly redeliver: (
       id: DeliveryId
     ) => Effect.Effect<Delivery, DeliveryNotFound | SubscriptionNotFound | StoreError>
+    /** Sends an event in which nothing happened to this application's subscription, and to no other. */
+    readonly sendTest: (id: ApplicationId) => Effect.Effect<Delivery, SubscriptionNotFound | StoreError>
+    /**
+     * The present hour of the clock and the 23 before it, oldest first, as far as the newest `lastDayLimit` deliveries
+     * tell.
+     */
+    readonly lastDay: (id: ApplicationId) => Effect.Effect<ReadonlyArray<AttemptHour>, StoreError>
   }
 }
 
+/** So many deliveries are looked at for the last day of an application. */
+export const lastDayLimit = 5000
+
+const hourMillis = 3_600_000
+
+/**
+ * A registration event like any other (requirements §6.2), so that a receiver is tried as it is. Its identifier counts
+ * down from the largest one by the time: no registration has it, and no test waits for the one before (law 6).
+ */
+const testEvent = (id: EventId, now: DateTime.Utc): Event =>
+  new Event({
+    id,
+    aspectType: "updated",
+    objectType: "registration",
+    objectId: maxId - now.epochMillis,
+    updates: { ...emptyUpdates, registration_status: "test", comment: "A test event: no registration has changed." },
+    time: now
+  })
+
 const make = Effect.gen(function*() {
   const store = yield* DeliveryStore
+  const subscriptions = yield* SubscriptionStore
+  const secrets = yield* Secrets
 
   const find = (id: DeliveryId) =>
     Effect.flatMap(
@@ -30,12 +63,39 @@ const make = Effect.gen(function*() {
       Option.match({ onNone: () => new DeliveryNotFound({ deliveryId: id }), onSome: Effect.succeed })
     )
 
-  const redeliver = Effect.fn("Deliveries.redeliver")(function*(id: DeliveryId) {
-    const again = yield* store.again(yield* find(id), yield* DateTime.now)
-    return Option.isSome(again) ? again.value : yield* new SubscriptionNotFound()
+  const tell = Effect.fnUntraced(function*(told: Parameters<typeof store.again>[0], now: DateTime.Utc) {
+    const delivery = yield* store.again(told, now)
+    return Option.isSome(delivery) ? delivery.value : yield* new SubscriptionNotFound()
   })
 
-  return Deliveries.of({ find, list: store.list, redeliver })
+  const redeliver = Effect.fn("Deliveries.redeliver")(function*(id: DeliveryId) {
+    return yield* tell(yield* find(id), yield* DateTime.now)
+  })
+
+  const sendTest = Effect.fn("Deliveries.sendTest")(function*(applicationId: ApplicationId) {
+    const subscription = yield* subscriptions.findByApplication(applicationId)
+    if (Option.isNone(subscription)) return yield* new SubscriptionNotFound()
+    const now = yield* DateTime.now
+    const event = testEvent(EventId.make(Redacted.value(yield* secrets.make("event"))), now)
+    return yield* tell({ applicationId, subscriptionId: subscription.value.id, event }, now)
+  })
+
+  const lastDay = Effect.fn("Deliveries.lastDay")(function*(applicationId: ApplicationId) {
+    const now = (yield* DateTime.now).epochMillis
+    const first = now - now % hourMillis - 23 * hourMillis
+    const from = DateTime.unsafeMake(first)
+    const hours = yield* store.attemptsByHour({ applicationId, from, limit: lastDayLimit })
+    return Array.from({ length: 24 }, (_, index): AttemptHour => {
+      const startsAt = DateTime.unsafeMake(first + index * hourMillis)
+      return hours.find((hour) => hour.startsAt.epochMillis === startsAt.epochMillis) ??
+        { startsAt, delivered: 0, failed: 0, latency: Option.none() }
+    })
+  })
+
+  return Deliveries.of({ find, lastDay, list: store.list, redeliver, sendTest })
 })
 
-export const layer: Layer.Layer<Deliveries, never, DeliveryStore> = Layer.effect(Deliveries, make)
+export const layer: Layer.Layer<Deliveries, never, DeliveryStore | SubscriptionStore | Secrets> = Layer.effect(
+  Deliveries,
+  make
+)

@@ -87,6 +87,16 @@ export interface DeliveryFilter {
   readonly limit: number
 }
 
+/** What the attempts of one hour came to. */
+export interface AttemptHour {
+  /** Its first instant. */
+  readonly startsAt: DateTime.Utc
+  readonly delivered: number
+  readonly failed: number
+  /** How long the delivered ones took: the lower median and the slowest, in milliseconds; none if there were none. */
+  readonly latency: Option.Option<{ readonly medianMs: number; readonly slowestMs: number }>
+}
+
 /** Where deliveries live: a queue with leases, and the record of what was tried. Every method is atomic. */
 export class DeliveryStore extends Context.Tag("@startlist/core/DeliveryStore")<
   DeliveryStore,
@@ -112,10 +122,23 @@ export declare namespace DeliveryStore {
     /** Newest first. */
     readonly list: (filter: DeliveryFilter) => Effect.Effect<ReadonlyArray<Delivery>, StoreError>
     /**
-     * A new pending delivery of the event of `original` to the same subscription, due at `now`; none if that
-     * subscription is gone.
+     * What the attempts since `from` to deliver to an application came to, in hours counted from there, oldest first;
+     * hours without an attempt are left out. Looks at the newest `limit` deliveries only: the busiest application
+     * costs no more than that.
      */
-    readonly again: (original: Delivery, now: DateTime.Utc) => Effect.Effect<Option.Option<Delivery>, StoreError>
+    readonly attemptsByHour: (request: {
+      readonly applicationId: ApplicationId
+      readonly from: DateTime.Utc
+      readonly limit: number
+    }) => Effect.Effect<ReadonlyArray<AttemptHour>, StoreError>
+    /**
+     * A new pending delivery of an event to one subscription and nobody else, whether it was told before or not; due
+     * at `now`. None if that subscription is gone.
+     */
+    readonly again: (
+      told: Pick<Delivery, "applicationId" | "subscriptionId" | "event">,
+      now: DateTime.Utc
+    ) => Effect.Effect<Option.Option<Delivery>, StoreError>
     /** Removes at most `limit` deliveries that ended by `endedBefore`. Answers how many went. */
     readonly purge: (endedBefore: DateTime.Utc, limit: number) => Effect.Effect<number, StoreError>
   }

@@ -1,9 +1,18 @@
 /** The in-memory delivery store, and the outbox through which the other stores reach it. */
+import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as PubSub from "effect/PubSub"
 import * as Stream from "effect/Stream"
-import { type Claimed, type ClaimRequest, Delivery, DeliveryId, type DeliveryStore } from "../Delivery.ts"
+import {
+  type Attempt,
+  type AttemptHour,
+  type Claimed,
+  type ClaimRequest,
+  Delivery,
+  DeliveryId,
+  type DeliveryStore
+} from "../Delivery.ts"
 import type { Audience, Outgoing } from "../Event.ts"
 import type { SubscriptionId } from "../Subscription.ts"
 import { keyOf, newestFirst, type Queued, type State } from "./memoryState.ts"
@@ -48,6 +57,31 @@ const claimable = ({ pending }: State, request: ClaimRequest): ReadonlyArray<Que
     return true
   }
   return candidates.filter(isAllowed).slice(0, request.limit)
+}
+
+const hourMillis = 3_600_000
+
+const toHour = (startsAt: number, attempts: ReadonlyArray<Attempt>): AttemptHour => {
+  const durations = attempts
+    .flatMap(({ durationMs, outcome }) => outcome === "delivered" ? [durationMs] : [])
+    .sort((a, b) => a - b)
+  const [medianMs, slowestMs] = [durations[Math.ceil(durations.length / 2) - 1], durations.at(-1)]
+  return {
+    startsAt: DateTime.unsafeMake(startsAt),
+    delivered: durations.length,
+    failed: attempts.length - durations.length,
+    latency: medianMs === undefined || slowestMs === undefined ? Option.none() : Option.some({ medianMs, slowestMs })
+  }
+}
+
+/** The attempts since `from` by the hours counted from there. */
+const byHour = (attempts: ReadonlyArray<Attempt>, from: number): ReadonlyArray<AttemptHour> => {
+  const hours = new Map<number, Array<Attempt>>()
+  for (const attempt of attempts) {
+    const hour = Math.floor((attempt.at.epochMillis - from) / hourMillis)
+    if (hour >= 0) hours.set(hour, [...(hours.get(hour) ?? []), attempt])
+  }
+  return [...hours].sort(([a], [b]) => a - b).map(([hour, group]) => toHour(from + hour * hourMillis, group))
 }
 
 export const makeDeliveryStore = (
@@ -110,6 +144,11 @@ export const makeDeliveryStore = (
           .filter((delivery) => Option.isNone(after) || delivery.id < after.value)
           .slice(0, limit)
       ),
+    attemptsByHour: ({ applicationId, from, limit }) =>
+      Effect.sync(() => {
+        const newest = newestFirst(deliveries).filter(({ delivery }) => delivery.applicationId === applicationId)
+        return byHour(newest.slice(0, limit).flatMap(({ delivery }) => delivery.attempts), from.epochMillis)
+      }),
     again: ({ applicationId, event, subscriptionId }, now) =>
       Effect.sync(() => {
         if (!subscriptions.has(subscriptionId)) return Option.none()

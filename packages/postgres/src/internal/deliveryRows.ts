@@ -1,5 +1,5 @@
 /** Deliveries in narrow rows: letters for closed sets, attempts as small arrays. */
-import { type Attempt, type AttemptHour, Delivery, DeliveryId, type State } from "@startlist/core/Delivery"
+import { type Attempt, Delivery, DeliveryId, type State } from "@startlist/core/Delivery"
 import * as Option from "effect/Option"
 import {
   eventColumns,
@@ -67,21 +67,3 @@ export const toDelivery = (row: DeliveryRow): Delivery =>
     dueAt: toInstant(row.due_at),
     endedAt: toInstantOption(row.ended_at)
   }, true)
-
-/** An hour of attempts; `hour` counts from the start that was asked for. */
-export interface HourRow {
-  readonly hour: Int8
-  readonly delivered: Int8
-  readonly failed: Int8
-  readonly median_ms: Int8 | null
-  readonly slowest_ms: Int8 | null
-}
-
-export const toHour = (row: HourRow, from: number): AttemptHour => ({
-  startsAt: toInstant(from + Number(row.hour) * 3_600_000),
-  delivered: Number(row.delivered),
-  failed: Number(row.failed),
-  latency: row.median_ms === null
-    ? Option.none()
-    : Option.some({ medianMs: Number(row.median_ms), slowestMs: Number(row.slowest_ms) })
-})

@@ -5,16 +5,9 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Database } from "../Database.ts"
 import type { Seal } from "../Seal.ts"
+import { type HourRow, hoursStatement, toHour } from "./attemptHours.ts"
 import { claimStatement } from "./claim.ts"
-import {
-  attemptsOf,
-  deliveryColumns,
-  type DeliveryRow,
-  type HourRow,
-  stateLetters,
-  toDelivery,
-  toHour
-} from "./deliveryRows.ts"
+import { attemptsOf, deliveryColumns, type DeliveryRow, stateLetters, toDelivery } from "./deliveryRows.ts"
 import { insertDeliveries, lanes, objectLetters } from "./outbox.ts"
 import { type Int8, millisOf, millisOrNull } from "./rows.ts"
 import { type SubscriptionRow, toSubscription } from "./subscriptionRows.ts"
@@ -38,6 +31,7 @@ export const make = (
   seal: Seal.Service
 ): DeliveryStore.Service => {
   const claim = claimStatement(p)
+  const attemptsByHour = hoursStatement(p)
 
   // FOR UPDATE, because saves hold their predecessor by FOR KEY SHARE; in the order of identifiers, as they do.
   const settle = {
@@ -88,27 +82,6 @@ export const make = (
   })
   const list = listWhere("", "")
   const listOfApplication = listWhere("_application", "x.application_id = $4::bigint AND")
-  const attemptsByHour = {
-    name: `${p}delivery_attempts_by_hour`,
-    text: `SELECT (a.at - $2::bigint) / 3600000 AS hour,
-        count(*) FILTER (WHERE a.delivered) AS delivered, count(*) FILTER (WHERE NOT a.delivered) AS failed,
-        percentile_disc(0.5) WITHIN GROUP (ORDER BY a.duration) FILTER (WHERE a.delivered) AS median_ms,
-        max(a.duration) FILTER (WHERE a.delivered) AS slowest_ms
-      FROM (
-        SELECT l.id, l.attempts FROM json_array_elements_text($4::json) AS w(state)
-        CROSS JOIN LATERAL (
-          SELECT x.id, x.attempts FROM ${p}deliveries x
-          WHERE x.application_id = $1::bigint AND x.state = w.state::"char" ORDER BY x.id DESC LIMIT $3::integer
-        ) l
-        ORDER BY l.id DESC LIMIT $3::integer
-      ) d
-      CROSS JOIN LATERAL (
-        SELECT (e.attempt->>0)::bigint AS at, (e.attempt->>1)::bigint AS duration, e.attempt->>2 = 'delivered' AS delivered
-        FROM json_array_elements(d.attempts) AS e(attempt)
-      ) a
-      WHERE a.at >= $2::bigint
-      GROUP BY 1 ORDER BY 1`
-  }
   // The event is copied: nothing that removes the original's rows can take this one's.
   const again = {
     name: `${p}delivery_again`,

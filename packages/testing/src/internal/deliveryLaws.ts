@@ -1,6 +1,6 @@
 /** Laws of the delivery store: settling, listing, delivering again, purging. */
 import { expect } from "@effect/vitest"
-import { type Claimed, Delivery, DeliveryId, State } from "@startlist/core/Delivery"
+import { type Attempt, type Claimed, Delivery, DeliveryId, State } from "@startlist/core/Delivery"
 import type { Stores } from "@startlist/core/Memory"
 import { maxId } from "@startlist/core/Store"
 import * as DateTime from "effect/DateTime"
@@ -197,6 +197,59 @@ const lists: LawGroup<Stores> = {
   ]
 }
 
+const hours: LawGroup<Stores> = {
+  about: "attempts by hour",
+  laws: [
+    law(
+      "attempts are counted in the hours since the start, of one application, delivered and failed apart",
+      () =>
+        Effect.gen(function*() {
+          const { app, claimed, f } = yield* claimedDeliveries(5)
+          const other = yield* f.subscribed
+          yield* f.queue(other.app, [f.event(1)])
+          const attempt = (seconds: number, outcome: Attempt["outcome"], durationMs: number): Attempt => ({
+            at: at(seconds),
+            durationMs,
+            outcome,
+            status: Option.none(),
+            detail: ""
+          })
+          const attempts = [
+            [attempt(-1, "delivered", 9)],
+            [attempt(0, "timeout", 2000), attempt(5, "rejected", 3), attempt(3599, "delivered", 40)],
+            [attempt(60, "delivered", 10)],
+            [attempt(61, "delivered", 20), attempt(62, "delivered", 30)],
+            [attempt(7200, "unreachable", 1)]
+          ]
+          yield* f.deliveries.settle(claimed.map(({ delivery, token }, index) => ({
+            delivery: new Delivery({ ...ended(delivery), attempts: attempts[index] ?? [] }),
+            token
+          })))
+          const since = (limit: number) => f.deliveries.attemptsByHour({ applicationId: app.id, from: start, limit })
+          const last = { startsAt: at(7200), delivered: 0, failed: 1, latency: Option.none() }
+          same(yield* since(100), [
+            { startsAt: start, delivered: 4, failed: 2, latency: Option.some({ medianMs: 20, slowestMs: 40 }) },
+            last
+          ])
+          same(yield* since(1), [last])
+          same(yield* f.deliveries.attemptsByHour({ applicationId: other.app.id, from: start, limit: 9 }), [])
+        })
+    ),
+    law("pending deliveries count with the attempts that they had", () =>
+      Effect.gen(function*() {
+        const { app, claimed, f } = yield* claimedDeliveries(1)
+        const failed = { at: at(1), durationMs: 2, outcome: "rejected", status: Option.some(500), detail: "" } as const
+        yield* f.deliveries.settle(claimed.map(({ delivery, token }) => ({
+          delivery: new Delivery({ ...delivery, attempts: [failed], dueAt: at(6) }),
+          token
+        })))
+        same(yield* f.deliveries.attemptsByHour({ applicationId: app.id, from: start, limit: 9 }), [
+          { startsAt: start, delivered: 0, failed: 1, latency: Option.none() }
+        ])
+      }))
+  ]
+}
+
 const repeats: LawGroup<Stores> = {
   about: "delivering again",
   laws: [
@@ -277,4 +330,4 @@ const purges: LawGroup<Stores> = {
   ]
 }
 
-export const deliveryLaws: ReadonlyArray<LawGroup<Stores>> = [settles, lists, repeats, purges]
+export const deliveryLaws: ReadonlyArray<LawGroup<Stores>> = [settles, lists, hours, repeats, purges]

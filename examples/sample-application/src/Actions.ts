@@ -1,0 +1,122 @@
+/** What the buttons do. Each leaves a notice of what came of it; an exception is one, too. */
+import type { Event, Received, Role, State } from "./State.ts"
+import type { RaceOffice } from "./RaceOffice.ts"
+import { Refused, type Startlist } from "./Startlist.ts"
+
+type Fields = Pick<URLSearchParams, "get">
+
+export type Action = (fields: Fields) => Promise<void>
+
+export interface Context {
+  readonly state: State
+  readonly startlist: Startlist
+  readonly office: RaceOffice | undefined
+}
+
+const roleOf = (fields: Fields): Role => fields.get("role") === "platform" ? "platform" : "athlete"
+
+const indented = (json: string): string => {
+  try {
+    return JSON.stringify(JSON.parse(json), null, 2)
+  } catch {
+    return json
+  }
+}
+
+const describe = (error: unknown): string =>
+  error instanceof Refused && error.status !== undefined
+    ? `The platform answered with ${error.status}. ${error.message}`
+    : error instanceof Error
+    ? error.message
+    : String(error)
+
+/** Runs what was asked for; what goes wrong is shown. */
+export const attempt = async ({ state }: Pick<Context, "state">, action: () => Promise<void>): Promise<void> => {
+  state.notice = undefined
+  try {
+    await action()
+  } catch (error) {
+    state.notice = { kind: "bad", text: describe(error) }
+  }
+}
+
+/** By the path to which the button posts. */
+export const make = ({ office, startlist, state }: Context): Readonly<Record<string, Action>> => {
+  const connection = (role: Role) => {
+    const found = state.connections.get(role)
+    if (found === undefined) throw new Refused("There is no connection any more. Connect again.")
+    return found
+  }
+  const say = (text: string, answer?: string) => {
+    state.notice = { kind: "good", text, ...(answer === undefined ? {} : { answer: indented(answer) }) }
+  }
+
+  return {
+    "/athlete": async () => {
+      const { status, text } = await startlist.athlete(connection("athlete"))
+      if (status !== 200) throw new Refused(`GET /api/v1/athlete was refused: ${text}`, status)
+      say("The platform answered GET /api/v1/athlete with 200:", text)
+    },
+
+    "/refresh": async (fields) => {
+      const next = await startlist.refresh(connection(roleOf(fields)))
+      state.connections.set(next.role, next)
+      say("There are new tokens. The refresh token that was used is worth nothing any more.")
+    },
+
+    "/revoke": async (fields) => {
+      const given = connection(roleOf(fields))
+      await startlist.revoke(given)
+      await sayFarewell({ startlist, state }, given.role, "Race Planner gave the access back.")
+    },
+
+    "/subscribe": async () => {
+      state.subscription = await startlist.subscribe(connection("platform"), state.verifyToken)
+      state.signingSecret = undefined
+      say("The platform called the callback, got its challenge back, and subscribed Race Planner.")
+    },
+
+    "/unsubscribe": async () => {
+      await startlist.unsubscribe(connection("platform"))
+      state.subscription = undefined
+      state.signingSecret = undefined
+      say("The subscription has ended. No event will come any more.")
+    },
+
+    "/secret": async (fields) => {
+      const secret = (fields.get("secret") ?? "").trim()
+      if (!/^whsec_[A-Za-z0-9+/]+=*$/.test(secret)) throw new Refused("A signing secret begins with whsec_.")
+      state.signingSecret = secret
+      say("Events are checked with this secret from now on.")
+    },
+
+    "/office": async (fields) => {
+      if (office === undefined) throw new Refused("There is no race office outside the demonstration.")
+      const changed = await office.decide(fields.get("decision") === "refuse" ? "refuse" : "accept")
+      say(
+        changed ? "The race office has decided." : "The race office had decided so before: nothing changed, no event."
+      )
+    }
+  }
+}
+
+/** Forgets the tokens of a connection that is over, after one last try which shows that they are worth nothing. */
+const sayFarewell = async ({ startlist, state }: Pick<Context, "startlist" | "state">, role: Role, reason: string) => {
+  const given = state.connections.get(role)
+  if (given === undefined) return
+  state.connections.delete(role)
+  const { status } = await startlist.athlete(given).catch(() => ({ status: 0 }))
+  const proof = status === 401 ? "The access token was tried once more and refused with 401." : ""
+  state.farewells.set(role, `${reason} ${proof} Its tokens are deleted.`)
+}
+
+/** What the application does about an event, after it was acknowledged (requirements §5.9, §6.3). */
+export const follow = async (context: Pick<Context, "startlist" | "state">, { event }: Received): Promise<void> => {
+  if (event !== undefined && isRevocation(context.state, event)) {
+    await sayFarewell(context, "athlete", "The athlete has revoked the access, as the platform told by an event.")
+  }
+}
+
+const isRevocation = (state: State, event: Event): boolean =>
+  event.aspect_type === "deleted" && event.object_type === "athlete" &&
+  event.object_id === state.connections.get("athlete")?.person?.id

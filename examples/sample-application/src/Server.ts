@@ -1,0 +1,177 @@
+/** The application's web server: pages for people, a callback for the platform. */
+import { readFile } from "node:fs/promises"
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
+import { randomBytes } from "node:crypto"
+import type { VNode } from "preact"
+import { renderToStaticMarkup } from "preact-render-to-string"
+import * as Actions from "./Actions.ts"
+import * as Pushes from "./Pushes.ts"
+import { live, Page } from "./pages/Page.tsx"
+import * as RaceOffice from "./RaceOffice.ts"
+import type { Settings } from "./Settings.ts"
+import * as Startlist from "./Startlist.ts"
+import * as State from "./State.ts"
+import * as Webhook from "./Webhook.ts"
+
+const files: Readonly<Record<string, string>> = { "/live.js": "text/javascript", "/style.css": "text/css" }
+
+/** Neither an event nor a form is larger. */
+const maxBodyBytes = 65_536
+
+const readBody = async (request: IncomingMessage): Promise<string> => {
+  const chunks: Array<Buffer> = []
+  let size = 0
+  for await (const chunk of request) {
+    size += chunk.length
+    if (size > maxBodyBytes) throw new Error("the body is too large")
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString("utf8")
+}
+
+const send = (response: ServerResponse, status: number, type: string, body: string | Buffer): void => {
+  response.writeHead(status, { "content-type": type, "x-content-type-options": "nosniff" }).end(body)
+}
+
+const text = (response: ServerResponse, status: number, body: string): void =>
+  send(response, status, "text/plain; charset=utf-8", body)
+
+/** The browser goes on with a GET. */
+const goTo = (response: ServerResponse, location: string, headers: Readonly<Record<string, string>> = {}): void => {
+  response.writeHead(303, { location, "cache-control": "no-store", ...headers }).end()
+}
+
+/** Names the browser in which a connection was begun: only there can it be completed. */
+const cookieName = "race_planner"
+
+const browserOf = (request: IncomingMessage): string | undefined =>
+  new RegExp(`(?:^|; *)${cookieName}=([\\w-]+)`).exec(request.headers.cookie ?? "")?.[1]
+
+/** Listens on this machine. */
+export const start = async (settings: Settings): Promise<Server> => {
+  const state = State.make()
+  const startlist = Startlist.make(settings)
+  const office = RaceOffice.make(settings)
+  const pushes = Pushes.make()
+  const actions = Actions.make({ office, startlist, state })
+  const pending = new Map<string, Startlist.Pending & { readonly browser: string }>()
+
+  const headers = {
+    "content-security-policy": [
+      "default-src 'none'",
+      "script-src 'self'",
+      "style-src 'self'",
+      "connect-src 'self'",
+      "img-src data:",
+      // A form may lead to the platform, by the redirect that answers it.
+      `form-action 'self' ${new URL(settings.startlistUrl).origin}`,
+      "frame-ancestors 'none'",
+      "base-uri 'none'"
+    ].join("; "),
+    "referrer-policy": "same-origin",
+    "cache-control": "no-store"
+  }
+
+  const fragments = () =>
+    Object.fromEntries(
+      Object.entries(live({ settings, state })).map(([id, node]: [string, VNode]) => [id, renderToStaticMarkup(node)])
+    )
+
+  const showPage = async (response: ServerResponse): Promise<void> => {
+    const registration = await office?.look().catch(() => undefined)
+    const page = renderToStaticMarkup(Page({ registration, settings, state }))
+    response.writeHead(200, { ...headers, "content-type": "text/html; charset=utf-8" }).end(`<!doctype html>${page}`)
+  }
+
+  const connect = async (request: IncomingMessage, response: ServerResponse, role: State.Role): Promise<void> => {
+    const browser = browserOf(request) ?? randomBytes(18).toString("base64url")
+    const { pending: begun, url } = await startlist.authorize(role)
+    pending.set(begun.state, { ...begun, browser })
+    goTo(response, url, { "set-cookie": `${cookieName}=${browser}; Path=/; HttpOnly; SameSite=Lax` })
+  }
+
+  /** Whoever sends a browser here with a code of his own must not get it connected to his account. */
+  const complete = async (request: IncomingMessage, address: URL): Promise<void> => {
+    const answered = address.searchParams.get("state") ?? ""
+    const begun = pending.get(answered)
+    pending.delete(answered)
+    if (begun === undefined || begun.browser !== browserOf(request)) {
+      throw new Startlist.Refused("This answer belongs to no connection that was begun in this browser. Connect again.")
+    }
+    const connection = await startlist.exchange(address, begun)
+    state.connections.set(connection.role, connection)
+    state.farewells.delete(connection.role)
+    if (connection.role === "platform") state.subscription = await startlist.subscription(connection)
+    state.notice = { kind: "good", text: "Connected. The code was exchanged for tokens." }
+  }
+
+  const act = async (request: IncomingMessage, response: ServerResponse, path: string): Promise<void> => {
+    if (request.headers.origin !== settings.publicUrl) return text(response, 403, "This form is not from here.\n")
+    const fields = new URLSearchParams(await readBody(request))
+    const action = actions[path]
+    if (path === "/connect") {
+      await Actions.attempt(
+        { state },
+        () => connect(request, response, fields.get("role") === "platform" ? "platform" : "athlete")
+      )
+    } else if (action !== undefined) await Actions.attempt({ state }, () => action(fields))
+    else return text(response, 404, "There is nothing here.\n")
+    if (!response.headersSent) goTo(response, "/")
+    pushes.push(fragments())
+  }
+
+  /** Acknowledged first, within the two seconds that there are; then thought about (requirements §6.3). */
+  const receive = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const received = Webhook.receive(state, await readBody(request), request.headers)
+    text(response, received.status, received.verdict)
+    state.received.unshift(received)
+    state.received.splice(50)
+    await Actions.follow({ startlist, state }, received)
+    pushes.push(fragments())
+  }
+
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const address = new URL(request.url ?? "/", settings.publicUrl)
+    const path = address.pathname
+    if (request.method === "POST") {
+      return path === "/webhook"
+        ? receive(request, response)
+        : act(request, response, path)
+    }
+    if (request.method !== "GET") return text(response, 405, "Only GET and POST are served.\n")
+    switch (path) {
+      case "/":
+        return showPage(response)
+      case "/callback":
+        await Actions.attempt({ state }, () => complete(request, address))
+        pushes.push(fragments())
+        return goTo(response, "/")
+      case "/live":
+        return pushes.open(response, fragments())
+      case "/webhook": {
+        const proof = Webhook.challenge(address.searchParams, state.verifyToken)
+        return proof === undefined
+          ? text(response, 403, "Nobody here has asked for this.\n")
+          : send(response, 200, "application/json", proof)
+      }
+      default: {
+        const type = files[path]
+        if (type === undefined) return text(response, 404, "There is nothing here.\n")
+        return send(response, 200, type, await readFile(new URL(`../public${path}`, import.meta.url)))
+      }
+    }
+  }
+
+  const server = createServer((request, response) => {
+    answer(request, response).catch((error) => {
+      console.error(error)
+      if (response.headersSent) response.destroy()
+      else text(response, 500, "This did not work.\n")
+    })
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject)
+    server.listen(settings.port, "127.0.0.1", resolve)
+  })
+  return server
+}

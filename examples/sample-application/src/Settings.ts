@@ -1,0 +1,50 @@
+/** What the application is told by its environment. */
+
+/** Only in the demonstration: what the other side would do in the platform's own software, and who can sign in. */
+export interface Demonstration {
+  readonly operatorToken: string
+  readonly registrationId: number
+  readonly accounts: ReadonlyArray<{
+    readonly role: string
+    readonly name: string
+    readonly email: string
+    readonly password: string
+  }>
+}
+
+export interface Settings {
+  readonly port: number
+  /** The registration platform. */
+  readonly startlistUrl: string
+  readonly clientId: string
+  readonly clientSecret: string
+  /** Where people open this application: the browser comes back to `/callback` there. */
+  readonly publicUrl: string
+  /** Where the platform sends events: `/webhook`. */
+  readonly callbackUrl: string
+  readonly demonstration: Demonstration | undefined
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+const required = (environment: Environment, name: string): string => {
+  const value = environment[name]
+  if (value === undefined || value === "") throw new Error(`${name} is not set. The README says what it is.`)
+  return value
+}
+
+/** Reads the settings; the error names what is missing. */
+export const read = (environment: Environment): Settings => {
+  const port = Number(environment["PORT"] ?? "3000")
+  if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new Error("PORT is not a number from 1 to 65535.")
+  const demonstration = environment["DEMONSTRATION"]
+  return {
+    port,
+    startlistUrl: required(environment, "STARTLIST_URL"),
+    clientId: required(environment, "CLIENT_ID"),
+    clientSecret: required(environment, "CLIENT_SECRET"),
+    publicUrl: environment["PUBLIC_URL"] ?? `http://localhost:${port}`,
+    callbackUrl: environment["CALLBACK_URL"] ?? `http://127.0.0.1:${port}/webhook`,
+    demonstration: demonstration === undefined ? undefined : JSON.parse(demonstration)
+  }
+}

@@ -53,7 +53,7 @@ const given = (fields: Readonly<Record<string, Option.Option<unknown>>>): Readon
 
 const query = (fields: Readonly<Record<string, Option.Option<unknown>>>): string => {
   const parameters = new URLSearchParams(
-    Object.entries(given(fields)).map(([name, value]) => [name, String(value)])
+    Object.entries(given(fields)).map(([name, value]): [string, string] => [name, String(value)])
   ).toString()
   return parameters === "" ? "" : `?${parameters}`
 }
@@ -197,8 +197,27 @@ const serve = Command.make("serve", {}, () =>
     return yield* service.run(settings)
   })).pipe(Command.withDescription("runs the service"))
 
+const migrate = Command.make("migrate", {}, () =>
+  Effect.gen(function*() {
+    const settings = yield* configuration
+    const { load } = yield* Effect.promise(() => import("./Keys.ts"))
+    const Database = yield* Effect.promise(() => import("./Database.ts"))
+    const keys = yield* load(settings)
+    const { description } = yield* Effect.provide(Database.Database, Database.layer(settings, keys))
+    yield* Console.log(`${description}: the tables are up to date`)
+  })).pipe(Command.withDescription("brings the database's tables up to date"))
+
+const doctor = Command.make("doctor", { callback: optional("callback", "a callback URL to send a validation to") }, (
+  { callback }
+) =>
+  Effect.gen(function*() {
+    const settings = yield* configuration
+    const { examine } = yield* Effect.promise(() => import("./Doctor.ts"))
+    yield* examine(settings, callback)
+  })).pipe(Command.withDescription("checks configuration, database, clock and callback reachability"))
+
 /** All commands. */
 export const startlist = Command.make("startlist").pipe(
   Command.withDescription("OAuth 2.0 and webhooks for sports registrations"),
-  Command.withSubcommands([serve, application, user, registration, delivery])
+  Command.withSubcommands([serve, migrate, doctor, application, user, registration, delivery])
 )

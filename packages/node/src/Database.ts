@@ -1,5 +1,4 @@
 /** The database that this service keeps everything in, and whether it answers. */
-import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -92,7 +91,7 @@ const layerEmbedded = (dataDir: string, keys: Keys) =>
 export const layer = (
   { dataDir, databaseUrl }: Configuration,
   keys: Keys
-): Layer.Layer<Database | Stores | SqlClient.SqlClient, InvalidConfiguration> =>
+): Layer.Layer<Database | Stores | SqlDatabase, InvalidConfiguration> =>
   Option.match(databaseUrl, {
     onNone: () => layerEmbedded(dataDir, keys),
     onSome: (url) => layerPostgres(url, keys)

@@ -25,13 +25,12 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
 const Package = Schema.Struct({ version: Schema.String })
 const { version } = Schema.decodeUnknownSync(Package)(createRequire(import.meta.url)("../package.json"))
 
+const plain = (text: string): string => process.stdout.isTTY === true ? text : stripVTControlCharacters(text)
+
 /** Help is coloured for terminals only; what the parser says about a mistake is said once, by `fail`. */
 const quiet = Effect.map(Console.consoleWith(Effect.succeed), (console): Console.Console => ({
   ...console,
-  log: (...parts) =>
-    console.log(...parts.map((part) =>
-      typeof part === "string" && process.stdout.isTTY !== true ? stripVTControlCharacters(part) : part
-    )),
+  log: (...parts) => console.log(...parts.map((part) => typeof part === "string" ? plain(part).trimEnd() : part)),
   error: () => Effect.void
 }))
 

@@ -1,13 +1,24 @@
 /** The service as a real child process on a free port. */
 import { Effect } from "effect"
 import { type ChildProcess, spawn } from "node:child_process"
-import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 
-const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url))
-const jsx = fileURLToPath(new URL("../../../http/tsconfig.json", import.meta.url))
+const packages = fileURLToPath(new URL("../../../", import.meta.url))
+
+/** Whether every package that the service is made of has been built since its sources were last changed. */
+const isBuilt = ["core", "http", "postgres", "dispatcher", "node"].every((name) => {
+  const built = statSync(`${packages}${name}/dist/.tsbuildinfo`, { throwIfNoEntry: false })
+  const sources = readdirSync(`${packages}${name}/src`, { recursive: true, encoding: "utf8" })
+  return built !== undefined && sources.every((file) => statSync(`${packages}${name}/src/${file}`).mtime < built.mtime)
+})
+
+/** What was built starts in half the time; without a build the sources run as they are. */
+const program = isBuilt
+  ? [`${packages}node/dist/main.js`]
+  : ["--import", "tsx", "--conditions=@startlist/source", `${packages}node/src/main.ts`]
 
 /** So long may a start take on a machine that is busy with other tests. */
 const patience = 30_000
@@ -38,11 +49,10 @@ const inherited = (): Environment =>
 
 /** Starts `startlist` with these arguments. */
 export const spawnStartlist = (args: ReadonlyArray<string>, environment: Environment): Spawned => {
-  const child = spawn(
-    process.execPath,
-    ["--import", "tsx", "--conditions=@startlist/source", main, ...args],
-    { env: { ...inherited(), TSX_TSCONFIG_PATH: jsx, ...environment }, stdio: ["ignore", "pipe", "pipe"] }
-  )
+  const child = spawn(process.execPath, [...program, ...args], {
+    env: { ...inherited(), TSX_TSCONFIG_PATH: `${packages}http/tsconfig.json`, ...environment },
+    stdio: ["ignore", "pipe", "pipe"]
+  })
   let stdout = ""
   let stderr = ""
   child.stdout.setEncoding("utf8").on("data", (text: string) => stdout += text)

@@ -1,0 +1,182 @@
+/** The command line as people and scripts use it: tables or JSON, exit status 0, or 1 with one line on stderr. */
+import { expect, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { makeReceiver } from "./support/Receiver.ts"
+import { runStartlist, type Service } from "./support/ServiceProcess.ts"
+import * as TestService from "./support/TestService.ts"
+import { on } from "./support/TestService.ts"
+
+/** In the environment of the service: it is found, and so is its token. */
+const environment = (service: Service) => ({ DATA_DIR: service.dataDir, PORT: new URL(service.url).port })
+
+const run = (service: Service, ...args: ReadonlyArray<string>) => runStartlist(args, environment(service))
+
+const json = async (service: Service, ...args: ReadonlyArray<string>) => {
+  const { code, stderr, stdout } = await run(service, ...args, "--json")
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+  return JSON.parse(stdout)
+}
+
+const oneLine = /^startlist: [^\n]+\n$/
+
+layer(TestService.layer(), { timeout: "60 seconds" })("the command line", (it) => {
+  it.effect(
+    "the way of an operator: users, an application, a registration, a change, the deliveries",
+    on(async (service) => {
+      const person = ["--first-name", "Ada", "--last-name", "Lovelace"]
+      const owner = await json(
+        service,
+        ...["user", "create", "--role", "platform", "--email", "p@example.test", "--password", "pass word"],
+        ...person
+      )
+      expect(owner).toMatchObject({ role: "platform", email: "p@example.test", first_name: "Ada" })
+      const application = await json(
+        service,
+        ...["application", "create", "--name", "Race Day", "--owner-email", "P@example.test"],
+        ...["--redirect-uri", "https://a.test/cb", "--redirect-uri", "https://b.test/cb"]
+      )
+      expect(application).toMatchObject({
+        owner_id: owner.id,
+        redirect_uris: ["https://a.test/cb", "https://b.test/cb"],
+        client_secret: expect.stringMatching(/^sl_cs_/)
+      })
+      const listed = await run(service, "application", "list")
+      expect(listed.stdout.split("\n")[0]).toMatch(/^CLIENT_ID +NAME +OWNER_ID +REDIRECT_URIS +REQUIRE_PKCE$/)
+      expect(listed.stdout).toContain("Race Day")
+      expect(listed.stdout).not.toContain("sl_cs_")
+
+      const rotated = await json(service, "application", "rotate-secret", String(application.client_id))
+      expect(rotated.client_secret).not.toBe(application.client_secret)
+
+      const athlete = await json(
+        service,
+        ...["user", "create", "--role", "athlete", "--email", "a@example.test", "--password", "pass word"]
+      )
+      const registration = await json(
+        service,
+        ...["registration", "create", "--athlete", String(athlete.id), "--platform", String(owner.id)],
+        ...["--platform-id", "PLT-1"]
+      )
+      expect(registration).toMatchObject({
+        athlete_id: athlete.id,
+        platform_user_id: owner.id,
+        organizer_id: null,
+        platform_id: "PLT-1"
+      })
+      const changed = await json(
+        service,
+        ...["registration", "change", String(registration.id), "--status", "refused", "--document-type", "license"],
+        ...["--document-status", "refused", "--reason", "unreadable", "--reason", "expired", "--comment", "Sorry, no."]
+      )
+      expect(changed).toEqual({
+        ...registration,
+        registration_status: "refused",
+        document_type: "license",
+        document_status: "refused",
+        reasons: ["unreadable", "expired"],
+        comment: "Sorry, no."
+      })
+      expect(await json(service, "delivery", "list", "--state", "pending", "--application", "1")).toEqual({
+        deliveries: []
+      })
+      expect((await run(service, "delivery", "list")).stdout).toBe("none\n")
+    }),
+    60_000
+  )
+
+  const refusals: ReadonlyArray<readonly [args: string, line: RegExp]> = [
+    ["bogus", /bogus|subcommand/i],
+    ["user create --role king --email a@b.test --password x", /role|king|expected/i],
+    ["user create --role athlete --email a@b.test", /password/],
+    ["user create --role athlete --email nonsense --password x", /email must be an e-mail address/],
+    ["application create --name X --owner-email nobody@example.test", /no user with the e-mail address nobody/],
+    ["application rotate-secret 999999", /Application not found/],
+    ["application rotate-secret one", /one|integer/],
+    ["registration create --athlete 999999", /athlete_id/],
+    ["delivery redeliver 999999", /Delivery not found/],
+    ["delivery list --state lost", /state|lost|expected/i],
+    ["application list --token wrong", /operator token is missing or wrong/],
+    ["application list --url http://127.0.0.1:1", /http:\/\/127\.0\.0\.1:1 does not answer/]
+  ]
+  for (const [args, line] of refusals) {
+    it.effect(
+      `${args}: exit 1, one line on stderr, nothing on stdout`,
+      on(async (service) => {
+        const { code, stderr, stdout } = await run(service, ...args.split(" "))
+        expect({ code, stdout }).toEqual({ code: 1, stdout: "" })
+        expect(stderr).toMatch(oneLine)
+        expect(stderr).toMatch(line)
+      }),
+      60_000
+    )
+  }
+
+  it.effect(
+    "without a token anywhere it says where one is looked for",
+    on(async (service) => {
+      const { code, stderr } = await runStartlist(["application", "list", "--url", service.url], {
+        DATA_DIR: `${service.dataDir}/nowhere`
+      })
+      expect(code).toBe(1)
+      expect(stderr).toMatch(/^startlist: no operator token: give --token, set OPERATOR_TOKEN, or .*nowhere.*\n$/)
+    }),
+    60_000
+  )
+
+  it.effect(
+    "--url and --token reach a service from anywhere",
+    on(async (service) => {
+      const given = ["--url", service.url, "--token", service.operatorToken]
+      const { code, stdout } = await runStartlist(["application", "list", ...given], {})
+      expect([code, stdout.length > 0]).toEqual([0, true])
+    }),
+    60_000
+  )
+
+  it.effect(
+    "--help and --version speak on stdout, without colours when piped",
+    on(async (service) => {
+      const help = await run(service, "--help")
+      expect(help.code).toBe(0)
+      for (const command of ["serve", "migrate", "doctor", "application", "user", "registration", "delivery"]) {
+        expect(help.stdout).toContain(command)
+      }
+      expect(help.stdout).not.toContain("\u001B[")
+      expect((await run(service, "--version")).stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
+    }),
+    60_000
+  )
+
+  it.effect(
+    "migrate and a second serve are told in one line that the data folder is in use",
+    on(async (service) => {
+      for (const args of [["migrate"], ["serve"]]) {
+        const { code, stderr, stdout } = await runStartlist(args, { DATA_DIR: service.dataDir, PORT: "0" })
+        expect({ code, stdout, stderr }).toEqual({
+          code: 1,
+          stdout: "",
+          stderr: `startlist: DATA_DIR: the data folder ${service.dataDir} is in use by another process\n`
+        })
+      }
+    }),
+    60_000
+  )
+
+  it.scoped("doctor: all is well beside a running service, and a callback is tried on demand", () =>
+    Effect.gen(function*() {
+      const service = yield* TestService.TestService
+      const receiver = yield* makeReceiver
+      yield* Effect.promise(async () => {
+        const well = await run(service, "doctor", "--callback", receiver.url)
+        expect(well.stderr).toBe("")
+        expect(well.stdout.split("\n").filter((line) => line !== "").every((line) => line.startsWith("ok"))).toBe(true)
+        expect(receiver.received).toHaveLength(1)
+        const ill = await run(service, "doctor", "--callback", "http://127.0.0.1:1/")
+        expect(ill.code).toBe(1)
+        expect(ill.stdout).toMatch(/^FAIL {2}callback: cannot be reached/m)
+        expect(ill.stderr).toMatch(oneLine)
+        const forbidden = await run(service, "doctor", "--callback", "https://10.0.0.1/")
+        expect(forbidden.stderr).toMatch(/^startlist: callback: .*CALLBACK_ALLOW/)
+      })
+    }), 60_000)
+})

@@ -26,7 +26,7 @@ const nodes = Effect.gen(function*() {
 
 const onTwoNodes = <A, E>(
   test: (
-    ...nodes: Effect.Effect.Success<typeof nodes>
+    ...pair: Effect.Effect.Success<typeof nodes>
   ) => Effect.Effect<A, E, TestDatabase.TestDatabase>
 ) => Effect.flatMap(nodes, (pair) => test(...pair)).pipe(Effect.scoped, Effect.provide(TestDatabase.layer))
 

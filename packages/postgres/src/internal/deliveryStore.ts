@@ -77,7 +77,7 @@ export const make = (
           ORDER BY x.id DESC LIMIT $2::integer
         ) l
         ORDER BY l.id DESC LIMIT $2::integer
-      ) d JOIN ${p}events e ON e.seq = d.event_seq
+      ) d CROSS JOIN LATERAL (SELECT * FROM ${p}events x WHERE x.seq = d.event_seq OFFSET 0) e
       ORDER BY d.id DESC`
   })
   const list = listWhere("", "")

@@ -116,10 +116,10 @@ export const make = ({ prefix: p, query, wake }: Database.Service): Effect.Effec
     const purgeTable = (table: string): Statement => ({
       name: `${p}${table}_purge`,
       text: `WITH gone AS (
-          DELETE FROM ${p}${table} WHERE (hash, application_id, user_id) IN (
-            SELECT hash, application_id, user_id FROM ${p}${table} WHERE expires_at <= $1::bigint
+          DELETE FROM ${p}${table} WHERE ctid = ANY (ARRAY(
+            SELECT ctid FROM ${p}${table} WHERE expires_at <= $1::bigint
             ORDER BY expires_at LIMIT $2::integer FOR UPDATE SKIP LOCKED
-          ) RETURNING 1
+          )) RETURNING 1
         ) SELECT count(*)::integer AS count FROM gone`
     })
     const [purgeAccess, purgeRefresh, purgeCodes] = [

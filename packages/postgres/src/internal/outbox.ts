@@ -41,7 +41,7 @@ tails AS (
 ),
 held AS (
   SELECT d.subscription_id, d.object_type, d.object_id
-  FROM ${p}deliveries d WHERE d.id IN (SELECT id FROM tails) AND d.state = 'p'
+  FROM ${p}deliveries d WHERE d.id = ANY (ARRAY(SELECT id FROM tails)) AND d.state = 'p'
   ORDER BY d.id FOR KEY SHARE
 )`
 
@@ -59,7 +59,8 @@ export const insertDeliveries = (p: string): string => `
 /**
  * The CTEs that queue the events in the column \`outgoing\` of \`source\`, ending in \`told\` (one row per delivery).
  *
- * The audience is resolved in the snapshot of the save. Its subscriptions are locked against removal, so that a
+ * Lookups are lateral, so that they go by index however many rows the planner expects of a JSON array. The audience is
+ * resolved in the snapshot of the save. Its subscriptions are locked against removal, so that a
  * removal either happens before (the lock finds no row) or sees these deliveries.
  */
 export const outbox = (p: string, source: string): string => `
@@ -76,12 +77,16 @@ concerned AS MATERIALIZED (
   SELECT o.seq, o.letter, o.object_id, o.time, g.application_id
   FROM outgoing o
   CROSS JOIN LATERAL json_array_elements_text(o.user_ids) AS u(id)
-  JOIN ${p}grants g ON g.user_id = u.id::bigint AND g.active
+  CROSS JOIN LATERAL (
+    SELECT g.application_id FROM ${p}grants g WHERE g.user_id = u.id::bigint AND g.active OFFSET 0
+  ) g
+  ORDER BY application_id
 ),
 targets AS MATERIALIZED (
   SELECT c.seq, c.letter, c.object_id, c.time, s.application_id, s.id AS subscription_id
-  FROM concerned c JOIN ${p}subscriptions s ON s.application_id = c.application_id
-  ORDER BY s.application_id FOR KEY SHARE OF s
+  FROM concerned c CROSS JOIN LATERAL (
+    SELECT s.application_id, s.id FROM ${p}subscriptions s WHERE s.application_id = c.application_id FOR KEY SHARE
+  ) s
 ),
 ${lanes(p)},
 kept AS (

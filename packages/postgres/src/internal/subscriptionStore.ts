@@ -35,9 +35,9 @@ export const make = (
   const cancel = {
     name: `${p}subscription_cancel`,
     text: `UPDATE ${p}deliveries SET state = 'c', ended_at = $2::bigint, claim_token = NULL, lease_ends = NULL
-      WHERE id IN (
+      WHERE id = ANY (ARRAY(
         SELECT id FROM ${p}deliveries WHERE subscription_id = $1::bigint AND state = 'p' ORDER BY id FOR UPDATE
-      ) AND state = 'p'`
+      )) AND state = 'p'`
   }
   const decode = toSubscription(seal)
   return {

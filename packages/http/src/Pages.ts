@@ -3,8 +3,10 @@ import * as Effect from "effect/Effect"
 import type { OAuth } from "@startlist/core/OAuth"
 import type { Secrets } from "@startlist/core/Secrets"
 import type { Accounts } from "./Accounts.ts"
+import * as ApiResponse from "./api/ApiResponse.ts"
 import type { Handler } from "./Message.ts"
 import * as Authorize from "./oauth/Authorize.ts"
+import * as OAuthResponse from "./oauth/OAuthResponse.ts"
 import * as AccountApplications from "./pages/AccountApplications.ts"
 import * as ErrorPage from "./pages/ErrorPage.tsx"
 import * as Language from "./pages/Language.ts"
@@ -22,5 +24,11 @@ export const routes: Effect.Effect<ReadonlyArray<Route>, never, OAuth | Visitors
 /** `/login` and `/logout`: for a service whose visitors are those of `Sessions.layer`. */
 export const signIn: Effect.Effect<ReadonlyArray<Route>, never, Accounts | Secrets | Throttle> = Login.make
 
-/** Answers what nothing else answers, with a page. */
-export const notFound: Handler = fallback(ErrorPage.refuse)
+/** Answers what nothing else answers: programs as they expect it, by the beginning of the path, people with a page. */
+export const notFound: Handler = fallback((request, error) =>
+  request.path.startsWith("/api/")
+    ? ApiResponse.refuse(request, error)
+    : request.path.startsWith("/oauth/")
+    ? OAuthResponse.refuse(request, error)
+    : ErrorPage.refuse(request, error)
+)

@@ -184,7 +184,6 @@ describe("bad input gets the response that is named for it", () => {
       const bad: ReadonlyArray<readonly [string, string, number]> = [
         ["GET", "/nowhere", 404],
         ["GET", "/oauth", 404],
-        ["GET", "/oauth/token/", 404],
         ["GET", "/%", 404],
         ["GET", "*", 404],
         ["GET", "/__proto__", 404],
@@ -211,5 +210,11 @@ describe("bad input gets the response that is named for it", () => {
       for (const state of ["x".repeat(4097), lone]) {
         expect((yield* world.browser.get(world.authorizeUrl({ state }))).status).toBeLessThan(400)
       }
+    }))
+
+  testing("unknown paths answer programs in JSON", () =>
+    Effect.gen(function*() {
+      yield* check({ what: "a trailing slash", target: "/oauth/token/", named: [404, "invalid_request"] })
+      yield* check({ what: "another version", target: "/api/v2/athlete", method: "GET", named: [404, "not_found"] })
     }))
 })

@@ -7,7 +7,6 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import * as PubSub from "effect/PubSub"
 import { Application, ApplicationId, ApplicationStore } from "./Application.ts"
 import { Delivery, DeliveryStore } from "./Delivery.ts"
 import { GrantStore } from "./GrantStore.ts"
@@ -106,10 +105,9 @@ const makeRegistrationStore = ({ lastIds, registrations }: State, enqueue: Enque
 })
 
 /** All stores over one fresh state. Nothing outlives the layer. */
-export const layer: Layer.Layer<Stores> = Layer.scopedContext(Effect.gen(function*() {
+export const layer: Layer.Layer<Stores> = Layer.syncContext(() => {
   const state = makeState()
-  const changes = yield* Effect.acquireRelease(PubSub.sliding<void>(1), PubSub.shutdown)
-  const { enqueue, store } = makeDeliveryStore(state, changes)
+  const { enqueue, store } = makeDeliveryStore(state)
   return Context.make(UserStore, makeUserStore(state)).pipe(
     Context.add(ApplicationStore, makeApplicationStore(state)),
     Context.add(GrantStore, makeGrantStore(state, enqueue)),
@@ -117,4 +115,4 @@ export const layer: Layer.Layer<Stores> = Layer.scopedContext(Effect.gen(functio
     Context.add(RegistrationStore, makeRegistrationStore(state, enqueue)),
     Context.add(DeliveryStore, store)
   )
-}))
+})

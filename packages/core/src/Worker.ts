@@ -4,6 +4,7 @@
  * A worker holds no truth. What it has claimed is its own until the lease ends; what it could not record is attempted
  * again by whoever claims it next. So a worker may die between any two lines: a receiver sees a repeat, never a loss.
  */
+import * as Cause from "effect/Cause"
 import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -12,12 +13,13 @@ import * as Queue from "effect/Queue"
 import * as Random from "effect/Random"
 import * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
-import { Answer, Callbacks, within } from "./Callbacks.ts"
+import { Answer, Callbacks } from "./Callbacks.ts"
 import { type Claimed, DeliveryStore, next, type Settlement } from "./Delivery.ts"
 import { body, toSeconds } from "./Event.ts"
 import { Policy } from "./Policy.ts"
 import { Secrets } from "./Secrets.ts"
 import { liveSecrets } from "./Subscription.ts"
+import { makeDeadlines } from "./WorkerDeadlines.ts"
 import { makeSlots } from "./WorkerSlots.ts"
 
 /** An attempt that was made and is to be recorded. */
@@ -41,10 +43,12 @@ export const run: Effect.Effect<never, never, DeliveryStore | Callbacks | Secret
   const secrets = yield* Secrets
   const policy = yield* Policy
   const slots = makeSlots(policy)
+  const deadlines = yield* makeDeadlines(policy.callbackTimeout)
   const wake = yield* Queue.sliding<void>(1)
   const finished = yield* Queue.unbounded<Finished>()
 
-  const post = ({ delivery, subscription }: Claimed, at: DateTime.Utc) =>
+  /** What came of a request; one that was interrupted at its deadline, or that met a bug of the dispatcher, too. */
+  const post = ({ delivery, subscription }: Claimed, at: DateTime.Utc): Effect.Effect<Answer> =>
     callbacks.deliver({
       callbackUrl: subscription.callbackUrl,
       id: delivery.event.id,
@@ -53,12 +57,14 @@ export const run: Effect.Effect<never, never, DeliveryStore | Callbacks | Secret
       secrets: liveSecrets(subscription, at),
       timeout: policy.callbackTimeout
     }).pipe(
-      within(policy.callbackTimeout),
-      Effect.catchAllCause((cause) =>
-        Effect.as(
-          Effect.logError("the dispatcher broke", cause),
-          Answer.Unreachable({ detail: "internal error of the sender" })
-        )
+      Effect.interruptible,
+      Effect.catchAllCause((cause): Effect.Effect<Answer> =>
+        Cause.isInterruptedOnly(cause)
+          ? Effect.succeed(Answer.TimedOut({ detail: "" }))
+          : Effect.as(
+            Effect.logError("the dispatcher broke", cause),
+            Answer.Unreachable({ detail: "internal error of the sender" })
+          )
       )
     )
 
@@ -95,8 +101,8 @@ export const run: Effect.Effect<never, never, DeliveryStore | Callbacks | Secret
     })
     for (const one of claimed) {
       slots.take(one.subscription.id)
-      // A fiber inherits this region's uninterruptibility, but a deadline must be able to end its request.
-      yield* Effect.forkDaemon(Effect.interruptible(attempt(one)))
+      // The fiber inherits that it cannot be interrupted; only its request can.
+      yield* deadlines.watch(yield* Effect.forkDaemon(attempt(one)))
     }
     return claimed.length === limit
   }).pipe(Effect.uninterruptible)
@@ -118,7 +124,10 @@ export const run: Effect.Effect<never, never, DeliveryStore | Callbacks | Secret
       Effect.catchAll((error) =>
         batch.length === 1
           ? Effect.as(Effect.logWarning("an attempt could not be recorded", error), batch)
-          : Effect.map(Effect.forEach(batch, (one) => record([one])), (failed) => failed.flat())
+          : Effect.map(
+            Effect.forEach(batch, (one) => record([one]), { concurrency: "unbounded" }),
+            (failed) => failed.flat()
+          )
       )
     )
 
@@ -137,10 +146,11 @@ export const run: Effect.Effect<never, never, DeliveryStore | Callbacks | Secret
 
   const listening = yield* Effect.forkDaemon(Stream.runForEach(store.wakeUps, () => Queue.offer(wake, undefined)))
   const settling = yield* Effect.forkDaemon(Effect.forever(settleAgain))
+  const sweeping = yield* Effect.forkDaemon(deadlines.sweep)
   const drain = Effect.gen(function*() {
     yield* Fiber.interrupt(listening)
     while (slots.inFlight() > 0) yield* Queue.take(wake)
-    yield* Fiber.interrupt(settling)
+    yield* Fiber.interruptAll([settling, sweeping])
   })
 
   return yield* Effect.ensuring(Effect.forever(claimAgain), drain)

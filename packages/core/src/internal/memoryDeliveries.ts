@@ -2,7 +2,6 @@
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import * as PubSub from "effect/PubSub"
 import * as Stream from "effect/Stream"
 import {
   type Attempt,
@@ -85,11 +84,23 @@ const byHour = (attempts: ReadonlyArray<Attempt>, from: number): ReadonlyArray<A
 }
 
 export const makeDeliveryStore = (
-  state: State,
-  changes: PubSub.PubSub<void>
+  state: State
 ): { readonly store: DeliveryStore.Service; readonly enqueue: Enqueue } => {
   const { deliveries, pending, subscriptions } = state
-  const wake = () => changes.unsafeOffer(undefined)
+  const listeners = new Set<() => void>()
+  const wake = () => {
+    for (const listener of listeners) listener()
+  }
+  /** One hint waits for each listener, so that one that is busy, or gone without a word, keeps none from the others. */
+  const wakeUps = Stream.asyncPush<void>((emit) =>
+    Effect.acquireRelease(
+      Effect.sync(() => {
+        const listener = () => void emit.single(undefined)
+        listeners.add(listener)
+        return listener
+      }),
+      (listener) => Effect.sync(() => listeners.delete(listener))
+    ), { bufferSize: 1, strategy: "dropping" })
 
   const enqueue: Enqueue = (outgoing) => {
     for (const { audience, event } of outgoing) {
@@ -133,7 +144,7 @@ export const makeDeliveryStore = (
           return [delivery.id]
         })
       ),
-    wakeUps: Stream.fromPubSub(changes),
+    wakeUps,
     find: (id) => Effect.sync(() => Option.map(Option.fromNullable(deliveries.get(id)), ({ delivery }) => delivery)),
     list: ({ after, applicationId, limit, state: wanted }) =>
       Effect.sync(() =>

@@ -1,0 +1,90 @@
+/**
+ * `npm run demo`: the service with demonstration data in a folder that is thrown away, and the sample application beside
+ * it. One link to click. Ctrl-C ends both.
+ */
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { freePort } from "./FreePort.ts"
+import { type Program, start } from "./Program.ts"
+import * as Scene from "./Scene.ts"
+
+const at = (path: string) => fileURLToPath(new URL(path, import.meta.url))
+
+const title = (text: string, lines: ReadonlyArray<string>) => ["", text, ...lines.map((line) => `  ${line}`)]
+
+const columns = (rows: ReadonlyArray<ReadonlyArray<string>>): ReadonlyArray<string> => {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
+  return rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("   ").trimEnd())
+}
+
+const screen = (sampleUrl: string, serviceUrl: string): string =>
+  [
+    ...title("Open this link and go through the steps:", [sampleUrl]),
+    ...title(
+      "Accounts",
+      columns([
+        ["who", "role", "e-mail", "password"],
+        ...Scene.people.map(({ email, name, password, role }) => [name, role, email, password])
+      ])
+    ),
+    ...title("The platform itself", [
+      `${serviceUrl}/account/applications     what an athlete has authorised`,
+      `${serviceUrl}/developer/applications   the owner's application and its events`,
+      `${serviceUrl}/docs                     the interface`
+    ]),
+    "",
+    "Everything is in a temporary folder and is gone at the end. Ctrl-C ends it.",
+    ""
+  ].join("\n")
+
+const run = async (folder: string, programs: Array<Program>): Promise<void> => {
+  const servicePort = await freePort(8080)
+  const service = start("the service", [at("../../../packages/node/dist/main.js"), "serve"], {
+    env: {
+      HOST: "127.0.0.1",
+      PORT: String(servicePort),
+      AUTH_URL: `http://127.0.0.1:${servicePort}`,
+      DATA_DIR: folder,
+      LOG_FORMAT: "json"
+    }
+  })
+  programs.push(service)
+  const serviceUrl = await service.says(/listens on (http:\/\/[^;\s"]+);/)
+
+  const samplePort = await freePort(3000)
+  const sampleUrl = `http://localhost:${samplePort}`
+  const scene = await Scene.set(serviceUrl, folder, `${sampleUrl}/callback`)
+  const sample = start("the sample application", ["--import", "tsx", "src/main.ts"], {
+    env: {
+      PORT: String(samplePort),
+      STARTLIST_URL: serviceUrl,
+      CLIENT_ID: String(scene.clientId),
+      CLIENT_SECRET: scene.clientSecret,
+      DEMONSTRATION: JSON.stringify(scene.demonstration)
+    }
+  })
+  programs.push(sample)
+  console.log(screen(await sample.says(/listens on (\S+)/), serviceUrl))
+  await Promise.race(programs.map((program) => program.failed))
+}
+
+const folder = await mkdtemp(join(tmpdir(), "startlist-demo-"))
+const programs: Array<Program> = []
+
+/** The first signal ends it; whoever waits for it is told by the programs, which get theirs. */
+const asked = new Promise<void>((resolve) => {
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => resolve())
+})
+
+try {
+  await Promise.race([run(folder, programs), asked])
+} catch (error) {
+  console.error(`The demonstration cannot go on: ${error instanceof Error ? error.message : String(error)}`)
+  process.exitCode = 1
+} finally {
+  await Promise.all(programs.map((program) => program.stop()))
+  await rm(folder, { recursive: true, force: true })
+}
+process.exit()

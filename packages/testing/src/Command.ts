@@ -91,11 +91,11 @@ const rarely = FastCheck.oneof({ weight: 6, arbitrary: FastCheck.constant(false)
 const simple = (...extra: ReadonlyArray<FastCheck.WeightedArbitrary<Simple>>): FastCheck.Arbitrary<Simple> =>
   FastCheck.oneof(
     {
-      weight: 8,
+      weight: 10,
       arbitrary: FastCheck.record({ user: choice, application: choice, pkce: rarely }).map((_) => Consent.make(_))
     },
     {
-      weight: 10,
+      weight: 14,
       arbitrary: FastCheck.record({
         code: choice,
         slip: FastCheck.oneof(
@@ -176,8 +176,19 @@ const wait = FastCheck.constantFrom(
   90 * 86_400
 ).map((seconds) => Wait.make({ seconds }))
 
+/** What can be done to the newest grant, one of each. */
+const contest: ReadonlyArray<Simple> = [
+  Redeem.make({ code: 0, slip: "none" }),
+  Refresh.make({ token: 0, stolen: false }),
+  Refresh.make({ token: 1, stolen: false }),
+  Revoke.make({ by: "access", token: 0, stolen: false }),
+  RevokeByUser.make({ code: 0 }),
+  ChangeStatus.make({ registration: 0, status: 1 })
+]
+
 const parallel = (commands: FastCheck.Arbitrary<Simple>): FastCheck.Arbitrary<Command> =>
   FastCheck.oneof(
+    FastCheck.shuffledSubarray([...contest], { minLength: 2, maxLength: 3 }),
     FastCheck.array(commands, { minLength: 2, maxLength: 3 }),
     // The same thing several times at once is what races are made of.
     FastCheck.tuple(commands, FastCheck.integer({ min: 2, max: 3 })).map(([command, times]) =>

@@ -83,10 +83,12 @@ const run = (program: Command.Program, label: string, stores: Context.Context<St
   Effect.gen(function*() {
     const time = yield* VirtualTime.VirtualTime
     const ledger = makeLedger()
-    const reached = options.isExternal === true
-      ? intercept(stores, (_, operation) => time.external(operation))
-      : stores
-    const watched = intercept(reached, watch(ledger))
+    const watching = watch(ledger)
+    const watched = intercept(stores, (name, operation, input) => {
+      const reached = options.isExternal === true ? time.external(operation) : operation
+      // A store is somewhere else: while it is asked, others have their turn.
+      return watching(name, Effect.zipRight(Effect.yieldNow(), reached), input)
+    })
     const everything = Services.layer.pipe(
       Layer.provideMerge(ScriptedCallbacks.layer),
       Layer.provideMerge(ProgramSecrets.layer(label)),
@@ -145,7 +147,9 @@ const interpret = (program: Command.Program, ledger: Ledger, label: string) =>
 
     for (const command of program) {
       story.push(JSON.stringify(command))
-      yield* settle(yield* execute(ledger, label, command))
+      const { interleaved } = yield* VirtualTime.VirtualTime
+      const execution = execute(ledger, label, command)
+      yield* settle(yield* command._tag === "Parallel" || command._tag === "Work" ? interleaved(execution) : execution)
       yield* observe
     }
 
@@ -154,7 +158,7 @@ const interpret = (program: Command.Program, ledger: Ledger, label: string) =>
       const callbacks = yield* ScriptedCallbacks.ScriptedCallbacks
       yield* callbacks.next(`${callbackUrl}/right`, [])
     }
-    yield* work(ledger, 300, false)
+    if (ledger.deliveries.some(({ state }) => state === "pending")) yield* work(ledger, 300, false)
     yield* observe
     const waiting = ledger.deliveries.find(({ state }) => state === "pending")
     if (waiting !== undefined) return yield* fail(`law 4: delivery ${waiting.id} is never made`)

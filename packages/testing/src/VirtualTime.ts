@@ -1,9 +1,9 @@
 /**
  * Runs an effect, with everything that it forks, under a clock and a scheduler of its own.
  *
- * Time stands still while anything can run; when nothing can, it jumps to the next timer. What runs next is drawn from
- * a seed, between any two steps of any two fibers, so a seed names one interleaving and running it again gives the
- * same. A day costs as much as what happens in it.
+ * Time stands still while anything can run; when nothing can, it jumps to the next timer. Where it is asked for, what
+ * runs next is drawn from a seed, between any two steps of any two fibers, so a seed names one interleaving and running
+ * it again gives the same. A day costs as much as what happens in it.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -18,6 +18,7 @@ import * as Random from "effect/Random"
 import * as Runtime from "effect/Runtime"
 import type * as Scheduler from "effect/Scheduler"
 import { PCGRandom } from "effect/Utils"
+import { abandon } from "./internal/abandon.ts"
 
 type AnyFiber = Fiber.RuntimeFiber<unknown, unknown>
 
@@ -44,8 +45,8 @@ export declare namespace VirtualTime {
     readonly kill: (node: Node) => Effect.Effect<void>
     /** Runs an effect that needs real time (a database): virtual time waits for it. */
     readonly external: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-    /** Counts what happened: later is more. */
-    readonly steps: Effect.Effect<number>
+    /** While this effect runs, fibers are made to let others run, by chance, between any two steps. */
+    readonly interleaved: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   }
 }
 
@@ -56,8 +57,8 @@ export interface Options {
   readonly seed: number
   /** Milliseconds since 1970 at which it begins; default 2030. */
   readonly startsAt?: number
-  /** How often a fiber is made to let others run, per step; default 0.05. Zero: only where it waits. */
-  readonly preemption?: number
+  /** In what is `interleaved`, a fiber runs for that many steps on average until others have a chance. Default: 60. */
+  readonly turn?: number
   /** After so many steps it counts as stuck; default 20 million. */
   readonly maxSteps?: number
 }
@@ -127,20 +128,27 @@ class VirtualClock implements Clock.Clock {
 class SeededScheduler implements Scheduler.Scheduler {
   readonly #tasks: Array<{ readonly run: Scheduler.Task; readonly fiber: AnyFiber | undefined }> = []
   readonly #random: PCGRandom
-  readonly #preemption: number
+  readonly #turn: number
   readonly #arrived: () => void
   readonly outside = new Set<AnyFiber>()
   steps = 0
+  interleaving = 0
+  /** Steps until the next change of turns. */
+  #left = 0
 
-  constructor({ preemption = 0.05, seed }: Options, arrived: () => void) {
+  constructor({ seed, turn = 60 }: Options, arrived: () => void) {
     this.#random = new PCGRandom(seed)
-    this.#preemption = preemption
+    this.#turn = turn
     this.#arrived = arrived
   }
 
   shouldYield(fiber: AnyFiber): number | false {
     if (fiber.getFiberRef(currentNode)?.isAlive === false) return 0
-    if (this.#preemption > 0 && this.#random.number() < this.#preemption) return 0
+    if (this.interleaving > 0 && this.#left-- <= 0) {
+      // Changing turns takes some twenty steps itself; to count every step by chance would never end.
+      this.#left = 20 + this.#random.integer(2 * this.#turn)
+      return 0
+    }
     return fiber.currentOpCount > 2048 ? 0 : false
   }
 
@@ -157,7 +165,7 @@ class SeededScheduler implements Scheduler.Scheduler {
   step(): boolean {
     const { length } = this.#tasks
     if (length === 0) return false
-    const [task] = this.#tasks.splice(this.#preemption > 0 ? this.#random.integer(length) : 0, 1)
+    const [task] = this.#tasks.splice(this.interleaving > 0 ? this.#random.integer(length) : 0, 1)
     this.steps++
     if (task?.fiber?.getFiberRef(currentNode)?.isAlive !== false) task?.run()
     return true
@@ -195,6 +203,7 @@ export const run = <A, E, R>(
           }
           if (!clock.advance()) return stuck("everything waits for something else, and no timer is left")
         }
+        abandon(scheduler)
         resume(result)
       }
 
@@ -212,7 +221,12 @@ export const run = <A, E, R>(
               Effect.ensuring(Effect.sync(() => scheduler.outside.delete(fiber)))
             )
           }),
-        steps: Effect.sync(() => scheduler.steps)
+        interleaved: (effect) =>
+          Effect.acquireUseRelease(
+            Effect.sync(() => scheduler.interleaving++),
+            () => effect,
+            () => Effect.sync(() => scheduler.interleaving--)
+          )
       })
 
       isDriving = true

@@ -1,23 +1,9 @@
 /** Comparisons of domain data whose differences can be read. */
 import { expect } from "@effect/vitest"
-import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
-import * as Option from "effect/Option"
 import * as Predicate from "effect/Predicate"
-import * as Redacted from "effect/Redacted"
-
-/** Plain data: instants as text, options as the value or `null`, classes as objects. */
-export const plain = (value: unknown): unknown => {
-  if (DateTime.isDateTime(value)) return DateTime.formatIso(value)
-  if (Option.isOption(value)) return plain(Option.getOrNull(value))
-  if (Redacted.isRedacted(value)) return plain(Redacted.value(value))
-  if (Array.isArray(value)) return value.map(plain)
-  if (Predicate.isRecord(value)) {
-    return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, plain(field)]))
-  }
-  return value
-}
+import { plain } from "./plain.ts"
 
 /** The two are equal as data. */
 export const same = (actual: unknown, expected: unknown, message?: string): void =>

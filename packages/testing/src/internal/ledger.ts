@@ -28,6 +28,8 @@ export interface KnownToken {
 }
 
 export interface Ledger {
+  /** Counts what was given a name, before it is there. */
+  named: number
   readonly users: Array<User>
   readonly applications: Array<Cast>
   readonly codes: Array<KnownCode>
@@ -47,6 +49,7 @@ export interface Ledger {
 }
 
 export const makeLedger = (): Ledger => ({
+  named: 0,
   users: [],
   applications: [],
   codes: [],

@@ -68,7 +68,7 @@ const redirectUri = "https://app.example.test/callback"
 
 export const createUser = (ledger: Ledger, label: string, role: Role) =>
   Effect.gen(function*() {
-    const email = `user-${label}-${ledger.users.length}-${role}@example.test`
+    const email = `user-${label}-${ledger.named++}@example.test`
     const users = yield* UserStore
     ledger.users.push(yield* users.insert({ role, email, firstName: "A", lastName: "B" }))
   })
@@ -78,9 +78,9 @@ export const createApplication = (ledger: Ledger) =>
     const applications = yield* Applications
     const callbacks = yield* ScriptedCallbacks
     const owner = yield* Effect.fromNullable(ledger.users[0])
+    const callbackUrl = `https://app${ledger.named++}.example.test`
     const settings = { name: "application", redirectUris: [redirectUri], requirePkce: false }
     const { application, secret } = yield* applications.create(owner.id, settings)
-    const callbackUrl = `https://app${ledger.applications.length}.example.test`
     yield* callbacks.always(`${callbackUrl}/wrong`, Reaction.Say({ body: "{\"hub.challenge\":\"wrong\"}" }))
     yield* callbacks.always(`${callbackUrl}/hanging`, Reaction.Hang())
     ledger.applications.push({ id: application.id, secret, callbackUrl })

@@ -4,7 +4,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Predicate from "effect/Predicate"
 import type { Around } from "../Interception.ts"
-import { plain } from "./expecting.ts"
+import { plain } from "./plain.ts"
 import type { Ledger } from "./ledger.ts"
 import { mark } from "./programSecrets.ts"
 

@@ -1,0 +1,17 @@
+/** Domain data as plain data, for comparing and printing. */
+import * as DateTime from "effect/DateTime"
+import * as Option from "effect/Option"
+import * as Predicate from "effect/Predicate"
+import * as Redacted from "effect/Redacted"
+
+/** Plain data: instants as text, options as the value or `null`, classes as objects. */
+export const plain = (value: unknown): unknown => {
+  if (DateTime.isDateTime(value)) return DateTime.formatIso(value)
+  if (Option.isOption(value)) return plain(Option.getOrNull(value))
+  if (Redacted.isRedacted(value)) return plain(Redacted.value(value))
+  if (Array.isArray(value)) return value.map(plain)
+  if (Predicate.isRecord(value)) {
+    return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, plain(field)]))
+  }
+  return value
+}

@@ -12,6 +12,8 @@ export class TestDatabase extends Context.Tag("@startlist/postgres/test/TestData
   readonly url: Redacted.Redacted<string>
   /** Another way into the same schema, for looking and for mischief. */
   readonly admin: Pg.Pool
+  /** Breaks every connection into the schema, as an administrator can. */
+  readonly terminate: Effect.Effect<void>
 }>() {}
 
 const url = Effect.suspend(() => {
@@ -19,10 +21,11 @@ const url = Effect.suspend(() => {
   return given ? Effect.succeed(given) : Effect.map(TestServer.make(), (server) => server.url)
 })
 
-/** The same database with this schema in front. */
+/** The same database with this schema in front; its connections bear the schema's name. */
 export const inSchema = (base: string, schema: string): string => {
   const address = new URL(base)
   address.searchParams.set("options", `-c search_path=${schema}`)
+  address.searchParams.set("application_name", schema)
   return address.href
 }
 
@@ -48,7 +51,10 @@ export const schemaOf = (base: string) =>
     )
     const connectionString = inSchema(base, schema)
     const admin = yield* pool(connectionString, 4)
-    return TestDatabase.of({ url: Redacted.make(connectionString), admin })
+    const terminate = Effect.promise(() =>
+      owner.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1", [schema])
+    ).pipe(Effect.asVoid)
+    return TestDatabase.of({ url: Redacted.make(connectionString), admin, terminate })
   })
 
 /** A server, and an empty schema in it. */

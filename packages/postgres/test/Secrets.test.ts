@@ -1,0 +1,127 @@
+import { it } from "@effect/vitest"
+import { Applications, OAuth, Subscriptions, User } from "@startlist/core"
+import { Seal } from "@startlist/postgres"
+import { Effect, Either, Option, Redacted } from "effect"
+import { describe, expect } from "vitest"
+import * as fixtures from "./support/fixtures.ts"
+import * as TestDatabase from "./support/TestDatabase.ts"
+
+/** Uses every kind of secret that there is, and answers those that were handed out. */
+const everySecret = Effect.gen(function*() {
+  const users = yield* User.UserStore
+  const applications = yield* Applications.Applications
+  const oauth = yield* OAuth.OAuth
+  const subscriptions = yield* Subscriptions.Subscriptions
+  const owner = yield* users.insert({ role: "platform", email: "owner@a.test", firstName: "O", lastName: "P" })
+  const settings = { name: "App", redirectUris: ["https://app.test/callback"], requirePkce: false }
+  const { application, secret } = yield* applications.create(owner.id, settings)
+  const rotated = yield* applications.rotateSecret(application.id, Option.none())
+  const client = { id: application.id, secret: rotated.secret }
+  const code = yield* oauth.consent({
+    application,
+    redirectUri: "https://app.test/callback",
+    scope: ["read"],
+    state: Option.none(),
+    role: Option.none(),
+    challenge: Option.none()
+  }, owner)
+  const first = yield* oauth.exchange({ client, code, redirectUri: Option.none(), verifier: Option.none() })
+  const second = yield* oauth.refresh(client, first.refreshToken)
+  const access = yield* oauth.authenticate(second.accessToken)
+  const verifyToken = Redacted.make("verify-token-of-the-owner")
+  const subscription = yield* subscriptions.create(access, { callbackUrl: "https://app.test/events", verifyToken })
+  const renewed = yield* subscriptions.rotateSecret(application.id)
+  return {
+    opened: yield* Effect.map(subscriptions.findByApplication(application.id), Option.getOrThrow),
+    renewed,
+    secrets: [
+      secret,
+      rotated.secret,
+      code,
+      verifyToken,
+      first.accessToken,
+      first.refreshToken,
+      second.accessToken,
+      second.refreshToken,
+      ...subscription.signingSecrets.map(({ value }) => value),
+      ...renewed.signingSecrets.map(({ value }) => value)
+    ].map(Redacted.value)
+  }
+})
+
+describe("secrets at rest", () => {
+  it.live("no table has a token, code, client secret or signing secret in clear", () =>
+    Effect.gen(function*() {
+      const { admin, url } = yield* TestDatabase.TestDatabase
+      const { opened, renewed, secrets } = yield* Effect.provide(everySecret, fixtures.node({ url }))
+      const { rows: tables } = yield* Effect.promise(() =>
+        admin.query("SELECT table_name AS name FROM information_schema.tables WHERE table_schema = current_schema()")
+      )
+      const dump = yield* Effect.forEach(tables, ({ name }) =>
+        Effect.promise(() =>
+          admin.query(`SELECT coalesce(string_agg(t::text, '\n'), '') AS text FROM "${name}" t`)
+        ).pipe(
+          Effect.map(({ rows }) => String(rows[0].text))
+        ))
+      const all = dump.join("\n")
+      expect(all).toContain("https://app.test/events")
+      expect(secrets.length).toBe(11)
+      for (const secret of secrets) {
+        const bare = secret.replace(/^[a-z]+_(?:[a-z]+_)?/, "")
+        expect(all).not.toContain(bare)
+        expect(all).not.toContain(Buffer.from(bare, "base64").toString("hex"))
+      }
+      expect(opened.signingSecrets.map(({ value }) =>
+        Redacted.value(value)
+      )).toEqual(
+        renewed.signingSecrets.map(({ value }) => Redacted.value(value))
+      )
+    }).pipe(Effect.provide(TestDatabase.layer)))
+})
+
+describe("the seal", () => {
+  const key = (fill: number) => Redacted.make(Buffer.alloc(32, fill).toString("base64"))
+  const secret = Redacted.make("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
+
+  it.effect("opens what it sealed, for its owner only, and never seals alike twice", () =>
+    Effect.gen(function*() {
+      const { open, seal } = yield* Seal.make(key(1))
+      const sealed = seal("application:7", secret)
+      expect(Redacted.value(yield* open("application:7", sealed))).toBe(Redacted.value(secret))
+      expect(seal("application:7", secret)).not.toBe(sealed)
+      expect(yield* Effect.either(open("application:8", sealed))).toEqual(
+        Either.left(new Seal.CannotOpen({ reason: "damaged" }))
+      )
+    }))
+
+  it.effect("opens with a retired key what that key sealed, and refuses what an unknown key sealed", () =>
+    Effect.gen(function*() {
+      const old = yield* Seal.make(key(1))
+      const sealed = old.seal("application:7", secret)
+      const rotated = yield* Seal.make(key(2), [key(1)])
+      expect(Redacted.value(yield* rotated.open("application:7", sealed))).toBe(Redacted.value(secret))
+      const other = yield* Seal.make(key(2))
+      expect(yield* Effect.either(other.open("application:7", sealed))).toEqual(
+        Either.left(new Seal.CannotOpen({ reason: "unknown_key" }))
+      )
+    }))
+
+  it.effect("refuses what was changed in any byte", () =>
+    Effect.gen(function*() {
+      const { open, seal } = yield* Seal.make(key(1))
+      const bytes = Buffer.from(seal("application:7", secret), "base64url")
+      for (let at = 0; at < bytes.length; at++) {
+        const changed = Buffer.from(bytes)
+        changed.writeUInt8(changed.readUInt8(at) ^ 1, at)
+        expect(Either.isLeft(yield* Effect.either(open("application:7", changed.toString("base64url"))))).toBe(true)
+      }
+      expect(Either.isLeft(yield* Effect.either(open("application:7", "")))).toBe(true)
+    }))
+
+  it.effect("wants a key of 32 bytes", () =>
+    Effect.gen(function*() {
+      for (const bad of ["", "short", Buffer.alloc(31).toString("base64"), "!".repeat(44)]) {
+        expect(yield* Effect.flip(Seal.make(Redacted.make(bad)))).toEqual(new Seal.InvalidKey())
+      }
+    }))
+})

@@ -1,5 +1,5 @@
 /** What the tests of the stores start from. */
-import { Callbacks, Secrets, Services } from "@startlist/core"
+import { Callbacks, type Memory, Secrets, Services } from "@startlist/core"
 import { Postgres, Seal } from "@startlist/postgres"
 import { Effect, Layer, Option, Redacted } from "effect"
 import { createHash, randomBytes } from "node:crypto"
@@ -28,11 +28,14 @@ const answered = (body: string) =>
 
 const noRetry = { retryAfter: Option.none() }
 
-/** One node: the services over a pool of its own. */
-export const node = (options: Postgres.Options) =>
+/** The services over a database, with real secrets. */
+export const services = <A extends Memory.Stores, E>(database: Layer.Layer<A, E, Seal.Seal>) =>
   Services.layer.pipe(
-    Layer.provideMerge(Postgres.layerWith(options)),
+    Layer.provideMerge(database),
     Layer.provide([seal, callbacks]),
     Layer.provideMerge(secrets),
     Layer.orDie
   )
+
+/** One node: the services over a pool of its own. */
+export const node = (options: Postgres.Options) => services(Postgres.layerWith(options))

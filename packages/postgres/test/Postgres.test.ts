@@ -1,5 +1,5 @@
 import { Postgres } from "@startlist/postgres"
-import { StoreLaws } from "@startlist/testing"
+import { ProgramLaws, StoreLaws } from "@startlist/testing"
 import { Effect, Layer } from "effect"
 import * as fixtures from "./support/fixtures.ts"
 import * as TestDatabase from "./support/TestDatabase.ts"
@@ -9,3 +9,5 @@ const stores = Layer.unwrapEffect(
 ).pipe(Layer.provide([TestDatabase.layer, fixtures.seal]))
 
 StoreLaws.suite("the stores on PostgreSQL", stores, { timeout: "20 seconds" })
+
+ProgramLaws.suite("programs on PostgreSQL", stores, { timeout: "20 seconds", isExternal: true, numRuns: 25 })

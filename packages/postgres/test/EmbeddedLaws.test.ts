@@ -1,5 +1,5 @@
 import { Embedded } from "@startlist/postgres"
-import { StoreLaws } from "@startlist/testing"
+import { ProgramLaws, StoreLaws } from "@startlist/testing"
 import { Effect, Layer } from "effect"
 import * as fixtures from "./support/fixtures.ts"
 import { temporaryFolder } from "./support/temporaryFolder.ts"
@@ -9,3 +9,5 @@ const stores = Layer.unwrapScoped(
 ).pipe(Layer.provide(fixtures.seal))
 
 StoreLaws.suite("the stores on the embedded database", stores, { timeout: "60 seconds" })
+
+ProgramLaws.suite("programs on the embedded database", stores, { timeout: "60 seconds", isExternal: true, numRuns: 15 })

@@ -31,10 +31,10 @@ import { findViolation } from "./internal/deliveryChecks.ts"
 import { clearQueue } from "./internal/fixture.ts"
 import { type Ledger, makeLedger, nameOf } from "./internal/ledger.ts"
 import { createApplication, createRegistration, createUser, perform } from "./internal/perform.ts"
-import * as ProgramSecrets from "./internal/programSecrets.ts"
 import { watch } from "./internal/watch.ts"
 import * as Model from "./Model.ts"
 import * as ScriptedCallbacks from "./ScriptedCallbacks.ts"
+import * as TestSecrets from "./TestSecrets.ts"
 import * as VirtualTime from "./VirtualTime.ts"
 
 /** A law does not hold: what was done until then, and what is wrong. */
@@ -91,7 +91,7 @@ const run = (program: Command.Program, label: string, stores: Context.Context<St
     })
     const everything = Services.layer.pipe(
       Layer.provideMerge(ScriptedCallbacks.layer),
-      Layer.provideMerge(ProgramSecrets.layer(label)),
+      Layer.provideMerge(TestSecrets.layer(label)),
       Layer.provideMerge(Layer.succeedContext(watched))
     )
     return yield* Effect.scoped(

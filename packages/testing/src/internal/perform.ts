@@ -22,7 +22,7 @@ import type * as Command from "../Command.ts"
 import type { Happening } from "../Model.ts"
 import { Reaction, ScriptedCallbacks } from "../ScriptedCallbacks.ts"
 import { type Cast, choose, type Ledger, nameOf } from "./ledger.ts"
-import { mark } from "./programSecrets.ts"
+import { mark } from "../TestSecrets.ts"
 
 /** What a command did; `undefined` for what no law speaks of. */
 export type Performed = Effect.Effect<Happening | undefined, never, Stores | Services | ScriptedCallbacks | Secrets>

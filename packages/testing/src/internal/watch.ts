@@ -6,7 +6,7 @@ import * as Predicate from "effect/Predicate"
 import type { Around } from "../Interception.ts"
 import { plain } from "./plain.ts"
 import type { Ledger } from "./ledger.ts"
-import { mark } from "./programSecrets.ts"
+import { mark } from "../TestSecrets.ts"
 
 const isWrite = (operation: string) => /\.(?:save|insert|settle)$/.test(operation)
 

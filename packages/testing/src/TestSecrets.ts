@@ -1,4 +1,7 @@
-/** Predictable secrets for programs: different for each label, so that programs can share a database. */
+/**
+ * Predictable secrets for tests, different for each label, so that tests can share a database. Unlike the real ones,
+ * they can be told from anything else: a secret in clear has a mark in it, and its fingerprint has not.
+ */
 import { Secrets, TokenHash } from "@startlist/core/Secrets"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -10,6 +13,7 @@ export const mark = "Clear"
 /** Never the clear text, and of the form of an S256 challenge: the text backwards, filled up to 43 characters. */
 const hash = (value: string): TokenHash => TokenHash.make([...value].reverse().join("").padEnd(43, "-"))
 
+/** Numbered secrets: the same program gets the same ones. Never for production. */
 export const layer = (label: string): Layer.Layer<Secrets> =>
   Layer.sync(Secrets, () => {
     let made = 0

@@ -5,7 +5,7 @@ const source = new EventSource("/live")
 source.addEventListener("message", ({ data }) => {
   for (const [id, html] of Object.entries(JSON.parse(data))) {
     if (shown.get(id) === html) continue
-    const place = document.getElementById(id)
+    const place = document.getElementById(`${id}-live`)
     if (place !== null && shown.has(id)) place.innerHTML = html
     shown.set(id, html)
   }

@@ -1,11 +1,12 @@
 /** What the buttons do. Each leaves a notice of what came of it; an exception is one, too. */
-import type { Event, Received, Role, State } from "./State.ts"
+import type { Event, Notice, Received, Role, Section, State } from "./State.ts"
 import type { RaceOffice } from "./RaceOffice.ts"
 import { Refused, type Startlist } from "./Startlist.ts"
 
 type Fields = Pick<URLSearchParams, "get">
 
-export type Action = (fields: Fields) => Promise<void>
+/** Answers what to say, if the page does not say it anyway. */
+export type Action = (fields: Fields) => Promise<Pick<Notice, "text" | "answer"> | undefined>
 
 export interface Context {
   readonly state: State
@@ -13,7 +14,11 @@ export interface Context {
   readonly office: RaceOffice | undefined
 }
 
-const roleOf = (fields: Fields): Role => fields.get("role") === "platform" ? "platform" : "athlete"
+export const roleOf = (fields: Fields): Role => fields.get("role") === "platform" ? "platform" : "athlete"
+
+/** Where the button is. */
+export const sectionOf = (path: string, fields: Fields): Section =>
+  path === "/office" ? "office" : /^\/(?:(?:un)?subscribe|secret)$/.test(path) ? "webhook" : roleOf(fields)
 
 const indented = (json: string): string => {
   try {
@@ -30,13 +35,13 @@ const describe = (error: unknown): string =>
     ? error.message
     : String(error)
 
-/** Runs what was asked for; what goes wrong is shown. */
-export const attempt = async ({ state }: Pick<Context, "state">, action: () => Promise<void>): Promise<void> => {
-  state.notice = undefined
+/** Runs what was asked for, and shows what came of it. */
+export const attempt = async (state: State, at: Section, action: () => ReturnType<Action>): Promise<void> => {
   try {
-    await action()
+    const said = await action()
+    state.notice = said && { kind: "good", at, ...said }
   } catch (error) {
-    state.notice = { kind: "bad", text: describe(error) }
+    state.notice = { kind: "bad", at, text: describe(error) }
   }
 }
 
@@ -47,55 +52,55 @@ export const make = ({ office, startlist, state }: Context): Readonly<Record<str
     if (found === undefined) throw new Refused("There is no connection any more. Connect again.")
     return found
   }
-  const say = (text: string, answer?: string) => {
-    state.notice = { kind: "good", text, ...(answer === undefined ? {} : { answer: indented(answer) }) }
-  }
 
   return {
     "/athlete": async () => {
       const { status, text } = await startlist.athlete(connection("athlete"))
       if (status !== 200) throw new Refused(`GET /api/v1/athlete was refused: ${text}`, status)
-      say("The platform answered GET /api/v1/athlete with 200:", text)
+      return { text: "The platform answered GET /api/v1/athlete with 200:", answer: indented(text) }
     },
 
     "/refresh": async (fields) => {
       const next = await startlist.refresh(connection(roleOf(fields)))
       state.connections.set(next.role, next)
-      say("There are new tokens. The refresh token that was used is worth nothing any more.")
+      return { text: "There are new tokens. The refresh token that was used is worth nothing any more." }
     },
 
     "/revoke": async (fields) => {
       const given = connection(roleOf(fields))
       await startlist.revoke(given)
       await sayFarewell({ startlist, state }, given.role, "Race Planner gave the access back.")
+      return undefined
     },
 
     "/subscribe": async () => {
       state.subscription = await startlist.subscribe(connection("platform"), state.verifyToken)
       state.signingSecret = undefined
-      say("The platform called the callback, got its challenge back, and subscribed Race Planner.")
+      return { text: "The platform called the callback, got its challenge back, and subscribed Race Planner." }
     },
 
     "/unsubscribe": async () => {
       await startlist.unsubscribe(connection("platform"))
       state.subscription = undefined
       state.signingSecret = undefined
-      say("The subscription has ended. No event will come any more.")
+      return { text: "The subscription has ended. No event will come any more." }
     },
 
     "/secret": async (fields) => {
       const secret = (fields.get("secret") ?? "").trim()
       if (!/^whsec_[A-Za-z0-9+/]+=*$/.test(secret)) throw new Refused("A signing secret begins with whsec_.")
       state.signingSecret = secret
-      say("Events are checked with this secret from now on.")
+      return { text: "Events are checked with this secret from now on." }
     },
 
     "/office": async (fields) => {
       if (office === undefined) throw new Refused("There is no race office outside the demonstration.")
       const changed = await office.decide(fields.get("decision") === "refuse" ? "refuse" : "accept")
-      say(
-        changed ? "The race office has decided." : "The race office had decided so before: nothing changed, no event."
-      )
+      return {
+        text: changed
+          ? "The race office has decided."
+          : "The race office had decided so before: nothing changed, no event."
+      }
     }
   }
 }

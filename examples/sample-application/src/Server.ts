@@ -36,6 +36,9 @@ const send = (response: ServerResponse, status: number, type: string, body: stri
 const text = (response: ServerResponse, status: number, body: string): void =>
   send(response, status, "text/plain; charset=utf-8", body)
 
+/** So many connections can be begun at once; the oldest are forgotten. */
+const maxPending = 100
+
 /** The browser goes on with a GET. */
 const goTo = (response: ServerResponse, location: string, headers: Readonly<Record<string, string>> = {}): void => {
   response.writeHead(303, { location, "cache-control": "no-store", ...headers }).end()
@@ -83,18 +86,32 @@ export const start = async (settings: Settings): Promise<Server> => {
     response.writeHead(200, { ...headers, "content-type": "text/html; charset=utf-8" }).end(`<!doctype html>${page}`)
   }
 
+  /** Shows what came of it where it was asked for, and on all other open pages. */
+  const finish = (response: ServerResponse, at: State.Section): void => {
+    goTo(response, `/#${at}`)
+    pushes.push(fragments())
+  }
+
   const connect = async (request: IncomingMessage, response: ServerResponse, role: State.Role): Promise<void> => {
     const browser = browserOf(request) ?? randomBytes(18).toString("base64url")
-    const { pending: begun, url } = await startlist.authorize(role)
-    pending.set(begun.state, { ...begun, browser })
-    goTo(response, url, { "set-cookie": `${cookieName}=${browser}; Path=/; HttpOnly; SameSite=Lax` })
+    try {
+      const { pending: begun, url } = await startlist.authorize(role)
+      pending.set(begun.state, { ...begun, browser })
+      for (const oldest of pending.keys()) if (pending.size > maxPending) pending.delete(oldest)
+      state.notice = undefined
+      goTo(response, url, { "set-cookie": `${cookieName}=${browser}; Path=/; HttpOnly; SameSite=Lax` })
+    } catch (error) {
+      await Actions.attempt(state, role, () => Promise.reject(error))
+      finish(response, role)
+    }
   }
 
   /** Whoever sends a browser here with a code of his own must not get it connected to his account. */
-  const complete = async (request: IncomingMessage, address: URL): Promise<void> => {
-    const answered = address.searchParams.get("state") ?? ""
-    const begun = pending.get(answered)
-    pending.delete(answered)
+  const complete = async (
+    request: IncomingMessage,
+    address: URL,
+    begun: (Startlist.Pending & { readonly browser: string }) | undefined
+  ) => {
     if (begun === undefined || begun.browser !== browserOf(request)) {
       throw new Startlist.Refused("This answer belongs to no connection that was begun in this browser. Connect again.")
     }
@@ -102,22 +119,27 @@ export const start = async (settings: Settings): Promise<Server> => {
     state.connections.set(connection.role, connection)
     state.farewells.delete(connection.role)
     if (connection.role === "platform") state.subscription = await startlist.subscription(connection)
-    state.notice = { kind: "good", text: "Connected. The code was exchanged for tokens." }
+    return { text: "Connected. The code was exchanged for tokens." }
+  }
+
+  const callback = async (request: IncomingMessage, response: ServerResponse, address: URL): Promise<void> => {
+    const answered = address.searchParams.get("state") ?? ""
+    const begun = pending.get(answered)
+    pending.delete(answered)
+    const at = begun?.role ?? "athlete"
+    await Actions.attempt(state, at, () => complete(request, address, begun))
+    finish(response, at)
   }
 
   const act = async (request: IncomingMessage, response: ServerResponse, path: string): Promise<void> => {
     if (request.headers.origin !== settings.publicUrl) return text(response, 403, "This form is not from here.\n")
     const fields = new URLSearchParams(await readBody(request))
+    if (path === "/connect") return connect(request, response, Actions.roleOf(fields))
     const action = actions[path]
-    if (path === "/connect") {
-      await Actions.attempt(
-        { state },
-        () => connect(request, response, fields.get("role") === "platform" ? "platform" : "athlete")
-      )
-    } else if (action !== undefined) await Actions.attempt({ state }, () => action(fields))
-    else return text(response, 404, "There is nothing here.\n")
-    if (!response.headersSent) goTo(response, "/")
-    pushes.push(fragments())
+    if (action === undefined) return text(response, 404, "There is nothing here.\n")
+    const at = Actions.sectionOf(path, fields)
+    await Actions.attempt(state, at, () => action(fields))
+    finish(response, at)
   }
 
   /** Acknowledged first, within the two seconds that there are; then thought about (requirements §6.3). */
@@ -143,9 +165,7 @@ export const start = async (settings: Settings): Promise<Server> => {
       case "/":
         return showPage(response)
       case "/callback":
-        await Actions.attempt({ state }, () => complete(request, address))
-        pushes.push(fragments())
-        return goTo(response, "/")
+        return callback(request, response, address)
       case "/live":
         return pushes.open(response, fragments())
       case "/webhook": {

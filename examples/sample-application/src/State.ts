@@ -54,8 +54,13 @@ export interface Received {
   readonly event: Event | undefined
 }
 
+/** A part of the page. */
+export type Section = Role | "webhook" | "office" | "events"
+
 /** What came of the last thing that was asked for. */
 export interface Notice {
+  /** Where it was asked for. */
+  readonly at: Section
   readonly kind: "good" | "bad"
   readonly text: string
   /** An answer, to be looked at. */

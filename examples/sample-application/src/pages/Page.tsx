@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact"
 import type { Registration } from "../RaceOffice.ts"
 import type { Settings } from "../Settings.ts"
-import type { State } from "../State.ts"
+import type { Notice, Section, State } from "../State.ts"
 import { Athlete, Platform } from "./Connections.tsx"
 import { Events } from "./Events.tsx"
 import { RaceOffice } from "./RaceOffice.tsx"
@@ -15,62 +15,44 @@ export interface Shown {
   readonly registration: Registration | undefined
 }
 
-/** What is inside the sections that change by themselves, by the section's id. */
+/** The parts that change by themselves. */
 export const live = ({ settings, state }: Pick<Shown, "settings" | "state">) => ({
   athlete: <Athlete settings={settings} state={state} />,
   platform: <Platform settings={settings} state={state} />,
   events: <Events state={state} />
 })
 
-const Section = ({ children, id, title }: {
-  readonly id: string
-  readonly title: string
-  readonly children: ComponentChildren
-}) => (
-  <section aria-labelledby={`${id}-title`}>
-    <h2 id={`${id}-title`}>{title}</h2>
-    <div id={id}>{children}</div>
-  </section>
+const NoticeBox = ({ notice }: { readonly notice: Notice }) => (
+  <div class={`notice ${notice.kind}`} role={notice.kind === "bad" ? "alert" : "status"} id="notice">
+    <p>{notice.text}</p>
+    {notice.answer === undefined ? null : <pre>{notice.answer}</pre>}
+  </div>
 )
 
-const Notice = ({ state: { notice } }: Pick<Shown, "state">) =>
-  notice === undefined ?
-    null :
-    (
-      <div class={`notice ${notice.kind}`} role={notice.kind === "bad" ? "alert" : "status"} id="notice">
-        <p>{notice.text}</p>
-        {notice.answer === undefined ? null : <pre>{notice.answer}</pre>}
-      </div>
-    )
+const Part = ({ children, id, state: { notice }, title }: {
+  readonly id: Section
+  readonly title: string
+  readonly state: State
+  readonly children: ComponentChildren
+}) => (
+  <section id={id} aria-labelledby={`${id}-title`}>
+    <h2 id={`${id}-title`}>{title}</h2>
+    {notice?.at === id ? <NoticeBox notice={notice} /> : null}
+    <div id={`${id}-live`}>{children}</div>
+  </section>
+)
 
 const Accounts = ({ settings: { demonstration } }: Pick<Shown, "settings">) =>
   demonstration === undefined ? null : (
     <aside aria-labelledby="accounts-title">
       <h2 id="accounts-title">Accounts for trying it</h2>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Who</th>
-            <th scope="col">Role</th>
-            <th scope="col">E-mail</th>
-            <th scope="col">Password</th>
-          </tr>
-        </thead>
-        <tbody>
-          {demonstration.accounts.map(({ email, name, password, role }) => (
-            <tr key={email}>
-              <th scope="row">{name}</th>
-              <td>{role}</td>
-              <td>
-                <code>{email}</code>
-              </td>
-              <td>
-                <code>{password}</code>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <ul>
+        {demonstration.accounts.map(({ email, name, password, role }) => (
+          <li key={email}>
+            {name} ({role}): <code>{email}</code>, password <code>{password}</code>
+          </li>
+        ))}
+      </ul>
       <p>
         One browser has one sign-in at the platform. Where the platform knows you as the other person, choose{" "}
         <q>Use another account</q> there.
@@ -79,8 +61,8 @@ const Accounts = ({ settings: { demonstration } }: Pick<Shown, "settings">) =>
   )
 
 export const Page = (shown: Shown) => {
-  const { settings, state } = shown
-  const sections = live(shown)
+  const { registration, settings, state } = shown
+  const parts = live(shown)
   return (
     <html lang="en">
       <head>
@@ -101,21 +83,24 @@ export const Page = (shown: Shown) => {
           </p>
         </header>
         <main>
-          <Notice state={state} />
           <Accounts settings={settings} />
-          <Section id="athlete" title="1. An athlete grants access">{sections.athlete}</Section>
-          <Section id="platform" title="2. The application's owner grants access">{sections.platform}</Section>
-          <Section id="webhook" title="3. The application subscribes to events">
+          <div class="beside">
+            <Part state={state} id="athlete" title="1. An athlete grants access">{parts.athlete}</Part>
+            <Part state={state} id="platform" title="2. A platform user grants access">{parts.platform}</Part>
+          </div>
+          <Part state={state} id="webhook" title="3. The application subscribes to events">
             <Webhook settings={settings} state={state} />
-          </Section>
-          {shown.registration === undefined ? null : (
-            <Section id="office" title="4. The race office decides">
-              <RaceOffice registration={shown.registration} />
-            </Section>
-          )}
-          <Section id="events" title={`${settings.demonstration === undefined ? 4 : 5}. Events`}>
-            {sections.events}
-          </Section>
+          </Part>
+          <div class={registration === undefined ? undefined : "beside"}>
+            {registration === undefined ? null : (
+              <Part state={state} id="office" title="4. The race office decides">
+                <RaceOffice registration={registration} />
+              </Part>
+            )}
+            <Part state={state} id="events" title={`${registration === undefined ? 4 : 5}. Events`}>
+              {parts.events}
+            </Part>
+          </div>
         </main>
       </body>
     </html>

@@ -6,7 +6,7 @@ export const RaceOffice = ({ registration }: { readonly registration: Registrati
   <>
     <p>
       In reality this happens elsewhere: somebody at the race office looks at the athlete's{" "}
-      {registration.document_type}. Race Planner only hears of it, if the athlete has granted it access.
+      {registration.document_type}. Race Planner hears of it only if the athlete has granted it access.
     </p>
     <dl>
       <dt>Registration</dt>

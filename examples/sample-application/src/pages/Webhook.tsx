@@ -16,7 +16,7 @@ const Secret = ({ settings, state }: { readonly settings: Settings; readonly sta
       <a href={`${settings.startlistUrl}/developer/applications/${settings.clientId}`} target="_blank" rel="noopener">
         the developer pages of the platform
       </a>
-      : copy it from there.
+      : sign in there as the platform user, and copy it from there.
     </p>
     <form method="post" action="/secret">
       <label>

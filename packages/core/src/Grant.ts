@@ -196,7 +196,7 @@ export const redeem = (
   }
   if (Option.getOrNull(presented.challenge) !== Option.getOrNull(code.challenge)) return refuse("mismatch")
   if (!isLive(grant, code.epoch)) return refuse("revoked")
-  if (code.redeemed) return refuse("replayed")
+  if (code.redeemed) return refuse(policy.revokeOnReplay ? "replayed" : "expired")
   if (isOver(code.expiresAt, now)) return refuse("expired")
   return Either.right({
     ...issue(grant, code.scope, fresh, now, policy),

@@ -1,0 +1,208 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Application, Applications, Policy } from "@startlist/core"
+import { Duration, Effect, Either, FastCheck, Option, Redacted, TestClock } from "effect"
+import { layer, makeClient, makeUser, redirectUri } from "./support/fixture.ts"
+
+const accepted = (uris: ReadonlyArray<string>) => Either.isRight(Application.checkRedirectUris(uris))
+
+describe("a redirect URI that is not registered", () => {
+  it.effect("is accepted on http://localhost, http://127.0.0.1 and http://[::1], any port, path and query", () =>
+    Effect.gen(function*() {
+      const { application } = yield* makeClient()
+      for (const host of ["localhost", "127.0.0.1", "[::1]"]) {
+        for (const rest of ["", "/", ":1", ":65535/callback", "/a/b?c=d&e=f", "?x"]) {
+          expect(Application.acceptsRedirect(application, `http://${host}${rest}`, Policy.documented)).toBe(true)
+        }
+      }
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("is refused when it only looks like loopback", () =>
+    Effect.gen(function*() {
+      const { application } = yield* makeClient()
+      for (
+        const uri of [
+          "http://localhost.evil.test/",
+          "http://localhost@evil.test/",
+          "http://evil.test@localhost/",
+          "http://user:password@127.0.0.1/",
+          "http://127.0.0.1.evil.test",
+          "http://127.0.0.2/",
+          "http://127.1/",
+          "http://2130706433/",
+          "http://0.0.0.0/",
+          "http://[::]/",
+          "http://[::ffff:127.0.0.1]/",
+          "http://localhost:80a/",
+          "http://localhost:123456/",
+          "http://localhost:/",
+          "http://localhost\\@evil.test/",
+          "http://localhost/\\evil",
+          "http://localhost/#fragment",
+          "http://localhost#fragment",
+          "http://localhost/a b",
+          "http://localhost/a\nb",
+          "http://localhost/é",
+          "http://LOCALHOST.evil",
+          "http:localhost",
+          "http:///localhost/",
+          "//localhost/",
+          "https://localhost/",
+          "javascript://localhost/%0aalert(1)",
+          "http://localhost/" + "a".repeat(2000),
+          " http://localhost/",
+          "http://localhost/\u0000",
+          ""
+        ]
+      ) {
+        expect(Application.acceptsRedirect(application, uri, Policy.documented), uri).toBe(false)
+      }
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("is refused on loopback too in the rfc profile", () =>
+    Effect.gen(function*() {
+      const { application } = yield* makeClient()
+      expect(Application.acceptsRedirect(application, "http://localhost/", Policy.rfc)).toBe(false)
+      expect(Application.acceptsRedirect(application, redirectUri, Policy.rfc)).toBe(true)
+    }).pipe(Effect.provide(layer)))
+
+  it.effect.prop(
+    "is refused if it is not loopback, whatever it is",
+    { uri: FastCheck.webUrl() },
+    ({ uri }) =>
+      Effect.map(makeClient(), ({ application }) => {
+        expect(Application.acceptsRedirect(application, uri, Policy.documented)).toBe(false)
+      }).pipe(Effect.provide(layer)),
+    { fastCheck: { numRuns: 50 } }
+  )
+})
+
+describe("a registered redirect URI", () => {
+  it.effect.prop(
+    "is accepted as it is, and with nothing added, removed or changed",
+    { at: FastCheck.nat(redirectUri.length - 1), character: FastCheck.constantFrom("a", "/", ".", "?", "%", "A", "") },
+    ({ at, character }) =>
+      Effect.map(makeClient(), ({ application }) => {
+        const accepts = (uri: string) => Application.acceptsRedirect(application, uri, Policy.documented)
+        const changed = redirectUri.slice(0, at) + character + redirectUri.slice(at + 1)
+        expect(accepts(redirectUri)).toBe(true)
+        expect(accepts(changed)).toBe(changed === redirectUri)
+        expect(accepts(redirectUri + character)).toBe(character === "")
+      }).pipe(Effect.provide(layer)),
+    { fastCheck: { numRuns: 50 } }
+  )
+
+  it("is https, or http on loopback", () => {
+    expect(accepted(["https://app.example.test/cb", "https://[2001:db8::1]:8443/", "http://localhost:3000/cb"])).toBe(
+      true
+    )
+    for (
+      const bad of [
+        "http://app.example.test/cb",
+        "https://",
+        "https:///path",
+        "https://user@app.example.test/",
+        "https://app.example.test/#fragment",
+        "https://app.example.test\\evil",
+        "https://app.example.test/ space",
+        "https://exämple.test/",
+        "ftp://app.example.test/",
+        "app:/callback",
+        "javascript:alert(1)",
+        "",
+        "/callback"
+      ]
+    ) {
+      expect(accepted([bad]), bad).toBe(false)
+    }
+  })
+
+  it("is listed once, among at most 20", () => {
+    const uris = Array.from({ length: 21 }, (_, index) => `https://app.example.test/${index}`)
+    expect(accepted(uris.slice(1))).toBe(true)
+    expect(accepted(uris)).toBe(false)
+    expect(accepted(["https://a.test/", "https://a.test/"])).toBe(false)
+  })
+})
+
+describe("an application", () => {
+  it.effect("is authenticated by its own secret and no other", () =>
+    Effect.gen(function*() {
+      const { authenticate } = yield* Applications.Applications
+      const [one, two] = [yield* makeClient(), yield* makeClient()]
+      expect((yield* authenticate(one)).id).toBe(one.id)
+      const wrong = [
+        { id: one.id, secret: two.secret },
+        { id: one.id, secret: Redacted.make("") },
+        { id: Application.ApplicationId.make(999), secret: one.secret }
+      ]
+      for (const credentials of wrong) {
+        expect((yield* Effect.flip(authenticate(credentials)))._tag).toBe("InvalidClient")
+      }
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("has the present secret beside the new one for the overlap of 24 hours, and not a moment longer", () =>
+    Effect.gen(function*() {
+      const { authenticate, rotateSecret } = yield* Applications.Applications
+      const client = yield* makeClient()
+      const { secret } = yield* rotateSecret(client.id, Option.none())
+      yield* TestClock.adjust("86399999 millis")
+      yield* authenticate(client)
+      yield* authenticate({ id: client.id, secret })
+      yield* TestClock.adjust("1 millis")
+      expect((yield* Effect.flip(authenticate(client)))._tag).toBe("InvalidClient")
+      yield* authenticate({ id: client.id, secret })
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("has at most two secrets: a second rotation ends the oldest at once", () =>
+    Effect.gen(function*() {
+      const { authenticate, rotateSecret } = yield* Applications.Applications
+      const client = yield* makeClient()
+      const second = yield* rotateSecret(client.id, Option.none())
+      const third = yield* rotateSecret(client.id, Option.none())
+      expect((yield* Effect.flip(authenticate(client)))._tag).toBe("InvalidClient")
+      yield* authenticate({ id: client.id, secret: second.secret })
+      yield* authenticate({ id: client.id, secret: third.secret })
+      expect(third.application.secrets).toHaveLength(2)
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("can give up its old secret at once, with an overlap of nothing", () =>
+    Effect.gen(function*() {
+      const { authenticate, rotateSecret } = yield* Applications.Applications
+      const client = yield* makeClient()
+      yield* rotateSecret(client.id, Option.some(Duration.zero))
+      expect((yield* Effect.flip(authenticate(client)))._tag).toBe("InvalidClient")
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("keeps no secret in clear", () =>
+    Effect.gen(function*() {
+      const { application, secret } = yield* makeClient()
+      expect(JSON.stringify(application)).not.toContain(Redacted.value(secret))
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("belongs to a platform user, has a trimmed name of 1 to 100 characters and good redirect URIs", () =>
+    Effect.gen(function*() {
+      const { create } = yield* Applications.Applications
+      const owner = yield* makeUser("platform")
+      const good = { name: "App", redirectUris: [redirectUri], requirePkce: false }
+      const fieldOf = <A, R>(
+        creating: Effect.Effect<A, Application.InvalidApplication | { readonly _tag: string }, R>
+      ) => Effect.map(Effect.flip(creating), (error) => "field" in error ? error.field : error._tag)
+      for (const name of ["", " App", "App ", "a".repeat(101), "nul\0"]) {
+        expect(yield* fieldOf(create(owner.id, { ...good, name })), name).toBe("name")
+      }
+      expect(yield* fieldOf(create(owner.id, { ...good, redirectUris: ["http://a.test"] }))).toBe("redirect_uris")
+      for (const role of ["athlete", "organizer", "club"] as const) {
+        expect(yield* fieldOf(create((yield* makeUser(role)).id, good))).toBe("owner_id")
+      }
+      yield* create(owner.id, { ...good, name: "a".repeat(100), redirectUris: [] })
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("keeps what was not changed when parallel changes meet", () =>
+    Effect.gen(function*() {
+      const { change, find } = yield* Applications.Applications
+      const { id } = yield* makeClient()
+      yield* Effect.all([change(id, { name: "New" }), change(id, { requirePkce: true })], { concurrency: "unbounded" })
+      const { name, requirePkce, version } = yield* find(id)
+      expect({ name, requirePkce, version }).toStrictEqual({ name: "New", requirePkce: true, version: 3 })
+    }).pipe(Effect.provide(layer)))
+})

@@ -1,0 +1,99 @@
+/** The services of the core over the stores in memory, with receivers that do as they are told. */
+import { Applications, type Authorization, OAuth, type User } from "@startlist/core"
+import { Memory as MemoryStores, Policy, Services as AllServices } from "@startlist/core"
+import { ScriptedCallbacks, TestSecrets } from "@startlist/testing"
+import { Effect, Layer, Option, Redacted } from "effect"
+import { UserStore } from "@startlist/core/User"
+
+export const redirectUri = "https://app.example.test/callback"
+export const callbackUrl = "https://app.example.test/hook"
+
+/** Everything, under a policy that differs from the documented one in these points. */
+export const layerWith = (policy: Partial<Policy.Policy.Service> = {}) =>
+  AllServices.layer.pipe(
+    Layer.provideMerge(ScriptedCallbacks.layer),
+    Layer.provideMerge(TestSecrets.layer("test")),
+    Layer.provideMerge(MemoryStores.layer),
+    Layer.provide(Layer.succeed(Policy.Policy, { ...Policy.documented, ...policy }))
+  )
+
+export const layer = layerWith()
+
+let made = 0
+
+/** A new user. */
+export const makeUser = (role: User.Role = "athlete") =>
+  Effect.gen(function*() {
+    const users = yield* UserStore
+    return yield* users.insert({ role, email: `user${++made}@example.test`, firstName: "Ada", lastName: "Lovelace" })
+  })
+
+/** A new application, as the client that it is. */
+export const makeClient = (settings: { readonly requirePkce?: boolean } = {}) =>
+  Effect.gen(function*() {
+    const owner = yield* makeUser("platform")
+    const applications = yield* Applications.Applications
+    const { application, secret } = yield* applications.create(owner.id, {
+      name: "App",
+      redirectUris: [redirectUri],
+      requirePkce: false,
+      ...settings
+    })
+    return { application, id: application.id, owner, secret }
+  })
+
+export type Client = Effect.Effect.Success<ReturnType<typeof makeClient>>
+
+export const parameters = (changes: Partial<Authorization.Parameters> = {}): Authorization.Parameters => ({
+  redirectUri: Option.some(redirectUri),
+  responseType: Option.some("code"),
+  scope: Option.some("profile:read"),
+  state: Option.none(),
+  role: Option.none(),
+  codeChallenge: Option.none(),
+  codeChallengeMethod: Option.none(),
+  ...changes
+})
+
+/** The user says yes: a code. */
+export const consent = (
+  { id }: Pick<Client, "id">,
+  user: User.User,
+  changes: Partial<Authorization.Parameters> = {}
+) =>
+  Effect.gen(function*() {
+    const oauth = yield* OAuth.OAuth
+    return yield* oauth.consent(yield* oauth.authorize(id, parameters(changes)), user)
+  })
+
+/** Code for tokens. */
+export const exchange = (
+  client: Applications.ClientCredentials,
+  code: Redacted.Redacted<string>,
+  presented: Partial<OAuth.Exchange> = {}
+) =>
+  Effect.flatMap(
+    OAuth.OAuth,
+    (oauth) => oauth.exchange({ client, code, redirectUri: Option.none(), verifier: Option.none(), ...presented })
+  )
+
+/** A first pair of tokens. */
+export const tokensOf = (client: Client, user: User.User) =>
+  Effect.flatMap(consent(client, user), (code) => exchange(client, code))
+
+export const refresh = (client: Applications.ClientCredentials, token: Redacted.Redacted<string>) =>
+  Effect.flatMap(OAuth.OAuth, (oauth) => oauth.refresh(client, token))
+
+/** "good", or the tag of why it is not. */
+export const authenticate = (token: Redacted.Redacted<string>) =>
+  Effect.flatMap(
+    OAuth.OAuth,
+    (oauth) => oauth.authenticate(token).pipe(Effect.as("good"), Effect.catchAll((error) => Effect.succeed(error._tag)))
+  )
+
+/** The reason why a grant is refused. */
+export const refusal = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.map(
+    Effect.flip(effect),
+    (error) => typeof error === "object" && error !== null && "reason" in error ? error.reason : error
+  )

@@ -2,9 +2,10 @@
  * A real PostgreSQL for tests: `TEST_DATABASE_URL`, or else a server of our own for the test file. Each `acquire` gives
  * an empty schema, gone with the scope.
  */
-import { Context, Effect, Layer, Redacted } from "effect"
+import { Context, Effect, Exit, Layer, Redacted, Scope } from "effect"
 import { randomBytes } from "node:crypto"
 import * as Pg from "pg"
+import { afterAll } from "vitest"
 import * as TestServer from "./TestServer.ts"
 
 /** A database with an empty schema in front of the search path. */
@@ -16,9 +17,14 @@ export class TestDatabase extends Context.Tag("@startlist/postgres/test/TestData
   readonly terminate: Effect.Effect<void>
 }>() {}
 
+/** One server for all tests of a file: started by the first that needs it, stopped after the last. */
+const scope = Effect.runSync(Scope.make())
+const shared = Effect.runSync(Effect.cached(Scope.extend(TestServer.make(), scope)))
+afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
+
 const url = Effect.suspend(() => {
   const given = process.env.TEST_DATABASE_URL
-  return given ? Effect.succeed(given) : Effect.map(TestServer.make(), (server) => server.url)
+  return given ? Effect.succeed(given) : Effect.map(shared, (server) => server.url)
 })
 
 /** The same database with this schema in front; its connections bear the schema's name. */

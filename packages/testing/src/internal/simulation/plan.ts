@@ -96,11 +96,17 @@ export const make = (size: Size): ReadonlyArray<Step> => {
   const likely = (probability: number) => random.number() < probability
   const pick = <A>(first: A, ...rest: ReadonlyArray<A>): A => [first, ...rest][below(rest.length + 1)] ?? first
 
-  const application = () => below(size.applications)
-  const of = () => ({ application: application(), user: below(size.users) })
+  // What is done next is mostly about the same: laws break when things meet.
+  let [application, user, registration] = [0, 0, 0]
+  const turn = () => {
+    if (likely(0.2)) application = below(size.applications)
+    if (likely(0.2)) user = below(size.users)
+    if (likely(0.2)) registration = below(size.registrations)
+  }
+  const of = () => ({ application, user })
   const late = () => Duration.millis(pick(50, 500, 3_000, 12_500, 14_000, 18_000, 40_000))
   const fault = (): Fault =>
-    pick(
+    pick<() => Fault>(
       () => Fault.FailsBefore(),
       () => Fault.FailsAfter(),
       () => Fault.Slow({ by: late() }),
@@ -110,25 +116,24 @@ export const make = (size: Size): ReadonlyArray<Step> => {
       () => Fault.Conflicts()
     )()
   const trouble = (): Deed =>
-    pick(
+    pick<() => Deed>(
       () => Deed.Crash({ call: 1 + below(8), moment: pick("before", "after"), downMs: 1 + below(60_000) }),
       () =>
         Deed.Store({
-          operation: likely(0.2) ? undefined : pick("GrantStore.find", ...tender),
+          operation: likely(0.2) ? undefined : pick<Operation>("GrantStore.find", ...tender),
           fault: fault(),
           count: likely(0.2) ? 1 + below(12) : 1
         }),
-      () => Deed.Store({ operation: pick("GrantStore.find", ...tender), fault: fault(), count: 1 }),
-      () => Deed.Receiver({ application: application(), habit: pick("answers", ...habits) }),
+      () => Deed.Receiver({ application, habit: likely(0.4) ? "answers" : pick("answers", ...habits) }),
       () =>
         Deed.Way({
-          application: application(),
+          application,
           way: pick("request lost", "answer lost", "repeated"),
           count: 1 + below(3)
         })
     )()
   const business: ReadonlyArray<readonly [weight: number, () => Deed]> = [
-    [10, () => Deed.Consent(of())],
+    [8, () => Deed.Consent(of())],
     [12, () => Deed.Exchange({ ...of(), how: "properly" })],
     [
       3,
@@ -139,14 +144,15 @@ export const make = (size: Size): ReadonlyArray<Step> => {
     [8, () => Deed.Call({ ...of(), back: likely(0.7) ? 0 : below(4) })],
     [3, () => Deed.RevokeByApplication({ ...of(), back: below(2) })],
     [5, () => Deed.RevokeByUser(of())],
-    [7, () => Deed.Subscribe({ application: application() })],
-    [3, () => Deed.Unsubscribe({ application: application() })],
-    [24, () => Deed.Change({ registration: below(size.registrations) })],
-    [2, () => Deed.Redeliver({ application: application() })],
+    [7, () => Deed.Subscribe({ application })],
+    [3, () => Deed.Unsubscribe({ application })],
+    [24, () => Deed.Change({ registration })],
+    [2, () => Deed.Redeliver({ application })],
     [1, () => Deed.Purge()]
   ]
   const weights = business.reduce((sum, [weight]) => sum + weight, 0)
   const deed = (): Deed => {
+    turn()
     let left = below(weights)
     for (const [weight, next] of business) if ((left -= weight) < 0) return next()
     return Deed.Purge()
@@ -154,13 +160,22 @@ export const make = (size: Size): ReadonlyArray<Step> => {
 
   const steps: Array<Step> = []
   const end = size.hours * 3_600_000
-  const quiet = 4 * 3_600_000 / size.pace
+  // The mean of a long pause is half of it, and one pause in four is long.
+  const quiet = 8 * 3_600_000 / size.pace
   let at = 0
-  // Three steps in four come close together: laws break when things meet.
   while ((at += likely(0.75) ? below(pick(4, 40, 2_500)) : below(quiet)) < end) {
     const way = likely(0.08 * size.faults) ? pick<Way>("request lost", "answer lost", "repeated") : "clear"
-    const isTrouble = likely(0.25 * size.faults)
-    steps.push({ at, node: below(size.nodes), way: isTrouble ? "clear" : way, deed: isTrouble ? trouble() : deed() })
+    const node = below(size.nodes)
+    if (likely(0.25 * size.faults)) {
+      steps.push({ at, node, way: "clear", deed: trouble() })
+      continue
+    }
+    const next = deed()
+    steps.push({ at, node, way, deed: next })
+    // A code is mostly exchanged at once.
+    if (next._tag === "Consent" && likely(0.8)) {
+      steps.push({ at: (at += 10 + below(20)), node, way, deed: Deed.Exchange({ ...of(), how: "properly" }) })
+    }
   }
   return steps
 }

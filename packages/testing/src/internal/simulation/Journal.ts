@@ -1,0 +1,53 @@
+/** What a simulation tells: what happened, how often, and the first law that was broken. */
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+
+/** A law that did not hold. */
+export interface Violation {
+  /** Its number in `docs/laws.md`. */
+  readonly law: number
+  /** What was seen. */
+  readonly message: string
+  /** Milliseconds since the beginning. */
+  readonly at: number
+}
+
+/** One line of the story. */
+export interface Line {
+  readonly at: number
+  readonly text: string
+}
+
+export class Journal {
+  readonly lines: Array<Line> = []
+  readonly counts = new Map<string, number>()
+  readonly broken: Deferred.Deferred<Violation>
+  violation: Violation | undefined
+  /** Counts what happens to the stores: of two moments, the later has more. */
+  moment = 0
+  readonly now: () => number
+
+  constructor(broken: Deferred.Deferred<Violation>, now: () => number) {
+    this.broken = broken
+    this.now = now
+  }
+
+  tell(text: string): void {
+    if (this.violation === undefined) this.lines.push({ at: this.now(), text })
+  }
+
+  count(what: string): void {
+    this.counts.set(what, (this.counts.get(what) ?? 0) + 1)
+  }
+
+  /** The first one ends the simulation. */
+  violate(law: number, message: string): void {
+    if (this.violation !== undefined) return
+    this.violation = { law, message, at: this.now() }
+    Deferred.unsafeDone(this.broken, Effect.succeed(this.violation))
+  }
+
+  check(law: number, holds: boolean, message: () => string): void {
+    if (!holds) this.violate(law, message())
+  }
+}

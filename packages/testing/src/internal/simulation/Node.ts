@@ -1,0 +1,179 @@
+/** A node of the simulated system: its services, its worker, its clock, and the network between it and the stores. */
+import { Callbacks } from "@startlist/core/Callbacks"
+import type { DeliveryStore } from "@startlist/core/Delivery"
+import type { Stores } from "@startlist/core/Memory"
+import { Policy } from "@startlist/core/Policy"
+import { Secrets } from "@startlist/core/Secrets"
+import * as Services from "@startlist/core/Services"
+import { StoreError } from "@startlist/core/Store"
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as FiberRef from "effect/FiberRef"
+import * as HashSet from "effect/HashSet"
+import * as Layer from "effect/Layer"
+import type * as Logger from "effect/Logger"
+import * as Random from "effect/Random"
+import * as Scope from "effect/Scope"
+import { type Fault, inject } from "../../Faults.ts"
+import { type Around, intercept, type Operation } from "../../Interception.ts"
+import { type Node as Process, withClockOffset } from "../../VirtualTime.ts"
+import { chance } from "./chance.ts"
+import type { Receivers } from "./Receivers.ts"
+import { observe, type World } from "./World.ts"
+
+/** What the worker of a node needs. */
+export type WorkerNeeds = DeliveryStore | Callbacks | Secrets
+
+/** A node while it lives; after a crash there is another one in its place. */
+export interface Life {
+  readonly process: Process
+  readonly services: Context.Context<Services.Services | WorkerNeeds | Stores>
+}
+
+/** A place in the system, that lives most of the time. */
+export interface Node {
+  readonly index: number
+  /** Its clock less the true time, in milliseconds. */
+  readonly offset: number
+  life: Life | undefined
+  /** Faults that wait for their call. */
+  readonly faults: Array<{ readonly operation: Operation | undefined; readonly fault: Fault; left: number }>
+  /** It dies at the `call`th call from now. */
+  crash: { call: number; readonly moment: "before" | "after"; readonly downMs: number } | undefined
+}
+
+export const makeNode = (index: number, offset: number): Node => ({
+  index,
+  offset,
+  life: undefined,
+  faults: [],
+  crash: undefined
+})
+
+/** A driver gives up after so long; what it sent may still arrive. */
+const patience = Duration.seconds(20)
+
+/** Runs an effect as this node does: with its clock, its process, its log. */
+export const onNode = (world: World, node: Node, life: Life, logger: Logger.Logger<unknown, void>) =>
+<A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  effect.pipe(
+    withClockOffset(node.offset),
+    Effect.withRandom(Random.make(`${world.seed}:${node.index}`)),
+    Effect.locally(FiberRef.currentLoggers, HashSet.make(logger)),
+    Effect.provide(life.services),
+    world.time.on(life.process)
+  )
+
+/** The node dies, between two steps, and comes back later. */
+const kill = (world: World, node: Node, life: Life, downMs: number, revive: (node: Node) => Effect.Effect<void>) =>
+  Effect.gen(function*() {
+    if (node.life !== life) return
+    node.life = undefined
+    node.crash = undefined
+    world.lastTrouble = world.journal.now() + downMs
+    world.journal.tell(`node ${node.index} dies`)
+    world.journal.count("crashes")
+    yield* world.time.on(world.wire)(Effect.forkDaemon(Effect.delay(revive(node), downMs)))
+    yield* world.time.kill(life.process)
+    // The dead do not get beyond this line.
+    yield* Effect.yieldNow()
+  })
+
+/** Starts a node, or starts it again: services over the network, and the worker. */
+export const boot = (
+  world: World,
+  node: Node,
+  receivers: Receivers,
+  secrets: Secrets.Service,
+  worker: Effect.Effect<never, never, WorkerNeeds>,
+  logger: Logger.Logger<unknown, void>
+): Effect.Effect<void> =>
+  Effect.gen(function*() {
+    const { journal, time } = world
+    const process = yield* time.startNode(`node ${node.index}`)
+    const revive = (one: Node): Effect.Effect<void> => boot(world, one, receivers, secrets, worker, logger)
+    let calls = 0
+
+    /** Whether this is the call at which the node dies. */
+    const dies = (): "before" | "after" | undefined => {
+      if (node.crash === undefined || --node.crash.call > 0) return undefined
+      return node.crash.moment
+    }
+    const die = Effect.suspend(() =>
+      node.life === undefined ? Effect.void : kill(world, node, node.life, node.crash?.downMs ?? 1, revive)
+    )
+    const crashing = <A, E>(call: Effect.Effect<A, E>) =>
+      Effect.suspend(() => {
+        switch (dies()) {
+          case "before":
+            return Effect.zipRight(die, Effect.never)
+          case "after":
+            return Effect.zipRight(Effect.zipRight(Effect.exit(call), die), Effect.never)
+          case undefined:
+            return call
+        }
+      })
+
+    const take = (operation: Operation): Fault | undefined => {
+      const index = node.faults.findIndex((one) => one.operation === undefined || one.operation === operation)
+      const found = node.faults[index]
+      if (found === undefined) return undefined
+      if (--found.left <= 0) node.faults.splice(index, 1)
+      journal.tell(`${operation} of node ${node.index}: ${found.fault._tag}`)
+      journal.count("store faults")
+      world.lastTrouble = journal.now() + Duration.toMillis("1 minute")
+      return found.fault
+    }
+
+    let chosen: Fault | undefined
+    const observed = inject(observe(world, process), () => chosen)
+    /** A request goes its way when it has left the node, also when the node dies. */
+    const network: Around = <A, E>(
+      operation: Operation,
+      effect: Effect.Effect<A, E | StoreError>,
+      input: ReadonlyArray<unknown>
+    ) =>
+      crashing(Effect.gen(function*() {
+        const isWrite = /\.(?:save|insert|settle)$/.test(operation)
+        journal.check(10, !isWrite || isHarmless(input), () => `${operation} is given a secret in clear`)
+        const fault = take(operation)
+        calls++
+        const request = Effect.sleep(latency(world, node, calls, 0)).pipe(
+          Effect.zipRight(time.on(world.wire)(Effect.suspend(() => {
+            chosen = fault
+            return effect
+          }))),
+          Effect.zipLeft(Effect.sleep(latency(world, node, calls, 1)))
+        )
+        if (fault === undefined && node.crash === undefined) return yield* request
+        const sent = yield* time.on(world.wire)(Effect.forkDaemon(request))
+        return yield* Effect.timeoutFail(Fiber.join(sent), {
+          duration: patience,
+          onTimeout: () => new StoreError({ cause: "no answer" })
+        })
+      }))
+
+    const callbacks = receivers.reachedFrom(process, crashing)
+    const ports = intercept(observed, network).pipe(
+      Context.add(Callbacks, callbacks),
+      Context.add(Secrets, secrets),
+      Context.add(Policy, world.policy)
+    )
+    const built = yield* Layer.buildWithScope(
+      Services.layer.pipe(Layer.provide(Layer.succeedContext(ports))),
+      yield* Scope.make()
+    )
+    const life: Life = { process, services: Context.merge(ports, built) }
+    node.life = life
+    journal.tell(`node ${node.index} starts`)
+    yield* Effect.forkDaemon(onNode(world, node, life, logger)(worker))
+  })
+
+/** Mostly one or two milliseconds, now and then some more. */
+const latency = (world: World, node: Node, call: number, way: number): Duration.Duration =>
+  Duration.millis(1 + Math.floor(8 * chance(world.seed, node.index, world.journal.now(), call, way) ** 6))
+
+/** No secret is in what a store is asked to do. A signing secret is redacted, and sealed by the store. */
+export const isHarmless = (value: unknown): boolean => !/sl_(?:at|rt|ac|cs)_|verify-/.test(JSON.stringify(value))

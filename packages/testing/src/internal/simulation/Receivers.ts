@@ -1,0 +1,159 @@
+/** The receivers of events: they answer, hang, fail and lie as they are told. */
+import { Answer, type Callbacks } from "@startlist/core/Callbacks"
+import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { chance } from "./chance.ts"
+import type { Habit, Way } from "./plan.ts"
+import type { World } from "./World.ts"
+
+/** Where the events of an application go. */
+export const callbackUrl = (application: number): string => `https://application-${application}.example.test/hook`
+
+/** What a receiver does: answers so, after so long; or never. */
+interface Reaction {
+  readonly afterMs: number
+  readonly status: number
+  readonly retryAfterSeconds?: number
+}
+
+const react = (habit: Habit, luck: number): Reaction | "nothing" | "refused" => {
+  const soon = 5 + Math.floor(luck * 100)
+  switch (habit) {
+    case "answers":
+    case "lies about the challenge":
+      return { afterMs: soon, status: 200 }
+    case "answers at the last moment":
+      return { afterMs: 1_975, status: 200 }
+    case "answers too late":
+      return { afterMs: 2_001 + Math.floor(luck * 1_000), status: 200 }
+    case "hangs":
+      return "nothing"
+    case "is gone":
+      return "refused"
+    case "fails":
+      return { afterMs: soon, status: 500 }
+    case "asks to wait":
+      return { afterMs: soon, status: 503, retryAfterSeconds: 90 }
+    case "wavers":
+      return { afterMs: soon, status: luck < 0.5 ? 200 : 500 }
+    case "says 204":
+      return { afterMs: soon, status: 204 }
+    case "redirects":
+      return { afterMs: soon, status: 302 }
+  }
+}
+
+/** Body and content type of an answer to a challenge; some look nearly right. */
+const lies: ReadonlyArray<(challenge: string) => readonly [body: string, contentType: string]> = [
+  (challenge) => [JSON.stringify({ "hub.challenge": `${challenge}x` }), "application/json"],
+  (challenge) => [JSON.stringify({ "hub.challenge": challenge, ok: true }), "application/json"],
+  (challenge) => [JSON.stringify({ "hub.challenge": challenge }), "text/html"],
+  (challenge) => [challenge, "application/json"],
+  () => ["{}", "application/json"]
+]
+
+export class Receivers {
+  readonly #world: World
+  readonly #habits = new Map<string, Habit>()
+  readonly #ways: Array<{ readonly url: string; readonly way: Way; left: number }> = []
+  #requests = 0
+
+  constructor(world: World) {
+    this.#world = world
+  }
+
+  behave(url: string, habit: Habit): void {
+    this.#habits.set(url, habit)
+    this.#world.goodSince.set(url, habit === "answers" ? this.#world.journal.now() : Infinity)
+  }
+
+  obstruct(url: string, way: Way, count: number): void {
+    this.#ways.push({ url, way, left: count })
+  }
+
+  /** Nothing stands in the way any more. */
+  heal(): void {
+    this.#ways.splice(0)
+    for (const url of this.#habits.keys()) this.behave(url, "answers")
+  }
+
+  isGood(url: string): boolean {
+    return (this.#habits.get(url) ?? "answers") === "answers" && !this.#ways.some((one) => one.url === url)
+  }
+
+  #way(url: string): Way {
+    const found = this.#ways.find((one) => one.url === url)
+    if (found === undefined) return "clear"
+    if (--found.left <= 0) this.#ways.splice(this.#ways.indexOf(found), 1)
+    if (this.isGood(url)) this.#world.goodSince.set(url, this.#world.journal.now())
+    this.#world.journal.count("callback faults")
+    return found.way
+  }
+
+  /** One request and its answer; `arrived` learns what comes back to the sender, at that moment. */
+  #exchange(url: string, compliant: string, challenge: string | undefined, arrived: (answer: Answer) => void) {
+    const { journal, seed, time, wire } = this.#world
+    const way = this.#way(url)
+    const habit = this.#habits.get(url) ?? "answers"
+    const request = ++this.#requests
+    const luck = chance(seed, request, journal.now())
+    const began = journal.now()
+    return Effect.gen(function*() {
+      const reply = yield* Deferred.make<Answer>()
+      const travel = Effect.sleep(Duration.millis(1 + Math.floor(10 * luck)))
+      const carried = Effect.gen(function*() {
+        yield* travel
+        if (way === "request lost") return
+        journal.tell(`${url} receives a request (${habit})${way === "clear" ? "" : `: ${way}`}`)
+        const reaction = react(habit, luck)
+        if (reaction === "nothing") return
+        if (reaction !== "refused") yield* Effect.sleep(reaction.afterMs)
+        if (way === "answer lost") return
+        yield* travel
+        const lie = challenge !== undefined && habit === "lies about the challenge"
+          ? lies[request % lies.length]?.(challenge)
+          : undefined
+        const [body, contentType] = lie ?? [compliant, "application/json"]
+        const answer = reaction === "refused" ? Answer.Unreachable({ detail: "connection refused" }) : Answer.Answered({
+          afterMs: journal.now() - began,
+          status: reaction.status,
+          contentType,
+          body,
+          retryAfter: Option.map(Option.fromNullable(reaction.retryAfterSeconds), Duration.seconds)
+        })
+        arrived(answer)
+        yield* Deferred.succeed(reply, answer)
+      })
+      yield* time.on(wire)(Effect.forkDaemon(carried))
+      return yield* Deferred.await(reply)
+    })
+  }
+
+  /** The receivers, as the port through which one node reaches them. */
+  reachedFrom(holder: object, crashing: <A>(call: Effect.Effect<A>) => Effect.Effect<A>): Callbacks.Service {
+    const { deliveries } = this.#world
+    return {
+      accepts: (url) => url.startsWith("https://"),
+      validate: ({ callbackUrl: url, challenge }) =>
+        crashing(Effect.suspend(() => {
+          const compliant = JSON.stringify({ "hub.challenge": challenge })
+          return this.#exchange(url, compliant, challenge, (answer) => {
+            if (
+              answer._tag === "Answered" && answer.status === 200 && answer.body === compliant &&
+              answer.contentType === "application/json" && answer.afterMs <= 2_000
+            ) deliveries.proved(url)
+          })
+        })),
+      deliver: ({ body, callbackUrl: url, id }) =>
+        crashing(Effect.flatMap(Clock.currentTimeMillis, (senderAt) => {
+          const sent = deliveries.sent({ id, body, callbackUrl: url, senderAt }, holder)
+          return this.#exchange(url, "", undefined, (answer) => {
+            if (answer._tag === "Answered") sent.answer = answer
+          })
+        }))
+    }
+  }
+}

@@ -1,0 +1,181 @@
+/**
+ * What was promised about codes and tokens, as their holders see it: by what was answered and when. No store and no
+ * rule of the core is asked; where calls overlap or an answer was lost, only what holds in every order is promised.
+ */
+import type { ApplicationId } from "@startlist/core/Application"
+import type { UserId } from "@startlist/core/User"
+import type { Policy } from "@startlist/core/Policy"
+import * as Duration from "effect/Duration"
+import type * as Redacted from "effect/Redacted"
+import type { Journal } from "./Journal.ts"
+
+/** One consent, and what came of it. */
+export interface Consented {
+  readonly begin: number
+  /** When it was answered; infinite as long as it was not. */
+  end: number
+  code: Redacted.Redacted<string> | undefined
+  /** How often the code was exchanged with success. */
+  exchanged: number
+  /** When the first such answer came. */
+  exchangedAt: number
+  /** Nothing of it may be accepted any more, in whatever order things happened. */
+  isDead: boolean
+  /** Everything of it must be accepted: nothing happened that could have ended it. */
+  isSure: boolean
+  /** The clock of the node that served it, against the true time. */
+  offset: number
+}
+
+/** A pair of tokens that was answered. */
+export interface Issued {
+  readonly access: Redacted.Redacted<string>
+  readonly refresh: Redacted.Redacted<string>
+  /** By the clock of the node that made it. */
+  readonly createdAt: number
+  readonly of: Consented
+  /** How often its refresh token was exchanged with success. */
+  refreshed: number
+}
+
+/** What a call may do to a grant. `proper` ones leave no doubt about what must be accepted afterwards. */
+export type Manner = "reads" | "proper" | "rough"
+
+export interface Pair {
+  readonly application: number
+  readonly user: number
+  readonly consents: Array<Consented>
+  /** Oldest first. */
+  readonly issued: Array<Issued>
+  changing: number
+  /** A request whose answer is not known may still be on its way until then. */
+  doubtUntil: number
+}
+
+/** Longer than any request is held up. */
+const longest = Duration.toMillis("2 minutes")
+
+export class TokenLedger {
+  readonly #journal: Journal
+  readonly #policy: Policy.Service
+  readonly #pairs = new Map<string, Pair>()
+  readonly #byId = new Map<string, Pair>()
+
+  constructor(journal: Journal, policy: Policy.Service) {
+    this.#journal = journal
+    this.#policy = policy
+  }
+
+  /** Counted as in the plan. */
+  pair(application: number, user: number): Pair {
+    const key = `${application}:${user}`
+    const known = this.#pairs.get(key)
+    if (known !== undefined) return known
+    const pair: Pair = { application, user, consents: [], issued: [], changing: 0, doubtUntil: 0 }
+    this.#pairs.set(key, pair)
+    return pair
+  }
+
+  /** Says by which identifiers the stores know a pair. */
+  introduce(pair: Pair, applicationId: ApplicationId, userId: UserId): void {
+    this.#byId.set(`${applicationId}:${userId}`, pair)
+  }
+
+  byId(applicationId: ApplicationId, userId: UserId): Pair | undefined {
+    return this.#byId.get(`${applicationId}:${userId}`)
+  }
+
+  begin(pair: Pair, manner: Manner): void {
+    if (manner === "reads") return
+    if (manner === "rough" || pair.changing > 0) this.#doubt(pair)
+    pair.changing++
+  }
+
+  /** `isKnown`: it was answered, and the answer says what happened. */
+  end(pair: Pair, manner: Manner, isKnown: boolean): void {
+    if (manner === "reads") return
+    pair.changing--
+    if (isKnown) return
+    this.#doubt(pair)
+    pair.doubtUntil = this.#journal.now() + longest
+  }
+
+  #doubt(pair: Pair): void {
+    for (const consented of pair.consents) consented.isSure = false
+  }
+
+  consenting(pair: Pair): Consented {
+    const begin = this.#journal.now()
+    const consented: Consented = {
+      begin,
+      end: Infinity,
+      code: undefined,
+      exchanged: 0,
+      exchangedAt: Infinity,
+      isDead: false,
+      isSure: pair.changing === 0 && begin > pair.doubtUntil,
+      offset: 0
+    }
+    pair.consents.push(consented)
+    return consented
+  }
+
+  consented(consented: Consented, code: Redacted.Redacted<string>, offset: number): void {
+    consented.end = this.#journal.now()
+    consented.code = code
+    consented.offset = offset
+  }
+
+  /** A code was exchanged with success. `begin` by the clock of the node that did it. */
+  exchanged(pair: Pair, consented: Consented, tokens: Omit<Issued, "of" | "refreshed">, begin: number): void {
+    consented.exchanged++
+    consented.exchangedAt = Math.min(consented.exchangedAt, this.#journal.now())
+    const { journal, name } = { journal: this.#journal, name: this.#name(pair) }
+    journal.check(3, consented.exchanged === 1, () => `${name}: one code was exchanged twice`)
+    const ends = consented.end + consented.offset + Duration.toMillis(this.#policy.codeLifetime)
+    journal.check(3, begin < ends, () => `${name}: a code was exchanged after its lifetime`)
+    pair.issued.push({ ...tokens, of: consented, refreshed: 0 })
+    journal.count("exchanges")
+  }
+
+  refreshed(pair: Pair, used: Issued, tokens: Omit<Issued, "of" | "refreshed">): void {
+    used.refreshed++
+    this.#journal.check(1, used.refreshed === 1, () => `${this.#name(pair)}: one refresh token succeeded twice`)
+    pair.issued.push({ ...tokens, of: used.of, refreshed: 0 })
+    this.#journal.count("refreshes")
+  }
+
+  /** What must be accepted was refused. */
+  refused(pair: Pair, law: number, of: Consented, what: string): void {
+    this.#journal.check(law, !of.isSure || of.isDead, () => `${this.#name(pair)}: ${what}, and nothing had ended it`)
+  }
+
+  /** An access token was accepted by a node when its clock showed `at`. `begin` is the true time. */
+  accepted(pair: Pair, { createdAt, of }: Issued, at: number, wasDead: boolean): void {
+    this.#journal.check(2, !wasDead || !of.isDead, () =>
+      `${this.#name(pair)}: an access token was accepted after it was revoked`)
+    this.#journal.check(2, at < createdAt + Duration.toMillis(this.#policy.accessTokenLifetime), () =>
+      `${this.#name(pair)}: an access token was accepted after its lifetime`)
+    this.#journal.count("calls")
+  }
+
+  /** Everything that was consented to before `begin` has ended, and its tokens with it. */
+  revoked(pair: Pair, begin: number): ReadonlyArray<Issued> {
+    for (const consented of pair.consents) if (consented.end <= begin) consented.isDead = true
+    this.#journal.count("revocations")
+    return this.dead(pair)
+  }
+
+  died(pair: Pair, consented: Consented): ReadonlyArray<Issued> {
+    consented.isDead = true
+    return this.dead(pair)
+  }
+
+  dead(pair: Pair): ReadonlyArray<Issued> {
+    return pair.issued.filter(({ of }) => of.isDead).slice(-20)
+  }
+
+  #name({ application, user }: Pair): string {
+    return `application ${application} and user ${user}`
+  }
+}

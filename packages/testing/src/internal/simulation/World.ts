@@ -1,0 +1,210 @@
+/** What all parts of a simulation share: the true stores, the ledgers, and the audit after every write. */
+import type { Delivery } from "@startlist/core/Delivery"
+import { DeliveryStore } from "@startlist/core/Delivery"
+import type { Outgoing } from "@startlist/core/Event"
+import { GrantStore } from "@startlist/core/GrantStore"
+import type { Stores } from "@startlist/core/Memory"
+import { OAuth } from "@startlist/core/OAuth"
+import type { Policy } from "@startlist/core/Policy"
+import { RegistrationStore } from "@startlist/core/Registration"
+import type { StoreError } from "@startlist/core/Store"
+import { type SubscriptionId, SubscriptionStore } from "@startlist/core/Subscription"
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type { Node as Process, VirtualTime } from "../../VirtualTime.ts"
+import type { DeliveryLedger } from "./DeliveryLedger.ts"
+import type { Journal } from "./Journal.ts"
+import type { Issued, Pair, TokenLedger } from "./TokenLedger.ts"
+
+export interface World {
+  readonly seed: number
+  readonly time: VirtualTime.Service
+  readonly policy: Policy.Service
+  readonly journal: Journal
+  readonly deliveries: DeliveryLedger
+  readonly tokens: TokenLedger
+  /** The stores themselves, reached without a network. */
+  readonly stores: Context.Context<Stores>
+  /** Sees whether a token is good, without a network, at the true time. */
+  readonly oracle: OAuth.Service
+  /** What is neither a node nor the simulation: requests on their way. It never dies. */
+  readonly wire: Process
+  /** One write at a time, with its audit. */
+  readonly alone: Effect.Semaphore
+  /** When something went wrong last, anywhere: a fault, or a node that was away. */
+  lastTrouble: number
+  /** Since when each receiver answers at once; infinite if it does not. */
+  readonly goodSince: Map<string, number>
+}
+
+/** Reads what the store holds of the deliveries that may have changed, and compares it with what must be. */
+export const audit = (world: World): Effect.Effect<ReadonlyArray<Delivery>, StoreError> =>
+  Effect.gen(function*() {
+    const store = Context.get(world.stores, DeliveryStore)
+    const { deliveries } = world
+    const news: Array<Delivery> = []
+    let after: Delivery["id"] | undefined
+    while (true) {
+      const limit = 20
+      const filter = { applicationId: Option.none(), state: Option.none(), after: Option.fromNullable(after), limit }
+      const page = yield* store.list(filter)
+      const unknown = page.filter(({ id }) => !deliveries.deliveries.has(id))
+      news.unshift(...[...unknown].reverse())
+      after = page.at(-1)?.id
+      if (unknown.length < limit) break
+    }
+    for (const { id } of [...deliveries.pending.values()]) {
+      const found = yield* store.find(id)
+      world.journal.check(4, Option.isSome(found), () => `delivery ${id} was pending and is gone`)
+      if (Option.isSome(found)) deliveries.seen(found.value)
+    }
+    for (const delivery of news) {
+      deliveries.seen(delivery)
+      yield* watchOver(world, delivery)
+    }
+    return news
+  })
+
+/** How soon a delivery is attempted that nothing holds up: a slot may be held for the time of a callback. */
+const soon = Duration.seconds(10)
+
+/** Law 9: a delivery to a receiver that answers is attempted soon, whatever others do, while nothing goes wrong. */
+const watchOver = (world: World, delivery: Delivery): Effect.Effect<void> => {
+  const { deliveries, journal } = world
+  const subscription = deliveries.subscriptions.get(delivery.subscriptionId)
+  if (subscription === undefined || delivery.state !== "pending" || !deliveries.isFirst(delivery)) return Effect.void
+  const since = journal.now()
+  const isGood = () => {
+    const quiet = Math.max(world.lastTrouble, world.goodSince.get(subscription.subscription.callbackUrl) ?? 0)
+    return quiet + Duration.toMillis("2 minutes") < since && !subscription.removed
+  }
+  if (!isGood()) return Effect.void
+  const check = Effect.sync(() => {
+    if (!isGood() || delivery.event.time.epochMillis + 3_600_000 < 0) return
+    journal.count("watched")
+    journal.check(9, deliveries.wasSent(delivery), () =>
+      `delivery ${delivery.id} waits for ${Duration.format(soon)}, its receiver answers, and nothing went wrong`)
+  })
+  return Effect.asVoid(world.time.on(world.wire)(Effect.forkDaemon(Effect.delay(check, soon))))
+}
+
+/** Every subscription that an event concerns, as the store has it now. */
+const concerned = (world: World, { audience }: Outgoing) =>
+  Effect.gen(function*() {
+    const grants = Context.get(world.stores, GrantStore)
+    const ids = new Set<SubscriptionId>()
+    for (const { removed, subscription: { applicationId, id } } of world.deliveries.subscriptions.values()) {
+      if (removed) continue
+      if (audience._tag === "Application") {
+        if (audience.applicationId === applicationId) ids.add(id)
+        continue
+      }
+      for (const userId of audience.userIds) {
+        const grant = yield* grants.find(applicationId, userId)
+        if (Option.exists(grant, ({ status }) => status === "active")) ids.add(id)
+      }
+    }
+    return ids
+  })
+
+const auditOutgoing = (world: World, outgoing: ReadonlyArray<Outgoing>) =>
+  Effect.gen(function*() {
+    yield* audit(world)
+    for (const one of outgoing) world.deliveries.saved(one.event, yield* concerned(world, one))
+  })
+
+/** Law 2: no node accepts these, now or ever. */
+export const mustBeDead = (world: World, pair: Pair, dead: ReadonlyArray<Issued>): Effect.Effect<void, StoreError> =>
+  Effect.forEach(dead, ({ access, refresh }) =>
+    Effect.gen(function*() {
+      const accepted = yield* Effect.either(world.oracle.authenticate(access))
+      const known = yield* world.oracle.introspect(refresh, Option.none())
+      if (accepted._tag === "Left" && accepted.left._tag === "StoreError") return yield* accepted.left
+      const name = `application ${pair.application} and user ${pair.user}`
+      world.journal.check(2, accepted._tag === "Left", () => `${name}: a revoked access token is accepted`)
+      world.journal.check(2, Option.isNone(known), () => `${name}: a revoked refresh token is current`)
+    }), { discard: true })
+
+/** Law 1: of all refresh tokens that were answered at most one is current. */
+const atMostOneCurrent = (world: World, pair: Pair) =>
+  Effect.gen(function*() {
+    let current = 0
+    for (const { refresh } of pair.issued.slice(-20)) {
+      if (Option.isSome(yield* world.oracle.introspect(refresh, Option.none()))) current++
+    }
+    world.journal.check(1, current <= 1, () =>
+      `application ${pair.application} and user ${pair.user}: ${current} refresh tokens are current`)
+  })
+
+/** The stores as one node reaches them, with every write on record and followed by its audit. */
+export const observe = (
+  world: World,
+  holder: object
+): Context.Context<Stores> => {
+  const { deliveries, journal, stores } = world
+  const grants = Context.get(stores, GrantStore)
+  const registrations = Context.get(stores, RegistrationStore)
+  const subscriptions = Context.get(stores, SubscriptionStore)
+  const queue = Context.get(stores, DeliveryStore)
+
+  const then = <A, E>(write: Effect.Effect<A, E>, learn: (answer: A) => Effect.Effect<unknown, E | StoreError>) =>
+    world.alone.withPermits(1)(Effect.tap(write, (answer) => {
+      journal.moment++
+      return learn(answer)
+    }))
+
+  return stores.pipe(
+    Context.add(GrantStore, {
+      ...grants,
+      save: (change) =>
+        then(grants.save(change), () =>
+          Effect.gen(function*() {
+            const { applicationId, status, userId } = change.grant
+            journal.tell(`the grant of user ${userId} to application ${applicationId} is saved, ${status}`)
+            yield* auditOutgoing(world, change.outgoing)
+            for (const { event } of change.outgoing) deliveries.told(applicationId, event)
+            const pair = world.tokens.byId(applicationId, userId)
+            if (pair === undefined) return
+            yield* mustBeDead(world, pair, world.tokens.dead(pair))
+            yield* atMostOneCurrent(world, pair)
+          }))
+    }),
+    Context.add(RegistrationStore, {
+      ...registrations,
+      save: (next, outgoing) =>
+        then(registrations.save(next, outgoing), () => {
+          journal.tell(`registration ${next.id} is saved: ${next.updates.comment}`)
+          deliveries.changed(next, outgoing)
+          return auditOutgoing(world, outgoing)
+        })
+    }),
+    Context.add(SubscriptionStore, {
+      ...subscriptions,
+      insert: (subscription) =>
+        then(subscriptions.insert(subscription), (inserted) => {
+          journal.tell(`subscription ${inserted.id} of application ${inserted.applicationId} is stored`)
+          return Effect.sync(() => deliveries.inserted(inserted))
+        }),
+      remove: (id, now) =>
+        then(subscriptions.remove(id, now), () => {
+          journal.tell(`subscription ${id} is removed`)
+          deliveries.removed(id)
+          return audit(world)
+        })
+    }),
+    Context.add(DeliveryStore, {
+      ...queue,
+      claim: (request) =>
+        then(queue.claim(request), (claimed) =>
+          Effect.sync(() => deliveries.claimed(request, claimed, holder))),
+      settle: (settlements) =>
+        then(queue.settle(settlements), (ids) => {
+          deliveries.settled(ids)
+          return audit(world)
+        }),
+      again: (original, now) => then(queue.again(original, now), () => audit(world))
+    })
+  )
+}

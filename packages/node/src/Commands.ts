@@ -7,13 +7,11 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Configuration from "./Configuration.ts"
-import { CommandFailed, request, target, type Target } from "./OperatorClient.ts"
+import { CommandFailed, request, type Target, target } from "./OperatorClient.ts"
 import * as Table from "./Table.ts"
 
 /** The settings of this environment. */
-export const configuration = Effect.suspend(() =>
-  Configuration.decode(process.env, process.stdout.isTTY === true)
-)
+export const configuration = Effect.suspend(() => Configuration.decode(process.env, process.stdout.isTTY === true))
 
 const optional = (name: string, description: string) =>
   Options.text(name).pipe(Options.withDescription(description), Options.optional)
@@ -73,20 +71,27 @@ const findOwner = (service: Target, email: string) =>
 
 const id = Args.integer({ name: "id" })
 
-const applicationCreate = Command.make("create", {
-  name: Options.text("name"),
-  ownerEmail: Options.text("owner-email").pipe(Options.withDescription("the e-mail address of a platform user")),
-  redirectUris: Options.text("redirect-uri").pipe(Options.repeated),
-  more: Args.text({ name: "redirect-uri" }).pipe(Args.repeated),
-  ...common
-}, ({ more, name, ownerEmail, redirectUris, ...options }) =>
-  asking(options, (service) =>
-    Effect.flatMap(findOwner(service, ownerEmail), (ownerId) =>
-      request(service, "POST", "/applications", {
-        name,
-        owner_id: ownerId,
-        redirect_uris: [...redirectUris, ...more]
-      }))))
+const applicationCreate = Command.make(
+  "create",
+  {
+    name: Options.text("name"),
+    ownerEmail: Options.text("owner-email").pipe(Options.withDescription("the e-mail address of a platform user")),
+    redirectUris: Options.text("redirect-uri").pipe(Options.repeated),
+    more: Args.text({ name: "redirect-uri" }).pipe(Args.repeated),
+    ...common
+  },
+  ({ more, name, ownerEmail, redirectUris, ...options }) =>
+    asking(
+      options,
+      (service) =>
+        Effect.flatMap(findOwner(service, ownerEmail), (ownerId) =>
+          request(service, "POST", "/applications", {
+            name,
+            owner_id: ownerId,
+            redirect_uris: [...redirectUris, ...more]
+          }))
+    )
+)
 
 const applicationList = Command.make(
   "list",
@@ -98,8 +103,10 @@ const applicationRotate = Command.make(
   "rotate-secret",
   { id, overlap: optionalId("overlap-seconds", "how long the present secret stays good"), ...common },
   ({ id, overlap, ...options }) =>
-    asking(options, (service) =>
-      request(service, "POST", `/applications/${id}/secrets`, given({ overlap_seconds: overlap })))
+    asking(
+      options,
+      (service) => request(service, "POST", `/applications/${id}/secrets`, given({ overlap_seconds: overlap }))
+    )
 )
 
 const application = Command.make("application").pipe(
@@ -107,82 +114,103 @@ const application = Command.make("application").pipe(
   Command.withSubcommands([applicationCreate, applicationList, applicationRotate])
 )
 
-const userCreate = Command.make("create", {
-  role: Options.choice("role", ["platform", "organizer", "club", "athlete"]),
-  email: Options.text("email"),
-  password: Options.text("password"),
-  firstName: optional("first-name", "given name"),
-  lastName: optional("last-name", "family name"),
-  ...common
-}, ({ email, firstName, lastName, password, role, ...options }) =>
-  asking(options, (service) =>
-    request(service, "POST", "/users", {
-      role,
-      email,
-      password,
-      ...given({ first_name: firstName, last_name: lastName })
-    })))
+const userCreate = Command.make(
+  "create",
+  {
+    role: Options.choice("role", ["platform", "organizer", "club", "athlete"]),
+    email: Options.text("email"),
+    password: Options.text("password"),
+    firstName: optional("first-name", "given name"),
+    lastName: optional("last-name", "family name"),
+    ...common
+  },
+  ({ email, firstName, lastName, password, role, ...options }) =>
+    asking(options, (service) =>
+      request(service, "POST", "/users", {
+        role,
+        email,
+        password,
+        ...given({ first_name: firstName, last_name: lastName })
+      }))
+)
 
 const user = Command.make("user").pipe(
   Command.withDescription("people who can sign in"),
   Command.withSubcommands([userCreate])
 )
 
-const registrationCreate = Command.make("create", {
-  athlete: Options.integer("athlete").pipe(Options.withDescription("the athlete's user id")),
-  organizer: optionalId("organizer", "the organizer's user id"),
-  club: optionalId("club", "the club's user id"),
-  platform: optionalId("platform", "the platform user's id"),
-  platformId: optional("platform-id", "the platform's own identifier of this registration"),
-  ...common
-}, ({ athlete, club, organizer, platform, platformId, ...options }) =>
-  asking(options, (service) =>
-    request(service, "POST", "/registrations", {
-      athlete_id: athlete,
-      ...given({
-        organizer_id: organizer,
-        club_id: club,
-        platform_user_id: platform,
-        platform_id: platformId
-      })
-    })))
+const registrationCreate = Command.make(
+  "create",
+  {
+    athlete: Options.integer("athlete").pipe(Options.withDescription("the athlete's user id")),
+    organizer: optionalId("organizer", "the organizer's user id"),
+    club: optionalId("club", "the club's user id"),
+    platform: optionalId("platform", "the platform user's id"),
+    platformId: optional("platform-id", "the platform's own identifier of this registration"),
+    ...common
+  },
+  ({ athlete, club, organizer, platform, platformId, ...options }) =>
+    asking(options, (service) =>
+      request(service, "POST", "/registrations", {
+        athlete_id: athlete,
+        ...given({
+          organizer_id: organizer,
+          club_id: club,
+          platform_user_id: platform,
+          platform_id: platformId
+        })
+      }))
+)
 
-const registrationChange = Command.make("change", {
-  id,
-  status: optional("status", "registration_status"),
-  documentType: optional("document-type", "document_type"),
-  documentStatus: optional("document-status", "document_status"),
-  reasons: Options.text("reason").pipe(Options.withDescription("may be given several times"), Options.repeated),
-  comment: optional("comment", "free text"),
-  ...common
-}, ({ comment, documentStatus, documentType, id, reasons, status, ...options }) =>
-  asking(options, (service) =>
-    request(service, "PATCH", `/registrations/${id}`, {
-      ...given({
-        registration_status: status,
-        document_type: documentType,
-        document_status: documentStatus,
-        comment
-      }),
-      ...(reasons.length === 0 ? {} : { reasons })
-    })))
+const registrationChange = Command.make(
+  "change",
+  {
+    id,
+    status: optional("status", "registration_status"),
+    documentType: optional("document-type", "document_type"),
+    documentStatus: optional("document-status", "document_status"),
+    reasons: Options.text("reason").pipe(Options.withDescription("may be given several times"), Options.repeated),
+    comment: optional("comment", "free text"),
+    ...common
+  },
+  ({ comment, documentStatus, documentType, id, reasons, status, ...options }) =>
+    asking(options, (service) =>
+      request(service, "PATCH", `/registrations/${id}`, {
+        ...given({
+          registration_status: status,
+          document_type: documentType,
+          document_status: documentStatus,
+          comment
+        }),
+        ...(reasons.length === 0 ? {} : { reasons })
+      }))
+)
 
 const registration = Command.make("registration").pipe(
   Command.withDescription("registrations; a change is told to the applications concerned"),
   Command.withSubcommands([registrationCreate, registrationChange])
 )
 
-const deliveryList = Command.make("list", {
-  state: Options.choice("state", ["pending", "delivered", "exhausted", "cancelled"]).pipe(Options.optional),
-  application: optionalId("application", "only this client_id's"),
-  after: optionalId("after", "continue behind this id"),
-  ...common
-}, ({ after, application, state, ...options }) =>
-  asking(options, (service) =>
-    request(service, "GET", `/deliveries${query({ state, client_id: application, after })}`)))
+const deliveryList = Command.make(
+  "list",
+  {
+    state: Options.choice("state", ["pending", "delivered", "exhausted", "cancelled"]).pipe(Options.optional),
+    application: optionalId("application", "only this client_id's"),
+    after: optionalId("after", "continue behind this id"),
+    ...common
+  },
+  ({ after, application, state, ...options }) =>
+    asking(
+      options,
+      (service) => request(service, "GET", `/deliveries${query({ state, client_id: application, after })}`)
+    )
+)
 
-const deliveryRedeliver = Command.make("redeliver", { id, ...common }, ({ id, ...options }) =>
-  asking(options, (service) => request(service, "POST", `/deliveries/${id}/redeliver`)))
+const deliveryRedeliver = Command.make(
+  "redeliver",
+  { id, ...common },
+  ({ id, ...options }) => asking(options, (service) => request(service, "POST", `/deliveries/${id}/redeliver`))
+)
 
 const delivery = Command.make("delivery").pipe(
   Command.withDescription("what was sent to callbacks"),

@@ -53,8 +53,7 @@ export const isLoopback = (host: string): boolean =>
   host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."))
 
 /** `http://HOST:PORT`, with the brackets that an IPv6 address needs. */
-export const origin = (host: string, port: number): string =>
-  `http://${isIP(host) === 6 ? `[${host}]` : host}:${port}`
+export const origin = (host: string, port: number): string => `http://${isIP(host) === 6 ? `[${host}]` : host}:${port}`
 
 const variables = Config.all({
   host: Setting.host("HOST").pipe(Config.withDefault("127.0.0.1")),

@@ -111,7 +111,9 @@ export const examine = (configuration: Configuration, callback: Option.Option<st
     ]
     yield* Effect.forEach(findings, ({ isGood, seen, what }) =>
       Console.log(`${isGood ? "ok  " : "FAIL"}  ${what}: ${seen}`))
-    const [first, ...others] = findings.filter(({ isGood }) => !isGood)
+    const [first, ...others] = findings.filter(({ isGood }) =>
+      !isGood
+    )
     if (first === undefined) return
     const more = others.length === 0 ? "" : ` (and ${others.length} more)`
     yield* new CommandFailed({ message: `${first.what}: ${first.seen}${more}` })

@@ -77,21 +77,27 @@ const make = Effect.sync((): Metrics.Service => {
 
   return {
     observe: (handler) => (request) =>
-      Effect.flatMap(Clock.currentTimeNanos, (start) =>
-        Effect.tap(handler(request), (response) =>
-          Effect.map(Clock.currentTimeNanos, (end) => {
-            const endpoint = familyOf(request.path)
-            const method = methods.has(request.method) ? request.method : "other"
-            requests.inc({ method, endpoint, status: response.status })
-            durations.observe({ endpoint }, seconds(start, end))
-          }))),
+      Effect.flatMap(
+        Clock.currentTimeNanos,
+        (start) =>
+          Effect.tap(handler(request), (response) =>
+            Effect.map(Clock.currentTimeNanos, (end) => {
+              const endpoint = familyOf(request.path)
+              const method = methods.has(request.method) ? request.method : "other"
+              requests.inc({ method, endpoint, status: response.status })
+              durations.observe({ endpoint }, seconds(start, end))
+            }))
+      ),
     called: (kind, request) =>
-      Effect.flatMap(Clock.currentTimeNanos, (start) =>
-        Effect.tap(request, (answer) =>
-          Effect.map(Clock.currentTimeNanos, (end) => {
-            callbacks.inc({ kind, outcome: outcomeOf(answer) })
-            callbackDurations.observe({ kind }, seconds(start, end))
-          }))),
+      Effect.flatMap(
+        Clock.currentTimeNanos,
+        (start) =>
+          Effect.tap(request, (answer) =>
+            Effect.map(Clock.currentTimeNanos, (end) => {
+              callbacks.inc({ kind, outcome: outcomeOf(answer) })
+              callbackDurations.observe({ kind }, seconds(start, end))
+            }))
+      ),
     render: Effect.promise(async () => ({ contentType: registry.contentType, body: await registry.metrics() }))
   }
 })

@@ -57,9 +57,7 @@ const purge = Effect.gen(function*() {
   const now = yield* DateTime.now
   const gone = yield* Retention.purge
   const sessions = yield* Retention.inBatches((limit) => accounts.purgeSessions(now, limit))
-  const lines = yield* Retention.inBatches((limit) =>
-    log.purge(DateTime.subtractDuration(now, auditRetention), limit)
-  )
+  const lines = yield* Retention.inBatches((limit) => log.purge(DateTime.subtractDuration(now, auditRetention), limit))
   yield* Effect.logDebug("purged").pipe(Effect.annotateLogs({ ...gone, sessions, audit: lines }))
 }).pipe(
   Effect.catchAll((error) => Effect.logWarning("the purge waits for the store", error)),

@@ -38,7 +38,8 @@ const make = Effect.gen(function*() {
   }
   const purge = {
     name: `${p}audit_purge`,
-    text: `DELETE FROM ${p}audit WHERE id IN (SELECT id FROM ${p}audit WHERE at < $1::bigint LIMIT $2::integer) RETURNING id`
+    text:
+      `DELETE FROM ${p}audit WHERE id IN (SELECT id FROM ${p}audit WHERE at < $1::bigint LIMIT $2::integer) RETURNING id`
   }
   return AuditLog.of({
     append: ({ action, actor, address, at, detail, subject }) =>
@@ -57,8 +58,7 @@ const make = Effect.gen(function*() {
         query<Row>(list, [Option.getOrElse(after, () => Number.MAX_SAFE_INTEGER), limit]),
         (rows) => rows.map(toLine)
       ),
-    purge: (before, limit) =>
-      Effect.map(query(purge, [Math.floor(before.epochMillis), limit]), (rows) => rows.length)
+    purge: (before, limit) => Effect.map(query(purge, [Math.floor(before.epochMillis), limit]), (rows) => rows.length)
   })
 })
 

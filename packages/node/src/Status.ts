@@ -39,8 +39,10 @@ export const routes = Effect.fnUntraced(function*(token: Redacted.Redacted<strin
 
   return [
     route("/healthz", () => Effect.succeed(Response.json(200, { status: "alive" }))),
-    route("/readyz", () =>
-      Effect.flatMap(Ref.get(draining), (stops) => stops ? Effect.succeed(notReady("stopping")) : ready)),
+    route(
+      "/readyz",
+      () => Effect.flatMap(Ref.get(draining), (stops) => stops ? Effect.succeed(notReady("stopping")) : ready)
+    ),
     route("/metrics", (request) =>
       isAllowed(request) || isLocal(request)
         ? Effect.map(metrics.render, ({ body, contentType }) => ({

@@ -162,21 +162,27 @@ layer(TestService.layer(), { timeout: "60 seconds" })("the command line", (it) =
     60_000
   )
 
-  it.scoped("doctor: all is well beside a running service, and a callback is tried on demand", () =>
-    Effect.gen(function*() {
-      const service = yield* TestService.TestService
-      const receiver = yield* makeReceiver
-      yield* Effect.promise(async () => {
-        const well = await run(service, "doctor", "--callback", receiver.url)
-        expect(well.stderr).toBe("")
-        expect(well.stdout.split("\n").filter((line) => line !== "").every((line) => line.startsWith("ok"))).toBe(true)
-        expect(receiver.received).toHaveLength(1)
-        const ill = await run(service, "doctor", "--callback", "http://127.0.0.1:1/")
-        expect(ill.code).toBe(1)
-        expect(ill.stdout).toMatch(/^FAIL {2}callback: cannot be reached/m)
-        expect(ill.stderr).toMatch(oneLine)
-        const forbidden = await run(service, "doctor", "--callback", "https://10.0.0.1/")
-        expect(forbidden.stderr).toMatch(/^startlist: callback: .*CALLBACK_ALLOW/)
-      })
-    }), 60_000)
+  it.scoped(
+    "doctor: all is well beside a running service, and a callback is tried on demand",
+    () =>
+      Effect.gen(function*() {
+        const service = yield* TestService.TestService
+        const receiver = yield* makeReceiver
+        yield* Effect.promise(async () => {
+          const well = await run(service, "doctor", "--callback", receiver.url)
+          expect(well.stderr).toBe("")
+          expect(well.stdout.split("\n").filter((line) => line !== "").every((line) => line.startsWith("ok"))).toBe(
+            true
+          )
+          expect(receiver.received).toHaveLength(1)
+          const ill = await run(service, "doctor", "--callback", "http://127.0.0.1:1/")
+          expect(ill.code).toBe(1)
+          expect(ill.stdout).toMatch(/^FAIL {2}callback: cannot be reached/m)
+          expect(ill.stderr).toMatch(oneLine)
+          const forbidden = await run(service, "doctor", "--callback", "https://10.0.0.1/")
+          expect(forbidden.stderr).toMatch(/^startlist: callback: .*CALLBACK_ALLOW/)
+        })
+      }),
+    60_000
+  )
 })

@@ -75,11 +75,16 @@ const cases: ReadonlyArray<Case> = [
     "name",
     "invalid"
   ]],
-  ["half a surrogate pair in a redirect URI", ["POST", "/applications", {
-    name: "a",
-    owner_id: 1,
-    redirect_uris: [`https://a.test/${unpaired}`]
-  }], 400, ["Request", "redirect_uris", "invalid"]],
+  [
+    "half a surrogate pair in a redirect URI",
+    ["POST", "/applications", {
+      name: "a",
+      owner_id: 1,
+      redirect_uris: [`https://a.test/${unpaired}`]
+    }],
+    400,
+    ["Request", "redirect_uris", "invalid"]
+  ],
   ["an owner who does not exist", ["POST", "/applications", { name: "a", owner_id: 999_999, redirect_uris: [] }], 422, [
     "Application",
     "owner_id",
@@ -211,7 +216,11 @@ layer(TestService.layer(), { timeout: "60 seconds" })("the operator API", (it) =
     on(async (service) => {
       const owner = await createUser(service, "platform")
       const redirect_uris = ["https://app.test/callback"]
-      const created = await operate(service, "POST", "/applications", { name: "One", owner_id: owner.id, redirect_uris })
+      const created = await operate(service, "POST", "/applications", {
+        name: "One",
+        owner_id: owner.id,
+        redirect_uris
+      })
       const record = {
         client_id: expect.any(Number),
         name: "One",
@@ -234,7 +243,11 @@ layer(TestService.layer(), { timeout: "60 seconds" })("the operator API", (it) =
         next: created.body.client_id
       })
       const athlete = await createUser(service, "athlete")
-      const refused = await operate(service, "POST", "/applications", { name: "X", owner_id: athlete.id, redirect_uris })
+      const refused = await operate(service, "POST", "/applications", {
+        name: "X",
+        owner_id: athlete.id,
+        redirect_uris
+      })
       expect([refused.status, refused.body.errors]).toEqual([422, [problem("Application", "owner_id", "invalid")]])
     })
   )
@@ -313,8 +326,7 @@ layer(TestService.layer(), { timeout: "60 seconds" })("the operator API", (it) =
     on(async (service) => {
       const athlete = await createUser(service, "athlete")
       const client = await createApplication(service, await createUser(service, "platform"))
-      const revoke = () =>
-        operate(service, "POST", `/users/${athlete.id}/revocations`, { client_id: client.client_id })
+      const revoke = () => operate(service, "POST", `/users/${athlete.id}/revocations`, { client_id: client.client_id })
       expect((await revoke()).status).toBe(404)
       const { access_token } = await obtainTokens(service, client, athlete)
       const answer = await revoke()

@@ -3,7 +3,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { createServer } from "node:http"
 import { connect } from "node:net"
-import { consent, authorizeUrl, exchange, obtainTokens, subscribe } from "./support/Consent.ts"
+import { authorizeUrl, consent, exchange, obtainTokens, subscribe } from "./support/Consent.ts"
 import { changeRegistration, createApplication, createRegistration, createUser } from "./support/Operator.ts"
 import { makeService, runStartlist, startService, temporaryFolder } from "./support/ServiceProcess.ts"
 
@@ -13,15 +13,19 @@ const get = async (url: string, headers: Readonly<Record<string, string>> = {}) 
 }
 
 describe("the start", () => {
-  it.scopedLive("one line on stdout says where it listens, which database, and what to open; stderr stays empty", () =>
-    Effect.gen(function*() {
-      const service = yield* makeService({ LOG_FORMAT: "pretty" })
-      const lines = service.stdout().trim().split("\n")
-      expect(lines).toHaveLength(1)
-      expect(lines[0]).toContain(`listens on ${service.url}; database: `)
-      expect(lines[0]).toContain(`open ${service.url}/ next`)
-      expect(service.stderr()).toBe("")
-    }), 60_000)
+  it.scopedLive(
+    "one line on stdout says where it listens, which database, and what to open; stderr stays empty",
+    () =>
+      Effect.gen(function*() {
+        const service = yield* makeService({ LOG_FORMAT: "pretty" })
+        const lines = service.stdout().trim().split("\n")
+        expect(lines).toHaveLength(1)
+        expect(lines[0]).toContain(`listens on ${service.url}; database: `)
+        expect(lines[0]).toContain(`open ${service.url}/ next`)
+        expect(service.stderr()).toBe("")
+      }),
+    60_000
+  )
 
   it.scopedLive("without a terminal the log is one JSON object a line", () =>
     Effect.gen(function*() {
@@ -38,14 +42,18 @@ describe("the start", () => {
       ]
     ] as const
   ) {
-    it.scopedLive(`${JSON.stringify(environment)}: exit 1, nothing but one line on stderr`, () =>
-      Effect.gen(function*() {
-        const DATA_DIR = yield* temporaryFolder
-        const { code, stderr, stdout } = yield* Effect.promise(() =>
-          runStartlist(["serve"], { DATA_DIR, ...environment })
-        )
-        expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: "", stderr: line })
-      }), 60_000)
+    it.scopedLive(
+      `${JSON.stringify(environment)}: exit 1, nothing but one line on stderr`,
+      () =>
+        Effect.gen(function*() {
+          const DATA_DIR = yield* temporaryFolder
+          const { code, stderr, stdout } = yield* Effect.promise(() =>
+            runStartlist(["serve"], { DATA_DIR, ...environment })
+          )
+          expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: "", stderr: line })
+        }),
+      60_000
+    )
   }
 
   it.scopedLive("a port that is taken: exit 1 and a line that names it", () =>
@@ -57,39 +65,47 @@ describe("the start", () => {
       expect({ code, stderr }).toEqual({ code: 1, stderr: `startlist: PORT: ${port} is already in use on 127.0.0.1\n` })
     }), 60_000)
 
-  it.scopedLive("a database that does not answer: exit 1 and a line that names it, without the password", () =>
-    Effect.gen(function*() {
-      const { code, stderr } = yield* Effect.promise(() =>
-        runStartlist(["serve"], {
-          DATABASE_URL: "postgres://me:secret-word@127.0.0.1:1/startlist",
-          OPERATOR_TOKEN: "token",
-          MASTER_KEY: Buffer.alloc(32).toString("base64")
-        })
-      )
-      expect(code).toBe(1)
-      expect(stderr).toMatch(/^startlist: DATABASE_URL: .*ECONNREFUSED.*\n$/)
-      expect(stderr).not.toContain("secret-word")
-    }), 60_000)
+  it.scopedLive(
+    "a database that does not answer: exit 1 and a line that names it, without the password",
+    () =>
+      Effect.gen(function*() {
+        const { code, stderr } = yield* Effect.promise(() =>
+          runStartlist(["serve"], {
+            DATABASE_URL: "postgres://me:secret-word@127.0.0.1:1/startlist",
+            OPERATOR_TOKEN: "token",
+            MASTER_KEY: Buffer.alloc(32).toString("base64")
+          })
+        )
+        expect(code).toBe(1)
+        expect(stderr).toMatch(/^startlist: DATABASE_URL: .*ECONNREFUSED.*\n$/)
+        expect(stderr).not.toContain("secret-word")
+      }),
+    60_000
+  )
 })
 
 describe("health", () => {
-  it.scopedLive("it is alive and ready, and shows its numbers to this machine and to the operator only", () =>
-    Effect.gen(function*() {
-      const service = yield* makeService({ TRUSTED_PROXIES: "127.0.0.0/8" })
-      yield* Effect.promise(async () => {
-        expect((await get(`${service.url}/healthz`)).status).toBe(200)
-        expect((await get(`${service.url}/readyz`)).status).toBe(200)
-        const numbers = await get(`${service.url}/metrics`)
-        expect(numbers.status).toBe(200)
-        expect(numbers.headers.get("content-type")).toContain("text/plain")
-        expect(numbers.text).toContain("startlist_http_requests_total{")
-        const proxied = { "x-forwarded-for": "203.0.113.9" }
-        expect((await get(`${service.url}/metrics`, proxied)).status).toBe(401)
-        expect((await get(`${service.url}/metrics`, { ...proxied, "x-forwarded-for": "127.0.0.1" })).status).toBe(401)
-        const authorization = `Bearer ${service.operatorToken}`
-        expect((await get(`${service.url}/metrics`, { ...proxied, authorization })).status).toBe(200)
-      })
-    }), 60_000)
+  it.scopedLive(
+    "it is alive and ready, and shows its numbers to this machine and to the operator only",
+    () =>
+      Effect.gen(function*() {
+        const service = yield* makeService({ TRUSTED_PROXIES: "127.0.0.0/8" })
+        yield* Effect.promise(async () => {
+          expect((await get(`${service.url}/healthz`)).status).toBe(200)
+          expect((await get(`${service.url}/readyz`)).status).toBe(200)
+          const numbers = await get(`${service.url}/metrics`)
+          expect(numbers.status).toBe(200)
+          expect(numbers.headers.get("content-type")).toContain("text/plain")
+          expect(numbers.text).toContain("startlist_http_requests_total{")
+          const proxied = { "x-forwarded-for": "203.0.113.9" }
+          expect((await get(`${service.url}/metrics`, proxied)).status).toBe(401)
+          expect((await get(`${service.url}/metrics`, { ...proxied, "x-forwarded-for": "127.0.0.1" })).status).toBe(401)
+          const authorization = `Bearer ${service.operatorToken}`
+          expect((await get(`${service.url}/metrics`, { ...proxied, authorization })).status).toBe(200)
+        })
+      }),
+    60_000
+  )
 
   it.scopedLive("a node with ROLES=worker serves its health and nothing else", () =>
     Effect.gen(function*() {
@@ -173,80 +189,94 @@ describe("the stop", () => {
       }), 60_000)
   }
 
-  it.scopedLive("a request that has begun is finished, though it ends after the signal; new connections are refused", () =>
-    Effect.gen(function*() {
-      const service = yield* makeService()
-      yield* Effect.promise(async () => {
-        const { hostname, port } = new URL(service.url)
-        const socket = connect(Number(port), hostname)
-        let answer = ""
-        socket.setEncoding("utf8").on("data", (text: string) => answer += text)
-        const closed = new Promise((resolve) => socket.once("close", resolve))
-        await new Promise((resolve) => socket.once("connect", resolve))
-        const body = JSON.stringify({ role: "athlete", email: "late@example.test", password: "late password" })
-        socket.write(
-          `POST /operator/v1/users HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${service.operatorToken}\r\n` +
-            `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nexpect: 100-continue\r\n\r\n`
-        )
-        while (!answer.includes("100 Continue")) await new Promise((resolve) => socket.once("data", resolve))
-        const exit = service.stop("SIGTERM")
-        while ((await fetch(`${service.url}/healthz`).then(({ status }) => status, () => 0)) !== 0);
-        socket.write(body)
-        await closed
-        expect(answer).toContain("HTTP/1.1 201 Created")
-        expect(answer.toLowerCase()).toContain("connection: close")
-        expect(await exit).toEqual({ code: 0, signal: null })
-      })
-    }), 60_000)
+  it.scopedLive(
+    "a request that has begun is finished, though it ends after the signal; new connections are refused",
+    () =>
+      Effect.gen(function*() {
+        const service = yield* makeService()
+        yield* Effect.promise(async () => {
+          const { hostname, port } = new URL(service.url)
+          const socket = connect(Number(port), hostname)
+          let answer = ""
+          socket.setEncoding("utf8").on("data", (text: string) => answer += text)
+          const closed = new Promise((resolve) => socket.once("close", resolve))
+          await new Promise((resolve) => socket.once("connect", resolve))
+          const body = JSON.stringify({ role: "athlete", email: "late@example.test", password: "late password" })
+          socket.write(
+            `POST /operator/v1/users HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${service.operatorToken}\r\n` +
+              `content-type: application/json\r\ncontent-length: ${
+                Buffer.byteLength(body)
+              }\r\nexpect: 100-continue\r\n\r\n`
+          )
+          while (!answer.includes("100 Continue")) await new Promise((resolve) => socket.once("data", resolve))
+          const exit = service.stop("SIGTERM")
+          while ((await fetch(`${service.url}/healthz`).then(({ status }) => status, () => 0)) !== 0);
+          socket.write(body)
+          await closed
+          expect(answer).toContain("HTTP/1.1 201 Created")
+          expect(answer.toLowerCase()).toContain("connection: close")
+          expect(await exit).toEqual({ code: 0, signal: null })
+        })
+      }),
+    60_000
+  )
 
-  it.scopedLive("an event that is being delivered is delivered to its end, and the process ends within 10 s", () =>
-    Effect.gen(function*() {
-      const receiver = yield* makeSlowReceiver
-      const service = yield* makeService()
-      yield* Effect.promise(async () => {
-        const platform = await createUser(service, "platform")
-        const athlete = await createUser(service, "athlete")
-        const client = await createApplication(service, platform)
-        const { access_token } = await obtainTokens(service, client, platform)
-        await obtainTokens(service, client, athlete)
-        expect((await subscribe(service, access_token, receiver.url)).status).toBe(201)
-        const registration = await createRegistration(service, { athlete_id: athlete.id })
-        await changeRegistration(service, registration, { registration_status: "validated" })
-        await receiver.firstEvent
-        const asked = Date.now()
-        const exit = service.stop("SIGTERM")
-        for (const letGo of receiver.held) letGo()
-        expect(await exit).toEqual({ code: 0, signal: null })
-        expect(Date.now() - asked).toBeLessThan(10_000)
-        expect(service.stdout()).not.toContain("WARN")
-      })
-    }), 60_000)
+  it.scopedLive(
+    "an event that is being delivered is delivered to its end, and the process ends within 10 s",
+    () =>
+      Effect.gen(function*() {
+        const receiver = yield* makeSlowReceiver
+        const service = yield* makeService()
+        yield* Effect.promise(async () => {
+          const platform = await createUser(service, "platform")
+          const athlete = await createUser(service, "athlete")
+          const client = await createApplication(service, platform)
+          const { access_token } = await obtainTokens(service, client, platform)
+          await obtainTokens(service, client, athlete)
+          expect((await subscribe(service, access_token, receiver.url)).status).toBe(201)
+          const registration = await createRegistration(service, { athlete_id: athlete.id })
+          await changeRegistration(service, registration, { registration_status: "validated" })
+          await receiver.firstEvent
+          const asked = Date.now()
+          const exit = service.stop("SIGTERM")
+          for (const letGo of receiver.held) letGo()
+          expect(await exit).toEqual({ code: 0, signal: null })
+          expect(Date.now() - asked).toBeLessThan(10_000)
+          expect(service.stdout()).not.toContain("WARN")
+        })
+      }),
+    60_000
+  )
 
-  it.scopedLive("with a receiver that never answers, and connections that never speak, it still ends within 10 s", () =>
-    Effect.gen(function*() {
-      const receiver = yield* makeSlowReceiver
-      const service = yield* makeService()
-      yield* Effect.promise(async () => {
-        const platform = await createUser(service, "platform")
-        const client = await createApplication(service, platform)
-        const { access_token } = await obtainTokens(service, client, platform)
-        await subscribe(service, access_token, receiver.url)
-        const athlete = await createUser(service, "athlete")
-        await obtainTokens(service, client, athlete)
-        const registration = await createRegistration(service, { athlete_id: athlete.id })
-        await changeRegistration(service, registration, { registration_status: "validated" })
-        await receiver.firstEvent
-        const { hostname, port } = new URL(service.url)
-        const silent = connect(Number(port), hostname)
-        silent.on("error", () => {})
-        await new Promise((resolve) => silent.once("connect", resolve))
-        silent.write("GET / HTTP/1.1\r\n")
-        const asked = Date.now()
-        expect(await service.stop("SIGTERM")).toEqual({ code: 0, signal: null })
-        expect(Date.now() - asked).toBeLessThan(10_000)
-        silent.destroy()
-      })
-    }), 60_000)
+  it.scopedLive(
+    "with a receiver that never answers, and connections that never speak, it still ends within 10 s",
+    () =>
+      Effect.gen(function*() {
+        const receiver = yield* makeSlowReceiver
+        const service = yield* makeService()
+        yield* Effect.promise(async () => {
+          const platform = await createUser(service, "platform")
+          const client = await createApplication(service, platform)
+          const { access_token } = await obtainTokens(service, client, platform)
+          await subscribe(service, access_token, receiver.url)
+          const athlete = await createUser(service, "athlete")
+          await obtainTokens(service, client, athlete)
+          const registration = await createRegistration(service, { athlete_id: athlete.id })
+          await changeRegistration(service, registration, { registration_status: "validated" })
+          await receiver.firstEvent
+          const { hostname, port } = new URL(service.url)
+          const silent = connect(Number(port), hostname)
+          silent.on("error", () => {})
+          await new Promise((resolve) => silent.once("connect", resolve))
+          silent.write("GET / HTTP/1.1\r\n")
+          const asked = Date.now()
+          expect(await service.stop("SIGTERM")).toEqual({ code: 0, signal: null })
+          expect(Date.now() - asked).toBeLessThan(10_000)
+          silent.destroy()
+        })
+      }),
+    60_000
+  )
 })
 
 it.scopedLive("a second start on the same folder finds the keys of the first", () =>

@@ -44,8 +44,11 @@ export const integer = (name: string, minimum: number, maximum: number): Config.
 
 /** An address or name to listen on. */
 export const host = (name: string): Config.Config<string> =>
-  setting(name, "an IP address or a host name", (value) =>
-    isIP(value) !== 0 || /^[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/.test(value) ? value : undefined)
+  setting(
+    name,
+    "an IP address or a host name",
+    (value) => isIP(value) !== 0 || /^[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/.test(value) ? value : undefined
+  )
 
 /** `https://host[:port]`, given back without a trailing slash. */
 export const publicOrigin = (name: string): Config.Config<string> =>

@@ -16,7 +16,8 @@ const Described = Schema.Struct({
   paths: Schema.Record({ key: Schema.String, value: Schema.Record({ key: Schema.String, value: Fields }) })
 }, Fields)
 
-const created = <A, I, R>(schema: Schema.Schema<A, I, R>) => schema.annotations(HttpApiSchema.annotations({ status: 201 }))
+const created = <A, I, R>(schema: Schema.Schema<A, I, R>) =>
+  schema.annotations(HttpApiSchema.annotations({ status: 201 }))
 
 const accepted = <A, I, R>(schema: Schema.Schema<A, I, R>) =>
   schema.annotations(HttpApiSchema.annotations({ status: 202 }))

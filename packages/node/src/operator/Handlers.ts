@@ -79,7 +79,8 @@ const applications = HttpApiBuilder.group(Api, "applications", (handlers) =>
         service.create(owner_id, {
           name,
           redirectUris: redirect_uris,
-          requirePkce: Option.getOrElse(require_pkce, () => false)
+          requirePkce: Option.getOrElse(require_pkce, () =>
+            false)
         }).pipe(
           Effect.map(({ application, secret }) => ({
             ...Wire.showApplication(application),
@@ -120,23 +121,26 @@ const registrations = HttpApiBuilder.group(Api, "registrations", (handlers) =>
   Effect.gen(function*() {
     const service = yield* Registrations
     return handlers
-      .handle("createRegistration", ({ payload: { athlete_id, club_id, organizer_id, platform_user_id, ...updates } }) =>
-        service.create({
-          parties: {
-            athleteId: athlete_id,
-            organizerId: organizer_id,
-            clubId: club_id,
-            platformUserId: platform_user_id
-          },
-          updates: { ...emptyUpdates, ...updates }
-        }).pipe(
-          Effect.map(Wire.showRegistration),
-          Effect.catchTags({
-            ...orUnavailable,
-            InvalidParty: ({ field, message }: InvalidParty) =>
-              Effect.fail(Refusal.unprocessable("Registration", field, message))
-          })
-        ))
+      .handle(
+        "createRegistration",
+        ({ payload: { athlete_id, club_id, organizer_id, platform_user_id, ...updates } }) =>
+          service.create({
+            parties: {
+              athleteId: athlete_id,
+              organizerId: organizer_id,
+              clubId: club_id,
+              platformUserId: platform_user_id
+            },
+            updates: { ...emptyUpdates, ...updates }
+          }).pipe(
+            Effect.map(Wire.showRegistration),
+            Effect.catchTags({
+              ...orUnavailable,
+              InvalidParty: ({ field, message }: InvalidParty) =>
+                Effect.fail(Refusal.unprocessable("Registration", field, message))
+            })
+          )
+      )
       .handle("getRegistration", ({ path }) =>
         service.find(path.id).pipe(
           Effect.map(Wire.showRegistration),
@@ -163,22 +167,35 @@ const deliveries = HttpApiBuilder.group(Api, "deliveries", (handlers) =>
           Effect.map(Wire.showDelivery),
           Effect.catchTags({
             ...orUnavailable,
-            DeliveryNotFound: () => Effect.fail(Refusal.notFound("Delivery", "id")),
+            DeliveryNotFound: () =>
+              Effect.fail(Refusal.notFound("Delivery", "id")),
             SubscriptionNotFound: () =>
               Effect.fail(
-                Refusal.conflict("Delivery", "subscription_id", "subscription_gone", "its subscription does not exist any more")
+                Refusal.conflict(
+                  "Delivery",
+                  "subscription_id",
+                  "subscription_gone",
+                  "its subscription does not exist any more"
+                )
               )
           })
         ))
   }))
 
-const audit = HttpApiBuilder.group(Api, "audit", (handlers) =>
-  Effect.map(AuditLog, (log) =>
-    handlers.handle("listAudit", ({ urlParams: { after, limit } }) =>
-      log.list(after, limit).pipe(
-        Effect.map((page) => ({ entries: page.map(Wire.showAudit), ...Wire.next(page, limit) })),
-        Effect.catchTags(orUnavailable)
-      ))))
+const audit = HttpApiBuilder.group(
+  Api,
+  "audit",
+  (handlers) =>
+    Effect.map(
+      AuditLog,
+      (log) =>
+        handlers.handle("listAudit", ({ urlParams: { after, limit } }) =>
+          log.list(after, limit).pipe(
+            Effect.map((page) => ({ entries: page.map(Wire.showAudit), ...Wire.next(page, limit) })),
+            Effect.catchTags(orUnavailable)
+          ))
+    )
+)
 
 /** Handlers for every endpoint of `Api`. */
 export const layer = Layer.mergeAll(users, applications, registrations, deliveries, audit)

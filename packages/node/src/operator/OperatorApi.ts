@@ -15,7 +15,12 @@ import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { HttpApiDecodeError } from "@effect/platform/HttpApiError"
 import * as Answer from "@startlist/http/api/ApiResponse"
-import { header, maxBodyBytes, type Request as PlainRequest, type Response as PlainResponse } from "@startlist/http/Message"
+import {
+  header,
+  maxBodyBytes,
+  type Request as PlainRequest,
+  type Response as PlainResponse
+} from "@startlist/http/Message"
 import * as Refused from "@startlist/http/Refusal"
 import type { Endpoint, Route } from "@startlist/http/Router"
 import * as AuditLog from "../AuditLog.ts"

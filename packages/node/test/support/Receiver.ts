@@ -15,12 +15,14 @@ export interface Receiver {
   readonly received: ReadonlyArray<Received>
   /** Waits until so many POSTs have come. */
   readonly posts: (count: number) => Promise<ReadonlyArray<Received>>
+  /** Waits until what has come satisfies a condition. */
+  readonly until: (condition: () => boolean) => Promise<void>
   /** The status with which events are answered from now on. */
   readonly answerWith: (status: number) => void
 }
 
-/** So long is waited for an event. */
-const patience = 20_000
+/** So long is waited for an event: twice the lease that a killed worker leaves behind. */
+const patience = 30_000
 
 /** Listens on loopback until the scope closes. */
 export const makeReceiver = Effect.acquireRelease(
@@ -45,27 +47,32 @@ export const makeReceiver = Effect.acquireRelease(
     const address = server.address()
     const port = typeof address === "object" && address !== null ? address.port : 0
     const posted = () => received.filter(({ method }) => method === "POST")
+    const until = (condition: () => boolean): Promise<void> =>
+      new Promise((resolve, reject) => {
+        const stop = () => {
+          waiting.delete(look)
+          clearTimeout(timer)
+        }
+        const look = () => {
+          if (!condition()) return
+          stop()
+          resolve()
+        }
+        const timer = setTimeout(() => {
+          stop()
+          reject(new Error(`what is waited for did not come; there are ${posted().length} events`))
+        }, patience)
+        waiting.add(look)
+        look()
+      })
     const receiver: Receiver = {
       url: `http://127.0.0.1:${port}/callback`,
       received,
-      posts: (count) =>
-        new Promise((resolve, reject) => {
-          const stop = () => {
-            waiting.delete(look)
-            clearTimeout(timer)
-          }
-          const look = () => {
-            if (posted().length < count) return
-            stop()
-            resolve(posted())
-          }
-          const timer = setTimeout(() => {
-            stop()
-            reject(new Error(`${posted().length} of ${count} events came`))
-          }, patience)
-          waiting.add(look)
-          look()
-        }),
+      until,
+      posts: async (count) => {
+        await until(() => posted().length >= count)
+        return posted()
+      },
       answerWith: (next) => {
         status = next
       }

@@ -15,10 +15,19 @@ const isBuilt = ["core", "http", "postgres", "dispatcher", "node"].every((name) 
   return built !== undefined && sources.every((file) => statSync(`${packages}${name}/src/${file}`).mtime < built.mtime)
 })
 
+const fromSources = ["--import", "tsx", "--conditions=@startlist/source"]
+
+/** The arguments of Node that run a program. */
+export type Program = ReadonlyArray<string>
+
 /** What was built starts in half the time; without a build the sources run as they are. */
-const program = isBuilt
-  ? [`${packages}node/dist/main.js`]
-  : ["--import", "tsx", "--conditions=@startlist/source", `${packages}node/src/main.ts`]
+const startlist: Program = isBuilt ? [`${packages}node/dist/main.js`] : [...fromSources, `${packages}node/src/main.ts`]
+
+/** A program of the tests, over what was built or over the sources. */
+export const testProgram = (file: URL): Program => [
+  ...(isBuilt ? ["--import", "tsx"] : fromSources),
+  fileURLToPath(file)
+]
 
 /** So long may a start take on a machine that is busy with other tests. */
 const patience = 30_000
@@ -47,8 +56,12 @@ const inherited = (): Environment =>
     })
   )
 
-/** Starts `startlist` with these arguments. */
-export const spawnStartlist = (args: ReadonlyArray<string>, environment: Environment): Spawned => {
+/** Starts `startlist`, or another program, with these arguments. */
+export const spawnStartlist = (
+  args: ReadonlyArray<string>,
+  environment: Environment,
+  program: Program = startlist
+): Spawned => {
   const child = spawn(process.execPath, [...program, ...args], {
     env: { ...inherited(), TSX_TSCONFIG_PATH: `${packages}http/tsconfig.json`, ...environment },
     stdio: ["ignore", "pipe", "pipe"]
@@ -96,8 +109,11 @@ const started = (spawned: Spawned): Promise<string> =>
   })
 
 /** Starts the service and waits until it serves. Whoever starts it stops it. */
-export const startService = async (environment: Environment & { readonly DATA_DIR: string }): Promise<Service> => {
-  const spawned = spawnStartlist(["serve"], { PORT: "0", ...environment })
+export const startService = async (
+  environment: Environment & { readonly DATA_DIR: string },
+  program?: Program
+): Promise<Service> => {
+  const spawned = spawnStartlist(["serve"], { PORT: "0", ...environment }, program)
   try {
     const url = await started(spawned)
     const dataDir = environment.DATA_DIR

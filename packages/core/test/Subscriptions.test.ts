@@ -1,0 +1,360 @@
+import { describe, expect, it } from "@effect/vitest"
+import {
+  Callbacks,
+  Deliveries,
+  Grant,
+  OAuth,
+  Registration,
+  Registrations,
+  Subscription,
+  Subscriptions
+} from "@startlist/core"
+import { ScriptedCallbacks } from "@startlist/testing"
+import { Effect, Either, FastCheck, Fiber, Option, Redacted, TestClock } from "effect"
+import { callbackUrl, type Client, layer, makeClient, makeUser, tokensOf } from "./support/fixture.ts"
+
+const { Answer } = Callbacks
+const { Reaction } = ScriptedCallbacks
+
+const answered = (body: string, changes: { readonly status?: number; readonly contentType?: string } = {}) =>
+  Answer.Answered({
+    afterMs: 10,
+    status: 200,
+    contentType: "application/json",
+    body,
+    retryAfter: Option.none(),
+    ...changes
+  })
+
+const verdict = (answer: Callbacks.Answer) =>
+  Either.match(Subscription.validate(answer, "challenge"), { onLeft: ({ reason }) => reason, onRight: () => "valid" })
+
+const good = JSON.stringify({ "hub.challenge": "challenge" })
+
+describe("a validation answer", () => {
+  it("is valid with 200, application/json and exactly the key hub.challenge with the challenge", () => {
+    expect(verdict(answered(good))).toBe("valid")
+    expect(verdict(answered(" \n{ \"hub.challenge\" : \"challenge\" }\n"))).toBe("valid")
+    for (const contentType of ["application/json; charset=utf-8", "Application/JSON", "application/json ;x=y"]) {
+      expect(verdict(answered(good, { contentType })), contentType).toBe("valid")
+    }
+  })
+
+  it("needs the status 200", () => {
+    for (const status of [201, 202, 204, 301, 302, 400, 404, 500, 100]) {
+      expect(verdict(answered(good, { status })), String(status)).toBe("wrong_status")
+    }
+  })
+
+  it("needs the content type application/json", () => {
+    for (
+      const contentType of [
+        "",
+        "text/plain",
+        "text/html",
+        "application/jsonp",
+        "application/json+x",
+        "application/hal+json",
+        "text/plain, application/json"
+      ]
+    ) {
+      expect(verdict(answered(good, { contentType })), contentType).toBe("wrong_content_type")
+    }
+  })
+
+  it("needs one JSON object with that key alone", () => {
+    for (
+      const body of [
+        "",
+        "challenge",
+        "\"challenge\"",
+        "{}",
+        "[]",
+        "null",
+        "{\"hub.challenge\":\"other\"}",
+        "{\"hub.challenge\":\"challenge \"}",
+        "{\"hub.challenge\":\"CHALLENGE\"}",
+        "{\"hub.challenge\":[\"challenge\"]}",
+        "{\"hub\":{\"challenge\":\"challenge\"}}",
+        "{\"hub.challenge\":\"challenge\",\"more\":1}",
+        "{\"hub.challenge\":\"challenge\",\"__proto__\":{}}",
+        "[{\"hub.challenge\":\"challenge\"}]",
+        `${good}${good}`,
+        `\ufeff${good}`
+      ]
+    ) {
+      expect(verdict(answered(body)), body).toBe("wrong_body")
+    }
+  })
+
+  it("may not be late, missing or forbidden", () => {
+    expect(verdict(Answer.TimedOut({ detail: "" }))).toBe("timeout")
+    expect(verdict(Answer.Unreachable({ detail: "" }))).toBe("unreachable")
+    expect(verdict(Answer.Forbidden({ detail: "" }))).toBe("forbidden_address")
+  })
+
+  it.prop("is never valid with another challenge", [FastCheck.string()], ([other]) => {
+    const body = JSON.stringify({ "hub.challenge": other })
+    expect(verdict(answered(body))).toBe(other === "challenge" ? "valid" : "wrong_body")
+  })
+})
+
+const accessOf = (client: Client, user = client.owner) =>
+  Effect.gen(function*() {
+    const oauth = yield* OAuth.OAuth
+    return yield* oauth.authenticate((yield* tokensOf(client, user)).accessToken)
+  })
+
+const wanted = (url = callbackUrl) => ({ callbackUrl: url, verifyToken: Redacted.make("verify me") })
+
+const create = (access: Grant.Access, url = callbackUrl) =>
+  Effect.flatMap(Subscriptions.Subscriptions, (subscriptions) => subscriptions.create(access, wanted(url)))
+
+const requests = Effect.flatMap(ScriptedCallbacks.ScriptedCallbacks, ({ received }) => received)
+
+const failure = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.map(Effect.flip(effect), (error) => {
+    if (typeof error !== "object" || error === null) return error
+    return "reason" in error ? error.reason : "_tag" in error ? error._tag : error
+  })
+
+describe("a subscription", () => {
+  it.effect("is made once its callback has answered the challenge", () =>
+    Effect.gen(function*() {
+      const client = yield* makeClient()
+      const access = yield* accessOf(client)
+      const { applicationId, callbackUrl: url, createdAt, signingSecrets, updatedAt } = yield* create(access)
+      expect({ applicationId, url }).toStrictEqual({ applicationId: client.id, url: callbackUrl })
+      expect(createdAt).toStrictEqual(updatedAt)
+      expect(Redacted.value(signingSecrets[0]?.value ?? Redacted.make(""))).toMatch(/^whsec_/)
+      expect(yield* requests).toHaveLength(1)
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("is not made when the callback fails the challenge, hangs, refuses or answers late", () =>
+    Effect.gen(function*() {
+      const { always } = yield* ScriptedCallbacks.ScriptedCallbacks
+      const { find } = yield* Subscriptions.Subscriptions
+      const access = yield* accessOf(yield* makeClient())
+      const cases = [
+        [Reaction.Say({ body: "{\"hub.challenge\":\"guess\"}" }), "wrong_body"],
+        [Reaction.Say({ body: "{}", contentType: "text/html" }), "wrong_content_type"],
+        [Reaction.Reject({ status: 404 }), "wrong_status"],
+        [Reaction.Refuse(), "unreachable"],
+        [Reaction.Hang(), "timeout"],
+        [Reaction.Comply({ afterMs: 2001 }), "timeout"]
+      ] as const
+      for (const [reaction, reason] of cases) {
+        yield* always(callbackUrl, reaction)
+        const creating = yield* Effect.fork(failure(create(access)))
+        yield* TestClock.adjust("2 seconds")
+        expect(yield* Fiber.join(creating)).toBe(reason)
+        expect(yield* failure(find(access))).toBe("SubscriptionNotFound")
+      }
+      yield* always(callbackUrl, Reaction.Comply({ afterMs: 1999 }))
+      const creating = yield* Effect.fork(create(access))
+      yield* TestClock.adjust("1999 millis")
+      expect((yield* Fiber.join(creating)).callbackUrl).toBe(callbackUrl)
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("is refused a second time before any request to the callback", () =>
+    Effect.gen(function*() {
+      const access = yield* accessOf(yield* makeClient())
+      yield* create(access)
+      expect(yield* failure(create(access, "https://other.example.test/"))).toBe("AlreadySubscribed")
+      expect(yield* requests).toHaveLength(1)
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("is made by exactly one of many parallel requests", () =>
+    Effect.gen(function*() {
+      const access = yield* accessOf(yield* makeClient())
+      const results = yield* Effect.all(Array.from({ length: 10 }, () => Effect.either(create(access))), {
+        concurrency: "unbounded"
+      })
+      const tags = results.map((result) => Either.match(result, { onLeft: ({ _tag }) => _tag, onRight: () => "made" }))
+      expect(tags.sort()).toStrictEqual([...Array.from({ length: 9 }, () => "AlreadySubscribed"), "made"])
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("is managed by platform users only", () =>
+    Effect.gen(function*() {
+      const { find, remove } = yield* Subscriptions.Subscriptions
+      const client = yield* makeClient()
+      for (const role of ["athlete", "organizer", "club"] as const) {
+        const access = yield* accessOf(client, yield* makeUser(role))
+        expect(yield* failure(create(access))).toBe("NotPlatformUser")
+        expect(yield* failure(find(access))).toBe("NotPlatformUser")
+        expect(yield* failure(remove(access, Option.none()))).toBe("NotPlatformUser")
+      }
+      expect(yield* requests).toHaveLength(0)
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("has a callback URL of at most 255 characters that can be called; others are not called", () =>
+    Effect.gen(function*() {
+      const access = yield* accessOf(yield* makeClient())
+      const url = (length: number) => "https://app.example.test/".padEnd(length, "a")
+      expect(yield* failure(create(access, url(256)))).toBe("too_long")
+      expect(yield* failure(create(access, url(10_000)))).toBe("too_long")
+      expect(yield* failure(create(access, "ftp://app.example.test/"))).toBe("invalid")
+      expect(yield* failure(create(access, ""))).toBe("invalid")
+      expect(yield* requests).toHaveLength(0)
+      expect((yield* create(access, url(255))).callbackUrl).toHaveLength(255)
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("is removed without an id or with its own; another id is not found", () =>
+    Effect.gen(function*() {
+      const { find, remove } = yield* Subscriptions.Subscriptions
+      const access = yield* accessOf(yield* makeClient())
+      expect(yield* failure(remove(access, Option.none()))).toBe("SubscriptionNotFound")
+      const first = yield* create(access)
+      expect(yield* failure(remove(access, Option.some(first.id + 1)))).toBe("SubscriptionNotFound")
+      expect((yield* find(access)).id).toBe(first.id)
+      yield* remove(access, Option.some(first.id))
+      expect(yield* failure(find(access))).toBe("SubscriptionNotFound")
+      const second = yield* create(access)
+      expect(second.id).not.toBe(first.id)
+      yield* remove(access, Option.none())
+      expect(yield* failure(remove(access, Option.none()))).toBe("SubscriptionNotFound")
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("takes its pending deliveries with it: they are cancelled", () =>
+    Effect.gen(function*() {
+      const { remove } = yield* Subscriptions.Subscriptions
+      const { list } = yield* Deliveries.Deliveries
+      const client = yield* makeClient()
+      const access = yield* accessOf(client)
+      yield* create(access)
+      const user = yield* makeUser()
+      yield* tokensOf(client, user)
+      yield* Effect.flatMap(OAuth.OAuth, (oauth) => oauth.revokeByUser(client.id, user.id))
+      yield* remove(access, Option.none())
+      const all = { applicationId: Option.none(), state: Option.none(), after: Option.none(), limit: 10 }
+      expect((yield* list(all)).map(({ state }) => state)).toStrictEqual(["cancelled"])
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("rotates its signing secret: both sign for 24 hours, then the new one alone", () =>
+    Effect.gen(function*() {
+      const { rotateSecret } = yield* Subscriptions.Subscriptions
+      const client = yield* makeClient()
+      const first = yield* create(yield* accessOf(client))
+      yield* TestClock.adjust("1 hour")
+      const second = yield* rotateSecret(client.id)
+      const live = (hours: number) =>
+        Subscription.liveSecrets(
+          second,
+          first.createdAt.pipe((at) => ({ ...at, epochMillis: at.epochMillis + hours * 3_600_000 }))
+        )
+          .map(Redacted.value)
+      const [oldest] = first.signingSecrets.map(({ value }) => Redacted.value(value))
+      expect(second.updatedAt.epochMillis - second.createdAt.epochMillis).toBe(3_600_000)
+      expect(live(24.999)).toHaveLength(2)
+      expect(live(24.999)[1]).toBe(oldest)
+      expect(live(25)).toHaveLength(1)
+      expect(live(25)[0]).not.toBe(oldest)
+    }).pipe(Effect.provide(layer)))
+})
+
+describe("a registration", () => {
+  const parties = (athleteId: Registration.Parties["athleteId"]): Registration.Parties => ({
+    athleteId,
+    organizerId: Option.none(),
+    clubId: Option.none(),
+    platformUserId: Option.none()
+  })
+
+  it.effect("has parties who are users of the right role", () =>
+    Effect.gen(function*() {
+      const { create } = yield* Registrations.Registrations
+      const [athlete, organizer] = [yield* makeUser("athlete"), yield* makeUser("organizer")]
+      const [club, platform] = [yield* makeUser("club"), yield* makeUser("platform")]
+      const all = {
+        athleteId: athlete.id,
+        organizerId: Option.some(organizer.id),
+        clubId: Option.some(club.id),
+        platformUserId: Option.some(platform.id)
+      }
+      const attempt = (changes: Partial<Registration.Parties>) =>
+        create({ parties: { ...all, ...changes }, updates: Registration.emptyUpdates })
+      const field = (changes: Partial<Registration.Parties>) =>
+        Effect.map(Effect.flip(attempt(changes)), (error) => error._tag === "InvalidParty" ? error.field : error)
+      yield* attempt({})
+      expect(yield* field({ athleteId: organizer.id })).toBe("athlete_id")
+      expect(yield* field({ organizerId: Option.some(athlete.id) })).toBe("organizer_id")
+      expect(yield* field({ clubId: Option.some(platform.id) })).toBe("club_id")
+      expect(yield* field({ platformUserId: Option.some(club.id) })).toBe("platform_user_id")
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("tells its changes to every subscribed application with an active grant from a party, and no other", () =>
+    Effect.gen(function*() {
+      const registrations = yield* Registrations.Registrations
+      const oauth = yield* OAuth.OAuth
+      const { list } = yield* Deliveries.Deliveries
+      const athlete = yield* makeUser("athlete")
+      const organizer = yield* makeUser("organizer")
+      const stranger = yield* makeUser("athlete")
+      const clients = yield* Effect.all(Array.from({ length: 5 }, () => makeClient()))
+      for (const client of clients) yield* create(yield* accessOf(client))
+      const [ofAthlete, ofBoth, ofStranger, revoked] = clients
+      if (!ofAthlete || !ofBoth || !ofStranger || !revoked) return yield* Effect.dieMessage("no clients")
+      yield* tokensOf(ofAthlete, athlete)
+      yield* tokensOf(ofBoth, athlete)
+      yield* tokensOf(ofBoth, organizer)
+      yield* tokensOf(ofStranger, stranger)
+      yield* tokensOf(revoked, organizer)
+      yield* oauth.revokeByUser(revoked.id, organizer.id)
+      const { id } = yield* registrations.create({
+        parties: { ...parties(athlete.id), organizerId: Option.some(organizer.id) },
+        updates: Registration.emptyUpdates
+      })
+      const told = Effect.map(
+        list({ applicationId: Option.none(), state: Option.none(), after: Option.none(), limit: 100 }),
+        (deliveries) =>
+          deliveries.filter(({ event }) => event.objectType === "registration").map(({ applicationId }) =>
+            applicationId
+          )
+      )
+      expect(yield* told, "creating is no change").toStrictEqual([])
+      yield* registrations.change(id, { registration_status: "accepted" })
+      expect(new Set(yield* told)).toStrictEqual(new Set([ofAthlete.id, ofBoth.id]))
+      expect(yield* told, "once each").toHaveLength(2)
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("tells nothing when nothing changes", () =>
+    Effect.gen(function*() {
+      const registrations = yield* Registrations.Registrations
+      const { list } = yield* Deliveries.Deliveries
+      const client = yield* makeClient()
+      yield* create(yield* accessOf(client))
+      const athlete = yield* makeUser()
+      yield* tokensOf(client, athlete)
+      const updates = { ...Registration.emptyUpdates, reasons: ["a", "b"] }
+      const { id } = yield* registrations.create({ parties: parties(athlete.id), updates })
+      const all = list({ applicationId: Option.none(), state: Option.none(), after: Option.none(), limit: 100 })
+      for (const patch of [{}, { comment: "" }, { reasons: ["a", "b"] }]) {
+        expect((yield* registrations.change(id, patch)).version).toBe(1)
+      }
+      expect(yield* all).toHaveLength(0)
+      yield* registrations.change(id, { reasons: ["b", "a"] })
+      expect(yield* all).toHaveLength(1)
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("keeps every one of parallel changes, and tells each with all six fields as they were then", () =>
+    Effect.gen(function*() {
+      const registrations = yield* Registrations.Registrations
+      const { list } = yield* Deliveries.Deliveries
+      const client = yield* makeClient()
+      yield* create(yield* accessOf(client))
+      const athlete = yield* makeUser()
+      yield* tokensOf(client, athlete)
+      const { id } = yield* registrations.create({ parties: parties(athlete.id), updates: Registration.emptyUpdates })
+      yield* Effect.all([
+        registrations.change(id, { registration_status: "s" }),
+        registrations.change(id, { document_status: "d" }),
+        registrations.change(id, { comment: "c" })
+      ], { concurrency: "unbounded" })
+      const { updates } = yield* registrations.find(id)
+      expect(updates).toMatchObject({ registration_status: "s", document_status: "d", comment: "c" })
+      const page = { applicationId: Option.none(), state: Option.none(), after: Option.none(), limit: 100 }
+      const told = (yield* list(page)).map(({ event }) => event.updates)
+      expect(told).toHaveLength(3)
+      expect(told[0]).toStrictEqual(updates)
+    }).pipe(Effect.provide(layer)))
+})

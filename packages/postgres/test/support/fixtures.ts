@@ -29,7 +29,7 @@ const answered = (body: string) =>
 const noRetry = { retryAfter: Option.none() }
 
 /** The services over a database, with real secrets. */
-export const services = <A extends Memory.Stores, E>(database: Layer.Layer<A, E, Seal.Seal>) =>
+export const services = <A, E>(database: Layer.Layer<Memory.Stores | A, E, Seal.Seal>) =>
   Services.layer.pipe(
     Layer.provideMerge(database),
     Layer.provide([seal, callbacks]),

@@ -1,0 +1,178 @@
+import { SqlClient } from "@effect/sql"
+import { it } from "@effect/vitest"
+import {
+  Application,
+  Delivery,
+  Grant,
+  GrantStore,
+  Registration,
+  Registrations,
+  Subscription,
+  User
+} from "@startlist/core"
+import { DateTime, Deferred, Effect, Fiber, Option, Redacted, Schedule } from "effect"
+import { describe, expect } from "vitest"
+import * as fixtures from "./support/fixtures.ts"
+import * as TestDatabase from "./support/TestDatabase.ts"
+
+const instant = (millis: number) => DateTime.unsafeMake(millis)
+
+/** A registration of an athlete who has granted access to an application that has subscribed. */
+const told = Effect.gen(function*() {
+  const [applicationId, userId] = [Application.ApplicationId.make(1), User.UserId.make(1)]
+  const grants = yield* GrantStore.GrantStore
+  const grant = new Grant.Grant({
+    applicationId,
+    userId,
+    version: 1,
+    status: "active",
+    role: "athlete",
+    scope: ["read"],
+    epoch: 1,
+    generation: 0,
+    grantedAt: instant(0),
+    issuedAt: Option.none()
+  })
+  yield* grants.save({ grant, code: Option.none(), redeemed: Option.none(), issued: Option.none(), outgoing: [] })
+  const subscriptions = yield* Subscription.SubscriptionStore
+  const subscription = yield* subscriptions.insert({
+    applicationId,
+    callbackUrl: "https://app.test/events",
+    createdAt: instant(0),
+    updatedAt: instant(0),
+    signingSecrets: [{ value: Redacted.make("whsec_x"), expiresAt: Option.none() }]
+  })
+  const registrations = yield* Registration.RegistrationStore
+  const registration = yield* registrations.insert({
+    parties: { athleteId: userId, organizerId: Option.none(), clubId: Option.none(), platformUserId: Option.none() },
+    updates: Registration.emptyUpdates
+  })
+  return { registration, subscription }
+})
+
+const change = (id: Registration.RegistrationId, comment: string) =>
+  Effect.flatMap(Registrations.Registrations, (registrations) => registrations.change(id, { comment }))
+
+const claim = Effect.gen(function*() {
+  const store = yield* Delivery.DeliveryStore
+  const now = yield* DateTime.now
+  return yield* store.claim({
+    now,
+    leaseEnds: DateTime.add(now, { minutes: 1 }),
+    token: "token",
+    limit: 10,
+    perSubscription: 10,
+    allowances: new Map()
+  })
+})
+
+const settle = (claimed: ReadonlyArray<Delivery.Claimed>) =>
+  Effect.flatMap(Delivery.DeliveryStore, (store) =>
+    store.settle(claimed.map(({ delivery, token }) => ({
+      token,
+      delivery: new Delivery.Delivery({ ...delivery, state: "delivered", endedAt: Option.some(instant(1)) })
+    }))))
+
+const comments = (claimed: ReadonlyArray<Delivery.Claimed>) =>
+  claimed.map(({ delivery }) => "comment" in delivery.event.updates ? delivery.event.updates.comment : "")
+
+/**
+ * Runs `first` in a transaction that stays open until `second` either has ended or waits for it, then commits. Both
+ * have ended when this has.
+ */
+const overlapping = <A, E, R, A2, E2, R2>(first: Effect.Effect<A, E, R>, second: Effect.Effect<A2, E2, R2>) =>
+  Effect.gen(function*() {
+    const sql = yield* SqlClient.SqlClient
+    const { admin } = yield* TestDatabase.TestDatabase
+    const done = yield* Deferred.make<void>()
+    const commit = yield* Deferred.make<void>()
+    const open = yield* Effect.fork(
+      sql.withTransaction(first.pipe(
+        Effect.zipLeft(Deferred.succeed(done, undefined)),
+        Effect.zipLeft(Deferred.await(commit))
+      ))
+    )
+    yield* Effect.raceFirst(Deferred.await(done), Fiber.join(open))
+    const other = yield* Effect.fork(second)
+    const waits = Effect.promise(() =>
+      admin.query(
+        `SELECT FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+          WHERE NOT l.granted AND a.application_name = current_setting('application_name')`
+      )
+    )
+    yield* waits.pipe(
+      Effect.filterOrFail(({ rowCount }) => rowCount !== 0),
+      Effect.retry(Schedule.spaced("5 millis")),
+      Effect.raceFirst(Fiber.await(other))
+    )
+    yield* Deferred.succeed(commit, undefined)
+    return [yield* Fiber.join(open), yield* Fiber.join(other)] as const
+  })
+
+const onPostgres = <A, E>(
+  test: Effect.Effect<
+    A,
+    E,
+    | TestDatabase.TestDatabase
+    | Effect.Effect.Context<typeof told>
+    | Registrations.Registrations
+    | SqlClient.SqlClient
+    | Delivery.DeliveryStore
+  >
+) =>
+  Effect.flatMap(TestDatabase.TestDatabase, ({ url }) => Effect.provide(test, fixtures.node({ url }))).pipe(
+    Effect.provide(TestDatabase.layer)
+  )
+
+describe("what a commit in between must not break", () => {
+  it.live("an event that is saved while the one before it is settled is delivered after it", () =>
+    onPostgres(Effect.gen(function*() {
+      const { registration: { id } } = yield* told
+      yield* change(id, "one")
+      const one = yield* claim
+      expect(comments(one)).toEqual(["one"])
+      yield* overlapping(change(id, "two"), settle(one))
+      const two = yield* claim
+      expect(comments(two)).toEqual(["two"])
+      yield* overlapping(settle(two), change(id, "three"))
+      expect(comments(yield* claim)).toEqual(["three"])
+    })))
+
+  it.live("events that are saved while their subscription is removed are cancelled or never queued", () =>
+    onPostgres(Effect.gen(function*() {
+      const { registration: { id }, subscription } = yield* told
+      const subscriptions = yield* Subscription.SubscriptionStore
+      const deliveries = yield* Delivery.DeliveryStore
+      const [, removed] = yield* overlapping(change(id, "before"), subscriptions.remove(subscription.id, instant(1)))
+      expect(removed).toBe(true)
+      const again = yield* subscriptions.insert(subscription)
+      yield* overlapping(subscriptions.remove(again.id, instant(1)), change(id, "after"))
+      const all = yield* deliveries.list({
+        applicationId: Option.none(),
+        state: Option.none(),
+        after: Option.none(),
+        limit: 10
+      })
+      expect(all.map(({ state, subscriptionId }) => [subscriptionId, state])).toEqual([[subscription.id, "cancelled"]])
+      expect(yield* claim).toEqual([])
+    })))
+
+  it.live("a new subscription can be made while the old one is being removed", () =>
+    onPostgres(Effect.gen(function*() {
+      const { subscription } = yield* told
+      const subscriptions = yield* Subscription.SubscriptionStore
+      const [, next] = yield* overlapping(
+        subscriptions.remove(subscription.id, instant(1)),
+        subscriptions.insert(subscription)
+      )
+      expect(next.id).toBeGreaterThan(subscription.id)
+    })))
+
+  it.live("a delivery under another node's hand is skipped, not waited for", () =>
+    onPostgres(Effect.gen(function*() {
+      const { registration: { id } } = yield* told
+      yield* change(id, "one")
+      const [held, none] = yield* overlapping(claim, claim)
+      expect([comments(held), comments(none)]).toEqual([["one"], []])
+    })))
+})

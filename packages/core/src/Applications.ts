@@ -11,7 +11,7 @@ import * as Application from "./Application.ts"
 import { ApplicationNotFound, ApplicationStore, InvalidApplication, Settings } from "./Application.ts"
 import { Policy } from "./Policy.ts"
 import { Secrets } from "./Secrets.ts"
-import { type StoreError, untilSaved } from "./Store.ts"
+import { type Conflict, type StoreError, untilSaved } from "./Store.ts"
 import { type UserId, UserStore } from "./User.ts"
 
 /** Unknown client or wrong secret (RFC 6749 §5.2 `invalid_client`). */
@@ -50,6 +50,14 @@ export declare namespace Applications {
       id: Application.ApplicationId,
       overlap: Option.Option<Duration.Duration>
     ) => Effect.Effect<Registered, ApplicationNotFound | StoreError>
+    /**
+     * The same over exactly this version of the application, once: a form that is sent twice must not end the secret
+     * that is in use. `Conflict` if the application was changed since.
+     */
+    readonly rotateSecretOnce: (
+      application: Application.Application,
+      overlap: Option.Option<Duration.Duration>
+    ) => Effect.Effect<Registered, Conflict | StoreError>
     readonly find: (
       id: Application.ApplicationId
     ) => Effect.Effect<Application.Application, ApplicationNotFound | StoreError>
@@ -109,21 +117,19 @@ const make = Effect.gen(function*() {
     untilSaved
   )
 
-  const rotateSecret = Effect.fn("Applications.rotateSecret")(
-    function*(id: Application.ApplicationId, overlap: Option.Option<Duration.Duration>) {
+  const rotateSecretOnce = Effect.fn("Applications.rotateSecretOnce")(
+    function*(present: Application.Application, overlap: Option.Option<Duration.Duration>) {
       const now = yield* DateTime.now
       const secret = yield* secrets.make("client")
       const overlapEnds = DateTime.addDuration(now, Option.getOrElse(overlap, () => policy.secretOverlap))
-      const application = Application.rotateSecret(
-        yield* find(id),
-        secrets.hash(Redacted.value(secret)),
-        overlapEnds
-      )
+      const application = Application.rotateSecret(present, secrets.hash(Redacted.value(secret)), overlapEnds)
       yield* store.save(application)
       return { application, secret }
-    },
-    untilSaved
+    }
   )
+
+  const rotateSecret = (id: Application.ApplicationId, overlap: Option.Option<Duration.Duration>) =>
+    untilSaved(Effect.flatMap(find(id), (present) => rotateSecretOnce(present, overlap)))
 
   const authenticate = Effect.fnUntraced(function*({ id, secret }: ClientCredentials) {
     const application = yield* store.find(id)
@@ -134,7 +140,15 @@ const make = Effect.gen(function*() {
       : yield* new InvalidClient()
   })
 
-  return Applications.of({ authenticate, change, create, find, list: store.list, rotateSecret })
+  return Applications.of({
+    authenticate,
+    change,
+    create,
+    find,
+    list: store.list,
+    rotateSecret,
+    rotateSecretOnce
+  })
 })
 
 export const layer: Layer.Layer<Applications, never, ApplicationStore | UserStore | Secrets> = Layer.effect(

@@ -11,7 +11,7 @@ import { Callbacks, within } from "./Callbacks.ts"
 import type { Access } from "./Grant.ts"
 import { Policy } from "./Policy.ts"
 import { Secrets } from "./Secrets.ts"
-import { type StoreError, untilSaved } from "./Store.ts"
+import { type Conflict, type StoreError, untilSaved } from "./Store.ts"
 import * as Subscription from "./Subscription.ts"
 import { AlreadySubscribed, SubscriptionNotFound, SubscriptionStore, type ValidationFailed } from "./Subscription.ts"
 
@@ -62,6 +62,10 @@ export declare namespace Subscriptions {
     readonly rotateSecret: (
       id: ApplicationId
     ) => Effect.Effect<Subscription.Subscription, SubscriptionNotFound | StoreError>
+    /** The same over exactly this version of the subscription, once. `Conflict` if it was changed since. */
+    readonly rotateSecretOnce: (
+      subscription: Subscription.Subscription
+    ) => Effect.Effect<Subscription.Subscription, Conflict | StoreError>
   }
 }
 
@@ -112,19 +116,26 @@ const make = Effect.gen(function*() {
     if (!removed) return yield* new SubscriptionNotFound()
   })
 
-  const rotateSecret = Effect.fn("Subscriptions.rotateSecret")(
-    function*(id: ApplicationId) {
+  const rotateSecretOnce = Effect.fn("Subscriptions.rotateSecretOnce")(
+    function*(present: Subscription.Subscription) {
       const now = yield* DateTime.now
       const value = yield* secrets.makeSigning
-      const overlapEnds = DateTime.addDuration(now, policy.secretOverlap)
-      const next = Subscription.rotateSecret(yield* findByApplication(id), value, now, overlapEnds)
+      const next = Subscription.rotateSecret(present, value, now, DateTime.addDuration(now, policy.secretOverlap))
       yield* store.save(next)
       return next
-    },
-    untilSaved
+    }
   )
 
-  return Subscriptions.of({ create, find, findByApplication: store.findByApplication, remove, rotateSecret })
+  const rotateSecret = (id: ApplicationId) => untilSaved(Effect.flatMap(findByApplication(id), rotateSecretOnce))
+
+  return Subscriptions.of({
+    create,
+    find,
+    findByApplication: store.findByApplication,
+    remove,
+    rotateSecret,
+    rotateSecretOnce
+  })
 })
 
 export const layer: Layer.Layer<Subscriptions, never, SubscriptionStore | Callbacks | Secrets> = Layer.effect(

@@ -1,13 +1,20 @@
 /** The routes that people see. */
 import * as Effect from "effect/Effect"
+import type { Applications } from "@startlist/core/Applications"
+import type { Deliveries } from "@startlist/core/Deliveries"
 import type { OAuth } from "@startlist/core/OAuth"
 import type { Secrets } from "@startlist/core/Secrets"
+import type { Subscriptions } from "@startlist/core/Subscriptions"
 import type { Accounts } from "./Accounts.ts"
 import * as ApiResponse from "./api/ApiResponse.ts"
 import type { Handler } from "./Message.ts"
 import * as Authorize from "./oauth/Authorize.ts"
 import * as OAuthResponse from "./oauth/OAuthResponse.ts"
 import * as AccountApplications from "./pages/AccountApplications.ts"
+import * as Assets from "./pages/Assets.ts"
+import * as ApplicationPages from "./pages/developer/ApplicationPages.ts"
+import * as DeliveryPages from "./pages/developer/DeliveryPages.ts"
+import * as WebhookPages from "./pages/developer/WebhookPages.ts"
 import * as ErrorPage from "./pages/ErrorPage.tsx"
 import * as Language from "./pages/Language.ts"
 import * as Login from "./pages/Login.ts"
@@ -15,10 +22,14 @@ import { fallback, type Route } from "./Router.ts"
 import type { Throttle } from "./Throttle.ts"
 import type { Visitors } from "./Visitors.ts"
 
-/** Consent, authorised applications, the language switch: for every server, whoever its visitors are. */
-export const routes: Effect.Effect<ReadonlyArray<Route>, never, OAuth | Visitors> = Effect.map(
-  Effect.all([Authorize.make, AccountApplications.make]),
-  ([authorize, applications]) => [authorize, ...applications, Language.route]
+/** Consent, authorised applications, developer pages, the language switch: for every server, whoever its visitors are. */
+export const routes: Effect.Effect<
+  ReadonlyArray<Route>,
+  never,
+  Applications | Deliveries | OAuth | Subscriptions | Visitors
+> = Effect.map(
+  Effect.all([Authorize.make, AccountApplications.make, ApplicationPages.make, WebhookPages.make, DeliveryPages.make]),
+  ([authorize, ...pages]) => [authorize, ...pages.flat(), Language.route, ...Assets.routes]
 )
 
 /** `/login` and `/logout`: for a service whose visitors are those of `Sessions.layer`. */

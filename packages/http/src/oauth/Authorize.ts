@@ -18,7 +18,7 @@ import { Consent, type Fields, RoleMismatch as RoleMismatchPage } from "../pages
 import * as ErrorPage from "../pages/ErrorPage.tsx"
 import * as Forms from "../pages/Forms.ts"
 import * as Locale from "../pages/Locale.ts"
-import type { Messages } from "../pages/Messages.ts"
+import type { ErrorKind } from "../pages/Messages.ts"
 import * as Page from "../pages/Page.ts"
 import { get, type Parameters, read, write } from "../Parameters.ts"
 import { Malformed } from "../Refusal.ts"
@@ -49,7 +49,7 @@ const fieldsOf = (parameters: Parameters): Fields =>
 /** The address of the request as a GET: where the user comes back to after signing in. */
 const addressOf = (fields: Fields): string => `/oauth/authorize?${write(fields)}`
 
-const sentences: Readonly<Record<InvalidRedirect["reason"], keyof Messages["error"]>> = {
+const kinds: Readonly<Record<InvalidRedirect["reason"], ErrorKind>> = {
   unknown_client: "unknownClient",
   missing_redirect_uri: "missingRedirect",
   unregistered_redirect_uri: "unregisteredRedirect"
@@ -155,7 +155,7 @@ export const make: Effect.Effect<Route, never, OAuth | Visitors> = Effect.gen(fu
         Effect.succeed(
           error instanceof AuthorizationRefused
             ? refuse(error)
-            : ErrorPage.show(request, 400, (messages) => messages[sentences[error.reason]], {
+            : ErrorPage.show(request, 400, kinds[error.reason], {
               locale: Locale.of(request, get(parameters, "locale"))
             })
         )
@@ -195,7 +195,7 @@ export const make: Effect.Effect<Route, never, OAuth | Visitors> = Effect.gen(fu
           if (Option.isNone(visitor)) {
             return Page.redirect(visitors.signInUrl(addressOf(fieldsOf(parameters))))
           }
-          if (!isGenuine(visitor.value.csrf)) return ErrorPage.forged(request)
+          if (!isGenuine(visitor.value.csrf)) return ErrorPage.forged(request, addressOf(fieldsOf(parameters)))
           const checked = yield* check(parameters)
           switch (get(parameters, "decision")) {
             case "allow":

@@ -1,35 +1,50 @@
 /** How the list of authorised applications looks. */
 import * as DateTime from "effect/DateTime"
+import * as Option from "effect/Option"
 import type { Authorized } from "@startlist/core/OAuth"
+import { Form } from "./Form.tsx"
 import { type Frame, Layout } from "./Layout.tsx"
-import * as Locale from "./Locale.ts"
+import { type Locale, messagesIn } from "./Locale.ts"
+import { Scopes } from "./Scopes.tsx"
+import { Facts } from "./Table.tsx"
 
-const Row = ({ authorized: { application, grant }, csrf, frame }: {
+const Day = ({ at, locale }: { readonly at: DateTime.Utc; readonly locale: Locale }) => (
+  <time datetime={DateTime.formatIso(at)}>{messagesIn(locale).date(at.epochMillis)}</time>
+)
+
+/** One application. To revoke takes two steps: opening what it means, and the button in there. */
+const One = ({ authorized: { application, grant }, csrf, frame: { locale } }: {
   readonly authorized: Authorized
   readonly csrf: string
   readonly frame: Frame
 }) => {
-  const messages = Locale.messagesIn(frame.locale)
+  const { applications, roles } = messagesIn(locale)
+  const { id, name } = application
   return (
-    <tr>
-      <th scope="row">{application.name}</th>
-      <td>
-        <ul>{grant.scope.map((name) => <li key={name}>{messages.scope(name)}</li>)}</ul>
-      </td>
-      <td>
-        <time datetime={DateTime.formatIso(grant.grantedAt)}>
-          {messages.applications.date(grant.grantedAt.epochMillis)}
-        </time>
-      </td>
-      <td>
-        <form method="post" action={`/account/applications/${application.id}/revoke`}>
-          <input type="hidden" name="csrf" value={csrf} />
-          <button type="submit" aria-label={messages.applications.revokeNamed(application.name)}>
-            {messages.applications.revoke}
-          </button>
-        </form>
-      </td>
-    </tr>
+    <article>
+      <h2>{name}</h2>
+      <Facts
+        facts={[
+          [applications.access, <Scopes locale={locale} scope={grant.scope} />],
+          [applications.role, roles[grant.role]],
+          [applications.since, <Day at={grant.grantedAt} locale={locale} />],
+          [
+            applications.used,
+            Option.match(grant.issuedAt, {
+              onNone: () => applications.unused,
+              onSome: (at) => <Day at={at} locale={locale} />
+            })
+          ]
+        ]}
+      />
+      <details class="step">
+        <summary>{applications.revoke}</summary>
+        <p>{applications.revokeMeans(name)} {applications.revokeAgain(name)}</p>
+        <Form action={`/account/applications/${id}/revoke`} csrf={csrf}>
+          <button type="submit" class="danger">{applications.revokeNamed(name)}</button>
+        </Form>
+      </details>
+    </article>
   )
 }
 
@@ -38,30 +53,24 @@ export const ApplicationList = ({ authorized, csrf, frame }: {
   readonly csrf: string
   readonly frame: Frame
 }) => {
-  const { applications } = Locale.messagesIn(frame.locale)
-  if (authorized.length === 0) {
-    return (
-      <Layout frame={frame} title={applications.title}>
-        <p>{applications.none}</p>
-      </Layout>
-    )
-  }
+  const { applications } = messagesIn(frame.locale)
   return (
     <Layout frame={frame} title={applications.title}>
-      <p>{applications.explanation}</p>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">{applications.application}</th>
-            <th scope="col">{applications.access}</th>
-            <th scope="col">{applications.since}</th>
-            <th scope="col">{applications.action}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {authorized.map((one) => <Row key={one.application.id} authorized={one} csrf={csrf} frame={frame} />)}
-        </tbody>
-      </table>
+      {authorized.length === 0 ?
+        (
+          <article>
+            <p>
+              <strong>{applications.none}</strong>
+            </p>
+            <p class="muted">{applications.noneThen}</p>
+          </article>
+        ) :
+        (
+          <>
+            <p class="lead">{applications.explanation}</p>
+            {authorized.map((one) => <One key={one.application.id} authorized={one} csrf={csrf} frame={frame} />)}
+          </>
+        )}
     </Layout>
   )
 }

@@ -2,8 +2,11 @@
 import type { AuthorizationRequest } from "@startlist/core/Authorization"
 import type { Role } from "@startlist/core/User"
 import type { Visitor } from "../Visitors.ts"
+import { Alert, Form } from "./Form.tsx"
 import { type Frame, Layout, SignOut } from "./Layout.tsx"
 import { messagesIn } from "./Locale.ts"
+import { Scopes } from "./Scopes.tsx"
+import { Facts } from "./Table.tsx"
 
 /** The parameters of the request, to be sent once more with the decision and checked once more. */
 export type Fields = ReadonlyArray<readonly [name: string, value: string]>
@@ -18,40 +21,58 @@ interface Props {
 /** The host to which the browser will return, with its port. */
 const hostOf = (uri: string): string => /^https?:\/\/([^/?]+)/.exec(uri)?.[1] ?? uri
 
-const HiddenFields = ({ fields, visitor }: Pick<Props, "fields" | "visitor">) => (
-  <>
-    {fields.map(([name, value]) => <input key={name} type="hidden" name={name} value={value} />)}
-    <input type="hidden" name="csrf" value={visitor.csrf} />
-  </>
-)
+/** Who is signed in, and the way out if it is somebody else. */
+const Account = ({ frame, visitor }: Pick<Props, "frame" | "visitor">) => {
+  const { consent, roles } = messagesIn(frame.locale)
+  const { email, firstName, lastName, role } = visitor.user
+  const name = `${firstName} ${lastName}`.trim()
+  return (
+    <>
+      <p>{name === "" ? email : `${name} (${email})`}</p>
+      <p class="muted">{consent.role} {roles[role]}</p>
+      <div class="row">
+        <span class="muted">{consent.notYou}</span>
+        <SignOut frame={frame} csrf={visitor.csrf} label={consent.switchAccount} returnTo={frame.here} />
+      </div>
+    </>
+  )
+}
+
+const Parties = ({ frame, request, visitor }: Pick<Props, "frame" | "request" | "visitor">) => {
+  const { consent } = messagesIn(frame.locale)
+  return (
+    <Facts
+      facts={[
+        [consent.application, <strong>{request.application.name}</strong>],
+        [consent.returns, <code>{hostOf(request.redirectUri)}</code>],
+        [consent.account, <Account frame={frame} visitor={visitor} />]
+      ]}
+    />
+  )
+}
 
 export const Consent = ({ fields, frame, request, visitor }: Props) => {
-  const { application: { name }, redirectUri, scope } = request
-  const messages = messagesIn(frame.locale)
-  const { consent } = messages
+  const { application: { name }, scope } = request
+  const { consent, layout } = messagesIn(frame.locale)
   return (
-    <Layout frame={frame} title={consent.title(name)}>
-      <p>{consent.asks(name, hostOf(redirectUri))}</p>
-      <p>{consent.account(visitor.user.email, visitor.user.role)}</p>
-      <SignOut frame={frame} csrf={visitor.csrf} label={consent.switchAccount} returnTo={frame.here} />
-      <p>{consent.scopes}</p>
-      <ul>
-        {scope.map((one) => (
-          <li key={one}>
-            {messages.scope(one)} <code>{one}</code>
-          </li>
-        ))}
-      </ul>
-      <p>
-        {consent.duration(name)} {consent.manage} <a href="/account/applications">{messages.layout.applications}</a>.
-      </p>
-      <form method="post" action="/oauth/authorize">
-        <HiddenFields fields={fields} visitor={visitor} />
+    <Layout frame={frame} title={consent.title(name)} narrow>
+      <p class="lead">{consent.asks(name)}</p>
+      <div class="card">
+        <Parties frame={frame} request={request} visitor={visitor} />
+        <h2>{consent.scopes(name)}</h2>
+        <Scopes locale={frame.locale} scope={scope} />
+        <p class="muted">{consent.allOrNothing}</p>
+        <h2>{consent.durationTitle}</h2>
         <p>
-          <button type="submit" name="decision" value="allow">{consent.allow}</button>{" "}
-          <button type="submit" name="decision" value="deny">{consent.deny}</button>
+          {consent.duration(name)} {consent.manage} <a href="/account/applications">{layout.applications}</a>.
         </p>
-      </form>
+        <Form action="/oauth/authorize" csrf={visitor.csrf} hidden={fields}>
+          <div class="choices">
+            <button type="submit" name="decision" value="deny">{consent.deny}</button>
+            <button type="submit" name="decision" value="allow">{consent.allow}</button>
+          </div>
+        </Form>
+      </div>
     </Layout>
   )
 }
@@ -60,15 +81,17 @@ export const RoleMismatch = ({ fields, frame, request, requested, visitor }: Pro
   const { name } = request.application
   const { consent } = messagesIn(frame.locale)
   return (
-    <Layout frame={frame} title={consent.roleTitle}>
-      <p role="alert">{consent.roleMismatch(name, requested, visitor.user.role)}</p>
-      <SignOut frame={frame} csrf={visitor.csrf} label={consent.switchAccount} returnTo={frame.here} />
-      <form method="post" action="/oauth/authorize">
-        <HiddenFields fields={fields} visitor={visitor} />
-        <p>
-          <button type="submit" name="decision" value="deny">{consent.backToApplication(name)}</button>
-        </p>
-      </form>
+    <Layout frame={frame} title={consent.roleTitle} narrow>
+      <Alert kind="wait">
+        <p>{consent.roleMismatch(name, requested, visitor.user.role)}</p>
+      </Alert>
+      <div class="card">
+        <Parties frame={frame} request={request} visitor={visitor} />
+        <p>{consent.roleThen(requested)}</p>
+        <Form action="/oauth/authorize" csrf={visitor.csrf} hidden={fields}>
+          <button type="submit" name="decision" value="deny" class="outline">{consent.backToApplication(name)}</button>
+        </Form>
+      </div>
     </Layout>
   )
 }

@@ -4,34 +4,49 @@ import type { StoreError } from "@startlist/core/Store"
 import type { Request, Response } from "../Message.ts"
 import { describe, type Refusal } from "../Refusal.ts"
 import type { Refuse } from "../Router.ts"
+import { Alert } from "./Form.tsx"
 import { Layout } from "./Layout.tsx"
 import * as Locale from "./Locale.ts"
-import type { Messages } from "./Messages.ts"
+import type { ErrorKind } from "./Messages.ts"
 import * as Page from "./Page.ts"
 
-/** An error page; `say` picks its sentence. */
-export const show = (
-  request: Request,
-  status: number,
-  say: (messages: Messages["error"]) => string,
-  options: { readonly headers?: Response["headers"]; readonly locale?: Locale.Locale } = {}
-): Response => {
-  const locale = options.locale ?? Locale.of(request)
+const home = "/account/applications"
+
+export interface Options {
+  readonly headers?: Response["headers"]
+  readonly locale?: Locale.Locale
+  /** Where one can begin anew. */
+  readonly again?: string
+}
+
+/** An error page. */
+export const show = (request: Request, status: number, kind: ErrorKind, options: Options = {}): Response => {
+  const { again, headers = {}, locale = Locale.of(request) } = options
   const { error } = Locale.messagesIn(locale)
-  const frame = { locale, here: "/account/applications", visitor: Option.none(), signOutUrl: "" }
+  const { advice, title, what } = error[kind]
+  const frame = { locale, here: again ?? hereOf(request), visitor: Option.none(), signOutUrl: "" }
   return Page.html(
     status,
-    <Layout frame={frame} title={error.title}>
-      <p role="alert">{say(error)}</p>
-      <p>
-        <a href="/account/applications">{error.home}</a>
+    <Layout frame={frame} title={title} narrow>
+      <Alert kind="bad">
+        <p>{what}</p>
+      </Alert>
+      <p>{advice}</p>
+      <p class="row">
+        {again === undefined ? null : <a class="button" href={again}>{error.again}</a>}
+        <a href={home}>{error.home}</a>
       </p>
+      <p class="status">{error.status(status)}</p>
     </Layout>,
-    { headers: options.headers ?? {} }
+    { headers }
   )
 }
 
-const sentences: Readonly<Record<(Refusal | StoreError)["_tag"], keyof Messages["error"]>> = {
+/** The address of this page, if it can be asked for again. */
+const hereOf = ({ method, path, query }: Request): string =>
+  method !== "GET" ? home : query === "" ? path : `${path}?${query}`
+
+const kinds: Readonly<Record<(Refusal | StoreError)["_tag"], ErrorKind>> = {
   NotFound: "notFound",
   MethodNotAllowed: "methodNotAllowed",
   TooLarge: "tooLarge",
@@ -45,8 +60,9 @@ const sentences: Readonly<Record<(Refusal | StoreError)["_tag"], keyof Messages[
 /** The general refusals, for people. */
 export const refuse: Refuse = (request, refusal) => {
   const { headers, status } = describe(refusal)
-  return show(request, status, (error) => error[sentences[refusal._tag]], { headers })
+  return show(request, status, kinds[refusal._tag], { headers })
 }
 
-/** The answer to a form that is not of this session. */
-export const forged = (request: Request): Response => show(request, 403, (error) => error.forged)
+/** The answer to a form that is not of this session; `again` is a page that has a fresh one. */
+export const forged = (request: Request, again?: string): Response =>
+  show(request, 403, "forged", again === undefined ? {} : { again })

@@ -1,8 +1,10 @@
 /** The frame of every page. */
 import type { ComponentChildren } from "preact"
 import * as Option from "effect/Option"
+import { icon, stylesheet } from "../internal/assets.ts"
 import { write } from "../Parameters.ts"
 import type { Visitor } from "../Visitors.ts"
+import { Form } from "./Form.tsx"
 import { type Locale, locales, messagesIn } from "./Locale.ts"
 
 /** What a page needs to know besides what it shows. */
@@ -14,45 +16,66 @@ export interface Frame {
   readonly signOutUrl: string
 }
 
-export const Layout = ({ children, frame, title }: {
+/**
+ * A whole page. `narrow` suits one form; `unrepeatable` is for a page that shows what no address shows again, and so
+ * has no language switch to leave it by.
+ */
+export const Layout = ({ children, frame, narrow = false, title, unrepeatable = false }: {
   readonly frame: Frame
   readonly title: string
+  readonly narrow?: boolean
+  readonly unrepeatable?: boolean
   readonly children: ComponentChildren
-}) => {
-  const { layout } = messagesIn(frame.locale)
-  return (
-    <html lang={frame.locale}>
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <title>{`${title} · Startlist`}</title>
-      </head>
-      <body>
-        <header>
-          <p>Startlist</p>
-          {Option.isSome(frame.visitor) ? <Account visitor={frame.visitor.value} frame={frame} /> : null}
-        </header>
-        <main>
-          <h1>{title}</h1>
-          {children}
-        </main>
-        <footer>
-          <nav aria-label={layout.languages}>
-            <ul>
-              {locales.map((locale) => (
-                <li key={locale}>
-                  <a href={languageUrl(locale, frame.here)} lang={locale} hreflang={locale}>
-                    {messagesIn(locale).language}
-                  </a>
-                </li>
-              ))}
-            </ul>
-          </nav>
-        </footer>
-      </body>
-    </html>
-  )
-}
+}) => (
+  <html lang={frame.locale}>
+    <head>
+      <meta charset="utf-8" />
+      <meta name="viewport" content="width=device-width, initial-scale=1" />
+      <meta name="color-scheme" content="light dark" />
+      <title>{`${title} · Startlist`}</title>
+      <link rel="stylesheet" href={stylesheet.url} />
+      <link rel="icon" type={icon.type} href={icon.url} />
+    </head>
+    <body>
+      <header>
+        <p>
+          <svg class="mark" viewBox="0 0 24 24" aria-hidden="true">
+            <rect width="24" height="24" rx="6" />
+            <path d="M6 8h7M6 12h5M6 16h4M13.5 15.5l2.2 2.2 4-5" />
+          </svg>
+          Startlist
+        </p>
+        {Option.isSome(frame.visitor) ? <Account visitor={frame.visitor.value} frame={frame} /> : null}
+      </header>
+      <main class={narrow ? "narrow" : undefined}>
+        <h1>{title}</h1>
+        {children}
+      </main>
+      {unrepeatable ? null : <Languages frame={frame} />}
+    </body>
+  </html>
+)
+
+const Languages = ({ frame }: { readonly frame: Frame }) => (
+  <footer>
+    <nav aria-label={messagesIn(frame.locale).layout.languages}>
+      <ul>
+        {locales.map((locale) => (
+          <li key={locale}>
+            <a
+              href={languageUrl(locale, frame.here)}
+              lang={locale}
+              hreflang={locale}
+              aria-current={locale === frame.locale ? "true" : undefined}
+            >
+              {messagesIn(locale).language}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  </footer>
+)
 
 /** The switch remembers the choice and comes back; a `locale` of the present address would be stronger than it. */
 const languageUrl = (locale: Locale, here: string): string =>
@@ -60,10 +83,16 @@ const languageUrl = (locale: Locale, here: string): string =>
 
 const Account = ({ frame, visitor }: { readonly frame: Frame; readonly visitor: Visitor }) => {
   const { layout } = messagesIn(frame.locale)
+  const sections = [
+    ["/account/applications", layout.applications],
+    ...(visitor.user.role === "platform" ? [["/developer/applications", layout.developer] as const] : [])
+  ] as const
   return (
-    <nav>
-      <p>{layout.signedInAs(visitor.user.email, visitor.user.role)}</p>
-      <a href="/account/applications">{layout.applications}</a>
+    <nav aria-label={layout.account}>
+      {sections.map(([href, label]) => (
+        <a key={href} href={href} aria-current={frame.here.startsWith(href) ? "true" : undefined}>{label}</a>
+      ))}
+      <span class="muted">{visitor.user.email}</span>
       <SignOut frame={frame} csrf={visitor.csrf} label={layout.signOut} returnTo="/account/applications" />
     </nav>
   )
@@ -76,9 +105,7 @@ export const SignOut = ({ csrf, frame, label, returnTo }: {
   readonly label: string
   readonly returnTo: string
 }) => (
-  <form method="post" action={frame.signOutUrl}>
-    <input type="hidden" name="csrf" value={csrf} />
-    <input type="hidden" name="return_to" value={returnTo} />
-    <button type="submit">{label}</button>
-  </form>
+  <Form action={frame.signOutUrl} csrf={csrf} hidden={[["return_to", returnTo]]}>
+    <button type="submit" class="link">{label}</button>
+  </Form>
 )

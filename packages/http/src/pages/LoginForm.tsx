@@ -1,11 +1,25 @@
 /** How the login page looks. */
+import { ErrorSummary, Field, Form } from "./Form.tsx"
 import { type Frame, Layout } from "./Layout.tsx"
 import { messagesIn } from "./Locale.ts"
+import type { Messages } from "./Messages.ts"
 
 /** Why the form is shown again. */
 export type Problem =
   | { readonly kind: "wrong" | "emailMissing" | "passwordMissing" | "stale" }
   | { readonly kind: "wait"; readonly seconds: number }
+
+const sentenceOf = (login: Messages["login"], problem: Problem): string =>
+  problem.kind === "wait" ? login.wait(problem.seconds) : login[problem.kind]
+
+/** The field to which a problem leads, if it is one field's. */
+const fields: Readonly<Record<Problem["kind"], string | undefined>> = {
+  wrong: "email",
+  emailMissing: "email",
+  passwordMissing: "password",
+  stale: undefined,
+  wait: undefined
+}
 
 export const LoginForm = ({ csrf, email, frame, problem, returnTo }: {
   readonly frame: Frame
@@ -15,45 +29,42 @@ export const LoginForm = ({ csrf, email, frame, problem, returnTo }: {
   readonly problem: Problem | undefined
 }) => {
   const { login } = messagesIn(frame.locale)
+  const problemOf = (name: string) =>
+    problem !== undefined && (problem.kind === "wrong" || fields[problem.kind] === name)
+      ? sentenceOf(login, problem)
+      : undefined
   return (
-    <Layout frame={frame} title={login.title}>
-      {problem === undefined
-        ? null
-        : (
-          <p role="alert" id="problem">
-            {problem.kind === "wait" ? login.wait(problem.seconds) : login[problem.kind]}
-          </p>
-        )}
-      <form method="post" action="/login">
-        <input type="hidden" name="csrf" value={csrf} />
-        <input type="hidden" name="return_to" value={returnTo} />
-        <p>
-          <label for="email">{login.email}</label>
-          <input
-            id="email"
+    <Layout frame={frame} title={login.title} narrow>
+      {problem === undefined ? null : (
+        <ErrorSummary
+          id="problem"
+          title={login.problem}
+          problems={[[fields[problem.kind], sentenceOf(login, problem)]]}
+        />
+      )}
+      <article>
+        <p class="muted">{login.explanation}</p>
+        <Form action="/login" csrf={csrf} hidden={[["return_to", returnTo]]}>
+          <Field
             name="email"
+            label={login.email}
             type="email"
             autocomplete="username"
             required
             value={email}
-            aria-describedby={problem === undefined ? undefined : "problem"}
+            problem={problemOf("email")}
           />
-        </p>
-        <p>
-          <label for="password">{login.password}</label>
-          <input
-            id="password"
+          <Field
             name="password"
+            label={login.password}
             type="password"
             autocomplete="current-password"
             required
-            aria-describedby={problem === undefined ? undefined : "problem"}
+            problem={problemOf("password")}
           />
-        </p>
-        <p>
           <button type="submit">{login.submit}</button>
-        </p>
-      </form>
+        </Form>
+      </article>
     </Layout>
   )
 }

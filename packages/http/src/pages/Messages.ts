@@ -1,20 +1,50 @@
 /** Everything that the pages say. Each language is one complete catalogue, so that a missing sentence does not compile. */
 import type { Role } from "@startlist/core/User"
+import type { DeveloperMessages } from "./developer/DeveloperMessages.ts"
+
+/** Why a page cannot be shown, as far as a visitor has to know. */
+export type ErrorKind =
+  | "notFound"
+  | "badRequest"
+  | "methodNotAllowed"
+  | "tooLarge"
+  | "tooMany"
+  | "unavailable"
+  | "forged"
+  | "outdated"
+  | "notPlatform"
+  | "unknownClient"
+  | "missingRedirect"
+  | "unregisteredRedirect"
+
+/** What went wrong, and what to do about it. */
+export interface Explanation {
+  readonly title: string
+  readonly what: string
+  readonly advice: string
+}
 
 export interface Messages {
   /** The name of the language itself, for the switch. */
   readonly language: string
   readonly roles: Readonly<Record<Role, string>>
-  /** What a scope allows, in words; one that is configured without words is shown by its name. */
-  readonly scope: (name: string) => string
+  /** What a scope allows, in words, if it has any; one that the operator configured without is shown by its name. */
+  readonly scope: (name: string) => string | undefined
+  readonly date: (epochMillis: number) => string
+  /** With the time, and the zone: UTC. */
+  readonly dateTime: (epochMillis: number) => string
+  readonly number: (value: number) => string
   readonly layout: {
+    readonly account: string
     readonly applications: string
+    readonly developer: string
     readonly signOut: string
-    readonly signedInAs: (name: string, role: Role) => string
     readonly languages: string
   }
   readonly login: {
     readonly title: string
+    readonly explanation: string
+    readonly problem: string
     readonly email: string
     readonly password: string
     readonly submit: string
@@ -26,42 +56,44 @@ export interface Messages {
   }
   readonly consent: {
     readonly title: (application: string) => string
-    readonly asks: (application: string, host: string) => string
-    readonly account: (name: string, role: Role) => string
-    readonly scopes: string
+    readonly asks: (application: string) => string
+    readonly application: string
+    readonly returns: string
+    readonly account: string
+    readonly role: string
+    readonly notYou: string
+    readonly switchAccount: string
+    readonly scopes: (application: string) => string
+    readonly allOrNothing: string
+    readonly durationTitle: string
     readonly duration: (application: string) => string
     readonly manage: string
     readonly allow: string
     readonly deny: string
     readonly roleTitle: string
     readonly roleMismatch: (application: string, requested: Role, actual: Role) => string
-    readonly switchAccount: string
+    readonly roleThen: (requested: Role) => string
     readonly backToApplication: (application: string) => string
   }
   readonly applications: {
     readonly title: string
     readonly none: string
+    readonly noneThen: string
     readonly explanation: string
-    readonly application: string
     readonly access: string
+    readonly role: string
     readonly since: string
-    readonly action: string
+    readonly used: string
+    readonly unused: string
     readonly revoke: string
+    readonly revokeMeans: (application: string) => string
+    readonly revokeAgain: (application: string) => string
     readonly revokeNamed: (application: string) => string
-    readonly date: (epochMillis: number) => string
   }
-  readonly error: {
-    readonly title: string
-    readonly notFound: string
-    readonly badRequest: string
-    readonly methodNotAllowed: string
-    readonly tooLarge: string
-    readonly tooMany: string
-    readonly unavailable: string
-    readonly forged: string
-    readonly unknownClient: string
-    readonly missingRedirect: string
-    readonly unregisteredRedirect: string
+  readonly error: Readonly<Record<ErrorKind, Explanation>> & {
+    readonly status: (status: number) => string
     readonly home: string
+    readonly again: string
   }
+  readonly developer: DeveloperMessages
 }

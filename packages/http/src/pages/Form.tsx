@@ -1,0 +1,154 @@
+/** Forms, their fields, and what is said about them. */
+import type { ComponentChildren } from "preact"
+
+/** A form that is posted, with the token of the session and what else it carries unseen. */
+export const Form = ({ action, children, csrf, hidden = [] }: {
+  readonly action: string
+  readonly csrf: string
+  readonly hidden?: ReadonlyArray<readonly [name: string, value: string]>
+  readonly children: ComponentChildren
+}) => (
+  <form method="post" action={action}>
+    {hidden.map(([name, value]) => <input key={name} type="hidden" name={name} value={value} />)}
+    <input type="hidden" name="csrf" value={csrf} />
+    {children}
+  </form>
+)
+
+interface FieldProps {
+  readonly name: string
+  readonly label: string
+  readonly hint?: string
+  /** What is wrong with its value. */
+  readonly problem?: string | undefined
+}
+
+const describedBy = ({ hint, name, problem }: FieldProps): string | undefined =>
+  [
+    ...(problem === undefined ? [] : [`${name}-problem`]),
+    ...(hint === undefined ? [] : [`${name}-hint`])
+  ].join(" ") || undefined
+
+const Notes = ({ hint, name, problem }: FieldProps) => (
+  <>
+    {problem === undefined ? null : <small id={`${name}-problem`} class="wrong">{problem}</small>}
+    {hint === undefined ? null : <small id={`${name}-hint`}>{hint}</small>}
+  </>
+)
+
+interface InputAttributes {
+  readonly id: string
+  readonly name: string
+  readonly autocomplete: string
+  readonly required: boolean
+  readonly maxLength: number | undefined
+  readonly value: string | undefined
+  readonly "aria-invalid": "true" | undefined
+  readonly "aria-describedby": string | undefined
+}
+
+/** One of each type, because each is another type to the compiler too. */
+const inputs = {
+  text: (attributes: InputAttributes) => <input type="text" {...attributes} />,
+  email: (attributes: InputAttributes) => <input type="email" {...attributes} />,
+  password: (attributes: InputAttributes) => <input type="password" {...attributes} />
+}
+
+/** An input of one line. */
+export const Field = ({ autocomplete, maxLength, required = false, type = "text", value, ...notes }: FieldProps & {
+  readonly type?: keyof typeof inputs
+  readonly autocomplete: string
+  readonly required?: boolean
+  readonly maxLength?: number
+  readonly value?: string
+}) => (
+  <div class="field">
+    <label for={notes.name}>{notes.label}</label>
+    {inputs[type]({
+      id: notes.name,
+      name: notes.name,
+      autocomplete,
+      required,
+      maxLength,
+      value,
+      "aria-invalid": notes.problem === undefined ? undefined : "true",
+      "aria-describedby": describedBy(notes)
+    })}
+    <Notes {...notes} />
+  </div>
+)
+
+/** An input of several lines. */
+export const Lines = ({ value, ...notes }: FieldProps & { readonly value: string }) => (
+  <div class="field">
+    <label for={notes.name}>{notes.label}</label>
+    <textarea
+      id={notes.name}
+      name={notes.name}
+      rows={3}
+      spellcheck={false}
+      aria-invalid={notes.problem === undefined ? undefined : "true"}
+      aria-describedby={describedBy(notes)}
+    >
+      {value}
+    </textarea>
+    <Notes {...notes} />
+  </div>
+)
+
+/** A choice of yes or no; posted as `true`. */
+export const Check = ({ checked = false, hint, label, name }: FieldProps & { readonly checked?: boolean }) => (
+  <div class="field">
+    <label class="check" for={name}>
+      <input
+        id={name}
+        name={name}
+        type="checkbox"
+        value="true"
+        checked={checked}
+        aria-describedby={hint === undefined ? undefined : `${name}-hint`}
+      />
+      <span>{label}</span>
+    </label>
+    {hint === undefined ? null : <small id={`${name}-hint`}>{hint}</small>}
+  </div>
+)
+
+/** A value to be copied. */
+export const Copyable = ({ id, label, value }: {
+  readonly id: string
+  readonly label: string
+  readonly value: string
+}) => (
+  <div class="field">
+    <label for={id}>{label}</label>
+    <input id={id} class="secret" readonly value={value} autocomplete="off" spellcheck={false} />
+  </div>
+)
+
+/** Something that must be noticed; read aloud at once, and the first stop of the keyboard. */
+export const Alert = ({ children, id, kind }: {
+  readonly id?: string
+  readonly kind: "bad" | "wait" | "good"
+  readonly children: ComponentChildren
+}) => (
+  <div id={id} class={`alert ${kind}`} role={kind === "good" ? "status" : "alert"} tabindex={-1} autofocus>
+    {children}
+  </div>
+)
+
+/** What is wrong with a form, each with a link to its field. */
+export const ErrorSummary = ({ id, problems, title }: {
+  readonly id: string
+  readonly title: string
+  readonly problems: ReadonlyArray<readonly [field: string | undefined, problem: string]>
+}) => (
+  <Alert id={id} kind="bad">
+    <p>
+      <strong>{title}</strong>
+    </p>
+    {problems.map(([field, problem]) => (
+      <p key={problem}>{field === undefined ? problem : <a href={`#${field}`}>{problem}</a>}</p>
+    ))}
+  </Alert>
+)

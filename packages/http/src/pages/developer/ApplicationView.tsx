@@ -1,0 +1,144 @@
+/** How one application of a platform user looks: its webhook, its settings, its secret. */
+import * as DateTime from "effect/DateTime"
+import * as Duration from "effect/Duration"
+import * as Option from "effect/Option"
+import type { InvalidApplication, Settings } from "@startlist/core/Application"
+import type { AttemptHour } from "@startlist/core/Delivery"
+import type { Subscription } from "@startlist/core/Subscription"
+import { Alert, Check, Form } from "../Form.tsx"
+import { Layout } from "../Layout.tsx"
+import { type Locale, messagesIn } from "../Locale.ts"
+import { Facts } from "../Table.tsx"
+import { AttemptChart } from "./AttemptChart.tsx"
+import { home, type OwnSeat, pathOf } from "./Desk.ts"
+import { SettingsFields, SettingsProblem } from "./SettingsFields.tsx"
+
+/** An instant for people and for machines. */
+export const Instant = ({ at, locale }: { readonly at: DateTime.Utc; readonly locale: Locale }) => (
+  <time datetime={DateTime.formatIso(at)}>{messagesIn(locale).dateTime(at.epochMillis)}</time>
+)
+
+const Webhook = ({ hours, seat: { application, frame, visitor }, subscription }: {
+  readonly seat: OwnSeat
+  readonly subscription: Option.Option<Subscription>
+  readonly hours: ReadonlyArray<AttemptHour>
+}) => {
+  const { developer: { chart, signing, webhook } } = messagesIn(frame.locale)
+  const path = pathOf(application)
+  return (
+    <section class="card">
+      <h2>{webhook.title}</h2>
+      {Option.match(subscription, {
+        onNone: () => (
+          <>
+            <p>{webhook.none}</p>
+            <p class="muted">{webhook.noneThen}</p>
+          </>
+        ),
+        onSome: ({ callbackUrl, createdAt, id, updatedAt }) => (
+          <>
+            <Facts
+              facts={[
+                [webhook.state, <span class="badge delivered">{webhook.active}</span>],
+                [webhook.callback, <code>{callbackUrl}</code>],
+                [webhook.id, id],
+                [webhook.since, <Instant at={createdAt} locale={frame.locale} />],
+                [webhook.changed, <Instant at={updatedAt} locale={frame.locale} />]
+              ]}
+            />
+            <div class="row">
+              <Form action={`${path}/test-event`} csrf={visitor.csrf}>
+                <button type="submit" class="outline">{webhook.test}</button>
+              </Form>
+              <a class="button outline" href={`${path}/signing-secret`}>{signing.open}</a>
+            </div>
+            <p class="muted">{webhook.testMeans}</p>
+          </>
+        )
+      })}
+      <h2>{chart.title}</h2>
+      <AttemptChart hours={hours} locale={frame.locale} />
+      <p>
+        <a href={`${path}/deliveries`}>{webhook.deliveries}</a>
+      </p>
+    </section>
+  )
+}
+
+const Secret = ({ formerUntil, overlap, seat: { application, frame, visitor } }: {
+  readonly seat: OwnSeat
+  readonly formerUntil: Option.Option<DateTime.Utc>
+  readonly overlap: Duration.Duration
+}) => {
+  const { dateTime, developer: { secret } } = messagesIn(frame.locale)
+  return (
+    <section class="card">
+      <h2>{secret.title}</h2>
+      <p>
+        {Option.match(formerUntil, {
+          onNone: () => secret.one,
+          onSome: (until) => secret.two(dateTime(until.epochMillis))
+        })}
+      </p>
+      <details class="step">
+        <summary>{secret.rotate}</summary>
+        <p>{secret.rotateMeans(Duration.toHours(overlap))}</p>
+        <Form
+          action={`${pathOf(application)}/secret`}
+          csrf={visitor.csrf}
+          hidden={[["version", String(application.version)]]}
+        >
+          <Check name="end_now" label={secret.leaked} />
+          <button type="submit" class="danger">{secret.rotateNow}</button>
+        </Form>
+      </details>
+    </section>
+  )
+}
+
+export const ApplicationView = (
+  { formerUntil, hours, isSaved = false, overlap, problem, seat, subscription, values }: {
+    readonly seat: OwnSeat
+    readonly subscription: Option.Option<Subscription>
+    readonly hours: ReadonlyArray<AttemptHour>
+    /** When its former secret ends, if there is one. */
+    readonly formerUntil: Option.Option<DateTime.Utc>
+    /** How long the present secret would stay good beside a new one. */
+    readonly overlap: Duration.Duration
+    /** Whether the settings were saved just now. */
+    readonly isSaved?: boolean
+    /** The settings as they are, or as they were typed and refused because of `problem`. */
+    readonly values: Settings
+    readonly problem?: InvalidApplication | undefined
+  }
+) => {
+  const { application, frame, visitor } = seat
+  const { developer: { applications, settings } } = messagesIn(frame.locale)
+  return (
+    <Layout frame={frame} title={application.name}>
+      {isSaved
+        ? (
+          <Alert kind="good">
+            <p>{settings.saved}</p>
+          </Alert>
+        )
+        : null}
+      <SettingsProblem locale={frame.locale} problem={problem} />
+      <p class="row">
+        <a href={home}>{applications.title}</a>
+        <span class="muted">
+          {applications.clientId} <code>{application.id}</code>
+        </span>
+      </p>
+      <Webhook seat={seat} subscription={subscription} hours={hours} />
+      <section class="card">
+        <h2>{settings.title}</h2>
+        <Form action={pathOf(application)} csrf={visitor.csrf}>
+          <SettingsFields locale={frame.locale} values={values} problem={problem} />
+          <button type="submit">{settings.save}</button>
+        </Form>
+      </section>
+      <Secret seat={seat} formerUntil={formerUntil} overlap={overlap} />
+    </Layout>
+  )
+}

@@ -1,0 +1,72 @@
+/** How the list of a platform user's applications looks, and the form for another one. */
+import * as DateTime from "effect/DateTime"
+import type { Application, InvalidApplication, Settings } from "@startlist/core/Application"
+import { Alert, Form } from "../Form.tsx"
+import { Layout } from "../Layout.tsx"
+import { messagesIn } from "../Locale.ts"
+import { Table } from "../Table.tsx"
+import { home, pathOf, type Seat } from "./Desk.ts"
+import { SettingsFields, SettingsProblem } from "./SettingsFields.tsx"
+
+/** A form that was not accepted, to be shown once more. */
+export interface Refused {
+  readonly values: Settings
+  readonly problem: InvalidApplication | undefined
+}
+
+const blank: Settings = { name: "", redirectUris: [], requirePkce: false }
+
+export const ApplicationsView = ({ applications, more, newest, refused, seat: { frame, visitor } }: {
+  readonly seat: Seat
+  readonly applications: ReadonlyArray<Application>
+  /** Whether there are older ones. */
+  readonly more: boolean
+  /** What the list began with when the form was made: a form that is sent twice is noticed by it. */
+  readonly newest: string
+  readonly refused?: Refused
+}) => {
+  const messages = messagesIn(frame.locale)
+  const { applications: list, registering } = messages.developer
+  const oldest = applications.at(-1)
+  return (
+    <Layout frame={frame} title={list.title}>
+      {refused === undefined ? null : refused.problem === undefined
+        ? (
+          <Alert kind="wait">
+            <p>{registering.repeated}</p>
+          </Alert>
+        )
+        : <SettingsProblem locale={frame.locale} problem={refused.problem} />}
+      <p class="lead">{list.explanation}</p>
+      <section class="card">
+        {applications.length === 0 ?
+          <p>{list.none}</p> :
+          (
+            <Table label={list.title} columns={[list.name, list.clientId, list.created]}>
+              {applications.map((application) => (
+                <tr key={application.id}>
+                  <th scope="row">
+                    <a href={pathOf(application)}>{application.name}</a>
+                  </th>
+                  <td>{application.id}</td>
+                  <td>
+                    <time datetime={DateTime.formatIso(application.createdAt)}>
+                      {messages.date(application.createdAt.epochMillis)}
+                    </time>
+                  </td>
+                </tr>
+              ))}
+            </Table>
+          )}
+        {more && oldest !== undefined ? <a href={`${home}?after=${oldest.id}`}>{list.more}</a> : null}
+      </section>
+      <section class="card">
+        <h2>{registering.title}</h2>
+        <Form action={home} csrf={visitor.csrf} hidden={[["newest", newest]]}>
+          <SettingsFields locale={frame.locale} values={refused?.values ?? blank} problem={refused?.problem} />
+          <button type="submit">{registering.submit}</button>
+        </Form>
+      </section>
+    </Layout>
+  )
+}

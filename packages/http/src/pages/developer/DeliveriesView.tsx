@@ -1,0 +1,213 @@
+/** How the list of an application's deliveries looks, and one of them with its attempts. */
+import * as Option from "effect/Option"
+import { type AttemptHour, type Delivery, State } from "@startlist/core/Delivery"
+import { body, type Event } from "@startlist/core/Event"
+import { Form } from "../Form.tsx"
+import { Layout } from "../Layout.tsx"
+import { type Locale, messagesIn } from "../Locale.ts"
+import { Facts, Table } from "../Table.tsx"
+import { Instant } from "./ApplicationView.tsx"
+import { AttemptChart } from "./AttemptChart.tsx"
+import { type OwnSeat, pathOf } from "./Desk.ts"
+
+/** What an event is about, for people. */
+const about = ({ objectId, objectType, updates }: Event, locale: Locale): string => {
+  const { developer } = messagesIn(locale)
+  return "registration_status" in updates && updates.registration_status === "test" &&
+      objectId > Number.MAX_SAFE_INTEGER / 2
+    ? developer.testEvent
+    : developer.about(objectType, objectId)
+}
+
+const Badge = ({ locale, state }: { readonly locale: Locale; readonly state: State }) => (
+  <span class={`badge ${state}`}>{messagesIn(locale).developer.states[state]}</span>
+)
+
+/** Address of a page of the list. */
+export const listUrl = (
+  application: OwnSeat["application"],
+  state: Option.Option<State>,
+  after?: number
+): string => {
+  const query = [
+    ...Option.match(state, { onNone: () => [], onSome: (some) => [`state=${some}`] }),
+    ...(after === undefined ? [] : [`after=${after}`])
+  ].join("&")
+  return `${pathOf(application)}/deliveries${query === "" ? "" : `?${query}`}`
+}
+
+const Filter = ({ seat: { application, frame }, state }: {
+  readonly seat: OwnSeat
+  readonly state: Option.Option<State>
+}) => {
+  const { developer } = messagesIn(frame.locale)
+  const choices = [Option.none<State>(), ...State.literals.map((one) => Option.some<State>(one))]
+  return (
+    <nav aria-label={developer.deliveries.filter}>
+      <ul class="tabs">
+        {choices.map((choice) => (
+          <li key={Option.getOrElse(choice, () => "all")}>
+            <a
+              href={listUrl(application, choice)}
+              aria-current={Option.getOrNull(choice) === Option.getOrNull(state) ? "page" : undefined}
+            >
+              {Option.match(choice, {
+                onNone: () => developer.deliveries.all,
+                onSome: (one) => developer.states[one]
+              })}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  )
+}
+
+const Row = ({ delivery: { attempts, event, id, state }, seat: { application, frame: { locale } } }: {
+  readonly delivery: Delivery
+  readonly seat: OwnSeat
+}) => {
+  const { developer } = messagesIn(locale)
+  const last = attempts.at(-1)
+  return (
+    <tr>
+      <th scope="row">
+        <a href={`${pathOf(application)}/deliveries/${id}`} aria-label={developer.deliveries.open(id)}>{id}</a>
+      </th>
+      <td>
+        <Instant at={event.time} locale={locale} />
+      </td>
+      <td>{about(event, locale)}</td>
+      <td>
+        <Badge state={state} locale={locale} />
+      </td>
+      <td>{attempts.length}</td>
+      <td>
+        {last === undefined ? "–" : developer.outcomes[last.outcome]}
+        {last !== undefined && Option.isSome(last.status) ? ` (${last.status.value})` : ""}
+      </td>
+    </tr>
+  )
+}
+
+export const DeliveriesView = ({ deliveries, hours, isFirst, next, seat, state }: {
+  readonly seat: OwnSeat
+  readonly deliveries: ReadonlyArray<Delivery>
+  readonly hours: ReadonlyArray<AttemptHour>
+  readonly state: Option.Option<State>
+  readonly isFirst: boolean
+  /** Behind which delivery the next page begins, if there is one. */
+  readonly next: Option.Option<number>
+}) => {
+  const { application, frame } = seat
+  const { developer: { chart, deliveries: words } } = messagesIn(frame.locale)
+  return (
+    <Layout frame={frame} title={words.title(application.name)}>
+      <p>
+        <a href={pathOf(application)}>{application.name}</a>
+      </p>
+      <section class="card">
+        <h2>{chart.title}</h2>
+        <AttemptChart hours={hours} locale={frame.locale} />
+      </section>
+      <section class="card">
+        <Filter seat={seat} state={state} />
+        {deliveries.length === 0 ? <p class="muted">{words.none}</p> : (
+          <Table
+            label={words.title(application.name)}
+            columns={[words.id, words.when, words.event, words.state, words.attempts, words.last]}
+          >
+            {deliveries.map((delivery) => <Row key={delivery.id} delivery={delivery} seat={seat} />)}
+          </Table>
+        )}
+        <p class="row">
+          {isFirst ? null : <a href={listUrl(application, state)} rel="first">{words.newest}</a>}
+          {Option.match(next, {
+            onNone: () => null,
+            onSome: (after) => <a href={listUrl(application, state, after)} rel="next">{words.older}</a>
+          })}
+        </p>
+      </section>
+    </Layout>
+  )
+}
+
+const Attempts = ({ delivery: { attempts }, locale }: { readonly delivery: Delivery; readonly locale: Locale }) => {
+  const { developer: { delivery: words, milliseconds, outcomes }, number } = messagesIn(locale)
+  return attempts.length === 0 ? <p class="muted">{words.noAttempts}</p> : (
+    <Table
+      label={words.attempts}
+      columns={[words.attempt, words.at, words.outcome, words.status, words.duration, words.answer]}
+    >
+      {attempts.map(({ at, detail, durationMs, outcome, status }, index) => (
+        <tr key={index}>
+          <th scope="row">{index + 1}</th>
+          <td>
+            <Instant at={at} locale={locale} />
+          </td>
+          <td>{outcomes[outcome]}</td>
+          <td>{Option.getOrElse(status, () => "–")}</td>
+          <td>{milliseconds(number(durationMs))}</td>
+          <td class="text">{detail === "" ? "–" : <code>{detail}</code>}</td>
+        </tr>
+      ))}
+    </Table>
+  )
+}
+
+/** The body as it is sent, with line breaks for people. */
+const pretty = ({ event, subscriptionId }: Delivery): string =>
+  JSON.stringify(JSON.parse(body(event, subscriptionId)), null, 2)
+
+export const DeliveryView = ({ delivery, isRepeatable, seat: { application, frame, visitor } }: {
+  readonly seat: OwnSeat
+  readonly delivery: Delivery
+  /** Whether its subscription is still there. */
+  readonly isRepeatable: boolean
+}) => {
+  const { locale } = frame
+  const { developer: { deliveries, delivery: words } } = messagesIn(locale)
+  const { dueAt, event, id, state } = delivery
+  const path = `${pathOf(application)}/deliveries`
+  return (
+    <Layout frame={frame} title={words.title(id)}>
+      <p>
+        <a href={path}>{deliveries.title(application.name)}</a>
+      </p>
+      <section class="card">
+        <Facts
+          facts={[
+            [deliveries.state, <Badge state={state} locale={locale} />],
+            [words.event, about(event, locale)],
+            [words.occurred, <Instant at={event.time} locale={locale} />],
+            [words.webhookId, <code>{event.id}</code>],
+            ...(state === "pending" ? [[words.next, <Instant at={dueAt} locale={locale} />] as const] : [])
+          ]}
+        />
+        {state === "pending"
+          ? (
+            <p>
+              {words.queued} <a href={`${path}/${id}`}>{words.reload}</a>
+            </p>
+          )
+          : null}
+        <h2>{words.attempts}</h2>
+        <Attempts delivery={delivery} locale={locale} />
+        {isRepeatable
+          ? (
+            <Form action={`${path}/${id}/redeliver`} csrf={visitor.csrf}>
+              <div class="row">
+                <button type="submit" class="outline">{words.redeliver}</button>
+                <span class="muted">{words.redeliverMeans}</span>
+              </div>
+            </Form>
+          )
+          : <p class="muted">{words.gone}</p>}
+      </section>
+      <section class="card">
+        <h2>{words.body}</h2>
+        <pre><code>{pretty(delivery)}</code></pre>
+      </section>
+    </Layout>
+  )
+}

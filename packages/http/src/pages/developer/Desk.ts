@@ -1,0 +1,107 @@
+/** What all developer pages have in common: who may be there, and which applications are whose. */
+import * as DateTime from "effect/DateTime"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type { Application } from "@startlist/core/Application"
+import { Applications } from "@startlist/core/Applications"
+import type { StoreError } from "@startlist/core/Store"
+import { type Action, Audit, Party } from "../../Audit.ts"
+import type { Request, Response } from "../../Message.ts"
+import { parseClientId } from "../../oauth/ClientAuthentication.ts"
+import type { Parameters } from "../../Parameters.ts"
+import { NotFound, type Refusal } from "../../Refusal.ts"
+import { Site } from "../../Site.ts"
+import { type Visitor, Visitors } from "../../Visitors.ts"
+import * as ErrorPage from "../ErrorPage.tsx"
+import * as Forms from "../Forms.ts"
+import type { Frame } from "../Layout.tsx"
+import * as Locale from "../Locale.ts"
+import * as Page from "../Page.ts"
+
+/** Where the applications of a platform user are. */
+export const home = "/developer/applications"
+
+export const pathOf = ({ id }: Pick<Application, "id">): string => `${home}/${id}`
+
+/** A platform user at a page. */
+export interface Seat {
+  readonly visitor: Visitor
+  readonly frame: Frame
+}
+
+/** A platform user at a page about an application of theirs. */
+export interface OwnSeat extends Seat {
+  readonly application: Application
+}
+
+/** The answer to a form over what was changed since: sent twice, or from another window. Nothing is done. */
+export const outdated = (request: Request, { application }: OwnSeat): Response =>
+  ErrorPage.show(request, 409, "outdated", { again: pathOf(application) })
+
+type Answer = Effect.Effect<Response, Refusal | StoreError>
+
+export interface Desk {
+  /** Serves platform users; `here` is the page to which the others come back when they have signed in. */
+  readonly seat: (request: Request, here: string, serve: (seat: Seat) => Answer) => Answer
+  /** Serves the owner of the application with this `client_id`; for everybody else there is no such page. */
+  readonly own: (
+    request: Request,
+    clientId: string | undefined,
+    here: string,
+    serve: (seat: OwnSeat) => Answer
+  ) => Answer
+  /** Reads a form of `seat`'s session; one that is none changes nothing. */
+  readonly posted: (request: Request, seat: Seat, change: (parameters: Parameters) => Answer) => Answer
+  /** Notes what a platform user did with an application. */
+  readonly record: (request: Request, action: Action, seat: Seat, application: Application) => Effect.Effect<void>
+}
+
+export const make: Effect.Effect<Desk, never, Applications | Visitors> = Effect.gen(function*() {
+  const applications = yield* Applications
+  const visitors = yield* Visitors
+  const audit = yield* Audit
+  const { authUrl } = yield* Site
+
+  const seat: Desk["seat"] = (request, here, serve) =>
+    Effect.flatMap(visitors.identify(request), (visitor): Answer => {
+      if (Option.isNone(visitor)) return Effect.succeed(Page.redirect(visitors.signInUrl(here)))
+      if (visitor.value.user.role !== "platform") return Effect.succeed(ErrorPage.show(request, 403, "notPlatform"))
+      const frame = { locale: Locale.of(request), here, visitor, signOutUrl: visitors.signOutUrl }
+      return serve({ frame, visitor: visitor.value })
+    })
+
+  const own: Desk["own"] = (request, clientId, here, serve) =>
+    seat(request, here, ({ frame, visitor }) =>
+      Effect.gen(function*() {
+        const id = parseClientId(clientId ?? "")
+        if (Option.isNone(id)) return yield* new NotFound()
+        const application = yield* Effect.catchTag(
+          applications.find(id.value),
+          "ApplicationNotFound",
+          () => new NotFound()
+        )
+        return application.ownerId === visitor.user.id
+          ? yield* serve({ application, frame, visitor })
+          : yield* new NotFound()
+      }))
+
+  return {
+    own,
+    seat,
+    posted: (request, { frame, visitor }, change) =>
+      Effect.flatMap(
+        Forms.read(request, authUrl),
+        ({ isGenuine, parameters }) =>
+          isGenuine(visitor.csrf) ? change(parameters) : Effect.succeed(ErrorPage.forged(request, frame.here))
+      ),
+    record: (request, action, { visitor }, { id }) =>
+      Effect.flatMap(DateTime.now, (at) =>
+        audit.record({
+          at,
+          action,
+          actor: Party.User({ userId: visitor.user.id }),
+          subject: Party.Application({ applicationId: id }),
+          address: request.address
+        }))
+  }
+})

@@ -1,0 +1,132 @@
+/** What the developer pages say. */
+import type { Attempt, State } from "@startlist/core/Delivery"
+import type { ObjectType } from "@startlist/core/Event"
+
+/** Its sentences, by page. */
+export interface DeveloperMessages {
+  readonly applications: {
+    readonly title: string
+    readonly explanation: string
+    readonly none: string
+    readonly name: string
+    readonly clientId: string
+    readonly created: string
+    readonly more: string
+  }
+  readonly registering: {
+    readonly title: string
+    readonly submit: string
+    readonly done: (application: string) => string
+    readonly repeated: string
+  }
+  readonly settings: {
+    readonly title: string
+    readonly problem: string
+    readonly name: string
+    readonly nameHint: string
+    readonly nameWrong: string
+    readonly redirectUris: string
+    readonly redirectUrisHint: string
+    readonly redirectUrisWrong: string
+    readonly requirePkce: string
+    readonly requirePkceHint: string
+    readonly save: string
+    readonly saved: string
+  }
+  readonly secret: {
+    readonly title: string
+    readonly label: string
+    readonly once: string
+    readonly keep: string
+    readonly one: string
+    readonly two: (until: string) => string
+    readonly rotate: string
+    readonly rotateMeans: (hours: number) => string
+    readonly leaked: string
+    readonly rotateNow: string
+    readonly rotated: (application: string) => string
+    readonly formerUntil: (until: string) => string
+    readonly formerEnded: string
+    readonly goOn: (application: string) => string
+  }
+  readonly webhook: {
+    readonly title: string
+    readonly none: string
+    readonly noneThen: string
+    readonly state: string
+    readonly active: string
+    readonly callback: string
+    readonly id: string
+    readonly since: string
+    readonly changed: string
+    readonly deliveries: string
+    readonly test: string
+    readonly testMeans: string
+  }
+  readonly signing: {
+    readonly title: string
+    readonly explanation: string
+    readonly label: string
+    readonly formerLabel: (until: string) => string
+    readonly open: string
+    readonly reveal: string
+    readonly rotate: string
+    readonly rotateMeans: (hours: number) => string
+    readonly rotateNow: string
+    readonly rotated: string
+  }
+  readonly deliveries: {
+    readonly title: (application: string) => string
+    readonly all: string
+    readonly filter: string
+    readonly none: string
+    readonly id: string
+    readonly when: string
+    readonly event: string
+    readonly state: string
+    readonly attempts: string
+    readonly last: string
+    readonly newest: string
+    readonly older: string
+    readonly open: (id: number) => string
+  }
+  readonly delivery: {
+    readonly title: (id: number) => string
+    readonly event: string
+    readonly webhookId: string
+    readonly occurred: string
+    readonly next: string
+    readonly body: string
+    readonly attempts: string
+    readonly noAttempts: string
+    readonly attempt: string
+    readonly at: string
+    readonly outcome: string
+    readonly status: string
+    readonly duration: string
+    readonly answer: string
+    readonly redeliver: string
+    readonly redeliverMeans: string
+    readonly gone: string
+    readonly queued: string
+    readonly reload: string
+  }
+  readonly chart: {
+    readonly title: string
+    readonly none: string
+    readonly summary: (delivered: string, failed: string) => string
+    readonly limit: (deliveries: string) => string
+    readonly hour: string
+    readonly delivered: string
+    readonly failed: string
+    readonly latency: string
+    readonly typical: string
+    readonly slowest: string
+    readonly asTable: string
+  }
+  readonly states: Readonly<Record<State, string>>
+  readonly outcomes: Readonly<Record<Attempt["outcome"], string>>
+  readonly about: (objectType: ObjectType, id: number) => string
+  readonly testEvent: string
+  readonly milliseconds: (value: string) => string
+}

@@ -1,0 +1,45 @@
+/** How a fresh client secret is shown: once, in the answer to the form that made it. */
+import type * as DateTime from "effect/DateTime"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import type { Registered } from "@startlist/core/Applications"
+import { Alert, Copyable } from "../Form.tsx"
+import { Layout } from "../Layout.tsx"
+import { messagesIn } from "../Locale.ts"
+import { pathOf, type Seat } from "./Desk.ts"
+
+export const SecretView = ({ formerUntil, isNew, registered: { application, secret }, seat: { frame } }: {
+  readonly seat: Seat
+  readonly registered: Registered
+  /** Whether the application is new too. */
+  readonly isNew: boolean
+  /** When its former secret ends, if it does not at once. */
+  readonly formerUntil: Option.Option<DateTime.Utc>
+}) => {
+  const { dateTime, developer } = messagesIn(frame.locale)
+  const { registering, secret: words } = developer
+  const { name } = application
+  return (
+    <Layout frame={frame} title={isNew ? registering.done(name) : words.rotated(name)} narrow unrepeatable>
+      <Alert kind="wait">
+        <p>
+          <strong>{words.once}</strong>
+        </p>
+      </Alert>
+      <article>
+        <Copyable id="client_id" label={developer.applications.clientId} value={String(application.id)} />
+        <Copyable id="client_secret" label={words.label} value={Redacted.value(secret)} />
+        <p class="muted">{words.keep}</p>
+        {isNew ? null : (
+          <p>
+            {Option.match(formerUntil, {
+              onNone: () => words.formerEnded,
+              onSome: (until) => words.formerUntil(dateTime(until.epochMillis))
+            })}
+          </p>
+        )}
+        <a class="button" href={pathOf(application)}>{words.goOn(name)}</a>
+      </article>
+    </Layout>
+  )
+}

@@ -1,0 +1,65 @@
+/** How the page about the signing secret looks: closed, or with the secret shown because the owner asked for it. */
+import * as Duration from "effect/Duration"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import type { SigningSecret, Subscription } from "@startlist/core/Subscription"
+import { Alert, Copyable, Form } from "../Form.tsx"
+import { Layout } from "../Layout.tsx"
+import { messagesIn } from "../Locale.ts"
+import { type OwnSeat, pathOf } from "./Desk.ts"
+
+export const SigningView = ({ isRotated = false, overlap, seat, shown, subscription }: {
+  readonly seat: OwnSeat
+  readonly subscription: Subscription
+  /** The secrets to be shown: none, unless the owner asked. */
+  readonly shown: ReadonlyArray<SigningSecret>
+  readonly isRotated?: boolean
+  readonly overlap: Duration.Duration
+}) => {
+  const { application, frame, visitor } = seat
+  const { dateTime, developer: { signing } } = messagesIn(frame.locale)
+  const action = `${pathOf(application)}/signing-secret`
+  return (
+    <Layout frame={frame} title={signing.title} narrow>
+      {isRotated
+        ? (
+          <Alert kind="good">
+            <p>{signing.rotated}</p>
+          </Alert>
+        )
+        : null}
+      <p>
+        <a href={pathOf(application)}>{application.name}</a>
+      </p>
+      <article>
+        <p>{signing.explanation}</p>
+        {shown.length === 0
+          ? (
+            <Form action={action} csrf={visitor.csrf}>
+              <button type="submit" name="action" value="reveal">{signing.reveal}</button>
+            </Form>
+          )
+          : shown.map(({ expiresAt, value }, index) => (
+            <Copyable
+              key={index}
+              id={`secret-${index}`}
+              label={Option.match(expiresAt, {
+                onNone: () => signing.label,
+                onSome: (until) => signing.formerLabel(dateTime(until.epochMillis))
+              })}
+              value={Redacted.value(value)}
+            />
+          ))}
+      </article>
+      <article>
+        <details class="step">
+          <summary>{signing.rotate}</summary>
+          <p>{signing.rotateMeans(Duration.toHours(overlap))}</p>
+          <Form action={action} csrf={visitor.csrf} hidden={[["version", String(subscription.version)]]}>
+            <button type="submit" class="danger" name="action" value="rotate">{signing.rotateNow}</button>
+          </Form>
+        </details>
+      </article>
+    </Layout>
+  )
+}

@@ -1,4 +1,7 @@
 /**
  * The Startlist service: configuration, wiring and command line.
+ *
+ * Each module is a namespace of its own: `Configuration.decode`, `Service.run`.
  */
-export {}
+export * as Configuration from "./Configuration.ts"
+export * as Service from "./Service.ts"

@@ -11,8 +11,16 @@ const environment = (service: Service) => ({ DATA_DIR: service.dataDir, PORT: ne
 
 const run = (service: Service, ...args: ReadonlyArray<string>) => runStartlist(args, environment(service))
 
-const json = async (service: Service, ...args: ReadonlyArray<string>) => {
-  const { code, stderr, stdout } = await run(service, ...args, "--json")
+/** Runs a command with these options, several values for one that is repeated; answers its JSON. */
+const json = async (
+  service: Service,
+  command: string,
+  options: Readonly<Record<string, string | number | ReadonlyArray<string>>> = {}
+) => {
+  const given = Object.entries(options).flatMap(([name, value]) =>
+    (Array.isArray(value) ? value : [value]).flatMap((one) => [`--${name}`, String(one)])
+  )
+  const { code, stderr, stdout } = await run(service, ...command.split(" "), ...given, "--json")
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
   return JSON.parse(stdout)
 }
@@ -23,21 +31,23 @@ layer(TestService.layer(), { timeout: "60 seconds" })("the command line", (it) =
   it.effect(
     "the way of an operator: users, an application, a registration, a change, the deliveries",
     on(async (service) => {
-      const person = ["--first-name", "Ada", "--last-name", "Lovelace"]
-      const owner = await json(
-        service,
-        ...["user", "create", "--role", "platform", "--email", "p@example.test", "--password", "pass word"],
-        ...person
-      )
+      const owner = await json(service, "user create", {
+        "role": "platform",
+        "email": "p@example.test",
+        "password": "pass word",
+        "first-name": "Ada",
+        "last-name": "Lovelace"
+      })
       expect(owner).toMatchObject({ role: "platform", email: "p@example.test", first_name: "Ada" })
-      const application = await json(
-        service,
-        ...["application", "create", "--name", "Race Day", "--owner-email", "P@example.test"],
-        ...["--redirect-uri", "https://a.test/cb", "--redirect-uri", "https://b.test/cb"]
-      )
+      const redirect_uris = ["https://a.test/cb", "https://b.test/cb"]
+      const application = await json(service, "application create", {
+        "name": "Race Day",
+        "owner-email": "P@example.test",
+        "redirect-uri": redirect_uris
+      })
       expect(application).toMatchObject({
         owner_id: owner.id,
-        redirect_uris: ["https://a.test/cb", "https://b.test/cb"],
+        redirect_uris,
         client_secret: expect.stringMatching(/^sl_cs_/)
       })
       const listed = await run(service, "application", "list")
@@ -45,29 +55,32 @@ layer(TestService.layer(), { timeout: "60 seconds" })("the command line", (it) =
       expect(listed.stdout).toContain("Race Day")
       expect(listed.stdout).not.toContain("sl_cs_")
 
-      const rotated = await json(service, "application", "rotate-secret", String(application.client_id))
+      const rotated = await json(service, `application rotate-secret ${application.client_id}`)
       expect(rotated.client_secret).not.toBe(application.client_secret)
 
-      const athlete = await json(
-        service,
-        ...["user", "create", "--role", "athlete", "--email", "a@example.test", "--password", "pass word"]
-      )
-      const registration = await json(
-        service,
-        ...["registration", "create", "--athlete", String(athlete.id), "--platform", String(owner.id)],
-        ...["--platform-id", "PLT-1"]
-      )
+      const athlete = await json(service, "user create", {
+        role: "athlete",
+        email: "a@example.test",
+        password: "pass word"
+      })
+      const registration = await json(service, "registration create", {
+        "athlete": athlete.id,
+        "platform": owner.id,
+        "platform-id": "PLT-1"
+      })
       expect(registration).toMatchObject({
         athlete_id: athlete.id,
         platform_user_id: owner.id,
         organizer_id: null,
         platform_id: "PLT-1"
       })
-      const changed = await json(
-        service,
-        ...["registration", "change", String(registration.id), "--status", "refused", "--document-type", "license"],
-        ...["--document-status", "refused", "--reason", "unreadable", "--reason", "expired", "--comment", "Sorry, no."]
-      )
+      const changed = await json(service, `registration change ${registration.id}`, {
+        "status": "refused",
+        "document-type": "license",
+        "document-status": "refused",
+        "reason": ["unreadable", "expired"],
+        "comment": "Sorry, no."
+      })
       expect(changed).toEqual({
         ...registration,
         registration_status: "refused",
@@ -76,9 +89,8 @@ layer(TestService.layer(), { timeout: "60 seconds" })("the command line", (it) =
         reasons: ["unreadable", "expired"],
         comment: "Sorry, no."
       })
-      expect(await json(service, "delivery", "list", "--state", "pending", "--application", "1")).toEqual({
-        deliveries: []
-      })
+      const filter = { state: "pending", application: application.client_id }
+      expect(await json(service, "delivery list", filter)).toEqual({ deliveries: [] })
       expect((await run(service, "delivery", "list")).stdout).toBe("none\n")
     }),
     60_000

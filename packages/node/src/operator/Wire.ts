@@ -8,51 +8,15 @@ import * as Application from "@startlist/core/Application"
 import * as Delivery from "@startlist/core/Delivery"
 import * as Event from "@startlist/core/Event"
 import * as Registration from "@startlist/core/Registration"
-import { maxId, Text } from "@startlist/core/Store"
+import { Text } from "@startlist/core/Store"
 import * as User from "@startlist/core/User"
 import type * as AuditLog from "../AuditLog.ts"
-
-/** One message for every way in which a value can be wrong; it never repeats the value. */
-const saying = <A, I, R>(schema: Schema.Schema<A, I, R>, message: string): Schema.Schema<A, I, R> =>
-  schema.annotations({ message: () => ({ message, override: true }) })
-
-/** An object in which an unknown field is a mistake, and not silently ignored. */
-const strict = <A, I, R>(schema: Schema.Schema<A, I, R>): Schema.Schema<A, I, R> =>
-  schema.annotations({ parseOptions: { onExcessProperty: "error", errors: "all" } })
-
-const UserId = saying(User.UserId, "must be the id of a user, a positive integer")
-const ApplicationId = saying(Application.ApplicationId, "must be a client_id, a positive integer")
-const Words = saying(Text, "must be text without NUL characters and unpaired surrogates")
-const Flag = saying(Schema.Boolean, "must be true or false")
-
-/** A field that may be absent or `null`. */
-const maybe = <A, I>(schema: Schema.Schema<A, I>) => Schema.optionalWith(schema, { as: "Option", nullable: true })
-
-/** An identifier in a path or query: decimal digits only. */
-const digits = <A>(schema: Schema.Schema<A, number>): Schema.Schema<A, string> =>
-  saying(
-    Schema.compose(
-      Schema.String.pipe(Schema.pattern(/^[1-9]\d{0,15}$/), Schema.parseNumber, Schema.lessThanOrEqualTo(maxId)),
-      schema
-    ),
-    "must be a positive integer"
-  )
+import { ApplicationId, digits, Flag, limit, maybe, saying, strict, UserId, Words } from "./Fields.ts"
 
 export const UserIdPath = Schema.Struct({ id: digits(User.UserId) })
 export const ApplicationIdPath = Schema.Struct({ client_id: digits(Application.ApplicationId) })
 export const RegistrationIdPath = Schema.Struct({ id: digits(Registration.RegistrationId) })
 export const DeliveryIdPath = Schema.Struct({ id: digits(Delivery.DeliveryId) })
-
-/** How much a page holds unless the request says otherwise. */
-export const defaultLimit = 50
-
-const limit = Schema.optionalWith(
-  saying(
-    Schema.String.pipe(Schema.pattern(/^\d{1,3}$/), Schema.parseNumber, Schema.between(1, 500)),
-    "must be an integer from 1 to 500"
-  ),
-  { default: () => defaultLimit }
-)
 
 export const NewUser = strict(Schema.Struct({
   role: saying(User.Role, "must be platform, organizer, club or athlete"),

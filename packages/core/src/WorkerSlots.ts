@@ -28,7 +28,9 @@ export interface Slots {
 export const makeSlots = (policy: Policy.Service): Slots => {
   const busy = new Map<SubscriptionId, number>()
   const suspectUntil = new Map<SubscriptionId, DateTime.Utc>()
+  const suspectSlots = Math.max(1, Math.floor(policy.deliveryConcurrency / 2))
   let inFlight = 0
+  let turn = 0
 
   const busyWith = (id: SubscriptionId): number => busy.get(id) ?? 0
   const add = (id: SubscriptionId, count: number): void => {
@@ -50,13 +52,19 @@ export const makeSlots = (policy: Policy.Service): Slots => {
     allowances: (now) => {
       const allowances = new Map<SubscriptionId, number>()
       for (const [id, count] of busy) allowances.set(id, Math.max(0, policy.deliveryPerSubscription - count))
-      let held = 0
+      let free = suspectSlots
       for (const [id, until] of suspectUntil) {
         if (until.epochMillis <= now.epochMillis) suspectUntil.delete(id)
-        else held += busyWith(id)
+        else free -= busyWith(id)
       }
-      const left = held < policy.deliveryConcurrency / 2 ? 1 : 0
-      for (const id of suspectUntil.keys()) allowances.set(id, Math.max(0, left - busyWith(id)))
+      // Those who come first are others each time: some of them may have nothing due.
+      const suspects = [...suspectUntil.keys()]
+      const first = suspects.length === 0 ? 0 : turn++ % suspects.length
+      for (const id of [...suspects.slice(first), ...suspects.slice(0, first)]) {
+        const isAllowed = free > 0 && busyWith(id) === 0
+        if (isAllowed) free--
+        allowances.set(id, isAllowed ? 1 : 0)
+      }
       return allowances
     }
   }

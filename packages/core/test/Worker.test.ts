@@ -1,0 +1,434 @@
+import { describe, expect, it } from "@effect/vitest"
+import {
+  type Application,
+  Applications,
+  Callbacks,
+  Delivery,
+  Event,
+  Grant,
+  GrantStore,
+  Memory,
+  Policy,
+  Registration,
+  Store,
+  Subscription,
+  Worker
+} from "@startlist/core"
+import { Interception, ScriptedCallbacks, TestSecrets } from "@startlist/testing"
+import { DateTime, Duration, Effect, Fiber, Layer, Option, Redacted, TestClock } from "effect"
+import { makeClient, makeUser } from "./support/fixture.ts"
+
+const { Reaction } = ScriptedCallbacks
+
+const policy: Policy.Policy.Service = { ...Policy.documented, deliveryJitter: 0 }
+
+const layerWith = (stores: Layer.Layer<Memory.Stores> = Memory.layer) =>
+  Applications.layer.pipe(
+    Layer.provideMerge(ScriptedCallbacks.layer),
+    Layer.provideMerge(TestSecrets.layer("worker")),
+    Layer.provideMerge(stores)
+  )
+
+/** A subscription with a receiver of its own. */
+const subscribe = (name: string) =>
+  Effect.gen(function*() {
+    const subscriptions = yield* Subscription.SubscriptionStore
+    const { application } = yield* makeClient()
+    const now = yield* DateTime.now
+    const callbackUrl = `https://${name}.example.test/hook`
+    const subscription = yield* subscriptions.insert({
+      applicationId: application.id,
+      callbackUrl,
+      createdAt: now,
+      updatedAt: now,
+      signingSecrets: [{ value: Redacted.make("whsec_secret"), expiresAt: Option.none() }]
+    })
+    return { applicationId: application.id, callbackUrl, subscription }
+  })
+
+let events = 0
+
+/** Saves events about these objects for one application: all at once, in this order. */
+const queue = (applicationId: Application.ApplicationId, objects: ReadonlyArray<number>) =>
+  Effect.gen(function*() {
+    const grants = yield* GrantStore.GrantStore
+    const user = yield* makeUser()
+    const now = yield* DateTime.now
+    const outgoing = objects.map((objectId) => ({
+      event: new Event.Event({
+        id: Event.EventId.make(`evt_${++events}`),
+        aspectType: "updated",
+        objectType: "registration",
+        objectId,
+        updates: Registration.emptyUpdates,
+        time: now
+      }),
+      audience: Event.Audience.Application({ applicationId })
+    }))
+    const grant = new Grant.Grant({
+      applicationId,
+      userId: user.id,
+      version: 1,
+      status: "active",
+      role: user.role,
+      scope: [],
+      epoch: 1,
+      generation: 0,
+      grantedAt: now,
+      issuedAt: Option.none()
+    })
+    yield* grants.save({ grant, code: Option.none(), redeemed: Option.none(), issued: Option.none(), outgoing })
+  })
+
+const range = (length: number) => Array.from({ length }, (_, index) => index + 1)
+
+const deliveries = Effect.flatMap(Delivery.DeliveryStore, (store) =>
+  Effect.map(
+    store.list({ applicationId: Option.none(), state: Option.none(), after: Option.none(), limit: 1000 }),
+    (found) => [...found].reverse()
+  ))
+
+const states = Effect.map(deliveries, (found) => found.map(({ state }) => state))
+
+const received = (callbackUrl: string) =>
+  Effect.flatMap(
+    ScriptedCallbacks.ScriptedCallbacks,
+    (callbacks) => Effect.map(callbacks.received, (all) => all.filter((one) => one.callbackUrl === callbackUrl))
+  )
+
+const script = (callbackUrl: string, ...reactions: ReadonlyArray<ScriptedCallbacks.Reaction>) =>
+  Effect.flatMap(ScriptedCallbacks.ScriptedCallbacks, ({ next }) => next(callbackUrl, reactions))
+
+const habit = (callbackUrl: string, reaction: ScriptedCallbacks.Reaction) =>
+  Effect.flatMap(ScriptedCallbacks.ScriptedCallbacks, ({ always }) => always(callbackUrl, reaction))
+
+/** Starts a worker, as a fiber that outlives the test's step. */
+const start = (changes: Partial<Policy.Policy.Service> = {}) =>
+  Effect.tap(
+    Effect.forkDaemon(Effect.provideService(Worker.run, Policy.Policy, { ...policy, ...changes })),
+    () => TestClock.adjust(Duration.zero)
+  )
+
+const seconds = (count: number) => TestClock.adjust(Duration.seconds(count))
+
+describe("a delivery", () => {
+  it.effect("is made as soon as its event is saved, signed, and not again", () =>
+    Effect.gen(function*() {
+      const { applicationId, callbackUrl, subscription } = yield* subscribe("good")
+      yield* start()
+      yield* queue(applicationId, [7])
+      yield* TestClock.adjust(Duration.zero)
+      expect(yield* states).toStrictEqual(["delivered"])
+      yield* seconds(600)
+      const [delivery] = yield* deliveries
+      const requests = yield* received(callbackUrl)
+      expect(requests).toHaveLength(1)
+      expect(requests[0]).toMatchObject({ id: delivery?.event.id, signatures: 1 })
+      expect(requests[0]?.body).toBe(delivery && Event.body(delivery.event, subscription.id))
+    }).pipe(Effect.provide(layerWith())))
+
+  it.effect("that fails is made three times, 5 s and 60 s apart, with the same bytes and webhook-id, and no more", () =>
+    Effect.gen(function*() {
+      const { applicationId, callbackUrl } = yield* subscribe("broken")
+      yield* habit(callbackUrl, Reaction.Reject({ status: 500 }))
+      yield* queue(applicationId, [7])
+      const began = yield* TestClock.currentTimeMillis
+      yield* start()
+      yield* seconds(600)
+      const requests = yield* received(callbackUrl)
+      expect(requests.map(({ at }) => (at - began) / 1000)).toStrictEqual([0, 5, 65])
+      expect(new Set(requests.map(({ body, id }) => `${id} ${body}`)).size).toBe(1)
+      expect(requests.map(({ timestamp }) => timestamp - began / 1000)).toStrictEqual([0, 5, 65])
+      expect(yield* states).toStrictEqual(["exhausted"])
+    }).pipe(Effect.provide(layerWith())))
+
+  it.effect("has 2 s, and counts as failed after them", () =>
+    Effect.gen(function*() {
+      const { applicationId, callbackUrl } = yield* subscribe("slow")
+      yield* script(
+        callbackUrl,
+        Reaction.Hang(),
+        Reaction.Comply({ afterMs: 2001 }),
+        Reaction.Comply({ afterMs: 1999 })
+      )
+      yield* queue(applicationId, [7])
+      yield* start()
+      yield* seconds(120)
+      const [delivery] = yield* deliveries
+      expect(delivery?.attempts.map(({ durationMs, outcome }) => [outcome, durationMs])).toStrictEqual([
+        ["timeout", 2000],
+        ["timeout", 2000],
+        ["delivered", 1999]
+      ])
+    }).pipe(Effect.provide(layerWith())))
+
+  it.effect("waits for the earlier one of its object, while those of other objects go ahead", () =>
+    Effect.gen(function*() {
+      const { applicationId, callbackUrl } = yield* subscribe("ordered")
+      yield* script(callbackUrl, Reaction.Reject({ status: 500 }))
+      yield* queue(applicationId, [1, 1, 2, 1])
+      yield* start()
+      yield* seconds(0)
+      expect(yield* states).toStrictEqual(["pending", "pending", "delivered", "pending"])
+      yield* seconds(600)
+      const done = yield* deliveries
+      const ofOne = done.filter(({ event }) => event.objectId === 1)
+      expect(ofOne.map(({ state }) => state)).toStrictEqual(["delivered", "delivered", "delivered"])
+      const times = ofOne.map(({ endedAt }) => Option.getOrThrow(endedAt).epochMillis)
+      expect(times).toStrictEqual([...times].sort((a, b) => a - b))
+      const bodies = (yield* received(callbackUrl)).map(({ id }) => id)
+      expect(bodies.filter((id) => ofOne.some(({ event }) => event.id === id))).toStrictEqual([
+        ofOne[0]?.event.id,
+        ofOne[0]?.event.id,
+        ofOne[1]?.event.id,
+        ofOne[2]?.event.id
+      ])
+    }).pipe(Effect.provide(layerWith())))
+
+  it.effect("is not started any more once its subscription was removed", () =>
+    Effect.gen(function*() {
+      const { applicationId, callbackUrl, subscription } = yield* subscribe("removed")
+      const subscriptions = yield* Subscription.SubscriptionStore
+      yield* habit(callbackUrl, Reaction.Hang())
+      yield* queue(applicationId, [1, 1, 2])
+      yield* start()
+      yield* seconds(1)
+      yield* subscriptions.remove(subscription.id, yield* DateTime.now)
+      yield* seconds(600)
+      expect(yield* received(callbackUrl)).toHaveLength(2)
+      expect(yield* states).toStrictEqual(["cancelled", "cancelled", "cancelled"])
+    }).pipe(Effect.provide(layerWith())))
+})
+
+describe("a worker", () => {
+  it.effect("has at most so many attempts in flight as the policy says, and at most so many to one subscription", () =>
+    Effect.gen(function*() {
+      const receivers = yield* Effect.forEach(["a", "b", "c"], subscribe)
+      for (const { applicationId, callbackUrl } of receivers) {
+        yield* habit(callbackUrl, Reaction.Comply({ afterMs: 1500 }))
+        yield* queue(applicationId, range(10))
+      }
+      yield* start({ deliveryConcurrency: 7, deliveryPerSubscription: 3 })
+      yield* seconds(1)
+      const counts = yield* Effect.forEach(
+        receivers,
+        ({ callbackUrl }) => Effect.map(received(callbackUrl), (requests) => requests.length)
+      )
+      expect(counts.reduce((a, b) => a + b)).toBe(7)
+      expect(Math.max(...counts)).toBe(3)
+      yield* seconds(30)
+      expect(new Set(yield* states)).toStrictEqual(new Set(["delivered"]))
+    }).pipe(Effect.provide(layerWith())))
+
+  it.effect("is not held up by a receiver that hangs: others get theirs at once", () =>
+    Effect.gen(function*() {
+      const [hanging, good] = [yield* subscribe("hanging"), yield* subscribe("good")]
+      yield* habit(hanging.callbackUrl, Reaction.Hang())
+      yield* queue(hanging.applicationId, range(50))
+      yield* queue(good.applicationId, range(50))
+      yield* start({ deliveryConcurrency: 20, deliveryPerSubscription: 10 })
+      yield* seconds(1)
+      expect(yield* received(good.callbackUrl)).toHaveLength(50)
+    }).pipe(Effect.provide(layerWith())))
+
+  it.effect("tries a receiver that failed lately one attempt at a time, until it succeeds", () =>
+    Effect.gen(function*() {
+      const { applicationId, callbackUrl } = yield* subscribe("suspect")
+      yield* habit(callbackUrl, Reaction.Hang())
+      yield* queue(applicationId, range(40))
+      yield* start({ deliveryPerSubscription: 8 })
+      yield* seconds(1)
+      expect(yield* received(callbackUrl)).toHaveLength(8)
+      yield* seconds(2)
+      expect(yield* received(callbackUrl), "one after the eight").toHaveLength(9)
+      yield* seconds(2)
+      expect(yield* received(callbackUrl), "and one after that").toHaveLength(10)
+      yield* habit(callbackUrl, Reaction.Comply({}))
+      yield* seconds(6)
+      expect((yield* received(callbackUrl)).length, "no suspect any more").toBeGreaterThanOrEqual(40)
+    }).pipe(Effect.provide(layerWith())))
+
+  it.effect("gives all receivers that failed lately at most half of its slots together", () =>
+    Effect.gen(function*() {
+      const hanging = yield* Effect.forEach(range(10), (index) => subscribe(`hanging${index}`))
+      for (const { applicationId, callbackUrl } of hanging) {
+        yield* habit(callbackUrl, Reaction.Hang())
+        yield* queue(applicationId, range(20))
+      }
+      const good = yield* subscribe("good")
+      yield* start({ deliveryConcurrency: 8, deliveryPerSubscription: 1 })
+      yield* seconds(5)
+      yield* queue(good.applicationId, range(40))
+      yield* seconds(1)
+      expect((yield* received(good.callbackUrl)).length).toBe(40)
+    }).pipe(Effect.provide(layerWith())))
+
+  it.effect("that is interrupted claims no more, finishes and records what is in flight, and ends", () =>
+    Effect.gen(function*() {
+      const { applicationId, callbackUrl } = yield* subscribe("slow")
+      yield* habit(callbackUrl, Reaction.Comply({ afterMs: 1500 }))
+      yield* queue(applicationId, range(6))
+      const worker = yield* start({ deliveryConcurrency: 4 })
+      yield* seconds(1)
+      const stopping = yield* Effect.fork(Fiber.interrupt(worker))
+      yield* TestClock.adjust("499 millis")
+      expect(yield* Fiber.poll(stopping), "still finishing").toStrictEqual(Option.none())
+      yield* TestClock.adjust("1 millis")
+      yield* Fiber.join(stopping)
+      const finished = yield* states
+      expect(finished.filter((state) => state === "delivered")).toHaveLength(4)
+      yield* seconds(60)
+      expect(yield* received(callbackUrl)).toHaveLength(4)
+    }).pipe(Effect.provide(layerWith())))
+
+  it.effect("that was lost leaves its work to another once the lease of 15 s has ended", () =>
+    Effect.gen(function*() {
+      const { applicationId, callbackUrl } = yield* subscribe("good")
+      const store = yield* Delivery.DeliveryStore
+      yield* queue(applicationId, [1])
+      const now = yield* DateTime.now
+      // A worker that claims and is never heard of again.
+      yield* store.claim({
+        now,
+        leaseEnds: DateTime.addDuration(now, policy.deliveryLease),
+        token: "lost",
+        limit: 10,
+        perSubscription: 10,
+        allowances: new Map()
+      })
+      yield* start()
+      yield* seconds(14)
+      expect(yield* received(callbackUrl)).toHaveLength(0)
+      yield* seconds(2)
+      expect(yield* states).toStrictEqual(["delivered"])
+    }).pipe(Effect.provide(layerWith())))
+
+  it.effect("shares the work with others: several deliver everything once", () =>
+    Effect.gen(function*() {
+      const receivers = yield* Effect.forEach(["a", "b"], subscribe)
+      for (const { applicationId } of receivers) yield* queue(applicationId, range(50))
+      yield* start({ deliveryConcurrency: 5 })
+      yield* start({ deliveryConcurrency: 5 })
+      yield* start({ deliveryConcurrency: 5 })
+      yield* seconds(10)
+      for (const { callbackUrl } of receivers) {
+        const ids = (yield* received(callbackUrl)).map(({ id }) => id)
+        expect(ids).toHaveLength(50)
+        expect(new Set(ids).size).toBe(50)
+      }
+    }).pipe(Effect.provide(layerWith())))
+
+  it.effect("survives a dispatcher that breaks: the attempt counts as failed", () =>
+    Effect.gen(function*() {
+      const { applicationId, callbackUrl } = yield* subscribe("breaking")
+      const callbacks = yield* ScriptedCallbacks.ScriptedCallbacks
+      yield* callbacks.next(callbackUrl, [])
+      yield* queue(applicationId, [1])
+      const broken = { accepts: () => true, validate: () => Effect.die("bug"), deliver: () => Effect.die("bug") }
+      yield* Effect.forkDaemon(
+        Worker.run.pipe(
+          Effect.provideService(Policy.Policy, policy),
+          Effect.provideService(Callbacks.Callbacks, broken)
+        )
+      )
+      yield* seconds(100)
+      const [delivery] = yield* deliveries
+      expect(delivery?.state).toBe("exhausted")
+      expect(delivery?.attempts.map(({ outcome }) => outcome)).toStrictEqual([
+        "unreachable",
+        "unreachable",
+        "unreachable"
+      ])
+    }).pipe(Effect.provide(layerWith())))
+})
+
+/** The stores in memory, of which one operation fails as long as `isFailing`. */
+const failing = (operation: Interception.Operation, isFailing: (input: ReadonlyArray<unknown>) => boolean) =>
+  Interception.layer((name, effect, input) =>
+    Effect.suspend(() =>
+      name === operation && isFailing(input) ? Effect.fail(new Store.StoreError({ cause: "down" })) : effect
+    )
+  ).pipe(Layer.provide(Memory.layer))
+
+describe("a store that fails", () => {
+  it.effect("while claiming only delays: the worker asks again", () => {
+    let failures = 5
+    return Effect.gen(function*() {
+      const { applicationId } = yield* subscribe("good")
+      yield* queue(applicationId, range(3))
+      yield* start()
+      yield* seconds(10)
+      expect(yield* states).toStrictEqual(["delivered", "delivered", "delivered"])
+    }).pipe(Effect.provide(layerWith(failing("DeliveryStore.claim", () => failures-- > 0))))
+  })
+
+  it.effect("with one row of a batch is given the rows one by one, so that a bad row harms only itself", () => {
+    const isBad = (one: unknown) =>
+      typeof one === "object" && one !== null && "delivery" in one && one.delivery instanceof Delivery.Delivery &&
+      one.delivery.event.objectId === 2
+    const bad = (input: ReadonlyArray<unknown>) => Array.isArray(input[0]) && input[0].some(isBad)
+    return Effect.gen(function*() {
+      const { applicationId, callbackUrl } = yield* subscribe("good")
+      yield* habit(callbackUrl, Reaction.Comply({ afterMs: 100 }))
+      yield* queue(applicationId, range(5))
+      yield* start()
+      yield* seconds(1)
+      expect(yield* states).toStrictEqual(["delivered", "pending", "delivered", "delivered", "delivered"])
+    }).pipe(Effect.provide(layerWith(failing("DeliveryStore.settle", bad))))
+  })
+
+  it.effect("while settling is tried again, and the attempt is recorded once it answers", () => {
+    let isDown = true
+    return Effect.gen(function*() {
+      const { applicationId, callbackUrl } = yield* subscribe("good")
+      yield* queue(applicationId, [1])
+      yield* start()
+      yield* seconds(5)
+      expect(yield* states).toStrictEqual(["pending"])
+      isDown = false
+      yield* seconds(1)
+      expect(yield* states).toStrictEqual(["delivered"])
+      expect(yield* received(callbackUrl)).toHaveLength(1)
+    }).pipe(Effect.provide(layerWith(failing("DeliveryStore.settle", () => isDown))))
+  })
+
+  it.effect("for longer than the lease makes the attempt repeat: never a loss, and one record", () => {
+    let isDown = true
+    return Effect.gen(function*() {
+      const { applicationId, callbackUrl } = yield* subscribe("good")
+      yield* queue(applicationId, [1])
+      yield* start()
+      yield* seconds(16)
+      isDown = false
+      yield* seconds(16)
+      const requests = yield* received(callbackUrl)
+      expect(requests.length).toBeGreaterThan(1)
+      expect(new Set(requests.map(({ body, id }) => id + body)).size).toBe(1)
+      expect((yield* deliveries).map(({ attempts, state }) => [state, attempts.length])).toStrictEqual([[
+        "delivered",
+        1
+      ]])
+    }).pipe(Effect.provide(layerWith(failing("DeliveryStore.settle", () => isDown))))
+  })
+
+  it.effect("that answers a claim when its lease is nearly over starts no attempt", () => {
+    let isSlow = true
+    const slow = Interception.layer((name, effect) =>
+      Effect.suspend(() => {
+        if (name !== "DeliveryStore.claim" || !isSlow) return effect
+        isSlow = false
+        return Effect.delay(effect, "1 millis").pipe(Effect.tap(Effect.sleep("14 seconds")))
+      })
+    ).pipe(Layer.provide(Memory.layer))
+    return Effect.gen(function*() {
+      const { applicationId, callbackUrl } = yield* subscribe("good")
+      yield* queue(applicationId, [1])
+      yield* start()
+      yield* seconds(14.5)
+      expect(yield* received(callbackUrl)).toHaveLength(0)
+      yield* seconds(5)
+      expect(yield* received(callbackUrl)).toHaveLength(1)
+      expect(yield* states).toStrictEqual(["delivered"])
+    }).pipe(Effect.provide(layerWith(slow)))
+  })
+})

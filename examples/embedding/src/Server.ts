@@ -1,0 +1,31 @@
+/** A plain `node:http` server: its own pages, and Startlist for everything else. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
+import * as Startlist from "./Startlist.ts"
+import * as Users from "./Users.ts"
+
+const home = (_request: IncomingMessage, response: ServerResponse): void => {
+  response.writeHead(200, { "content-type": "text/plain" }).end("The club's own page.\n")
+}
+
+/** Stands for the server's own sign-in page; this one believes everybody. */
+const signIn = (request: IncomingMessage, response: ServerResponse): void => {
+  const query = new URL(request.url ?? "", "http://club.invalid").searchParams
+  const cookie = Users.signIn(query.get("email") ?? "")
+  const returnTo = query.get("return_to") ?? "/"
+  if (cookie === undefined) response.writeHead(403).end("Who are you?\n")
+  else response.writeHead(303, { location: returnTo, "set-cookie": cookie }).end()
+}
+
+const own = new Map([["/", home], ["/sign-in", signIn]])
+
+/** Starts the server; with its end, Startlist ends. */
+export const start = async (port: number): Promise<Server> => {
+  const startlist = await Startlist.runtime.runPromise(Startlist.listener)
+  const server = createServer((request, response) => {
+    const [path = ""] = (request.url ?? "").split("?")
+    const handle = own.get(path) ?? startlist
+    handle(request, response)
+  })
+  server.once("close", () => void Startlist.runtime.dispose())
+  return new Promise((resolve) => server.listen(port, "127.0.0.1", () => resolve(server)))
+}

@@ -1,0 +1,34 @@
+/** Startlist for a server that has users and sessions of its own: all that it takes. */
+import { Memory, Services, User, Worker } from "@startlist/core"
+import { Dispatcher } from "@startlist/dispatcher"
+import { MemoryThrottle, Message, NodeHttp, NodeSecrets, Pages, Protocol, Router, Visitors } from "@startlist/http"
+import { Effect, Layer, ManagedRuntime, Option } from "effect"
+import * as Users from "./Users.ts"
+
+/** The server's users are read where they are: this takes the place of the store's own. */
+const users = User.layerReadOnly((id) => Effect.sync(() => Option.fromNullable(Users.find(id))))
+
+/** Who sits in front of the browser is known by the server's own session. */
+const visitors = Layer.succeed(Visitors.Visitors, {
+  identify: (request) => Effect.sync(() => Option.fromNullable(Users.signedIn(Message.header(request, "cookie")))),
+  signInUrl: (returnTo) => `/sign-in?return_to=${encodeURIComponent(returnTo)}`,
+  signOutUrl: "/sign-out"
+})
+
+/** The services over a store: here in memory; `Postgres.layerWith` takes its place. */
+const services = Services.layer.pipe(
+  Layer.provideMerge(Layer.mergeAll(Memory.layer, users, Dispatcher.layer, NodeSecrets.layer))
+)
+
+const worker = Layer.scopedDiscard(Effect.forkScoped(Worker.run))
+
+/** Everything that runs while the server does; `dispose` ends it. */
+export const runtime = ManagedRuntime.make(
+  Layer.mergeAll(worker, MemoryThrottle.layer, visitors).pipe(Layer.provideMerge(services))
+)
+
+/** A listener for `node:http`: `/oauth/*`, `/api/v1/*`, the pages; everything else is answered with 404. */
+export const listener = Effect.gen(function*() {
+  const routes = [...yield* Protocol.routes, ...yield* Pages.routes]
+  return yield* NodeHttp.listener(Router.make(routes, Pages.notFound))
+})

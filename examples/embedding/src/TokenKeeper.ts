@@ -1,0 +1,23 @@
+/** A part of somebody's application, as it is tested with Startlist in memory: see the test beside. */
+import { Applications, OAuth } from "@startlist/core"
+import { Clock, Duration, Effect, Ref } from "effect"
+
+/** Refreshes so long before the access token expires. */
+const margin = Duration.minutes(1)
+
+/** Keeps the latest tokens, and gives an access token that is good. */
+export const make = (client: Applications.ClientCredentials, first: OAuth.Tokens) =>
+  Effect.gen(function*() {
+    const oauth = yield* OAuth.OAuth
+    const latest = yield* Ref.make(first)
+    const turn = (yield* Effect.makeSemaphore(1)).withPermits(1)
+    const accessToken = Effect.gen(function*() {
+      const tokens = yield* Ref.get(latest)
+      const now = yield* Clock.currentTimeMillis
+      if (now + Duration.toMillis(margin) < tokens.expiresAt.epochMillis) return tokens.accessToken
+      const next = yield* oauth.refresh(client, tokens.refreshToken)
+      yield* Ref.set(latest, next)
+      return next.accessToken
+    })
+    return { accessToken: turn(accessToken) }
+  })

@@ -1,0 +1,42 @@
+/** The users and sessions that the server had before Startlist came. */
+import { User } from "@startlist/core"
+import { randomBytes } from "node:crypto"
+
+const users: ReadonlyArray<User.User> = [
+  new User.User({
+    id: User.UserId.make(7),
+    role: "platform",
+    email: "paul@club.example",
+    firstName: "Paul",
+    lastName: "L"
+  }),
+  new User.User({
+    id: User.UserId.make(8),
+    role: "athlete",
+    email: "alice@club.example",
+    firstName: "Alice",
+    lastName: "M"
+  })
+]
+
+interface Session {
+  readonly user: User.User
+  /** Forms carry it, so that no other site can post them. */
+  readonly csrf: string
+}
+
+const sessions = new Map<string, Session>()
+
+export const find = (id: number): User.User | undefined => users.find((user) => user.id === id)
+
+/** A new session; answers its cookie. Stands for whatever the server does to know its users. */
+export const signIn = (email: string): string | undefined => {
+  const user = users.find((user) => user.email === email)
+  if (user === undefined) return undefined
+  const session = randomBytes(32).toString("base64url")
+  sessions.set(session, { user, csrf: randomBytes(32).toString("base64url") })
+  return `session=${session}; Path=/; HttpOnly; SameSite=Lax`
+}
+
+export const signedIn = (cookie: string | undefined): Session | undefined =>
+  sessions.get(/(?:^|; *)session=([\w-]+)/.exec(cookie ?? "")?.[1] ?? "")

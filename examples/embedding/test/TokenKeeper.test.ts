@@ -1,0 +1,69 @@
+import { it } from "@effect/vitest"
+import { Applications, Memory, OAuth, Secrets, Services, User } from "@startlist/core"
+import { ScriptedCallbacks, VirtualTime } from "@startlist/testing"
+import { Duration, Effect, Layer, Option, Redacted, Schema, TestClock } from "effect"
+import { expect } from "vitest"
+import * as TokenKeeper from "../src/TokenKeeper.ts"
+
+/** The whole service: the real rules, no network, no database, no waiting. */
+const layer = Services.layer.pipe(
+  Layer.provideMerge(Layer.mergeAll(Memory.layer, Secrets.layerTest, ScriptedCallbacks.layer))
+)
+
+/** Somebody has authorised the application. */
+const connect = Effect.gen(function*() {
+  const users = yield* User.UserStore
+  const applications = yield* Applications.Applications
+  const oauth = yield* OAuth.OAuth
+  const owner = yield* users.insert({ role: "platform", email: "paul@club.example", firstName: "", lastName: "" })
+  const settings = { name: "Race Planner", redirectUris: ["https://planner.example/back"], requirePkce: false }
+  const { application, secret } = yield* applications.create(owner.id, settings)
+  const request = yield* oauth.authorize(application.id, {
+    redirectUri: Option.some("https://planner.example/back"),
+    responseType: Option.some("code"),
+    scope: Option.some("read"),
+    state: Option.none(),
+    role: Option.none(),
+    codeChallenge: Option.none(),
+    codeChallengeMethod: Option.none()
+  })
+  const client = { id: application.id, secret }
+  const code = yield* oauth.consent(request, owner)
+  const tokens = yield* oauth.exchange({ client, code, redirectUri: Option.none(), verifier: Option.none() })
+  return { client, oauth, tokens }
+})
+
+/** Pauses between two uses, in seconds: from none to 89 days. */
+const Pauses = Schema.Array(Schema.Int.pipe(Schema.between(0, 89 * 86_400))).pipe(Schema.maxItems(8))
+
+it.effect.prop(
+  "whatever the pauses, the application has a good access token",
+  { pauses: Pauses },
+  ({ pauses }) =>
+    Effect.gen(function*() {
+      const { client, oauth, tokens } = yield* connect
+      const keeper = yield* TokenKeeper.make(client, tokens)
+      for (const pause of pauses) {
+        yield* TestClock.adjust(Duration.seconds(pause))
+        const access = yield* oauth.authenticate(yield* keeper.accessToken)
+        expect(access.applicationId).toBe(client.id)
+      }
+    }).pipe(Effect.provide(layer)),
+  { fastCheck: { numRuns: 50 } }
+)
+
+it.effect.prop(
+  "several that ask at once when the token has expired all get a good one, however they interleave",
+  { seed: Schema.NonNegativeInt },
+  ({ seed }) =>
+    Effect.gen(function*() {
+      const { client, oauth, tokens } = yield* connect
+      const keeper = yield* TokenKeeper.make(client, tokens)
+      const { interleaved } = yield* VirtualTime.VirtualTime
+      const asking = Effect.all(Array.from({ length: 4 }, () => keeper.accessToken), { concurrency: "unbounded" })
+      const given = yield* Effect.delay(interleaved(asking), "8 hours")
+      for (const token of given) yield* oauth.authenticate(token)
+      expect(new Set(given.map(Redacted.value)).size).toBe(1)
+    }).pipe(Effect.provide(layer), (program) => VirtualTime.run(program, { seed })),
+  { fastCheck: { numRuns: 100 } }
+)

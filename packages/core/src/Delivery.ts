@@ -184,7 +184,7 @@ const toAttempt = (answer: Answer, at: DateTime.Utc, ended: DateTime.Utc, policy
 const pause = (base: Duration.Duration, answer: Answer, random: number, policy: Policy.Service): Duration.Duration => {
   const asked = answer._tag === "Answered" ? answer.retryAfter : Option.none()
   return Option.match(asked, {
-    onNone: () => Duration.times(base, 1 + policy.deliveryJitter * (2 * random - 1)),
+    onNone: () => Duration.millis(Math.round(Duration.toMillis(base) * (1 + policy.deliveryJitter * (2 * random - 1)))),
     onSome: Duration.clamp({ minimum: base, maximum: Duration.times(base, 2) })
   })
 }

@@ -2,15 +2,16 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { makeDatabaseProxy } from "./support/DatabaseProxy.ts"
-import { leaseMillis, makeInstallation, untilTime } from "./support/Installation.ts"
+import { leaseMillis, makeInstallation, sharedServer, untilTime } from "./support/Installation.ts"
 import { answer, makeLedger } from "./support/Ledger.ts"
 
 const path = "/callback"
+const server = sharedServer()
 
 /** An installation with one subscriber, and a registration that it hears of. */
 const prepare = Effect.gen(function*() {
   const ledger = yield* makeLedger
-  const installation = yield* makeInstallation
+  const installation = yield* makeInstallation(server)
   const athlete = yield* installation.newAthlete
   const subscriber = yield* installation.subscribe(ledger, path, [athlete])
   const registration = yield* installation.register(athlete)
@@ -124,7 +125,7 @@ describe("a worker is paused for three leases", () => {
       const { athlete, installation, ledger, registration, subscriber } = yield* prepare
       const proxy = yield* makeDatabaseProxy(Redacted.value(installation.url))
       const paused = yield* installation.node({ DATABASE_URL: proxy.url })
-      const claimed = proxy.holdBack("answers", "callback")
+      const claimed = proxy.holdBack("answers", path)
       yield* installation.change(registration, "validated")
       yield* Effect.promise(() => claimed)
       paused.child.kill("SIGSTOP")
@@ -145,5 +146,5 @@ describe("a worker is paused for three leases", () => {
       expect(more).toEqual([])
       expect(first?.at).toBeGreaterThanOrEqual(leaseEnds)
       expect(next?.id).not.toBe(first?.id)
-    }), 120_000)
+    }), { timeout: 120_000, concurrent: true })
 })

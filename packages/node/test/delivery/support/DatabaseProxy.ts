@@ -7,7 +7,7 @@ type Direction = "queries" | "answers"
 export interface DatabaseProxy {
   /** The same database, through the proxy. */
   readonly url: string
-  /** Keeps back, from now on, what goes in this direction. Resolves when something with this text has been kept back. */
+  /** Keeps back what goes in this direction, from something with this text on. Resolves when that has come. */
   readonly holdBack: (direction: Direction, text: string) => Promise<void>
   /** Lets go what was kept back, and everything after it. */
   readonly release: () => void
@@ -21,12 +21,14 @@ export const makeDatabaseProxy = (target: string) =>
       const sockets = new Set<Socket>()
       const held: Array<() => void> = []
       let hold: { readonly direction: Direction; readonly text: string; readonly seen: () => void } | undefined
+      let isHolding = false
 
       const pump = (direction: Direction, from: Socket, to: Socket) => {
         from.on("data", (chunk) => {
-          if (hold?.direction !== direction) return to.write(chunk)
+          if (hold?.direction !== direction || !(isHolding || chunk.includes(hold.text))) return to.write(chunk)
           held.push(() => to.write(chunk))
-          if (chunk.includes(hold.text)) hold.seen()
+          isHolding = true
+          hold.seen()
         })
         from.on("error", () => to.destroy())
         from.on("close", () => to.destroy())
@@ -50,6 +52,7 @@ export const makeDatabaseProxy = (target: string) =>
           }),
         release: () => {
           hold = undefined
+          isHolding = false
           for (const send of held.splice(0)) send()
         }
       }

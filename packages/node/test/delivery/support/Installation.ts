@@ -15,15 +15,17 @@ import {
   User
 } from "@startlist/core"
 import { Postgres } from "@startlist/postgres"
-import { Context, DateTime, Effect, Layer, Option, Redacted, Schedule, type Scope } from "effect"
+import { Context, DateTime, Effect, Exit, Layer, Option, Redacted, Schedule, Scope } from "effect"
 import { randomBytes } from "node:crypto"
+import { afterAll, beforeAll } from "vitest"
 import { masterKey, services } from "../../../../postgres/test/support/fixtures.ts"
-import { makeDatabase } from "../../support/Nodes.ts"
+import { schemaOf } from "../../../../postgres/test/support/TestDatabase.ts"
+import * as TestServer from "../../../../postgres/test/support/TestServer.ts"
 import { type Environment, type Service, startService, testProgram } from "../../support/ServiceProcess.ts"
 import type { Behaviour, Ledger } from "./Ledger.ts"
 
 /** The lease of the nodes here. The least that is well above the callback timeout of 2 s. */
-export const leaseMillis = 4000
+export const leaseMillis = 3000
 
 const quickLease = testProgram(new URL("./quickLease.ts", import.meta.url))
 
@@ -37,117 +39,136 @@ export interface Subscriber {
 const owner = { role: "platform", firstName: "O", lastName: "P" } as const
 const athlete = { role: "athlete", firstName: "A", lastName: "B" } as const
 
-export interface Installation extends Effect.Effect.Success<typeof makeInstallation> {}
-
-export const makeInstallation = Effect.gen(function*() {
-  const { admin, url } = yield* makeDatabase
-  const context = yield* Layer.build(services(Postgres.layerWith({ url })))
-  const applications = Context.get(context, Applications.Applications)
-  const deliveries = Context.get(context, Deliveries.Deliveries)
-  const grants = Context.get(context, GrantStore.GrantStore)
-  const registrations = Context.get(context, Registrations.Registrations)
-  const subscriptions = Context.get(context, Subscription.SubscriptionStore)
-  const users = Context.get(context, User.UserStore)
-  const platform = yield* Effect.orDie(users.insert({ ...owner, email: "owner@example.test" }))
-
-  const environment = (databaseUrl: string): Environment & { readonly DATA_DIR: string } => ({
-    DATABASE_URL: databaseUrl,
-    OPERATOR_TOKEN: "the-operator-token",
-    MASTER_KEY: Redacted.value(masterKey),
-    DATA_DIR: "/nonexistent",
-    DELIVERY_DELAYS: "200ms,400ms",
-    LEASE_MILLIS: String(leaseMillis)
+/** A PostgreSQL for all tests of a file: where it is. */
+export const sharedServer = (): Effect.Effect<string> => {
+  const scope = Effect.runSync(Scope.make())
+  let server: TestServer.TestServer | undefined
+  beforeAll(async () => {
+    server = await Effect.runPromise(Scope.extend(TestServer.make(), scope))
   })
+  afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
+  return Effect.suspend(() => server === undefined ? Effect.dieMessage("no server") : Effect.succeed(server.url))
+}
 
-  /** A process that delivers, gone with the scope. */
-  const node = (settings: Environment = {}): Effect.Effect<Service, never, Scope.Scope> =>
-    Effect.acquireRelease(
-      Effect.promise(() =>
-        startService({ ...environment(Redacted.value(url)), ROLES: "worker", ...settings }, quickLease)
-      ),
-      (service) => Effect.promise(() => service.stop("SIGKILL"))
-    )
+export interface Installation extends Effect.Effect.Success<ReturnType<typeof makeInstallation>> {}
 
-  const newAthlete = Effect.suspend(() =>
-    users.insert({ ...athlete, email: `${randomBytes(6).toString("hex")}@example.test` })
-  ).pipe(Effect.orDie)
+/** Everything in an empty schema of a server. */
+export const makeInstallation = (server: Effect.Effect<string>) =>
+  Effect.gen(function*() {
+    const { admin, url } = yield* Effect.flatMap(server, schemaOf)
+    const context = yield* Layer.build(services(Postgres.layerWith({ url })))
+    const applications = Context.get(context, Applications.Applications)
+    const deliveries = Context.get(context, Deliveries.Deliveries)
+    const grants = Context.get(context, GrantStore.GrantStore)
+    const registrations = Context.get(context, Registrations.Registrations)
+    const subscriptions = Context.get(context, Subscription.SubscriptionStore)
+    const users = Context.get(context, User.UserStore)
+    const platform = yield* Effect.orDie(users.insert({ ...owner, email: "owner@example.test" }))
 
-  /** A subscriber of the ledger that hears of these users. */
-  const subscribe = (ledger: Ledger, path: string, tellOf: ReadonlyArray<User.User>, behaviour?: Behaviour) =>
-    Effect.gen(function*() {
-      const settings = { name: path, redirectUris: [], requirePkce: false }
-      const { application } = yield* applications.create(platform.id, settings)
-      const now = yield* DateTime.now
-      for (const user of tellOf) {
-        const grant = new Grant.Grant({
+    const environment = (databaseUrl: string): Environment & { readonly DATA_DIR: string } => ({
+      DATABASE_URL: databaseUrl,
+      OPERATOR_TOKEN: "the-operator-token",
+      MASTER_KEY: Redacted.value(masterKey),
+      DATA_DIR: "/nonexistent",
+      DELIVERY_DELAYS: "200ms,400ms",
+      LEASE_MILLIS: String(leaseMillis)
+    })
+
+    /** A process that delivers, gone with the scope. */
+    const node = (settings: Environment = {}): Effect.Effect<Service, never, Scope.Scope> =>
+      Effect.acquireRelease(
+        Effect.promise(() =>
+          startService({ ...environment(Redacted.value(url)), ROLES: "worker", ...settings }, quickLease)
+        ),
+        (service) => Effect.promise(() => service.stop("SIGKILL"))
+      )
+
+    const newAthlete = Effect.suspend(() =>
+      users.insert({ ...athlete, email: `${randomBytes(6).toString("hex")}@example.test` })
+    ).pipe(Effect.orDie)
+
+    /** A subscriber of the ledger that hears of these users. */
+    const subscribe = (ledger: Ledger, path: string, tellOf: ReadonlyArray<User.User>, behaviour?: Behaviour) =>
+      Effect.gen(function*() {
+        const settings = { name: path, redirectUris: [], requirePkce: false }
+        const { application } = yield* applications.create(platform.id, settings)
+        const now = yield* DateTime.now
+        for (const user of tellOf) {
+          const grant = new Grant.Grant({
+            applicationId: application.id,
+            userId: user.id,
+            version: 1,
+            status: "active",
+            role: user.role,
+            scope: ["read"],
+            epoch: 1,
+            generation: 0,
+            grantedAt: now,
+            issuedAt: Option.none()
+          })
+          yield* grants.save({
+            grant,
+            code: Option.none(),
+            redeemed: Option.none(),
+            issued: Option.none(),
+            outgoing: []
+          })
+        }
+        const secret = `whsec_${randomBytes(32).toString("base64")}`
+        const subscription = yield* subscriptions.insert({
           applicationId: application.id,
-          userId: user.id,
-          version: 1,
-          status: "active",
-          role: user.role,
-          scope: ["read"],
-          epoch: 1,
-          generation: 0,
-          grantedAt: now,
-          issuedAt: Option.none()
+          callbackUrl: ledger.enlist(path, secret, behaviour),
+          createdAt: now,
+          updatedAt: now,
+          signingSecrets: [{ value: Redacted.make(secret), expiresAt: Option.none() }]
         })
-        yield* grants.save({ grant, code: Option.none(), redeemed: Option.none(), issued: Option.none(), outgoing: [] })
-      }
-      const secret = `whsec_${randomBytes(32).toString("base64")}`
-      const subscription = yield* subscriptions.insert({
-        applicationId: application.id,
-        callbackUrl: ledger.enlist(path, secret, behaviour),
-        createdAt: now,
-        updatedAt: now,
-        signingSecrets: [{ value: Redacted.make(secret), expiresAt: Option.none() }]
-      })
-      return { path, application, subscription }
-    }).pipe(Effect.orDie)
+        return { path, application, subscription }
+      }).pipe(Effect.orDie)
 
-  const register = (user: User.User) =>
-    registrations.create({
-      parties: {
-        athleteId: user.id,
-        organizerId: Option.none(),
-        clubId: Option.none(),
-        platformUserId: Option.none()
-      },
-      updates: Registration.emptyUpdates
-    }).pipe(Effect.orDie, Effect.map(({ id }) => id))
+    const register = (user: User.User) =>
+      registrations.create({
+        parties: {
+          athleteId: user.id,
+          organizerId: Option.none(),
+          clubId: Option.none(),
+          platformUserId: Option.none()
+        },
+        updates: Registration.emptyUpdates
+      }).pipe(Effect.orDie, Effect.map(({ id }) => id))
 
-  /** Commits a change, and with it the events that tell of it. */
-  const change = (id: Registration.RegistrationId, status: string) =>
-    Effect.orDie(registrations.change(id, { registration_status: status }))
+    /** Commits a change, and with it the events that tell of it. */
+    const change = (id: Registration.RegistrationId, status: string) =>
+      Effect.orDie(registrations.change(id, { registration_status: status }))
 
-  /** The deliveries to a subscriber, oldest first. */
-  const recorded = ({ application }: Subscriber): Effect.Effect<ReadonlyArray<Delivery.Delivery>> =>
-    deliveries.list({
-      applicationId: Option.some(application.id),
-      state: Option.none(),
-      after: Option.none(),
-      limit: 100_000
-    }).pipe(Effect.orDie, Effect.map((newestFirst) => newestFirst.toReversed()))
+    /** The deliveries to a subscriber, oldest first. */
+    const recorded = ({ application }: Subscriber): Effect.Effect<ReadonlyArray<Delivery.Delivery>> =>
+      deliveries.list({
+        applicationId: Option.some(application.id),
+        state: Option.none(),
+        after: Option.none(),
+        limit: 100_000
+      }).pipe(Effect.orDie, Effect.map((newestFirst) => newestFirst.toReversed()))
 
-  /** Waits until the deliveries to a subscriber satisfy a condition. */
-  const until = (
-    subscriber: Subscriber,
-    what: string,
-    condition: (deliveries: ReadonlyArray<Delivery.Delivery>) => boolean
-  ) =>
-    recorded(subscriber).pipe(
-      Effect.filterOrFail(condition, (found) => `${what}: ${JSON.stringify(found)}`),
-      Effect.retry(Schedule.intersect(Schedule.spaced("50 millis"), Schedule.recurUpTo("40 seconds"))),
-      Effect.orDieWith((last) => new Error(String(last)))
-    )
+    /** Waits until the deliveries to a subscriber satisfy a condition. */
+    const until = (
+      subscriber: Subscriber,
+      what: string,
+      condition: (deliveries: ReadonlyArray<Delivery.Delivery>) => boolean
+    ) =>
+      recorded(subscriber).pipe(
+        Effect.filterOrFail(condition, (found) => `${what}: ${JSON.stringify(found)}`),
+        Effect.retry(Schedule.intersect(Schedule.spaced("50 millis"), Schedule.recurUpTo("40 seconds"))),
+        Effect.orDieWith((last) => new Error(String(last)))
+      )
 
-  /** When the lease of the only claimed delivery ends, in milliseconds since 1970. */
-  const leaseEnds = Effect.promise(async () => {
-    const { rows } = await admin.query("SELECT lease_ends FROM startlist_deliveries WHERE lease_ends IS NOT NULL")
-    return Number(rows[0]?.lease_ends)
+    /** When the lease of the only claimed delivery ends, in milliseconds since 1970. */
+    const leaseEnds = Effect.promise(async () => {
+      const { rows } = await admin.query("SELECT lease_ends FROM startlist_deliveries WHERE lease_ends IS NOT NULL")
+      return Number(rows[0]?.lease_ends)
+    })
+
+    return { admin, change, leaseEnds, newAthlete, node, recorded, register, subscribe, subscriptions, until, url }
   })
-
-  return { admin, change, leaseEnds, newAthlete, node, recorded, register, subscribe, subscriptions, until, url }
-})
 
 /** Waits until a moment, in milliseconds since 1970. */
 export const untilTime = (millis: number) => Effect.suspend(() => Effect.sleep(Math.max(0, millis - Date.now())))

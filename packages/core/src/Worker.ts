@@ -49,14 +49,16 @@ export const run: Effect.Effect<never, never, DeliveryStore | Callbacks | Secret
 
   /** What came of a request; one that was interrupted at its deadline, or that met a bug of the dispatcher, too. */
   const post = ({ delivery, subscription }: Claimed, at: DateTime.Utc): Effect.Effect<Answer> =>
-    callbacks.deliver({
-      callbackUrl: subscription.callbackUrl,
-      id: delivery.event.id,
-      timestamp: toSeconds(at),
-      body: body(delivery.event, subscription.id),
-      secrets: liveSecrets(subscription, at),
-      timeout: policy.callbackTimeout
-    }).pipe(
+    Effect.suspend(() =>
+      callbacks.deliver({
+        callbackUrl: subscription.callbackUrl,
+        id: delivery.event.id,
+        timestamp: toSeconds(at),
+        body: body(delivery.event, subscription.id),
+        secrets: liveSecrets(subscription, at),
+        timeout: policy.callbackTimeout
+      })
+    ).pipe(
       Effect.interruptible,
       Effect.catchAllCause((cause): Effect.Effect<Answer> =>
         Cause.isInterruptedOnly(cause)

@@ -318,27 +318,29 @@ describe("a worker", () => {
       }
     }).pipe(Effect.provide(layerWith())))
 
-  it.effect("survives a dispatcher that breaks: the attempt counts as failed", () =>
+  it.effect("survives a dispatcher that breaks, at once or later: the attempt counts as failed", () =>
     Effect.gen(function*() {
-      const { applicationId, callbackUrl } = yield* subscribe("breaking")
-      const callbacks = yield* ScriptedCallbacks.ScriptedCallbacks
-      yield* callbacks.next(callbackUrl, [])
-      yield* queue(applicationId, [1])
-      const broken = { accepts: () => true, validate: () => Effect.die("bug"), deliver: () => Effect.die("bug") }
-      yield* Effect.forkDaemon(
+      const { applicationId } = yield* subscribe("breaking")
+      yield* queue(applicationId, range(3))
+      const bugs: ReadonlyArray<() => Effect.Effect<never>> = [
+        () => Effect.die("bug"),
+        () => Effect.delay(Effect.die("bug"), "1 second"),
+        () => {
+          throw new Error("bug")
+        }
+      ]
+      let calls = 0
+      const deliver = () => bugs[calls++ % bugs.length]?.() ?? Effect.never
+      const worker = yield* Effect.forkDaemon(
         Worker.run.pipe(
           Effect.provideService(Policy.Policy, policy),
-          Effect.provideService(Callbacks.Callbacks, broken)
+          Effect.provideService(Callbacks.Callbacks, { accepts: () => true, validate: () => Effect.never, deliver })
         )
       )
-      yield* seconds(100)
-      const [delivery] = yield* deliveries
-      expect(delivery?.state).toBe("exhausted")
-      expect(delivery?.attempts.map(({ outcome }) => outcome)).toStrictEqual([
-        "unreachable",
-        "unreachable",
-        "unreachable"
-      ])
+      yield* seconds(200)
+      const attempts = (yield* deliveries).map(({ attempts, state }) => [state, attempts.length])
+      expect(attempts).toStrictEqual([["exhausted", 3], ["exhausted", 3], ["exhausted", 3]])
+      yield* Fiber.interrupt(worker)
     }).pipe(Effect.provide(layerWith())))
 })
 

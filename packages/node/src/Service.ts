@@ -71,9 +71,8 @@ const logged = (handler: Handler): Handler => (request) =>
 
 const noSuchResource = Router.fallback(Answer.refuse)
 
-/** Programs are answered in JSON, people with a page. */
 const notFound: Handler = (request) =>
-  /^\/(?:api|operator)\//.test(request.path) ? noSuchResource(request) : Pages.notFound(request)
+  request.path.startsWith("/operator/") ? noSuchResource(request) : Pages.notFound(request)
 
 /** Everything that this node serves. */
 const makeHandler = Effect.fnUntraced(

@@ -3,6 +3,7 @@ import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import * as openid from "openid-client"
 import { AuthorizationCode } from "simple-oauth2"
+import { Webhook } from "standardwebhooks"
 import { Browser, formsOf, theForm } from "./support/Browser.ts"
 import {
   athleteStatus,
@@ -18,7 +19,7 @@ import {
   subscribe
 } from "./support/Consent.ts"
 import { changeRegistration, createApplication, createRegistration, createUser, operate } from "./support/Operator.ts"
-import { makeReceiver } from "./support/Receiver.ts"
+import { makeReceiver, type Received } from "./support/Receiver.ts"
 import type { Service } from "./support/ServiceProcess.ts"
 import * as TestService from "./support/TestService.ts"
 import { on } from "./support/TestService.ts"
@@ -321,6 +322,58 @@ layer(TestService.layer(), { timeout: "60 seconds" })("the loop", (it) => {
 
         const { body } = await operate(service, "GET", `/deliveries?client_id=${client.client_id}`)
         expect(body.deliveries.map((delivery: { state: string }) => delivery.state)).toEqual(["delivered", "delivered"])
+      })
+    }))
+
+  it.scoped("events verify with the secret that the owner sees, with both while it is rotated, and not if changed", () =>
+    Effect.gen(function*() {
+      const service = yield* TestService.TestService
+      const receiver = yield* makeReceiver
+      yield* Effect.promise(async () => {
+        const { athlete, client, platform } = await prepare(service)
+        const owner = await obtainTokens(service, client, platform)
+        await obtainTokens(service, client, athlete)
+        expect((await subscribe(service, owner.access_token, receiver.url)).status).toBe(201)
+        const registration = await createRegistration(service, { athlete_id: athlete.id })
+
+        const browser = new Browser()
+        const path = `${service.url}/developer/applications/${client.client_id}/signing-secret`
+        const press = async (button: string): Promise<ReadonlyArray<string>> => {
+          const page = await openAs(browser, path, platform)
+          const form = theForm(page, ({ buttons }) => buttons.some(([, value]) => value === button))
+          const shown = await browser.submit(form, {}, ["action", button])
+          return shown.html.match(/whsec_[A-Za-z0-9+/]+=*/g) ?? []
+        }
+        const nextEvent = async (number: number) => {
+          await changeRegistration(service, registration, { registration_status: `status ${number}` })
+          const event = (await receiver.posts(number))[number - 1]
+          if (event === undefined) throw new Error("no event")
+          return event
+        }
+        const verifies = (secret: string | undefined, body: string, { headers }: Received) => {
+          try {
+            new Webhook(secret ?? "").verify(body, {
+              "webhook-id": String(headers["webhook-id"]),
+              "webhook-timestamp": String(headers["webhook-timestamp"]),
+              "webhook-signature": String(headers["webhook-signature"])
+            })
+            return true
+          } catch {
+            return false
+          }
+        }
+
+        const [first] = await press("reveal")
+        const event = await nextEvent(1)
+        expect(verifies(first, event.body, event)).toBe(true)
+        expect(verifies(first, event.body.replace("status 1", "status 2"), event)).toBe(false)
+
+        const rotated = await press("rotate")
+        const second = rotated.find((secret) => secret !== first)
+        expect(second).toBeDefined()
+        const later = await nextEvent(2)
+        expect([first, second].map((secret) => verifies(secret, later.body, later))).toEqual([true, true])
+        expect(verifies(second, event.body, event)).toBe(false)
       })
     }))
 })

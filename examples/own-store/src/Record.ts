@@ -1,0 +1,105 @@
+/** How each record is written as JSON: instants as milliseconds, absence as null. */
+import { Application, Delivery, Event, Grant, Registration, Subscription, Token, User } from "@startlist/core"
+import { Schema } from "effect"
+import type { Seal } from "./Seal.ts"
+
+export interface Record<A> {
+  readonly write: (value: A) => string
+  readonly read: (text: string) => A
+}
+
+const record = <A, Fields, I>(schema: Schema.Schema<Fields, I>, make: (fields: Fields) => A) =>
+(toFields: (value: A) => Fields): Record<A> => {
+  const json = Schema.parseJson(schema)
+  const [encode, decode] = [Schema.encodeSync(json), Schema.decodeSync(json)]
+  return { write: (value) => encode(toFields(value)), read: (text) => make(decode(text)) }
+}
+
+const Instant = Schema.DateTimeUtcFromNumber
+const MaybeInstant = Schema.OptionFromNullOr(Instant)
+const MaybeText = Schema.OptionFromNullOr(Schema.String)
+const same = <A>(value: A) => value
+
+export const user = record(Schema.Struct(User.User.fields), (fields) => new User.User(fields))(same)
+
+export const application = record(
+  Schema.Struct({
+    ...Application.Application.fields,
+    secrets: Schema.Array(Schema.Struct({ ...Application.ClientSecret.fields, expiresAt: MaybeInstant })),
+    createdAt: Instant
+  }),
+  (fields) => new Application.Application(fields)
+)(same)
+
+export const grant = record(
+  Schema.Struct({ ...Grant.Grant.fields, grantedAt: Instant, issuedAt: MaybeInstant }),
+  (fields) => new Grant.Grant(fields)
+)(same)
+
+export const code = record(
+  Schema.Struct({ ...Token.Code.fields, state: MaybeText, challenge: MaybeText, expiresAt: Instant }),
+  (fields) => new Token.Code(fields)
+)(same)
+
+export const refreshToken = record(
+  Schema.Struct({ ...Token.RefreshToken.fields, expiresAt: Instant }),
+  (fields) => new Token.RefreshToken(fields)
+)(same)
+
+export const accessToken = record(
+  Schema.Struct({ ...Token.AccessToken.fields, createdAt: Instant, expiresAt: Instant }),
+  (fields) => new Token.AccessToken(fields)
+)(same)
+
+const Party = Schema.OptionFromNullOr(User.UserId)
+
+export const registration = record(
+  Schema.Struct({
+    ...Registration.Registration.fields,
+    parties: Schema.Struct({
+      athleteId: User.UserId,
+      organizerId: Party,
+      clubId: Party,
+      platformUserId: Party
+    })
+  }),
+  (fields) => new Registration.Registration(fields)
+)(same)
+
+export const delivery = record(
+  Schema.Struct({
+    ...Delivery.Delivery.fields,
+    event: Schema.transform(
+      Schema.Struct({ ...Event.Event.fields, time: Instant }),
+      Schema.typeSchema(Event.Event),
+      { strict: true, decode: (fields) => new Event.Event(fields), encode: same }
+    ),
+    attempts: Schema.Array(Schema.Struct({
+      ...Delivery.Attempt.fields,
+      at: Instant,
+      status: Schema.OptionFromNullOr(Schema.Int)
+    })),
+    dueAt: Instant,
+    endedAt: MaybeInstant
+  }),
+  (fields) => new Delivery.Delivery(fields)
+)(same)
+
+/** The signing secrets are sealed, so this one needs a key. */
+export const subscription = ({ seal, unseal }: Seal): Record<Subscription.Subscription> =>
+  record(
+    Schema.Struct({
+      ...Subscription.Subscription.fields,
+      createdAt: Instant,
+      updatedAt: Instant,
+      signingSecrets: Schema.Array(Schema.Struct({
+        value: Schema.transform(Schema.String, Schema.RedactedFromSelf(Schema.NonEmptyString), {
+          strict: true,
+          decode: unseal,
+          encode: seal
+        }),
+        expiresAt: MaybeInstant
+      }))
+    }),
+    (fields) => new Subscription.Subscription(fields)
+  )(same)

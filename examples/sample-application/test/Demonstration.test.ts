@@ -103,9 +103,9 @@ describe.skipIf(!Chromium.isThere)("the demonstration, in Chromium", () => {
   it("the owner takes the signing secret from the developer pages", async () => {
     const developer = await context.newPage()
     await developer.goto(await page.locator("#webhook a").getAttribute("href") ?? "")
-    const [secret = ""] = /whsec_[A-Za-z0-9+/=]+/.exec(await developer.content()) ?? []
+    await developer.getByRole("button", { name: "Show the secret" }).click()
+    await page.getByLabel("Signing secret").fill(await developer.getByLabel("Signing secret").inputValue())
     await developer.close()
-    await page.getByLabel("Signing secret").fill(secret)
     await press("Use this secret")
     expect(await page.locator("#webhook .secret").textContent()).toMatch(/^whsec_\S{4}…/)
   }, patience)
@@ -126,7 +126,8 @@ describe.skipIf(!Chromium.isThere)("the demonstration, in Chromium", () => {
     await account.goto(await page.locator("#athlete a").getAttribute("href") ?? "")
     await account.locator("form[action=\"/logout\"] button").first().click()
     await signIn(account, "athlete")
-    await account.getByRole("button", { name: /revoke/i }).click()
+    await account.locator("main summary").click()
+    await account.locator("form[action$=\"/revoke\"] button").click()
     await watching.locator("#events li").nth(1).waitFor()
     expect(await watching.locator("#events li").first().textContent()).toMatch(
       /Signature verified\..*athlete \d+ deleted/
@@ -146,7 +147,9 @@ describe.skipIf(!Chromium.isThere)("the demonstration, in Chromium", () => {
   }, patience)
 
   it("no page complained on the console, and no content security policy was violated", () => {
-    expect(complaints).toEqual([])
+    // Chromium also tells of the status of a page: 403 is that of the one which asks for another account.
+    const isWrongAccount = /\/oauth\/authorize\?.*role=platform.*: Failed to load resource:.* 403/
+    expect(complaints.filter((complaint) => !isWrongAccount.test(complaint))).toEqual([])
   })
 
   it("Ctrl-C ends it within seconds", async () => {

@@ -13,7 +13,11 @@ const Secret = ({ settings, state }: { readonly settings: Settings; readonly sta
             Events are checked with <Shortened secret={state.signingSecret} />. Another one? It is in{" "}
           </>
         )}
-      <a href={`${settings.startlistUrl}/developer/applications/${settings.clientId}`} target="_blank" rel="noopener">
+      <a
+        href={`${settings.startlistUrl}/developer/applications/${settings.clientId}/signing-secret`}
+        target="_blank"
+        rel="noopener"
+      >
         the developer pages of the platform
       </a>
       : sign in there as the platform user, and copy it from there.

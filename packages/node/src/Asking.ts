@@ -7,9 +7,6 @@ import * as Configuration from "./Configuration.ts"
 import { type Target, target } from "./OperatorClient.ts"
 import * as Table from "./Table.ts"
 
-/** The settings of this environment. */
-export const configuration = Effect.suspend(() => Configuration.decode(process.env, process.stdout.isTTY === true))
-
 /** An option with a text. */
 export const optional = (name: string, description: string) =>
   Options.text(name).pipe(Options.withDescription(description), Options.optional)
@@ -37,7 +34,7 @@ export const asking = <E>(
   ask: (service: Target) => Effect.Effect<unknown, E>
 ) =>
   Effect.gen(function*() {
-    const service = yield* target(yield* configuration, url, token)
+    const service = yield* target(yield* Configuration.current, url, token)
     const answer = yield* ask(service)
     yield* Console.log(json ? JSON.stringify(answer, null, 2) : Table.render(answer))
   })

@@ -6,7 +6,8 @@ import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { asking, common, configuration, given, optional, optionalId, query } from "./Asking.ts"
+import { asking, common, given, optional, optionalId, query } from "./Asking.ts"
+import * as Configuration from "./Configuration.ts"
 import { CommandFailed, request, type Target } from "./OperatorClient.ts"
 
 const Found = Schema.Struct({ users: Schema.Array(Schema.Struct({ id: Schema.Int })) })
@@ -171,16 +172,15 @@ const delivery = Command.make("delivery").pipe(
 )
 
 /** The service's own code is loaded by the commands that need it: clients start faster without. */
-const serve = Command.make("serve", {}, () =>
-  Effect.gen(function*() {
-    const settings = yield* configuration
-    const service = yield* Effect.promise(() => import("./Service.ts"))
-    return yield* service.run(settings)
-  })).pipe(Command.withDescription("runs the service"))
+const serve = Command.make(
+  "serve",
+  {},
+  () => Effect.flatMap(Effect.promise(() => import("./Serve.ts")), ({ serve }) => serve)
+).pipe(Command.withDescription("runs the service"))
 
 const migrate = Command.make("migrate", {}, () =>
   Effect.gen(function*() {
-    const settings = yield* configuration
+    const settings = yield* Configuration.current
     const { load } = yield* Effect.promise(() => import("./Keys.ts"))
     const Database = yield* Effect.promise(() => import("./Database.ts"))
     const keys = yield* load(settings)
@@ -192,7 +192,7 @@ const doctor = Command.make("doctor", { callback: optional("callback", "a callba
   { callback }
 ) =>
   Effect.gen(function*() {
-    const settings = yield* configuration
+    const settings = yield* Configuration.current
     const { examine } = yield* Effect.promise(() => import("./Doctor.ts"))
     yield* examine(settings, callback)
   })).pipe(Command.withDescription("checks configuration, database, clock and callback reachability"))

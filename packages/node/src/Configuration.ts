@@ -155,3 +155,8 @@ export const decode = (
       })
     )
   )
+
+/** Decodes the environment of this process. */
+export const current: Effect.Effect<Configuration, InvalidConfiguration> = Effect.suspend(() =>
+  decode(process.env, process.stdout.isTTY === true)
+)

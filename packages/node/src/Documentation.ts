@@ -1,13 +1,10 @@
 /** What this service says about itself: its first page, its OpenAPI document, and the page that shows it. */
-import * as HttpLayerRouter from "@effect/platform/HttpLayerRouter"
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
-import * as OpenApi from "@effect/platform/OpenApi"
 import * as Effect from "effect/Effect"
 import * as Response from "@startlist/http/api/ApiResponse"
 import type { Response as PlainResponse } from "@startlist/http/Message"
 import type { Endpoint, Route } from "@startlist/http/Router"
-import { Api } from "./operator/Api.ts"
 
 const headers: PlainResponse["headers"] = {
   "content-type": "text/html; charset=utf-8",
@@ -54,12 +51,20 @@ applications by webhook what happens to registrations.</p>
 `
 }
 
-/** The machine-readable description of everything that is served. */
-export const specification = (): OpenApi.OpenAPISpec => OpenApi.fromApi(Api)
+const api = Effect.promise(() => import("./operator/Api.ts"))
 
-/** Scalar's page brings its script along (3 MB): loaded when somebody asks for it, once. */
+/** The machine-readable description of the operator API, as JSON text. */
+export const specification: Effect.Effect<string> = Effect.gen(function*() {
+  const { Api } = yield* api
+  const OpenApi = yield* Effect.promise(() => import("@effect/platform/OpenApi"))
+  return JSON.stringify(OpenApi.fromApi(Api), null, 2)
+})
+
+/** Scalar's page brings its script along (3 MB). */
 const reference = Effect.gen(function*() {
+  const { Api } = yield* api
   const scalar = yield* Effect.promise(() => import("@effect/platform/HttpApiScalar"))
+  const HttpLayerRouter = yield* Effect.promise(() => import("@effect/platform/HttpLayerRouter"))
   const page = yield* HttpLayerRouter.toHttpEffect(
     scalar.layerHttpLayerRouter({ api: Api, path: "/docs", scalar: { withDefaultFonts: false } })
   )
@@ -73,10 +78,13 @@ const reference = Effect.gen(function*() {
 
 const route = (path: string, get: Endpoint): Route => ({ path, methods: { GET: get }, refuse: Response.refuse })
 
+/** Made when somebody asks for it first, whether or not that one waits for it. */
+const once = <A>(make: Effect.Effect<A>) => Effect.cached(Effect.uninterruptible(make))
+
 /** `/`, `/openapi.json` and `/docs`. */
 export const routes: Effect.Effect<ReadonlyArray<Route>> = Effect.gen(function*() {
-  const document = yield* Effect.cached(Effect.sync(() => JSON.stringify(specification(), null, 2)))
-  const page = yield* Effect.cached(reference)
+  const document = yield* once(specification)
+  const page = yield* once(reference)
   return [
     route("/", () => Effect.succeed(welcome)),
     route("/openapi.json", () =>

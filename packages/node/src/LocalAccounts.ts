@@ -49,7 +49,7 @@ const make = Effect.gen(function*() {
     }))
 
   /** Checked in place of the hash of somebody unknown, so that both take the same time. */
-  const decoy = yield* Effect.cached(toHash(randomBytes(16).toString("base64")))
+  const decoy = yield* Effect.cached(Effect.uninterruptible(toHash(randomBytes(16).toString("base64"))))
 
   const verifyPassword = Effect.fn("Accounts.verifyPassword")(
     function*(email: string, password: Redacted.Redacted<string>) {

@@ -10,6 +10,7 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Ref from "effect/Ref"
 import * as Schedule from "effect/Schedule"
+import type * as Scope from "effect/Scope"
 import { Policy } from "@startlist/core/Policy"
 import * as Retention from "@startlist/core/Retention"
 import { Secrets } from "@startlist/core/Secrets"
@@ -17,9 +18,8 @@ import * as Services from "@startlist/core/Services"
 import * as Worker from "@startlist/core/Worker"
 import { parseBlock } from "@startlist/dispatcher/AddressGuard"
 import * as Dispatcher from "@startlist/dispatcher/Dispatcher"
-import * as Answer from "@startlist/http/api/ApiResponse"
 import * as MemoryThrottle from "@startlist/http/MemoryThrottle"
-import type { Handler } from "@startlist/http/Message"
+import type { Handler, Request } from "@startlist/http/Message"
 import * as NodeHttp from "@startlist/http/NodeHttp"
 import * as NodeSecrets from "@startlist/http/NodeSecrets"
 import * as Pages from "@startlist/http/Pages"
@@ -36,7 +36,7 @@ import * as Keys from "./Keys.ts"
 import * as Listener from "./Listener.ts"
 import * as LocalAccounts from "./LocalAccounts.ts"
 import * as Metrics from "./Metrics.ts"
-import * as OperatorApi from "./operator/OperatorApi.ts"
+import type * as OperatorApi from "./operator/OperatorApi.ts"
 import * as Status from "./Status.ts"
 
 /** A word on what comes next, for the log. */
@@ -69,10 +69,18 @@ const purge = Effect.gen(function*() {
 const logged = (handler: Handler): Handler => (request) =>
   Effect.tap(handler(request), ({ status }) => Effect.logDebug(`${request.method} ${request.path} ${status}`))
 
-const noSuchResource = Router.fallback(Answer.refuse)
-
-const notFound: Handler = (request) =>
-  request.path.startsWith("/operator/") ? noSuchResource(request) : Pages.notFound(request)
+/** The operator API, loaded when it is first asked for: many nodes never are, and their start is faster without. */
+const makeOperatorApi = (token: Redacted.Redacted<string>) =>
+  Effect.gen(function*() {
+    const services = yield* Effect.context<OperatorApi.Services | Scope.Scope>()
+    const load = Effect.promise(() => import("./operator/OperatorApi.ts")).pipe(
+      Effect.flatMap(({ make }) => make(token)),
+      Effect.provide(services),
+      Effect.uninterruptible
+    )
+    const loaded = yield* Effect.cached(load)
+    return (request: Request) => Effect.flatMap(loaded, (handler) => handler(request))
+  })
 
 /** Everything that this node serves. */
 const makeHandler = Effect.fnUntraced(
@@ -84,11 +92,13 @@ const makeHandler = Effect.fnUntraced(
         ...(yield* Documentation.routes),
         ...(yield* Protocol.routes),
         ...(yield* Pages.routes),
-        ...(yield* Pages.signIn),
-        ...(yield* OperatorApi.routes(keys.operatorToken))
+        ...(yield* Pages.signIn)
       ]
       : []
-    const handler = metrics.observe(Router.make([...status, ...served], notFound))
+    const operatorApi = configuration.roles.has("api") ? yield* makeOperatorApi(keys.operatorToken) : Pages.notFound
+    const otherwise: Handler = (request) =>
+      request.path.startsWith("/operator/") ? operatorApi(request) : Pages.notFound(request)
+    const handler = metrics.observe(Router.make([...status, ...served], otherwise))
     return LogLevel.lessThanEqual(configuration.logLevel, LogLevel.Debug) ? logged(handler) : handler
   }
 )
@@ -96,10 +106,9 @@ const makeHandler = Effect.fnUntraced(
 /** Where the service stands, once it is known which port it has. */
 const layerSite = (configuration: Configuration, keys: Keys.Keys, url: string): Layer.Layer<never, never, Secrets> =>
   Layer.unwrapEffect(Effect.map(Secrets, (secrets) => {
-    const authUrl = Option.getOrElse(configuration.authUrl, () => url)
     return Layer.succeed(Site, {
-      authUrl,
-      baseUrl: Option.getOrElse(configuration.baseUrl, () => authUrl),
+      authUrl: Option.getOrElse(configuration.authUrl, () => url),
+      baseUrl: Option.getOrElse(configuration.baseUrl, () => url),
       issuer: configuration.authUrl,
       trustedProxies: configuration.trustedProxies,
       operatorToken: Option.some(secrets.hash(Redacted.value(keys.operatorToken)))

@@ -7,7 +7,7 @@ import { header, type Request } from "@startlist/http/Message"
 import type { Endpoint, Route } from "@startlist/http/Router"
 import { Database } from "./Database.ts"
 import { Metrics } from "./Metrics.ts"
-import { isOperator } from "./operator/OperatorApi.ts"
+import { isOperator } from "./OperatorToken.ts"
 
 /** A database that takes longer than that to say hello is away. */
 const patience = "2 seconds"

@@ -1,5 +1,4 @@
 /** The operator API as routes beside the protocol endpoints: same plain requests and responses, same refusals. */
-import { createHash, timingSafeEqual } from "node:crypto"
 import * as HttpApi from "@effect/platform/HttpApi"
 import * as HttpLayerRouter from "@effect/platform/HttpLayerRouter"
 import * as HttpServer from "@effect/platform/HttpServer"
@@ -11,33 +10,33 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import * as Redacted from "effect/Redacted"
+import type * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
 import { HttpApiDecodeError } from "@effect/platform/HttpApiError"
+import type { ApplicationStore } from "@startlist/core/Application"
+import type { Applications } from "@startlist/core/Applications"
+import type { Deliveries } from "@startlist/core/Deliveries"
+import type { OAuth } from "@startlist/core/OAuth"
+import type { Registrations } from "@startlist/core/Registrations"
+import type { UserStore } from "@startlist/core/User"
 import * as Answer from "@startlist/http/api/ApiResponse"
 import {
+  type Handler,
   header,
   maxBodyBytes,
   type Request as PlainRequest,
   type Response as PlainResponse
 } from "@startlist/http/Message"
 import * as Refused from "@startlist/http/Refusal"
+import * as Router from "@startlist/http/Router"
 import type { Endpoint, Route } from "@startlist/http/Router"
 import * as AuditLog from "../AuditLog.ts"
+import type { Registrar } from "../LocalAccounts.ts"
+import { isOperator } from "../OperatorToken.ts"
 import { Api } from "./Api.ts"
 import * as Handlers from "./Handlers.ts"
 import type { Problem } from "./Refusal.ts"
-
-const digest = (text: string): Buffer => createHash("sha256").update(text).digest()
-
-/** Whether a request carries the operator token; the comparison takes the same time wherever they differ. */
-export const isOperator = (token: Redacted.Redacted<string>): (request: PlainRequest) => boolean => {
-  const expected = digest(Redacted.value(token))
-  return (request) => {
-    const [, given] = /^Bearer +(\S+) *$/i.exec(header(request, "authorization") ?? "") ?? []
-    return given !== undefined && timingSafeEqual(digest(given), expected)
-  }
-}
 
 const unauthorized = Answer.error(
   401,
@@ -158,34 +157,47 @@ const audit = (request: PlainRequest, response: PlainResponse): Effect.Effect<vo
       detail: `${request.method} ${request.path} ${response.status}`
     }))
 
-/** The routes of the operator API; each lets in whoever carries the token. */
-export const routes = Effect.fnUntraced(function*(token: Redacted.Redacted<string>) {
-  const app = yield* HttpLayerRouter.toHttpEffect(
-    HttpLayerRouter.addHttpApi(Api).pipe(Layer.provide(Handlers.layer), Layer.provide(HttpServer.layerContext))
-  )
-  const log = yield* AuditLog.AuditLog
-  const isAllowed = isOperator(token)
+/** What the operator API works with. */
+export type Services =
+  | Applications
+  | ApplicationStore
+  | AuditLog.AuditLog
+  | Deliveries
+  | OAuth
+  | Registrar
+  | Registrations
+  | UserStore
 
-  const serve: Endpoint = (request) => {
-    if (!isAllowed(request)) return Effect.succeed(unauthorized)
-    return Effect.flatMap(jsonBody(request), (body) =>
-      app.pipe(
-        Effect.provideService(
-          HttpServerRequest.HttpServerRequest,
-          HttpServerRequest.fromWeb(toWebRequest(request, body))
-        ),
-        Effect.scoped,
-        Effect.flatMap((response) => fromWebResponse(HttpServerResponse.toWeb(response))),
-        Effect.catchTag("RouteNotFound", () => new Refused.NotFound()),
-        Effect.tap((response) =>
-          isRead(request) ? Effect.void : Effect.provideService(audit(request, response), AuditLog.AuditLog, log)
-        )
-      ))
-  }
+/** The operator API under `/operator/v1`; it lets in whoever carries the token. */
+export const make = (token: Redacted.Redacted<string>): Effect.Effect<Handler, never, Services | Scope.Scope> =>
+  Effect.gen(function*() {
+    const app = yield* HttpLayerRouter.toHttpEffect(
+      HttpLayerRouter.addHttpApi(Api).pipe(Layer.provide(Handlers.layer), Layer.provide(HttpServer.layerContext))
+    )
+    const log = yield* AuditLog.AuditLog
+    const isAllowed = isOperator(token)
 
-  return [...methodsByPath()].map(([path, methods]): Route => ({
-    path,
-    methods: Object.fromEntries(methods.map((method) => [method, serve])),
-    refuse: Answer.refuse
-  }))
-})
+    const serve: Endpoint = (request) => {
+      if (!isAllowed(request)) return Effect.succeed(unauthorized)
+      return Effect.flatMap(jsonBody(request), (body) =>
+        app.pipe(
+          Effect.provideService(
+            HttpServerRequest.HttpServerRequest,
+            HttpServerRequest.fromWeb(toWebRequest(request, body))
+          ),
+          Effect.scoped,
+          Effect.flatMap((response) => fromWebResponse(HttpServerResponse.toWeb(response))),
+          Effect.catchTag("RouteNotFound", () => new Refused.NotFound()),
+          Effect.tap((response) =>
+            isRead(request) ? Effect.void : Effect.provideService(audit(request, response), AuditLog.AuditLog, log)
+          )
+        ))
+    }
+
+    const routes = [...methodsByPath()].map(([path, methods]): Route => ({
+      path,
+      methods: Object.fromEntries(methods.map((method) => [method, serve])),
+      refuse: Answer.refuse
+    }))
+    return Router.make(routes, Router.fallback(Answer.refuse))
+  })

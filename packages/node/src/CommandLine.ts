@@ -1,0 +1,39 @@
+/** The command line as a program: parses, runs one command, and fails with what can be said in one line. */
+import { createRequire } from "node:module"
+import { stripVTControlCharacters } from "node:util"
+import * as CliConfig from "@effect/cli/CliConfig"
+import * as Command from "@effect/cli/Command"
+import * as HelpDoc from "@effect/cli/HelpDoc"
+import * as ValidationError from "@effect/cli/ValidationError"
+import * as NodeContext from "@effect/platform-node/NodeContext"
+import * as Console from "effect/Console"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import { startlist } from "./Commands.ts"
+import { CommandFailed } from "./OperatorClient.ts"
+
+const Package = Schema.Struct({ version: Schema.String })
+const { version } = Schema.decodeUnknownSync(Package)(createRequire(import.meta.url)("../package.json"))
+
+const plain = (text: string): string => process.stdout.isTTY === true ? text : stripVTControlCharacters(text)
+
+/** Help is coloured for terminals only; what the parser says about a mistake becomes the one line of the failure. */
+const quiet = Effect.map(Console.consoleWith(Effect.succeed), (console): Console.Console => ({
+  ...console,
+  log: (...parts) => console.log(...parts.map((part) => typeof part === "string" ? plain(part).trimEnd() : part)),
+  error: () => Effect.void
+}))
+
+const parse = Command.run(startlist, { name: "Startlist", version, executable: "startlist" })
+
+/** Runs the command of these arguments (the first two are the program's own). */
+export const run = (args: ReadonlyArray<string>) =>
+  Effect.flatMap(quiet, (console) => Effect.withConsole(parse(args), console)).pipe(
+    Effect.mapError((error) =>
+      ValidationError.isValidationError(error)
+        ? new CommandFailed({ message: HelpDoc.toAnsiText(error.error) })
+        : error
+    ),
+    Effect.provide(Layer.merge(NodeContext.layer, CliConfig.layer({ showBuiltIns: false })))
+  )

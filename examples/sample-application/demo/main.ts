@@ -84,7 +84,8 @@ try {
   console.error(`The demonstration cannot go on: ${error instanceof Error ? error.message : String(error)}`)
   process.exitCode = 1
 } finally {
-  await Promise.all(programs.map((program) => program.stop()))
+  // One after the other: one that is started just now is stopped, too.
+  for (const program of programs) await program.stop()
   await rm(folder, { recursive: true, force: true })
 }
 process.exit()

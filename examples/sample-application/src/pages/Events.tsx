@@ -3,23 +3,26 @@ import type { Event, Received, State } from "../State.ts"
 
 const toText = (value: string | ReadonlyArray<string>): string => typeof value === "string" ? value : value.join("; ")
 
-const What = ({ event }: { readonly event: Event }) => (
-  <>
-    <p>
-      <strong>{`${event.object_type} ${event.object_id} ${event.aspect_type}`}</strong>
-    </p>
-    <dl>
-      {Object.entries(event.updates)
-        .filter(([, value]) => value.length > 0)
-        .map(([name, value]) => (
-          <>
-            <dt>{name}</dt>
-            <dd>{toText(value)}</dd>
-          </>
-        ))}
-    </dl>
-  </>
-)
+const What = ({ event }: { readonly event: Event }) => {
+  const updates = Object.entries(event.updates).filter(([, value]) => value.length > 0)
+  return (
+    <>
+      <p>
+        <strong>{`${event.object_type} ${event.object_id} ${event.aspect_type}`}</strong>
+      </p>
+      {updates.length === 0 ? null : (
+        <dl>
+          {updates.map(([name, value]) => (
+            <>
+              <dt>{name}</dt>
+              <dd>{toText(value)}</dd>
+            </>
+          ))}
+        </dl>
+      )}
+    </>
+  )
+}
 
 const Item = ({ received }: { readonly received: Received }) => (
   <li class={received.status === 200 ? "good" : "bad"}>

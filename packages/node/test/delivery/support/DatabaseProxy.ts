@@ -25,10 +25,11 @@ export const makeDatabaseProxy = (target: string) =>
 
       const pump = (direction: Direction, from: Socket, to: Socket) => {
         from.on("data", (chunk) => {
-          if (hold?.direction !== direction || !(isHolding || chunk.includes(hold.text))) return to.write(chunk)
-          held.push(() => to.write(chunk))
-          isHolding = true
-          hold.seen()
+          if (hold?.direction === direction && (isHolding || chunk.includes(hold.text))) {
+            held.push(() => to.write(chunk))
+            isHolding = true
+            hold.seen()
+          } else to.write(chunk)
         })
         from.on("error", () => to.destroy())
         from.on("close", () => to.destroy())

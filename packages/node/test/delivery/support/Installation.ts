@@ -3,7 +3,7 @@
  * with the core over the same database; the nodes are processes of their own.
  */
 import {
-  type Application,
+  Application,
   Applications,
   Deliveries,
   type Delivery,
@@ -52,6 +52,9 @@ export const sharedServer = (): Effect.Effect<string> => {
 
 export interface Installation extends Effect.Effect.Success<ReturnType<typeof makeInstallation>> {}
 
+const summary = (deliveries: ReadonlyArray<Delivery.Delivery>): string =>
+  [...grouped(deliveries, ({ state }) => state)].map(([state, of]) => `${of.length} ${state}`).join(", ")
+
 /** Everything in an empty schema of a server. */
 export const makeInstallation = (server: Effect.Effect<string>) =>
   Effect.gen(function*() {
@@ -87,33 +90,31 @@ export const makeInstallation = (server: Effect.Effect<string>) =>
       users.insert({ ...athlete, email: `${randomBytes(6).toString("hex")}@example.test` })
     ).pipe(Effect.orDie)
 
+    /** A user grants an application access. */
+    const consent = (user: User.User, applicationId: number) =>
+      Effect.gen(function*() {
+        const grant = new Grant.Grant({
+          applicationId: Application.ApplicationId.make(applicationId),
+          userId: user.id,
+          version: 1,
+          status: "active",
+          role: user.role,
+          scope: ["read"],
+          epoch: 1,
+          generation: 0,
+          grantedAt: yield* DateTime.now,
+          issuedAt: Option.none()
+        })
+        yield* grants.save({ grant, code: Option.none(), redeemed: Option.none(), issued: Option.none(), outgoing: [] })
+      }).pipe(Effect.orDie)
+
     /** A subscriber of the ledger that hears of these users. */
     const subscribe = (ledger: Ledger, path: string, tellOf: ReadonlyArray<User.User>, behaviour?: Behaviour) =>
       Effect.gen(function*() {
         const settings = { name: path, redirectUris: [], requirePkce: false }
         const { application } = yield* applications.create(platform.id, settings)
+        yield* Effect.forEach(tellOf, (user) => consent(user, application.id))
         const now = yield* DateTime.now
-        for (const user of tellOf) {
-          const grant = new Grant.Grant({
-            applicationId: application.id,
-            userId: user.id,
-            version: 1,
-            status: "active",
-            role: user.role,
-            scope: ["read"],
-            epoch: 1,
-            generation: 0,
-            grantedAt: now,
-            issuedAt: Option.none()
-          })
-          yield* grants.save({
-            grant,
-            code: Option.none(),
-            redeemed: Option.none(),
-            issued: Option.none(),
-            outgoing: []
-          })
-        }
         const secret = `whsec_${randomBytes(32).toString("base64")}`
         const subscription = yield* subscriptions.insert({
           applicationId: application.id,
@@ -147,7 +148,7 @@ export const makeInstallation = (server: Effect.Effect<string>) =>
         state: Option.none(),
         after: Option.none(),
         limit: 100_000
-      }).pipe(Effect.orDie, Effect.map((newestFirst) => newestFirst.toReversed()))
+      }).pipe(Effect.orDie, Effect.map((newestFirst) => [...newestFirst].reverse()))
 
     /** Waits until the deliveries to a subscriber satisfy a condition. */
     const until = (
@@ -156,7 +157,7 @@ export const makeInstallation = (server: Effect.Effect<string>) =>
       condition: (deliveries: ReadonlyArray<Delivery.Delivery>) => boolean
     ) =>
       recorded(subscriber).pipe(
-        Effect.filterOrFail(condition, (found) => `${what}: ${JSON.stringify(found)}`),
+        Effect.filterOrFail(condition, (found) => `${what} did not come: ${summary(found)}`),
         Effect.retry(Schedule.intersect(Schedule.spaced("50 millis"), Schedule.recurUpTo("40 seconds"))),
         Effect.orDieWith((last) => new Error(String(last)))
       )
@@ -167,15 +168,32 @@ export const makeInstallation = (server: Effect.Effect<string>) =>
       return Number(rows[0]?.lease_ends)
     })
 
-    return { admin, change, leaseEnds, newAthlete, node, recorded, register, subscribe, subscriptions, until, url }
+    return {
+      admin,
+      change,
+      consent,
+      leaseEnds,
+      newAthlete,
+      node,
+      recorded,
+      register,
+      subscribe,
+      subscriptions,
+      until,
+      url
+    }
   })
 
 /** Waits until a moment, in milliseconds since 1970. */
 export const untilTime = (millis: number) => Effect.suspend(() => Effect.sleep(Math.max(0, millis - Date.now())))
 
-/** What the ledger wrote down of each webhook-id. */
-export const byId = <A extends { readonly id: string }>(receipts: ReadonlyArray<A>): ReadonlyMap<string, Array<A>> => {
-  const ids = new Map<string, Array<A>>()
-  for (const receipt of receipts) ids.set(receipt.id, [...ids.get(receipt.id) ?? [], receipt])
-  return ids
+/** Elements under their keys, in their order. */
+export const grouped = <A, K>(elements: ReadonlyArray<A>, keyOf: (element: A) => K): ReadonlyMap<K, Array<A>> => {
+  const groups = new Map<K, Array<A>>()
+  for (const element of elements) {
+    const group = groups.get(keyOf(element))
+    if (group === undefined) groups.set(keyOf(element), [element])
+    else group.push(element)
+  }
+  return groups
 }

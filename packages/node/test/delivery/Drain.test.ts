@@ -1,0 +1,72 @@
+/** A node that is told to stop under load stops in time, and nobody sees a repeat (requirements §6.3). */
+import { expect, it } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import { grouped, makeInstallation, sharedServer } from "./support/Installation.ts"
+import { broken } from "./support/Invariants.ts"
+import { answer, makeLedger } from "./support/Ledger.ts"
+
+const server = sharedServer()
+
+const changes = 400
+const registrations = 20
+
+it.scopedLive(
+  "SIGTERM under load: exit 0 within 10 s, no event acknowledged twice, none lost",
+  () =>
+    Effect.gen(function*() {
+      const ledger = yield* makeLedger
+      const installation = yield* makeInstallation(server)
+      const athlete = yield* installation.newAthlete
+      const paths = ["/a", "/b", "/c"]
+      const subscribers = yield* Effect.forEach(paths, (path) =>
+        // Slow enough that there is always something in flight.
+        installation.subscribe(
+          ledger,
+          path,
+          [athlete],
+          (receipt, response) => setTimeout(() => answer(200)(receipt, response), 30)
+        ))
+      const ids = yield* Effect.replicateEffect(installation.register(athlete), registrations)
+      const load = yield* Effect.fork(
+        Effect.forEach(
+          ids,
+          (id) =>
+            Effect.forEach(
+              Array.from({ length: changes / registrations }, (_, i) => i),
+              (i) => installation.change(id, `status ${i}`)
+            ),
+          { concurrency: "unbounded" }
+        )
+      )
+      for (let stop = 1; stop <= 2; stop++) {
+        const node = yield* installation.node()
+        const before = ledger.receipts.length
+        yield* ledger.until("load", () => ledger.receipts.length >= before + 100)
+        const asked = Date.now()
+        const exit = yield* Effect.promise(() => node.stop("SIGTERM"))
+        expect(exit).toEqual({ code: 0, signal: null })
+        expect(Date.now() - asked).toBeLessThan(10_000)
+        expect(node.stdout()).not.toContain("\"WARN\"")
+        // What was in flight is finished and recorded: nobody has to wait for a lease.
+        const { rows } = yield* Effect.promise(() =>
+          installation.admin.query(
+            "SELECT count(*)::integer AS n FROM startlist_deliveries WHERE lease_ends IS NOT NULL"
+          )
+        )
+        expect(rows).toEqual([{ n: 0 }])
+        if (stop === 1) yield* Fiber.join(load)
+      }
+      yield* installation.node()
+      for (const subscriber of subscribers) {
+        const deliveries = yield* installation.until(
+          subscriber,
+          "settled",
+          (found) => found.length === changes && found.every(({ state }) => state === "delivered")
+        )
+        const receipts = ledger.at(subscriber.path)
+        expect(broken(deliveries, receipts)).toEqual([])
+        expect([...grouped(receipts, ({ id }) => id).values()].filter((repeats) => repeats.length > 1)).toEqual([])
+      }
+    }),
+  120_000
+)

@@ -53,7 +53,8 @@ export interface Post {
 
 /** Ends a request to a callback at its deadline, whatever the implementation does: law 9 must not depend on it. */
 export const within = (timeout: Duration.Duration) => (request: Effect.Effect<Answer>): Effect.Effect<Answer> =>
-  Effect.timeoutTo(request, {
+  // Disconnected: an implementation that does not let itself be interrupted is not waited for.
+  Effect.timeoutTo(Effect.disconnect(request), {
     duration: timeout,
     onSuccess: (answer) => answer,
     onTimeout: () => Answer.TimedOut({ detail: "" })

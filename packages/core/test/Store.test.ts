@@ -1,0 +1,175 @@
+import { describe, expect, it } from "@effect/vitest"
+import {
+  Callbacks,
+  Deliveries,
+  Delivery,
+  Event,
+  Grant,
+  GrantStore,
+  Policy,
+  Retention,
+  Store,
+  Subscription
+} from "@startlist/core"
+import { DateTime, Duration, Effect, Fiber, Option, Redacted, Schema, TestClock } from "effect"
+import {
+  authenticate,
+  consent,
+  exchange,
+  layer,
+  makeClient,
+  makeUser,
+  refresh,
+  refusal,
+  tokensOf
+} from "./support/fixture.ts"
+
+describe("a decision that meets a conflict", () => {
+  it.effect("is taken again, at most a hundred times; then the store counts as unavailable", () =>
+    Effect.gen(function*() {
+      let attempts = 0
+      const always = Effect.suspend(() => {
+        attempts++
+        return new Store.Conflict()
+      })
+      expect(yield* Effect.flip(Store.untilSaved(always))).toMatchObject({ _tag: "StoreError" })
+      expect(attempts).toBe(101)
+    }))
+
+  it.effect("is not taken again for any other reason", () =>
+    Effect.gen(function*() {
+      let attempts = 0
+      const fails = Effect.suspend(() => {
+        attempts++
+        return new Store.StoreError({ cause: "down" })
+      })
+      expect(yield* Effect.flip(Store.untilSaved(fails))).toMatchObject({ _tag: "StoreError" })
+      expect(attempts).toBe(1)
+    }))
+})
+
+it("text that some store cannot keep is none: NUL and halves of surrogate pairs", () => {
+  const isText = Schema.is(Store.Text)
+  for (const good of ["", "é 👩‍👩‍👧 \n\t\u0001", "\ufffd\uffff"]) expect(isText(good)).toBe(true)
+  for (const bad of ["\0", "a\0b", "\ud83d", "\udc69", "\udc69\ud83d"]) expect(isText(bad)).toBe(false)
+})
+
+it.effect("a request to a callback ends at its deadline, even if it cannot be interrupted", () =>
+  Effect.gen(function*() {
+    const deaf = Effect.uninterruptible(Effect.never)
+    const ending = yield* Effect.fork(Callbacks.within(Duration.seconds(2))(deaf))
+    yield* TestClock.adjust("2 seconds")
+    const answer = yield* Fiber.poll(ending)
+    expect(Option.isSome(answer)).toBe(true)
+    expect(yield* Fiber.join(ending)).toMatchObject({ _tag: "TimedOut" })
+  }))
+
+describe("a purge", () => {
+  it.effect("removes expired tokens, and nothing that can still be used or must be known", () =>
+    Effect.gen(function*() {
+      const client = yield* makeClient()
+      const user = yield* makeUser()
+      const code = yield* consent(client, user)
+      const first = yield* exchange(client, code)
+      yield* TestClock.adjust("8 hours")
+      expect((yield* Retention.purge).credentials, "the access token").toBe(1)
+      expect(yield* authenticate(first.accessToken)).toBe("InvalidToken")
+      const second = yield* refresh(client, first.refreshToken)
+      expect(yield* refusal(exchange(client, code)), "the used code").toBe("replayed")
+      expect(yield* authenticate(second.accessToken)).toBe("InvalidToken")
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("forgets a code 30 days after it expired, and a refresh token after 90 idle days", () =>
+    Effect.gen(function*() {
+      const client = yield* makeClient()
+      const code = yield* consent(client, yield* makeUser())
+      const { refreshToken } = yield* exchange(client, code)
+      yield* TestClock.adjust("2592299999 millis")
+      yield* Retention.purge
+      expect(yield* refusal(exchange(client, code))).toBe("replayed")
+      yield* TestClock.adjust("1 millis")
+      yield* Retention.purge
+      expect(yield* refusal(exchange(client, code))).toBe("unknown")
+      yield* TestClock.adjust("60 days")
+      yield* Retention.purge
+      expect(yield* refusal(refresh(client, refreshToken))).toBe("unknown")
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("goes on in batches until nothing is left", () =>
+    Effect.gen(function*() {
+      const client = yield* makeClient()
+      for (let n = 0; n < 5; n++) yield* tokensOf(client, yield* makeUser())
+      yield* TestClock.adjust("200 days")
+      const { credentials } = yield* Effect.provideService(Retention.purge, Policy.Policy, {
+        ...Policy.documented,
+        purgeBatch: 2
+      })
+      expect(credentials).toBe(15)
+    }).pipe(Effect.provide(layer)))
+})
+
+describe("a delivery that has ended", () => {
+  const exhausted = Effect.gen(function*() {
+    const subscriptions = yield* Subscription.SubscriptionStore
+    const store = yield* Delivery.DeliveryStore
+    const grants = yield* GrantStore.GrantStore
+    const client = yield* makeClient()
+    const user = yield* makeUser()
+    const now = yield* DateTime.now
+    const subscription = yield* subscriptions.insert({
+      applicationId: client.id,
+      callbackUrl: "https://app.example.test/hook",
+      createdAt: now,
+      updatedAt: now,
+      signingSecrets: [{ value: Redacted.make("whsec_1"), expiresAt: Option.none() }]
+    })
+    yield* tokensOf(client, user)
+    const grant = Option.getOrThrow(yield* grants.find(client.id, user.id))
+    yield* grants.save(Grant.revokeByUser(grant, Event.EventId.make("evt_1"), now))
+    const [claimed] = yield* store.claim({
+      now,
+      leaseEnds: now,
+      token: "claim",
+      limit: 1,
+      perSubscription: 1,
+      allowances: new Map()
+    })
+    if (claimed === undefined) return yield* Effect.dieMessage("nothing to claim")
+    const delivery = new Delivery.Delivery({ ...claimed.delivery, state: "exhausted", endedAt: Option.some(now) })
+    yield* store.settle([{ delivery, token: "claim" }])
+    return { delivery, subscription }
+  })
+
+  it.effect("is delivered again on demand: a new delivery with the same webhook-id, at once", () =>
+    Effect.gen(function*() {
+      const { redeliver } = yield* Deliveries.Deliveries
+      const { delivery } = yield* exhausted
+      yield* TestClock.adjust("1 hour")
+      const again = yield* redeliver(delivery.id)
+      expect(again).toMatchObject({ state: "pending", attempts: [], event: { id: delivery.event.id } })
+      expect(again.id).not.toBe(delivery.id)
+      expect(again.dueAt.epochMillis).toBe(yield* TestClock.currentTimeMillis)
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("is not delivered again once its subscription is gone, nor if it is not known", () =>
+    Effect.gen(function*() {
+      const { redeliver } = yield* Deliveries.Deliveries
+      const { delivery, subscription } = yield* exhausted
+      yield* Effect.flatMap(Subscription.SubscriptionStore, ({ remove }) => remove(subscription.id, delivery.dueAt))
+      expect(yield* Effect.flip(redeliver(delivery.id))).toMatchObject({ _tag: "SubscriptionNotFound" })
+      const unknown = redeliver(Delivery.DeliveryId.make(4711))
+      expect(yield* Effect.flip(unknown)).toMatchObject({ _tag: "DeliveryNotFound" })
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("is kept for 30 days", () =>
+    Effect.gen(function*() {
+      const { find } = yield* Deliveries.Deliveries
+      const { delivery } = yield* exhausted
+      yield* TestClock.adjust("2591999999 millis")
+      expect((yield* Retention.purge).deliveries).toBe(0)
+      yield* find(delivery.id)
+      yield* TestClock.adjust("1 millis")
+      expect((yield* Retention.purge).deliveries).toBe(1)
+      expect(yield* Effect.flip(find(delivery.id))).toMatchObject({ _tag: "DeliveryNotFound" })
+    }).pipe(Effect.provide(layer)))
+})

@@ -8,12 +8,13 @@ export interface Record<A> {
   readonly read: (text: string) => A
 }
 
-const record = <A, Fields, I>(schema: Schema.Schema<Fields, I>, make: (fields: Fields) => A) =>
-(toFields: (value: A) => Fields): Record<A> => {
-  const json = Schema.parseJson(schema)
-  const [encode, decode] = [Schema.encodeSync(json), Schema.decodeSync(json)]
-  return { write: (value) => encode(toFields(value)), read: (text) => make(decode(text)) }
-}
+const record =
+  <A, Fields, I>(schema: Schema.Schema<Fields, I>, make: (fields: Fields) => A) =>
+  (toFields: (value: A) => Fields): Record<A> => {
+    const json = Schema.parseJson(schema)
+    const [encode, decode] = [Schema.encodeSync(json), Schema.decodeSync(json)]
+    return { write: (value) => encode(toFields(value)), read: (text) => make(decode(text)) }
+  }
 
 const Instant = Schema.DateTimeUtcFromNumber
 const MaybeInstant = Schema.OptionFromNullOr(Instant)

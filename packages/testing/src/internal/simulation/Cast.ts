@@ -28,7 +28,9 @@ const roles: ReadonlyArray<Role> = ["athlete", "organizer", "athlete", "club", "
 
 const count = (length: number) => Array.from({ length }, (_, index) => index)
 
-export const gather = (size: { readonly applications: number; readonly users: number; readonly registrations: number }) =>
+export const gather = (
+  size: { readonly applications: number; readonly users: number; readonly registrations: number }
+) =>
   Effect.gen(function*() {
     const applications = yield* Applications
     const registrations = yield* Registrations
@@ -58,7 +60,9 @@ export const gather = (size: { readonly applications: number; readonly users: nu
       }))
     const people = yield* Effect.forEach(count(size.users), (index) =>
       person(roles[index % roles.length] ?? "athlete", `user-${index}`))
-    const athletes = people.filter(({ role }) => role === "athlete")
+    const athletes = people.filter(({ role }) =>
+      role === "athlete"
+    )
     const organizer = people.find(({ role }) => role === "organizer")
     const known = yield* Effect.forEach(count(size.registrations), (index) =>
       registrations.create({

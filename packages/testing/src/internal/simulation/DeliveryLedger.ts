@@ -5,7 +5,7 @@
  * true one, in milliseconds; what a node's clock showed is said so.
  */
 import type { ApplicationId } from "@startlist/core/Application"
-import type { Claimed, ClaimRequest, Delivery, DeliveryId } from "@startlist/core/Delivery"
+import type { Claimed, ClaimRequest, Delivery, DeliveryId, Settlement } from "@startlist/core/Delivery"
 import { body, type Event, type Outgoing } from "@startlist/core/Event"
 import type { Policy } from "@startlist/core/Policy"
 import { type Subscription, SubscriptionId } from "@startlist/core/Subscription"
@@ -28,6 +28,7 @@ const readBody = Schema.decodeSync(Schema.parseJson(Schema.Struct({ subscription
 
 interface Claim {
   readonly holder: object
+  readonly token: string
   readonly leaseEnds: number
 }
 
@@ -67,10 +68,21 @@ export class DeliveryLedger {
   inserted(subscription: Subscription): void {
     const { applicationId, callbackUrl, id } = subscription
     const proofs = this.#proven.get(callbackUrl) ?? 0
-    this.#journal.check(7, proofs > 0, () =>
-      `subscription ${id} was stored, and its callback never answered a challenge`)
-    this.#journal.check(7, this.subscribedOf(applicationId) === undefined, () =>
-      `application ${applicationId} has a second subscription, ${id}`)
+    this.#journal.check(
+      7,
+      proofs > 0,
+      () => `subscription ${id} was stored, and its callback never answered a challenge`
+    )
+    this.#journal.check(
+      7,
+      this.subscribedOf(applicationId) === undefined,
+      () => `application ${applicationId} has a second subscription, ${id}`
+    )
+    this.#journal.check(
+      8,
+      !this.subscriptions.has(id),
+      () => `subscription ${id} is new, and has the identifier of one that was deleted`
+    )
     this.subscriptions.set(id, { subscription, since: this.#journal.moment, removed: false })
     this.#proven.set(callbackUrl, proofs - 1)
   }
@@ -93,7 +105,11 @@ export class DeliveryLedger {
       this.#journal.check(4, told.has(id), () => `${event.id} was saved without its delivery to subscription ${id}`)
     }
     for (const id of told) {
-      this.#journal.check(4, concerned.has(id), () => `${event.id} is to be delivered to subscription ${id}, which it does not concern`)
+      this.#journal.check(
+        4,
+        concerned.has(id),
+        () => `${event.id} is to be delivered to subscription ${id}, which it does not concern`
+      )
     }
   }
 
@@ -121,17 +137,34 @@ export class DeliveryLedger {
   claimed(request: ClaimRequest, claimed: ReadonlyArray<Claimed>, holder: object): void {
     for (const { delivery: { id }, leaseEnds, subscription } of claimed) {
       const before = this.#claims.get(id)
-      this.#journal.check(5, before === undefined || before.leaseEnds <= request.now.epochMillis, () =>
-        `delivery ${id} was claimed twice, the second time ${before === undefined ? 0 : before.leaseEnds - request.now.epochMillis} ms before the first lease ends`)
-      this.#journal.check(8, this.subscriptions.get(subscription.id)?.removed === false, () =>
-        `delivery ${id} was claimed after subscription ${subscription.id} was deleted`)
+      this.#journal.check(
+        5,
+        before === undefined || before.leaseEnds <= request.now.epochMillis,
+        () =>
+          `delivery ${id} was claimed twice, the second time ${
+            before === undefined ? 0 : before.leaseEnds - request.now.epochMillis
+          } ms before the first lease ends`
+      )
+      this.#journal.check(
+        8,
+        this.subscriptions.get(subscription.id)?.removed === false,
+        () => `delivery ${id} was claimed after subscription ${subscription.id} was deleted`
+      )
       this.#journal.tell(`delivery ${id} is claimed`)
-      this.#claims.set(id, { holder, leaseEnds: leaseEnds.epochMillis })
+      this.#claims.set(id, { holder, token: request.token, leaseEnds: leaseEnds.epochMillis })
     }
   }
 
-  settled(ids: ReadonlyArray<DeliveryId>): void {
-    for (const id of ids) this.#claims.delete(id)
+  settled(settlements: ReadonlyArray<Settlement>, recorded: ReadonlyArray<DeliveryId>): void {
+    for (const { delivery: { id }, token } of settlements) {
+      if (!recorded.includes(id)) continue
+      this.#journal.check(
+        5,
+        this.#claims.get(id)?.token === token,
+        () => `an attempt of delivery ${id} was recorded under a claim that is not the last one`
+      )
+      this.#claims.delete(id)
+    }
   }
 
   /** Compares what the store holds with what it held before. Answers whether it is new. */
@@ -143,8 +176,11 @@ export class DeliveryLedger {
     if (before === undefined) this.#isNew(delivery)
     else this.#follows(before, delivery)
     const subscribed = this.subscriptions.get(delivery.subscriptionId)
-    this.#journal.check(8, delivery.state !== "pending" || subscribed?.removed !== true, () =>
-      `delivery ${delivery.id} is still pending, and its subscription ${delivery.subscriptionId} was deleted`)
+    this.#journal.check(
+      8,
+      delivery.state !== "pending" || subscribed?.removed !== true,
+      () => `delivery ${delivery.id} is still pending, and its subscription ${delivery.subscriptionId} was deleted`
+    )
     return before === undefined
   }
 
@@ -153,8 +189,11 @@ export class DeliveryLedger {
     this.#byKey.set(key, [...(this.#byKey.get(key) ?? []), id])
     this.#told.set(event.id, (this.#told.get(event.id) ?? new Set()).add(subscriptionId))
     const since = this.subscriptions.get(subscriptionId)?.since ?? Infinity
-    this.#journal.check(8, since <= (this.#saved.get(event.id) ?? Infinity), () =>
-      `delivery ${id} is for subscription ${subscriptionId}, which was made after its event`)
+    this.#journal.check(
+      8,
+      since <= (this.#saved.get(event.id) ?? Infinity),
+      () => `delivery ${id} is for subscription ${subscriptionId}, which was made after its event`
+    )
     this.#journal.tell(`delivery ${id} of ${event.id} to subscription ${subscriptionId} is queued`)
     this.#journal.count("deliveries")
   }
@@ -169,22 +208,35 @@ export class DeliveryLedger {
       before.attempts.every((attempt, index) => attempt.at.epochMillis === attempts[index]?.at.epochMillis),
       () => `delivery ${id} forgot an attempt that was recorded`
     )
-    check(body(before.event, 0) === body(after.event, 0) && before.event.id === after.event.id, () =>
-      `the event of delivery ${id} changed`)
-    check(attempts.length <= this.#policy.deliveryDelays.length + 1, () =>
-      `delivery ${id} has ${attempts.length} attempts`)
+    check(
+      body(before.event, 0) === body(after.event, 0) && before.event.id === after.event.id,
+      () => `the event of delivery ${id} changed`
+    )
+    check(
+      attempts.length <= this.#policy.deliveryDelays.length + 1,
+      () => `delivery ${id} has ${attempts.length} attempts`
+    )
     for (const attempt of attempts.slice(before.attempts.length)) this.#wasMade(after, attempt)
     if (state === "exhausted") {
-      this.#journal.check(4, attempts.length === this.#policy.deliveryDelays.length + 1, () =>
-        `delivery ${id} is exhausted after ${attempts.length} attempts`)
+      this.#journal.check(
+        4,
+        attempts.length === this.#policy.deliveryDelays.length + 1,
+        () => `delivery ${id} is exhausted after ${attempts.length} attempts`
+      )
     }
     if (state === "delivered" || state === "exhausted") {
-      this.#journal.check(4, (attempts.at(-1)?.outcome === "delivered") === (state === "delivered"), () =>
-        `delivery ${id} is ${state}, and its last attempt was ${attempts.at(-1)?.outcome}`)
+      this.#journal.check(
+        4,
+        (attempts.at(-1)?.outcome === "delivered") === (state === "delivered"),
+        () => `delivery ${id} is ${state}, and its last attempt was ${attempts.at(-1)?.outcome}`
+      )
     }
     if (state === "cancelled") {
-      this.#journal.check(4, this.subscriptions.get(after.subscriptionId)?.removed === true, () =>
-        `delivery ${id} is cancelled, and its subscription is there`)
+      this.#journal.check(
+        4,
+        this.subscriptions.get(after.subscriptionId)?.removed === true,
+        () => `delivery ${id} is cancelled, and its subscription is there`
+      )
     }
     if (state !== "pending") this.#journal.count(state)
   }
@@ -198,11 +250,17 @@ export class DeliveryLedger {
     const acknowledged = ({ answer }: Sent, limit: number) =>
       answer !== undefined && answer.status === 200 && answer.afterMs < limit
     if (attempt.outcome === "delivered") {
-      this.#journal.check(4, made.some((sent) => acknowledged(sent, timeout + 1)), () =>
-        `delivery ${id} counts as delivered, and its receiver never acknowledged it in time`)
+      this.#journal.check(
+        4,
+        made.some((sent) => acknowledged(sent, timeout + 1)),
+        () => `delivery ${id} counts as delivered, and its receiver never acknowledged it in time`
+      )
     } else {
-      this.#journal.check(5, made.some((sent) => !acknowledged(sent, timeout)), () =>
-        `an attempt of delivery ${id} counts as ${attempt.outcome}, and its receiver acknowledged it in time`)
+      this.#journal.check(
+        5,
+        made.some((sent) => !acknowledged(sent, timeout)),
+        () => `an attempt of delivery ${id} counts as ${attempt.outcome}, and its receiver acknowledged it in time`
+      )
     }
   }
 
@@ -233,7 +291,12 @@ export class DeliveryLedger {
     const mayBeCancelled = of.some(({ state }) => state === "cancelled")
     check(5, mayBeCancelled || of.some(({ state }) => state === "pending"), `${what} is sent again after its end`)
     check(5, mayBeCancelled || claim !== undefined, `${what} is sent by a node that has not claimed it`)
-    check(5, claim === undefined || post.senderAt < claim.leaseEnds, `${what} is sent after the lease of its claim has ended`)
+    const timeout = Duration.toMillis(this.#policy.callbackTimeout)
+    check(
+      5,
+      claim === undefined || post.senderAt + timeout <= claim.leaseEnds,
+      `${what} is sent when the lease of its claim is over before the answer`
+    )
     const waiting = mine.length === 1 ? mine.flatMap((one) => this.#before(one)) : []
     check(6, waiting.length === 0, `${what} is sent before delivery ${waiting[0]?.id} of the same object has ended`)
     return record

@@ -56,15 +56,16 @@ export const makeNode = (index: number, offset: number): Node => ({
 const patience = Duration.seconds(20)
 
 /** Runs an effect as this node does: with its clock, its process, its log. */
-export const onNode = (world: World, node: Node, life: Life, logger: Logger.Logger<unknown, void>) =>
-<A, E, R>(effect: Effect.Effect<A, E, R>) =>
-  effect.pipe(
-    withClockOffset(node.offset),
-    Effect.withRandom(Random.make(`${world.seed}:${node.index}`)),
-    Effect.locally(FiberRef.currentLoggers, HashSet.make(logger)),
-    Effect.provide(life.services),
-    world.time.on(life.process)
-  )
+export const onNode =
+  (world: World, node: Node, life: Life, logger: Logger.Logger<unknown, void>) =>
+  <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+    effect.pipe(
+      withClockOffset(node.offset),
+      Effect.withRandom(Random.make(`${world.seed}:${node.index}`)),
+      Effect.locally(FiberRef.currentLoggers, HashSet.make(logger)),
+      Effect.provide(life.services),
+      world.time.on(life.process)
+    )
 
 /** The node dies, between two steps, and comes back later. */
 const kill = (world: World, node: Node, life: Life, downMs: number, revive: (node: Node) => Effect.Effect<void>) =>
@@ -141,10 +142,12 @@ export const boot = (
         const fault = take(operation)
         calls++
         const request = Effect.sleep(latency(world, node, calls, 0)).pipe(
-          Effect.zipRight(time.on(world.wire)(Effect.suspend(() => {
-            chosen = fault
-            return effect
-          }))),
+          Effect.zipRight(
+            time.on(world.wire)(Effect.suspend(() => {
+              chosen = fault
+              return effect
+            }))
+          ),
           Effect.zipLeft(Effect.sleep(latency(world, node, calls, 1)))
         )
         if (fault === undefined && node.crash === undefined) return yield* request

@@ -152,10 +152,16 @@ export class TokenLedger {
 
   /** An access token was accepted by a node when its clock showed `at`. `begin` is the true time. */
   accepted(pair: Pair, { createdAt, of }: Issued, at: number, wasDead: boolean): void {
-    this.#journal.check(2, !wasDead || !of.isDead, () =>
-      `${this.#name(pair)}: an access token was accepted after it was revoked`)
-    this.#journal.check(2, at < createdAt + Duration.toMillis(this.#policy.accessTokenLifetime), () =>
-      `${this.#name(pair)}: an access token was accepted after its lifetime`)
+    this.#journal.check(
+      2,
+      !wasDead || !of.isDead,
+      () => `${this.#name(pair)}: an access token was accepted after it was revoked`
+    )
+    this.#journal.check(
+      2,
+      at < createdAt + Duration.toMillis(this.#policy.accessTokenLifetime),
+      () => `${this.#name(pair)}: an access token was accepted after its lifetime`
+    )
     this.#journal.count("calls")
   }
 

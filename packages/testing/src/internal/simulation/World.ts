@@ -84,8 +84,11 @@ const watchOver = (world: World, delivery: Delivery): Effect.Effect<void> => {
   const check = Effect.sync(() => {
     if (!isGood() || delivery.event.time.epochMillis + 3_600_000 < 0) return
     journal.count("watched")
-    journal.check(9, deliveries.wasSent(delivery), () =>
-      `delivery ${delivery.id} waits for ${Duration.format(soon)}, its receiver answers, and nothing went wrong`)
+    journal.check(
+      9,
+      deliveries.wasSent(delivery),
+      () => `delivery ${delivery.id} waits for ${Duration.format(soon)}, its receiver answers, and nothing went wrong`
+    )
   })
   return Effect.asVoid(world.time.on(world.wire)(Effect.forkDaemon(Effect.delay(check, soon))))
 }
@@ -197,11 +200,10 @@ export const observe = (
     Context.add(DeliveryStore, {
       ...queue,
       claim: (request) =>
-        then(queue.claim(request), (claimed) =>
-          Effect.sync(() => deliveries.claimed(request, claimed, holder))),
+        then(queue.claim(request), (claimed) => Effect.sync(() => deliveries.claimed(request, claimed, holder))),
       settle: (settlements) =>
         then(queue.settle(settlements), (ids) => {
-          deliveries.settled(ids)
+          deliveries.settled(settlements, ids)
           return audit(world)
         }),
       again: (original, now) => then(queue.again(original, now), () => audit(world))

@@ -44,7 +44,8 @@ export const act = (stage: Stage, step: Step): Effect.Effect<void, StoreError> =
       return { replied, end: Effect.sync(() => tokens.end(pair, told, Option.isSome(replied))) }
     })
 
-  const dead = (pair: Pair, issued: ReadonlyArray<Issued>) => world.alone.withPermits(1)(mustBeDead(world, pair, issued))
+  const dead = (pair: Pair, issued: ReadonlyArray<Issued>) =>
+    world.alone.withPermits(1)(mustBeDead(world, pair, issued))
 
   const issued = (answer: Tokens): Omit<Issued, "of" | "refreshed"> => ({
     access: answer.accessToken,
@@ -158,7 +159,11 @@ export const act = (stage: Stage, step: Step): Effect.Effect<void, StoreError> =
       const used = pair.issued.at(-1 - back)
       if (used === undefined) return
       const wasDead = used.of.isDead
-      const { end, replied } = yield* askFor(pair, "reads", Effect.flatMap(OAuth, (oauth) => oauth.authenticate(used.access)))
+      const { end, replied } = yield* askFor(
+        pair,
+        "reads",
+        Effect.flatMap(OAuth, (oauth) => oauth.authenticate(used.access))
+      )
       if (Option.isSome(replied)) {
         const { began, offset, value } = replied.value
         const isFresh = began - used.createdAt < Duration.toMillis(world.policy.accessTokenLifetime) - 60_000
@@ -247,7 +252,8 @@ export const act = (stage: Stage, step: Step): Effect.Effect<void, StoreError> =
       )
       if (Option.isNone(replied) || Either.isLeft(replied.value.value)) return
       journal.count("changes")
-      journal.check(4, deliveries.hasComment(id, comment), () => `${name}: it was answered, and no event was saved with it`)
+      journal.check(4, deliveries.hasComment(id, comment), () =>
+        `${name}: it was answered, and no event was saved with it`)
     })
 
   const redeliver = (application: number) => {
@@ -293,7 +299,6 @@ export const act = (stage: Stage, step: Step): Effect.Effect<void, StoreError> =
       Effect.sync(() => {
         if (node?.life !== undefined) node.crash = { call, moment, downMs }
       }),
-    Store: ({ count, fault, operation }) =>
-      Effect.sync(() => void node?.faults.push({ operation, fault, left: count }))
+    Store: ({ count, fault, operation }) => Effect.sync(() => void node?.faults.push({ operation, fault, left: count }))
   }))
 }

@@ -78,15 +78,35 @@ export interface Size {
   readonly faults: number
 }
 
-/** The operations at which faults hurt most. */
-const tender: ReadonlyArray<Operation> = [
-  "GrantStore.save",
-  "GrantStore.findByRefresh",
-  "RegistrationStore.save",
-  "SubscriptionStore.insert",
-  "SubscriptionStore.remove",
-  "DeliveryStore.claim",
-  "DeliveryStore.settle"
+const later = (...millis: ReadonlyArray<number>) => millis.map((by) => Duration.millis(by))
+
+/** What goes wrong where, as it hurts most: about as long as leases, timeouts and retries last. */
+const troubles: ReadonlyArray<readonly [Operation, ReadonlyArray<Fault>]> = [
+  ["GrantStore.find", [Fault.FailsBefore(), ...later(50, 3_000).map((by) => Fault.AnswersLate({ by }))]],
+  ["GrantStore.findByRefresh", [Fault.FailsBefore(), ...later(50, 3_000).map((by) => Fault.AnswersLate({ by }))]],
+  ...(["GrantStore.save", "RegistrationStore.save", "SubscriptionStore.insert", "SubscriptionStore.remove"] as const)
+    .map((operation) =>
+      [operation, [
+        Fault.FailsBefore(),
+        Fault.FailsAfter(),
+        Fault.Repeats(),
+        Fault.Conflicts(),
+        ...later(20, 3_000).map((by) => Fault.Slow({ by })),
+        ...later(20, 3_000, 40_000).map((by) => Fault.WritesLate({ by }))
+      ]] as const
+    ),
+  ["DeliveryStore.claim", [
+    Fault.FailsBefore(),
+    Fault.FailsAfter(),
+    Fault.Repeats(),
+    ...later(3_000, 12_500, 13_500, 16_000, 19_000).map((by) => Fault.AnswersLate({ by }))
+  ]],
+  ["DeliveryStore.settle", [
+    Fault.FailsBefore(),
+    Fault.FailsAfter(),
+    Fault.Repeats(),
+    ...later(3_000, 17_000, 19_000, 25_000, 40_000).map((by) => Fault.WritesLate({ by }))
+  ]]
 ]
 
 /** All steps of a seed, in their order. */
@@ -104,34 +124,21 @@ export const make = (size: Size): ReadonlyArray<Step> => {
     if (likely(0.2)) registration = below(size.registrations)
   }
   const of = () => ({ application, user })
-  const late = () => Duration.millis(pick(50, 500, 3_000, 12_500, 14_000, 18_000, 40_000))
-  const fault = (): Fault =>
-    pick<() => Fault>(
-      () => Fault.FailsBefore(),
-      () => Fault.FailsAfter(),
-      () => Fault.Slow({ by: late() }),
-      () => Fault.AnswersLate({ by: late() }),
-      () => Fault.WritesLate({ by: late() }),
-      () => Fault.Repeats(),
-      () => Fault.Conflicts()
-    )()
-  const trouble = (): Deed =>
-    pick<() => Deed>(
-      () => Deed.Crash({ call: 1 + below(8), moment: pick("before", "after"), downMs: 1 + below(60_000) }),
-      () =>
-        Deed.Store({
-          operation: likely(0.2) ? undefined : pick<Operation>("GrantStore.find", ...tender),
-          fault: fault(),
-          count: likely(0.2) ? 1 + below(12) : 1
-        }),
-      () => Deed.Receiver({ application, habit: likely(0.4) ? "answers" : pick("answers", ...habits) }),
-      () =>
-        Deed.Way({
-          application,
-          way: pick("request lost", "answer lost", "repeated"),
-          count: 1 + below(3)
-        })
-    )()
+  const store = (): Deed => {
+    const [operation, faults] = troubles[below(troubles.length)] ?? ["GrantStore.save" as const, []]
+    return Deed.Store({
+      operation: likely(0.1) ? undefined : operation,
+      fault: faults[below(faults.length)] ?? Fault.FailsBefore(),
+      count: likely(0.2) ? 1 + below(12) : 1
+    })
+  }
+  const crash = (): Deed =>
+    Deed.Crash({ call: 1 + below(8), moment: pick("before", "after"), downMs: 1 + below(60_000) })
+  const receiver = (): Deed =>
+    Deed.Receiver({ application, habit: likely(0.4) ? "answers" : pick("answers", ...habits) })
+  const way = (): Deed =>
+    Deed.Way({ application, way: pick("request lost", "answer lost", "repeated"), count: 1 + below(3) })
+  const trouble = (): Deed => pick<() => Deed>(store, store, crash, receiver, way)()
   const business: ReadonlyArray<readonly [weight: number, () => Deed]> = [
     [8, () => Deed.Consent(of())],
     [12, () => Deed.Exchange({ ...of(), how: "properly" })],
@@ -159,25 +166,40 @@ export const make = (size: Size): ReadonlyArray<Step> => {
   }
 
   const steps: Array<Step> = []
+  const add = (at: number, node: number, deed: Deed, way: Way = "clear") => void steps.push({ at, node, way, deed })
   const end = size.hours * 3_600_000
+  let at = 0
+  for (let each = 0; each < size.applications && end > 0; each++) {
+    add(at += 50, each % size.nodes, Deed.Subscribe({ application: each }))
+    for (const one of [{ application: each, user: 0 }, { application: each, user: (each + 1) % size.users }]) {
+      add(at += 50, each % size.nodes, Deed.Consent(one))
+      add(at += 50, each % size.nodes, Deed.Exchange({ ...one, how: "properly" }))
+    }
+  }
   // The mean of a long pause is half of it, and one pause in four is long.
   const quiet = 8 * 3_600_000 / size.pace
-  let at = 0
   while ((at += likely(0.75) ? below(pick(4, 40, 2_500)) : below(quiet)) < end) {
     const way = likely(0.08 * size.faults) ? pick<Way>("request lost", "answer lost", "repeated") : "clear"
     const node = below(size.nodes)
-    if (likely(0.25 * size.faults)) {
-      steps.push({ at, node, way: "clear", deed: trouble() })
-      continue
-    }
-    const next = deed()
-    steps.push({ at, node, way, deed: next })
-    // A code is mostly exchanged at once.
+    const isTrouble = likely(0.25 * size.faults)
+    const next = isTrouble ? trouble() : deed()
+    add(at, node, next, isTrouble ? "clear" : way)
+    // A code is mostly exchanged at once, and what troubles the queue meets some events.
     if (next._tag === "Consent" && likely(0.8)) {
-      steps.push({ at: (at += 10 + below(20)), node, way, deed: Deed.Exchange({ ...of(), how: "properly" }) })
+      add(at += 10 + below(20), node, Deed.Exchange({ ...of(), how: "properly" }), way)
+    }
+    if (next._tag === "Store" && next.operation?.startsWith("DeliveryStore.") === true) {
+      if (likely(0.4)) add(at, node, receiver())
+      // Whichever node it is that claims next.
+      for (let other = 0; other < size.nodes && likely(0.8); other++) if (other !== node) add(at, other, next)
+      for (let count = 1 + below(3); count > 0; count--) add(at += below(100), node, Deed.Change({ registration }))
+      // Something wakes the others when the leases of these are over.
+      for (const after of [15_200, 17_500, 22_000]) {
+        if (likely(0.6)) add(at + after, node, Deed.Change({ registration: 0 }))
+      }
     }
   }
-  return steps
+  return steps.sort((one, other) => one.at - other.at)
 }
 
 const operationName = (operation: Operation | undefined) => operation ?? "any operation"

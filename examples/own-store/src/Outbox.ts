@@ -1,0 +1,59 @@
+/** Deliveries begin here: inside the save that causes them. */
+import { Delivery, type Event } from "@startlist/core"
+import { DateTime, Option, Schema } from "effect"
+import * as Record from "./Record.ts"
+import type { Sql } from "./Sqlite.ts"
+
+const Subscribed = Schema.Struct({
+  id: Delivery.Delivery.fields.subscriptionId,
+  application: Delivery.Delivery.fields.applicationId
+})
+
+/** Which events wait for each other. */
+const objectOf = ({ objectId, objectType }: Event.Event): string => `${objectType}:${objectId}`
+
+/** Queues one delivery, due at once. */
+export const add = (
+  { insert, run }: Sql,
+  told: Pick<Delivery.Delivery, "applicationId" | "subscriptionId" | "event">,
+  dueAt: DateTime.Utc
+): Delivery.Delivery => {
+  const { applicationId, event, subscriptionId } = told
+  const id = Delivery.DeliveryId.make(insert(
+    "insert into deliveries (application, subscription, object, state, due_at, record) values (?, ?, ?, 'pending', ?, '')",
+    applicationId,
+    subscriptionId,
+    objectOf(event),
+    dueAt.epochMillis
+  ))
+  const delivery = new Delivery.Delivery({
+    id,
+    applicationId,
+    subscriptionId,
+    event,
+    state: "pending",
+    attempts: [],
+    dueAt,
+    endedAt: Option.none()
+  })
+  run("update deliveries set record = ? where id = ?", Record.delivery.write(delivery), id)
+  return delivery
+}
+
+/** Everybody whom these events concern, as it is in this transaction. */
+export const enqueue = (sql: Sql, outgoing: ReadonlyArray<Event.Outgoing>): void => {
+  for (const { audience, event } of outgoing) {
+    const concerned = audience._tag === "Application"
+      ? sql.all(Subscribed, "select id, application from subscriptions where application = ?", audience.applicationId)
+      : sql.all(
+        Subscribed,
+        `select id, application from subscriptions s where exists (
+           select 1 from grants g where g.application = s.application and g.status = 'active'
+           and g.user in (select value from json_each(?))) order by id`,
+        JSON.stringify(audience.userIds)
+      )
+    for (const { application, id } of concerned) {
+      add(sql, { applicationId: application, subscriptionId: id, event }, event.time)
+    }
+  }
+}

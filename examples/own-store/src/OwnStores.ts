@@ -1,0 +1,58 @@
+/** All of Startlist's stores on one SQLite file: what `Services.layer` and `Worker.run` of the core need. */
+import {
+  Application,
+  Delivery,
+  GrantStore,
+  type Memory,
+  Registration,
+  Store,
+  Subscription,
+  User
+} from "@startlist/core"
+import { Context, Effect, Layer, Stream } from "effect"
+import { makeGrants } from "./Grants.ts"
+import { makeApplications, makeRegistrations, makeSubscriptions, makeUsers } from "./People.ts"
+import { makeQueue } from "./Queue.ts"
+import * as Seal from "./Seal.ts"
+import { open, tables } from "./Sqlite.ts"
+
+export interface Options {
+  /** `:memory:`, or where the file is. */
+  readonly filename: string
+  /** Seals the webhooks' signing secrets: 32 bytes that are kept elsewhere. */
+  readonly key: Uint8Array
+  /** The tables; for those who want others. */
+  readonly tables?: string
+}
+
+/** Hints for the workers of this process: one waits for each listener. */
+const makeWakeUps = () => {
+  const listeners = new Set<() => void>()
+  const wakeUps = Stream.asyncPush<void>((emit) =>
+    Effect.acquireRelease(
+      Effect.sync(() => {
+        const listener = () => void emit.single(undefined)
+        listeners.add(listener)
+        return listener
+      }),
+      (listener) => Effect.sync(() => listeners.delete(listener))
+    ), { bufferSize: 1, strategy: "dropping" })
+  const wake = () => {
+    for (const listener of listeners) listener()
+  }
+  return { wake, wakeUps }
+}
+
+export const layerWith = (options: Options): Layer.Layer<Memory.Stores, Store.StoreError> =>
+  Layer.scopedContext(Effect.gen(function*() {
+    const atomically = yield* open(options.filename, options.tables ?? tables)
+    const seal = Seal.make(options.key)
+    const { wake, wakeUps } = makeWakeUps()
+    return Context.make(User.UserStore, makeUsers(atomically)).pipe(
+      Context.add(Application.ApplicationStore, makeApplications(atomically)),
+      Context.add(GrantStore.GrantStore, makeGrants(atomically, wake)),
+      Context.add(Subscription.SubscriptionStore, makeSubscriptions(atomically, seal)),
+      Context.add(Registration.RegistrationStore, makeRegistrations(atomically, wake)),
+      Context.add(Delivery.DeliveryStore, makeQueue(atomically, seal, wakeUps, wake))
+    )
+  }))

@@ -1,0 +1,162 @@
+/** Users, applications, registrations and subscriptions on SQLite. */
+import { Application, Registration, Store, Subscription, User } from "@startlist/core"
+import { Effect, Option, Schema } from "effect"
+import { enqueue } from "./Outbox.ts"
+import * as Record from "./Record.ts"
+import type { Seal } from "./Seal.ts"
+import type { Atomically, Sql } from "./Sqlite.ts"
+
+/** A row of which only the record matters. */
+export const Row = Schema.Struct({ record: Schema.String })
+
+/** Reads at most one record. */
+export const findOne = <A>(
+  { all }: Sql,
+  { read }: Record.Record<A>,
+  query: string,
+  ...values: ReadonlyArray<number | string>
+): Option.Option<A> => Option.fromNullable(all(Row, query, ...values).map(({ record }) => read(record))[0])
+
+/** Turns "no row was changed" into a conflict. */
+const orConflict = (changed: Effect.Effect<boolean, Store.StoreError>) =>
+  Effect.flatMap(changed, (isSaved) => isSaved ? Effect.void : new Store.Conflict())
+
+/** Writes a new row, and then the record with the identifier that SQLite gave to it. */
+const inserted = <A extends { readonly id: number }>(
+  { run }: Sql,
+  table: "users" | "applications" | "registrations" | "subscriptions",
+  id: number,
+  { write }: Record.Record<A>,
+  value: A
+): A => {
+  run(`update ${table} set record = ? where id = ?`, write(value), id)
+  return value
+}
+
+export const makeUsers = (atomically: Atomically): User.UserStore.Service => {
+  // SQLite's `lower` knows ASCII only; addresses may have other letters.
+  const key = (email: string) => email.toLowerCase()
+  return {
+    find: (id) => atomically((sql) => findOne(sql, Record.user, "select record from users where id = ?", id)),
+    findByEmail: (email) =>
+      atomically((sql) => findOne(sql, Record.user, "select record from users where email = ?", key(email))),
+    insert: (user) =>
+      Effect.flatten(atomically((sql) => {
+        const taken = Option.isSome(
+          findOne(sql, Record.user, "select record from users where email = ?", key(user.email))
+        )
+        if (taken) return new User.EmailTaken({ email: user.email })
+        const id = User.UserId.make(sql.insert("insert into users (email, record) values (?, '')", key(user.email)))
+        return Effect.succeed(inserted(sql, "users", id, Record.user, new User.User({ ...user, id })))
+      }))
+  }
+}
+
+export const makeApplications = (atomically: Atomically): Application.ApplicationStore.Service => ({
+  find: (id) =>
+    atomically((sql) => findOne(sql, Record.application, "select record from applications where id = ?", id)),
+  list: ({ after, limit, owner }) =>
+    atomically(({ all }) =>
+      all(
+        Row,
+        `select record from applications where (?1 is null or owner = ?1) and (?2 is null or id < ?2)
+         order by id desc limit ?3`,
+        Option.getOrNull(owner),
+        Option.getOrNull(after),
+        limit
+      ).map(({ record }) => Record.application.read(record))
+    ),
+  insert: (application) =>
+    atomically((sql) => {
+      const statement = "insert into applications (owner, version, record) values (?, 1, '')"
+      const id = Application.ApplicationId.make(sql.insert(statement, application.ownerId))
+      const made = new Application.Application({ ...application, id, version: 1 })
+      return inserted(sql, "applications", id, Record.application, made)
+    }),
+  save: (next) =>
+    orConflict(atomically(({ run }) =>
+      run(
+        "update applications set version = ?, record = ? where id = ? and version = ?",
+        next.version,
+        Record.application.write(next),
+        next.id,
+        next.version - 1
+      ) === 1
+    ))
+})
+
+export const makeRegistrations = (
+  atomically: Atomically,
+  wake: () => void
+): Registration.RegistrationStore.Service => ({
+  find: (id) =>
+    atomically((sql) => findOne(sql, Record.registration, "select record from registrations where id = ?", id)),
+  insert: (registration) =>
+    atomically((sql) => {
+      const id = Registration.RegistrationId.make(
+        sql.insert("insert into registrations (version, record) values (1, '')")
+      )
+      const made = new Registration.Registration({ ...registration, id, version: 1 })
+      return inserted(sql, "registrations", id, Record.registration, made)
+    }),
+  save: (next, outgoing) =>
+    Effect.tap(
+      orConflict(atomically((sql) => {
+        const changed = sql.run(
+          "update registrations set version = ?, record = ? where id = ? and version = ?",
+          next.version,
+          Record.registration.write(next),
+          next.id,
+          next.version - 1
+        )
+        if (changed === 1) enqueue(sql, outgoing)
+        return changed === 1
+      })),
+      wake
+    )
+})
+
+export const makeSubscriptions = (atomically: Atomically, seal: Seal): Subscription.SubscriptionStore.Service => {
+  const codec = Record.subscription(seal)
+  return {
+    findByApplication: (id) =>
+      atomically((sql) => findOne(sql, codec, "select record from subscriptions where application = ?", id)),
+    insert: (subscription) =>
+      Effect.flatten(atomically((sql) => {
+        const { applicationId } = subscription
+        const byApplication = "select record from subscriptions where application = ?"
+        if (Option.isSome(findOne(sql, codec, byApplication, applicationId))) {
+          return new Subscription.AlreadySubscribed()
+        }
+        const statement = "insert into subscriptions (application, version, record) values (?, 1, '')"
+        const id = Subscription.SubscriptionId.make(sql.insert(statement, applicationId))
+        const made = new Subscription.Subscription({ ...subscription, id, version: 1 })
+        return Effect.succeed(inserted(sql, "subscriptions", id, codec, made))
+      })),
+    save: (next) =>
+      orConflict(atomically(({ run }) =>
+        run(
+          "update subscriptions set version = ?, record = ? where id = ? and version = ?",
+          next.version,
+          codec.write(next),
+          next.id,
+          next.version - 1
+        ) === 1
+      )),
+    remove: (id, now) =>
+      atomically((sql) => {
+        const { all, run } = sql
+        const pending = all(Row, "select record from deliveries where subscription = ? and state = 'pending'", id)
+        for (const { record } of pending) {
+          const cancelled = { ...Record.delivery.read(record), state: "cancelled", endedAt: Option.some(now) } as const
+          run(
+            "update deliveries set state = 'cancelled', ended_at = ?, claim = null, lease_ends = null, record = ? where id = ?",
+            now.epochMillis,
+            Record.delivery.write(cancelled),
+            cancelled.id
+          )
+        }
+        return run("delete from subscriptions where id = ?", id) === 1
+      })
+  }
+}

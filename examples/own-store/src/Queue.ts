@@ -1,0 +1,123 @@
+/** The queue of deliveries on SQLite: claims with leases, and the record of what was tried. */
+import { Delivery, type Subscription } from "@startlist/core"
+import { DateTime, Option, Schema, type Stream } from "effect"
+import { add } from "./Outbox.ts"
+import { findOne, Row } from "./People.ts"
+import * as Record from "./Record.ts"
+import type { Seal } from "./Seal.ts"
+import type { Atomically, Sql } from "./Sqlite.ts"
+
+const Claimable = Schema.Struct({ delivery: Schema.String, subscription: Schema.String })
+
+/** Due, not under a live lease, first of their object; earliest due first. */
+const claimable = `
+  select d.record as delivery, s.record as subscription
+  from deliveries d join subscriptions s on s.id = d.subscription
+  where d.state = 'pending' and d.due_at <= ?1 and (d.lease_ends is null or d.lease_ends <= ?1)
+    and not exists (select 1 from deliveries e where e.state = 'pending'
+      and e.subscription = d.subscription and e.object = d.object and e.id < d.id)
+  order by d.due_at, d.id`
+
+const hourMillis = 3_600_000
+
+export const makeQueue = (
+  atomically: Atomically,
+  seal: Seal,
+  wakeUps: Stream.Stream<void>,
+  wake: () => void
+): Delivery.DeliveryStore.Service => {
+  const subscriptions = Record.subscription(seal)
+
+  const claim = ({ all, run }: Sql, request: Delivery.ClaimRequest): ReadonlyArray<Delivery.Claimed> => {
+    const { allowances, leaseEnds, limit, now, perSubscription, token } = request
+    const taken = new Map<Subscription.SubscriptionId, number>()
+    const claimed: Array<Delivery.Claimed> = []
+    for (const row of all(Claimable, claimable, now.epochMillis)) {
+      if (claimed.length >= limit) break
+      const delivery = Record.delivery.read(row.delivery)
+      const count = (taken.get(delivery.subscriptionId) ?? 0) + 1
+      if (count > (allowances.get(delivery.subscriptionId) ?? perSubscription)) continue
+      taken.set(delivery.subscriptionId, count)
+      run("update deliveries set claim = ?, lease_ends = ? where id = ?", token, leaseEnds.epochMillis, delivery.id)
+      claimed.push({ delivery, subscription: subscriptions.read(row.subscription), token, leaseEnds })
+    }
+    return claimed
+  }
+
+  const settle = ({ run }: Sql, { delivery, token }: Delivery.Settlement): boolean =>
+    run(
+      `update deliveries set state = ?, due_at = ?, ended_at = ?, claim = null, lease_ends = null, record = ?
+       where id = ? and claim = ? and state = 'pending'`,
+      delivery.state,
+      delivery.dueAt.epochMillis,
+      Option.match(delivery.endedAt, { onNone: () => null, onSome: ({ epochMillis }) => epochMillis }),
+      Record.delivery.write(delivery),
+      delivery.id,
+      token
+    ) === 1
+
+  const list = ({ all }: Sql, { after, applicationId, limit, state }: Delivery.DeliveryFilter) =>
+    all(
+      Row,
+      `select record from deliveries
+       where (?1 is null or application = ?1) and (?2 is null or state = ?2) and (?3 is null or id < ?3)
+       order by id desc limit ?4`,
+      Option.getOrNull(applicationId),
+      Option.getOrNull(state),
+      Option.getOrNull(after),
+      limit
+    ).map(({ record }) => Record.delivery.read(record))
+
+  return {
+    claim: (request) => atomically((sql) => claim(sql, request)),
+    settle: (settlements) =>
+      atomically((sql) => settlements.filter((one) => settle(sql, one)).map(({ delivery }) => delivery.id)),
+    wakeUps,
+    find: (id) => atomically((sql) => findOne(sql, Record.delivery, "select record from deliveries where id = ?", id)),
+    list: (filter) => atomically((sql) => list(sql, filter)),
+    attemptsByHour: ({ applicationId, from, limit }) =>
+      atomically((sql) => {
+        const filter = { applicationId: Option.some(applicationId), state: Option.none(), after: Option.none(), limit }
+        return byHour(list(sql, filter).flatMap(({ attempts }) => attempts), from)
+      }),
+    again: (told, now) =>
+      atomically((sql) => {
+        const [subscribed] = sql.all(Row, "select record from subscriptions where id = ?", told.subscriptionId)
+        if (subscribed === undefined) return Option.none()
+        const delivery = add(sql, told, now)
+        wake()
+        return Option.some(delivery)
+      }),
+    purge: (endedBefore, limit) =>
+      atomically(({ run }) =>
+        run(
+          "delete from deliveries where id in (select id from deliveries where ended_at <= ? limit ?)",
+          endedBefore.epochMillis,
+          limit
+        )
+      )
+  }
+}
+
+const byHour = (
+  attempts: ReadonlyArray<Delivery.Attempt>,
+  from: DateTime.Utc
+): ReadonlyArray<Delivery.AttemptHour> => {
+  const hours = new Map<number, Array<Delivery.Attempt>>()
+  for (const attempt of attempts) {
+    const hour = Math.floor((attempt.at.epochMillis - from.epochMillis) / hourMillis)
+    if (hour >= 0) hours.set(hour, [...(hours.get(hour) ?? []), attempt])
+  }
+  return [...hours].sort(([a], [b]) => a - b).map(([hour, all]) => {
+    const durations = all
+      .flatMap(({ durationMs, outcome }) => outcome === "delivered" ? [durationMs] : [])
+      .sort((a, b) => a - b)
+    const [medianMs, slowestMs] = [durations[Math.ceil(durations.length / 2) - 1], durations.at(-1)]
+    return {
+      startsAt: DateTime.addDuration(from, hour * hourMillis),
+      delivered: durations.length,
+      failed: all.length - durations.length,
+      latency: medianMs === undefined || slowestMs === undefined ? Option.none() : Option.some({ medianMs, slowestMs })
+    }
+  })
+}

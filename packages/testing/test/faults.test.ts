@@ -1,0 +1,150 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Application, Grant, GrantStore, Memory, Policy, Secrets, User } from "@startlist/core"
+import { Clock, DateTime, Duration, Effect, Exit, Fiber, Layer, Option, TestClock } from "effect"
+import * as Faults from "../src/Faults.ts"
+
+const { Fault } = Faults
+const { UserStore } = User
+
+const insert = (name: string) =>
+  Effect.flatMap(
+    UserStore,
+    (users) => users.insert({ role: "athlete", email: `${name}@example.test`, firstName: name, lastName: "" })
+  )
+
+const isThere = (name: string) =>
+  Effect.flatMap(UserStore, (users) => Effect.map(users.findByEmail(`${name}@example.test`), Option.isSome))
+
+const stores = Faults.onDemand(Memory.layer)
+
+describe("a fault", () => {
+  it.effect("before a write leaves nothing written, and only the next calls suffer it", () =>
+    Effect.gen(function*() {
+      const faults = yield* Faults.Faults
+      yield* faults.next(2, Fault.FailsBefore())
+      expect((yield* Effect.flip(insert("ada")))._tag).toBe("StoreError")
+      expect((yield* Effect.flip(isThere("ada")))._tag).toBe("StoreError")
+      expect(yield* isThere("ada")).toBe(false)
+    }).pipe(Effect.provide(stores)))
+
+  it.effect("after a write looks the same to the caller, and the write is there", () =>
+    Effect.gen(function*() {
+      const faults = yield* Faults.Faults
+      yield* faults.next(1, Fault.FailsAfter(), ["UserStore.insert"])
+      expect(yield* isThere("ada")).toBe(false)
+      expect((yield* Effect.flip(insert("ada")))._tag).toBe("StoreError")
+      expect(yield* isThere("ada")).toBe(true)
+    }).pipe(Effect.provide(stores)))
+
+  it.effect("that is slow writes nothing for a caller that gave up before", () =>
+    Effect.gen(function*() {
+      const faults = yield* Faults.Faults
+      yield* faults.next(1, Fault.Slow({ by: "10 seconds" }))
+      const waiting = yield* Effect.fork(Effect.timeoutOption(insert("ada"), "5 seconds"))
+      yield* TestClock.adjust("1 minute")
+      expect(yield* Fiber.join(waiting)).toStrictEqual(Option.none())
+      expect(yield* isThere("ada")).toBe(false)
+    }).pipe(Effect.provide(stores)))
+
+  it.effect("that answers late has written at once, whether the caller waits or not", () =>
+    Effect.gen(function*() {
+      const faults = yield* Faults.Faults
+      yield* faults.next(1, Fault.AnswersLate({ by: "10 seconds" }))
+      const waiting = yield* Effect.fork(Effect.timeoutOption(insert("ada"), "5 seconds"))
+      yield* TestClock.adjust("1 second")
+      expect(yield* isThere("ada")).toBe(true)
+      yield* TestClock.adjust("1 minute")
+      expect(yield* Fiber.join(waiting)).toStrictEqual(Option.none())
+    }).pipe(Effect.provide(stores)))
+
+  it.effect("that writes late writes also when the caller has given up", () =>
+    Effect.gen(function*() {
+      const faults = yield* Faults.Faults
+      yield* faults.next(1, Fault.WritesLate({ by: "10 seconds" }))
+      const waiting = yield* Effect.fork(Effect.timeoutOption(insert("ada"), "5 seconds"))
+      yield* TestClock.adjust("9 seconds")
+      expect(yield* Fiber.join(waiting)).toStrictEqual(Option.none())
+      expect(yield* isThere("ada")).toBe(false)
+      yield* TestClock.adjust("2 seconds")
+      expect(yield* isThere("ada")).toBe(true)
+    }).pipe(Effect.provide(stores)))
+
+  it.effect("that repeats gives the first answer, and the second has no effect on a good store", () =>
+    Effect.gen(function*() {
+      const faults = yield* Faults.Faults
+      yield* faults.next(1, Fault.Repeats())
+      expect((yield* insert("ada")).id).toBe(1)
+      expect((yield* Effect.flip(insert("ada")))._tag).toBe("EmailTaken")
+      expect((yield* insert("eve")).id).toBe(2)
+    }).pipe(Effect.provide(stores)))
+
+  it.effect("that conflicts befalls a compare-and-set that would succeed, and nothing else", () =>
+    Effect.gen(function*() {
+      const faults = yield* Faults.Faults
+      const grants = yield* GrantStore.GrantStore
+      const user = yield* insert("ada")
+      const applicationId = Application.ApplicationId.make(1)
+      const now = yield* DateTime.now
+      const consent = Grant.consent(
+        Option.none(),
+        {
+          applicationId,
+          userId: user.id,
+          role: "athlete",
+          scope: ["read"],
+          redirectUri: "https://application.example.test/",
+          state: Option.none(),
+          challenge: Option.none()
+        },
+        Secrets.TokenHash.make("code"),
+        now,
+        Policy.documented
+      )
+      yield* faults.always(Fault.Conflicts())
+      expect((yield* Effect.flip(grants.save(consent)))._tag).toBe("Conflict")
+      expect(yield* grants.find(applicationId, user.id)).toStrictEqual(Option.none())
+      yield* faults.none
+      yield* grants.save(consent)
+    }).pipe(Effect.provide(stores)))
+})
+
+describe("a store that fails sometimes", () => {
+  const outcomes = (seed: number, probability: number) =>
+    Effect.forEach(
+      Array.from({ length: 40 }, (_, index) => `user-${index}`),
+      (name) => Effect.map(Effect.exit(insert(name)), Exit.isSuccess)
+    ).pipe(
+      Effect.provide(
+        Faults.sometimes({ seed, probability, fault: Fault.FailsBefore(), operations: ["UserStore.insert"] })(
+          Layer.fresh(Memory.layer)
+        )
+      )
+    )
+
+  it.effect("fails as its seed says, about as often as it was asked to", () =>
+    Effect.gen(function*() {
+      const one = yield* outcomes(1, 0.5)
+      expect(yield* outcomes(1, 0.5)).toStrictEqual(one)
+      expect(yield* outcomes(2, 0.5)).not.toStrictEqual(one)
+      const failed = one.filter((isGood) => !isGood).length
+      expect(failed).toBeGreaterThan(5)
+      expect(failed).toBeLessThan(35)
+      expect(yield* outcomes(1, 0)).not.toContain(false)
+      expect(yield* outcomes(1, 1)).not.toContain(true)
+    }))
+})
+
+describe("a clock offset", () => {
+  it.effect("moves the time that is read, and no sleep", () =>
+    Effect.gen(function*() {
+      const there = yield* Clock.currentTimeMillis
+      const offset = Duration.toMillis("90 seconds")
+      const shifted = Effect.provide(Faults.clockOffset("90 seconds"))
+      expect(yield* shifted(Clock.currentTimeMillis)).toBe(there + offset)
+      expect((yield* shifted(DateTime.now)).epochMillis).toBe(there + offset)
+      const sleeping = yield* Effect.fork(shifted(Effect.sleep("10 seconds")))
+      yield* TestClock.adjust("10 seconds")
+      yield* Fiber.join(sleeping)
+      expect(yield* Clock.currentTimeMillis).toBe(there + 10_000)
+    }))
+})

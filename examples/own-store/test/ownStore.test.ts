@@ -41,6 +41,7 @@ describe("stores on SQLite with one word less", () => {
         Simulation.check({ seeds: 50, hours: 0.05, pace: 600, stores: Layer.orDie(stores) })
       )
       const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8")
-      assert.include(readme, exit.story)
+      // What was seen in between may be worded otherwise one day; the story is this one.
+      assert.include(readme, exit.story.slice(0, exit.story.indexOf("what was seen:")))
     }), 180_000)
 })

@@ -21,10 +21,13 @@ interface FieldProps {
   readonly hint?: string
   /** What is wrong with its value. */
   readonly problem?: string | undefined
+  /** The summary that says so already. */
+  readonly summary?: string | undefined
 }
 
-const describedBy = ({ hint, name, problem }: FieldProps): string | undefined =>
+const describedBy = ({ hint, name, problem, summary }: FieldProps): string | undefined =>
   [
+    ...(summary === undefined ? [] : [summary]),
     ...(problem === undefined ? [] : [`${name}-problem`]),
     ...(hint === undefined ? [] : [`${name}-hint`])
   ].join(" ") || undefined
@@ -71,7 +74,7 @@ export const Field = ({ autocomplete, maxLength, required = false, type = "text"
       required,
       maxLength,
       value,
-      "aria-invalid": notes.problem === undefined ? undefined : "true",
+      "aria-invalid": notes.problem === undefined && notes.summary === undefined ? undefined : "true",
       "aria-describedby": describedBy(notes)
     })}
     <Notes {...notes} />
@@ -122,7 +125,7 @@ export const Copyable = ({ id, label, value }: {
 }) => (
   <div class="field">
     <label for={id}>{label}</label>
-    <input id={id} class="secret" readonly value={value} autocomplete="off" spellcheck={false} />
+    <textarea id={id} class="secret" readonly rows={1} autocomplete="off" spellcheck={false}>{value}</textarea>
   </div>
 )
 

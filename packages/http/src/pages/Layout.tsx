@@ -77,9 +77,20 @@ const Languages = ({ frame }: { readonly frame: Frame }) => (
   </footer>
 )
 
-/** The switch remembers the choice and comes back; a `locale` of the present address would be stronger than it. */
+/** The switch remembers the choice and comes back. */
 const languageUrl = (locale: Locale, here: string): string =>
-  `/language?${write([["locale", locale], ["return_to", here.replace(/([?&]locale=)[^&]*/, `$1${locale}`)]])}`
+  `/language?${write([["locale", locale], ["return_to", inLocale(here, locale)]])}`
+
+const wayThroughLogin = "/login?return_to="
+
+/** A `locale` of an address is stronger than the choice, also on the way to it: there the choice takes its place. */
+const inLocale = (address: string, locale: Locale): string =>
+  address.startsWith(wayThroughLogin)
+    ? `/login?${write([["return_to", inLocale(decode(address.slice(wayThroughLogin.length)), locale)]])}`
+    : address.replace(/([?&]locale=)[^&]*/, `$1${locale}`)
+
+/** What `write` has encoded. */
+const decode = (encoded: string): string => decodeURIComponent(encoded.replaceAll("+", " "))
 
 const Account = ({ frame, visitor }: { readonly frame: Frame; readonly visitor: Visitor }) => {
   const { layout } = messagesIn(frame.locale)

@@ -29,10 +29,8 @@ export const LoginForm = ({ csrf, email, frame, problem, returnTo }: {
   readonly problem: Problem | undefined
 }) => {
   const { login } = messagesIn(frame.locale)
-  const problemOf = (name: string) =>
-    problem !== undefined && (problem.kind === "wrong" || fields[problem.kind] === name)
-      ? sentenceOf(login, problem)
-      : undefined
+  const summaryOf = (name: string) =>
+    problem !== undefined && (problem.kind === "wrong" || fields[problem.kind] === name) ? "problem" : undefined
   return (
     <Layout frame={frame} title={login.title} narrow>
       {problem === undefined ? null : (
@@ -52,7 +50,7 @@ export const LoginForm = ({ csrf, email, frame, problem, returnTo }: {
             autocomplete="username"
             required
             value={email}
-            problem={problemOf("email")}
+            summary={summaryOf("email")}
           />
           <Field
             name="password"
@@ -60,7 +58,7 @@ export const LoginForm = ({ csrf, email, frame, problem, returnTo }: {
             type="password"
             autocomplete="current-password"
             required
-            problem={problemOf("password")}
+            summary={summaryOf("password")}
           />
           <button type="submit">{login.submit}</button>
         </Form>

@@ -96,7 +96,10 @@ const Latency = ({ hours, x }: { readonly hours: ReadonlyArray<AttemptHour>; rea
   )
 }
 
-/** What the marks mean, above a panel. */
+/** About how wide a text is, in the chart's units: the legend stands close, to be seen on a phone without scrolling. */
+const widthOf = (text: string): number => text.length * 6.6
+
+/** A panel's title, and what the marks in it mean. */
 const Legend = ({ entries, title, y }: {
   readonly title: string
   readonly y: number
@@ -104,14 +107,17 @@ const Legend = ({ entries, title, y }: {
 }) => (
   <g>
     <text class="heading" x={0} y={y}>{title}</text>
-    {entries.map(([mark, label], index) => (
-      <g key={mark} transform={`translate(${260 + index * 150} ${y})`}>
-        {mark === "typical" || mark === "slowest"
-          ? <path class={mark} d="M0 -4H18" />
-          : <rect class={mark} x={4} y={-10} width={10} height={10} />}
-        <text x={24} y={0}>{label}</text>
-      </g>
-    ))}
+    {entries.map(([mark, label], index) => {
+      const before = entries.slice(0, index).reduce((sum, [, text]) => sum + widthOf(text) + 34, 0)
+      return (
+        <g key={mark} transform={`translate(${Math.round(widthOf(title) + 16 + before)} ${y})`}>
+          {mark === "typical" || mark === "slowest"
+            ? <path class={mark} d="M0 -4H18" />
+            : <rect class={mark} x={8} y={-10} width={10} height={10} />}
+          <text x={23} y={0}>{label}</text>
+        </g>
+      )
+    })}
   </g>
 )
 

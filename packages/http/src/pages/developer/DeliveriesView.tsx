@@ -147,7 +147,7 @@ const Attempts = ({ delivery: { attempts }, locale }: { readonly delivery: Deliv
           </td>
           <td>{outcomes[outcome]}</td>
           <td>{Option.getOrElse(status, () => "–")}</td>
-          <td>{milliseconds(number(durationMs))}</td>
+          <td class="nowrap">{milliseconds(number(durationMs))}</td>
           <td class="text">{detail === "" ? "–" : <code>{detail}</code>}</td>
         </tr>
       ))}

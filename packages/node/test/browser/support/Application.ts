@@ -1,0 +1,67 @@
+/** Somebody else's web server: the application to which the browser returns, or a hostile page. */
+import { Effect } from "effect"
+import { createServer } from "node:http"
+
+export interface Application {
+  /** Its origin. `localhost`: another site than `127.0.0.1` to a browser. */
+  readonly url: string
+  /** The same server under the host of the service: another origin, but the same site. */
+  readonly neighbourUrl: string
+  /** Where the browser returns to. */
+  readonly redirectUri: string
+  /** What the browser asked for, newest last. */
+  readonly visits: ReadonlyArray<URL>
+}
+
+const escape = (text: string): string =>
+  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll("\"", "&quot;")
+
+/** `/frame?url=` shows a page in a frame; `/forge?action=&…` has a form that posts the rest; others say where one is. */
+const pageOf = (url: URL): string => {
+  const { action, ...fields } = Object.fromEntries(url.searchParams)
+  switch (url.pathname) {
+    case "/frame":
+      return `<iframe src="${escape(url.searchParams.get("url") ?? "")}" width="600" height="400"></iframe>`
+    case "/forge":
+      return `<form method="post" action="${escape(action ?? "")}">${
+        Object.entries(fields)
+          .map(([name, value]) => `<input type="hidden" name="${escape(name)}" value="${escape(value)}">`)
+          .join("")
+      }<button>Win a bicycle</button></form>`
+    default:
+      return `<h1>Back at the application</h1>`
+  }
+}
+
+/** Listens on loopback until the scope closes. */
+export const makeApplication = Effect.map(
+  Effect.acquireRelease(
+    Effect.promise(async () => {
+      const visits: Array<URL> = []
+      const server = createServer((request, response) => {
+        const url = new URL(request.url ?? "/", "http://localhost")
+        if (url.pathname === "/favicon.ico") return void response.writeHead(204).end()
+        visits.push(url)
+        response.writeHead(200, { "content-type": "text/html; charset=utf-8" })
+        response.end(`<!doctype html><html lang="en"><title>Application</title>${pageOf(url)}</html>`)
+      })
+      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+      const address = server.address()
+      const port = typeof address === "object" && address !== null ? address.port : 0
+      const url = `http://localhost:${port}`
+      const application: Application = {
+        url,
+        neighbourUrl: `http://127.0.0.1:${port}`,
+        redirectUri: `${url}/callback`,
+        visits
+      }
+      return { application, server }
+    }),
+    ({ server }) =>
+      Effect.sync(() => {
+        server.close()
+        server.closeAllConnections()
+      })
+  ),
+  ({ application }) => application
+)

@@ -156,11 +156,14 @@ export class DeliveryLedger {
   }
 
   settled(settlements: ReadonlyArray<Settlement>, recorded: ReadonlyArray<DeliveryId>): void {
-    for (const { delivery: { id }, token } of settlements) {
-      if (!recorded.includes(id)) continue
+    for (const id of recorded) {
+      // A node that records an old attempt again may have a newer one of the same delivery beside it.
+      const holds = settlements.some(({ delivery, token }) =>
+        delivery.id === id && token === this.#claims.get(id)?.token
+      )
       this.#journal.check(
         5,
-        this.#claims.get(id)?.token === token,
+        holds,
         () => `an attempt of delivery ${id} was recorded under a claim that is not the last one`
       )
       this.#claims.delete(id)

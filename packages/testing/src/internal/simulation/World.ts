@@ -55,7 +55,7 @@ export const audit = (world: World): Effect.Effect<ReadonlyArray<Delivery>, Stor
       after = page.at(-1)?.id
       if (unknown.length < limit) break
     }
-    for (const { id } of [...deliveries.pending.values()]) {
+    for (const { id } of deliveries.pending.values()) {
       const found = yield* store.find(id)
       world.journal.check(4, Option.isSome(found), () => `delivery ${id} was pending and is gone`)
       if (Option.isSome(found)) deliveries.seen(found.value)

@@ -1,28 +1,61 @@
-/** Numbers about this process in Prometheus' text format. */
+/** Numbers about this process: counted by Effect's metrics, which OTLP exports too, and shown as Prometheus text. */
 import * as Clock from "effect/Clock"
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { collectDefaultMetrics, Counter, Histogram, Registry } from "prom-client"
+import * as Metric from "effect/Metric"
+import * as MetricBoundaries from "effect/MetricBoundaries"
+import * as MetricLabel from "effect/MetricLabel"
+import { collectDefaultMetrics, Registry } from "prom-client"
 import { type Answer, Callbacks } from "@startlist/core/Callbacks"
 import type { Handler } from "@startlist/http/Message"
+import * as Prometheus from "./internal/prometheus.ts"
 
-export class Metrics extends Context.Tag("@startlist/node/Metrics")<Metrics, Metrics.Service>() {}
+/** In front of every name of ours. */
+const prefix = "startlist_"
 
-export declare namespace Metrics {
-  export interface Service {
-    /** Counts and times the requests of a handler. */
-    readonly observe: (handler: Handler) => Handler
-    /** Counts and times one request to a callback. */
-    readonly called: (kind: "validation" | "delivery", request: Effect.Effect<Answer>) => Effect.Effect<Answer>
-    readonly render: Effect.Effect<{ readonly contentType: string; readonly body: string }>
+/** From half a millisecond, a token in memory, to the time that a request may take at most. */
+const boundaries = MetricBoundaries.fromIterable(
+  [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+)
+
+const requests = Metric.counter(`${prefix}http_requests_total`, { description: "Requests that were answered" })
+const requestDurations = Metric.histogram(
+  `${prefix}http_request_duration_seconds`,
+  boundaries,
+  "From a complete request to its response"
+)
+const callbackRequests = Metric.counter(`${prefix}callback_requests_total`, {
+  description: "Requests to callbacks: the status of the answer, or TimedOut, Unreachable, Forbidden"
+})
+const callbackDurations = Metric.histogram(
+  `${prefix}callback_duration_seconds`,
+  boundaries,
+  "From the start of a request to a callback to its outcome"
+)
+
+/** One series for each combination of labels, looked up by their values. */
+const series = <Type, Out>(metric: Metric.Metric<Type, number, Out>, names: ReadonlyArray<string>) => {
+  const known = new Map<string, Metric.Metric<Type, number, Out>>()
+  return (values: ReadonlyArray<string>, amount: number): void => {
+    const key = values.join(" ")
+    let one = known.get(key)
+    if (one === undefined) {
+      one = Metric.taggedWithLabels(metric, names.map((name, i) => MetricLabel.make(name, values[i] ?? "")))
+      known.set(key, one)
+    }
+    one.unsafeUpdate(amount, [])
   }
 }
 
+const countRequest = series(requests, ["method", "endpoint", "status"])
+const timeRequest = series(requestDurations, ["endpoint"])
+const countCallback = series(callbackRequests, ["kind", "outcome"])
+const timeCallback = series(callbackDurations, ["kind"])
+
 /** Paths without identifiers, so that the number of series stays small. */
 const families: ReadonlyArray<readonly [prefix: string, family: string]> = [
-  ["/oauth/authorize", "authorize"],
   ["/oauth/token", "token"],
+  ["/oauth/authorize", "authorize"],
   ["/oauth/revoke", "revoke"],
   ["/oauth/introspect", "introspect"],
   ["/api/v1/athlete", "athlete"],
@@ -34,87 +67,55 @@ const families: ReadonlyArray<readonly [prefix: string, family: string]> = [
   ["/logout", "pages"]
 ]
 
-const familyOf = (path: string): string => families.find(([prefix]) => path.startsWith(prefix))?.[1] ?? "other"
+/** The family of a path. */
+export const familyOf = (path: string): string => families.find(([prefix]) => path.startsWith(prefix))?.[1] ?? "other"
 
 const methods = new Set(["GET", "HEAD", "POST", "PATCH", "PUT", "DELETE", "OPTIONS"])
 
-/** From half a millisecond, a token in memory, to the time that a request may take at most. */
-const buckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
-
 const outcomeOf = (answer: Answer): string => answer._tag === "Answered" ? String(answer.status) : answer._tag
 
-const make = Effect.sync((): Metrics.Service => {
-  const registry = new Registry()
-  const registers = [registry]
-  collectDefaultMetrics({ register: registry })
-  const requests = new Counter({
-    name: "startlist_http_requests_total",
-    help: "Requests that were answered",
-    labelNames: ["method", "endpoint", "status"],
-    registers
-  })
-  const durations = new Histogram({
-    name: "startlist_http_request_duration_seconds",
-    help: "From a complete request to its response",
-    labelNames: ["endpoint"],
-    buckets,
-    registers
-  })
-  const callbacks = new Counter({
-    name: "startlist_callback_requests_total",
-    help: "Requests to callbacks: the status of the answer, or TimedOut, Unreachable, Forbidden",
-    labelNames: ["kind", "outcome"],
-    registers
-  })
-  const callbackDurations = new Histogram({
-    name: "startlist_callback_duration_seconds",
-    help: "From the start of a request to a callback to its outcome",
-    labelNames: ["kind"],
-    buckets,
-    registers
-  })
-  const seconds = (from: bigint, to: bigint): number => Number(to - from) / 1e9
+/** Tells how many seconds an effect took. */
+const timed = <A, E, R>(
+  effect: Effect.Effect<A, E, R>,
+  tell: (seconds: number, value: A) => void
+): Effect.Effect<A, E, R> =>
+  Effect.flatMap(Clock.currentTimeNanos, (start) =>
+    Effect.tap(
+      effect,
+      (value) => Effect.map(Clock.currentTimeNanos, (end) => tell(Number(end - start) / 1e9, value))
+    ))
 
-  return {
-    observe: (handler) => (request) =>
-      Effect.flatMap(
-        Clock.currentTimeNanos,
-        (start) =>
-          Effect.tap(handler(request), (response) =>
-            Effect.map(Clock.currentTimeNanos, (end) => {
-              const endpoint = familyOf(request.path)
-              const method = methods.has(request.method) ? request.method : "other"
-              requests.inc({ method, endpoint, status: response.status })
-              durations.observe({ endpoint }, seconds(start, end))
-            }))
-      ),
-    called: (kind, request) =>
-      Effect.flatMap(
-        Clock.currentTimeNanos,
-        (start) =>
-          Effect.tap(request, (answer) =>
-            Effect.map(Clock.currentTimeNanos, (end) => {
-              callbacks.inc({ kind, outcome: outcomeOf(answer) })
-              callbackDurations.observe({ kind }, seconds(start, end))
-            }))
-      ),
-    render: Effect.promise(async () => ({ contentType: registry.contentType, body: await registry.metrics() }))
-  }
-})
+/** Counts and times the requests of a handler. */
+export const observe = (handler: Handler): Handler => (request) =>
+  timed(handler(request), (seconds, { status }) => {
+    const endpoint = familyOf(request.path)
+    countRequest([methods.has(request.method) ? request.method : "other", endpoint, String(status)], 1)
+    timeRequest([endpoint], seconds)
+  })
 
-export const layer: Layer.Layer<Metrics> = Layer.effect(Metrics, make)
+const called = (kind: string, request: Effect.Effect<Answer>) =>
+  timed(request, (seconds, answer) => {
+    countCallback([kind, outcomeOf(answer)], 1)
+    timeCallback([kind], seconds)
+  })
 
-/** The same callbacks, counted. */
-export const layerCallbacks = <E, R>(callbacks: Layer.Layer<Callbacks, E, R>): Layer.Layer<Callbacks, E, R | Metrics> =>
+/** The same callbacks, counted and timed. */
+export const layerCallbacks = <E, R>(callbacks: Layer.Layer<Callbacks, E, R>): Layer.Layer<Callbacks, E, R> =>
   Layer.effect(
     Callbacks,
-    Effect.gen(function*() {
-      const metrics = yield* Metrics
-      const { accepts, deliver, validate } = yield* Callbacks
-      return {
-        accepts,
-        deliver: (post) => metrics.called("delivery", deliver(post)),
-        validate: (validation) => metrics.called("validation", validate(validation))
-      }
-    })
+    Effect.map(Callbacks, ({ accepts, deliver, validate }) => ({
+      accepts,
+      deliver: (post) => called("delivery", deliver(post)),
+      validate: (validation) => called("validation", validate(validation))
+    }))
   ).pipe(Layer.provide(callbacks))
+
+/** Starts watching this process; answers how to show its numbers and ours as Prometheus text. */
+export const makeRender = Effect.sync(() => {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  return Effect.map(Effect.promise(() => registry.metrics()), (process) => ({
+    contentType: registry.contentType,
+    body: Prometheus.render(Metric.unsafeSnapshot(), prefix) + process
+  }))
+})

@@ -85,7 +85,6 @@ const makeOperatorApi = (token: Redacted.Redacted<string>) =>
 /** Everything that this node serves. */
 const makeHandler = Effect.fnUntraced(
   function*(configuration: Configuration, keys: Keys.Keys, draining: Ref.Ref<boolean>) {
-    const metrics = yield* Metrics.Metrics
     const status = yield* Status.routes(keys.operatorToken, draining)
     const served = configuration.roles.has("api")
       ? [
@@ -98,8 +97,11 @@ const makeHandler = Effect.fnUntraced(
     const operatorApi = configuration.roles.has("api") ? yield* makeOperatorApi(keys.operatorToken) : Pages.notFound
     const otherwise: Handler = (request) =>
       request.path.startsWith("/operator/") ? operatorApi(request) : Pages.notFound(request)
-    const handler = metrics.observe(Router.make([...status, ...served], otherwise))
-    return LogLevel.lessThanEqual(configuration.logLevel, LogLevel.Debug) ? logged(handler) : handler
+    const handler = Metrics.observe(Router.make([...status, ...served], otherwise))
+    const loud = LogLevel.lessThanEqual(configuration.logLevel, LogLevel.Debug) ? logged(handler) : handler
+    if (Option.isNone(configuration.otlpEndpoint)) return loud
+    const { traced } = yield* telemetry
+    return traced(loud)
   }
 )
 
@@ -121,7 +123,6 @@ const layerCore = (configuration: Configuration) =>
     Layer.provideMerge(Metrics.layerCallbacks(Dispatcher.layerWith({
       allow: configuration.callbackAllow.flatMap((cidr) => Option.toArray(parseBlock(cidr)))
     }))),
-    Layer.provideMerge(Metrics.layer),
     Layer.provideMerge(NodeSecrets.layer),
     Layer.provideMerge(Layer.succeed(Policy, configuration.policy))
   )
@@ -135,6 +136,15 @@ export const layerLog = ({ logFormat, logLevel }: Configuration): Layer.Layer<ne
     ),
     Logger.minimumLogLevel(logLevel)
   )
+
+/** Loaded only if there is a collector. */
+const telemetry = Effect.promise(() => import("./Telemetry.ts"))
+
+const layerTelemetry = ({ otlpEndpoint }: Configuration): Layer.Layer<never> =>
+  Option.match(otlpEndpoint, {
+    onNone: () => Layer.empty,
+    onSome: (endpoint) => Layer.unwrapEffect(Effect.map(telemetry, ({ layer }) => layer(endpoint)))
+  })
 
 /** Serves and works until interrupted, then stops accepting and finishes what was begun. */
 const node = (configuration: Configuration, keys: Keys.Keys) =>
@@ -172,4 +182,4 @@ export const run = (configuration: Configuration) =>
     return yield* node(configuration, keys).pipe(
       Effect.provide(layerCore(configuration).pipe(Layer.provideMerge(Database.layer(configuration, keys))))
     )
-  }).pipe(Effect.scoped, Effect.provide(layerLog(configuration)))
+  }).pipe(Effect.scoped, Effect.provide(Layer.provideMerge(layerTelemetry(configuration), layerLog(configuration))))

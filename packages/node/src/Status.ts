@@ -6,7 +6,7 @@ import * as Response from "@startlist/http/api/ApiResponse"
 import { header, type Request } from "@startlist/http/Message"
 import type { Endpoint, Route } from "@startlist/http/Router"
 import { Database } from "./Database.ts"
-import { Metrics } from "./Metrics.ts"
+import * as Metrics from "./Metrics.ts"
 import { isOperator } from "./OperatorToken.ts"
 
 /** A database that takes longer than that to say hello is away. */
@@ -28,7 +28,7 @@ const route = (path: string, get: Endpoint): Route => ({ path, methods: { GET: g
  */
 export const routes = Effect.fnUntraced(function*(token: Redacted.Redacted<string>, draining: Ref.Ref<boolean>) {
   const database = yield* Database
-  const metrics = yield* Metrics
+  const numbers = yield* Metrics.makeRender
   const isAllowed = isOperator(token)
 
   const ready = database.check.pipe(
@@ -45,7 +45,7 @@ export const routes = Effect.fnUntraced(function*(token: Redacted.Redacted<strin
     ),
     route("/metrics", (request) =>
       isAllowed(request) || isLocal(request)
-        ? Effect.map(metrics.render, ({ body, contentType }) => ({
+        ? Effect.map(numbers, ({ body, contentType }) => ({
           status: 200,
           headers: { "content-type": contentType, "cache-control": "no-store" },
           body

@@ -146,6 +146,65 @@ describe("health", () => {
     }), 60_000)
 })
 
+/** Takes whatever is exported to it. */
+const makeCollector = Effect.acquireRelease(
+  Effect.promise(async () => {
+    const exported = new Map<string, string>()
+    const server = createServer((request, response) => {
+      let body = ""
+      request.setEncoding("utf8").on("data", (text: string) => body += text).on("end", () => {
+        const path = request.url ?? ""
+        exported.set(path, (exported.get(path) ?? "") + body)
+        response.writeHead(200, { "content-type": "application/json" }).end("{}")
+      })
+    })
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+    const address = server.address()
+    const port = typeof address === "object" && address !== null ? address.port : 0
+    return { url: `http://127.0.0.1:${port}`, exported, server }
+  }),
+  ({ server }) =>
+    Effect.sync(() => {
+      server.close()
+      server.closeAllConnections()
+    })
+)
+
+describe("telemetry", () => {
+  it.scopedLive(
+    "traces and metrics reach the collector, at the latest at the end, without queries and secrets",
+    () =>
+      Effect.gen(function*() {
+        const collector = yield* makeCollector
+        const service = yield* makeService({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url })
+        yield* Effect.promise(async () => {
+          const platform = await createUser(service, "platform")
+          const client = await createApplication(service, platform)
+          const tokens = await obtainTokens(service, client, platform)
+          await get(`${service.url}/api/v1/athlete?access_token=query-word`)
+          expect(await service.stop()).toEqual({ code: 0, signal: null })
+          expect(collector.exported.get("/v1/traces")).toContain("POST token")
+          expect(collector.exported.get("/v1/metrics")).toContain("startlist_http_requests_total")
+          const everything = [...collector.exported.values()].join()
+          const secrets = [tokens.access_token, tokens.refresh_token, client.client_secret, service.operatorToken]
+          for (const secret of [...secrets, platform.password, "query-word"]) expect(everything).not.toContain(secret)
+        })
+      }),
+    60_000
+  )
+
+  it.scopedLive("a collector that is not there harms nobody", () =>
+    Effect.gen(function*() {
+      const service = yield* makeService({ OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:1" })
+      yield* Effect.promise(async () => {
+        expect((await get(`${service.url}/readyz`)).status).toBe(200)
+        const asked = Date.now()
+        expect(await service.stop()).toEqual({ code: 0, signal: null })
+        expect(Date.now() - asked).toBeLessThan(10_000)
+      })
+    }), 60_000)
+})
+
 /** A callback that answers the challenge at once, and holds each event until told to let go. */
 const makeSlowReceiver = Effect.acquireRelease(
   Effect.promise(async () => {

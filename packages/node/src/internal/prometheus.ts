@@ -1,0 +1,50 @@
+/** Effect's metrics in Prometheus' text exposition format. */
+import type * as MetricPair from "effect/MetricPair"
+import * as MetricState from "effect/MetricState"
+import * as Option from "effect/Option"
+
+const escaped = (text: string): string => text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n").replaceAll("\"", "\\\"")
+
+type Labels = ReadonlyArray<readonly [name: string, value: string]>
+
+const line = (name: string, labels: Labels, value: number | bigint): string => {
+  const set = labels.map(([label, text]) => `${label}="${escaped(text)}"`).join(",")
+  return `${name}${set === "" ? "" : `{${set}}`} ${value}`
+}
+
+/** Effect's last bucket is unlimited too. */
+const limit = (boundary: number): string => boundary === Infinity ? "+Inf" : String(boundary)
+
+interface Family {
+  readonly type: "counter" | "histogram"
+  readonly lines: ReadonlyArray<string>
+}
+
+const toFamily = (name: string, labels: Labels, state: MetricPair.MetricPair.Untyped["metricState"]) => {
+  const family = (type: Family["type"], lines: ReadonlyArray<string>): Option.Option<Family> =>
+    Option.some({ type, lines })
+  if (MetricState.isCounterState(state)) return family("counter", [line(name, labels, state.count)])
+  if (!MetricState.isHistogramState(state)) return Option.none()
+  return family("histogram", [
+    ...state.buckets.map(([boundary, count]) => line(`${name}_bucket`, [...labels, ["le", limit(boundary)]], count)),
+    line(`${name}_sum`, labels, state.sum),
+    line(`${name}_count`, labels, state.count)
+  ])
+}
+
+/** The counters and histograms whose names begin with `prefix`, each family with its help and type. */
+export const render = (snapshot: ReadonlyArray<MetricPair.MetricPair.Untyped>, prefix: string): string => {
+  const families = new Map<string, { readonly head: string; readonly lines: Array<string> }>()
+  for (const { metricKey, metricState } of snapshot) {
+    const { description, name, tags } = metricKey
+    if (!name.startsWith(prefix)) continue
+    const family = toFamily(name, tags.map(({ key, value }) => [key, value] as const), metricState)
+    if (Option.isNone(family)) continue
+    const help = Option.getOrElse(description, () => name)
+    const head = `# HELP ${name} ${help}\n# TYPE ${name} ${family.value.type}`
+    const known = families.get(name) ?? { head, lines: [] }
+    known.lines.push(...family.value.lines)
+    families.set(name, known)
+  }
+  return [...families.values()].map(({ head, lines }) => `${head}\n${lines.join("\n")}\n`).join("")
+}

@@ -3,9 +3,10 @@
  * world to the next.
  *
  * Things that ran at once are right if they are right in some order. So the checker keeps all worlds that agree with
- * what was seen, and a law is broken when none is left. An outcome that nobody saw (the store did not answer, the node
- * died) leaves two: it happened, or it did not.
+ * what was seen, and a law is broken when none is left.
  */
+import type { Happening } from "./Happening.ts"
+
 export interface Grant {
   readonly isAlive: boolean
   /** Counts consents after revocations. */
@@ -43,60 +44,6 @@ export const empty: World = {
   registrations: {},
   deliveries: {}
 }
-
-/** What somebody did, and how it came out: "ok", the tag or reason of the refusal, or `undefined` if nobody knows. */
-export type Happening =
-  & { readonly at: number; readonly result: string | undefined }
-  & (
-    | { readonly _tag: "Consented"; readonly code: number; readonly application: number; readonly user: number }
-    | {
-      readonly _tag: "Redeemed"
-      readonly code: number
-      readonly fits: boolean
-      readonly access: number
-      readonly refresh: number
-    }
-    | {
-      readonly _tag: "Refreshed"
-      readonly token: number
-      readonly isOwner: boolean
-      readonly access: number
-      readonly refresh: number
-    }
-    | {
-      readonly _tag: "Revoked"
-      readonly by: "access" | "refresh"
-      readonly token: number
-      readonly isOwner: boolean
-    }
-    | {
-      readonly _tag: "RevokedByUser"
-      readonly application: number
-      readonly user: number
-      /** What the application is told. */
-      readonly event: string | null
-    }
-    | {
-      readonly _tag: "Subscribed"
-      readonly application: number
-      readonly isProven: boolean
-      readonly subscription: number
-    }
-    | { readonly _tag: "Unsubscribed"; readonly application: number }
-    | { readonly _tag: "RegistrationCreated"; readonly registration: number; readonly parties: ReadonlyArray<number> }
-    | {
-      readonly _tag: "StatusChanged"
-      readonly registration: number
-      readonly status: string
-      readonly event: string
-    }
-    | { readonly _tag: "Redelivered"; readonly subscription: number; readonly event: string }
-    | {
-      readonly _tag: "Purged"
-      /** What went, by subscription: places in the list. */
-      readonly deliveries: Readonly<Record<number, ReadonlyArray<number>>>
-    }
-  )
 
 /** What must come out, and the world after it. */
 export interface Prediction {
@@ -281,11 +228,10 @@ export const look = (world: World, now: number): Sight => ({
   deliveries: Object.fromEntries(Object.entries(world.deliveries).filter(([, events]) => events.length > 0))
 })
 
-/** The worlds after something whose outcome was seen, or not. */
+/** The worlds that agree with something that happened. */
 export const step = (worlds: ReadonlyArray<World>, happening: Happening): ReadonlyArray<World> =>
   distinct(worlds.flatMap((world) => {
     const { next, result } = predict(world, happening)
-    if (happening.result === undefined) return [world, next]
     return happening.result === result ? [next] : []
   }))
 

@@ -6,14 +6,11 @@
  *   Program.check(program, { seed }).pipe(Effect.provide(Memory.layer)))
  * ```
  */
-import { DeliveryStore } from "@startlist/core/Delivery"
 import type { Stores } from "@startlist/core/Memory"
-import { OAuth } from "@startlist/core/OAuth"
 import * as Policy from "@startlist/core/Policy"
 import * as Retention from "@startlist/core/Retention"
 import type { Secrets } from "@startlist/core/Secrets"
 import * as Services from "@startlist/core/Services"
-import { Subscriptions } from "@startlist/core/Subscriptions"
 import * as Worker from "@startlist/core/Worker"
 import type { Callbacks } from "@startlist/core/Callbacks"
 import * as Clock from "effect/Clock"
@@ -26,11 +23,14 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Random from "effect/Random"
 import type * as Command from "./Command.ts"
+import type { Happening } from "./Happening.ts"
 import { intercept } from "./Interception.ts"
+import { clearQueue } from "./internal/clearQueue.ts"
 import { findViolation } from "./internal/deliveryChecks.ts"
-import { clearQueue } from "./internal/fixture.ts"
 import { type Ledger, makeLedger, nameOf } from "./internal/ledger.ts"
-import { createApplication, createRegistration, createUser, perform } from "./internal/perform.ts"
+import { createApplication, createRegistration, createUser } from "./internal/create.ts"
+import { perform } from "./internal/perform.ts"
+import { see } from "./internal/see.ts"
 import { watch } from "./internal/watch.ts"
 import * as Model from "./Model.ts"
 import * as ScriptedCallbacks from "./ScriptedCallbacks.ts"
@@ -107,7 +107,7 @@ const interpret = (program: Command.Program, ledger: Ledger, label: string) =>
     let worlds: ReadonlyArray<Model.World> = [Model.empty]
 
     const fail = (reason: string) => new LawBroken({ story: [...story, reason] })
-    const settle = (happenings: ReadonlyArray<Model.Happening | undefined>) =>
+    const settle = (happenings: ReadonlyArray<Happening | undefined>) =>
       Effect.gen(function*() {
         const seen = happenings.flatMap((happening) => happening === undefined ? [] : [happening])
         const next = Model.stepTogether(worlds, seen)
@@ -169,10 +169,10 @@ const interpret = (program: Command.Program, ledger: Ledger, label: string) =>
     return story
   })
 
-const describe = ({ _tag, at, result, ...rest }: Model.Happening): string =>
+const describe = ({ _tag, at, result, ...rest }: Happening): string =>
   `at ${at} ${_tag} ${JSON.stringify(rest, (key, value) => key === "value" ? undefined : value)}: ${result}`
 
-const expectation = (worlds: ReadonlyArray<Model.World>, happenings: ReadonlyArray<Model.Happening>): string => {
+const expectation = (worlds: ReadonlyArray<Model.World>, happenings: ReadonlyArray<Happening>): string => {
   const [world] = worlds
   const [first] = happenings
   return world !== undefined && first !== undefined && happenings.length === 1
@@ -184,7 +184,7 @@ const execute = (
   ledger: Ledger,
   label: string,
   command: Command.Command
-): Effect.Effect<ReadonlyArray<Model.Happening | undefined>, never, Everything | VirtualTime.VirtualTime> => {
+): Effect.Effect<ReadonlyArray<Happening | undefined>, never, Everything | VirtualTime.VirtualTime> => {
   switch (command._tag) {
     case "Wait":
       return Effect.as(Effect.sleep(Duration.seconds(command.seconds)), [])
@@ -203,7 +203,7 @@ const executeSimple = (
   ledger: Ledger,
   label: string,
   command: Command.Simple
-): Effect.Effect<Model.Happening | undefined, never, Everything | VirtualTime.VirtualTime> =>
+): Effect.Effect<Happening | undefined, never, Everything | VirtualTime.VirtualTime> =>
   command._tag === "Work"
     ? Effect.as(work(ledger, command.seconds, command.killed), undefined)
     : perform(ledger, label, command)
@@ -238,49 +238,4 @@ const purge = (ledger: Ledger) =>
       deliveries[subscription] = [...(deliveries[subscription] ?? []), place]
     }
     return { _tag: "Purged" as const, at, result: "ok", deliveries }
-  })
-
-/** What users, applications and operators can see. */
-const see = (ledger: Ledger) =>
-  Effect.gen(function*() {
-    const oauth = yield* OAuth
-    const store = yield* DeliveryStore
-    const subscriptions = yield* Subscriptions
-    const access: Array<number> = []
-    for (const [index, { secret }] of ledger.access.entries()) {
-      if ((yield* Effect.option(oauth.authenticate(secret)))._tag === "Some") access.push(index)
-    }
-    const refresh: Array<number> = []
-    for (const [index, { secret }] of ledger.refresh.entries()) {
-      if (Option.isSome(yield* oauth.introspect(secret, Option.none()))) refresh.push(index)
-    }
-    const authorized: Array<string> = []
-    for (const [user, { id }] of ledger.users.entries()) {
-      for (const line of yield* oauth.authorized(id)) {
-        const application = ledger.applications.findIndex((one) => one.id === line.application.id)
-        authorized.push(Model.keyOf(application, user))
-      }
-    }
-    const subscribed: Record<number, number> = {}
-    const lists: Record<number, Array<string>> = {}
-    ledger.deliveries = []
-    for (const [index, { id }] of ledger.applications.entries()) {
-      const subscription = yield* subscriptions.findByApplication(id)
-      if (Option.isSome(subscription)) subscribed[index] = ledger.subscriptions.indexOf(subscription.value.id)
-      const page = { applicationId: Option.some(id), state: Option.none(), after: Option.none(), limit: 10_000 }
-      const listed = [...(yield* store.list(page))].reverse()
-      ledger.deliveries = [...ledger.deliveries, ...listed]
-      for (const delivery of listed) {
-        const place = ledger.subscriptions.indexOf(delivery.subscriptionId)
-        lists[place] = [...(lists[place] ?? []), nameOf(ledger, delivery)]
-      }
-    }
-    const sight: Model.Sight = {
-      access,
-      refresh,
-      authorized: authorized.sort(),
-      subscriptions: subscribed,
-      deliveries: lists
-    }
-    return sight
   })

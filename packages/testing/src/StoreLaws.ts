@@ -14,17 +14,25 @@ import type * as Duration from "effect/Duration"
 import type * as Layer from "effect/Layer"
 import { claimLaws } from "./internal/claimLaws.ts"
 import { deliveryLaws } from "./internal/deliveryLaws.ts"
+import { grantFindLaws } from "./internal/grantFindLaws.ts"
 import { grantLaws } from "./internal/grantLaws.ts"
+import { outboxLaws } from "./internal/outboxLaws.ts"
 import { recordLaws } from "./internal/recordLaws.ts"
+import { registrationLaws } from "./internal/registrationLaws.ts"
+import { settleLaws } from "./internal/settleLaws.ts"
 import { subscriptionLaws } from "./internal/subscriptionLaws.ts"
 import type { LawGroup } from "./Law.ts"
 
 /** All laws of the stores, in groups. Each is an Effect, for use without vitest. */
 export const laws: ReadonlyArray<LawGroup<Stores>> = [
   ...recordLaws,
+  registrationLaws,
   ...grantLaws,
-  ...subscriptionLaws,
+  grantFindLaws,
+  subscriptionLaws,
+  outboxLaws,
   ...claimLaws,
+  settleLaws,
   ...deliveryLaws
 ]
 

@@ -11,27 +11,17 @@ import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
-import type * as Fiber from "effect/Fiber"
-import * as FiberRef from "effect/FiberRef"
-import * as GlobalValue from "effect/GlobalValue"
 import * as Random from "effect/Random"
 import * as Runtime from "effect/Runtime"
-import type * as Scheduler from "effect/Scheduler"
-import { PCGRandom } from "effect/Utils"
+import { currentNode, SeededScheduler } from "./internal/seededScheduler.ts"
+import { VirtualClock } from "./internal/virtualClock.ts"
 import { abandon } from "./internal/abandon.ts"
-
-type AnyFiber = Fiber.RuntimeFiber<unknown, unknown>
 
 /** A part of what runs that can be killed: a process. */
 export interface Node {
   readonly name: string
   isAlive: boolean
 }
-
-const currentNode: FiberRef.FiberRef<Node | undefined> = GlobalValue.globalValue(
-  "@startlist/testing/VirtualTime/currentNode",
-  () => FiberRef.unsafeMake<Node | undefined>(undefined)
-)
 
 /** Nothing can run any more, and no timer is left: something waits for ever. */
 export class Stuck extends Data.TaggedError("Stuck")<{ readonly message: string }> {}
@@ -61,115 +51,6 @@ export interface Options {
   readonly turn?: number
   /** After so many steps it counts as stuck; default 20 million. */
   readonly maxSteps?: number
-}
-
-interface Timer {
-  readonly at: number
-  readonly wake: () => void
-}
-
-/** A clock that is moved by hand. */
-class VirtualClock implements Clock.Clock {
-  readonly [Clock.ClockTypeId]: Clock.ClockTypeId = Clock.ClockTypeId
-  readonly currentTimeMillis: Effect.Effect<number>
-  readonly currentTimeNanos: Effect.Effect<bigint>
-  #now: number
-  /** Earliest last; of equals the one that was set first is last. */
-  readonly #timers: Array<Timer> = []
-
-  constructor(now: number) {
-    this.#now = now
-    this.currentTimeMillis = Effect.sync(() => this.#now)
-    this.currentTimeNanos = Effect.sync(() => this.unsafeCurrentTimeNanos())
-  }
-
-  unsafeCurrentTimeMillis(): number {
-    return this.#now
-  }
-
-  unsafeCurrentTimeNanos(): bigint {
-    return BigInt(Math.round(this.#now * 1_000_000))
-  }
-
-  sleep(duration: Duration.Duration): Effect.Effect<void> {
-    return Effect.async<void>((resume) => {
-      const timer = { at: this.#now + Math.max(0, Duration.toMillis(duration)), wake: () => resume(Effect.void) }
-      if (timer.at !== Infinity) this.#insert(timer)
-      return Effect.sync(() => this.#remove(timer))
-    })
-  }
-
-  /** Moves to the next timer and rings it. */
-  advance(): boolean {
-    const next = this.#timers.pop()
-    if (next === undefined) return false
-    this.#now = Math.max(this.#now, next.at)
-    next.wake()
-    return true
-  }
-
-  #insert(timer: Timer): void {
-    let [low, high] = [0, this.#timers.length]
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if ((this.#timers[middle]?.at ?? 0) > timer.at) low = middle + 1
-      else high = middle
-    }
-    this.#timers.splice(low, 0, timer)
-  }
-
-  #remove(timer: Timer): void {
-    const index = this.#timers.indexOf(timer)
-    if (index >= 0) this.#timers.splice(index, 1)
-  }
-}
-
-/** Runs tasks one at a time, in an order drawn from a seed. */
-class SeededScheduler implements Scheduler.Scheduler {
-  readonly #tasks: Array<{ readonly run: Scheduler.Task; readonly fiber: AnyFiber | undefined }> = []
-  readonly #random: PCGRandom
-  readonly #turn: number
-  readonly #arrived: () => void
-  readonly outside = new Set<AnyFiber>()
-  steps = 0
-  interleaving = 0
-  /** Steps until the next change of turns. */
-  #left = 0
-
-  constructor({ seed, turn = 60 }: Options, arrived: () => void) {
-    this.#random = new PCGRandom(seed)
-    this.#turn = turn
-    this.#arrived = arrived
-  }
-
-  shouldYield(fiber: AnyFiber): number | false {
-    if (fiber.getFiberRef(currentNode)?.isAlive === false) return 0
-    if (this.interleaving > 0 && this.#left-- <= 0) {
-      // Changing turns takes some twenty steps itself; to count every step by chance would never end.
-      this.#left = 20 + this.#random.integer(2 * this.#turn)
-      return 0
-    }
-    return fiber.currentOpCount > 2048 ? 0 : false
-  }
-
-  scheduleTask(run: Scheduler.Task, _priority: number, fiber?: AnyFiber): void {
-    if (fiber?.getFiberRef(currentNode)?.isAlive === false) {
-      this.outside.delete(fiber)
-      return
-    }
-    this.#tasks.push({ run, fiber })
-    this.#arrived()
-  }
-
-  /** Runs one task, if there is one. */
-  step(): boolean {
-    const { length } = this.#tasks
-    if (length === 0) return false
-    const [task] = this.#tasks.splice(this.interleaving > 0 ? this.#random.integer(length) : 0, 1)
-    this.steps++
-    if (task?.fiber?.getFiberRef(currentNode)?.isAlive !== false) task?.run()
-    return true
-  }
 }
 
 /** Runs `effect` to its end in virtual time. */

@@ -8,8 +8,9 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { law, type LawGroup } from "../Law.ts"
+import { clearQueue } from "./clearQueue.ts"
 import { same } from "./expecting.ts"
-import { at, clearQueue, ended, make } from "./fixture.ts"
+import { at, ended, make } from "./fixture.ts"
 
 const empty = Effect.zipRight(clearQueue, make)
 

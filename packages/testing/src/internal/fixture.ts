@@ -24,9 +24,6 @@ export const start = DateTime.unsafeMake("2030-01-01T00:00:00.000Z")
 /** `seconds` after the start. */
 export const at = (seconds: number): DateTime.Utc => DateTime.add(start, { seconds })
 
-/** The end of all leases and pauses. */
-const never = DateTime.unsafeMake("2200-01-01T00:00:00.000Z")
-
 /** A save that changes nothing but the grant. */
 export const only = (grant: Grant): Change => ({
   grant,
@@ -236,23 +233,4 @@ export const make = Effect.gen(function*() {
     user,
     users
   }
-})
-
-/** Ends all pending deliveries that others left, so that claims find only the law's own. */
-export const clearQueue: Effect.Effect<void, StoreError, DeliveryStore> = Effect.gen(function*() {
-  const deliveries = yield* DeliveryStore
-  const label = (yield* Random.nextIntBetween(0, 2 ** 48)).toString(36)
-  for (let round = 0; round < 10_000; round++) {
-    const claimed = yield* deliveries.claim({
-      now: never,
-      leaseEnds: DateTime.add(never, { seconds: 1 }),
-      token: `clear-${label}-${round}`,
-      limit: 1000,
-      perSubscription: 1000,
-      allowances: new Map()
-    })
-    if (claimed.length === 0) return
-    yield* deliveries.settle(claimed.map(({ delivery, token }) => ({ delivery: ended(delivery), token })))
-  }
-  return yield* Effect.dieMessage("the queue does not become empty")
 })

@@ -1,108 +1,15 @@
 /** Carries commands out on the services of the core, and says what happened. */
-import { Applications } from "@startlist/core/Applications"
-import { Deliveries } from "@startlist/core/Deliveries"
-import type { Access } from "@startlist/core/Grant"
-import type { Stores } from "@startlist/core/Memory"
 import { OAuth, type Tokens } from "@startlist/core/OAuth"
-import { emptyUpdates } from "@startlist/core/Registration"
-import { Registrations } from "@startlist/core/Registrations"
 import { Secrets } from "@startlist/core/Secrets"
-import type { Services } from "@startlist/core/Services"
-import { Subscriptions } from "@startlist/core/Subscriptions"
-import { type Role, type User, UserStore } from "@startlist/core/User"
-import * as Clock from "effect/Clock"
-import type * as DateTime from "effect/DateTime"
-import * as DateTimes from "effect/DateTime"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
 import * as Option from "effect/Option"
-import * as Predicate from "effect/Predicate"
 import * as Redacted from "effect/Redacted"
 import type * as Command from "../Command.ts"
-import type { Happening } from "../Model.ts"
-import { Reaction, ScriptedCallbacks } from "../ScriptedCallbacks.ts"
-import { type Cast, choose, type Ledger, nameOf } from "./ledger.ts"
+import { type Cast, choose, type Ledger } from "./ledger.ts"
 import { mark } from "../TestSecrets.ts"
-
-/** What a command did; `undefined` for what no law speaks of. */
-export type Performed = Effect.Effect<Happening | undefined, never, Stores | Services | ScriptedCallbacks | Secrets>
-
-const nothing: Performed = Effect.succeed(undefined)
-
-/** The name of a refusal; `undefined` if the store did not say how it ended. */
-const nameOfRefusal = (error: unknown): string | undefined => {
-  if (Predicate.hasProperty(error, "reason") && Predicate.isTagged(error, "InvalidGrant")) return String(error.reason)
-  if (Predicate.isTagged(error, "StoreError")) return undefined
-  return Predicate.hasProperty(error, "_tag") ? String(error._tag) : "an unknown error"
-}
-
-interface Outcome<A> {
-  readonly at: number
-  readonly result: string | undefined
-  readonly value: A | undefined
-}
-
-/** Runs a use case and tells when it began and how it came out. */
-const outcome = <A, E, R>(useCase: Effect.Effect<A, E, R>): Effect.Effect<Outcome<A>, never, R> =>
-  Effect.flatMap(Clock.currentTimeMillis, (millis) =>
-    Effect.map(Effect.either(useCase), (either) => ({
-      at: millis / 1000,
-      result: Either.match(either, { onLeft: nameOfRefusal, onRight: () => "ok" }),
-      value: Option.getOrUndefined(Either.getRight(either))
-    })))
-
-const push = <A>(list: Array<A>, value: A): number => list.push(value) - 1
-
-/** The access of the platform user, who subscribes for the application. */
-const platformAccess = (ledger: Ledger, { id: applicationId }: Cast, now: DateTime.Utc): Option.Option<Access> =>
-  Option.map(Option.fromNullable(ledger.users[0]), ({ id: userId, role }) => ({
-    applicationId,
-    userId,
-    role,
-    scope: [],
-    createdAt: now,
-    expiresAt: now
-  }))
-
-const redirectUri = "https://app.example.test/callback"
-
-export const createUser = (ledger: Ledger, label: string, role: Role) =>
-  Effect.gen(function*() {
-    const email = `user-${label}-${ledger.named++}@example.test`
-    const users = yield* UserStore
-    ledger.users.push(yield* users.insert({ role, email, firstName: "A", lastName: "B" }))
-  })
-
-export const createApplication = (ledger: Ledger) =>
-  Effect.gen(function*() {
-    const applications = yield* Applications
-    const callbacks = yield* ScriptedCallbacks
-    const owner = yield* Effect.fromNullable(ledger.users[0])
-    const callbackUrl = `https://app${ledger.named++}.example.test`
-    const settings = { name: "application", redirectUris: [redirectUri], requirePkce: false }
-    const { application, secret } = yield* applications.create(owner.id, settings)
-    yield* callbacks.always(`${callbackUrl}/wrong`, Reaction.Say({ body: "{\"hub.challenge\":\"wrong\"}" }))
-    yield* callbacks.always(`${callbackUrl}/hanging`, Reaction.Hang())
-    ledger.applications.push({ id: application.id, secret, callbackUrl })
-  })
-
-export const createRegistration = (ledger: Ledger, athlete: User, organizer: User | undefined) =>
-  Effect.gen(function*() {
-    const registrations = yield* Registrations
-    const parties = {
-      athleteId: athlete.id,
-      organizerId: Option.map(Option.fromNullable(organizer), ({ id }) => id),
-      clubId: Option.none(),
-      platformUserId: Option.none()
-    }
-    const created = yield* outcome(registrations.create({ parties, updates: emptyUpdates }))
-    return {
-      ...created,
-      _tag: "RegistrationCreated" as const,
-      registration: created.value === undefined ? -1 : push(ledger.registrations, created.value.id),
-      parties: [athlete, organizer].flatMap((user) => user === undefined ? [] : [ledger.users.indexOf(user)])
-    }
-  })
+import { nothing, outcome, type Performed, push } from "./performed.ts"
+import { createApplication, createRegistration, createUser, redirectUri } from "./create.ts"
+import { changeStatus, receive, redeliver, subscribe, unsubscribe } from "./performEvents.ts"
 
 const consent = (ledger: Ledger, command: typeof Command.Consent.Type): Performed => {
   const application = choose(ledger.applications, command.application)
@@ -217,86 +124,6 @@ const revokeByUser = (ledger: Ledger, command: typeof Command.RevokeByUser.Type)
     const isTold = user.role === "athlete" || user.role === "organizer"
     const event = isTold ? `deleted ${user.role} ${code.user}` : null
     return { _tag: "RevokedByUser", at, result, application: code.application, user: code.user, event }
-  })
-}
-
-const subscribe = (ledger: Ledger, command: typeof Command.Subscribe.Type): Performed => {
-  const application = choose(ledger.applications, command.application)
-  if (application === undefined) return nothing
-  return Effect.gen(function*() {
-    const subscriptions = yield* Subscriptions
-    const access = Option.getOrThrow(platformAccess(ledger, application.value, yield* DateTimes.now))
-    const callbackUrl = `${application.value.callbackUrl}/${command.callback}`
-    const verifyToken = Redacted.make(`${mark}verify`)
-    const { at, result, value } = yield* outcome(subscriptions.create(access, { callbackUrl, verifyToken }))
-    return {
-      _tag: "Subscribed",
-      at,
-      result,
-      application: application.index,
-      isProven: command.callback === "right",
-      subscription: value === undefined ? -1 : push(ledger.subscriptions, value.id)
-    }
-  })
-}
-
-const unsubscribe = (ledger: Ledger, command: typeof Command.Unsubscribe.Type): Performed => {
-  const application = choose(ledger.applications, command.application)
-  if (application === undefined) return nothing
-  return Effect.gen(function*() {
-    const subscriptions = yield* Subscriptions
-    const access = Option.getOrThrow(platformAccess(ledger, application.value, yield* DateTimes.now))
-    const { at, result } = yield* outcome(subscriptions.remove(access, Option.none()))
-    return { _tag: "Unsubscribed", at, result, application: application.index }
-  })
-}
-
-const changeStatus = (ledger: Ledger, command: typeof Command.ChangeStatus.Type): Performed => {
-  const registration = choose(ledger.registrations, command.registration)
-  if (registration === undefined) return nothing
-  return Effect.gen(function*() {
-    const registrations = yield* Registrations
-    const status = `status-${command.status}`
-    const change = registrations.change(registration.value, { registration_status: status })
-    const { at, result } = yield* outcome(change)
-    const { index } = registration
-    return {
-      _tag: "StatusChanged",
-      at,
-      result,
-      registration: index,
-      status,
-      event: `updated registration ${index} ${status}`
-    }
-  })
-}
-
-const redeliver = (ledger: Ledger, command: typeof Command.Redeliver.Type): Performed => {
-  const delivery = choose(ledger.deliveries, command.delivery)?.value
-  if (delivery === undefined) return nothing
-  return Effect.gen(function*() {
-    const deliveries = yield* Deliveries
-    const { at, result } = yield* outcome(deliveries.redeliver(delivery.id))
-    const subscription = ledger.subscriptions.indexOf(delivery.subscriptionId)
-    return { _tag: "Redelivered", at, result, subscription, event: nameOf(ledger, delivery) }
-  })
-}
-
-const reactions: Readonly<Record<(typeof Command.Receive.Type)["reactions"][number], Reaction>> = {
-  comply: Reaction.Comply({}),
-  slow: Reaction.Comply({ afterMs: 1900 }),
-  fail: Reaction.Reject({ status: 500 }),
-  "retry-after": Reaction.Reject({ status: 503, retryAfter: 3600 }),
-  hang: Reaction.Hang()
-}
-
-const receive = (ledger: Ledger, command: typeof Command.Receive.Type): Performed => {
-  const application = choose(ledger.applications, command.application)
-  if (application === undefined) return nothing
-  return Effect.gen(function*() {
-    const callbacks = yield* ScriptedCallbacks
-    yield* callbacks.next(`${application.value.callbackUrl}/right`, command.reactions.map((name) => reactions[name]))
-    return undefined
   })
 }
 

@@ -1,9 +1,7 @@
-/** Laws of the stores of users, applications and registrations. */
+/** Laws of the stores of users and applications. */
 import { expect } from "@effect/vitest"
 import { Application, ApplicationId } from "@startlist/core/Application"
-import { Audience } from "@startlist/core/Event"
 import type { Stores } from "@startlist/core/Memory"
-import { Registration, RegistrationId } from "@startlist/core/Registration"
 import { maxId } from "@startlist/core/Store"
 import { UserId } from "@startlist/core/User"
 import * as Effect from "effect/Effect"
@@ -12,7 +10,7 @@ import * as Option from "effect/Option"
 import * as Arbitraries from "../Arbitraries.ts"
 import { forAll, law, type LawGroup } from "../Law.ts"
 import { count, race, same, tagOf } from "./expecting.ts"
-import { at, make, start } from "./fixture.ts"
+import { make } from "./fixture.ts"
 
 const users: LawGroup<Stores> = {
   about: "users",
@@ -156,121 +154,4 @@ const applications: LawGroup<Stores> = {
   ]
 }
 
-const registrations: LawGroup<Stores> = {
-  about: "registrations",
-  laws: [
-    law(
-      "a registration is found as it was inserted, at version 1, and as it was last saved",
-      () =>
-        Effect.gen(function*() {
-          const { registrations, user } = yield* make
-          const id = Effect.map(user(), (one) => one.id)
-          const [athleteId, organizerId, clubId, platformUserId] = yield* Effect.all([id, id, id, id])
-          const parties = [
-            { athleteId, organizerId: Option.none(), clubId: Option.none(), platformUserId: Option.none() },
-            {
-              athleteId,
-              organizerId: Option.some(organizerId),
-              clubId: Option.some(clubId),
-              platformUserId: Option.some(platformUserId)
-            }
-          ]
-          const given = FastCheck.constantFrom(...parties).chain(Arbitraries.newRegistration)
-          yield* forAll(FastCheck.tuple(given, Arbitraries.updates), ([registration, updates]) =>
-            Effect.gen(function*() {
-              const inserted = yield* registrations.insert(registration)
-              same(inserted, { ...registration, id: inserted.id, version: 1 })
-              same(yield* registrations.find(inserted.id), inserted)
-              const next = new Registration({ ...inserted, version: 2, updates })
-              yield* registrations.save(next, [])
-              same(yield* registrations.find(inserted.id), next)
-            }), { numRuns: 25 })
-        })
-    ),
-    law(
-      "a save is accepted over the version before it and no other; a refused one changes and queues nothing",
-      () =>
-        Effect.gen(function*() {
-          const { event, listed, registration, registrations, subscribed, user } = yield* make
-          const { app } = yield* subscribed
-          const first = yield* registration(yield* user())
-          const audience = Audience.Application({ applicationId: app.id })
-          const save = (version: number) => {
-            const updates = { ...first.updates, comment: `version ${version}` }
-            return registrations.save(new Registration({ ...first, version, updates }), [{
-              event: event(first.id, at(version)),
-              audience
-            }])
-          }
-          yield* save(2)
-          expect(yield* tagOf(save(2)), "a stale version").toBe("Conflict")
-          expect(yield* tagOf(save(1)), "an older version").toBe("Conflict")
-          expect(yield* tagOf(save(4)), "a skipped version").toBe("Conflict")
-          const kept = yield* registrations.find(first.id)
-          expect(Option.map(kept, ({ updates }) => updates.comment)).toStrictEqual(Option.some("version 2"))
-          same((yield* listed(app)).map(({ dueAt }) => dueAt), [at(2)])
-        })
-    ),
-    law("a registration that was never inserted cannot be saved, and queues nothing", () =>
-      Effect.gen(function*() {
-        const { event, listed, registration, registrations, subscribed, user } = yield* make
-        const { app } = yield* subscribed
-        const first = yield* registration(yield* user())
-        const id = RegistrationId.make(maxId)
-        for (const version of [1, 2]) {
-          const save = registrations.save(new Registration({ ...first, id, version }), [{
-            event: event(id),
-            audience: Audience.Application({ applicationId: app.id })
-          }])
-          expect(yield* tagOf(save)).toBe("Conflict")
-        }
-        same(yield* registrations.find(id), Option.none())
-        same(yield* listed(app), [])
-      })),
-    law(
-      "of parallel saves of one version exactly one succeeds, and only its events are queued",
-      () =>
-        Effect.gen(function*() {
-          const { event, listed, registration, registrations, subscribed, user } = yield* make
-          const { app } = yield* subscribed
-          const first = yield* registration(yield* user())
-          const results = yield* race(Array.from({ length: 8 }, (_, index) =>
-            registrations.save(new Registration({ ...first, version: 2 }), [{
-              event: event(first.id, at(index)),
-              audience: Audience.Application({ applicationId: app.id })
-            }])))
-          expect(count(results, "success")).toBe(1)
-          expect(count(results, "Conflict")).toBe(7)
-          same(
-            (yield* listed(app)).map(({ dueAt }) =>
-              dueAt
-            ),
-            [at(results.indexOf("success"))]
-          )
-        })
-    ),
-    law("parallel saves of different registrations do not disturb each other", () =>
-      Effect.gen(function*() {
-        const { event, listed, registration, registrations, subscribed, user } = yield* make
-        const { app } = yield* subscribed
-        const athlete = yield* user()
-        const many = yield* Effect.all(Array.from({ length: 20 }, () => registration(athlete)))
-        const results = yield* race(many.map((one) =>
-          registrations.save(new Registration({ ...one, version: 2 }), [{
-            event: event(one.id, start),
-            audience: Audience.Application({ applicationId: app.id })
-          }])
-        ))
-        expect(count(results, "success")).toBe(20)
-        const queued = (yield* listed(app)).map(({ event }) => event.objectId)
-        expect(queued.sort((a, b) => a - b)).toStrictEqual(many.map(({ id }) => Number(id)).sort((a, b) => a - b))
-      })),
-    law("an unknown registration is not found", () =>
-      Effect.gen(function*() {
-        const { registrations } = yield* make
-        same(yield* registrations.find(RegistrationId.make(maxId)), Option.none())
-      }))
-  ]
-}
-
-export const recordLaws: ReadonlyArray<LawGroup<Stores>> = [users, applications, registrations]
+export const recordLaws: ReadonlyArray<LawGroup<Stores>> = [users, applications]

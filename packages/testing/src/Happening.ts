@@ -1,0 +1,55 @@
+/** What happens in a program, as its doers see it. */
+
+/** What somebody did, and how it came out: "ok", or the tag or reason of the refusal. */
+export type Happening =
+  & { readonly at: number; readonly result: string }
+  & (
+    | { readonly _tag: "Consented"; readonly code: number; readonly application: number; readonly user: number }
+    | {
+      readonly _tag: "Redeemed"
+      readonly code: number
+      readonly fits: boolean
+      readonly access: number
+      readonly refresh: number
+    }
+    | {
+      readonly _tag: "Refreshed"
+      readonly token: number
+      readonly isOwner: boolean
+      readonly access: number
+      readonly refresh: number
+    }
+    | {
+      readonly _tag: "Revoked"
+      readonly by: "access" | "refresh"
+      readonly token: number
+      readonly isOwner: boolean
+    }
+    | {
+      readonly _tag: "RevokedByUser"
+      readonly application: number
+      readonly user: number
+      /** What the application is told. */
+      readonly event: string | null
+    }
+    | {
+      readonly _tag: "Subscribed"
+      readonly application: number
+      readonly isProven: boolean
+      readonly subscription: number
+    }
+    | { readonly _tag: "Unsubscribed"; readonly application: number }
+    | { readonly _tag: "RegistrationCreated"; readonly registration: number; readonly parties: ReadonlyArray<number> }
+    | {
+      readonly _tag: "StatusChanged"
+      readonly registration: number
+      readonly status: string
+      readonly event: string
+    }
+    | { readonly _tag: "Redelivered"; readonly subscription: number; readonly event: string }
+    | {
+      readonly _tag: "Purged"
+      /** What went, by subscription: places in the list. */
+      readonly deliveries: Readonly<Record<number, ReadonlyArray<number>>>
+    }
+  )

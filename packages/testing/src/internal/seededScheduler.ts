@@ -1,0 +1,63 @@
+/** The scheduler of virtual time: who goes on is drawn from a seed, and what was killed does not. */
+import type * as Fiber from "effect/Fiber"
+import * as FiberRef from "effect/FiberRef"
+import * as GlobalValue from "effect/GlobalValue"
+import type * as Scheduler from "effect/Scheduler"
+import { PCGRandom } from "effect/Utils"
+import type { Node, Options } from "../VirtualTime.ts"
+
+type AnyFiber = Fiber.RuntimeFiber<unknown, unknown>
+
+/** The node that a fiber belongs to, with all that it forks. */
+export const currentNode: FiberRef.FiberRef<Node | undefined> = GlobalValue.globalValue(
+  "@startlist/testing/VirtualTime/currentNode",
+  () => FiberRef.unsafeMake<Node | undefined>(undefined)
+)
+
+/** Runs tasks one at a time, in an order drawn from a seed. */
+export class SeededScheduler implements Scheduler.Scheduler {
+  readonly #tasks: Array<{ readonly run: Scheduler.Task; readonly fiber: AnyFiber | undefined }> = []
+  readonly #random: PCGRandom
+  readonly #turn: number
+  readonly #arrived: () => void
+  readonly outside = new Set<AnyFiber>()
+  steps = 0
+  interleaving = 0
+  /** Steps until the next change of turns. */
+  #left = 0
+
+  constructor({ seed, turn = 60 }: Options, arrived: () => void) {
+    this.#random = new PCGRandom(seed)
+    this.#turn = turn
+    this.#arrived = arrived
+  }
+
+  shouldYield(fiber: AnyFiber): number | false {
+    if (fiber.getFiberRef(currentNode)?.isAlive === false) return 0
+    if (this.interleaving > 0 && this.#left-- <= 0) {
+      // Changing turns takes some twenty steps itself; to count every step by chance would never end.
+      this.#left = 20 + this.#random.integer(2 * this.#turn)
+      return 0
+    }
+    return fiber.currentOpCount > 2048 ? 0 : false
+  }
+
+  scheduleTask(run: Scheduler.Task, _priority: number, fiber?: AnyFiber): void {
+    if (fiber?.getFiberRef(currentNode)?.isAlive === false) {
+      this.outside.delete(fiber)
+      return
+    }
+    this.#tasks.push({ run, fiber })
+    this.#arrived()
+  }
+
+  /** Runs one task, if there is one. */
+  step(): boolean {
+    const { length } = this.#tasks
+    if (length === 0) return false
+    const [task] = this.#tasks.splice(this.interleaving > 0 ? this.#random.integer(length) : 0, 1)
+    this.steps++
+    if (task?.fiber?.getFiberRef(currentNode)?.isAlive !== false) task?.run()
+    return true
+  }
+}

@@ -1,0 +1,209 @@
+/** One run of the simulation: builds the system, does the steps, and lets everything come to its end. */
+import { Callbacks } from "@startlist/core/Callbacks"
+import * as Memory from "@startlist/core/Memory"
+import * as OAuth from "@startlist/core/OAuth"
+import * as Policy from "@startlist/core/Policy"
+import { type Kind, prefixes, Secrets, TokenHash } from "@startlist/core/Secrets"
+import * as Services from "@startlist/core/Services"
+import * as Worker from "@startlist/core/Worker"
+import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
+import * as Redacted from "effect/Redacted"
+import * as RuntimeFlags from "effect/RuntimeFlags"
+import * as RuntimeFlagsPatch from "effect/RuntimeFlagsPatch"
+import { intercept } from "../../Interception.ts"
+import { type Ask, makeAsk } from "./Callers.ts"
+import { gather } from "./Cast.ts"
+import { chance, fingerprint } from "./chance.ts"
+import { act } from "./deeds.ts"
+import { DeliveryLedger } from "./DeliveryLedger.ts"
+import { Journal, type Line, type Violation } from "./Journal.ts"
+import { boot, isHarmless, makeNode, type WorkerNeeds } from "./Node.ts"
+import * as Plan from "./plan.ts"
+import { Receivers } from "./Receivers.ts"
+import { TokenLedger } from "./TokenLedger.ts"
+import { audit, type World } from "./World.ts"
+import * as VirtualTime from "../../VirtualTime.ts"
+
+export interface Options {
+  /** Names the run: what is done when, what goes wrong, how long everything takes. */
+  readonly seed: number
+  /** Default 3. */
+  readonly nodes?: number
+  /** Default 3. */
+  readonly applications?: number
+  /** Default 4: an athlete, an organizer, an athlete, a club. */
+  readonly users?: number
+  /** Default 3. */
+  readonly registrations?: number
+  /** Simulated hours; default 1. */
+  readonly hours?: number
+  /** Steps per simulated hour; default 200. */
+  readonly pace?: number
+  /** How much goes wrong, from 0 (nothing) to 1, the default. */
+  readonly faults?: number
+  /** How far the clocks of two nodes are apart at most; default 1.8 s. */
+  readonly clockSkew?: Duration.DurationInput
+  /** Default: the documented one, with few slots and rare polls. */
+  readonly policy?: Policy.Policy.Service
+  /** The stores to be tried, fresh for every run; default: those in memory. */
+  readonly stores?: Layer.Layer<Memory.Stores>
+  /** The worker to be tried; default: the core's. */
+  readonly worker?: Effect.Effect<never, never, WorkerNeeds>
+}
+
+/** What came of a run. */
+export interface Outcome {
+  readonly seed: number
+  /** What was done. */
+  readonly steps: ReadonlyArray<Plan.Step>
+  /** The first law that did not hold. */
+  readonly violation: Violation | undefined
+  /** Everything that happened, in order. */
+  readonly lines: ReadonlyArray<Line>
+  /** How often what happened: `refreshes`, `delivered`, `exhausted`, `crashes`, … */
+  readonly counts: ReadonlyMap<string, number>
+}
+
+/** The documented policy, with few slots, so that receivers compete for them, and rare polls, so that days are cheap. */
+export const policy: Policy.Policy.Service = {
+  ...Policy.documented,
+  deliveryConcurrency: 4,
+  deliveryPerSubscription: 2,
+  deliveryPoll: Duration.seconds(30)
+}
+
+/** What is left open is as usual. */
+export const sizeOf = (options: Options): Plan.Size => ({
+  seed: options.seed,
+  nodes: options.nodes ?? 3,
+  applications: options.applications ?? 3,
+  users: options.users ?? 4,
+  registrations: options.registrations ?? 3,
+  hours: options.hours ?? 1,
+  pace: options.pace ?? 200,
+  faults: options.faults ?? 1
+})
+
+/** Unguessable only for who does not know the seed, and with a hash that hides what was hashed. */
+const makeSecrets = (seed: number): Secrets.Service => {
+  let made = 0
+  const fresh = () => fingerprint(`${seed}:${++made}`)
+  return {
+    make: (kind: Kind) => Effect.sync(() => Redacted.make(`${prefixes[kind]}${kind === "event" ? ++made : fresh()}`)),
+    makeSigning: Effect.sync(() => Redacted.make(`whsec_${fresh()}`)),
+    hash: (value) => TokenHash.make(fingerprint(value), { disableValidation: true })
+  }
+}
+
+/** Does these steps, lets everything come to its end, and answers the first law that did not hold. */
+const perform = (options: Options, size: Plan.Size, steps: ReadonlyArray<Plan.Step>) =>
+  Effect.gen(function*() {
+    const time = yield* VirtualTime.VirtualTime
+    const clock = yield* Effect.clock
+    const now = () => clock.unsafeCurrentTimeMillis()
+    const began = now()
+    const journal = new Journal(yield* Deferred.make<Violation>(), now)
+    const secrets = makeSecrets(size.seed)
+    const built = yield* time.external(Layer.build(options.stores ?? Memory.layer))
+    const stores = intercept(built, (_, effect) => time.external(effect))
+    const policyInUse = options.policy ?? policy
+    const logger = Logger.make<unknown, void>(({ cause, message }) =>
+      journal.check(10, isHarmless([message, String(cause)]), () => "a secret was logged in clear")
+    )
+    const withPolicy = Layer.succeed(Policy.Policy, policyInUse)
+    const ports = Context.add(stores, Secrets, secrets)
+
+    const world: World = {
+      seed: size.seed,
+      time,
+      policy: policyInUse,
+      journal,
+      deliveries: new DeliveryLedger(journal, policyInUse),
+      tokens: new TokenLedger(journal, policyInUse),
+      stores,
+      get oracle(): OAuth.OAuth.Service {
+        return oracle
+      },
+      wire: yield* time.startNode("wire"),
+      alone: yield* Effect.makeSemaphore(1),
+      lastTrouble: -Infinity,
+      goodSince: new Map()
+    }
+    const receivers = new Receivers(world)
+    const backstage = yield* Layer.build(
+      Services.layer.pipe(
+        Layer.provide(
+          Layer.succeedContext(Context.add(ports, Callbacks, receivers.reachedFrom(world, (call) => call)))
+        ),
+        Layer.provide(withPolicy)
+      )
+    )
+    const oracle = Context.get(backstage, OAuth.OAuth)
+    const cast = yield* gather(size).pipe(Effect.provide(Context.merge(ports, backstage)))
+    cast.actors.forEach((actor, application) =>
+      cast.users.forEach((user, index) =>
+        world.tokens.introduce(world.tokens.pair(application, index), actor.application.id, user.id)
+      )
+    )
+
+    const skew = Duration.toMillis(options.clockSkew ?? "1800 millis")
+    const nodes = Array.from(
+      { length: size.nodes },
+      (_, index) => makeNode(index, Math.round(skew * (chance(size.seed, index) - 0.5)))
+    )
+    const start = (node: typeof nodes[number]) =>
+      boot(world, node, receivers, secrets, options.worker ?? Worker.run, logger)
+    yield* Effect.forEach(nodes, start, { discard: true })
+    const ask: Ask = makeAsk(world, nodes, logger)
+
+    const story = Effect.gen(function*() {
+      for (const step of steps) {
+        yield* Effect.sleep(Math.max(0, began + step.at - now()))
+        const deed = Effect.orDie(act({ world, cast, nodes, receivers, ask }, step))
+        yield* time.on(world.wire)(
+          Effect.forkDaemon(Effect.catchAllCause(deed, (cause) => Deferred.failCause(journal.broken, cause)))
+        )
+      }
+      // Everything is well again: what was promised must come to its end.
+      yield* Effect.sleep("3 minutes")
+      for (const node of nodes) {
+        node.faults.splice(0)
+        node.crash = undefined
+      }
+      receivers.heal()
+      journal.tell("all is well again")
+      for (let waited = 0; waited < 60 && world.deliveries.pending.size > 0; waited++) yield* Effect.sleep("20 seconds")
+      yield* world.alone.withPermits(1)(audit(world))
+      const [left] = world.deliveries.pending.values()
+      journal.check(4, left === undefined, () => `delivery ${left?.id} is pending though all is well since 20 minutes`)
+      return undefined
+    })
+    const violation = yield* Effect.raceFirst(story, Deferred.await(journal.broken))
+    const relative = <A extends { readonly at: number }>(one: A): A => ({ ...one, at: one.at - began })
+    const outcome: Outcome = {
+      seed: size.seed,
+      steps,
+      violation: violation === undefined ? violation : relative(violation),
+      lines: journal.lines.map(relative),
+      counts: journal.counts
+    }
+    return outcome
+  }).pipe(
+    Effect.scoped,
+    Effect.orDie,
+    // Nobody looks at the spans and metrics of a simulation, and they cost a third of it.
+    Effect.withTracerEnabled(false),
+    Effect.withRuntimeFlagsPatch(RuntimeFlagsPatch.disable(RuntimeFlags.RuntimeMetrics))
+  )
+
+/** The same options and steps give the same outcome. */
+export const inVirtualTime = (
+  options: Options,
+  size: Plan.Size,
+  steps: ReadonlyArray<Plan.Step>
+): Effect.Effect<Outcome> => VirtualTime.run(perform(options, size, steps), { seed: size.seed })

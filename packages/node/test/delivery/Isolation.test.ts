@@ -1,0 +1,83 @@
+/** A slow or dead receiver delays only its own events (law 9). */
+import { expect, it } from "@effect/vitest"
+import type { Delivery } from "@startlist/core"
+import { Effect } from "effect"
+import { makeInstallation, sharedServer } from "./support/Installation.ts"
+import { answer, type Behaviour, hang, makeLedger } from "./support/Ledger.ts"
+
+const server = sharedServer()
+
+const subscribers = 100
+const rounds = 3
+const changesOfRound = 4
+
+const percentile = (values: ReadonlyArray<number>, share: number): number =>
+  [...values].sort((a, b) => a - b)[Math.ceil(values.length * share) - 1] ?? Infinity
+
+it.scopedLive(
+  "one or ten of 100 receivers hang: the others get their events as soon as if none did",
+  () =>
+    Effect.gen(function*() {
+      const ledger = yield* makeLedger
+      const installation = yield* makeInstallation(server)
+      const athlete = yield* installation.newAthlete
+      const paths = Array.from({ length: subscribers }, (_, i) => `/${i}`)
+
+      // When which change was asked for, and how long after that each receiver had it.
+      const asked = new Map<string, number>()
+      let delays: Array<number> = []
+      const prompt: Behaviour = (receipt, response) => {
+        answer(200)(receipt, response)
+        const { updates } = JSON.parse(receipt.body)
+        delays.push(receipt.at - (asked.get(updates.registration_status) ?? 0))
+      }
+      const made = yield* Effect.forEach(paths, (path) => installation.subscribe(ledger, path, [athlete], prompt), {
+        concurrency: 8
+      })
+      yield* installation.node()
+
+      // Each change is of a registration of its own: a hanging receiver has as many events waiting as there were changes.
+      let changes = 0
+      const round = (hanging: number) =>
+        Effect.gen(function*() {
+          delays = []
+          for (let i = 1; i <= changesOfRound; i++) {
+            const registration = yield* installation.register(athlete)
+            const status = `change ${++changes}`
+            asked.set(status, Date.now())
+            yield* installation.change(registration, status)
+            yield* ledger.until(status, () => delays.length === i * (subscribers - hanging))
+          }
+          return percentile(delays, 0.99)
+        })
+
+      /** The median of several rounds: the machine has other things to do, too. */
+      const measure = (hanging: number) =>
+        Effect.gen(function*() {
+          for (const path of paths.slice(0, hanging)) ledger.behave(path, hang)
+          yield* round(hanging)
+          const measured = percentile(yield* Effect.replicateEffect(round(hanging), rounds), 0.5)
+          for (const path of paths.slice(0, hanging)) ledger.behave(path, answer(200))
+          const isOver = (deliveries: ReadonlyArray<Delivery.Delivery>) =>
+            deliveries.every(({ state }) => state !== "pending")
+          for (const subscriber of made.slice(0, hanging)) yield* installation.until(subscriber, "the end", isOver)
+          for (const path of paths.slice(0, hanging)) ledger.behave(path, prompt)
+          return measured
+        })
+
+      let before = yield* measure(0)
+      for (const hanging of [1, 10]) {
+        const measured = yield* measure(hanging)
+        const after = yield* measure(0)
+        console.log(
+          `99th percentile from commit to receipt: ${before} ms; ${hanging} hang: ${measured} ms; ${after} ms`
+        )
+        // Measured on both sides, since the machine may have become busier meanwhile. Twice that; or 50 ms more, where
+        // it is so little that the machine's other work is most of it.
+        const base = Math.max(before, after)
+        expect(measured).toBeLessThanOrEqual(Math.max(2 * base, base + 50))
+        before = after
+      }
+    }),
+  180_000
+)

@@ -188,26 +188,39 @@ const contest: ReadonlyArray<Simple> = [
 
 const parallel = (commands: FastCheck.Arbitrary<Simple>): FastCheck.Arbitrary<Command> =>
   FastCheck.oneof(
-    FastCheck.shuffledSubarray([...contest], { minLength: 2, maxLength: 3 }),
-    FastCheck.array(commands, { minLength: 2, maxLength: 3 }),
+    FastCheck.array(commands, { minLength: 1, maxLength: 3 }),
     // The same thing several times at once is what races are made of.
-    FastCheck.tuple(commands, FastCheck.integer({ min: 2, max: 3 })).map(([command, times]) =>
+    FastCheck.tuple(commands, FastCheck.integer({ min: 1, max: 3 })).map(([command, times]) =>
       Array.from({ length: times }, () => command)
     )
   ).map((commands) => Parallel.make({ commands }))
 
-/** Programs of at most `maxLength` commands, with parallel groups and workers. */
-export const program = (maxLength = 20): FastCheck.Arbitrary<Program> => {
-  const anything = simple(...creations, { weight: 4, arbitrary: work })
-  return FastCheck.array(
-    FastCheck.oneof<FastCheck.WeightedArbitrary<Command>[]>(
-      { weight: 12, arbitrary: anything },
-      { weight: 2, arbitrary: wait },
-      { weight: 4, arbitrary: parallel(anything) },
-      { weight: 1, arbitrary: FastCheck.constant(Purge.make({})) }
-    ),
-    { maxLength, size: "max" }
+/** A living grant, and several who want something of it at once: where races are. */
+const race: FastCheck.Arbitrary<Program> = FastCheck.shuffledSubarray([...contest], { minLength: 1, maxLength: 3 })
+  .chain((commands) =>
+    FastCheck.subarray<Command>([
+      Consent.make({ user: 0, application: 0, pkce: false }),
+      Redeem.make({ code: 0, slip: "none" }),
+      Parallel.make({ commands })
+    ], { minLength: 1 })
   )
+
+/** Programs of some `length` parts, with parallel groups and workers. */
+export const program = (length = 20): FastCheck.Arbitrary<Program> => {
+  const anything = simple(...creations, { weight: 4, arbitrary: work })
+  const part = FastCheck.oneof<FastCheck.WeightedArbitrary<Command>[]>(
+    { weight: 12, arbitrary: anything },
+    { weight: 2, arbitrary: wait },
+    { weight: 3, arbitrary: parallel(anything) },
+    { weight: 1, arbitrary: FastCheck.constant(Purge.make({})) }
+  )
+  return FastCheck.array(
+    FastCheck.oneof<FastCheck.WeightedArbitrary<Program>[]>(
+      { weight: 15, arbitrary: part.map((command) => [command]) },
+      { weight: 2, arbitrary: race }
+    ),
+    { maxLength: length, size: "max" }
+  ).map((parts) => parts.flat())
 }
 
 /** Programs in which one thing happens after the other: the same on every store. */

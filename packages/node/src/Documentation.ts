@@ -51,18 +51,12 @@ applications by webhook what happens to registrations.</p>
 `
 }
 
-const api = Effect.promise(() => import("./operator/Api.ts"))
-
-/** The machine-readable description of the operator API, as JSON text. */
-export const specification: Effect.Effect<string> = Effect.gen(function*() {
-  const { Api } = yield* api
-  const OpenApi = yield* Effect.promise(() => import("@effect/platform/OpenApi"))
-  return JSON.stringify(OpenApi.fromApi(Api), null, 2)
-})
+/** The description is built when somebody asks for it: a service that nobody asks starts without. */
+const description = Effect.promise(() => import("./Description.ts"))
 
 /** Scalar's page brings its script along (3 MB). */
 const reference = Effect.gen(function*() {
-  const { Api } = yield* api
+  const { Api } = yield* description
   const scalar = yield* Effect.promise(() => import("@effect/platform/HttpApiScalar"))
   const HttpLayerRouter = yield* Effect.promise(() => import("@effect/platform/HttpLayerRouter"))
   const page = yield* HttpLayerRouter.toHttpEffect(
@@ -83,7 +77,7 @@ const once = <A>(make: Effect.Effect<A>) => Effect.cached(Effect.uninterruptible
 
 /** `/`, `/openapi.json` and `/docs`. */
 export const routes: Effect.Effect<ReadonlyArray<Route>> = Effect.gen(function*() {
-  const document = yield* once(specification)
+  const document = yield* once(Effect.map(description, ({ document }) => document()))
   const page = yield* once(reference)
   return [
     route("/", () => Effect.succeed(welcome)),

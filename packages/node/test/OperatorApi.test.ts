@@ -137,6 +137,7 @@ const cases: ReadonlyArray<Case> = [
   ["a state that does not exist", ["GET", "/deliveries?state=lost"], 400, ["Request", "state", "invalid"]],
   ["a parameter that is repeated", ["GET", "/audit?limit=1&limit=2"], 400, ["Request", "limit", "invalid"]],
   ["a cursor that is no id", ["GET", "/audit?after=x"], 400, ["Request", "after", "invalid"]],
+  ["an e-mail address to look for that is empty", ["GET", "/users?email="], 400, ["Request", "email", "missing"]],
   ["an overlap without end", ["POST", "/applications/1/secrets", { overlap_seconds: 1e9 }], 400, [
     "Request",
     "overlap_seconds",
@@ -372,20 +373,34 @@ layer(TestService.layer(), { timeout: "60 seconds" })("the operator API", (it) =
       const athlete = await createUser(service, "athlete")
       await createRegistration(service, { athlete_id: athlete.id })
       const client = await createApplication(service, await createUser(service, "platform"))
-      const { body, status } = await operate(service, "GET", `/deliveries?client_id=${client.client_id}&state=pending`)
+      const { body, status } = await operate(
+        service,
+        "GET",
+        `/deliveries?client_id=${client.client_id}&state=&after=&limit=`
+      )
       expect([status, body]).toEqual([200, { deliveries: [] }])
     })
   )
 
   it.effect(
-    "openapi.json describes every operation, and /docs shows it",
+    "openapi.json describes every operation, as docs/openapi.json does, and /docs shows it",
     on(async (service) => {
-      const specification = await (await fetch(`${service.url}/openapi.json`)).json()
+      const text = await (await fetch(`${service.url}/openapi.json`)).text()
+      // A change of the interface is a change of this file: `npx vitest run --project node OperatorApi -u` writes it.
+      await expect(text).toMatchFileSnapshot("../../../docs/openapi.json")
+      const specification = JSON.parse(text)
       expect(specification.openapi).toMatch(/^3\.1/)
       const operations = Object.entries<object>(specification.paths).flatMap(([path, methods]) =>
         Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`)
       )
       expect(operations).toEqual(expect.arrayContaining([
+        "GET /oauth/authorize",
+        "POST /oauth/token",
+        "POST /oauth/revoke",
+        "GET /api/v1/athlete",
+        "POST /api/v1/webhook_subscription",
+        "GET /api/v1/webhook_subscription",
+        "DELETE /api/v1/webhook_subscription",
         "POST /operator/v1/users",
         "POST /operator/v1/users/{id}/revocations",
         "POST /operator/v1/applications",

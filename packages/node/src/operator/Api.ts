@@ -3,18 +3,9 @@ import * as HttpApi from "@effect/platform/HttpApi"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
-import * as OpenApi from "@effect/platform/OpenApi"
-import * as Schema from "effect/Schema"
+import type * as Schema from "effect/Schema"
 import * as Refusal from "./Refusal.ts"
 import * as Wire from "./Wire.ts"
-
-const Fields = Schema.Record({ key: Schema.String, value: Schema.Unknown })
-
-/** As much of an OpenAPI document as is changed below. */
-const Described = Schema.Struct({
-  components: Schema.Struct({ schemas: Fields }),
-  paths: Schema.Record({ key: Schema.String, value: Schema.Record({ key: Schema.String, value: Fields }) })
-}, Fields)
 
 const created = <A, I, R>(schema: Schema.Schema<A, I, R>) =>
   schema.annotations(HttpApiSchema.annotations({ status: 201 }))
@@ -22,8 +13,12 @@ const created = <A, I, R>(schema: Schema.Schema<A, I, R>) =>
 const accepted = <A, I, R>(schema: Schema.Schema<A, I, R>) =>
   schema.annotations(HttpApiSchema.annotations({ status: 202 }))
 
+/** Every request needs the operator token and the database. */
+const group = <const Name extends string>(name: Name) =>
+  HttpApiGroup.make(name).addError(Refusal.Wire.Unauthorized).addError(Refusal.Wire.Unavailable)
+
 /** People, and the revocation of access on their behalf. */
-export const Users = HttpApiGroup.make("users")
+export const Users = group("users")
   .add(
     HttpApiEndpoint.post("createUser", "/operator/v1/users")
       .setPayload(Wire.NewUser)
@@ -46,7 +41,7 @@ export const Users = HttpApiGroup.make("users")
   )
 
 /** Applications and their secrets. */
-export const Applications = HttpApiGroup.make("applications")
+export const Applications = group("applications")
   .add(
     HttpApiEndpoint.post("createApplication", "/operator/v1/applications")
       .setPayload(Wire.NewApplication)
@@ -81,7 +76,7 @@ export const Applications = HttpApiGroup.make("applications")
   )
 
 /** Registrations; a change is saved together with its events. */
-export const Registrations = HttpApiGroup.make("registrations")
+export const Registrations = group("registrations")
   .add(
     HttpApiEndpoint.post("createRegistration", "/operator/v1/registrations")
       .setPayload(Wire.NewRegistration)
@@ -103,7 +98,7 @@ export const Registrations = HttpApiGroup.make("registrations")
   )
 
 /** What was sent to callbacks, and sending it once more. */
-export const Deliveries = HttpApiGroup.make("deliveries")
+export const Deliveries = group("deliveries")
   .add(
     HttpApiEndpoint.get("listDeliveries", "/operator/v1/deliveries")
       .setUrlParams(Wire.DeliveryQuery)
@@ -118,33 +113,8 @@ export const Deliveries = HttpApiGroup.make("deliveries")
   )
 
 /** Who did what, when, and from where. */
-export const Audit = HttpApiGroup.make("audit")
+export const Audit = group("audit")
   .add(HttpApiEndpoint.get("listAudit", "/operator/v1/audit").setUrlParams(Wire.AuditQuery).addSuccess(Wire.AuditPage))
-
-/**
- * What the framework does not know: the bearer token that is asked for before it, and the body that replaces its own
- * for requests that it cannot decode.
- */
-const describeAsServed = (document: Record<string, unknown>): Record<string, unknown> => {
-  const { components, paths, ...rest } = Schema.decodeUnknownSync(Described)(document)
-  const { Issue: _issue, PropertyKey: _key, ...schemas } = components.schemas
-  return {
-    ...rest,
-    components: {
-      schemas: { ...schemas, HttpApiDecodeError: schemas["Unauthorized"] },
-      securitySchemes: { operatorToken: { type: "http", scheme: "bearer", description: "OPERATOR_TOKEN" } }
-    },
-    security: [{ operatorToken: [] }],
-    paths: Object.fromEntries(
-      Object.entries(paths).map(([path, methods]) => [
-        path,
-        Object.fromEntries(
-          Object.entries(methods).map(([method, { security: _security, ...operation }]) => [method, operation])
-        )
-      ])
-    )
-  }
-}
 
 /** The whole operator API. Every request carries the operator token as a bearer token. */
 export const Api = HttpApi.make("operator")
@@ -153,8 +123,3 @@ export const Api = HttpApi.make("operator")
   .add(Registrations)
   .add(Deliveries)
   .add(Audit)
-  .addError(Refusal.Wire.Unauthorized)
-  .addError(Refusal.Wire.Unavailable)
-  .annotate(OpenApi.Title, "Startlist operator API")
-  .annotate(OpenApi.Version, "1")
-  .annotate(OpenApi.Transform, describeAsServed)

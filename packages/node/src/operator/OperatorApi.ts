@@ -110,9 +110,13 @@ const rewordDecodeError = (body: string): Option.Option<PlainResponse> =>
 
 const isRead = ({ method }: PlainRequest): boolean => method === "GET" || method === "HEAD"
 
+/** A parameter without a value counts as absent, as it does everywhere here. */
+const withoutEmpty = (query: string): string =>
+  new URLSearchParams([...new URLSearchParams(query)].filter(([, value]) => value !== "")).toString()
+
 const toWebRequest = (request: PlainRequest, body: string): Request =>
   new Request(
-    `http://operator.invalid${request.path}${request.query === "" ? "" : `?${request.query}`}`,
+    `http://operator.invalid${request.path}?${withoutEmpty(request.query)}`,
     isRead(request)
       ? { method: "GET" }
       : { method: request.method, body, headers: { "content-type": "application/json" } }

@@ -1,0 +1,80 @@
+/** Everything that programs can ask this service for, as one OpenAPI document. */
+import * as HttpApi from "@effect/platform/HttpApi"
+import * as OpenApi from "@effect/platform/OpenApi"
+import * as Schema from "effect/Schema"
+import { Api as OperatorApi } from "./operator/Api.ts"
+import { ProtocolApi } from "./ProtocolApi.ts"
+
+const Fields = Schema.Record({ key: Schema.String, value: Schema.Unknown })
+
+/** As much of a document as is changed below. */
+const Document = Schema.Struct({
+  components: Schema.Struct({ schemas: Fields }),
+  paths: Schema.Record({
+    key: Schema.String,
+    value: Schema.Record({
+      key: Schema.String,
+      value: Schema.Struct({ responses: Fields, requestBody: Schema.optional(Fields) }, Fields)
+    })
+  })
+}, Fields)
+
+const securitySchemes = {
+  client: { type: "http", scheme: "basic", description: "client_id and client_secret; they may be parameters as well" },
+  accessToken: { type: "http", scheme: "bearer", description: "the access token of a user" },
+  operatorToken: { type: "http", scheme: "bearer", description: "OPERATOR_TOKEN" }
+}
+
+const securityOf = (path: string): ReadonlyArray<Readonly<Record<string, ReadonlyArray<never>>>> => {
+  if (path.startsWith("/operator/")) return [{ operatorToken: [] }]
+  if (path.startsWith("/api/")) return [{ accessToken: [] }]
+  return /^\/oauth\/(?:token|revoke|introspect)$/.test(path) ? [{ client: [] }, {}] : []
+}
+
+const decodeError = JSON.stringify({ $ref: "#/components/schemas/HttpApiDecodeError" })
+
+/** The responses without the framework's own body, which the protocol's endpoints never send. */
+const withoutDecodeError = (responses: Readonly<Record<string, unknown>>): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(responses).flatMap(([status, response]) => {
+      const text = JSON.stringify(response).replace(`${decodeError},`, "")
+      return text.includes(decodeError) ? [] : [[status, JSON.parse(text)]]
+    })
+  )
+
+/**
+ * What the framework does not know: which credentials go where, that forms are optional beside queries, and that its own
+ * body for requests that it cannot decode is never sent: in the operator API it becomes the one of all refusals.
+ */
+const describeAsServed = (document: Record<string, unknown>): Record<string, unknown> => {
+  const { components, paths, ...rest } = Schema.decodeUnknownSync(Document)(document)
+  const { Issue: _issue, PropertyKey: _key, ...schemas } = components.schemas
+  const isProtocol = (path: string) => !path.startsWith("/operator/")
+  const describePath = (path: string, methods: (typeof paths)[string]) =>
+    Object.fromEntries(
+      Object.entries(methods).map(([method, { requestBody, responses, ...operation }]) => [method, {
+        ...operation,
+        security: securityOf(path),
+        ...(requestBody === undefined ? {} : {
+          requestBody: path.startsWith("/oauth/") ? { ...requestBody, required: false } : requestBody
+        }),
+        responses: isProtocol(path) ? withoutDecodeError(responses) : responses
+      }])
+    )
+  return {
+    ...rest,
+    components: { schemas: { ...schemas, HttpApiDecodeError: schemas["ApiError"] }, securitySchemes },
+    paths: Object.fromEntries(Object.entries(paths).map(([path, methods]) => [path, describePath(path, methods)]))
+  }
+}
+
+/** The documented interface and the operator API. */
+export const Api = HttpApi.make("startlist")
+  .addHttpApi(ProtocolApi)
+  .addHttpApi(OperatorApi)
+  .annotate(OpenApi.Title, "Startlist")
+  .annotate(OpenApi.Version, "1")
+  .annotate(OpenApi.Transform, describeAsServed)
+
+/** The document as JSON text. */
+export const document = (): string => `${JSON.stringify(OpenApi.fromApi(Api), null, 2)}\n`

@@ -1,0 +1,172 @@
+/**
+ * The documented interface, described: for `openapi.json`, its page, and typed clients. Nothing is served from this
+ * value; the endpoints decode by themselves, and more exactly than a schema could say.
+ */
+import * as HttpApi from "@effect/platform/HttpApi"
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
+import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
+import * as OpenApi from "@effect/platform/OpenApi"
+import * as Schema from "effect/Schema"
+import { Problem } from "./operator/Refusal.ts"
+
+const under = <A, I>(status: number, description: string, schema: Schema.Schema<A, I>, identifier?: string) =>
+  schema.annotations(
+    HttpApiSchema.annotations({ status, description, ...(identifier === undefined ? {} : { identifier }) })
+  )
+
+const optional = Schema.optional(Schema.String)
+
+/** RFC 6749 §5.2. */
+const oauthError = (status: number, description: string) =>
+  under(status, description, Schema.Struct({ error: Schema.String, error_description: optional }), "OAuthError")
+
+const apiError = (status: number, description: string) =>
+  under(status, description, Schema.Struct({ message: Schema.String, errors: Schema.Array(Problem) }), "ApiError")
+
+const AuthorizeParameters = Schema.Struct({
+  client_id: Schema.String,
+  redirect_uri: Schema.String,
+  response_type: Schema.Literal("code"),
+  scope: Schema.String,
+  state: optional,
+  role: Schema.optional(Schema.Literal("platform", "organizer", "club", "athlete")),
+  locale: Schema.optional(Schema.Literal("fr", "en")),
+  code_challenge: optional,
+  code_challenge_method: Schema.optional(Schema.Literal("S256"))
+})
+
+const Client = { client_id: optional, client_secret: optional }
+
+/** Either in the query or in the form, hence nothing is required in either. */
+const TokenParameters = Schema.Struct({
+  ...Client,
+  grant_type: Schema.optional(Schema.Literal("authorization_code", "refresh_token")),
+  code: optional,
+  redirect_uri: optional,
+  code_verifier: optional,
+  refresh_token: optional
+})
+
+const TokenOf = Schema.Struct({ ...Client, token: optional })
+
+const TokenForm = TokenParameters.pipe(HttpApiSchema.withEncoding({ kind: "UrlParams" }))
+const TokenOfForm = TokenOf.pipe(HttpApiSchema.withEncoding({ kind: "UrlParams" }))
+
+const Tokens = Schema.Struct({
+  token_type: Schema.Literal("Bearer"),
+  access_token: Schema.String,
+  refresh_token: Schema.String,
+  created_at: Schema.Int,
+  expires_in: Schema.Int,
+  scope: optional,
+  state: optional
+}).annotations({ identifier: "Tokens" })
+
+const Introspection = Schema.Struct({
+  active: Schema.Boolean,
+  scope: optional,
+  client_id: optional,
+  sub: optional,
+  exp: Schema.optional(Schema.Int),
+  iat: Schema.optional(Schema.Int),
+  token_type: optional
+}).annotations({ identifier: "Introspection" })
+
+const page = HttpApiSchema.Text({ contentType: "text/html; charset=utf-8" })
+
+const OAuth = HttpApiGroup.make("oauth")
+  .add(
+    HttpApiEndpoint.get("authorize", "/oauth/authorize")
+      .setUrlParams(AuthorizeParameters)
+      .addSuccess(under(200, "The consent page", page))
+      .addSuccess(under(303, "To the sign-in page, or back to the application", Schema.Void))
+      .annotate(OpenApi.Description, "The application redirects the user's browser here.")
+  )
+  .add(
+    HttpApiEndpoint.post("token", "/oauth/token")
+      .setUrlParams(TokenParameters)
+      .setPayload(TokenForm)
+      .addSuccess(Tokens)
+      .addError(oauthError(400, "The request, code or token is not valid"))
+      .addError(oauthError(401, "The client is not known, or the refresh token was replaced or revoked"))
+      .annotate(
+        OpenApi.Description,
+        "Exchanges a code or a refresh token. Parameters are in the query or in a form, client credentials there or in HTTP Basic."
+      )
+  )
+  .add(
+    HttpApiEndpoint.post("revoke", "/oauth/revoke")
+      .setUrlParams(TokenOf)
+      .setPayload(TokenOfForm)
+      .addSuccess(Schema.Struct({}).annotations({ jsonSchema: { type: "object", maxProperties: 0 } }))
+      .annotate(OpenApi.Description, "Ends all tokens of the application for the user of this token. Always {}.")
+  )
+  .add(
+    HttpApiEndpoint.post("introspect", "/oauth/introspect")
+      .setPayload(TokenOfForm)
+      .addSuccess(Introspection)
+      .addError(oauthError(401, "The client is not known"))
+      .annotate(OpenApi.Description, "What a token stands for (RFC 7662): an application's own; the operator's any.")
+  )
+  .add(
+    HttpApiEndpoint.get("metadata", "/.well-known/oauth-authorization-server")
+      .addSuccess(Schema.Record({ key: Schema.String, value: Schema.Unknown }))
+      .annotate(OpenApi.Description, "Authorization server metadata (RFC 8414).")
+  )
+
+const Athlete = Schema.Struct({ id: Schema.Int, first_name: Schema.String, last_name: Schema.String })
+  .annotations({ identifier: "Athlete" })
+
+const Subscription = Schema.Struct({
+  id: Schema.Int,
+  callback_url: Schema.String.pipe(Schema.maxLength(255)),
+  created_at: Schema.String,
+  updated_at: Schema.String
+}).annotations({ identifier: "WebhookSubscription" })
+
+const Wanted = Schema.Struct({
+  webhook_subscription: Schema.Struct({
+    callback_url: Schema.String.pipe(Schema.maxLength(255)),
+    verify_token: Schema.String
+  })
+})
+
+const invalidToken = apiError(401, "The access token is missing, expired, replaced or revoked")
+const forbidden = apiError(403, "Not with this role or scope")
+const none = apiError(404, "There is no subscription")
+
+const Resources = HttpApiGroup.make("resources")
+  .add(
+    HttpApiEndpoint.get("athlete", "/api/v1/athlete")
+      .addSuccess(Athlete)
+      .addError(invalidToken)
+      .addError(forbidden)
+  )
+  .add(
+    HttpApiEndpoint.post("subscribe", "/api/v1/webhook_subscription")
+      .setPayload(Wanted)
+      .addSuccess(under(201, "The callback has answered the challenge", Subscription, "WebhookSubscription"))
+      .addError(invalidToken)
+      .addError(forbidden)
+      .addError(apiError(409, "The application has a subscription already"))
+      .addError(apiError(422, "The callback URL is not valid, or did not answer the challenge"))
+  )
+  .add(
+    HttpApiEndpoint.get("subscription", "/api/v1/webhook_subscription")
+      .addSuccess(Subscription)
+      .addError(invalidToken)
+      .addError(forbidden)
+      .addError(none)
+  )
+  .add(
+    HttpApiEndpoint.del("unsubscribe", "/api/v1/webhook_subscription")
+      .setUrlParams(Schema.Struct({ id: optional }))
+      .addSuccess(HttpApiSchema.NoContent)
+      .addError(invalidToken)
+      .addError(forbidden)
+      .addError(none)
+  )
+
+/** `/oauth/*` and `/api/v1/*` (requirements §4). */
+export const ProtocolApi = HttpApi.make("protocol").add(OAuth).add(Resources)

@@ -99,7 +99,7 @@ export class Receivers {
     const way = this.#way(url)
     const habit = this.#habits.get(url) ?? "answers"
     const request = ++this.#requests
-    const luck = chance(seed, request, journal.now())
+    const luck = chance(seed, journal.now(), url.charCodeAt("https://application-".length))
     const began = journal.now()
     return Effect.gen(function*() {
       const reply = yield* Deferred.make<Answer>()

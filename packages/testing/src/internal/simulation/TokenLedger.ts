@@ -47,7 +47,10 @@ export interface Pair {
   readonly consents: Array<Consented>
   /** Oldest first. */
   readonly issued: Array<Issued>
+  /** How many calls that may change the grant are under way. */
   changing: number
+  /** How many have begun. */
+  changes: number
   /** A request whose answer is not known may still be on its way until then. */
   doubtUntil: number
 }
@@ -71,7 +74,7 @@ export class TokenLedger {
     const key = `${application}:${user}`
     const known = this.#pairs.get(key)
     if (known !== undefined) return known
-    const pair: Pair = { application, user, consents: [], issued: [], changing: 0, doubtUntil: 0 }
+    const pair: Pair = { application, user, consents: [], issued: [], changing: 0, changes: 0, doubtUntil: 0 }
     this.#pairs.set(key, pair)
     return pair
   }
@@ -89,6 +92,7 @@ export class TokenLedger {
     if (manner === "reads") return
     if (manner === "rough" || pair.changing > 0) this.#doubt(pair)
     pair.changing++
+    pair.changes++
   }
 
   /** `isKnown`: it was answered, and the answer says what happened. */

@@ -3,8 +3,8 @@ import { Effect } from "effect"
 import { mkdirSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import type { Page } from "playwright-core"
-import { launch, type Look, person } from "./support/Chromium.ts"
-import { everyPage } from "./support/EveryPage.ts"
+import { launch, type Look } from "./support/Chromium.ts"
+import { cast, everyPage } from "./support/EveryPage.ts"
 import * as Story from "./support/Story.ts"
 import * as TestSite from "./support/TestSite.ts"
 
@@ -40,16 +40,19 @@ const photograph = Effect.gen(function*() {
   mkdirSync(folder, { recursive: true })
   const story = yield* Effect.promise(() => Story.tell(site))
   for (const [suffix, look] of looks) {
-    for (const { name, visit } of everyPage) {
-      if (suffix !== "" && suffix !== "-phone" && !inAllLooks.has(name)) continue
-      const visitor = yield* Effect.promise(() => person(browser, look))
-      yield* Effect.promise(async () => {
-        await visit(visitor.page, site, story)
-        await picture(visitor.page, `${folder}${name}${suffix}.png`)
-        await visitor.context.close()
-      })
-      if (visitor.complaints.length > 0) return yield* Effect.dieMessage(`${name}: ${visitor.complaints.join("\n")}`)
-    }
+    yield* Effect.promise(async () => {
+      const people = await cast(browser, look, site, story)
+      for (const { by, name, visit } of everyPage) {
+        if (suffix !== "" && suffix !== "-phone" && !inAllLooks.has(name)) continue
+        const { page } = people[by]
+        await visit(page, site, story)
+        await picture(page, `${folder}${name}${suffix}.png`)
+      }
+      for (const { complaints, context } of Object.values(people)) {
+        if (complaints.length > 0) throw new Error(complaints.join("\n"))
+        await context.close()
+      }
+    })
   }
 })
 

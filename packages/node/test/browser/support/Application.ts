@@ -16,14 +16,14 @@ export interface Application {
 const escape = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll("\"", "&quot;")
 
-/** `/frame?url=` shows a page in a frame; `/forge?action=&…` has a form that posts the rest; others say where one is. */
+/** `/frame?url=` shows a page in a frame; `/forge?to=&…` has a form that posts the rest; others say where one is. */
 const pageOf = (url: URL): string => {
-  const { action, ...fields } = Object.fromEntries(url.searchParams)
+  const { to, ...fields } = Object.fromEntries(url.searchParams)
   switch (url.pathname) {
     case "/frame":
       return `<iframe src="${escape(url.searchParams.get("url") ?? "")}" width="600" height="400"></iframe>`
     case "/forge":
-      return `<form method="post" action="${escape(action ?? "")}">${
+      return `<form method="post" action="${escape(to ?? "")}">${
         Object.entries(fields)
           .map(([name, value]) => `<input type="hidden" name="${escape(name)}" value="${escape(value)}">`)
           .join("")

@@ -74,6 +74,8 @@ const listen = (page: Page, complaints: Array<string>): void => {
 export const person = async (browser: Browser, look: Look = {}): Promise<Person> => {
   const context = await browser.newContext({
     locale: look.locale ?? "en-GB",
+    // Colours are measured at once, not on their way to others.
+    reducedMotion: "reduce",
     colorScheme: look.dark === true ? "dark" : "light",
     javaScriptEnabled: look.javaScript ?? false,
     viewport: look.phone === true ? { width: 390, height: 780 } : { width: 1200, height: 800 },

@@ -3,7 +3,7 @@ import { Callbacks, Memory, Policy, Services, Worker } from "@startlist/core"
 import { ApplicationStore } from "@startlist/core/Application"
 import { StoreError } from "@startlist/core/Store"
 import { MemoryThrottle, NodeHttp, NodeSecrets, Pages, Protocol, Router, Sessions, Site } from "@startlist/http"
-import { Context, Duration, Effect, Layer, Option, Runtime } from "effect"
+import { Context, Duration, Effect, Layer, Logger, LogLevel, Option, Runtime } from "effect"
 import { createServer, type RequestListener } from "node:http"
 import * as AccountStore from "../../../src/AccountStore.ts"
 import * as LocalAccounts from "../../../src/LocalAccounts.ts"
@@ -134,6 +134,8 @@ export const layer: Layer.Layer<TestSite> = Layer.unwrapEffect(Effect.sync(() =>
   const sent: Array<string> = []
   return Layer.scoped(TestSite, make(switches, sent)).pipe(
     Layer.provide(inside(switches, sent)),
-    Layer.provide(Layer.succeed(Policy.Policy, policy))
+    Layer.provide(Layer.succeed(Policy.Policy, policy)),
+    // What fails here is made to fail.
+    Layer.provide(Logger.minimumLogLevel(LogLevel.None))
   )
 }))

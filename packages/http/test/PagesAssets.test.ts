@@ -1,0 +1,47 @@
+import { describe, expect } from "@effect/vitest"
+import { Effect } from "effect"
+import * as Browser from "./support/Browser.ts"
+import { testing } from "./support/Testing.ts"
+
+const linked = (html: unknown): ReadonlyArray<string> =>
+  [...String(html).matchAll(/<link [^>]*href="([^"]*)"/g)].map(([, href]) => href ?? "")
+
+describe("the files of the pages", () => {
+  testing(
+    "are served by the service itself, for ever, under a name that has their version in it",
+    () =>
+      Effect.gen(function*() {
+        const browser = yield* Browser.make
+        const links = linked((yield* browser.get("/login")).body)
+        expect(links).toEqual([
+          expect.stringMatching(/^\/assets\/pages\.[0-9a-f]{16}\.css$/),
+          expect.stringMatching(/^\/assets\/icon\.[0-9a-f]{16}\.svg$/)
+        ])
+        for (const link of links) {
+          const { headers, status } = yield* browser.get(link)
+          expect([link, status]).toEqual([link, 200])
+          expect(headers).toMatchObject({
+            "cache-control": "public, max-age=31536000, immutable",
+            "x-content-type-options": "nosniff"
+          })
+          expect(headers["set-cookie"]).toBeUndefined()
+        }
+      })
+  )
+
+  testing("of another version are answered too, but not kept", () =>
+    Effect.gen(function*() {
+      const browser = yield* Browser.make
+      const { headers, status } = yield* browser.get("/assets/pages.0123456789abcdef.css")
+      expect([status, headers["cache-control"]]).toEqual([200, "no-store"])
+      expect((yield* browser.get("/assets/other.css")).status).toBe(404)
+    }))
+
+  testing("load nothing from elsewhere", () =>
+    Effect.gen(function*() {
+      const browser = yield* Browser.make
+      const [stylesheet = ""] = linked((yield* browser.get("/login")).body)
+      const { body } = yield* browser.get(stylesheet)
+      expect(body).not.toMatch(/@import|url\((?!["']?data:)/)
+    }))
+})

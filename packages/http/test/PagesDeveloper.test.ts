@@ -1,0 +1,221 @@
+import { describe, expect } from "@effect/vitest"
+import { Applications, Deliveries, Subscription, Subscriptions } from "@startlist/core"
+import { ApplicationId } from "@startlist/core/Application"
+import type { Message } from "@startlist/http"
+import { DateTime, Effect, Option, Redacted, TestClock } from "effect"
+import * as Browser from "./support/Browser.ts"
+import { Service } from "./support/Service.ts"
+import { TestAccounts } from "./support/TestAccounts.ts"
+import { testing, type TestWorld } from "./support/Testing.ts"
+import * as World from "./support/World.ts"
+
+const home = "/developer/applications"
+
+const idOf = (world: TestWorld) => ApplicationId.make(Number(world.client.client_id))
+
+const pathOf = (world: TestWorld) => `${home}/${world.client.client_id}`
+
+/** A subscription of the world's application. */
+const subscribe = (world: TestWorld) =>
+  Effect.gen(function*() {
+    const store = yield* Subscription.SubscriptionStore
+    const now = yield* DateTime.now
+    return yield* store.insert({
+      applicationId: idOf(world),
+      callbackUrl: "https://app.test/hook",
+      createdAt: now,
+      updatedAt: now,
+      signingSecrets: [{ value: Redacted.make("whsec_first"), expiresAt: Option.none() }]
+    })
+  })
+
+const listed = (world: TestWorld) =>
+  Effect.flatMap(
+    Deliveries.Deliveries,
+    ({ list }) =>
+      list({ applicationId: Option.some(idOf(world)), state: Option.none(), after: Option.none(), limit: 100 })
+  )
+
+/** Every form of the developer pages, as its owner would send it. */
+const everyForm = (world: TestWorld) =>
+  Effect.gen(function*() {
+    yield* subscribe(world)
+    const deliveries = yield* Deliveries.Deliveries
+    const { id } = yield* deliveries.sendTest(idOf(world))
+    const path = pathOf(world)
+    return {
+      [home]: { name: "New", redirect_uris: "", newest: world.client.client_id },
+      [path]: { name: "Changed", redirect_uris: "https://changed.test/" },
+      [`${path}/secret`]: { version: "1" },
+      [`${path}/signing-secret`]: { action: "rotate", version: "1" },
+      [`${path}/test-event`]: {},
+      [`${path}/deliveries/${id}/redeliver`]: {}
+    }
+  })
+
+/** Everything that those forms could change. */
+const state = (world: TestWorld) =>
+  Effect.gen(function*() {
+    const applications = yield* Applications.Applications
+    const subscriptions = yield* Subscriptions.Subscriptions
+    return {
+      applications: yield* applications.list({ owner: Option.none(), after: Option.none(), limit: 100 }),
+      subscription: yield* subscriptions.findByApplication(idOf(world)),
+      deliveries: (yield* listed(world)).length
+    }
+  })
+
+describe("forms of the developer pages", () => {
+  testing("with the token of the owner's session each does its work", (world) =>
+    Effect.gen(function*() {
+      const { platformBrowser } = world
+      const forms = yield* everyForm(world)
+      for (const [action, fields] of Object.entries(forms).reverse()) {
+        const before = yield* state(world)
+        const { csrf = "" } = Browser.formTo("/logout", yield* platformBrowser.get(home)).hidden
+        const response = yield* platformBrowser.post(action, { ...fields, csrf })
+        expect([action, [200, 201, 303].includes(response.status)]).toEqual([action, true])
+        expect([action, yield* state(world)]).not.toEqual([action, before])
+      }
+    }))
+
+  testing(
+    "forged ones change nothing: no token, another session's, a foreign origin",
+    (world) =>
+      Effect.gen(function*() {
+        const { browser, platformBrowser } = world
+        const forms = yield* everyForm(world)
+        const before = yield* state(world)
+        const own = Browser.formTo("/logout", yield* platformBrowser.get(home)).hidden["csrf"] ?? ""
+        const foreign = Browser.formTo("/logout", yield* browser.get("/account/applications")).hidden["csrf"] ?? ""
+        for (const [action, fields] of Object.entries(forms)) {
+          const attempts = [
+            platformBrowser.post(action, fields),
+            platformBrowser.post(action, { ...fields, csrf: foreign }),
+            platformBrowser.post(action, { ...fields, csrf: own }, { origin: "https://evil.test" }),
+            platformBrowser.post(action, { ...fields, csrf: own }, { "sec-fetch-site": "cross-site" })
+          ]
+          for (const attempt of attempts) expect([action, (yield* attempt).status]).toEqual([action, 403])
+        }
+        expect(yield* state(world)).toEqual(before)
+      })
+  )
+
+  testing(
+    "of other people's applications are not there, and nobody but platform users has any",
+    (world) =>
+      Effect.gen(function*() {
+        const forms = yield* everyForm(world)
+        const accounts = yield* TestAccounts
+        yield* accounts.create("platform", "other@example.test")
+        const other = yield* world.browserOf("other@example.test")
+        const otherCsrf = Browser.formTo("/logout", yield* other.get(home)).hidden["csrf"] ?? ""
+        const stranger = world.browser
+        const csrf = Browser.formTo("/logout", yield* stranger.get("/account/applications")).hidden["csrf"] ?? ""
+        const before = yield* state(world)
+        for (const [action, fields] of Object.entries(forms)) {
+          expect([action, (yield* stranger.post(action, { ...fields, csrf })).status]).toEqual([action, 403])
+          if (action === home) continue
+          expect([action, (yield* other.post(action, { ...fields, csrf: otherCsrf })).status]).toEqual([action, 404])
+        }
+        expect(yield* state(world)).toEqual(before)
+      })
+  )
+
+  testing(
+    "two that replace the secret at the same time: one does, the other is told",
+    (world) =>
+      Effect.gen(function*() {
+        const { client, platformBrowser } = world
+        const form = Browser.formTo(`${pathOf(world)}/secret`, yield* platformBrowser.get(pathOf(world)))
+        const sent = Effect.map(platformBrowser.post(form.action, form.hidden), ({ status }) => status)
+        const statuses = yield* Effect.all([sent, sent], { concurrency: "unbounded" })
+        expect([...statuses].sort()).toEqual([200, 409])
+        const { secrets } = yield* Effect.flatMap(Applications.Applications, ({ find }) => find(idOf(world)))
+        expect(secrets).toHaveLength(2)
+        expect((yield* world.form("/oauth/revoke", { ...client, token: "x" })).status).toBe(200)
+      })
+  )
+})
+
+describe("the pages that show a secret", () => {
+  const isKept = (response: Message.Response) => response.headers["cache-control"] !== "no-store"
+
+  testing("are not cached, and no address and no other page has it", (world) =>
+    Effect.gen(function*() {
+      const { platformBrowser } = world
+      const path = pathOf(world)
+      const form = Browser.formTo(`${path}/secret`, yield* platformBrowser.get(path))
+      const shown = yield* platformBrowser.post(form.action, form.hidden)
+      expect(isKept(shown)).toBe(false)
+      const [secret = ""] = /sl_cs_\w+/.exec(String(shown.body)) ?? []
+      expect(secret).not.toBe("")
+      for (const target of [home, path, `${path}/deliveries`]) {
+        expect((yield* platformBrowser.get(target)).body).not.toContain(secret)
+      }
+      const { audit } = yield* Service
+      expect(audit.at(-1)?.action).toBe("secret_rotated")
+      expect(JSON.stringify(audit)).not.toContain(secret)
+    }))
+
+  testing(
+    "someone who is not signed in is sent to sign in, and comes back to a page",
+    (world) =>
+      Effect.gen(function*() {
+        const stranger = yield* Browser.make
+        const path = pathOf(world)
+        for (const target of [home, path, `${path}/signing-secret`, `${path}/deliveries?state=exhausted`]) {
+          expect(World.redirectOf(yield* stranger.get(target))).toEqual({
+            address: "/login",
+            query: { return_to: target }
+          })
+        }
+        const posted = yield* stranger.post(`${path}/secret`, { version: "1" })
+        expect(World.redirectOf(posted)).toEqual({ address: "/login", query: { return_to: path } })
+      })
+  )
+})
+
+describe("test events", () => {
+  testing(
+    "go to the subscription of one application, and do not wait for one another",
+    (world) =>
+      Effect.gen(function*() {
+        const { id } = yield* subscribe(world)
+        const deliveries = yield* Deliveries.Deliveries
+        yield* TestClock.adjust("1 day")
+        yield* deliveries.sendTest(idOf(world))
+        yield* TestClock.adjust("1 second")
+        yield* deliveries.sendTest(idOf(world))
+        const found = yield* listed(world)
+        expect(found.map(({ event, state, subscriptionId }) => [subscriptionId, state, event.objectType])).toEqual([
+          [id, "pending", "registration"],
+          [id, "pending", "registration"]
+        ])
+        expect(new Set(found.map(({ event }) => event.objectId)).size).toBe(2)
+      })
+  )
+
+  testing("there is none without a subscription", (world) =>
+    Effect.gen(function*() {
+      const deliveries = yield* Deliveries.Deliveries
+      expect((yield* Effect.flip(deliveries.sendTest(idOf(world))))._tag).toBe("SubscriptionNotFound")
+    }))
+})
+
+describe("the last day", () => {
+  testing(
+    "is 24 hours of the clock, the present one last, with zeros where nothing was tried",
+    (world) =>
+      Effect.gen(function*() {
+        yield* TestClock.adjust("1000 hours")
+        yield* TestClock.adjust("25 minutes")
+        const deliveries = yield* Deliveries.Deliveries
+        const hours = yield* deliveries.lastDay(idOf(world))
+        expect(hours.map(({ startsAt }) => startsAt.epochMillis / 3_600_000)).toEqual(
+          Array.from({ length: 24 }, (_, index) => 977 + index)
+        )
+        expect(hours.every(({ delivered, failed }) => delivered === 0 && failed === 0)).toBe(true)
+      })
+  )
+})

@@ -13,8 +13,10 @@ import {
   obtainTokens,
   openAs,
   postForm,
+  pressForSigningSecrets,
   redirectUri,
   refresh,
+  revealSigningSecret,
   revoke,
   subscribe
 } from "./support/Consent.ts"
@@ -336,14 +338,6 @@ layer(TestService.layer(), { timeout: "60 seconds" })("the loop", (it) => {
         expect((await subscribe(service, owner.access_token, receiver.url)).status).toBe(201)
         const registration = await createRegistration(service, { athlete_id: athlete.id })
 
-        const browser = new Browser()
-        const path = `${service.url}/developer/applications/${client.client_id}/signing-secret`
-        const press = async (button: string): Promise<ReadonlyArray<string>> => {
-          const page = await openAs(browser, path, platform)
-          const form = theForm(page, ({ buttons }) => buttons.some(([, value]) => value === button))
-          const shown = await browser.submit(form, {}, ["action", button])
-          return shown.html.match(/whsec_[A-Za-z0-9+/]+=*/g) ?? []
-        }
         const nextEvent = async (number: number) => {
           await changeRegistration(service, registration, { registration_status: `status ${number}` })
           const event = (await receiver.posts(number))[number - 1]
@@ -363,12 +357,12 @@ layer(TestService.layer(), { timeout: "60 seconds" })("the loop", (it) => {
           }
         }
 
-        const [first] = await press("reveal")
+        const first = await revealSigningSecret(service, client, platform)
         const event = await nextEvent(1)
         expect(verifies(first, event.body, event)).toBe(true)
         expect(verifies(first, event.body.replace("status 1", "status 2"), event)).toBe(false)
 
-        const rotated = await press("rotate")
+        const rotated = await pressForSigningSecrets(service, client, platform, "rotate")
         const second = rotated.find((secret) => secret !== first)
         expect(second).toBeDefined()
         const later = await nextEvent(2)

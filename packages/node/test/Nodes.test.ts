@@ -1,6 +1,7 @@
 /** Two services over one PostgreSQL: whichever is asked, there is one truth. */
 import { expect, layer } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted } from "effect"
+import type { Pool } from "pg"
 import { Browser } from "./support/Browser.ts"
 import {
   athleteStatus,
@@ -9,6 +10,7 @@ import {
   exchange,
   obtainTokens,
   refresh,
+  revealSigningSecret,
   revoke,
   subscribe
 } from "./support/Consent.ts"
@@ -17,21 +19,26 @@ import { changeRegistration, createApplication, createRegistration, createUser, 
 import { makeReceiver } from "./support/Receiver.ts"
 import type { Service } from "./support/ServiceProcess.ts"
 
-class TwoNodes extends Context.Tag("@startlist/node/test/TwoNodes")<TwoNodes, readonly [Service, Service]>() {}
+class TwoNodes extends Context.Tag("@startlist/node/test/TwoNodes")<TwoNodes, {
+  readonly one: Service
+  readonly other: Service
+  /** Another way into their database. */
+  readonly admin: Pool
+}>() {}
 
 /** Both start at the same moment on an empty database. */
 const nodes = Layer.scoped(
   TwoNodes,
   Effect.gen(function*() {
-    const { url } = yield* makeDatabase
+    const { admin, url } = yield* makeDatabase
     const environment = installation(Redacted.value(url))
     const [one, other] = yield* Effect.all([makeNode(environment), makeNode(environment)], { concurrency: 2 })
-    return [one, other] as const
+    return { one, other, admin }
   })
 )
 
 const on = (test: (one: Service, other: Service) => Promise<void>) => () =>
-  Effect.flatMap(TwoNodes, ([one, other]) => Effect.promise(() => test(one, other)))
+  Effect.flatMap(TwoNodes, ({ one, other }) => Effect.promise(() => test(one, other)))
 
 const prepare = async (service: Service) => {
   const platform = await createUser(service, "platform")
@@ -129,7 +136,7 @@ layer(nodes, { timeout: "120 seconds" })("two nodes", (it) => {
 
   it.scoped("of two parallel subscriptions one is made, and each event is sent once", () =>
     Effect.gen(function*() {
-      const [one, other] = yield* TwoNodes
+      const { one, other } = yield* TwoNodes
       const receiver = yield* makeReceiver
       yield* Effect.promise(async () => {
         for (let round = 0; round < 10; round++) {
@@ -150,6 +157,51 @@ layer(nodes, { timeout: "120 seconds" })("two nodes", (it) => {
         const ids = (await receiver.posts(20)).map(({ headers }) => headers["webhook-id"])
         expect(new Set(ids).size).toBe(20)
         expect(ids).toHaveLength(20)
+      })
+    }), 60_000)
+
+  it.scoped("no token, code, secret, session or password is in any table in clear", () =>
+    Effect.gen(function*() {
+      const { admin, one } = yield* TwoNodes
+      const receiver = yield* makeReceiver
+      yield* Effect.promise(async () => {
+        const { athlete, client, platform } = await prepare(one)
+        const browser = new Browser()
+        const back = await consent(authorizeUrl(one, client, { state: "s" }), athlete, "allow", browser)
+        const code = back.searchParams.get("code") ?? ""
+        const tokens = await (await exchange(one, client, code)).json()
+        const fresh = await (await refresh(one, client, tokens.refresh_token)).json()
+        const owner = await obtainTokens(one, client, platform)
+        expect((await subscribe(one, owner.access_token, receiver.url)).status).toBe(201)
+        const rotated = (await operate(one, "POST", `/applications/${client.client_id}/secrets`)).body.client_secret
+        const unused = (await consent(authorizeUrl(one, client), athlete)).searchParams.get("code") ?? ""
+        const signing = await revealSigningSecret(one, client, platform)
+
+        const { rows: tables } = await admin.query<{ readonly name: string }>(
+          "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = current_schema()"
+        )
+        expect(tables.length).toBeGreaterThan(10)
+        let dump = ""
+        for (const { name } of tables) {
+          const { rows } = await admin.query<{ readonly row: string }>(`SELECT t::text AS row FROM "${name}" t`)
+          dump += `${name}\n${rows.map(({ row }) => row).join("\n")}\n`
+        }
+        expect(dump).toContain(athlete.email)
+        const sessions = (browser.jar.toJSON()?.cookies ?? []).flatMap(({ value }) =>
+          value === undefined ? [] : [value]
+        )
+        expect(sessions.length).toBeGreaterThan(0)
+        const codes = [code, unused]
+        const issued = [tokens, fresh, owner].flatMap((
+          { access_token, refresh_token }
+        ) => [access_token, refresh_token])
+        const kept = [client.client_secret, rotated, athlete.password, platform.password, one.operatorToken, signing]
+        const secrets = [...codes, ...issued, ...kept, ...sessions.filter((value) => value.length > 20)]
+        for (const secret of secrets) {
+          expect(secret.length).toBeGreaterThan(10)
+          expect(dump).not.toContain(secret)
+          expect(dump).not.toContain(secret.replace(/^[a-z]+_(?:[a-z]+_)?/, ""))
+        }
       })
     }), 60_000)
 })

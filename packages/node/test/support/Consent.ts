@@ -97,3 +97,29 @@ export const subscribe = (service: { readonly url: string }, token: string, call
     headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
     body: JSON.stringify({ webhook_subscription: { callback_url: callbackUrl, verify_token: "the verify token" } })
   })
+
+/** What the owner sees after pressing a button of the page about the signing secret: `reveal` or `rotate`. */
+export const pressForSigningSecrets = async (
+  service: { readonly url: string },
+  client: Client,
+  owner: Person,
+  button: "reveal" | "rotate"
+): Promise<ReadonlyArray<string>> => {
+  const browser = new Browser()
+  const path = `${service.url}/developer/applications/${client.client_id}/signing-secret`
+  const page = await openAs(browser, path, owner)
+  const form = theForm(page, ({ buttons }) => buttons.some(([, value]) => value === button))
+  const shown = await browser.submit(form, {}, ["action", button])
+  return shown.html.match(/whsec_[A-Za-z0-9+/]+=*/g) ?? []
+}
+
+/** The present signing secret of the application's subscription. */
+export const revealSigningSecret = async (
+  service: { readonly url: string },
+  client: Client,
+  owner: Person
+): Promise<string> => {
+  const [secret] = await pressForSigningSecrets(service, client, owner, "reveal")
+  if (secret === undefined) throw new Error("no signing secret is shown")
+  return secret
+}

@@ -1,0 +1,180 @@
+/** Sign-in and audit: the same on memory, the embedded database and PostgreSQL. */
+import { expect, layer } from "@effect/vitest"
+import { Memory, Secrets, User } from "@startlist/core"
+import { Accounts } from "@startlist/http"
+import { Embedded, Postgres, Seal } from "@startlist/postgres"
+import { DateTime, Duration, Effect, Either, Layer, Option, Redacted, TestClock } from "effect"
+import { layer as testDatabase, TestDatabase } from "../../postgres/test/support/TestDatabase.ts"
+import * as AccountStore from "../src/AccountStore.ts"
+import * as AuditLog from "../src/AuditLog.ts"
+import * as LocalAccounts from "../src/LocalAccounts.ts"
+import * as SqlAccountStore from "../src/SqlAccountStore.ts"
+import * as SqlAuditLog from "../src/SqlAuditLog.ts"
+import * as SqlTables from "../src/SqlTables.ts"
+import { temporaryFolder } from "./support/ServiceProcess.ts"
+
+type Kept = AccountStore.AccountStore | AuditLog.AuditLog
+
+const seal = Seal.layerWith({ key: Redacted.make(Buffer.alloc(32, 3).toString("base64")) })
+const migrations = [SqlTables.migrations()]
+const sql = Layer.merge(SqlAccountStore.layer, SqlAuditLog.layer)
+
+const memory: Layer.Layer<Kept> = Layer.merge(AccountStore.layerMemory, AuditLog.layerMemory).pipe(
+  Layer.provide(Memory.layer)
+)
+
+const embedded: Layer.Layer<Kept> = Layer.unwrapScoped(
+  Effect.map(temporaryFolder, (folder) => Layer.provide(sql, Embedded.layerWith({ folder, migrations })))
+).pipe(Layer.provide(seal), Layer.orDie)
+
+const postgres: Layer.Layer<Kept> = Layer.unwrapEffect(
+  Effect.map(TestDatabase, ({ url }) => Layer.provide(sql, Postgres.layerWith({ url, migrations })))
+).pipe(Layer.provide([seal, testDatabase]), Layer.orDie)
+
+let people = 0
+const someone = (): User.NewUser => ({
+  role: "athlete",
+  email: `Person-${++people}@example.test`,
+  firstName: "Ada",
+  lastName: "Lovelace"
+})
+
+const secret = Redacted.make
+
+const register = Effect.gen(function*() {
+  const registrar = yield* LocalAccounts.Registrar
+  return yield* registrar.register(someone(), secret("pass word"))
+})
+
+for (const [name, kept] of Object.entries({ memory, embedded, postgres })) {
+  const accounts = LocalAccounts.layer.pipe(Layer.provide(Secrets.layerTest), Layer.provideMerge(kept))
+
+  layer(accounts, { timeout: "120 seconds" })(name, (it) => {
+    it.effect("the right password signs in, whatever the case of the address; nothing else does", () =>
+      Effect.gen(function*() {
+        const { verifyPassword } = yield* Accounts.Accounts
+        const user = yield* register
+        for (const email of [user.email, user.email.toUpperCase()]) {
+          expect(yield* verifyPassword(email, secret("pass word"))).toEqual(Option.some(user))
+        }
+        for (const wrong of ["", "pass  word", "Pass word", "pass word\0", "x".repeat(60_000)]) {
+          expect(yield* verifyPassword(user.email, secret(wrong))).toEqual(Option.none())
+        }
+        for (const unknown of ["", "nobody@example.test", "\0", "\ud800", `${user.email} `, "%", "x".repeat(60_000)]) {
+          expect(yield* verifyPassword(unknown, secret("pass word"))).toEqual(Option.none())
+        }
+      }))
+
+    it.effect("a password is the same on every keyboard, composed or not", () =>
+      Effect.gen(function*() {
+        const { verifyPassword } = yield* Accounts.Accounts
+        const registrar = yield* LocalAccounts.Registrar
+        const user = yield* registrar.register(someone(), secret("caf\u00e9"))
+        expect(yield* verifyPassword(user.email, secret("cafe\u0301"))).toEqual(Option.some(user))
+      }))
+
+    it.effect("an address that is taken leaves the first user and password as they are", () =>
+      Effect.gen(function*() {
+        const { verifyPassword } = yield* Accounts.Accounts
+        const registrar = yield* LocalAccounts.Registrar
+        const user = yield* register
+        const again = { ...someone(), email: user.email.toUpperCase() }
+        const refused = yield* Effect.either(registrar.register(again, secret("other")))
+        expect(Either.isLeft(refused) && refused.left._tag).toBe("EmailTaken")
+        expect(yield* verifyPassword(user.email, secret("other"))).toEqual(Option.none())
+        expect(yield* verifyPassword(user.email, secret("pass word"))).toEqual(Option.some(user))
+      }))
+
+    it.effect("the stored hash is argon2id, and a session is stored by its fingerprint", () =>
+      Effect.gen(function*() {
+        const store = yield* AccountStore.AccountStore
+        const { startSession } = yield* Accounts.Accounts
+        const user = yield* register
+        const account = Option.getOrThrow(yield* store.findByEmail(user.email))
+        expect(account.passwordHash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
+        const value = Redacted.value(yield* startSession(user.id))
+        expect(value).toMatch(/^sl_se_[\w-]{43}$/)
+        const unhashed = Secrets.TokenHash.make(value)
+        expect(yield* store.findSession(unhashed)).toEqual(Option.none())
+      }))
+
+    it.effect("a session lasts until it is ended, and ending one ends no other", () =>
+      Effect.gen(function*() {
+        const { endSession, findSession, startSession } = yield* Accounts.Accounts
+        const user = yield* register
+        const one = yield* startSession(user.id)
+        const other = yield* startSession(user.id)
+        expect(yield* findSession(one)).toEqual(Option.some(user))
+        yield* endSession(one)
+        yield* endSession(secret("unknown"))
+        expect(yield* findSession(one)).toEqual(Option.none())
+        expect(yield* findSession(other)).toEqual(Option.some(user))
+        expect(yield* findSession(secret("sl_se_unknown"))).toEqual(Option.none())
+      }))
+
+    it.effect("a session that is not used for a day is over", () =>
+      Effect.gen(function*() {
+        const { findSession, startSession } = yield* Accounts.Accounts
+        const session = yield* startSession((yield* register).id)
+        yield* TestClock.adjust(Duration.subtract(Duration.days(1), Duration.millis(1)))
+        expect(Option.isSome(yield* findSession(session))).toBe(true)
+        yield* TestClock.adjust(Duration.days(1))
+        expect(yield* findSession(session)).toEqual(Option.none())
+      }))
+
+    it.effect("each use prolongs it, up to two weeks", () =>
+      Effect.gen(function*() {
+        const { findSession, startSession } = yield* Accounts.Accounts
+        const session = yield* startSession((yield* register).id)
+        for (let hours = 20; hours < 14 * 24; hours += 20) {
+          yield* TestClock.adjust(Duration.hours(20))
+          expect(Option.isSome(yield* findSession(session))).toBe(true)
+        }
+        yield* TestClock.adjust(Duration.hours(20))
+        expect(yield* findSession(session)).toEqual(Option.none())
+      }))
+
+    it.effect("the purge removes sessions that are over, in batches, and no other", () =>
+      Effect.gen(function*() {
+        const store = yield* AccountStore.AccountStore
+        const { findSession, startSession } = yield* Accounts.Accounts
+        const user = yield* register
+        yield* TestClock.adjust(Duration.days(30))
+        while ((yield* store.purgeSessions(yield* DateTime.now, 100)) > 0);
+        for (let i = 0; i < 3; i++) yield* startSession(user.id)
+        yield* TestClock.adjust(Duration.hours(30))
+        const live = yield* startSession(user.id)
+        const now = yield* DateTime.now
+        expect(yield* store.purgeSessions(now, 2)).toBe(2)
+        expect(yield* store.purgeSessions(now, 2)).toBe(1)
+        expect(yield* store.purgeSessions(now, 2)).toBe(0)
+        expect(Option.isSome(yield* findSession(live))).toBe(true)
+      }))
+
+    it.effect("the audit is read newest first, page by page, and purged by age", () =>
+      Effect.gen(function*() {
+        const log = yield* AuditLog.AuditLog
+        const line = (action: string) =>
+          Effect.map(DateTime.now, (at): AuditLog.NewLine => ({
+            at,
+            action,
+            actor: { type: "user", id: 7 },
+            subject: { type: "email", email: "a\0b\ud800@example.test" },
+            address: "127.0.0.1",
+            detail: "é \u{1F3C3}"
+          }))
+        for (let i = 1; i <= 5; i++) {
+          yield* log.append(yield* line(`action ${i}`))
+          yield* TestClock.adjust(Duration.hours(1))
+        }
+        const first = yield* log.list(Option.none(), 2)
+        expect(first.map(({ action }) => action)).toEqual(["action 5", "action 4"])
+        expect(first[0]).toMatchObject({ actor: { type: "user", id: 7 }, address: "127.0.0.1", detail: "é \u{1F3C3}" })
+        const second = yield* log.list(Option.fromNullable(first[1]?.id), 2)
+        expect(second.map(({ action }) => action)).toEqual(["action 3", "action 2"])
+        const before = DateTime.subtractDuration(yield* DateTime.now, Duration.hours(2))
+        while ((yield* log.purge(before, 2)) > 0);
+        expect((yield* log.list(Option.none(), 10)).map(({ action }) => action)).toEqual(["action 5", "action 4"])
+      }))
+  })
+}

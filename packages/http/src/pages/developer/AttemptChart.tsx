@@ -97,7 +97,7 @@ const Latency = ({ hours, x }: { readonly hours: ReadonlyArray<AttemptHour>; rea
 }
 
 /** About how wide a text is, in the chart's units: the legend stands close, to be seen on a phone without scrolling. */
-const widthOf = (text: string): number => text.length * 6.6
+const widthOf = (text: string, isBold = false): number => text.length * (isBold ? 7.5 : 6.6)
 
 /** A panel's title, and what the marks in it mean. */
 const Legend = ({ entries, title, y }: {
@@ -110,7 +110,7 @@ const Legend = ({ entries, title, y }: {
     {entries.map(([mark, label], index) => {
       const before = entries.slice(0, index).reduce((sum, [, text]) => sum + widthOf(text) + 34, 0)
       return (
-        <g key={mark} transform={`translate(${Math.round(widthOf(title) + 16 + before)} ${y})`}>
+        <g key={mark} transform={`translate(${Math.round(widthOf(title, true) + 12 + before)} ${y})`}>
           {mark === "typical" || mark === "slowest"
             ? <path class={mark} d="M0 -4H18" />
             : <rect class={mark} x={8} y={-10} width={10} height={10} />}

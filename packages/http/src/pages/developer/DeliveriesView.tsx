@@ -75,11 +75,11 @@ const Row = ({ delivery: { attempts, event, id, state }, seat: { application, fr
         <a href={`${pathOf(application)}/deliveries/${id}`} aria-label={developer.deliveries.open(id)}>{id}</a>
       </th>
       <td>
-        <Instant at={event.time} locale={locale} />
+        <Badge state={state} locale={locale} />
       </td>
       <td>{about(event, locale)}</td>
       <td>
-        <Badge state={state} locale={locale} />
+        <Instant at={event.time} locale={locale} />
       </td>
       <td>{attempts.length}</td>
       <td>
@@ -115,7 +115,7 @@ export const DeliveriesView = ({ deliveries, hours, isFirst, next, seat, state }
         {deliveries.length === 0 ? <p class="muted">{words.none}</p> : (
           <Table
             label={words.title(application.name)}
-            columns={[words.id, words.when, words.event, words.state, words.attempts, words.last]}
+            columns={[words.id, words.state, words.event, words.when, words.attempts, words.last]}
           >
             {deliveries.map((delivery) => <Row key={delivery.id} delivery={delivery} seat={seat} />)}
           </Table>
@@ -137,17 +137,17 @@ const Attempts = ({ delivery: { attempts }, locale }: { readonly delivery: Deliv
   return attempts.length === 0 ? <p class="muted">{words.noAttempts}</p> : (
     <Table
       label={words.attempts}
-      columns={[words.attempt, words.at, words.outcome, words.status, words.duration, words.answer]}
+      columns={[words.attempt, words.outcome, words.status, words.duration, words.at, words.answer]}
     >
       {attempts.map(({ at, detail, durationMs, outcome, status }, index) => (
         <tr key={index}>
           <th scope="row">{index + 1}</th>
+          <td>{outcomes[outcome]}</td>
+          <td>{Option.getOrElse(status, () => "–")}</td>
+          <td>{milliseconds(number(durationMs))}</td>
           <td>
             <Instant at={at} locale={locale} />
           </td>
-          <td>{outcomes[outcome]}</td>
-          <td>{Option.getOrElse(status, () => "–")}</td>
-          <td class="nowrap">{milliseconds(number(durationMs))}</td>
           <td class="text">{detail === "" ? "–" : <code>{detail}</code>}</td>
         </tr>
       ))}

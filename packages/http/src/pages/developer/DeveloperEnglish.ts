@@ -120,7 +120,7 @@ export const developer: DeveloperMessages = {
   chart: {
     title: "The last 24 hours",
     none: "There was no attempt to deliver in the last 24 hours.",
-    summary: (delivered, failed) => `${delivered} attempts delivered, ${failed} failed. Hours are UTC.`,
+    summary: (delivered, failed) => `Attempts delivered: ${delivered}, failed: ${failed}. Hours are UTC.`,
     limit: (deliveries) => `At most the newest ${deliveries} deliveries are counted.`,
     hour: "Hour",
     delivered: "Delivered",

@@ -122,7 +122,7 @@ export const developer: DeveloperMessages = {
   chart: {
     title: "Les dernières 24 heures",
     none: "Aucun essai de livraison ces dernières 24 heures.",
-    summary: (delivered, failed) => `${delivered} essais livrés, ${failed} échoués. Heures en UTC.`,
+    summary: (delivered, failed) => `Essais livrés\u00a0: ${delivered}, échoués\u00a0: ${failed}. Heures en UTC.`,
     limit: (deliveries) => `Au plus les ${deliveries} livraisons les plus récentes sont comptées.`,
     hour: "Heure",
     delivered: "Livrés",

@@ -12,9 +12,15 @@ export const signInHere = async (page: Page, email: string, secret = password): 
 }
 
 /** Signs in on the way to an address. */
-export const openAs = async (page: Page, site: Pick<Site, "url">, email: string, path: string): Promise<void> => {
-  await page.goto(path.startsWith("/") ? `${site.url}${path}` : path)
-  await signInHere(page, email)
+export const openAs = async (
+  page: Page,
+  site: Pick<Site, "url">,
+  email: string,
+  path: string,
+  secret = password
+): Promise<void> => {
+  await open(page, site, path)
+  await signInHere(page, email, secret)
 }
 
 /** Opens an address or a path of the site. */

@@ -114,4 +114,23 @@ describe("an outage of PostgreSQL", () => {
         expect(service.child.exitCode).toBe(null)
       })
     }), 240_000)
+
+  it.scopedLive("a service that is stopped meanwhile ends with 0 within 10 s", () =>
+    Effect.gen(function*() {
+      const { server, url } = yield* makeDatabase
+      const service = yield* makeNode(installation(Redacted.value(url)))
+      const receiver = yield* makeReceiver
+      const storm = yield* Effect.promise(() =>
+        brew(() => Promise.resolve(service), receiver, { writers: 2, chains: 2 })
+      )
+      yield* Effect.promise(() => storm.progress(10))
+      yield* server.stop
+      yield* Effect.promise(async () => {
+        const asked = Date.now()
+        expect(await service.stop("SIGTERM")).toEqual({ code: 0, signal: null })
+        expect(Date.now() - asked).toBeLessThan(10_000)
+        storm.abandon()
+      })
+      yield* server.start
+    }), 120_000)
 })

@@ -1,8 +1,10 @@
 /** The process: how it starts, says so, refuses to start, and stops. */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
 import { connect } from "node:net"
+import { join } from "node:path"
 import { authorizeUrl, consent, exchange, obtainTokens, subscribe } from "./support/Consent.ts"
 import { changeRegistration, createApplication, createRegistration, createUser } from "./support/Operator.ts"
 import { makeService, runStartlist, startService, temporaryFolder } from "./support/ServiceProcess.ts"

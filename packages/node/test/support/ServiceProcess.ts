@@ -30,7 +30,7 @@ export const testProgram = (file: URL): Program => [
 ]
 
 /** So long may a start take on a machine that is busy with other tests. */
-const patience = 30_000
+const patience = 60_000
 
 export type Environment = Readonly<Record<string, string>>
 

@@ -40,6 +40,8 @@ export interface Storm {
   readonly progress: (count: number) => Promise<void>
   /** Ends the load, waits for every event, and answers what was broken: nothing, if all is well. */
   readonly settle: () => Promise<ReadonlyArray<string>>
+  /** Ends the load without looking back. */
+  readonly abandon: () => void
   readonly answered: () => { readonly changes: number; readonly refreshes: number }
 }
 
@@ -211,5 +213,9 @@ export const brew = async (
     return broken
   }
 
-  return { progress, settle, answered: () => answered }
+  const abandon = (): void => {
+    isOver = true
+  }
+
+  return { progress, settle, abandon, answered: () => answered }
 }

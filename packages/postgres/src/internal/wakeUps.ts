@@ -24,8 +24,9 @@ export const make = (notify: Effect.Effect<void, SqlError>): Effect.Effect<WakeU
   Effect.gen(function*() {
     const changes = yield* Effect.acquireRelease(PubSub.sliding<void>(1), PubSub.shutdown)
     const runFork = Runtime.runFork(yield* Effect.runtime<never>())
+    // `publish` makes room; an unsafe offer would be refused to all listeners while one of them is busy.
     const heard = () => {
-      changes.unsafeOffer(undefined)
+      runFork(PubSub.publish(changes, undefined))
     }
     let timer: NodeJS.Timeout | undefined
     yield* Effect.addFinalizer(() => Effect.sync(() => clearTimeout(timer)))

@@ -82,8 +82,12 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#connection.send({ method, path: target, headers, body }, this)
   }
 
-  /** Its presence tells undici that this is a handler of the current kind. */
-  onRequestStart(): void {}
+  /** A process that was paused may find its connection ready long after the deadline. Then nothing is sent. */
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    if (this.#isOver || performance.now() - this.#startedAt < this.#timeout) return
+    this.#end(timedOut)
+    controller.abort(new Error("the deadline has passed"))
+  }
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: Dispatcher.ResponseData["headers"]): void {
     if (this.#isOver) return

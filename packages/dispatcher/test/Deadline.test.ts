@@ -171,3 +171,30 @@ describe.concurrent("interruption", () => {
       expect((yield* Fiber.join(delivering))._tag).toBe("Unreachable")
     }))
 })
+
+it.scopedLive("a process that is paused until its deadline has passed sends nothing when it wakes", () =>
+  Effect.gen(function*() {
+    const other = yield* raw(() => {})
+    let received = 0
+    const receiver = yield* responding((_, response) => {
+      received++
+      response.end()
+    })
+    const callbacks = yield* dispatcher()
+    const socket = yield* Effect.acquireRelease(
+      Effect.sync(() => net.connect(Number(new URL(other.url).port), "127.0.0.1")),
+      (socket) => Effect.sync(() => socket.destroy())
+    )
+    // Woken by this, the process is paused before it looks at its connection, which has become ready as well.
+    const answer = yield* Effect.async<Callbacks.Answer>((resume) => {
+      socket.once("connect", () => {
+        const until = performance.now() + 300
+        while (performance.now() < until);
+      })
+      resume(callbacks.deliver(post(receiver.url, { timeout: Duration.millis(200) })))
+    })
+    expect(answer._tag).toBe("TimedOut")
+    const after = yield* callbacks.deliver(post(receiver.url))
+    expect(after._tag).toBe("Answered")
+    expect(received).toBe(1)
+  }))

@@ -84,13 +84,21 @@ const languageUrl = (locale: Locale, here: string): string =>
 const wayThroughLogin = "/login?return_to="
 
 /** A `locale` of an address is stronger than the choice, also on the way to it: there the choice takes its place. */
-const inLocale = (address: string, locale: Locale): string =>
-  address.startsWith(wayThroughLogin)
-    ? `/login?${write([["return_to", inLocale(decode(address.slice(wayThroughLogin.length)), locale)]])}`
-    : address.replace(/([?&]locale=)[^&]*/, `$1${locale}`)
+const inLocale = (address: string, locale: Locale): string => {
+  const returnTo = address.startsWith(wayThroughLogin) ? decode(address.slice(wayThroughLogin.length)) : undefined
+  return returnTo === undefined
+    ? address.replace(/([?&]locale=)[^&]*/, `$1${locale}`)
+    : `/login?${write([["return_to", inLocale(returnTo, locale)]])}`
+}
 
-/** What `write` has encoded. */
-const decode = (encoded: string): string => decodeURIComponent(encoded.replaceAll("+", " "))
+/** What `write` has encoded; the page about a damaged address has something else. */
+const decode = (encoded: string): string | undefined => {
+  try {
+    return decodeURIComponent(encoded.replaceAll("+", " "))
+  } catch {
+    return undefined
+  }
+}
 
 const Account = ({ frame, visitor }: { readonly frame: Frame; readonly visitor: Visitor }) => {
   const { layout } = messagesIn(frame.locale)

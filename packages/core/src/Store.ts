@@ -36,12 +36,16 @@ const maxConflicts = 100
  * reported as a `StoreError` instead of looping for ever.
  */
 export const untilSaved = <A, E, R>(
+  attempt: Effect.Effect<A, E | Conflict, R>
+): Effect.Effect<A, Exclude<E | Conflict, Conflict> | StoreError, R> => again(attempt, maxConflicts)
+
+const again = <A, E, R>(
   attempt: Effect.Effect<A, E | Conflict, R>,
-  left: number = maxConflicts
+  left: number
 ): Effect.Effect<A, Exclude<E | Conflict, Conflict> | StoreError, R> =>
   Effect.catchIf(attempt, isConflict, () =>
     left === 0
       ? Effect.fail(new StoreError({ cause: `${maxConflicts} conflicts in a row` }))
-      : Effect.zipRight(Effect.yieldNow(), untilSaved(attempt, left - 1)))
+      : Effect.zipRight(Effect.yieldNow(), again(attempt, left - 1)))
 
 const isConflict = (error: unknown): error is Conflict => error instanceof Conflict

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Application, Applications, Policy } from "@startlist/core"
-import { Duration, Effect, Either, FastCheck, Option, Redacted, TestClock } from "effect"
-import { layer, makeClient, makeUser, redirectUri } from "./support/fixture.ts"
+import { Application, Applications, Memory, Policy, Store } from "@startlist/core"
+import { Context, Duration, Effect, Either, FastCheck, Layer, Option, Redacted, TestClock } from "effect"
+import { layer, layerOver, makeClient, makeUser, redirectUri } from "./support/fixture.ts"
 
 const accepted = (uris: ReadonlyArray<string>) => Either.isRight(Application.checkRedirectUris(uris))
 
@@ -205,4 +205,23 @@ describe("an application", () => {
       const { name, requirePkce, version } = yield* find(id)
       expect({ name, requirePkce, version }).toStrictEqual({ name: "New", requirePkce: true, version: 3 })
     }).pipe(Effect.provide(layer)))
+
+  it.effect("is changed in the end however often the save meets a conflict before", () => {
+    let conflicts = 0
+    const stores = Layer.effectContext(Effect.map(Effect.context<Memory.Stores>(), (present) => {
+      const store = Context.get(present, Application.ApplicationStore)
+      return Context.add(present, Application.ApplicationStore, {
+        ...store,
+        save: (next) => Effect.suspend(() => conflicts-- > 0 ? new Store.Conflict() : store.save(next))
+      })
+    })).pipe(Layer.provide(Memory.layer))
+    return Effect.gen(function*() {
+      const applications = yield* Applications.Applications
+      const { id } = yield* makeClient()
+      conflicts = 50
+      expect((yield* applications.change(id, { name: "New" })).name).toBe("New")
+      conflicts = 50
+      yield* applications.rotateSecret(id, Option.none())
+    }).pipe(Effect.provide(layerOver(stores)))
+  })
 })

@@ -1,6 +1,5 @@
 /** The services of the core over the stores in memory, with receivers that do as they are told. */
-import { Applications, type Authorization, OAuth, type User } from "@startlist/core"
-import { Memory as MemoryStores, Policy, Services as AllServices } from "@startlist/core"
+import { Applications, type Authorization, Memory, OAuth, Policy, Services, type User } from "@startlist/core"
 import { ScriptedCallbacks, TestSecrets } from "@startlist/testing"
 import { Effect, Layer, Option, Redacted } from "effect"
 import { UserStore } from "@startlist/core/User"
@@ -8,14 +7,17 @@ import { UserStore } from "@startlist/core/User"
 export const redirectUri = "https://app.example.test/callback"
 export const callbackUrl = "https://app.example.test/hook"
 
-/** Everything, under a policy that differs from the documented one in these points. */
-export const layerWith = (policy: Partial<Policy.Policy.Service> = {}) =>
-  AllServices.layer.pipe(
+/** Everything over these stores. */
+export const layerOver = (stores: Layer.Layer<Memory.Stores>) =>
+  Services.layer.pipe(
     Layer.provideMerge(ScriptedCallbacks.layer),
     Layer.provideMerge(TestSecrets.layer("test")),
-    Layer.provideMerge(MemoryStores.layer),
-    Layer.provide(Layer.succeed(Policy.Policy, { ...Policy.documented, ...policy }))
+    Layer.provideMerge(stores)
   )
+
+/** Everything in memory, under a policy that differs from the documented one in these points. */
+export const layerWith = (policy: Partial<Policy.Policy.Service> = {}) =>
+  layerOver(Memory.layer).pipe(Layer.provide(Layer.succeed(Policy.Policy, { ...Policy.documented, ...policy })))
 
 export const layer = layerWith()
 

@@ -30,6 +30,9 @@ interface Finished extends Settlement {
 /** How many attempts one save records at most. */
 const settleBatch = 500
 
+/** A claim that took every free slot is followed by another at once, if it was at least this share of them all. */
+const largeClaim = 1 / 8
+
 /** How long a worker waits before it asks a store again that did not answer. */
 const storePause = Duration.millis(500)
 
@@ -46,6 +49,7 @@ export const run: Effect.Effect<never, never, DeliveryStore | Callbacks | Secret
   const deadlines = yield* makeDeadlines(policy.callbackTimeout)
   const wake = yield* Queue.sliding<void>(1)
   const finished = yield* Queue.unbounded<Finished>()
+  let unrecorded = 0
 
   /** What came of a request; one that was interrupted at its deadline, or that met a bug of the dispatcher, too. */
   const post = ({ delivery, subscription }: Claimed, at: DateTime.Utc): Effect.Effect<Answer> =>
@@ -85,14 +89,19 @@ export const run: Effect.Effect<never, never, DeliveryStore | Callbacks | Secret
     const ended = yield* DateTime.now
     const delivery = next(claimed.delivery, answer, { at, ended, random: yield* Random.next }, policy)
     slots.judge(claimed.subscription.id, delivery.state === "delivered", ended)
+    slots.free(claimed.subscription.id)
+    unrecorded++
     yield* Queue.offer(finished, { claimed, delivery, token: claimed.token })
   })
 
-  /** Claims for the free slots and starts each attempt at once, so that a claim is the start of an attempt (law 8). */
+  /**
+   * Claims for the free slots and starts each attempt at once, so that a claim is the start of an attempt (law 8). What
+   * waits to be recorded holds no slot: the next attempts are made meanwhile. But no more may wait than there are slots.
+   */
   const claim = Effect.gen(function*() {
     const now = yield* DateTime.now
-    const limit = slots.available()
-    if (limit === 0) return false
+    const limit = Math.min(slots.available(), policy.deliveryConcurrency - unrecorded)
+    if (limit <= 0) return false
     const claimed = yield* store.claim({
       now,
       leaseEnds: DateTime.addDuration(now, policy.deliveryLease),
@@ -106,7 +115,7 @@ export const run: Effect.Effect<never, never, DeliveryStore | Callbacks | Secret
       // The fiber inherits that it cannot be interrupted; only its request can.
       yield* deadlines.watch(yield* Effect.forkDaemon(attempt(one)))
     }
-    return claimed.length === limit
+    return claimed.length === limit && limit >= policy.deliveryConcurrency * largeClaim
   }).pipe(Effect.uninterruptible)
 
   const claimAgain = Effect.gen(function*() {
@@ -119,13 +128,13 @@ export const run: Effect.Effect<never, never, DeliveryStore | Callbacks | Secret
     )
   )
 
-  /** Records a batch; one that fails is recorded row by row, so that a bad row harms only itself. */
+  /** Records a batch; one that fails, or meets a bug, is recorded row by row, so that a bad row harms only itself. */
   const record = (batch: ReadonlyArray<Finished>): Effect.Effect<ReadonlyArray<Finished>> =>
     store.settle(batch).pipe(
       Effect.as([]),
-      Effect.catchAll((error) =>
+      Effect.catchAllCause((cause) =>
         batch.length === 1
-          ? Effect.as(Effect.logWarning("an attempt could not be recorded", error), batch)
+          ? Effect.as(Effect.logWarning("an attempt could not be recorded", cause), batch)
           : Effect.map(
             Effect.forEach(batch, (one) => record([one]), { concurrency: "unbounded" }),
             (failed) => failed.flat()
@@ -140,7 +149,7 @@ export const run: Effect.Effect<never, never, DeliveryStore | Callbacks | Secret
     const now = yield* DateTime.now
     const lost = [...failed].filter(({ claimed }) => now.epochMillis >= claimed.leaseEnds.epochMillis)
     for (const one of lost) failed.delete(one)
-    for (const one of batch) if (!failed.has(one)) slots.free(one.claimed.subscription.id)
+    unrecorded -= batch.length - failed.size
     yield* Queue.offerAll(finished, failed)
     yield* Queue.offer(wake, undefined)
     if (failed.size > 0) yield* Effect.sleep(storePause)
@@ -151,7 +160,7 @@ export const run: Effect.Effect<never, never, DeliveryStore | Callbacks | Secret
   const sweeping = yield* Effect.forkDaemon(deadlines.sweep)
   const drain = Effect.gen(function*() {
     yield* Fiber.interrupt(listening)
-    while (slots.inFlight() > 0) yield* Queue.take(wake)
+    while (slots.inFlight() + unrecorded > 0) yield* Queue.take(wake)
     yield* Fiber.interruptAll([settling, sweeping])
   })
 

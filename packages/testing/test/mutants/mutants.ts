@@ -192,9 +192,13 @@ export const mutants: ReadonlyArray<Mutant> = [
   worker(
     "what is delivered is not recorded",
     "yield* Queue.offer(finished, { claimed, delivery, token: claimed.token })",
-    "if (delivery.state !== \"delivered\") yield* Queue.offer(finished, { claimed, delivery, token: claimed.token })\n    else slots.free(claimed.subscription.id)"
+    "if (delivery.state !== \"delivered\") yield* Queue.offer(finished, { claimed, delivery, token: claimed.token })\n    else unrecorded--"
   ),
-  worker("a worker that stops forgets what is in flight", "while (slots.inFlight() > 0) yield* Queue.take(wake)", ""),
+  worker(
+    "a worker that stops forgets what is in flight",
+    "while (slots.inFlight() + unrecorded > 0) yield* Queue.take(wake)",
+    ""
+  ),
   worker("an attempt starts after its lease", ">= claimed.leaseEnds.epochMillis\n\n", ">= Infinity\n\n"),
   worker(
     "a batch that fails is lost",

@@ -32,7 +32,7 @@ const picture = async (page: Page, path: string): Promise<void> => {
 }
 
 /** In CSS pixels. */
-const longest = 1500
+const longest = 1100
 
 const photograph = Effect.gen(function*() {
   const site = yield* TestSite.TestSite

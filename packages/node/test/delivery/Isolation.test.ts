@@ -36,6 +36,16 @@ it.scopedLive(
       })
       yield* installation.node()
 
+      const lone = yield* installation.newAthlete
+      yield* installation.subscribe(ledger, "/lone", [lone], prompt)
+      const idle = yield* installation.register(lone)
+      for (let i = 1; i <= 20; i++) {
+        asked.set(`idle ${i}`, Date.now())
+        yield* installation.change(idle, `idle ${i}`)
+        yield* ledger.until("an event of an idle service", () => delays.length === i)
+      }
+      console.log(`from the change to the receipt, idle: ${percentile(delays, 0.5)} ms at the median`)
+
       // Each change is of a registration of its own: a hanging receiver has as many events waiting as there were changes.
       let changes = 0
       const round = (hanging: number) =>

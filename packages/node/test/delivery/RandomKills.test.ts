@@ -104,7 +104,6 @@ it.scopedLive(
         left.filter(({ state }) => state !== "cancelled"),
         came.filter(({ id }) => !cancelled.has(id))
       )).toEqual([])
-      console.log(`${written} changes, ${ledger.receipts.length} receipts, ${kills} kills`)
     }),
   180_000
 )

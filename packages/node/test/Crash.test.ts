@@ -24,7 +24,7 @@ const killAgainAndAgain = (environment: Environment & { readonly DATA_DIR: strin
         return await startService(environment)
       }
       for (let kill = 1; kill <= times; kill++) {
-        await storm.progress(1 + (kill * 7) % 40)
+        await storm.progress(1 + (kill * 7) % 20)
         running.service = restart(await running.service)
         await running.service
       }

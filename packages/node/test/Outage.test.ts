@@ -84,11 +84,11 @@ describe("an outage of PostgreSQL", () => {
           brew(() => Promise.resolve(service), receiver, { writers: 8, chains: 8 })
         )
         for (let round = 1; round <= 5; round++) {
-          yield* Effect.promise(() => storm.progress(20 + round * 7))
+          yield* Effect.promise(() => storm.progress(10 + round * 3))
           yield* server.restart
         }
         yield* Effect.promise(async () => {
-          await storm.progress(50)
+          await storm.progress(25)
           expect(await storm.settle()).toEqual([])
           expect(service.child.exitCode).toBe(null)
         })
@@ -104,12 +104,12 @@ describe("an outage of PostgreSQL", () => {
       yield* Effect.promise(async () => {
         const storm = await brew(() => Promise.resolve(service), receiver, { writers: 8, chains: 8 })
         for (let round = 1; round <= 20; round++) {
-          await storm.progress(5 + (round * 7) % 40)
+          await storm.progress(3 + (round * 7) % 20)
           await admin.query(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'startlist' AND pid <> pg_backend_pid()"
           )
         }
-        await storm.progress(50)
+        await storm.progress(25)
         expect(await storm.settle()).toEqual([])
         expect(service.child.exitCode).toBe(null)
       })

@@ -68,6 +68,21 @@ describe("the start", () => {
     }), 60_000)
 
   it.scopedLive(
+    "a data folder that is damaged: exit 1, a line that names it, and nothing in it is touched",
+    () =>
+      Effect.gen(function*() {
+        const DATA_DIR = yield* temporaryFolder
+        mkdirSync(join(DATA_DIR, "pgdata"))
+        writeFileSync(join(DATA_DIR, "pgdata", "PG_VERSION"), "nonsense")
+        const { code, stderr } = yield* Effect.promise(() => runStartlist(["serve"], { DATA_DIR, PORT: "0" }))
+        expect(code).toBe(1)
+        expect(stderr).toMatch(/^startlist: DATA_DIR: the data folder [^\n]* is damaged\n$/)
+        expect(readdirSync(join(DATA_DIR, "pgdata"))).toEqual(["PG_VERSION"])
+      }),
+    60_000
+  )
+
+  it.scopedLive(
     "a database that does not answer: exit 1 and a line that names it, without the password",
     () =>
       Effect.gen(function*() {

@@ -36,7 +36,7 @@ interface Chain {
 }
 
 export interface Storm {
-  /** Waits until so many more requests have been answered with success. */
+  /** Waits until so many more changes, and as many refreshes, have been answered with success. */
   readonly progress: (count: number) => Promise<void>
   /** Ends the load, waits for every event, and answers what was broken: nothing, if all is well. */
   readonly settle: () => Promise<ReadonlyArray<string>>
@@ -160,9 +160,9 @@ export const brew = async (
 
   const progress = (count: number): Promise<void> =>
     new Promise((resolve) => {
-      let left = count
+      const goal = { changes: answered.changes + count, refreshes: answered.refreshes + count }
       const look = () => {
-        if (--left > 0) return
+        if (answered.changes < goal.changes || answered.refreshes < goal.refreshes) return
         watchers.delete(look)
         resolve()
       }

@@ -18,6 +18,7 @@ import * as WebhookPages from "./pages/developer/WebhookPages.ts"
 import * as ErrorPage from "./pages/ErrorPage.tsx"
 import * as Language from "./pages/Language.ts"
 import * as Login from "./pages/Login.ts"
+import * as Welcome from "./pages/Welcome.tsx"
 import { fallback, type Route } from "./Router.ts"
 import type { Throttle } from "./Throttle.ts"
 import type { Visitors } from "./Visitors.ts"
@@ -31,6 +32,9 @@ export const routes: Effect.Effect<
   Effect.all([Authorize.make, AccountApplications.make, ApplicationPages.make, WebhookPages.make, DeliveryPages.make]),
   ([authorize, ...pages]) => [authorize, ...pages.flat(), Language.route, ...Assets.routes]
 )
+
+/** `/`, for a server that is nothing else: it links to what the service has besides. */
+export const welcome: Effect.Effect<Route, never, Visitors> = Welcome.make
 
 /** `/login` and `/logout`: for a service whose visitors are those of `Sessions.layer`. */
 export const signIn: Effect.Effect<ReadonlyArray<Route>, never, Accounts | Secrets | Throttle> = Login.make

@@ -1,4 +1,4 @@
-/** What this service says about itself: its first page, its OpenAPI document, and the page that shows it. */
+/** What this service says about its interface: the OpenAPI document, and the page that shows it. */
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import * as Effect from "effect/Effect"
@@ -11,44 +11,6 @@ const headers: PlainResponse["headers"] = {
   "x-frame-options": "DENY",
   "referrer-policy": "no-referrer",
   "x-content-type-options": "nosniff"
-}
-
-const welcome: PlainResponse = {
-  status: 200,
-  headers: {
-    ...headers,
-    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'",
-    "cache-control": "no-store"
-  },
-  body: `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Startlist</title>
-<style>
-  body { font: 1.05rem/1.6 system-ui, sans-serif; max-width: 42rem; margin: 3rem auto; padding: 0 1rem }
-  code { background: color-mix(in srgb, currentColor 10%, transparent); padding: 0 .25em; border-radius: .2em }
-  :root { color-scheme: light dark }
-</style>
-</head>
-<body>
-<main>
-<h1>Startlist</h1>
-<p>This server manages the access of applications to sports registrations: it speaks OAuth 2.0, and it tells
-applications by webhook what happens to registrations.</p>
-<ul>
-<li><a href="/account/applications">Your applications</a>: what you have authorised, and how to take it back</li>
-<li><a href="/developer/applications">For developers</a>: register an application, watch its events</li>
-<li><a href="/docs">The interface</a>, also as <a href="/openapi.json">OpenAPI</a> and as
-<a href="/.well-known/oauth-authorization-server">server metadata</a></li>
-<li>For operators: <code>startlist --help</code>, <a href="/healthz">health</a> and
-<a href="/readyz">readiness</a></li>
-</ul>
-</main>
-</body>
-</html>
-`
 }
 
 /** The description is built when somebody asks for it: a service that nobody asks starts without. */
@@ -75,12 +37,11 @@ const route = (path: string, get: Endpoint): Route => ({ path, methods: { GET: g
 /** Made when somebody asks for it first, whether or not that one waits for it. */
 const once = <A>(make: Effect.Effect<A>) => Effect.cached(Effect.uninterruptible(make))
 
-/** `/`, `/openapi.json` and `/docs`. */
+/** `/openapi.json` and `/docs`. */
 export const routes: Effect.Effect<ReadonlyArray<Route>> = Effect.gen(function*() {
   const document = yield* once(Effect.map(description, ({ document }) => document()))
   const page = yield* once(reference)
   return [
-    route("/", () => Effect.succeed(welcome)),
     route("/openapi.json", () =>
       Effect.map(document, (body) => ({
         status: 200,

@@ -91,7 +91,8 @@ const makeHandler = Effect.fnUntraced(
         ...(yield* Documentation.routes),
         ...(yield* Protocol.routes),
         ...(yield* Pages.routes),
-        ...(yield* Pages.signIn)
+        ...(yield* Pages.signIn),
+        yield* Pages.welcome
       ]
       : []
     const operatorApi = configuration.roles.has("api") ? yield* makeOperatorApi(keys.operatorToken) : Pages.notFound

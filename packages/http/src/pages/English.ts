@@ -32,6 +32,18 @@ export const messages: Messages = {
     signOut: "Sign out",
     languages: "Language"
   },
+  welcome: {
+    what:
+      "This server lets applications act for the people of a sports registration platform, with their consent, and " +
+      "tells applications what happens to registrations.",
+    applications: "what you have allowed, and how to take it back",
+    developer: "register an application, watch its events",
+    reference: "The interface",
+    metadata: "server metadata",
+    operators: "For operators",
+    health: "health",
+    readiness: "readiness"
+  },
   login: {
     title: "Sign in",
     explanation: "Use the e-mail address and the password of your Startlist account.",

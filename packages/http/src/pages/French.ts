@@ -37,6 +37,18 @@ export const messages: Messages = {
     signOut: "Se déconnecter",
     languages: "Langue"
   },
+  welcome: {
+    what:
+      "Ce serveur permet à des applications d’agir au nom des personnes inscrites sur une plateforme sportive, avec " +
+      "leur accord, et informe les applications de ce qui arrive aux inscriptions.",
+    applications: "ce que vous avez autorisé, et comment le retirer",
+    developer: "enregistrer une application, suivre ses événements",
+    reference: "L’interface",
+    metadata: "métadonnées du serveur",
+    operators: "Pour l’exploitation",
+    health: "état du processus",
+    readiness: "disponibilité"
+  },
   login: {
     title: "Connexion",
     explanation: "Utilisez l’adresse e-mail et le mot de passe de votre compte Startlist.",

@@ -41,6 +41,16 @@ export interface Messages {
     readonly signOut: string
     readonly languages: string
   }
+  readonly welcome: {
+    readonly what: string
+    readonly applications: string
+    readonly developer: string
+    readonly reference: string
+    readonly metadata: string
+    readonly operators: string
+    readonly health: string
+    readonly readiness: string
+  }
   readonly login: {
     readonly title: string
     readonly explanation: string

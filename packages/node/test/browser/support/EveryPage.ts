@@ -60,6 +60,7 @@ const home = "/developer/applications"
 const sight = (by: Role, name: string, visit: Sight["visit"]): Sight => ({ by, name, visit })
 
 export const everyPage: ReadonlyArray<Sight> = [
+  sight("stranger", "welcome", (page, site) => open(page, site, "/")),
   sight("stranger", "login", async (page, site) => {
     await page.goto(`${site.url}/login`)
   }),

@@ -111,7 +111,12 @@ const make = (switches: Switches, sent: ReadonlyArray<string>) =>
     const { port } = yield* listen((request, response) => answer(request, response))
     const url = `http://127.0.0.1:${port}`
     const serve = Effect.gen(function*() {
-      const routes = [...(yield* Protocol.routes), ...(yield* Pages.routes), ...(yield* Pages.signIn)]
+      const routes = [
+        ...(yield* Protocol.routes),
+        ...(yield* Pages.routes),
+        ...(yield* Pages.signIn),
+        yield* Pages.welcome
+      ]
       return yield* NodeHttp.listener(Router.make(routes, Pages.notFound))
     })
     const site = Layer.succeed(Site.Site, { ...Site.local, authUrl: url, baseUrl: url })

@@ -4,6 +4,7 @@
  */
 import * as Contender from "./Contender.ts"
 import * as Load from "./Load.ts"
+import * as Start from "./Start.ts"
 
 interface Benchmark {
   readonly name: string
@@ -18,8 +19,8 @@ const refreshPattern = /"refresh_token":"([^"]+)"/
 const benchmarks: ReadonlyArray<Benchmark> = [
   {
     name: "refresh",
-    about: "token refresh in memory: form in, JSON out",
-    contenders: ["Raw", "InMemory"],
+    about: "token refresh: form in, JSON out",
+    contenders: ["Raw", "InMemory", "Embedded"],
     conversations: ({ clientId, clientSecret, refreshTokens }) =>
       refreshTokens.map((first) => (lastBody) => {
         const token = refreshPattern.exec(lastBody)?.[1] ?? first
@@ -31,8 +32,8 @@ const benchmarks: ReadonlyArray<Benchmark> = [
   },
   {
     name: "bearer",
-    about: "bearer check of GET /api/v1/athlete in memory",
-    contenders: ["Raw", "InMemory"],
+    about: "bearer check of GET /api/v1/athlete",
+    contenders: ["Raw", "InMemory", "Embedded"],
     conversations: ({ accessToken, refreshTokens }) =>
       refreshTokens.map(() => () => ({
         head: `GET /api/v1/athlete HTTP/1.1\r\nauthorization: Bearer ${accessToken}\r\n`,
@@ -67,13 +68,16 @@ const measure = async ({ about, contenders, conversations, name }: Benchmark): P
   }
 }
 
+const runs: ReadonlyArray<readonly [name: string, run: () => Promise<void>]> = [
+  ...benchmarks.map((benchmark) => [benchmark.name, () => measure(benchmark)] as const),
+  ["start", () => Start.measure(3)]
+]
+
 const wanted = process.argv.slice(2)
-const unknown = wanted.find((name) => !benchmarks.some((benchmark) => benchmark.name === name))
+const unknown = wanted.find((name) => !runs.some(([known]) => known === name))
 if (unknown === undefined) {
-  for (const benchmark of benchmarks) {
-    if (wanted.length === 0 || wanted.includes(benchmark.name)) await measure(benchmark)
-  }
+  for (const [name, run] of runs) if (wanted.length === 0 || wanted.includes(name)) await run()
 } else {
-  console.error(`no benchmark is called ${unknown}; there are ${benchmarks.map(({ name }) => name).join(", ")}`)
+  console.error(`no benchmark is called ${unknown}; there are ${runs.map(([name]) => name).join(", ")}`)
   process.exitCode = 1
 }

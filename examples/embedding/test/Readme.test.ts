@@ -14,7 +14,7 @@ const sources = readdirSync(join(root, "examples"))
   .map((file) => unindented(readFileSync(file, "utf8")))
 
 const snippets = [...readFileSync(join(root, "README.md"), "utf8").matchAll(/^```ts\n(.*?)^```$/gms)]
-  .map(([, code = ""]) => unindented(code))
+  .map(([, code = ""]) => unindented(code).trim())
 
 it("every piece of code in the README stands in an example, and so is compiled and run", () => {
   expect(snippets.length).toBeGreaterThanOrEqual(3)

@@ -153,7 +153,7 @@ describe("the body of an event", () => {
     const { comment, document_status, document_type, platform_id, reasons, registration_status } = updates
     const shuffled = { comment, reasons, document_status, platform_id, registration_status, document_type }
     const body = Event.body(new Event.Event({ ...event, updates }), 3)
-    expect(Event.body(new Event.Event({ ...event, updates: shuffled }), 3)).toBe(body)
+    expect(Event.body(new Event.Event({ ...event, updates: shuffled }, true), 3)).toBe(body)
     expect(JSON.parse(body).updates).toStrictEqual(updates)
   })
 })

@@ -126,7 +126,7 @@ const interpret = (program: Command.Program, ledger: Ledger, label: string) =>
       }
       worlds = agreeing
       const violation = ledger.violations[0] ?? findViolation({
-        deliveries: ledger.deliveries,
+        deliveries: [...ledger.everSeen.values()].sort((a, b) => a.id - b.id),
         received: yield* Effect.flatMap(ScriptedCallbacks.ScriptedCallbacks, (callbacks) => callbacks.received),
         removed: ledger.removed,
         isCalm: ledger.isCalm

@@ -5,7 +5,7 @@ import * as Option from "effect/Option"
 import type { Received } from "../ScriptedCallbacks.ts"
 
 export interface Evidence {
-  /** All deliveries, oldest first. */
+  /** All deliveries that there ever were, oldest first. */
   readonly deliveries: ReadonlyArray<Delivery>
   readonly received: ReadonlyArray<Received>
   /** Milliseconds at which subscriptions were removed. */

@@ -40,6 +40,8 @@ export interface Ledger {
   readonly subscriptions: Array<number>
   /** As last seen, oldest first. */
   deliveries: ReadonlyArray<Delivery>
+  /** Those that were purged too, by identifier. */
+  readonly everSeen: Map<number, Delivery>
   /** Milliseconds at which subscriptions were removed, by identifier. */
   readonly removed: Map<number, number>
   /** Laws that were seen broken while something else was going on. */
@@ -58,6 +60,7 @@ export const makeLedger = (): Ledger => ({
   registrations: [],
   subscriptions: [],
   deliveries: [],
+  everSeen: new Map(),
   removed: new Map(),
   violations: [],
   isCalm: true

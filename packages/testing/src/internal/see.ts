@@ -37,6 +37,7 @@ export const see = (ledger: Ledger) =>
       const page = { applicationId: Option.some(id), state: Option.none(), after: Option.none(), limit: 10_000 }
       const listed = [...(yield* store.list(page))].reverse()
       ledger.deliveries = [...ledger.deliveries, ...listed]
+      for (const delivery of listed) ledger.everSeen.set(delivery.id, delivery)
       for (const delivery of listed) {
         const place = ledger.subscriptions.indexOf(delivery.subscriptionId)
         lists[place] = [...(lists[place] ?? []), nameOf(ledger, delivery)]

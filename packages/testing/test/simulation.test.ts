@@ -181,22 +181,39 @@ describe("the simulation", () => {
       assert.isAbove(counts.get("delivered") ?? 0, 0)
     }))
 
-  const bugs: ReadonlyArray<readonly [name: string, law: number, bug: Partial<Simulation.Options>]> = [
-    ["a store that settles without looking at the claim token", 5, { stores: settlesForAnyone }],
-    ["a store that saves a change without its deliveries", 4, { stores: forgetsEvents }],
-    ["a removal that forgets the claimed deliveries", 8, { stores: forgetsClaimed }],
-    ["a compare-and-set that does not compare", 1, { stores: lastSaveWins }],
-    ["a store that forgets to which life of a grant a token belongs", 2, { stores: forgetsLives }],
-    ["a worker that attempts past its lease", 5, { worker: staysPastItsLease }]
+  interface Bug {
+    readonly name: string
+    readonly law: number
+    readonly steps: number
+    readonly bug: Partial<Simulation.Options>
+  }
+  const bugs: ReadonlyArray<Bug> = [
+    // Takes an attempt that is recorded late, a lease that ends meanwhile, and another attempt by then.
+    {
+      name: "a store that settles without looking at the claim token",
+      law: 5,
+      steps: 12,
+      bug: { stores: settlesForAnyone }
+    },
+    { name: "a store that saves a change without its deliveries", law: 4, steps: 8, bug: { stores: forgetsEvents } },
+    { name: "a removal that forgets the claimed deliveries", law: 8, steps: 8, bug: { stores: forgetsClaimed } },
+    { name: "a compare-and-set that does not compare", law: 1, steps: 8, bug: { stores: lastSaveWins } },
+    {
+      name: "a store that forgets to which life of a grant a token belongs",
+      law: 2,
+      steps: 8,
+      bug: { stores: forgetsLives }
+    },
+    { name: "a worker that attempts past its lease", law: 5, steps: 8, bug: { worker: staysPastItsLease } }
   ]
-  for (const [name, law, bug] of bugs) {
-    it.live(`finds ${name}, and tells it in at most eight steps`, () =>
+  for (const { bug, law, name, steps } of bugs) {
+    it.live(`finds ${name}, and tells it in at most ${steps} steps`, () =>
       Effect.gen(function*() {
         const found = yield* Effect.either(Simulation.check({ ...size, ...bug, seeds: 400 }))
         if (Either.isRight(found)) return assert.fail("not found")
         const { outcome, story } = found.left
         expect(outcome.violation?.law, story).toBe(law)
-        expect(outcome.steps.length, story).toBeLessThanOrEqual(8)
+        expect(outcome.steps.length, story).toBeLessThanOrEqual(steps)
         expect(story).toContain(`law ${law} does not hold`)
         if (process.env["STORIES"] !== undefined) console.log(story)
       }), 180_000)

@@ -1,4 +1,4 @@
-/** Ends the requests of a worker that are over their time, whatever the dispatcher does: law 9 must not depend on it. */
+/** Ends the requests of a worker that are over their time, if the dispatcher lets itself be interrupted. */
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"

@@ -95,7 +95,7 @@ layer(TestService.layer(), { timeout: "60 seconds" })("the loop", (it) => {
     on(async (service) => {
       const { athlete, client } = await prepare(service)
       const back = await consent(authorizeUrl(service, client, { role: "athlete" }), athlete)
-      expect(back.searchParams.get("code")).toBeTruthy()
+      expect(back.searchParams.get("code")).toMatch(/^sl_ac_[\w-]{43}$/)
 
       const page = await openAs(new Browser(), authorizeUrl(service, client, { role: "organizer" }), athlete)
       expect(formsOf(page).filter(({ buttons }) => buttons.some(([, value]) => value === "allow"))).toEqual([])

@@ -96,19 +96,37 @@ export const checkRedirectUris = (uris: ReadonlyArray<string>): Either.Either<vo
     : invalid(`${JSON.stringify(bad.slice(0, 200))} is neither https://… nor http on localhost, 127.0.0.1 or [::1]`)
 }
 
+/** Without its port, if the host is a loopback address in digits: an application on a desktop takes what is free. */
+const withoutPort = (uri: string): string => uri.replace(/^(http:\/\/(?:127\.0\.0\.1|\[::1\])):\d{1,5}(?=[/?]|$)/, "$1")
+
 /**
- * Whether the browser may be sent to `uri`: exact string equality with a registered one (RFC 9700 §2.1), or, in the
- * documented profile, any http address on loopback.
+ * Whether the browser may be sent to `uri`: exact string equality with a registered one, but for the port on loopback
+ * (RFC 9700 §2.1, RFC 8252 §7.3), or, in the documented profile, any http address on loopback.
  */
 export const acceptsRedirect = (application: Application, uri: string, policy: Policy.Service): boolean =>
-  application.redirectUris.includes(uri) || (policy.profile === "documented" && isLoopback(uri))
+  application.redirectUris.includes(uri) ||
+  (isLoopback(uri) &&
+    (policy.profile === "documented" ||
+      application.redirectUris.some((registered) => withoutPort(registered) === withoutPort(uri))))
 
-/** Whether a secret with this fingerprint authenticates the application now. */
-export const verifySecret = (application: Application, hash: TokenHash, now: DateTime.Utc): boolean =>
-  application.secrets.some((secret) =>
-    secret.hash === hash &&
-    (secret.expiresAt._tag === "None" || now.epochMillis < secret.expiresAt.value.epochMillis)
-  )
+/** Unknown client or wrong secret (RFC 6749 §5.2 `invalid_client`). */
+export class InvalidClient extends Schema.TaggedError<InvalidClient>("@startlist/core/InvalidClient")(
+  "InvalidClient",
+  {}
+) {}
+
+/** The application that was found, if one of its secrets has this fingerprint and has not ended. */
+export const authenticate = (
+  found: Option.Option<Application>,
+  hash: TokenHash,
+  now: DateTime.Utc
+): Either.Either<Application, InvalidClient> =>
+  Option.isSome(found) && found.value.secrets.some((secret) => secret.hash === hash && isLive(secret, now))
+    ? Either.right(found.value)
+    : Either.left(new InvalidClient())
+
+const isLive = ({ expiresAt }: ClientSecret, now: DateTime.Utc): boolean =>
+  Option.isNone(expiresAt) || now.epochMillis < expiresAt.value.epochMillis
 
 /** Puts a new secret in front; the present one stays good until `overlapEnds`, older ones end now. */
 export const rotateSecret = (application: Application, hash: TokenHash, overlapEnds: DateTime.Utc): Application =>

@@ -14,12 +14,6 @@ import { Secrets } from "./Secrets.ts"
 import { type Conflict, type StoreError, untilSaved } from "./Store.ts"
 import { type UserId, UserStore } from "./User.ts"
 
-/** Unknown client or wrong secret (RFC 6749 §5.2 `invalid_client`). */
-export class InvalidClient extends Schema.TaggedError<InvalidClient>("@startlist/core/InvalidClient")(
-  "InvalidClient",
-  {}
-) {}
-
 /** How a client names and proves itself. */
 export interface ClientCredentials {
   readonly id: Application.ApplicationId
@@ -65,7 +59,7 @@ export declare namespace Applications {
     /** The application that these credentials belong to. */
     readonly authenticate: (
       credentials: ClientCredentials
-    ) => Effect.Effect<Application.Application, InvalidClient | StoreError>
+    ) => Effect.Effect<Application.Application, Application.InvalidClient | StoreError>
   }
 }
 
@@ -131,13 +125,9 @@ const make = Effect.gen(function*() {
   const rotateSecret = (id: Application.ApplicationId, overlap: Option.Option<Duration.Duration>) =>
     untilSaved(Effect.flatMap(find(id), (present) => rotateSecretOnce(present, overlap)))
 
-  const authenticate = Effect.fnUntraced(function*({ id, secret }: ClientCredentials) {
-    const application = yield* store.find(id)
-    const now = yield* DateTime.now
-    return Option.isSome(application) &&
-        Application.verifySecret(application.value, secrets.hash(Redacted.value(secret)), now)
-      ? application.value
-      : yield* new InvalidClient()
+  const authenticate = Effect.fn("Applications.authenticate")(function*({ id, secret }: ClientCredentials) {
+    const found = yield* store.find(id)
+    return yield* Application.authenticate(found, secrets.hash(Redacted.value(secret)), yield* DateTime.now)
   })
 
   return Applications.of({

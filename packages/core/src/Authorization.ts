@@ -88,7 +88,8 @@ export const check = (
   if (!stateIsGood) return refuse("invalid_request", `state is longer than ${maxStateLength} characters or not text`)
   if (Option.isNone(responseType)) return refuse("invalid_request", "response_type is missing")
   if (responseType.value !== "code") return refuse("unsupported_response_type", "response_type must be code")
-  if (Option.isNone(parameters.scope)) return refuse("invalid_request", "scope is missing")
+  // RFC 6749 §3.3: without a default, a missing scope is an invalid one.
+  if (Option.isNone(parameters.scope)) return refuse("invalid_scope", "scope is missing")
   const scope = parseScope(parameters.scope.value)
   const unknown = scope.find((name) => !policy.scopes.includes(name))
   if (unknown !== undefined || scope.length === 0) return refuse("invalid_scope", "a requested scope is not known")

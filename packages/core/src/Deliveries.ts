@@ -42,15 +42,14 @@ const hourMillis = 3_600_000
  * A registration event like any other (requirements §6.2), so that a receiver is tried as it is. Its identifier counts
  * down from the largest one by the time: no registration has it, and no test waits for the one before (law 6).
  */
-const testEvent = (id: EventId, now: DateTime.Utc): Event =>
-  new Event({
-    id,
-    aspectType: "updated",
-    objectType: "registration",
-    objectId: maxId - now.epochMillis,
-    updates: { ...emptyUpdates, registration_status: "test", comment: "A test event: no registration has changed." },
-    time: now
-  })
+const testEvent = (id: EventId, now: DateTime.Utc): Event => ({
+  id,
+  aspectType: "updated",
+  objectType: "registration",
+  objectId: maxId - now.epochMillis,
+  updates: { ...emptyUpdates, registration_status: "test", comment: "A test event: no registration has changed." },
+  time: now
+})
 
 const make = Effect.gen(function*() {
   const store = yield* DeliveryStore

@@ -8,7 +8,7 @@ import * as Schema from "effect/Schema"
 import type * as Stream from "effect/Stream"
 import { ApplicationId } from "./Application.ts"
 import type { Answer } from "./Callbacks.ts"
-import { Event } from "./Event.ts"
+import { Event, type Outgoing } from "./Event.ts"
 import type { Policy } from "./Policy.ts"
 import { maxId, type StoreError } from "./Store.ts"
 import { type Subscription, SubscriptionId } from "./Subscription.ts"
@@ -32,7 +32,7 @@ export const Attempt = Schema.Struct({
 })
 export type Attempt = typeof Attempt.Type
 
-export class Delivery extends Schema.Class<Delivery>("@startlist/core/Delivery")({
+export const Delivery = Schema.Struct({
   id: DeliveryId,
   applicationId: ApplicationId,
   subscriptionId: SubscriptionId,
@@ -43,7 +43,8 @@ export class Delivery extends Schema.Class<Delivery>("@startlist/core/Delivery")
   dueAt: Schema.DateTimeUtcFromSelf,
   /** When it came to its end. */
   endedAt: Schema.Option(Schema.DateTimeUtcFromSelf)
-}) {}
+})
+export type Delivery = typeof Delivery.Type
 
 /** A delivery that was claimed: it belongs to the holder of `token` until `leaseEnds`. */
 export interface Claimed {
@@ -139,6 +140,8 @@ export declare namespace DeliveryStore {
       told: Pick<Delivery, "applicationId" | "subscriptionId" | "event">,
       now: DateTime.Utc
     ) => Effect.Effect<Option.Option<Delivery>, StoreError>
+    /** Queues the deliveries of events that tell of something kept elsewhere; all of them or none. */
+    readonly enqueue: (outgoing: ReadonlyArray<Outgoing>) => Effect.Effect<void, StoreError>
     /** Removes at most `limit` deliveries that ended by `endedBefore`. Answers how many went. */
     readonly purge: (endedBefore: DateTime.Utc, limit: number) => Effect.Effect<number, StoreError>
   }
@@ -199,10 +202,10 @@ export const next = (
   const { at, ended, random } = attempted
   const attempt = toAttempt(answer, at, ended, policy)
   const attempts = [...delivery.attempts, attempt]
-  const end = (state: State) => new Delivery({ ...delivery, attempts, state, endedAt: Option.some(ended) }, true)
+  const end = (state: State): Delivery => ({ ...delivery, attempts, state, endedAt: Option.some(ended) })
   if (attempt.outcome === "delivered") return end("delivered")
   const base = policy.deliveryDelays[attempts.length - 1]
   if (base === undefined) return end("exhausted")
   const dueAt = DateTime.addDuration(ended, pause(base, answer, random, policy))
-  return new Delivery({ ...delivery, attempts, dueAt }, true)
+  return { ...delivery, attempts, dueAt }
 }

@@ -28,7 +28,7 @@ export const Updates = Schema.Struct({
 export type Updates = typeof Updates.Type
 
 /** What happened, once, whoever is told. */
-export class Event extends Schema.Class<Event>("@startlist/core/Event")({
+export const Event = Schema.Struct({
   id: EventId,
   aspectType: Schema.Literal("updated", "deleted"),
   objectType: ObjectType,
@@ -37,7 +37,8 @@ export class Event extends Schema.Class<Event>("@startlist/core/Event")({
   updates: Schema.Union(Updates, Schema.Struct({})),
   /** When the change was committed; sent as whole seconds since 1970. */
   time: Schema.DateTimeUtcFromSelf
-}) {}
+})
+export type Event = typeof Event.Type
 
 /** Who is concerned by an event: resolved by the store, inside the same atomic save. */
 export type Audience = Data.TaggedEnum<{

@@ -13,15 +13,16 @@ import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { ApplicationId } from "./Application.ts"
-import { Audience, Event, type EventId } from "./Event.ts"
+import { Audience, type EventId } from "./Event.ts"
 import type { Policy } from "./Policy.ts"
 import type { Change, Found } from "./GrantStore.ts"
 import type { TokenHash } from "./Secrets.ts"
 import { Version } from "./Store.ts"
-import { AccessToken, Code, RefreshToken, Scope } from "./Token.ts"
+import { type Code, isOver, type RefreshToken, Scope } from "./Token.ts"
 import { Role, UserId } from "./User.ts"
 
-export class Grant extends Schema.Class<Grant>("@startlist/core/Grant")({
+/** A plain record, as tokens are: every refresh makes the next version of one. */
+export const Grant = Schema.Struct({
   applicationId: ApplicationId,
   userId: UserId,
   version: Version,
@@ -34,7 +35,8 @@ export class Grant extends Schema.Class<Grant>("@startlist/core/Grant")({
   grantedAt: Schema.DateTimeUtcFromSelf,
   /** When the current refresh token was issued: its predecessor was replaced then. */
   issuedAt: Schema.Option(Schema.DateTimeUtcFromSelf)
-}) {}
+})
+export type Grant = typeof Grant.Type
 
 /**
  * Why a code or refresh token is refused.
@@ -50,14 +52,14 @@ export class InvalidGrant extends Schema.TaggedError<InvalidGrant>("@startlist/c
 
 const refuse = (reason: InvalidGrant["reason"]) => Either.left(new InvalidGrant({ reason }))
 
-/** The next version of a grant. Unvalidated: the fields come from validated ones, and this is the hot path. */
+/** The next version of a grant. */
 const advance = (
   grant: Grant,
   fields: Partial<Pick<Grant, "status" | "role" | "scope" | "epoch" | "generation">> & {
     readonly grantedAt?: DateTime.Utc
     readonly issuedAt?: Option.Option<DateTime.Utc>
   }
-): Grant => new Grant({ ...grant, ...fields, version: grant.version + 1 }, true)
+): Grant => ({ ...grant, ...fields, version: grant.version + 1 })
 
 const nothing: Omit<Change, "grant"> = {
   code: Option.none(),
@@ -66,10 +68,8 @@ const nothing: Omit<Change, "grant"> = {
   outgoing: []
 }
 
-/** Whether tokens of this epoch are good. */
-const isLive = (grant: Grant, epoch: number): boolean => grant.status === "active" && grant.epoch === epoch
-
-const isOver = (expiresAt: DateTime.Utc, now: DateTime.Utc): boolean => now.epochMillis >= expiresAt.epochMillis
+/** Whether tokens of this epoch are good: they were made in the present life of the grant, and it lasts. */
+export const isLive = (grant: Grant, epoch: number): boolean => grant.status === "active" && grant.epoch === epoch
 
 /** What the user says yes to. */
 export interface Consent {
@@ -96,19 +96,18 @@ export const consent = (
 ): Change => {
   const { applicationId, role, scope, userId } = consented
   const grant = Option.match(existing, {
-    onNone: () =>
-      new Grant({
-        applicationId,
-        userId,
-        role,
-        scope,
-        version: 1,
-        status: "active",
-        epoch: 1,
-        generation: 0,
-        grantedAt: now,
-        issuedAt: Option.none()
-      }),
+    onNone: (): Grant => ({
+      applicationId,
+      userId,
+      role,
+      scope,
+      version: 1,
+      status: "active",
+      epoch: 1,
+      generation: 0,
+      grantedAt: now,
+      issuedAt: Option.none()
+    }),
     onSome: (grant) =>
       grant.status === "active"
         ? advance(grant, {})
@@ -124,25 +123,24 @@ export const consent = (
   return {
     ...nothing,
     grant,
-    code: Option.some(
-      new Code({
-        hash: code,
-        epoch: grant.epoch,
-        redirectUri: consented.redirectUri,
-        scope,
-        state: consented.state,
-        challenge: consented.challenge,
-        expiresAt: DateTime.addDuration(now, policy.codeLifetime),
-        redeemed: false
-      })
-    )
+    code: Option.some({
+      hash: code,
+      epoch: grant.epoch,
+      redirectUri: consented.redirectUri,
+      scope,
+      state: consented.state,
+      challenge: consented.challenge,
+      expiresAt: DateTime.addDuration(now, policy.codeLifetime),
+      redeemed: false
+    })
   }
 }
 
-/** The fingerprints of a freshly made pair. */
+/** The fingerprints of a freshly made pair, and when its access token expires. */
 export interface FreshTokens {
   readonly access: TokenHash
   readonly refresh: TokenHash
+  readonly expiresAt: DateTime.Utc
 }
 
 /** Issues a pair: a new access token beside the older ones, and the refresh token that replaces the current one. */
@@ -152,19 +150,19 @@ const issue = (grant: Grant, scope: Scope, fresh: FreshTokens, now: DateTime.Utc
     ...nothing,
     grant: next,
     issued: Option.some({
-      access: new AccessToken({
+      access: {
         hash: fresh.access,
         epoch: next.epoch,
         scope,
         createdAt: now,
-        expiresAt: DateTime.addDuration(now, policy.accessTokenLifetime)
-      }, true),
-      refresh: new RefreshToken({
+        expiresAt: fresh.expiresAt
+      },
+      refresh: {
         hash: fresh.refresh,
         epoch: next.epoch,
         generation: next.generation,
         expiresAt: DateTime.addDuration(now, policy.refreshTokenIdle)
-      }, true)
+      }
     })
   }
 }
@@ -204,6 +202,19 @@ export const redeem = (
   })
 }
 
+/** A refresh asks for more than was granted (RFC 6749 §6; §5.2 `invalid_scope`). Nothing has happened. */
+export class ScopeExceeded
+  extends Schema.TaggedError<ScopeExceeded>("@startlist/core/ScopeExceeded")("ScopeExceeded", {})
+{}
+
+/** Who presents a refresh token, and the scope asked for, if one is. */
+export interface Renewal {
+  readonly applicationId: ApplicationId
+  readonly scope: Option.Option<Scope>
+}
+
+const exceeds = (requested: Scope, granted: Scope): boolean => requested.some((name) => !granted.includes(name))
+
 /**
  * Refreshes: the current refresh token is replaced, and dies at once (requirements §3.2).
  *
@@ -212,11 +223,11 @@ export const redeem = (
  */
 export const rotate = (
   { credential: token, grant }: Found<RefreshToken>,
-  applicationId: ApplicationId,
+  { applicationId, scope }: Renewal,
   fresh: FreshTokens,
   now: DateTime.Utc,
   policy: Policy.Service
-): Either.Either<Change, InvalidGrant> => {
+): Either.Either<Change, InvalidGrant | ScopeExceeded> => {
   if (grant.applicationId !== applicationId) return refuse("mismatch")
   if (!isLive(grant, token.epoch)) return refuse("revoked")
   if (token.generation !== grant.generation) {
@@ -225,6 +236,7 @@ export const rotate = (
     return refuse(sentTwice || !policy.revokeOnReplay ? "replaced" : "replayed")
   }
   if (isOver(token.expiresAt, now)) return refuse("expired")
+  if (Option.isSome(scope) && exceeds(scope.value, grant.scope)) return Either.left(new ScopeExceeded())
   return Either.right(issue(grant, grant.scope, fresh, now, policy))
 }
 
@@ -243,49 +255,18 @@ export const revokeByUser = (grant: Grant, event: EventId, now: DateTime.Utc): C
   ...revoke(grant),
   outgoing: grant.role === "athlete" || grant.role === "organizer"
     ? [{
-      event: new Event({
+      event: {
         id: event,
         aspectType: "deleted",
         objectType: grant.role,
         objectId: grant.userId,
         updates: {},
         time: now
-      }),
+      },
       audience: Audience.Application({ applicationId: grant.applicationId })
     }]
     : []
 })
-
-/** The bearer of a token is not let in: unknown, expired, replaced or revoked (RFC 6750 §3.1, requirements §7). */
-export class InvalidToken
-  extends Schema.TaggedError<InvalidToken>("@startlist/core/InvalidToken")("InvalidToken", {})
-{}
-
-/** What an access token stands for. */
-export interface Access {
-  readonly applicationId: ApplicationId
-  readonly userId: UserId
-  readonly role: Role
-  readonly scope: Scope
-  readonly createdAt: DateTime.Utc
-  readonly expiresAt: DateTime.Utc
-}
-
-/** Whether an access token is good: not expired, its grant active, and of its present epoch. */
-export const authenticate = (
-  { credential: token, grant }: Found<AccessToken>,
-  now: DateTime.Utc
-): Either.Either<Access, InvalidToken> =>
-  isLive(grant, token.epoch) && !isOver(token.expiresAt, now)
-    ? Either.right({
-      applicationId: grant.applicationId,
-      userId: grant.userId,
-      role: grant.role,
-      scope: token.scope,
-      createdAt: token.createdAt,
-      expiresAt: token.expiresAt
-    })
-    : Either.left(new InvalidToken())
 
 /** Whether a refresh token could be rotated now (for introspection, RFC 7662). */
 export const isCurrent = ({ credential: token, grant }: Found<RefreshToken>, now: DateTime.Utc): boolean =>

@@ -8,13 +8,13 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { Application, ApplicationId, ApplicationStore } from "./Application.ts"
-import { Delivery, DeliveryStore } from "./Delivery.ts"
+import { DeliveryStore } from "./Delivery.ts"
 import { GrantStore } from "./GrantStore.ts"
 import { type Enqueue, makeDeliveryStore } from "./internal/memoryDeliveries.ts"
 import { makeGrantStore } from "./internal/memoryGrants.ts"
 import { compareAndSet, makeState, newestFirst, saving, type State } from "./internal/memoryState.ts"
 import { Registration, RegistrationId, RegistrationStore } from "./Registration.ts"
-import { AlreadySubscribed, Subscription, SubscriptionId, SubscriptionStore } from "./Subscription.ts"
+import { AlreadySubscribed, SubscriptionId, SubscriptionStore } from "./Subscription.ts"
 import { EmailTaken, User, UserId, UserStore } from "./User.ts"
 
 /** Every store port: what an adapter for a database provides. */
@@ -69,7 +69,7 @@ const makeSubscriptionStore = ({ lastIds, pending, subscriptions }: State): Subs
       Effect.suspend(() => {
         if (byApplication(subscription.applicationId) !== undefined) return new AlreadySubscribed()
         const id = SubscriptionId.make(++lastIds.subscription)
-        const inserted = new Subscription({ ...subscription, id, version: 1 })
+        const inserted = { ...subscription, id, version: 1 }
         subscriptions.set(id, inserted)
         return Effect.succeed(inserted)
       }),
@@ -78,7 +78,7 @@ const makeSubscriptionStore = ({ lastIds, pending, subscriptions }: State): Subs
       Effect.sync(() => {
         for (const queued of pending.values()) {
           if (queued.delivery.subscriptionId !== id) continue
-          queued.delivery = new Delivery({ ...queued.delivery, state: "cancelled", endedAt: Option.some(now) })
+          queued.delivery = { ...queued.delivery, state: "cancelled", endedAt: Option.some(now) }
           queued.claim = Option.none()
           pending.delete(queued.delivery.id)
         }

@@ -10,15 +10,17 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import { type Application, type ApplicationId, ApplicationStore } from "./Application.ts"
-import { Applications, type ClientCredentials, type InvalidClient } from "./Applications.ts"
+import * as Access from "./Access.ts"
+import * as Application from "./Application.ts"
+import type { ApplicationId, InvalidClient } from "./Application.ts"
+import type { ClientCredentials } from "./Applications.ts"
 import * as Authorization from "./Authorization.ts"
 import { EventId } from "./Event.ts"
 import * as Grant from "./Grant.ts"
 import { type Change, type Found, GrantStore } from "./GrantStore.ts"
 import { Policy } from "./Policy.ts"
-import { Secrets } from "./Secrets.ts"
-import { type StoreError, untilSaved } from "./Store.ts"
+import { Secrets, type TokenHash } from "./Secrets.ts"
+import { type Conflict, type StoreError, untilSaved } from "./Store.ts"
 import type { AccessToken, RefreshToken, Scope } from "./Token.ts"
 import type { User, UserId } from "./User.ts"
 
@@ -35,12 +37,13 @@ export class GrantNotFound extends Schema.TaggedError<GrantNotFound>("@startlist
   {}
 ) {}
 
-/** A pair of tokens in clear, at the only moment at which that exists (requirements §2.2). */
+/** A pair of tokens in clear, at the only moment at which that exists (requirements §2.2), and the granted scope. */
 export interface Tokens {
   readonly accessToken: Redacted.Redacted<string>
   readonly refreshToken: Redacted.Redacted<string>
   readonly createdAt: DateTime.Utc
   readonly expiresAt: DateTime.Utc
+  readonly scope: Scope
 }
 
 export interface Exchange {
@@ -62,7 +65,7 @@ export interface Introspection {
 
 /** One line of a user's list of authorised applications. */
 export interface Authorized {
-  readonly application: Application
+  readonly application: Application.Application
   readonly grant: Grant.Grant
 }
 
@@ -85,14 +88,18 @@ export declare namespace OAuth {
     ) => Effect.Effect<Redacted.Redacted<string>, Authorization.RoleMismatch | StoreError>
     /** Code for tokens (requirements §4.2), with the granted scope and the state of the authorization request. */
     readonly exchange: (exchange: Exchange) => Effect.Effect<
-      Tokens & { readonly scope: Scope; readonly state: Option.Option<string> },
+      Tokens & { readonly state: Option.Option<string> },
       InvalidClient | MissingParameter | Grant.InvalidGrant | StoreError
     >
-    /** Refresh token for a new pair (requirements §4.3). */
+    /**
+     * Refresh token for a new pair with the scope of the grant (requirements §4.3). `scope`, which the interface does
+     * not list, is what the client asks for (RFC 6749 §6): no more than was granted; less is not narrowed.
+     */
     readonly refresh: (
       client: ClientCredentials,
-      token: Redacted.Redacted<string>
-    ) => Effect.Effect<Tokens, InvalidClient | Grant.InvalidGrant | StoreError>
+      token: Redacted.Redacted<string>,
+      scope?: Option.Option<Scope>
+    ) => Effect.Effect<Tokens, InvalidClient | Grant.InvalidGrant | Grant.ScopeExceeded | StoreError>
     /**
      * The application revokes all its tokens for the user of this one (requirements §4.4). A token that is unknown,
      * long dead or another application's does nothing (RFC 7009 §2.2).
@@ -109,7 +116,7 @@ export declare namespace OAuth {
     /** Whom a bearer token lets in (requirements §4.5). */
     readonly authenticate: (
       token: Redacted.Redacted<string>
-    ) => Effect.Effect<Grant.Access, Grant.InvalidToken | StoreError>
+    ) => Effect.Effect<Access.Access, Access.InvalidToken | StoreError>
     /** What a token stands for, if it is live and `audience` may know (RFC 7662). */
     readonly introspect: (
       token: Redacted.Redacted<string>,
@@ -121,26 +128,42 @@ export declare namespace OAuth {
 }
 
 const make = Effect.gen(function*() {
-  const applications = yield* Applications
-  const applicationStore = yield* ApplicationStore
+  const applications = yield* Application.ApplicationStore
   const grants = yield* GrantStore
   const secrets = yield* Secrets
   const policy = yield* Policy
 
   const hashOf = (secret: Redacted.Redacted<string>) => secrets.hash(Redacted.value(secret))
-  const makePair = Effect.zip(secrets.make("access"), secrets.make("refresh"))
 
-  /** Saves what was decided. A replay is refused like the rest, but not before the grant is revoked. */
-  const settle = (decision: Either.Either<Change, Grant.InvalidGrant>, grant: Grant.Grant) =>
+  const authenticateClient = ({ id, secret }: ClientCredentials, now: DateTime.Utc) => {
+    const hash = hashOf(secret)
+    return Effect.flatMap(applications.find(id), (found) => Application.authenticate(found, hash, now))
+  }
+
+  /** A fresh pair in clear, and as it will be stored. */
+  const makePair = (now: DateTime.Utc) =>
+    Effect.zipWith(secrets.make("access"), secrets.make("refresh"), (accessToken, refreshToken) => {
+      const expiresAt = DateTime.addDuration(now, policy.accessTokenLifetime)
+      return {
+        clear: { accessToken, refreshToken, createdAt: now, expiresAt },
+        stored: { access: hashOf(accessToken), refresh: hashOf(refreshToken), expiresAt }
+      }
+    })
+
+  /** Saves what was decided, and answers the grant. A replay is refused, but not before the grant is revoked. */
+  const settle = <E extends Grant.InvalidGrant | Grant.ScopeExceeded>(
+    decision: Either.Either<Change, E>,
+    grant: Grant.Grant
+  ): Effect.Effect<Grant.Grant, E | Conflict | StoreError> =>
     Either.isRight(decision)
-      ? grants.save(decision.right)
-      : decision.left.reason === "replayed"
-      ? Effect.zipRight(grants.save(Grant.revoke(grant)), decision.left)
-      : decision.left
+      ? Effect.as(grants.save(decision.right), decision.right.grant)
+      : decision.left._tag === "InvalidGrant" && decision.left.reason === "replayed"
+      ? Effect.zipRight(grants.save(Grant.revoke(grant)), Effect.fail(decision.left))
+      : Effect.fail(decision.left)
 
   const authorize = Effect.fn("OAuth.authorize")(
     function*(applicationId: ApplicationId, parameters: Authorization.Parameters) {
-      const application = yield* applicationStore.find(applicationId)
+      const application = yield* applications.find(applicationId)
       if (Option.isNone(application)) return yield* new Authorization.InvalidRedirect({ reason: "unknown_client" })
       return yield* Authorization.check(application.value, parameters, policy)
     }
@@ -163,50 +186,48 @@ const make = Effect.gen(function*() {
   })
 
   const exchange = Effect.fnUntraced(function*({ client, code, redirectUri, verifier }: Exchange) {
-    const application = yield* applications.authenticate(client)
+    const now = yield* DateTime.now
+    const application = yield* authenticateClient(client, now)
     if (policy.profile === "rfc" && Option.isNone(redirectUri)) {
       return yield* new MissingParameter({ name: "redirect_uri" })
     }
     if (application.requirePkce && Option.isNone(verifier)) {
       return yield* new MissingParameter({ name: "code_verifier" })
     }
-    const now = yield* DateTime.now
-    const [accessToken, refreshToken] = yield* makePair
-    const fresh = { access: hashOf(accessToken), refresh: hashOf(refreshToken) }
+    const { clear, stored } = yield* makePair(now)
     const presented = { applicationId: client.id, redirectUri, challenge: Option.map(verifier, hashOf) }
     const { scope, state } = yield* untilSaved(Effect.gen(function*() {
       const found = yield* grants.findByCode(hashOf(code))
       if (Option.isNone(found)) return yield* new Grant.InvalidGrant({ reason: "unknown" })
-      yield* settle(Grant.redeem(found.value, presented, fresh, now, policy), found.value.grant)
+      yield* settle(Grant.redeem(found.value, presented, stored, now, policy), found.value.grant)
       return found.value.credential
     }))
-    return { ...toTokens(accessToken, refreshToken, now), scope, state }
+    return { ...clear, scope, state }
   })
 
-  const refresh = Effect.fnUntraced(function*(client: ClientCredentials, token: Redacted.Redacted<string>) {
-    yield* applications.authenticate(client)
-    const now = yield* DateTime.now
-    const [accessToken, refreshToken] = yield* makePair
-    const fresh = { access: hashOf(accessToken), refresh: hashOf(refreshToken) }
-    const hash = hashOf(token)
-    yield* untilSaved(
-      Effect.flatMap(grants.findByRefresh(hash), (found) =>
+  // Refreshing and authenticating are what every application does all day, so these are chains of `flatMap`: a
+  // generator takes nearly twice the steps.
+  const refresh: OAuth.Service["refresh"] = (client, token, scope = Option.none()) =>
+    Effect.flatMap(DateTime.now, (now) =>
+      Effect.zipRight(
+        authenticateClient(client, now),
+        Effect.flatMap(makePair(now), ({ clear, stored }) =>
+          Effect.map(
+            renew(hashOf(token), { applicationId: client.id, scope }, stored, now),
+            (grant) => ({ ...clear, scope: grant.scope })
+          ))
+      ))
+
+  const renew = (token: TokenHash, presented: Grant.Renewal, fresh: Grant.FreshTokens, now: DateTime.Utc) =>
+    untilSaved(
+      Effect.flatMap(grants.findByRefresh(token), (found) =>
         Option.isNone(found)
           ? new Grant.InvalidGrant({ reason: "unknown" })
-          : settle(Grant.rotate(found.value, client.id, fresh, now, policy), found.value.grant))
+          : settle(Grant.rotate(found.value, presented, fresh, now, policy), found.value.grant))
     )
-    return toTokens(accessToken, refreshToken, now)
-  })
-
-  const toTokens = (accessToken: Tokens["accessToken"], refreshToken: Tokens["refreshToken"], now: DateTime.Utc) => ({
-    accessToken,
-    refreshToken,
-    createdAt: now,
-    expiresAt: DateTime.addDuration(now, policy.accessTokenLifetime)
-  })
 
   const revoke = Effect.fn("OAuth.revoke")(function*(client: ClientCredentials, token: Redacted.Redacted<string>) {
-    yield* applications.authenticate(client)
+    yield* authenticateClient(client, yield* DateTime.now)
     const hash = hashOf(token)
     yield* untilSaved(Effect.gen(function*() {
       const access: Option.Option<Found<AccessToken | RefreshToken>> = yield* grants.findByAccess(hash)
@@ -227,11 +248,11 @@ const make = Effect.gen(function*() {
     }))
   })
 
-  const authenticate = Effect.fnUntraced(function*(token: Redacted.Redacted<string>) {
-    const found = yield* grants.findByAccess(hashOf(token))
-    if (Option.isNone(found)) return yield* new Grant.InvalidToken()
-    return yield* Grant.authenticate(found.value, yield* DateTime.now)
-  })
+  const authenticate: OAuth.Service["authenticate"] = (token) =>
+    Effect.flatMap(grants.findByAccess(hashOf(token)), (found) =>
+      Option.isNone(found)
+        ? new Access.InvalidToken()
+        : Effect.flatMap(DateTime.now, (now) => Access.authenticate(found.value, now)))
 
   const introspectRefresh = (found: Found<RefreshToken>, now: DateTime.Utc): Option.Option<Introspection> =>
     Grant.isCurrent(found, now)
@@ -249,7 +270,7 @@ const make = Effect.gen(function*() {
       const hash = hashOf(token)
       const access = yield* grants.findByAccess(hash)
       const known: Option.Option<Introspection> = Option.isSome(access)
-        ? Option.map(Either.getRight(Grant.authenticate(access.value, now)), (granted) => ({
+        ? Option.map(Either.getRight(Access.authenticate(access.value, now)), (granted) => ({
           ...granted,
           kind: "access",
           issuedAt: Option.some(granted.createdAt)
@@ -264,7 +285,7 @@ const make = Effect.gen(function*() {
     const lines = yield* Effect.forEach(
       active,
       (grant) =>
-        Effect.map(applicationStore.find(grant.applicationId), Option.map((application) => ({ application, grant })))
+        Effect.map(applications.find(grant.applicationId), Option.map((application) => ({ application, grant })))
     )
     return lines.flatMap(Option.toArray)
   })
@@ -272,7 +293,7 @@ const make = Effect.gen(function*() {
   return OAuth.of({ authenticate, authorize, authorized, consent, exchange, introspect, refresh, revoke, revokeByUser })
 })
 
-export const layer: Layer.Layer<OAuth, never, Applications | ApplicationStore | GrantStore | Secrets> = Layer.effect(
+export const layer: Layer.Layer<OAuth, never, Application.ApplicationStore | GrantStore | Secrets> = Layer.effect(
   OAuth,
   make
 )

@@ -4,7 +4,7 @@ import type * as DateTime from "effect/DateTime"
 import type * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { Audience, Event, type EventId, ObjectId, type Outgoing, Updates } from "./Event.ts"
+import { Audience, type EventId, ObjectId, type Outgoing, Updates } from "./Event.ts"
 import { type Conflict, type StoreError, Version } from "./Store.ts"
 import { UserId } from "./User.ts"
 
@@ -80,6 +80,23 @@ export const partyIds = (parties: Parties): ReadonlyArray<UserId> => [
   ...Option.toArray(parties.platformUserId)
 ]
 
+/** The event that tells the parties' applications of a changed registration (requirements §6.1). */
+export const toldOf = (
+  { id, parties, updates }: Pick<Registration, "id" | "parties" | "updates">,
+  event: EventId,
+  now: DateTime.Utc
+): Outgoing => ({
+  event: {
+    id: event,
+    aspectType: "updated",
+    objectType: "registration",
+    objectId: id,
+    updates,
+    time: now
+  },
+  audience: Audience.GrantedBy({ userIds: partyIds(parties) })
+})
+
 /** The next version and the event that tells of it (requirements §6.1), or none if nothing changes. */
 export const change = (
   registration: Registration,
@@ -89,20 +106,8 @@ export const change = (
 ): Option.Option<{ readonly registration: Registration; readonly outgoing: ReadonlyArray<Outgoing> }> => {
   const updates: Updates = { ...registration.updates, ...patch }
   if (isSame(updates, registration.updates)) return Option.none()
-  return Option.some({
-    registration: new Registration({ ...registration, version: registration.version + 1, updates }),
-    outgoing: [{
-      event: new Event({
-        id: event,
-        aspectType: "updated",
-        objectType: "registration",
-        objectId: registration.id,
-        updates,
-        time: now
-      }),
-      audience: Audience.GrantedBy({ userIds: partyIds(registration.parties) })
-    }]
-  })
+  const next = new Registration({ ...registration, version: registration.version + 1, updates })
+  return Option.some({ registration: next, outgoing: [toldOf(next, event, now)] })
 }
 
 const isSame = Schema.equivalence(Updates)

@@ -3,6 +3,7 @@ import * as Layer from "effect/Layer"
 import * as Applications from "./Applications.ts"
 import type { Callbacks } from "./Callbacks.ts"
 import * as Deliveries from "./Deliveries.ts"
+import * as Events from "./Events.ts"
 import type { Stores } from "./Memory.ts"
 import * as OAuth from "./OAuth.ts"
 import * as Registrations from "./Registrations.ts"
@@ -16,11 +17,13 @@ export type Services =
   | Registrations.Registrations
   | Subscriptions.Subscriptions
   | Deliveries.Deliveries
+  | Events.Events
 
 /** The services; they need the stores, something that calls callbacks, and a source of secrets. */
 export const layer: Layer.Layer<Services, never, Stores | Callbacks | Secrets> = Layer.mergeAll(
   OAuth.layer,
   Registrations.layer,
   Subscriptions.layer,
-  Deliveries.layer
+  Deliveries.layer,
+  Events.layer
 ).pipe(Layer.provideMerge(Applications.layer))

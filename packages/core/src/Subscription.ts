@@ -21,7 +21,7 @@ export const SigningSecret = Schema.Struct({
 })
 export type SigningSecret = typeof SigningSecret.Type
 
-export class Subscription extends Schema.Class<Subscription>("@startlist/core/Subscription")({
+export const Subscription = Schema.Struct({
   id: SubscriptionId,
   version: Version,
   applicationId: ApplicationId,
@@ -31,7 +31,8 @@ export class Subscription extends Schema.Class<Subscription>("@startlist/core/Su
   updatedAt: Schema.DateTimeUtcFromSelf,
   /** Newest first; one or two are live. */
   signingSecrets: Schema.Array(SigningSecret)
-}) {}
+})
+export type Subscription = typeof Subscription.Type
 
 /** A subscription before the store has given an identifier; the store saves it as version 1. */
 export const NewSubscription = Schema.Struct(Subscription.fields).omit("id", "version")
@@ -123,13 +124,12 @@ export const rotateSecret = (
   value: Redacted.Redacted<string>,
   now: DateTime.Utc,
   overlapEnds: DateTime.Utc
-): Subscription =>
-  new Subscription({
-    ...subscription,
-    version: subscription.version + 1,
-    updatedAt: now,
-    signingSecrets: [
-      { value, expiresAt: Option.none() },
-      ...subscription.signingSecrets.slice(0, 1).map((secret) => ({ ...secret, expiresAt: Option.some(overlapEnds) }))
-    ]
-  })
+): Subscription => ({
+  ...subscription,
+  version: subscription.version + 1,
+  updatedAt: now,
+  signingSecrets: [
+    { value, expiresAt: Option.none() },
+    ...subscription.signingSecrets.slice(0, 1).map((secret) => ({ ...secret, expiresAt: Option.some(overlapEnds) }))
+  ]
+})

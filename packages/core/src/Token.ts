@@ -1,4 +1,9 @@
-/** The three credentials of a grant. Each is stored by its fingerprint, in the epoch in which it was made. */
+/**
+ * The three credentials of a grant. Each is stored by its fingerprint, in the epoch in which it was made.
+ *
+ * They are plain records, not classes: two of them are made in every refresh, and a class costs ten times as much.
+ */
+import type * as DateTime from "effect/DateTime"
 import * as Schema from "effect/Schema"
 import { TokenHash } from "./Secrets.ts"
 
@@ -7,7 +12,7 @@ export const Scope = Schema.Array(Schema.NonEmptyString)
 export type Scope = typeof Scope.Type
 
 /** An authorization code, and what its consent was for. */
-export class Code extends Schema.Class<Code>("@startlist/core/Code")({
+export const Code = Schema.Struct({
   hash: TokenHash,
   epoch: Schema.NonNegativeInt,
   redirectUri: Schema.String,
@@ -17,19 +22,25 @@ export class Code extends Schema.Class<Code>("@startlist/core/Code")({
   challenge: Schema.Option(Schema.String),
   expiresAt: Schema.DateTimeUtcFromSelf,
   redeemed: Schema.Boolean
-}) {}
+})
+export type Code = typeof Code.Type
 
-export class RefreshToken extends Schema.Class<RefreshToken>("@startlist/core/RefreshToken")({
+export const RefreshToken = Schema.Struct({
   hash: TokenHash,
   epoch: Schema.NonNegativeInt,
   generation: Schema.NonNegativeInt,
   expiresAt: Schema.DateTimeUtcFromSelf
-}) {}
+})
+export type RefreshToken = typeof RefreshToken.Type
 
-export class AccessToken extends Schema.Class<AccessToken>("@startlist/core/AccessToken")({
+export const AccessToken = Schema.Struct({
   hash: TokenHash,
   epoch: Schema.NonNegativeInt,
   scope: Scope,
   createdAt: Schema.DateTimeUtcFromSelf,
   expiresAt: Schema.DateTimeUtcFromSelf
-}) {}
+})
+export type AccessToken = typeof AccessToken.Type
+
+/** Whether the time is over. At the very instant it is. */
+export const isOver = (expiresAt: DateTime.Utc, now: DateTime.Utc): boolean => now.epochMillis >= expiresAt.epochMillis

@@ -8,10 +8,12 @@ import * as Cause from "effect/Cause"
 import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Queue from "effect/Queue"
 import * as Random from "effect/Random"
 import * as Redacted from "effect/Redacted"
+import * as Runtime from "effect/Runtime"
 import * as Stream from "effect/Stream"
 import { Answer, Callbacks } from "./Callbacks.ts"
 import { type Claimed, DeliveryStore, next, type Settlement } from "./Delivery.ts"
@@ -45,15 +47,17 @@ export const run: Effect.Effect<never, never, DeliveryStore | Callbacks | Secret
   const callbacks = yield* Callbacks
   const secrets = yield* Secrets
   const policy = yield* Policy
+  const clock = yield* Effect.clock
+  const now = () => DateTime.unsafeMake(clock.unsafeCurrentTimeMillis())
+  const runFork = Runtime.runFork(yield* Effect.runtime<never>())
   const slots = makeSlots(policy)
   const deadlines = yield* makeDeadlines(policy.callbackTimeout)
   const wake = yield* Queue.sliding<void>(1)
   const finished = yield* Queue.unbounded<Finished>()
   let unrecorded = 0
 
-  /** What came of a request; one that was interrupted at its deadline, or that met a bug of the dispatcher, too. */
   const post = ({ delivery, subscription }: Claimed, at: DateTime.Utc): Effect.Effect<Answer> =>
-    Effect.suspend(() =>
+    Effect.interruptible(Effect.suspend(() =>
       callbacks.deliver({
         callbackUrl: subscription.callbackUrl,
         id: delivery.event.id,
@@ -62,59 +66,55 @@ export const run: Effect.Effect<never, never, DeliveryStore | Callbacks | Secret
         secrets: liveSecrets(subscription, at),
         timeout: policy.callbackTimeout
       })
-    ).pipe(
-      Effect.interruptible,
-      Effect.catchAllCause((cause): Effect.Effect<Answer> =>
-        Cause.isInterruptedOnly(cause)
-          ? Effect.succeed(Answer.TimedOut({ detail: "" }))
-          : Effect.as(
-            Effect.logError("the dispatcher broke", cause),
-            Answer.Unreachable({ detail: "internal error of the sender" })
-          )
-      )
-    )
+    ))
+
+  /** What came of a request; of one that was interrupted at its deadline, or that met a bug of the dispatcher, too. */
+  const answerOf = (exit: Exit.Exit<Answer>): Answer => {
+    if (Exit.isSuccess(exit)) return exit.value
+    if (Cause.isInterruptedOnly(exit.cause)) return Answer.TimedOut({ detail: "" })
+    runFork(Effect.logError("the dispatcher broke", exit.cause))
+    return Answer.Unreachable({ detail: "internal error of the sender" })
+  }
 
   /** A worker that was paused until its lease is nearly over leaves the delivery to the next one. */
   const isTooLate = (claimed: Claimed, at: DateTime.Utc) =>
     DateTime.addDuration(at, policy.callbackTimeout).epochMillis >= claimed.leaseEnds.epochMillis
 
-  const attempt = Effect.fnUntraced(function*(claimed: Claimed) {
-    const at = yield* DateTime.now
-    if (isTooLate(claimed, at)) {
-      slots.free(claimed.subscription.id)
-      yield* Queue.offer(wake, undefined)
-      return
-    }
-    const answer = yield* post(claimed, at)
-    const ended = yield* DateTime.now
-    const delivery = next(claimed.delivery, answer, { at, ended, random: yield* Random.next }, policy)
-    slots.judge(claimed.subscription.id, delivery.state === "delivered", ended)
-    slots.free(claimed.subscription.id)
-    unrecorded++
-    yield* Queue.offer(finished, { claimed, delivery, token: claimed.token })
-  })
+  /** Only the request is an effect, in a fiber of its own; what surrounds it would cost as much again. */
+  const attempt = (claimed: Claimed, random: number): void => {
+    const { id } = claimed.subscription
+    const at = now()
+    if (isTooLate(claimed, at)) return void wake.unsafeOffer(undefined)
+    slots.take(id)
+    const request = runFork(post(claimed, at))
+    deadlines.watch(request, at)
+    request.addObserver((exit) => {
+      const ended = now()
+      const delivery = next(claimed.delivery, answerOf(exit), { at, ended, random }, policy)
+      slots.judge(id, delivery.state === "delivered", ended)
+      slots.free(id)
+      unrecorded++
+      finished.unsafeOffer({ claimed, delivery, token: claimed.token })
+    })
+  }
 
   /**
    * Claims for the free slots and starts each attempt at once, so that a claim is the start of an attempt (law 8). What
    * waits to be recorded holds no slot: the next attempts are made meanwhile. But no more may wait than there are slots.
    */
   const claim = Effect.gen(function*() {
-    const now = yield* DateTime.now
+    const at = now()
     const limit = Math.min(slots.available(), policy.deliveryConcurrency - unrecorded)
     if (limit <= 0) return false
     const claimed = yield* store.claim({
-      now,
-      leaseEnds: DateTime.addDuration(now, policy.deliveryLease),
+      now: at,
+      leaseEnds: DateTime.addDuration(at, policy.deliveryLease),
       token: Redacted.value(yield* secrets.make("claim")),
       limit,
       perSubscription: policy.deliveryPerSubscription,
-      allowances: slots.allowances(now)
+      allowances: slots.allowances(at)
     })
-    for (const one of claimed) {
-      slots.take(one.subscription.id)
-      // The fiber inherits that it cannot be interrupted; only its request can.
-      yield* deadlines.watch(yield* Effect.forkDaemon(attempt(one)))
-    }
+    for (const one of claimed) attempt(one, yield* Random.next)
     return claimed.length === limit && limit >= policy.deliveryConcurrency * largeClaim
   }).pipe(Effect.uninterruptible)
 
@@ -146,8 +146,8 @@ export const run: Effect.Effect<never, never, DeliveryStore | Callbacks | Secret
   const settleAgain = Effect.gen(function*() {
     const batch = [...(yield* Queue.takeBetween(finished, 1, settleBatch))]
     const failed = new Set(yield* record(batch))
-    const now = yield* DateTime.now
-    const lost = [...failed].filter(({ claimed }) => now.epochMillis >= claimed.leaseEnds.epochMillis)
+    const at = now()
+    const lost = [...failed].filter(({ claimed }) => at.epochMillis >= claimed.leaseEnds.epochMillis)
     for (const one of lost) failed.delete(one)
     unrecorded -= batch.length - failed.size
     yield* Queue.offerAll(finished, failed)

@@ -1,13 +1,14 @@
 /** Ends the requests of a worker that are over their time, if the dispatcher lets itself be interrupted. */
 import * as Clock from "effect/Clock"
+import type * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Queue from "effect/Queue"
 
 export interface Deadlines {
-  /** Interrupts the fiber if it has not been removed within the timeout from now. */
-  readonly watch: <A, E>(fiber: Fiber.RuntimeFiber<A, E>) => Effect.Effect<void>
+  /** Interrupts the fiber if it has not ended within the timeout from `at`. */
+  readonly watch: <A, E>(fiber: Fiber.RuntimeFiber<A, E>, at: DateTime.Utc) => void
   /** Runs for ever. */
   readonly sweep: Effect.Effect<never>
 }
@@ -32,13 +33,12 @@ export const makeDeadlines = (timeout: Duration.Duration): Effect.Effect<Deadlin
     })
 
     return {
-      watch: (fiber) =>
-        Effect.flatMap(Clock.currentTimeMillis, (now) => {
-          if (fiber.unsafePoll() !== null) return Effect.void
-          watched.set(fiber, now + millis)
-          fiber.addObserver(() => watched.delete(fiber))
-          return Queue.offer(started, undefined)
-        }),
+      watch: (fiber, at) => {
+        if (fiber.unsafePoll() !== null) return
+        watched.set(fiber, at.epochMillis + millis)
+        fiber.addObserver(() => watched.delete(fiber))
+        started.unsafeOffer(undefined)
+      },
       sweep: Effect.forever(sweepOnce)
     }
   })

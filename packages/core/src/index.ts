@@ -3,6 +3,7 @@
  *
  * Each module is a namespace of its own: `Grant.rotate`, `OAuth.layer`, `Memory.layer`.
  */
+export * as Access from "./Access.ts"
 export * as Application from "./Application.ts"
 export * as Applications from "./Applications.ts"
 export * as Authorization from "./Authorization.ts"
@@ -10,6 +11,7 @@ export * as Callbacks from "./Callbacks.ts"
 export * as Deliveries from "./Deliveries.ts"
 export * as Delivery from "./Delivery.ts"
 export * as Event from "./Event.ts"
+export * as Events from "./Events.ts"
 export * as Grant from "./Grant.ts"
 export * as GrantStore from "./GrantStore.ts"
 export * as Memory from "./Memory.ts"

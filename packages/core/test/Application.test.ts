@@ -77,6 +77,30 @@ describe("a redirect URI that is not registered", () => {
 })
 
 describe("a registered redirect URI", () => {
+  it.effect("has a free port on a loopback address, and nothing else that is free", () =>
+    Effect.gen(function*() {
+      const redirectUris = ["http://127.0.0.1/cb", "http://[::1]:3000/cb", "http://localhost:3000/cb", redirectUri]
+      const { application } = yield* makeClient({ redirectUris })
+      const accepts = (uri: string) => Application.acceptsRedirect(application, uri, Policy.rfc)
+      for (const uri of ["http://127.0.0.1:49152/cb", "http://127.0.0.1/cb", "http://[::1]:1/cb", "http://[::1]/cb"]) {
+        expect(accepts(uri), uri).toBe(true)
+      }
+      for (
+        const uri of [
+          "http://127.0.0.1:49152/",
+          "http://127.0.0.1:49152/cb?x",
+          "http://127.0.0.1:123456/cb",
+          "http://127.0.0.1:1@evil.test/cb",
+          "http://127.0.0.1:1.evil.test/cb",
+          "http://localhost:3001/cb",
+          "http://localhost/cb",
+          "https://app.example.test:444/callback"
+        ]
+      ) {
+        expect(accepts(uri), uri).toBe(false)
+      }
+    }).pipe(Effect.provide(layer)))
+
   it.effect.prop(
     "is accepted as it is, and with nothing added, removed or changed",
     { at: FastCheck.nat(redirectUri.length - 1), character: FastCheck.constantFrom("a", "/", ".", "?", "%", "A", "") },

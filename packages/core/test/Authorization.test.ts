@@ -44,7 +44,7 @@ describe("an authorization request", () => {
 
   it.effect("must ask for known scopes, space-delimited; repeated ones count once", () =>
     Effect.gen(function*() {
-      expect(yield* outcome({ scope: Option.none() })).toBe("invalid_request")
+      expect(yield* outcome({ scope: Option.none() })).toBe("invalid_scope")
       expect(yield* outcome({ scope: Option.some("") })).toBe("invalid_scope")
       expect(yield* outcome({ scope: Option.some("   ") })).toBe("invalid_scope")
       expect(yield* outcome({ scope: Option.some("profile:read unknown") })).toBe("invalid_scope")

@@ -6,7 +6,7 @@ import { DateTime, Duration, FastCheck, Option } from "effect"
 const { Answer } = Callbacks
 const start = DateTime.unsafeMake("2030-01-01T00:00:00.999Z")
 
-const event = new Event.Event({
+const event = Event.Event.make({
   id: Event.EventId.make("evt_1"),
   aspectType: "updated",
   objectType: "registration",
@@ -15,7 +15,7 @@ const event = new Event.Event({
   time: start
 })
 
-const pending = new Delivery.Delivery({
+const pending = Delivery.Delivery.make({
   id: Delivery.DeliveryId.make(1),
   applicationId: Delivery.Delivery.fields.applicationId.make(2),
   subscriptionId: Delivery.Delivery.fields.subscriptionId.make(3),
@@ -139,7 +139,7 @@ describe("the body of an event", () => {
   })
 
   it("of a user has empty updates", () => {
-    const deleted = new Event.Event({ ...event, aspectType: "deleted", objectType: "athlete", updates: {} })
+    const deleted = Event.Event.make({ ...event, aspectType: "deleted", objectType: "athlete", updates: {} })
     expect(JSON.parse(Event.body(deleted, 3))).toMatchObject({ aspect_type: "deleted", updates: {} })
   })
 
@@ -152,8 +152,8 @@ describe("the body of an event", () => {
   ]) => {
     const { comment, document_status, document_type, platform_id, reasons, registration_status } = updates
     const shuffled = { comment, reasons, document_status, platform_id, registration_status, document_type }
-    const body = Event.body(new Event.Event({ ...event, updates }), 3)
-    expect(Event.body(new Event.Event({ ...event, updates: shuffled }, true), 3)).toBe(body)
+    const body = Event.body(Event.Event.make({ ...event, updates }), 3)
+    expect(Event.body(Event.Event.make({ ...event, updates: shuffled }, true), 3)).toBe(body)
     expect(JSON.parse(body).updates).toStrictEqual(updates)
   })
 })

@@ -135,7 +135,7 @@ describe("a delivery that has ended", () => {
       allowances: new Map()
     })
     if (claimed === undefined) return yield* Effect.dieMessage("nothing to claim")
-    const delivery = new Delivery.Delivery({ ...claimed.delivery, state: "exhausted", endedAt: Option.some(now) })
+    const delivery = Delivery.Delivery.make({ ...claimed.delivery, state: "exhausted", endedAt: Option.some(now) })
     yield* store.settle([{ delivery, token: "claim" }])
     return { delivery, subscription }
   })

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "@effect/vitest"
 import {
+  Access,
   Callbacks,
   Deliveries,
-  Grant,
   OAuth,
   Registration,
   Registrations,
@@ -107,7 +107,7 @@ const accessOf = (client: Client, user = client.owner) =>
 
 const wanted = (url = callbackUrl) => ({ callbackUrl: url, verifyToken: Redacted.make("verify me") })
 
-const create = (access: Grant.Access, url = callbackUrl) =>
+const create = (access: Access.Access, url = callbackUrl) =>
   Effect.flatMap(Subscriptions.Subscriptions, (subscriptions) => subscriptions.create(access, wanted(url)))
 
 const requests = Effect.flatMap(ScriptedCallbacks.ScriptedCallbacks, ({ received }) => received)

@@ -15,7 +15,7 @@ import {
   Worker
 } from "@startlist/core"
 import { Interception, ScriptedCallbacks, TestSecrets } from "@startlist/testing"
-import { DateTime, Duration, Effect, Fiber, Layer, Option, Redacted, TestClock } from "effect"
+import { DateTime, Duration, Effect, Fiber, Layer, Option, Redacted, Schema, TestClock } from "effect"
 import { makeClient, makeUser } from "./support/fixture.ts"
 
 const { Reaction } = ScriptedCallbacks
@@ -55,7 +55,7 @@ const queue = (applicationId: Application.ApplicationId, objects: ReadonlyArray<
     const user = yield* makeUser()
     const now = yield* DateTime.now
     const outgoing = objects.map((objectId) => ({
-      event: new Event.Event({
+      event: Event.Event.make({
         id: Event.EventId.make(`evt_${++events}`),
         aspectType: "updated",
         objectType: "registration",
@@ -65,7 +65,7 @@ const queue = (applicationId: Application.ApplicationId, objects: ReadonlyArray<
       }),
       audience: Event.Audience.Application({ applicationId })
     }))
-    const grant = new Grant.Grant({
+    const grant = Grant.Grant.make({
       applicationId,
       userId: user.id,
       version: 1,
@@ -366,7 +366,7 @@ describe("a store that fails", () => {
 
   it.effect("with one row of a batch is given the rows one by one, so that a bad row harms only itself", () => {
     const isBad = (one: unknown) =>
-      typeof one === "object" && one !== null && "delivery" in one && one.delivery instanceof Delivery.Delivery &&
+      typeof one === "object" && one !== null && "delivery" in one && Schema.is(Delivery.Delivery)(one.delivery) &&
       one.delivery.event.objectId === 2
     const bad = (input: ReadonlyArray<unknown>) => Array.isArray(input[0]) && input[0].some(isBad)
     return Effect.gen(function*() {

@@ -24,8 +24,8 @@ const isConcerned = ({ grants }: State, audience: Audience, applicationId: Deliv
     ? audience.applicationId === applicationId
     : audience.userIds.some((userId) => grants.get(keyOf(applicationId, userId))?.status === "active")
 
-const add = (state: State, fields: Omit<ConstructorParameters<typeof Delivery>[0], "id">): Delivery => {
-  const delivery = new Delivery({ ...fields, id: DeliveryId.make(++state.lastIds.delivery) })
+const add = (state: State, fields: Omit<Delivery, "id">): Delivery => {
+  const delivery: Delivery = { ...fields, id: DeliveryId.make(++state.lastIds.delivery) }
   const queued: Queued = { delivery, claim: Option.none() }
   state.deliveries.set(delivery.id, queued)
   state.pending.set(delivery.id, queued)
@@ -168,6 +168,7 @@ export const makeDeliveryStore = (
         wake()
         return Option.some(delivery)
       }),
+    enqueue: (outgoing) => Effect.sync(() => enqueue(outgoing)),
     purge: (endedBefore, limit) =>
       Effect.sync(() => {
         let removed = 0

@@ -4,7 +4,6 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { GrantStore } from "../GrantStore.ts"
 import type { TokenHash } from "../Secrets.ts"
-import { Code } from "../Token.ts"
 import type { Enqueue } from "./memoryDeliveries.ts"
 import { compareAndSet, type Kept, keyOf, saving, type State } from "./memoryState.ts"
 
@@ -52,7 +51,7 @@ export const makeGrantStore = (state: State, enqueue: Enqueue): GrantStore.Servi
         if (Option.isSome(redeemed)) {
           const used = codes.get(redeemed.value)
           if (used) {
-            codes.set(redeemed.value, { grantKey, credential: new Code({ ...used.credential, redeemed: true }) })
+            codes.set(redeemed.value, { grantKey, credential: { ...used.credential, redeemed: true } })
           }
         }
         if (Option.isSome(issued)) {

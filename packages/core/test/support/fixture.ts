@@ -31,7 +31,9 @@ export const makeUser = (role: User.Role = "athlete") =>
   })
 
 /** A new application, as the client that it is. */
-export const makeClient = (settings: { readonly requirePkce?: boolean } = {}) =>
+export const makeClient = (
+  settings: { readonly requirePkce?: boolean; readonly redirectUris?: ReadonlyArray<string> } = {}
+) =>
   Effect.gen(function*() {
     const owner = yield* makeUser("platform")
     const applications = yield* Applications.Applications

@@ -1,0 +1,52 @@
+/** Events about registrations that the embedding server keeps itself, under identifiers of its own. */
+import * as Context from "effect/Context"
+import * as DateTime from "effect/DateTime"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import { DeliveryStore } from "./Delivery.ts"
+import { EventId, Updates } from "./Event.ts"
+import { type Parties, type RegistrationId, toldOf } from "./Registration.ts"
+import { Secrets } from "./Secrets.ts"
+import type { StoreError } from "./Store.ts"
+
+/** A registration of the embedding server as it is after a change. */
+export interface Changed {
+  /** The server's own identifier: the `object_id` of the event. */
+  readonly id: RegistrationId
+  /** The users whose applications hear of it. */
+  readonly parties: Parties
+  readonly updates: Updates
+}
+
+export class Events extends Context.Tag("@startlist/core/Events")<Events, Events.Service>() {}
+
+export declare namespace Events {
+  export interface Service {
+    /**
+     * Tells every application concerned of a changed registration (requirements §6.1). A server whose registrations are
+     * in `Registrations` has this from `Registrations.change`, which knows whether anything changed; here the server
+     * knows. Inside a transaction of a store that joins it, the event is saved with the server's own change.
+     *
+     * Answers the `webhook-id`.
+     */
+    readonly registrationChanged: (changed: Changed) => Effect.Effect<EventId, StoreError>
+  }
+}
+
+const make = Effect.gen(function*() {
+  const deliveries = yield* DeliveryStore
+  const secrets = yield* Secrets
+
+  const registrationChanged = Effect.fn("Events.registrationChanged")(function*(changed: Changed) {
+    const id = EventId.make(Redacted.value(yield* secrets.make("event")))
+    // What comes from outside is checked here, as a registration of ours is when it is made.
+    const updates = Updates.make(changed.updates)
+    yield* deliveries.enqueue([toldOf({ ...changed, updates }, id, yield* DateTime.now)])
+    return id
+  })
+
+  return Events.of({ registrationChanged })
+})
+
+export const layer: Layer.Layer<Events, never, DeliveryStore | Secrets> = Layer.effect(Events, make)

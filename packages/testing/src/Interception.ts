@@ -18,7 +18,7 @@ export type Operation =
   | `GrantStore.${"find" | "findByCode" | "findByRefresh" | "findByAccess" | "listByUser" | "save" | "purge"}`
   | `SubscriptionStore.${"findByApplication" | "insert" | "save" | "remove"}`
   | `RegistrationStore.${"find" | "insert" | "save"}`
-  | `DeliveryStore.${"claim" | "settle" | "find" | "list" | "attemptsByHour" | "again" | "purge"}`
+  | `DeliveryStore.${"claim" | "settle" | "find" | "list" | "attemptsByHour" | "again" | "enqueue" | "purge"}`
 
 /** What is put around an operation; `input` is what the operation was called with. */
 export type Around = <A, E>(
@@ -74,6 +74,7 @@ export const intercept = (stores: Context.Context<Stores>, around: Around): Cont
       list: (...input) => around("DeliveryStore.list", deliveries.list(...input), input),
       attemptsByHour: (...input) => around("DeliveryStore.attemptsByHour", deliveries.attemptsByHour(...input), input),
       again: (...input) => around("DeliveryStore.again", deliveries.again(...input), input),
+      enqueue: (...input) => around("DeliveryStore.enqueue", deliveries.enqueue(...input), input),
       purge: (...input) => around("DeliveryStore.purge", deliveries.purge(...input), input),
       wakeUps: deliveries.wakeUps
     })

@@ -1,5 +1,5 @@
 /** Stores with one bug each, made of good stores: what the laws must find. */
-import { Delivery, Event, Grant, GrantStore, Memory, Registration, Token } from "@startlist/core"
+import { Delivery, Event, GrantStore, Memory, Registration } from "@startlist/core"
 import { Context, Effect, Layer, Option } from "effect"
 
 type Stores = Memory.Stores
@@ -29,7 +29,7 @@ export const rotationWithoutGeneration = withGrants(({ findByRefresh }) => ({
       findByRefresh(hash),
       Option.map(({ credential, grant }) => ({
         grant,
-        credential: new Token.RefreshToken({ ...credential, generation: grant.generation })
+        credential: { ...credential, generation: grant.generation }
       }))
     )
 }))
@@ -41,7 +41,7 @@ export const accessWithoutEpoch = withGrants(({ findByAccess }) => ({
       findByAccess(hash),
       Option.map(({ credential, grant }) => ({
         grant,
-        credential: new Token.AccessToken({ ...credential, epoch: grant.epoch })
+        credential: { ...credential, epoch: grant.epoch }
       }))
     )
 }))
@@ -52,10 +52,10 @@ export const saveWithoutVersion = withGrants(({ find, save }) => ({
     Effect.flatMap(find(change.grant.applicationId, change.grant.userId), (present) =>
       save({
         ...change,
-        grant: new Grant.Grant({
+        grant: {
           ...change.grant,
           version: Option.match(present, { onNone: () => 0, onSome: ({ version }) => version }) + 1
-        })
+        }
       }))
 }))
 

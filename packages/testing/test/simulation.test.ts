@@ -8,7 +8,6 @@ import {
   Registration,
   Store,
   Subscription,
-  Token,
   Worker
 } from "@startlist/core"
 import { Context, DateTime, Deferred, Effect, Either, Layer, Option, Queue, Stream } from "effect"
@@ -94,7 +93,7 @@ const forgetsLives = planted(GrantStore.GrantStore, (store) => ({
       store.findByAccess(hash),
       Option.map(({ credential, grant }) => ({
         grant,
-        credential: new Token.AccessToken({ ...credential, epoch: grant.epoch })
+        credential: { ...credential, epoch: grant.epoch }
       }))
     )
 }))
@@ -122,7 +121,7 @@ const hint = Effect.gen(function*() {
     updatedAt: at,
     signingSecrets: []
   })
-  const event = new Event.Event({
+  const event = Event.Event.make({
     id: Event.EventId.make("evt_1"),
     aspectType: "deleted",
     objectType: "athlete",

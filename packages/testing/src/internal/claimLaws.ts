@@ -29,7 +29,7 @@ const eligible: LawGroup<Stores> = {
           const { app, subscription } = yield* subscribed
           yield* queue(app, [event(1)])
           const signingSecrets = [{ value: Redacted.make("whsec_new"), expiresAt: Option.none() }]
-          const renewed = new Subscription({ ...subscription, version: 2, signingSecrets })
+          const renewed = Subscription.make({ ...subscription, version: 2, signingSecrets })
           yield* subscriptions.save(renewed)
           const [delivery] = yield* listed(app)
           const claimed = yield* claim({ token: "my token", leaseEnds: at(15) })
@@ -69,7 +69,7 @@ const eligible: LawGroup<Stores> = {
         const states = ["delivered", "exhausted"] as const
         yield* deliveries.settle(claimed.map(({ delivery, token }, index) => ({
           delivery: index === 2
-            ? new Delivery({ ...delivery, state: "cancelled", endedAt: Option.some(at(1)) })
+            ? Delivery.make({ ...delivery, state: "cancelled", endedAt: Option.some(at(1)) })
             : ended(delivery, states[index]),
           token
         })))
@@ -107,7 +107,7 @@ const eligible: LawGroup<Stores> = {
           yield* queue(app, [event(1), event(1, at(1))])
           const [first] = yield* claim()
           if (first === undefined) return yield* Effect.dieMessage("nothing was claimed")
-          const again = new Delivery({ ...first.delivery, dueAt: at(60) })
+          const again = Delivery.make({ ...first.delivery, dueAt: at(60) })
           yield* deliveries.settle([{ delivery: again, token: first.token }])
           same(yield* claim({ now: at(59), leaseEnds: at(74) }), [])
           const [retried] = yield* claim({ now: at(60), leaseEnds: at(75) })

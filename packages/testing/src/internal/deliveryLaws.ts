@@ -83,7 +83,7 @@ const hours: LawGroup<Stores> = {
             [attempt(7200, "unreachable", 1)]
           ]
           yield* f.deliveries.settle(claimed.map(({ delivery, token }, index) => ({
-            delivery: new Delivery({ ...ended(delivery), attempts: attempts[index] ?? [] }),
+            delivery: Delivery.make({ ...ended(delivery), attempts: attempts[index] ?? [] }),
             token
           })))
           const since = (limit: number) => f.deliveries.attemptsByHour({ applicationId: app.id, from: start, limit })
@@ -101,7 +101,7 @@ const hours: LawGroup<Stores> = {
         const { app, claimed, f } = yield* claimedDeliveries(1)
         const failed = { at: at(1), durationMs: 2, outcome: "rejected", status: Option.some(500), detail: "" } as const
         yield* f.deliveries.settle(claimed.map(({ delivery, token }) => ({
-          delivery: new Delivery({ ...delivery, attempts: [failed], dueAt: at(6) }),
+          delivery: Delivery.make({ ...delivery, attempts: [failed], dueAt: at(6) }),
           token
         })))
         same(yield* f.deliveries.attemptsByHour({ applicationId: app.id, from: start, limit: 9 }), [

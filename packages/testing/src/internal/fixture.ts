@@ -35,14 +35,14 @@ export const only = (grant: Grant): Change => ({
 
 /** The grant at its next version. */
 export const following = (grant: Grant, fields: Partial<Grant> = {}): Grant =>
-  new Grant({ ...grant, ...fields, version: grant.version + 1 })
+  Grant.make({ ...grant, ...fields, version: grant.version + 1 })
 
 /** The delivery after its last attempt. */
 export const ended = (
   delivery: Delivery,
   state: "delivered" | "exhausted" = "delivered",
   endedAt: DateTime.Utc = start
-): Delivery => new Delivery({ ...delivery, state, endedAt: Option.some(endedAt) })
+): Delivery => Delivery.make({ ...delivery, state, endedAt: Option.some(endedAt) })
 
 export interface Fixture extends Effect.Effect.Success<typeof make> {}
 
@@ -82,7 +82,7 @@ export const make = Effect.gen(function*() {
     })
 
   const newGrant = (app: Application, { id: userId, role }: User, fields: Partial<Grant> = {}) =>
-    new Grant({
+    Grant.make({
       applicationId: app.id,
       userId,
       version: 1,
@@ -104,7 +104,7 @@ export const make = Effect.gen(function*() {
     })
 
   const code = (fields: Partial<Code> = {}) =>
-    new Code({
+    Code.make({
       hash: hash(),
       epoch: 1,
       redirectUri: "https://app.example.test/callback",
@@ -117,8 +117,8 @@ export const make = Effect.gen(function*() {
     })
 
   const tokens = (generation: number, expiresAt: DateTime.Utc = at(28_800)) => ({
-    access: new AccessToken({ hash: hash(), epoch: 1, scope: ["profile:read"], createdAt: start, expiresAt }),
-    refresh: new RefreshToken({ hash: hash(), epoch: 1, generation, expiresAt })
+    access: AccessToken.make({ hash: hash(), epoch: 1, scope: ["profile:read"], createdAt: start, expiresAt }),
+    refresh: RefreshToken.make({ hash: hash(), epoch: 1, generation, expiresAt })
   })
 
   const subscription = (app: Application, callbackUrl = "https://app.example.test/hook") =>
@@ -145,7 +145,7 @@ export const make = Effect.gen(function*() {
 
   /** An event about a registration (or, with `fields`, anything else) at `time`. */
   const event = (objectId: number, time: DateTime.Utc = start, fields: Partial<Event> = {}) =>
-    new Event({
+    Event.make({
       id: EventId.make(name("evt")),
       aspectType: "updated",
       objectType: "registration",

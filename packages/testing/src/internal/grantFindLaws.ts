@@ -28,7 +28,7 @@ export const grantFindLaws: LawGroup<Stores> = {
         yield* grants.save(only(revoked))
         same(yield* grants.findByRefresh(old.refresh.hash), { grant: revoked, credential: old.refresh })
         same(yield* grants.findByAccess(old.access.hash), { grant: revoked, credential: old.access })
-        const credential = new Code({ ...used, redeemed: true })
+        const credential = Code.make({ ...used, redeemed: true })
         same(yield* grants.findByCode(used.hash), { grant: revoked, credential })
       })),
     law("a redeemed code is marked, and no other", () =>
@@ -126,7 +126,7 @@ export const grantFindLaws: LawGroup<Stores> = {
         yield* grant(d, yield* user(), { grantedAt: at(1) })
         const list = yield* grants.listByUser(owner.id)
         expect(list.map(({ applicationId }) => applicationId)).toStrictEqual([c.id, d.id, a.id])
-        same(list[0], new Grant({ ...revoked, applicationId: c.id, grantedAt: at(1) }))
+        same(list[0], Grant.make({ ...revoked, applicationId: c.id, grantedAt: at(1) }))
       }))
   ]
 }

@@ -34,7 +34,7 @@ export const outboxLaws: LawGroup<Stores> = {
         )
         yield* forAll(any, ([kind, fields]) =>
           Effect.gen(function*() {
-            const event = new Event({ ...kind, ...fields, id: Event.fields.id.make(name("evt")) })
+            const event = Event.make({ ...kind, ...fields, id: Event.fields.id.make(name("evt")) })
             yield* queue(app, [event])
             const [last] = (yield* listed(app)).slice(-1)
             same(last, {
@@ -125,6 +125,36 @@ export const outboxLaws: LawGroup<Stores> = {
         same(yield* listed(app), [])
         same(yield* listed(silent), [])
       })),
+    law(
+      "events of something kept elsewhere are queued like those of a save, for those who are concerned now",
+      () =>
+        Effect.gen(function*() {
+          const { deliveries, event, grant, grants, listed, subscribed, user } = yield* make
+          const [one, two, revoked] = [yield* subscribed, yield* subscribed, yield* subscribed]
+          const ada = yield* user()
+          yield* grant(one.app, ada)
+          yield* grants.save(only(following(yield* grant(revoked.app, ada), { status: "revoked" })))
+          const told = event(1)
+          yield* deliveries.enqueue([
+            { event: told, audience: Audience.GrantedBy({ userIds: [ada.id] }) },
+            { event: event(2), audience: Audience.Application({ applicationId: two.app.id }) }
+          ])
+          yield* deliveries.enqueue([])
+          const found = yield* listed(one.app)
+          same(found, [{
+            id: found[0]?.id,
+            applicationId: one.app.id,
+            subscriptionId: one.subscription.id,
+            event: told,
+            state: "pending",
+            attempts: [],
+            dueAt: told.time,
+            endedAt: Option.none()
+          }])
+          expect((yield* listed(two.app)).map(({ event }) => event.objectId)).toStrictEqual([2])
+          same(yield* listed(revoked.app), [])
+        })
+    ),
     law("all events of one save are queued, in their order", () =>
       Effect.gen(function*() {
         const { change, event, grant, listed, registration, subscribed, user } = yield* make

@@ -1,5 +1,5 @@
 /** What carrying out a command comes to. */
-import type { Access } from "@startlist/core/Grant"
+import type { Access } from "@startlist/core/Access"
 import type { Stores } from "@startlist/core/Memory"
 import { Secrets } from "@startlist/core/Secrets"
 import type { Services } from "@startlist/core/Services"

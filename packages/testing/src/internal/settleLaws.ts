@@ -42,7 +42,7 @@ export const settleLaws: LawGroup<Stores> = {
             const [claimed] = yield* f.claim()
             if (claimed === undefined) return yield* Effect.dieMessage("nothing was claimed")
             const { id } = claimed.delivery
-            const delivery = new Delivery({ ...claimed.delivery, ...fields })
+            const delivery = Delivery.make({ ...claimed.delivery, ...fields })
             expect(yield* f.deliveries.settle([{ delivery, token: claimed.token }])).toStrictEqual([id])
             same(yield* f.deliveries.find(id), delivery)
           }), { numRuns: 30 })
@@ -54,7 +54,7 @@ export const settleLaws: LawGroup<Stores> = {
           const { claimed, f } = yield* claimedDeliveries(1)
           const [first] = claimed
           if (first === undefined) return yield* Effect.dieMessage("nothing was claimed")
-          const failed = new Delivery({ ...first.delivery, dueAt: at(5) })
+          const failed = Delivery.make({ ...first.delivery, dueAt: at(5) })
           yield* f.deliveries.settle([{ delivery: failed, token: first.token }])
           same(yield* f.claim({ now: at(4), leaseEnds: at(19) }), [])
           same((yield* f.claim({ now: at(5), leaseEnds: at(20) })).map(({ delivery }) => delivery), [failed])
@@ -89,7 +89,7 @@ export const settleLaws: LawGroup<Stores> = {
       Effect.gen(function*() {
         const { app, claimed, f } = yield* claimedDeliveries(1)
         const failed = claimed.map(({ delivery, token }) => ({
-          delivery: new Delivery({ ...delivery, dueAt: at(5) }),
+          delivery: Delivery.make({ ...delivery, dueAt: at(5) }),
           token
         }))
         expect(yield* f.deliveries.settle(failed)).toHaveLength(1)
@@ -101,7 +101,7 @@ export const settleLaws: LawGroup<Stores> = {
         const { app, claimed, f } = yield* claimedDeliveries(6)
         yield* f.deliveries.settle(claimed.slice(0, 1).map(settled))
         const unknown = claimed.slice(5).map(({ delivery, token }) => ({
-          delivery: new Delivery({ ...ended(delivery), id: DeliveryId.make(maxId) }),
+          delivery: Delivery.make({ ...ended(delivery), id: DeliveryId.make(maxId) }),
           token
         }))
         const batch = claimed.slice(0, 5).map((one, index) =>
@@ -128,7 +128,7 @@ export const settleLaws: LawGroup<Stores> = {
         const { app, claimed, f } = yield* claimedDeliveries(24)
         const half = claimed.slice(0, 12)
         const retried = half.map(({ delivery, token }) => ({
-          delivery: new Delivery({ ...delivery, dueAt: at(5) }),
+          delivery: Delivery.make({ ...delivery, dueAt: at(5) }),
           token
         }))
         const settlements = [

@@ -45,7 +45,7 @@ export const subscriptionLaws: LawGroup<Stores> = {
               same(inserted, { ...fields, applicationId, id: inserted.id, version: 1 })
               same(yield* subscriptions.findByApplication(applicationId), inserted)
               const { createdAt } = fields
-              const next = new Subscription({ ...inserted, ...changed, createdAt, version: 2 })
+              const next = Subscription.make({ ...inserted, ...changed, createdAt, version: 2 })
               yield* subscriptions.save(next)
               same(yield* subscriptions.findByApplication(applicationId), next)
             }), { numRuns: 25 })
@@ -73,7 +73,7 @@ export const subscriptionLaws: LawGroup<Stores> = {
         const { subscribed, subscriptions } = yield* make
         const { app, subscription } = yield* subscribed
         const save = (version: number) =>
-          subscriptions.save(new Subscription({ ...subscription, version, updatedAt: at(version) }))
+          subscriptions.save(Subscription.make({ ...subscription, version, updatedAt: at(version) }))
         yield* save(2)
         expect(yield* tagOf(save(2)), "a stale version").toBe("Conflict")
         expect(yield* tagOf(save(4)), "a skipped version").toBe("Conflict")
@@ -84,7 +84,7 @@ export const subscriptionLaws: LawGroup<Stores> = {
         const { subscribed, subscriptions } = yield* make
         const { app, subscription } = yield* subscribed
         const results = yield* race(Array.from({ length: 8 }, (_, index) =>
-          subscriptions.save(new Subscription({ ...subscription, version: 2, updatedAt: at(index) }))))
+          subscriptions.save(Subscription.make({ ...subscription, version: 2, updatedAt: at(index) }))))
         expect(count(results, "success")).toBe(1)
         const kept = yield* subscriptions.findByApplication(app.id)
         same(
@@ -101,7 +101,7 @@ export const subscriptionLaws: LawGroup<Stores> = {
         same(yield* subscriptions.findByApplication(app.id), Option.none())
         expect(yield* subscriptions.remove(subscription.id, start)).toBe(false)
         for (const version of [1, 2]) {
-          expect(yield* tagOf(subscriptions.save(new Subscription({ ...subscription, version })))).toBe("Conflict")
+          expect(yield* tagOf(subscriptions.save(Subscription.make({ ...subscription, version })))).toBe("Conflict")
         }
         same(yield* subscriptions.findByApplication(app.id), Option.none())
         expect(yield* subscriptions.remove(SubscriptionId.make(maxId), start)).toBe(false)
@@ -125,7 +125,7 @@ export const subscriptionLaws: LawGroup<Stores> = {
           const { app, claimed, deliveries, done, f, subscription } = yield* threeDeliveries
           expect(yield* f.subscriptions.remove(subscription.id, at(7))).toBe(true)
           const cancelled = (delivery: Delivery) =>
-            new Delivery({ ...delivery, state: "cancelled", endedAt: Option.some(at(7)) })
+            Delivery.make({ ...delivery, state: "cancelled", endedAt: Option.some(at(7)) })
           const [, second, third] = deliveries
           same(yield* f.listed(app), [done, ...[second, third].flatMap((one) => one ? [cancelled(one)] : [])])
           const settlement = { delivery: ended(claimed.delivery), token: claimed.token }

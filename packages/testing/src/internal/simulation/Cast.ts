@@ -1,6 +1,6 @@
 /** Who takes part: applications, users of every role, registrations. They are there before the story begins. */
 import { Applications, type ClientCredentials } from "@startlist/core/Applications"
-import type { Access } from "@startlist/core/Grant"
+import type { Access } from "@startlist/core/Access"
 import { emptyUpdates, type RegistrationId } from "@startlist/core/Registration"
 import { Registrations } from "@startlist/core/Registrations"
 import { Secrets } from "@startlist/core/Secrets"

@@ -5,6 +5,7 @@ import type { SqlError } from "@effect/sql/SqlError"
 import { StoreError } from "@startlist/core/Store"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import type * as Stream from "effect/Stream"
 import { isRetryable } from "./internal/sqlState.ts"
@@ -36,6 +37,15 @@ export declare namespace Database {
     /** Says that there may be deliveries to claim: to this node at once, to the others a moment later. */
     readonly wake: Effect.Effect<void>
     readonly wakeUps: Stream.Stream<void>
+    /** The connections of the pool now; none if there is no pool of ours. */
+    readonly connections: Effect.Effect<Option.Option<Connections>>
+  }
+
+  /** Connections of a pool, and how many statements wait for one. */
+  export interface Connections {
+    readonly open: number
+    readonly idle: number
+    readonly waiting: number
   }
 
   /** How statements reach the database outside of a transaction. Rows are the driver's, hence `any`. */
@@ -46,10 +56,12 @@ export declare namespace Database {
   ) => Effect.Effect<ReadonlyArray<any>, SqlError>
 }
 
+/** The connection of the open transaction that the fiber is inside of (`SqlClient.withTransaction`), if there is one. */
+const joined = (fiber: Fiber.RuntimeFiber<unknown, unknown>) =>
+  Context.getOption(fiber.currentContext, TransactionConnection)
+
 /** Whether the fiber is inside `SqlClient.withTransaction`: then it must not leave that connection. */
-export const isJoined: Effect.Effect<boolean> = Effect.withFiberRuntime((fiber) =>
-  Effect.succeed(Option.isSome(Context.getOption(fiber.currentContext, TransactionConnection)))
-)
+export const isJoined = (fiber: Fiber.RuntimeFiber<unknown, unknown>): boolean => Option.isSome(joined(fiber))
 
 const toStoreError = (cause: unknown) => new StoreError({ cause })
 
@@ -60,30 +72,34 @@ export const make = (options: {
   readonly direct: Database.Direct
   readonly wake: Effect.Effect<void>
   readonly wakeUps: Stream.Stream<void>
+  readonly connections?: Effect.Effect<Database.Connections>
 }): Database.Service => {
-  const { direct, prefix, sql, wake, wakeUps } = options
+  const { connections, direct, prefix, sql, wake, wakeUps } = options
   return {
     prefix,
     wake,
     wakeUps,
+    connections: connections === undefined ? Effect.succeedNone : Effect.asSome(connections),
     query: (statement, parameters) =>
       Effect.withFiberRuntime((fiber) => {
-        const joined = Context.getOption(fiber.currentContext, TransactionConnection)
-        return Effect.mapError(
-          Option.isSome(joined)
-            ? joined.value[0].execute(statement.text, parameters, undefined)
-            : Effect.retry(direct(statement, parameters), { times: 3, while: isRetryable }),
-          toStoreError
-        )
+        const transaction = joined(fiber)
+        const once = Option.isSome(transaction)
+          ? transaction.value[0].execute(statement.text, parameters, undefined)
+          : direct(statement, parameters)
+        // A schedule is made only when it is needed: it costs more than all else here.
+        return Effect.catchAll(once, (error) =>
+          Option.isNone(transaction) && isRetryable(error)
+            ? Effect.mapError(Effect.retry(once, { times: 2, while: isRetryable }), toStoreError)
+            : Effect.fail(toStoreError(error)))
       }),
     // A COMMIT that fails is a defect in @effect/sql.
     transaction: (effect) =>
-      Effect.flatMap(isJoined, (joined) => {
+      Effect.withFiberRuntime((fiber) => {
         const transaction = sql.withTransaction(effect).pipe(
           Effect.catchIf(isSqlError, (error) => Effect.fail(toStoreError(error))),
           Effect.catchAllDefect((defect) => Effect.fail(toStoreError(defect)))
         )
-        return joined ? transaction : within(transaction)
+        return isJoined(fiber) ? transaction : within(transaction)
       })
   }
 }

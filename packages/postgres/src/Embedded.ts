@@ -26,6 +26,8 @@ export interface Options {
   readonly folder: string
   /** In front of every table name; default `startlist_`. */
   readonly prefix?: string | undefined
+  /** Bring the tables up to date at the start (default), or leave them as they are. */
+  readonly migrate?: boolean | undefined
   /** Further tables that are brought up to date with ours. */
   readonly migrations?: ReadonlyArray<Migrations.MigrationSet> | undefined
 }
@@ -116,9 +118,8 @@ const context = (
   Effect.gen(function*() {
     const prefix = options.prefix ?? Migrations.defaultPrefix
     const sql = yield* Pglite.makeClient(yield* open(options.folder))
-    yield* Effect.forEach([Migrations.startlist(prefix), ...options.migrations ?? []], Migrations.run, {
-      discard: true
-    }).pipe(Effect.provideService(SqlClient.SqlClient, sql))
+    const sets = options.migrate ?? true ? [Migrations.startlist(prefix), ...options.migrations ?? []] : []
+    yield* Effect.forEach(sets, Migrations.run, { discard: true }).pipe(Effect.provideService(SqlClient.SqlClient, sql))
     yield* Effect.forkScoped(Effect.withClock(maintain(sql), Clock.make()))
     const { wake, wakeUps } = yield* WakeUps.make(Effect.void)
     const direct: Database.Direct = ({ text }, parameters) =>

@@ -79,6 +79,7 @@ export const run = (
       const missing = Object.entries(migrations).filter(([name]) => !taken.has(name))
       for (const [name, migration] of missing.sort(([a], [b]) => a < b ? -1 : 1)) {
         step = name
+        yield* Effect.logDebug(`${table}: ${name}`).pipe(Effect.annotateLogs("migration", name))
         yield* migration
         yield* sql`INSERT INTO ${sql(table)} (name) VALUES (${name})`
       }
@@ -89,6 +90,25 @@ export const run = (
       Effect.catchTag("SqlError", failed),
       Effect.catchAllDefect(failed)
     )
+  })
+
+/** The steps of a set that have not been taken, and those that were taken and are not in it: by a newer program. */
+export const status = (
+  { migrations, table }: MigrationSet
+): Effect.Effect<
+  { readonly missing: ReadonlyArray<string>; readonly unknown: ReadonlyArray<string> },
+  SqlError,
+  SqlClient.SqlClient
+> =>
+  Effect.gen(function*() {
+    const sql = (yield* SqlClient.SqlClient).withoutTransforms()
+    const [found] = yield* sql<{ readonly exists: boolean }>`SELECT to_regclass(${table}::text) IS NOT NULL AS exists`
+    const rows = found?.exists === true ? yield* sql<{ readonly name: string }>`SELECT name FROM ${sql(table)}` : []
+    const taken = new Set(rows.map(({ name }) => name))
+    return {
+      missing: Object.keys(migrations).filter((name) => !taken.has(name)).sort(),
+      unknown: [...taken].filter((name) => !(name in migrations)).sort()
+    }
   })
 
 /** Whether every step of a set has been taken: what a node needs to be ready. */

@@ -71,7 +71,12 @@ const context = (
       live
     )
     yield* Effect.forkScoped(listening)
-    const database = makeDatabase({ sql, prefix, direct, wake, wakeUps })
+    const connections = Effect.sync(() => ({
+      open: pool.totalCount,
+      idle: pool.idleCount,
+      waiting: pool.waitingCount
+    }))
+    const database = makeDatabase({ sql, prefix, direct, wake, wakeUps, connections })
     return Context.make(Database, database).pipe(
       Context.add(SqlClient.SqlClient, sql),
       Context.add(PgClient.PgClient, sql)

@@ -32,6 +32,8 @@ export declare namespace Seal {
     readonly seal: (owner: string, secret: Redacted.Redacted<string>) => string
     /** What was sealed for this owner. */
     readonly open: (owner: string, sealed: string) => Effect.Effect<Redacted.Redacted<string>, CannotOpen>
+    /** Whether this was sealed with the present key. */
+    readonly isPresent: (sealed: string) => boolean
   }
 }
 
@@ -74,6 +76,7 @@ export const make = (
         const text = Buffer.concat([sealing.update(Redacted.value(secret), "utf8"), sealing.final()])
         return Buffer.concat([header, nonce, text, sealing.getAuthTag()]).toString("base64url")
       },
+      isPresent: (sealed) => Buffer.from(sealed, "base64url").subarray(0, header.length).equals(header),
       open: (owner, sealed) => {
         const bytes = Buffer.from(sealed, "base64url")
         const head = bytes.subarray(0, 1 + keyIdBytes)

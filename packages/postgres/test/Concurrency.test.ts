@@ -230,7 +230,7 @@ describe("two nodes on one PostgreSQL", () => {
                 }
                 yield* store.settle(claimed.map(({ delivery, token }) => ({
                   token,
-                  delivery: new Delivery.Delivery({ ...delivery, state: "delivered", endedAt: Option.some(now) })
+                  delivery: Delivery.Delivery.make({ ...delivery, state: "delivered", endedAt: Option.some(now) })
                 })))
               }
             })

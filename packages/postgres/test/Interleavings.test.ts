@@ -21,7 +21,7 @@ const instant = (millis: number) => DateTime.unsafeMake(millis)
 const told = Effect.gen(function*() {
   const [applicationId, userId] = [Application.ApplicationId.make(1), User.UserId.make(1)]
   const grants = yield* GrantStore.GrantStore
-  const grant = new Grant.Grant({
+  const grant = Grant.Grant.make({
     applicationId,
     userId,
     version: 1,
@@ -70,7 +70,7 @@ const settle = (claimed: ReadonlyArray<Delivery.Claimed>) =>
   Effect.flatMap(Delivery.DeliveryStore, (store) =>
     store.settle(claimed.map(({ delivery, token }) => ({
       token,
-      delivery: new Delivery.Delivery({ ...delivery, state: "delivered", endedAt: Option.some(instant(1)) })
+      delivery: Delivery.Delivery.make({ ...delivery, state: "delivered", endedAt: Option.some(instant(1)) })
     }))))
 
 const comments = (claimed: ReadonlyArray<Delivery.Claimed>) =>

@@ -3,15 +3,14 @@ import type { Application, ApplicationId, ApplicationStore } from "@startlist/co
 import { Conflict } from "@startlist/core/Store"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { type Database, isJoined } from "../Database.ts"
+import type { Database } from "../Database.ts"
 import * as Coalesce from "./coalesce.ts"
 import { type ApplicationRow, millisOf, secretsOf, toApplication } from "./rows.ts"
-import { one } from "./single.ts"
 
 export const make = ({ prefix: p, query }: Database.Service): Effect.Effect<ApplicationStore.Service> =>
   Effect.gen(function*() {
     const columns = "id, version, owner_id, name, redirect_uris, require_pkce, secrets, created_at"
-    const find = {
+    const findStatement = {
       name: `${p}application_find`,
       text: `SELECT ${columns} FROM ${p}applications
         WHERE id = ANY (ARRAY(SELECT json_array_elements_text($1::json)::bigint))`
@@ -38,14 +37,12 @@ export const make = ({ prefix: p, query }: Database.Service): Effect.Effect<Appl
     }
 
     const findAll = (ids: ReadonlyArray<ApplicationId>) =>
-      Effect.map(query<ApplicationRow>(find, [JSON.stringify(ids)]), (rows) => {
+      Effect.map(query<ApplicationRow>(findStatement, [JSON.stringify(ids)]), (rows) => {
         const found = new Map(rows.map((row) => [Number(row.id), toApplication(row)]))
         return ids.map((id): Option.Option<Application> => Option.fromNullable(found.get(id)))
       })
-    const findCoalesced = yield* Coalesce.make({ run: findAll })
-
     return {
-      find: (id) => Effect.flatMap(isJoined, (joined) => joined ? one(findAll)(id) : findCoalesced(id)),
+      find: yield* Coalesce.make({ run: findAll }),
       list: ({ after, limit, owner }) => {
         const before = Option.getOrElse(after, () => Number.MAX_SAFE_INTEGER)
         return Effect.map(

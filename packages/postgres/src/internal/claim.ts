@@ -6,10 +6,11 @@ import { subscriptionColumns } from "./subscriptionRows.ts"
 /**
  * Parameters: now, end of the lease, token, limit, per subscription, allowances (JSON object by subscription).
  *
- * It hops from subscription to subscription along the index of heads, takes those whose first due delivery is the
- * earliest (at most `limit` of them can matter), from each of these its allowance, and of all the earliest. A head is
- * only a hint: that nothing earlier of its object is pending is looked up for each candidate. Another node's claim is
- * skipped, not waited for. `candidates` tells how many there were before that.
+ * It hops from subscription to subscription along the index of heads, and first takes from each an equal share of the
+ * limit. If that makes `limit` deliveries, the last of them is the `bound`: what is due later cannot matter, nor can a
+ * subscription of which it took none. Then it takes the allowance of each up to that bound, and of all the earliest.
+ * A head is only a hint: that nothing earlier of its object is pending is looked up for each candidate. Another node's
+ * claim is skipped, not waited for. `candidates` tells how many there were before that.
  */
 export const claimStatement = (p: string): Statement => {
   const heads = `${p}deliveries d WHERE d.state = 'p' AND d.head`
@@ -19,7 +20,8 @@ export const claimStatement = (p: string): Statement => {
       WHERE b.subscription_id = d.subscription_id AND b.object_type = d.object_type AND b.object_id = d.object_id
         AND b.state = 'p' AND b.id < d.id
     )`
-  const due = `${heads} AND d.subscription_id = w.subscription_id AND d.due_at <= $1::bigint AND ${free} AND ${isFirst}
+  const due = (inTime: string) =>
+    `${heads} AND d.subscription_id = w.subscription_id AND ${inTime} AND ${free} AND ${isFirst}
       ORDER BY d.due_at, d.id`
   return {
     name: `${p}delivery_claim`,
@@ -34,16 +36,27 @@ export const claimStatement = (p: string): Statement => {
   allowances AS MATERIALIZED (
     SELECT key::bigint AS subscription_id, value::integer AS allowance FROM json_each_text($6::json)
   ),
-  ready AS MATERIALIZED (
-    SELECT w.subscription_id, coalesce(a.allowance, $5::integer) AS allowance
-    FROM waiting w LEFT JOIN allowances a USING (subscription_id)
-    CROSS JOIN LATERAL (SELECT d.due_at, d.id FROM ${due} LIMIT 1) first
-    WHERE coalesce(a.allowance, $5::integer) > 0
-    ORDER BY first.due_at, first.id LIMIT $4::integer
+  shares AS MATERIALIZED (
+    SELECT w.subscription_id, w.allowance, c.due_at, c.id
+    FROM (
+      SELECT w.subscription_id, coalesce(a.allowance, $5::integer) AS allowance
+      FROM waiting w LEFT JOIN allowances a USING (subscription_id)
+    ) w CROSS JOIN LATERAL (
+      SELECT d.due_at, d.id FROM ${due("d.due_at <= $1::bigint")}
+      LIMIT least(w.allowance, (SELECT ceil($4::float8 / greatest(count(*), 1)) FROM waiting)::integer)
+    ) c
+    ORDER BY c.due_at, c.id LIMIT $4::integer
+  ),
+  bound AS MATERIALIZED (
+    SELECT due_at, id FROM shares ORDER BY due_at, id OFFSET $4::integer - 1 LIMIT 1
   ),
   candidates AS MATERIALIZED (
-    SELECT c.id FROM ready w
-    CROSS JOIN LATERAL (SELECT d.id, d.due_at FROM ${due} LIMIT w.allowance) c
+    SELECT c.id FROM (SELECT DISTINCT subscription_id, allowance FROM shares) w LEFT JOIN bound ON true
+    CROSS JOIN LATERAL (
+      SELECT d.id, d.due_at
+      FROM ${due("(d.due_at, d.id) <= (coalesce(bound.due_at, $1::bigint), coalesce(bound.id, 9223372036854775807))")}
+      LIMIT w.allowance
+    ) c
     ORDER BY c.due_at, c.id LIMIT $4::integer
   ),
   locked AS MATERIALIZED (

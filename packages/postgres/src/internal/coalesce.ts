@@ -1,8 +1,11 @@
 /** Makes one statement of the calls that are made in one tick. Answers are never kept. */
 import type { StoreError } from "@startlist/core/Store"
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import type * as Fiber from "effect/Fiber"
 import * as Runtime from "effect/Runtime"
+import { isJoined } from "../Database.ts"
 import { isRefused } from "./sqlState.ts"
 
 /** How many calls one statement carries at most. */
@@ -13,16 +16,20 @@ const maxInFlight = 2
 
 interface Call<In, Out> {
   readonly request: In
+  readonly caller: Fiber.RuntimeFiber<unknown, unknown>
   readonly resume: (effect: Effect.Effect<Out, StoreError>) => void
-  isAbandoned: boolean
 }
 
+/** Nobody waits for it. Its fiber tells: a finalizer for each call would cost more than the rest of the call. */
+const isAbandoned = ({ caller }: { readonly caller: Fiber.RuntimeFiber<unknown, unknown> }) =>
+  caller.unsafePoll() !== null
+
 /**
- * A function that joins concurrent calls of it.
+ * A function that joins concurrent calls of it. Inside an open transaction a call is alone, on its connection.
  *
- * `run` gets the requests of a batch and answers in their order. A batch that the database refuses is run again one by
- * one, so that a bad request harms only itself. When the database is away, all that wait fail at once. With `keyOf`, two
- * requests of one key are never in the same batch.
+ * `run` gets the requests of a batch and answers in their order. A batch that the database refuses, or that meets a
+ * bug, is run again one by one, so that a bad request harms only itself. When the database is away, all that wait fail
+ * at once. With `keyOf`, two requests of one key are never in the same batch.
  */
 export const make = <In, Out>(options: {
   readonly run: (batch: ReadonlyArray<In>) => Effect.Effect<ReadonlyArray<Out>, StoreError>
@@ -40,7 +47,7 @@ export const make = <In, Out>(options: {
       const batch: Array<Call<In, Out>> = []
       const later: Array<Call<In, Out>> = []
       for (const call of waiting) {
-        if (call.isAbandoned) continue
+        if (isAbandoned(call)) continue
         const key = keyOf?.(call.request)
         if (batch.length === maxBatch || (key !== undefined && keys.has(key))) later.push(call)
         else {
@@ -71,12 +78,12 @@ export const make = <In, Out>(options: {
     }
 
     const runBatch = (batch: ReadonlyArray<Call<In, Out>>): Effect.Effect<void> =>
-      Effect.flatMap(Effect.exit(run(batch.map(({ request }) => request))), (exit) => {
+      Effect.flatMap(Effect.exit(Effect.suspend(() => run(batch.map(({ request }) => request)))), (exit) => {
         if (Exit.isSuccess(exit)) {
           batch.forEach(({ resume }, index) => resume(answer(exit.value[index])))
           return Effect.void
         }
-        const isOurs = exit.cause._tag === "Fail" && isRefused(exit.cause.error)
+        const isOurs = exit.cause._tag === "Fail" ? isRefused(exit.cause.error) : Cause.isDie(exit.cause)
         if (isOurs && batch.length > 1) return Effect.forEach(batch, (call) => runBatch([call]), { discard: true })
         const failed = isOurs ? batch : [...batch, ...waiting.splice(0)]
         const failure = Effect.failCause(exit.cause)
@@ -88,12 +95,12 @@ export const make = <In, Out>(options: {
       out === undefined ? Effect.dieMessage("a batch answered too little") : Effect.succeed(out)
 
     return (request) =>
-      Effect.async((resume) => {
-        const call: Call<In, Out> = { request, resume, isAbandoned: false }
-        waiting.push(call)
-        schedule()
-        return Effect.sync(() => {
-          call.isAbandoned = true
-        })
-      })
+      Effect.withFiberRuntime((caller) =>
+        isJoined(caller) ?
+          Effect.flatMap(run([request]), ([out]) => answer(out)) :
+          Effect.async((resume) => {
+            waiting.push({ request, caller, resume })
+            schedule()
+          })
+      )
   })

@@ -56,14 +56,13 @@ export const attemptsOf = (attempts: ReadonlyArray<Attempt>): ReadonlyArray<Atte
     detail
   ])
 
-export const toDelivery = (row: DeliveryRow): Delivery =>
-  new Delivery({
-    id: DeliveryId.make(Number(row.id), { disableValidation: true }),
-    applicationId: toApplicationId(row.application_id),
-    subscriptionId: toSubscriptionId(row.subscription_id),
-    event: toEvent(row),
-    state: states[row.state],
-    attempts: (row.attempts ?? []).map(toAttempt),
-    dueAt: toInstant(row.due_at),
-    endedAt: toInstantOption(row.ended_at)
-  }, true)
+export const toDelivery = (row: DeliveryRow): Delivery => ({
+  id: DeliveryId.make(Number(row.id), { disableValidation: true }),
+  applicationId: toApplicationId(row.application_id),
+  subscriptionId: toSubscriptionId(row.subscription_id),
+  event: toEvent(row),
+  state: states[row.state],
+  attempts: (row.attempts ?? []).map(toAttempt),
+  dueAt: toInstant(row.due_at),
+  endedAt: toInstantOption(row.ended_at)
+})

@@ -8,60 +8,24 @@ import type { Seal } from "../Seal.ts"
 import { type HourRow, hoursStatement, toHour } from "./attemptHours.ts"
 import { claimStatement } from "./claim.ts"
 import { attemptsOf, deliveryColumns, type DeliveryRow, stateLetters, toDelivery } from "./deliveryRows.ts"
-import { insertDeliveries, lanes, objectLetters } from "./outbox.ts"
+import { insertDeliveries, lanes, objectLetters, outbox, outgoingOf } from "./outbox.ts"
 import { type Int8, millisOf, millisOrNull } from "./rows.ts"
 import { type SubscriptionRow, toSubscription } from "./subscriptionRows.ts"
 
 /** A row without a delivery tells that all candidates were somebody else's. */
 type ClaimRow = (DeliveryRow & SubscriptionRow | { readonly id: null }) & { readonly candidates: number }
 
-interface SettledRow {
-  readonly id: Int8
-  readonly ended: boolean
-  readonly subscription_id: Int8
-  readonly object_type: string
-  readonly object_id: Int8
-}
-
 /** How often a claim that met only deliveries under another node's hand looks for others. */
 const maxLooks = 3
 
 export const make = (
-  { prefix: p, query, transaction, wake, wakeUps }: Database.Service,
+  { prefix: p, query, wake, wakeUps }: Database.Service,
   seal: Seal.Service
 ): DeliveryStore.Service => {
   const claim = claimStatement(p)
   const attemptsByHour = hoursStatement(p)
 
-  // FOR UPDATE, because saves hold their predecessor by FOR KEY SHARE; in the order of identifiers, as they do.
-  const settle = {
-    name: `${p}delivery_settle`,
-    text: `WITH input AS MATERIALIZED (
-        SELECT * FROM json_to_recordset($1::json)
-          AS i(id bigint, token text, state "char", attempts json, due_at bigint, ended_at bigint)
-      ),
-      held AS MATERIALIZED (
-        SELECT d.id FROM ${p}deliveries d WHERE d.id = ANY (ARRAY(SELECT id FROM input)) ORDER BY d.id FOR UPDATE
-      )
-      UPDATE ${p}deliveries d SET state = i.state, attempts = i.attempts, due_at = i.due_at, ended_at = i.ended_at,
-        claim_token = NULL, lease_ends = NULL
-      FROM input i
-      WHERE d.id = i.id AND d.id IN (SELECT id FROM held) AND d.state = 'p' AND d.claim_token = i.token
-      RETURNING d.id, d.state <> 'p' AS ended, d.subscription_id, d.object_type, d.object_id`
-  }
-  const promote = {
-    name: `${p}delivery_promote`,
-    text: `UPDATE ${p}deliveries d SET head = true
-      WHERE d.id = ANY (ARRAY(
-        SELECT next.id FROM json_to_recordset($1::json) AS l(subscription_id bigint, object_type "char", object_id bigint)
-        CROSS JOIN LATERAL (
-          SELECT n.id FROM ${p}deliveries n
-          WHERE n.subscription_id = l.subscription_id AND n.object_type = l.object_type AND n.object_id = l.object_id
-            AND n.state = 'p'
-          ORDER BY n.id LIMIT 1
-        ) next
-      )) AND NOT d.head`
-  }
+  const settle = { name: `${p}delivery_settle`, text: `SELECT ${p}settle($1::json) AS recorded` }
   const find = {
     name: `${p}delivery_find`,
     text: `SELECT ${deliveryColumns} FROM ${p}deliveries d JOIN ${p}events e ON e.seq = d.event_seq
@@ -73,15 +37,18 @@ export const make = (
       FROM (
         SELECT l.* FROM json_array_elements_text($3::json) AS w(state)
         CROSS JOIN LATERAL (
-          SELECT * FROM ${p}deliveries x WHERE ${condition} x.state = w.state::"char" AND x.id < $1::bigint
+          SELECT * FROM ${p}deliveries x WHERE ${condition} AND x.id < $1::bigint
           ORDER BY x.id DESC LIMIT $2::integer
         ) l
         ORDER BY l.id DESC LIMIT $2::integer
       ) d CROSS JOIN LATERAL (SELECT * FROM ${p}events x WHERE x.seq = d.event_seq OFFSET 0) e
       ORDER BY d.id DESC`
   })
-  const list = listWhere("", "")
-  const listOfApplication = listWhere("_application", "x.application_id = $4::bigint AND")
+  const list = listWhere("", "x.state::text = w.state")
+  const listOfApplication = listWhere(
+    "_application",
+    "x.application_id = $4::bigint AND x.state = w.state::\"char\""
+  )
   // The event is copied: nothing that removes the original's rows can take this one's.
   const again = {
     name: `${p}delivery_again`,
@@ -100,6 +67,11 @@ export const make = (
         e.id AS event_id, e.aspect_type, e.object_type AS event_object_type, e.object_id AS event_object_id, e.updates,
         e.time
       FROM told, targets s, kept e`
+  }
+  const enqueue = {
+    name: `${p}delivery_enqueue`,
+    text: `WITH given AS (SELECT $1::json AS outgoing), ${outbox(p, "given")}
+      SELECT count(*)::integer AS told FROM told`
   }
   const purge = {
     name: `${p}delivery_purge`,
@@ -166,28 +138,17 @@ export const make = (
     ended_at: millisOrNull(delivery.endedAt)
   })
 
-  /**
-   * Two statements: what was queued while the first waited is seen by a later snapshot only, and the next of each lane
-   * must be put in front together with the end of its predecessor.
-   */
-  const settleAll = (settlements: ReadonlyArray<Settlement>) =>
-    Effect.gen(function*() {
-      const settled = yield* query<SettledRow>(settle, [JSON.stringify(settlements.map(toInput))])
-      const ended = settled.filter((row) => row.ended)
-      if (ended.length > 0) yield* query(promote, [JSON.stringify(ended)])
-      const ids = new Set(settled.map(({ id }) => Number(id)))
-      return settlements.flatMap(({ delivery }) => ids.has(delivery.id) ? [delivery.id] : [])
-    })
-
   return {
     wakeUps,
     claim: (request) => claimLooking(request, maxLooks),
     settle: (settlements) =>
-      settlements.length === 0
-        ? Effect.succeed([])
-        : settlements.some(({ delivery }) => delivery.state !== "pending")
-        ? transaction(settleAll(settlements))
-        : settleAll(settlements),
+      settlements.length === 0 ? Effect.succeed([]) : Effect.map(
+        query<{ readonly recorded: ReadonlyArray<number> }>(settle, [JSON.stringify(settlements.map(toInput))]),
+        ([row]) => {
+          const recorded = new Set(row?.recorded)
+          return settlements.flatMap(({ delivery }) => recorded.has(delivery.id) ? [delivery.id] : [])
+        }
+      ),
     find: (id) =>
       Effect.map(query<DeliveryRow>(find, [id]), ([row]) => Option.map(Option.fromNullable(row), toDelivery)),
     list: ({ after, applicationId, limit, state }) => {
@@ -225,6 +186,11 @@ export const make = (
           event.objectType
         ]),
         ([row]) => row ? Effect.as(wake, Option.some(toDelivery(row))) : Effect.succeedNone
+      ),
+    enqueue: (outgoing) =>
+      Effect.flatMap(
+        query<{ readonly told: number }>(enqueue, [JSON.stringify(outgoingOf(outgoing) ?? [])]),
+        ([row]) => row !== undefined && row.told > 0 ? wake : Effect.void
       ),
     purge: (endedBefore, limit) =>
       Effect.flatMap(

@@ -11,18 +11,20 @@ import * as Fs from "node:fs/promises"
 import { createRequire } from "node:module"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
-import { fileURLToPath } from "node:url"
 import { gunzipSync, gzipSync } from "node:zlib"
 import * as Migrations from "../Migrations.ts"
 import * as Pglite from "./pglite.ts"
 import { fingerprint } from "./schema.ts"
 
-/** In the package's `dist`, from `src` and from `dist` alike; named by what it was made of. */
+/**
+ * In the package's `dist`, named by what it was made of. The package is found by its name: a program that bundles this
+ * module moves it, and leaves the image where it is.
+ */
 const imageFile = async (): Promise<string> => {
-  const require = createRequire(import.meta.url)
-  const manifest = join(dirname(require.resolve("@electric-sql/pglite")), "..", "package.json")
-  const made = createHash("sha256").update(await Fs.readFile(manifest)).update(fingerprint).digest("hex").slice(0, 16)
-  return fileURLToPath(new URL(`../../dist/embedded-${made}.image`, import.meta.url))
+  const own = createRequire(import.meta.url).resolve("@startlist/postgres/package.json")
+  const pglite = join(dirname(createRequire(own).resolve("@electric-sql/pglite")), "..", "package.json")
+  const made = createHash("sha256").update(await Fs.readFile(pglite)).update(fingerprint).digest("hex").slice(0, 16)
+  return join(dirname(own), "dist", `embedded-${made}.image`)
 }
 
 /** From a database that was closed: an image of a running one would start with a recovery, which takes seconds. */

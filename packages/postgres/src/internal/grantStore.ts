@@ -2,14 +2,13 @@
 import type { Change, Found, GrantStore } from "@startlist/core/GrantStore"
 import type { TokenHash } from "@startlist/core/Secrets"
 import { Conflict, type StoreError } from "@startlist/core/Store"
-import { AccessToken, Code, RefreshToken, type Scope } from "@startlist/core/Token"
+import type { AccessToken, Code, RefreshToken, Scope } from "@startlist/core/Token"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { type Database, isJoined, type Statement } from "../Database.ts"
+import type { Database, Statement } from "../Database.ts"
 import * as Coalesce from "./coalesce.ts"
 import { partsOf, saveStatement, toInput } from "./grantSave.ts"
 import { grantColumns, type GrantRow, type Int8, millisOf, toGrant, toHash, toInstant } from "./rows.ts"
-import { one } from "./single.ts"
 
 interface CredentialRow extends GrantRow {
   readonly hash: string
@@ -31,34 +30,31 @@ interface AccessRow extends CredentialRow {
   readonly created_at: Int8
 }
 
-const toCode = (row: CodeRow): Code =>
-  new Code({
-    hash: toHash(row.hash),
-    epoch: row.epoch,
-    redirectUri: row.redirect_uri,
-    scope: row.scope,
-    state: Option.fromNullable(row.state),
-    challenge: Option.fromNullable(row.challenge),
-    expiresAt: toInstant(row.expires_at),
-    redeemed: row.redeemed
-  }, true)
+const toCode = (row: CodeRow): Code => ({
+  hash: toHash(row.hash),
+  epoch: row.epoch,
+  redirectUri: row.redirect_uri,
+  scope: row.scope,
+  state: Option.fromNullable(row.state),
+  challenge: Option.fromNullable(row.challenge),
+  expiresAt: toInstant(row.expires_at),
+  redeemed: row.redeemed
+})
 
-const toRefreshToken = (row: RefreshRow): RefreshToken =>
-  new RefreshToken({
-    hash: toHash(row.hash),
-    epoch: row.epoch,
-    generation: row.generation,
-    expiresAt: toInstant(row.expires_at)
-  }, true)
+const toRefreshToken = (row: RefreshRow): RefreshToken => ({
+  hash: toHash(row.hash),
+  epoch: row.epoch,
+  generation: row.generation,
+  expiresAt: toInstant(row.expires_at)
+})
 
-const toAccessToken = (row: AccessRow): AccessToken =>
-  new AccessToken({
-    hash: toHash(row.hash),
-    epoch: row.epoch,
-    scope: row.scope,
-    createdAt: toInstant(row.created_at),
-    expiresAt: toInstant(row.expires_at)
-  }, true)
+const toAccessToken = (row: AccessRow): AccessToken => ({
+  hash: toHash(row.hash),
+  epoch: row.epoch,
+  scope: row.scope,
+  createdAt: toInstant(row.created_at),
+  expiresAt: toInstant(row.expires_at)
+})
 
 const keyOf = ({ grant }: Change): string => `${grant.applicationId}:${grant.userId}`
 
@@ -95,7 +91,7 @@ export const make = ({ prefix: p, query, wake }: Database.Service): Effect.Effec
           for (const row of rows) found.set(row.hash, { grant: toGrant(row), credential: toCredential(row) })
           return hashes.map((hash) => Option.fromNullable(found.get(hash)))
         })
-      return coalesced(run)
+      return Coalesce.make({ run })
     }
 
     const saveAll = (changes: ReadonlyArray<Change>): Effect.Effect<ReadonlyArray<boolean>, StoreError> => {
@@ -111,7 +107,7 @@ export const make = ({ prefix: p, query, wake }: Database.Service): Effect.Effec
         })
       )
     }
-    const saveOne = yield* coalesced(saveAll, keyOf)
+    const saveOne = yield* Coalesce.make({ run: saveAll, keyOf })
 
     const purgeTable = (table: string): Statement => ({
       name: `${p}${table}_purge`,
@@ -153,14 +149,4 @@ export const make = ({ prefix: p, query, wake }: Database.Service): Effect.Effec
         return access + refresh + (yield* purged(purgeCodes, millisOf(codes), limit - access - refresh))
       })
     }
-  })
-
-/** Joined with concurrent calls; inside an open transaction alone, on its connection. */
-const coalesced = <In, Out>(
-  run: (batch: ReadonlyArray<In>) => Effect.Effect<ReadonlyArray<Out>, StoreError>,
-  keyOf?: (request: In) => string
-): Effect.Effect<(request: In) => Effect.Effect<Out, StoreError>> =>
-  Effect.map(Coalesce.make(keyOf ? { run, keyOf } : { run }), (together) => {
-    const alone = one(run)
-    return (request) => Effect.flatMap(isJoined, (joined) => joined ? alone(request) : together(request))
   })

@@ -27,7 +27,8 @@ export const outgoingOf = (outgoing: ReadonlyArray<Outgoing>): ReadonlyArray<unk
  * Whether a new delivery of object `o` to subscription `t` is the first of its lane, as CTEs `tails` and `held`.
  *
  * The last pending delivery of the lane is locked against being settled meanwhile: else it could end without seeing
- * its successor, and nobody would ever put that in front. In the order of identifiers, like settling.
+ * its successor, and nobody would ever put that in front. In the order of identifiers, like settling; by them alone,
+ * so that the planner takes the primary key, and the state is that of the locked row.
  */
 export const lanes = (p: string): string => `
 tails AS (
@@ -40,9 +41,9 @@ tails AS (
   ) last
 ),
 held AS (
-  SELECT d.subscription_id, d.object_type, d.object_id
-  FROM ${p}deliveries d WHERE d.id = ANY (ARRAY(SELECT id FROM tails)) AND d.state = 'p'
-  ORDER BY d.id FOR KEY SHARE
+  SELECT d.subscription_id, d.object_type, d.object_id FROM (
+    SELECT d.* FROM ${p}deliveries d WHERE d.id = ANY (ARRAY(SELECT id FROM tails)) ORDER BY d.id FOR KEY SHARE
+  ) d WHERE d.state = 'p'
 )`
 
 /** Inserts a delivery for each of `targets`; needs `lanes`. */
@@ -60,7 +61,7 @@ export const insertDeliveries = (p: string): string => `
  * The CTEs that queue the events in the column \`outgoing\` of \`source\`, ending in \`told\` (one row per delivery).
  *
  * Lookups are lateral, so that they go by index however many rows the planner expects of a JSON array. The audience is
- * resolved in the snapshot of the save. Its subscriptions are locked against removal, so that a
+ * resolved in the snapshot of the save. Its subscriptions are locked against removal, each once, so that a
  * removal either happens before (the lock finds no row) or sees these deliveries.
  */
 export const outbox = (p: string, source: string): string => `
@@ -82,11 +83,15 @@ concerned AS MATERIALIZED (
   ) g
   ORDER BY application_id
 ),
-targets AS MATERIALIZED (
-  SELECT c.seq, c.letter, c.object_id, c.time, s.application_id, s.id AS subscription_id
-  FROM concerned c CROSS JOIN LATERAL (
+heard AS MATERIALIZED (
+  SELECT s.application_id, s.id
+  FROM (SELECT DISTINCT application_id FROM concerned ORDER BY application_id) c CROSS JOIN LATERAL (
     SELECT s.application_id, s.id FROM ${p}subscriptions s WHERE s.application_id = c.application_id FOR KEY SHARE
   ) s
+),
+targets AS MATERIALIZED (
+  SELECT c.seq, c.letter, c.object_id, c.time, c.application_id, h.id AS subscription_id
+  FROM concerned c JOIN heard h ON h.application_id = c.application_id
 ),
 ${lanes(p)},
 kept AS (

@@ -1,10 +1,14 @@
-/** Registrations: the events of a change are queued in the statement that saves it. */
-import type { Updates } from "@startlist/core/Event"
+/**
+ * Registrations: the events of a change are queued in the statement that saves it. Concurrent finds and saves are joined
+ * to one statement each.
+ */
+import type { Outgoing, Updates } from "@startlist/core/Event"
 import { type Parties, Registration, RegistrationId, type RegistrationStore } from "@startlist/core/Registration"
 import { Conflict } from "@startlist/core/Store"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Database } from "../Database.ts"
+import * as Coalesce from "./coalesce.ts"
 import { outbox, outgoingOf } from "./outbox.ts"
 import { type Int8, toUserId } from "./rows.ts"
 
@@ -33,49 +37,85 @@ const toRegistration = (row: RegistrationRow): Registration =>
     updates: row.updates
   }, true)
 
-const partyParameters = ({ athleteId, clubId, organizerId, platformUserId }: Parties) => [
-  athleteId,
-  Option.getOrNull(organizerId),
-  Option.getOrNull(clubId),
-  Option.getOrNull(platformUserId)
-]
+const partyColumns = ({ athleteId, clubId, organizerId, platformUserId }: Parties) => ({
+  athlete_id: athleteId,
+  organizer_id: Option.getOrNull(organizerId),
+  club_id: Option.getOrNull(clubId),
+  platform_user_id: Option.getOrNull(platformUserId)
+})
 
-export const make = ({ prefix: p, query, wake }: Database.Service): RegistrationStore.Service => {
-  const columns = "id, version, athlete_id, organizer_id, club_id, platform_user_id, updates"
-  const find = { name: `${p}registration_find`, text: `SELECT ${columns} FROM ${p}registrations WHERE id = $1::bigint` }
-  const insert = {
-    name: `${p}registration_insert`,
-    text: `INSERT INTO ${p}registrations (version, athlete_id, organizer_id, club_id, platform_user_id, updates)
-      VALUES (1, $1::bigint, $2::bigint, $3::bigint, $4::bigint, $5::json) RETURNING ${columns}`
-  }
-  const save = {
-    name: `${p}registration_save`,
-    text: `WITH saved AS (
-        UPDATE ${p}registrations SET version = $2::integer, athlete_id = $3::bigint, organizer_id = $4::bigint,
-          club_id = $5::bigint, platform_user_id = $6::bigint, updates = $7::json
-        WHERE id = $1::bigint AND version = $2::integer - 1
-        RETURNING $8::json AS outgoing
-      ), ${outbox(p, "saved")}
-      SELECT (SELECT count(*) FROM told)::integer AS told FROM saved`
-  }
-  return {
-    find: (id) =>
-      Effect.map(query<RegistrationRow>(find, [id]), ([row]) => Option.map(Option.fromNullable(row), toRegistration)),
-    insert: ({ parties, updates }) =>
-      Effect.flatMap(
-        query<RegistrationRow>(insert, [...partyParameters(parties), JSON.stringify(updates)]),
-        ([row]) => row ? Effect.succeed(toRegistration(row)) : Effect.dieMessage("an insert returned nothing")
-      ),
-    save: ({ id, parties, updates, version }, outgoing) =>
-      Effect.flatMap(
-        query<{ readonly told: number }>(save, [
-          id,
-          version,
-          ...partyParameters(parties),
-          JSON.stringify(updates),
-          JSON.stringify(outgoingOf(outgoing) ?? [])
-        ]),
-        ([row]) => row === undefined ? new Conflict() : row.told > 0 ? wake : Effect.void
-      )
-  }
+/** One save: a registration at its next version, and the events that it causes. */
+interface Change {
+  readonly next: Registration
+  readonly outgoing: ReadonlyArray<Outgoing>
 }
+
+const toInput = ({ next: { id, parties, updates, version }, outgoing }: Change) => ({
+  id,
+  version,
+  ...partyColumns(parties),
+  updates,
+  outgoing: outgoingOf(outgoing)
+})
+
+const byId = (a: Change, b: Change): number => a.next.id - b.next.id
+
+export const make = ({ prefix: p, query, wake }: Database.Service): Effect.Effect<RegistrationStore.Service> =>
+  Effect.gen(function*() {
+    const columns = "id, version, athlete_id, organizer_id, club_id, platform_user_id, updates"
+    const find = {
+      name: `${p}registration_find`,
+      text: `SELECT ${columns} FROM ${p}registrations
+        WHERE id = ANY (ARRAY(SELECT json_array_elements_text($1::json)::bigint))`
+    }
+    const insert = {
+      name: `${p}registration_insert`,
+      text: `INSERT INTO ${p}registrations (version, athlete_id, organizer_id, club_id, platform_user_id, updates)
+        VALUES (1, $1::bigint, $2::bigint, $3::bigint, $4::bigint, $5::json) RETURNING ${columns}`
+    }
+    // Sorted by key, as grants are: rows are locked in one order. Each is judged on its own version.
+    const save = {
+      name: `${p}registration_save`,
+      text: `WITH input AS MATERIALIZED (
+          SELECT * FROM json_to_recordset($1::json) AS i(
+            id bigint, version integer, athlete_id bigint, organizer_id bigint, club_id bigint,
+            platform_user_id bigint, updates json, outgoing json
+          )
+        ), saved AS (
+          UPDATE ${p}registrations r SET version = i.version, athlete_id = i.athlete_id,
+            organizer_id = i.organizer_id, club_id = i.club_id, platform_user_id = i.platform_user_id,
+            updates = i.updates
+          FROM input i WHERE r.id = i.id AND r.version = i.version - 1
+          RETURNING r.id, i.outgoing
+        ), ${outbox(p, "saved")}
+        SELECT id, (SELECT count(*) FROM told)::integer AS told FROM saved`
+    }
+
+    const findAll = (ids: ReadonlyArray<RegistrationId>) =>
+      Effect.map(query<RegistrationRow>(find, [JSON.stringify(ids)]), (rows) => {
+        const found = new Map(rows.map((row) => [Number(row.id), row]))
+        return ids.map((id) => Option.map(Option.fromNullable(found.get(id)), toRegistration))
+      })
+    const saveAll = (changes: ReadonlyArray<Change>) =>
+      query<{ readonly id: Int8; readonly told: number }>(save, [
+        JSON.stringify([...changes].sort(byId).map(toInput))
+      ]).pipe(
+        Effect.tap(([row]) => row !== undefined && row.told > 0 ? wake : Effect.void),
+        Effect.map((rows) => {
+          const saved = new Set(rows.map(({ id }) => Number(id)))
+          return changes.map(({ next }) => saved.has(next.id))
+        })
+      )
+    const saveOne = yield* Coalesce.make({ run: saveAll, keyOf: ({ next }) => String(next.id) })
+
+    return {
+      find: yield* Coalesce.make({ run: findAll }),
+      insert: ({ parties, updates }) =>
+        Effect.flatMap(
+          query<RegistrationRow>(insert, [...Object.values(partyColumns(parties)), JSON.stringify(updates)]),
+          ([row]) => row ? Effect.succeed(toRegistration(row)) : Effect.dieMessage("an insert returned nothing")
+        ),
+      save: (next, outgoing) =>
+        Effect.flatMap(saveOne({ next, outgoing }), (isSaved) => isSaved ? Effect.void : new Conflict())
+    }
+  })

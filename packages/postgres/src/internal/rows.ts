@@ -4,7 +4,7 @@
  */
 import { Application, ApplicationId } from "@startlist/core/Application"
 import { Event, EventId, type Updates } from "@startlist/core/Event"
-import { Grant } from "@startlist/core/Grant"
+import type { Grant } from "@startlist/core/Grant"
 import { TokenHash } from "@startlist/core/Secrets"
 import type { Scope } from "@startlist/core/Token"
 import { type Role, UserId } from "@startlist/core/User"
@@ -72,19 +72,18 @@ export interface GrantRow {
 export const grantColumns = `g.application_id, g.user_id, g.version, g.active, g.role, g.scope AS grant_scope,
   g.epoch AS grant_epoch, g.generation AS grant_generation, g.granted_at, g.issued_at`
 
-export const toGrant = (row: GrantRow): Grant =>
-  new Grant({
-    applicationId: toApplicationId(row.application_id),
-    userId: toUserId(row.user_id),
-    version: row.version,
-    status: row.active ? "active" : "revoked",
-    role: row.role,
-    scope: row.grant_scope,
-    epoch: row.grant_epoch,
-    generation: row.grant_generation,
-    grantedAt: toInstant(row.granted_at),
-    issuedAt: toInstantOption(row.issued_at)
-  }, true)
+export const toGrant = (row: GrantRow): Grant => ({
+  applicationId: toApplicationId(row.application_id),
+  userId: toUserId(row.user_id),
+  version: row.version,
+  status: row.active ? "active" : "revoked",
+  role: row.role,
+  scope: row.grant_scope,
+  epoch: row.grant_epoch,
+  generation: row.grant_generation,
+  grantedAt: toInstant(row.granted_at),
+  issuedAt: toInstantOption(row.issued_at)
+})
 
 export interface EventRow {
   readonly event_id: string
@@ -99,12 +98,11 @@ export interface EventRow {
 export const eventColumns = `e.id AS event_id, e.aspect_type, e.object_type AS event_object_type,
   e.object_id AS event_object_id, e.updates, e.time`
 
-export const toEvent = (row: EventRow): Event =>
-  new Event({
-    id: EventId.make(row.event_id, unchecked),
-    aspectType: row.aspect_type,
-    objectType: row.event_object_type,
-    objectId: Number(row.event_object_id),
-    updates: row.updates ?? {},
-    time: toInstant(row.time)
-  }, true)
+export const toEvent = (row: EventRow): Event => ({
+  id: EventId.make(row.event_id, unchecked),
+  aspectType: row.aspect_type,
+  objectType: row.event_object_type,
+  objectId: Number(row.event_object_id),
+  updates: row.updates ?? {},
+  time: toInstant(row.time)
+})

@@ -2,6 +2,7 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
+import { settleFunction } from "./settle.ts"
 
 /**
  * `0001`: everything.
@@ -135,8 +136,19 @@ const initial = (p: string): ReadonlyArray<string> => [
   `CREATE INDEX ${p}deliveries_ended ON ${p}deliveries (ended_at) WHERE ended_at IS NOT NULL`
 ]
 
+/**
+ * `0002`: deliveries are settled by a function, and listed by the text of their state: where the statistics know of no
+ * pending delivery yet, the planner took the index of the list for looking into a lane, and walked through all that is
+ * pending.
+ */
+const deliveries = (p: string): ReadonlyArray<string> => [
+  settleFunction(p),
+  `DROP INDEX ${p}deliveries_state`,
+  `CREATE INDEX ${p}deliveries_state ON ${p}deliveries ((state::text), id)`
+]
+
 /** Changes when the schema does. */
-export const fingerprint = initial("").join(";")
+export const fingerprint = [...initial(""), ...deliveries("")].join(";")
 
 const statements = (texts: ReadonlyArray<string>): Effect.Effect<void, SqlError, SqlClient.SqlClient> =>
   Effect.flatMap(
@@ -148,5 +160,6 @@ const statements = (texts: ReadonlyArray<string>): Effect.Effect<void, SqlError,
 export const migrations = (
   prefix: string
 ): Readonly<Record<string, Effect.Effect<void, SqlError, SqlClient.SqlClient>>> => ({
-  "0001_initial": statements(initial(prefix))
+  "0001_initial": statements(initial(prefix)),
+  "0002_deliveries": statements(deliveries(prefix))
 })

@@ -21,11 +21,11 @@ import * as users from "./userStore.ts"
 export const layer: Layer.Layer<Stores, never, Database | Seal> = Layer.effectContext(Effect.gen(function*() {
   const database = yield* Database
   const seal = yield* Seal
-  return Context.make(UserStore, users.make(database)).pipe(
+  return Context.make(UserStore, yield* users.make(database)).pipe(
     Context.add(ApplicationStore, yield* applications.make(database)),
     Context.add(GrantStore, yield* grants.make(database)),
     Context.add(SubscriptionStore, subscriptions.make(database, seal)),
-    Context.add(RegistrationStore, registrations.make(database)),
+    Context.add(RegistrationStore, yield* registrations.make(database)),
     Context.add(DeliveryStore, deliveries.make(database, seal))
   )
 }))

@@ -41,15 +41,14 @@ export const toSubscription = (seal: Seal.Service) => (row: SubscriptionRow): Ef
     )).pipe(
       Effect.mapBoth({
         onFailure: (cause) => new StoreError({ cause }),
-        onSuccess: (signingSecrets) =>
-          new Subscription({
-            id: toSubscriptionId(row.subscription_id),
-            version: row.subscription_version,
-            applicationId: toApplicationId(row.application_id),
-            callbackUrl: row.callback_url,
-            signingSecrets,
-            createdAt: toInstant(row.created_at),
-            updatedAt: toInstant(row.updated_at)
-          }, true)
+        onSuccess: (signingSecrets) => ({
+          id: toSubscriptionId(row.subscription_id),
+          version: row.subscription_version,
+          applicationId: toApplicationId(row.application_id),
+          callbackUrl: row.callback_url,
+          signingSecrets,
+          createdAt: toInstant(row.created_at),
+          updatedAt: toInstant(row.updated_at)
+        })
       })
     )

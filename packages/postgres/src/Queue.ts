@@ -1,0 +1,36 @@
+/** How much waits to be delivered: for those who watch the service. */
+import type { StoreError } from "@startlist/core/Store"
+import * as DateTime from "effect/DateTime"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import { Database } from "./Database.ts"
+import type { Int8 } from "./internal/rows.ts"
+
+/** The deliveries that have not come to their end. */
+export interface Queue {
+  /** All of them. */
+  readonly pending: number
+  /** Those whose next attempt is due: in the works, or waiting for a worker or for an earlier event of their object. */
+  readonly due: number
+  /** How long the oldest of these has been due. */
+  readonly oldestDue: Duration.Duration
+}
+
+/** Counts what is pending, now. */
+export const look: Effect.Effect<Queue, StoreError, Database> = Effect.gen(function*() {
+  const { prefix: p, query } = yield* Database
+  const now = yield* DateTime.now
+  const [row] = yield* query<{ readonly pending: number; readonly due: number; readonly oldest: Int8 | null }>(
+    {
+      name: `${p}queue_look`,
+      text: `SELECT count(*)::integer AS pending, count(*) FILTER (WHERE due_at <= $1::bigint)::integer AS due,
+        min(due_at) FILTER (WHERE due_at <= $1::bigint) AS oldest FROM ${p}deliveries WHERE state = 'p'`
+    },
+    [Math.floor(now.epochMillis)]
+  )
+  return {
+    pending: row?.pending ?? 0,
+    due: row?.due ?? 0,
+    oldestDue: Duration.millis(row?.oldest == null ? 0 : Math.max(0, now.epochMillis - Number(row.oldest)))
+  }
+})

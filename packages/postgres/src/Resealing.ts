@@ -1,0 +1,74 @@
+/** The second half of a change of the master key: what the retired keys sealed is sealed with the present one. */
+import { type ApplicationId } from "@startlist/core/Application"
+import { StoreError } from "@startlist/core/Store"
+import { SubscriptionStore } from "@startlist/core/Subscription"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { Database } from "./Database.ts"
+import { type Int8, toApplicationId } from "./internal/rows.ts"
+import type { SubscriptionRow } from "./internal/subscriptionRows.ts"
+import { CannotOpen, Seal } from "./Seal.ts"
+
+/** What was found and done. */
+export interface Result {
+  /** Subscriptions whose secrets are now sealed with the present key and were not before. */
+  readonly resealed: number
+  /** Applications whose subscription has a secret that no given key opens. It stays as it is. */
+  readonly unreadable: ReadonlyArray<ApplicationId>
+}
+
+/** So many rows are read at once. */
+const batch = 500
+
+type Row = Pick<SubscriptionRow, "application_id" | "signing_secrets">
+
+/** Whether there was something to do. A change that comes in between is read again: it may have sealed by itself. */
+const reseal = (id: ApplicationId) =>
+  Effect.gen(function*() {
+    const subscriptions = yield* SubscriptionStore
+    const found = yield* subscriptions.findByApplication(id)
+    if (Option.isNone(found)) return false
+    const { value } = found
+    yield* subscriptions.save({ ...value, version: value.version + 1 })
+    return true
+  }).pipe(Effect.retry({ while: ({ _tag }) => _tag === "Conflict", times: 20 }))
+
+/** A row whose secret cannot be opened holds nobody else up. */
+const orUnreadable = (error: { readonly _tag: string; readonly cause?: unknown }): boolean =>
+  error._tag === "StoreError" && error.cause instanceof CannotOpen
+
+/**
+ * Seals anew whatever was not sealed with the present key. Beside running nodes that know the present key, and as often
+ * as one likes. Fails with the `StoreError` of a database that is away.
+ */
+export const run: Effect.Effect<Result, StoreError, Database | Seal | SubscriptionStore> = Effect.gen(function*() {
+  const { prefix: p, query } = yield* Database
+  const seal = yield* Seal
+  const next = {
+    name: `${p}resealing_next`,
+    text: `SELECT application_id, signing_secrets FROM ${p}subscriptions WHERE application_id > $1::bigint
+      ORDER BY application_id LIMIT $2::integer`
+  }
+  let after: Int8 = "0"
+  let resealed = 0
+  const unreadable: Array<ApplicationId> = []
+  while (true) {
+    const rows: ReadonlyArray<Row> = yield* query<Row>(next, [after, batch])
+    const last = rows.at(-1)
+    if (last === undefined) return { resealed, unreadable }
+    after = last.application_id
+    for (const row of rows) {
+      if (row.signing_secrets.every(([sealed]) => seal.isPresent(sealed))) continue
+      const id = toApplicationId(row.application_id)
+      const done = yield* reseal(id).pipe(
+        Effect.catchTag("Conflict", (cause) => new StoreError({ cause })),
+        Effect.catchIf(orUnreadable, () =>
+          Effect.sync(() => {
+            unreadable.push(id)
+            return false
+          }))
+      )
+      if (done) resealed++
+    }
+  }
+})

@@ -1,0 +1,133 @@
+import { it } from "@effect/vitest"
+import { Delivery, Subscription } from "@startlist/core"
+import { Postgres } from "@startlist/postgres"
+import { DateTime, Effect, FastCheck, Runtime } from "effect"
+import { describe, expect } from "vitest"
+import * as fixtures from "./support/fixtures.ts"
+import * as TestDatabase from "./support/TestDatabase.ts"
+
+const now = 20
+const subscriptions = [1, 2, 3, 4, 5]
+
+/** Rows of the queue: `mayLead` is the hint that a delivery is the first of its object, where it is not. */
+const queue = FastCheck.array(
+  FastCheck.record({
+    subscription: FastCheck.constantFrom(...subscriptions),
+    object: FastCheck.integer({ min: 1, max: 6 }),
+    due: FastCheck.integer({ min: 0, max: now + 5 }),
+    leaseEnds: FastCheck.constantFrom(null, now - 1, now, now + 1),
+    isPending: FastCheck.boolean(),
+    mayLead: FastCheck.boolean()
+  }),
+  { maxLength: 60 }
+)
+
+const request = FastCheck.record({
+  limit: FastCheck.integer({ min: 1, max: 12 }),
+  perSubscription: FastCheck.integer({ min: 1, max: 5 }),
+  allowances: FastCheck.dictionary(FastCheck.constantFrom("1", "2", "3"), FastCheck.integer({ min: 0, max: 4 }))
+})
+
+interface Row {
+  readonly subscription: number
+  readonly object: number
+  readonly due: number
+  readonly leaseEnds: number | null
+  readonly isPending: boolean
+  readonly mayLead: boolean
+}
+
+interface Request {
+  readonly limit: number
+  readonly perSubscription: number
+  readonly allowances: Readonly<Record<string, number>>
+}
+
+/** The first pending one of its object for its subscription. */
+const leads = (rows: ReadonlyArray<Row>, row: Row) =>
+  row.isPending &&
+  rows.find(({ isPending, object, subscription }) =>
+      isPending && object === row.object && subscription === row.subscription
+    ) === row
+
+/** The rule in words of the port, one by one: the numbers of the rows that are to be claimed, in order. */
+const expected = (rows: ReadonlyArray<Row>, { allowances, limit, perSubscription }: Request) => {
+  const taken = new Map<number, number>()
+  return rows
+    .map((row, index) => ({ ...row, id: index + 1, leads: leads(rows, row) }))
+    .filter(({ due, leads, leaseEnds }) => leads && due <= now && (leaseEnds ?? 0) <= now)
+    .sort((a, b) => a.due - b.due || a.id - b.id)
+    .filter(({ subscription }) => {
+      const count = (taken.get(subscription) ?? 0) + 1
+      taken.set(subscription, count)
+      return count <= (allowances[subscription] ?? perSubscription)
+    })
+    .slice(0, limit)
+    .map(({ id }) => id)
+}
+
+const instant = (millis: number) => DateTime.unsafeMake(millis)
+
+describe("a claim", () => {
+  it.live(
+    "takes exactly the earliest due, within the limit and the allowances, whatever the queue",
+    () =>
+      Effect.gen(function*() {
+        const { admin, url } = yield* TestDatabase.TestDatabase
+        yield* Effect.gen(function*() {
+          const store = yield* Delivery.DeliveryStore
+          const runPromise = Runtime.runPromise(yield* Effect.runtime<never>())
+          const fill = async (rows: ReadonlyArray<Row>) => {
+            await admin.query("TRUNCATE startlist_deliveries, startlist_events")
+            await admin.query(
+              `INSERT INTO startlist_events (seq, id, aspect_type, object_type, object_id, time, remaining)
+              SELECT i, 'evt_' || i, 'updated', 'registration', i, 0, 1 FROM generate_series(1, $1::integer) i`,
+              [rows.length]
+            )
+            await admin.query(
+              `INSERT INTO startlist_deliveries (id, application_id, subscription_id, event_seq, object_id, due_at,
+                lease_ends, object_type, state, head)
+              OVERRIDING SYSTEM VALUE
+              SELECT id, subscription, subscription, id, object, due, "leaseEnds", 'r', state, head
+              FROM json_to_recordset($1::json) AS i(id bigint, subscription bigint, object bigint, due bigint,
+                "leaseEnds" bigint, state "char", head boolean)`,
+              [JSON.stringify(rows.map((row, index) => ({
+                ...row,
+                id: index + 1,
+                state: row.isPending ? "p" : "d",
+                head: row.mayLead || leads(rows, row)
+              })))]
+            )
+          }
+          yield* Effect.promise(() =>
+            admin.query(
+              `INSERT INTO startlist_subscriptions (id, application_id, version, callback_url, signing_secrets, created_at, updated_at)
+            OVERRIDING SYSTEM VALUE SELECT i, i, 1, 'https://a', '[]', 0, 0 FROM generate_series(1, ${subscriptions.length}) i`
+            )
+          )
+          const property = FastCheck.asyncProperty(
+            queue,
+            request,
+            async (rows, { allowances, limit, perSubscription }) => {
+              await fill(rows)
+              const claimed = await runPromise(store.claim({
+                now: instant(now),
+                leaseEnds: instant(1000),
+                token: "token",
+                limit,
+                perSubscription,
+                allowances: new Map(
+                  Object.entries(allowances).map(([id, count]) => [Subscription.SubscriptionId.make(Number(id)), count])
+                )
+              }))
+              expect(claimed.map(({ delivery }) => delivery.id)).toEqual(
+                expected(rows, { allowances, limit, perSubscription })
+              )
+            }
+          )
+          yield* Effect.promise(() => FastCheck.assert(property, { numRuns: 150 }))
+        }).pipe(Effect.provide(Postgres.layerWith({ url })))
+      }).pipe(Effect.scoped, Effect.provide([TestDatabase.layer, fixtures.seal])),
+    60_000
+  )
+})

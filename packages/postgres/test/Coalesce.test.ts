@@ -1,0 +1,85 @@
+import { it } from "@effect/vitest"
+import { Store } from "@startlist/core"
+import { Effect, Exit, Fiber } from "effect"
+import { describe, expect } from "vitest"
+import * as Coalesce from "../src/internal/coalesce.ts"
+
+/** A batched operation that answers with what it was asked, refuses `"bad"`, and tells what it was called with. */
+const recorded = (keyOf?: (request: string) => string) => {
+  const batches: Array<ReadonlyArray<string>> = []
+  const refused = new Store.StoreError({ cause: { code: "22003" } })
+  const run = (batch: ReadonlyArray<string>) =>
+    Effect.zipRight(
+      Effect.sync(() => batches.push(batch)),
+      batch.includes("bad") ? Effect.fail(refused) : Effect.succeed(batch)
+    )
+  return Effect.map(Coalesce.make(keyOf ? { run, keyOf } : { run }), (call) => ({ batches, call, refused }))
+}
+
+describe("calls that are joined", () => {
+  it.live("those of one tick are one batch, and each gets its own answer", () =>
+    Effect.gen(function*() {
+      const { batches, call } = yield* recorded()
+      const answers = yield* Effect.forEach(["a", "b", "c"], call, { concurrency: "unbounded" })
+      expect(answers).toEqual(["a", "b", "c"])
+      expect(batches).toEqual([["a", "b", "c"]])
+      expect(yield* call("a")).toBe("a")
+      expect(batches).toEqual([["a", "b", "c"], ["a"]])
+    }))
+
+  it.live("a batch that is refused is run one by one: only the bad request fails", () =>
+    Effect.gen(function*() {
+      const { batches, call, refused } = yield* recorded()
+      const answers = yield* Effect.forEach(["a", "bad", "c"], (request) => Effect.exit(call(request)), {
+        concurrency: "unbounded"
+      })
+      expect(answers).toEqual([Exit.succeed("a"), Exit.fail(refused), Exit.succeed("c")])
+      expect(batches).toEqual([["a", "bad", "c"], ["a"], ["bad"], ["c"]])
+    }))
+
+  it.live("a request that cannot even be sent harms only itself", () =>
+    Effect.gen(function*() {
+      const bug = new TypeError("bug")
+      const call = yield* Coalesce.make({
+        run: (batch: ReadonlyArray<string>) => {
+          if (batch.includes("bad")) throw bug
+          return Effect.succeed(batch)
+        }
+      })
+      const answers = yield* Effect.forEach(["a", "bad", "c"], (request) => Effect.exit(call(request)), {
+        concurrency: "unbounded"
+      })
+      expect(answers).toEqual([Exit.succeed("a"), Exit.die(bug), Exit.succeed("c")])
+      expect(yield* call("d")).toBe("d")
+    }))
+
+  it.live("two requests of one key are never in one batch", () =>
+    Effect.gen(function*() {
+      const { batches, call } = yield* recorded((request) => request.slice(0, 1))
+      yield* Effect.forEach(["a1", "b1", "a2", "a3"], call, { concurrency: "unbounded" })
+      expect(batches).toEqual([["a1", "b1"], ["a2"], ["a3"]])
+    }))
+
+  it.live("one whose caller was interrupted before its batch was sent is not run", () =>
+    Effect.gen(function*() {
+      const { batches, call } = yield* recorded()
+      const abandoned = yield* Effect.fork(call("abandoned"))
+      const other = yield* Effect.fork(call("other"))
+      yield* Effect.yieldNow()
+      expect(abandoned.unsafePoll()).toBeNull()
+      yield* Fiber.interrupt(abandoned)
+      expect(yield* Fiber.join(other)).toBe("other")
+      expect(batches).toEqual([["other"]])
+    }))
+
+  it.live("those that wait fail at once when the database is away", () =>
+    Effect.gen(function*() {
+      const away = new Store.StoreError({ cause: new Error("away") })
+      const call = yield* Coalesce.make({ run: (_: ReadonlyArray<number>) => Effect.fail(away) })
+      const numbers = Array.from({ length: 1000 }, (_, index) => index)
+      const failures = yield* Effect.forEach(numbers, (number) => Effect.flip(call(number)), {
+        concurrency: "unbounded"
+      })
+      expect(failures).toEqual(numbers.map(() => away))
+    }))
+})

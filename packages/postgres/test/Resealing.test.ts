@@ -1,0 +1,94 @@
+/** A change of the master key: both keys open, the new one seals, and after the resealing the old one is not needed. */
+import { expect, it } from "@effect/vitest"
+import { Application, Subscription } from "@startlist/core"
+import { Postgres, Resealing, Seal } from "@startlist/postgres"
+import { DateTime, Effect, Layer, Option, Redacted } from "effect"
+import * as TestDatabase from "./support/TestDatabase.ts"
+
+const key = (fill: number) => Redacted.make(Buffer.alloc(32, fill).toString("base64"))
+
+const secretOf = (application: number) => `whsec_${Buffer.alloc(32, application).toString("base64")}`
+
+/** A node of an installation that was told these keys. */
+const withKeys = (present: number, ...retired: ReadonlyArray<number>) => {
+  const seal = Seal.layerWith({ key: key(present), retired: retired.map(key) })
+  return Effect.provide(
+    Layer.unwrapEffect(
+      Effect.map(TestDatabase.TestDatabase, ({ url }) => Layer.provideMerge(Postgres.layerWith({ url }), seal))
+    )
+  )
+}
+
+const subscribe = (application: number) =>
+  Effect.gen(function*() {
+    const subscriptions = yield* Subscription.SubscriptionStore
+    const now = DateTime.unsafeMake(0)
+    return yield* subscriptions.insert({
+      applicationId: Application.ApplicationId.make(application),
+      callbackUrl: "https://app.test/events",
+      createdAt: now,
+      updatedAt: now,
+      signingSecrets: [{ value: Redacted.make(secretOf(application)), expiresAt: Option.none() }]
+    })
+  })
+
+const read = (application: number) =>
+  Effect.gen(function*() {
+    const subscriptions = yield* Subscription.SubscriptionStore
+    const found = yield* subscriptions.findByApplication(Application.ApplicationId.make(application))
+    return Option.getOrThrow(found).signingSecrets.map(({ value }) => Redacted.value(value))
+  })
+
+it.live("a key is changed in steps, each of which leaves every secret readable", () =>
+  Effect.gen(function*() {
+    const everyone = Array.from({ length: 3 }, (_, i) => i + 1)
+    const expected = everyone.map((application) => [secretOf(application)])
+    const readAll = Effect.forEach(everyone, read)
+    yield* subscribe(1).pipe(withKeys(1))
+    // Nodes learn the new key before any seals with it, then seal with it one after the other.
+    yield* subscribe(2).pipe(withKeys(1, 2))
+    yield* subscribe(3).pipe(withKeys(2, 1))
+    expect(yield* readAll.pipe(withKeys(1, 2))).toEqual(expected)
+    expect(yield* readAll.pipe(withKeys(2, 1))).toEqual(expected)
+    expect(yield* Resealing.run.pipe(withKeys(2, 1))).toEqual({ resealed: 2, unreadable: [] })
+    expect(yield* Resealing.run.pipe(withKeys(2, 1))).toEqual({ resealed: 0, unreadable: [] })
+    expect(yield* readAll.pipe(withKeys(2))).toEqual(expected)
+    expect((yield* Effect.flip(read(1).pipe(withKeys(1))))._tag).toBe("StoreError")
+  }).pipe(Effect.provide(TestDatabase.layer)))
+
+it.live("a secret that no key opens is named, stays as it is, and holds nobody else up", () =>
+  Effect.gen(function*() {
+    yield* subscribe(1).pipe(withKeys(1))
+    yield* subscribe(2).pipe(withKeys(9))
+    yield* subscribe(3).pipe(withKeys(1))
+    expect(yield* Resealing.run.pipe(withKeys(2, 1))).toEqual({ resealed: 2, unreadable: [2] })
+    expect(yield* read(3).pipe(withKeys(2))).toEqual([secretOf(3)])
+    expect(yield* read(2).pipe(withKeys(9))).toEqual([secretOf(2)])
+  }).pipe(Effect.provide(TestDatabase.layer)))
+
+it.live("a subscription that changes meanwhile keeps its change", () =>
+  Effect.gen(function*() {
+    yield* Effect.forEach([1, 2, 3, 4, 5], subscribe).pipe(withKeys(1))
+    const replaced = "https://app.test/moved"
+    const move = (application: number) =>
+      Effect.gen(function*() {
+        const subscriptions = yield* Subscription.SubscriptionStore
+        const found = yield* subscriptions.findByApplication(Application.ApplicationId.make(application))
+        const { version, ...rest } = Option.getOrThrow(found)
+        yield* subscriptions.save(
+          Subscription.Subscription.make({ ...rest, version: version + 1, callbackUrl: replaced })
+        )
+      }).pipe(Effect.retry({ while: ({ _tag }) => _tag === "Conflict" }))
+    const [result] = yield* Effect.all([Resealing.run, Effect.forEach([1, 2, 3, 4, 5], move)], {
+      concurrency: "unbounded"
+    }).pipe(withKeys(2, 1))
+    expect(result.unreadable).toEqual([])
+    const seen = yield* Effect.forEach([1, 2, 3, 4, 5], (application) =>
+      Effect.gen(function*() {
+        const subscriptions = yield* Subscription.SubscriptionStore
+        return Option.getOrThrow(
+          yield* subscriptions.findByApplication(Application.ApplicationId.make(application))
+        ).callbackUrl
+      })).pipe(withKeys(2))
+    expect(seen).toEqual(Array.from({ length: 5 }, () => replaced))
+  }).pipe(Effect.provide(TestDatabase.layer)))

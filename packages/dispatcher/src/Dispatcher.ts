@@ -23,7 +23,15 @@ export interface Options {
   readonly ca?: ReadonlyArray<string>
   /** Default: `Startlist`. */
   readonly userAgent?: string
+  /** Whether a delivery that is part of a trace says so in a `traceparent` header (W3C Trace Context). Default: no. */
+  readonly traceparent?: boolean
 }
+
+/** The header that names the present span, if there is one. */
+const traceparent: Effect.Effect<ReadonlyArray<string>> = Effect.match(Effect.currentSpan, {
+  onFailure: () => [],
+  onSuccess: ({ sampled, spanId, traceId }) => ["traceparent", `00-${traceId}-${spanId}-${sampled ? "01" : "00"}`]
+})
 
 const make = (options: Options) =>
   Effect.gen(function*() {
@@ -62,7 +70,7 @@ const make = (options: Options) =>
         reads: "whole"
       }))
 
-    const deliver = (post: Post) =>
+    const send = (post: Post, more: ReadonlyArray<string>) =>
       exchange(post.callbackUrl, post.timeout, ({ target }) => ({
         method: "POST",
         target,
@@ -76,12 +84,17 @@ const make = (options: Options) =>
           "webhook-timestamp",
           String(post.timestamp),
           "webhook-signature",
-          sign(post, post.secrets)
+          sign(post, post.secrets),
+          ...more
         ],
         body: post.body,
         at: post.timestamp * 1000,
         reads: "excerpt"
       }))
+
+    const deliver = options.traceparent === true
+      ? (post: Post) => Effect.flatMap(traceparent, (more) => send(post, more))
+      : (post: Post) => send(post, [])
 
     return Callbacks.of({
       accepts: (callbackUrl) => Option.isSome(parse(callbackUrl)),

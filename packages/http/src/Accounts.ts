@@ -5,6 +5,7 @@ import type * as Option from "effect/Option"
 import type * as Redacted from "effect/Redacted"
 import type { StoreError } from "@startlist/core/Store"
 import type { User, UserId } from "@startlist/core/User"
+import type { Busy } from "./Refusal.ts"
 
 /** Checks passwords and keeps sessions. Stores no password and no session value in clear. */
 export class Accounts extends Context.Tag("@startlist/http/Accounts")<Accounts, Accounts.Service>() {}
@@ -13,12 +14,13 @@ export declare namespace Accounts {
   export interface Service {
     /**
      * The user with this e-mail address (case does not distinguish) and password. Takes as long for an unknown address
-     * as for a wrong password. Input may be anything, of any length up to that of a request body.
+     * as for a wrong password. Input may be anything, of any length up to that of a request body. Fails with `Busy` if
+     * too many passwords are waiting to be checked.
      */
     readonly verifyPassword: (
       email: string,
       password: Redacted.Redacted<string>
-    ) => Effect.Effect<Option.Option<User>, StoreError>
+    ) => Effect.Effect<Option.Option<User>, Busy | StoreError>
     /**
      * Starts a session. Answers its value, which only the cookie holds: at least 256 unguessable bits of base64url,
      * with or without a prefix; the store keeps its hash.

@@ -26,7 +26,8 @@ export const clientAddress = (
   return address
 }
 
-const isTrusted = (address: string, trusted: ReadonlyArray<Network>): boolean => {
+/** Whether this is the address of a proxy that the operator trusts. */
+export const isTrusted = (address: string, trusted: ReadonlyArray<Network>): boolean => {
   if (!ipaddr.isValid(address)) return false
   const parsed = ipaddr.process(address)
   return trusted.some(([network, bits]) => parsed.kind() === network.kind() && parsed.match([network, bits]))

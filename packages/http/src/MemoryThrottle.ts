@@ -4,67 +4,52 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible"
-import { type Key, type Limit, Throttle } from "./Throttle.ts"
+import QuickLRU from "quick-lru"
+import { type Key, Throttle } from "./Throttle.ts"
 
-/** So many blocked keys are remembered; beyond, the oldest are let go. */
-const maxBlocked = 100_000
+/** The failures of one key within a window that began with the first of them. */
+interface Count {
+  failures: number
+  readonly endsAt: number
+}
+
+/**
+ * So many keys are remembered, and up to twice as many, whoever sends from however many addresses. Then those are let go
+ * that nobody asked about for longest, so that the key of an account that is being attacked stays.
+ */
+const maxSize = 50_000
 
 /** Counts in memory: after a restart, and on each node of its own. */
 export const layer: Layer.Layer<Throttle> = Layer.sync(Throttle, () => {
-  const limiters = new Map<Limit, RateLimiterMemory>()
-  /** When each blocked key is free again. Kept apart from the counters, so that asking is one look-up. */
-  const blockedUntil = new Map<string, number>()
+  const counts = new QuickLRU<string, Count>({ maxSize })
 
-  const limiterOf = (limit: Limit): RateLimiterMemory => {
-    const known = limiters.get(limit)
-    if (known !== undefined) return known
-    const made = new RateLimiterMemory({ points: limit.failures, duration: Duration.toSeconds(limit.window) })
-    limiters.set(limit, made)
-    return made
+  /** The count of the window that is not over. */
+  const current = ({ value }: Key, now: number): Count | undefined => {
+    const known = counts.get(value)
+    return known !== undefined && known.endsAt > now ? known : undefined
   }
 
-  const block = (value: string, until: number): void => {
-    for (const oldest of blockedUntil.keys()) {
-      if (blockedUntil.size < maxBlocked) break
-      blockedUntil.delete(oldest)
-    }
-    blockedUntil.set(value, until)
+  const count = (key: Key, now: number): void => {
+    const known = current(key, now)
+    if (known !== undefined) known.failures++
+    else counts.set(key.value, { failures: 1, endsAt: now + Duration.toMillis(key.limit.window) })
   }
 
-  /** How long the key is blocked from now on: it has used up its last failure, or more. */
-  const count = ({ limit, value }: Key): Effect.Effect<Option.Option<number>> =>
-    Effect.tryPromise({
-      try: () => limiterOf(limit).consume(value),
-      catch: (refused) => refused
-    }).pipe(
-      Effect.map((result) => result.remainingPoints > 0 ? Option.none() : Option.some(result.msBeforeNext)),
-      Effect.catchAll((refused) =>
-        refused instanceof RateLimiterRes ? Effect.succeedSome(refused.msBeforeNext) : Effect.die(refused)
-      )
-    )
+  /** For how long the key is blocked: none of its failures is left, and its window is not over. */
+  const waitOf = (key: Key, now: number): number => {
+    const known = current(key, now)
+    return known === undefined || known.failures < key.limit.failures ? 0 : known.endsAt - now
+  }
 
   return {
     blocked: (keys) =>
-      blockedUntil.size === 0
-        ? Effect.succeedNone
-        : Effect.map(Clock.currentTimeMillis, (now) => {
-          let wait = 0
-          for (const { value } of keys) {
-            const left = (blockedUntil.get(value) ?? now) - now
-            if (left < 0) blockedUntil.delete(value)
-            wait = Math.max(wait, left)
-          }
-          return wait > 0 ? Option.some(Duration.millis(wait)) : Option.none()
-        }),
+      Effect.map(Clock.currentTimeMillis, (now) => {
+        const wait = keys.reduce((longest, key) => Math.max(longest, waitOf(key, now)), 0)
+        return wait > 0 ? Option.some(Duration.millis(wait)) : Option.none()
+      }),
     failed: (keys) =>
-      Effect.forEach(keys, (key) =>
-        Effect.flatMap(
-          count(key),
-          Option.match({
-            onNone: () => Effect.void,
-            onSome: (wait) => Effect.map(Clock.currentTimeMillis, (now) => block(key.value, now + wait))
-          })
-        ), { discard: true })
+      Effect.map(Clock.currentTimeMillis, (now) => {
+        for (const key of keys) count(key, now)
+      })
   }
 })

@@ -32,8 +32,11 @@ export type Handler = (request: Request) => Effect.Effect<Response>
 /** The largest request body (64 KiB). */
 export const maxBodyBytes = 65_536
 
+/** So much of a too large body is read away before the answer: a client that is still sending may not read it (1 MiB). */
+export const maxSwallowedBytes = 1_048_576
+
 /** The value of a header that makes sense once only; the first if it was repeated. */
-export const header = (request: Request, name: string): string | undefined => {
+export const header = (request: Pick<Request, "headers">, name: string): string | undefined => {
   const value = request.headers[name]
   return typeof value === "string" || value === undefined ? value : value[0]
 }

@@ -7,21 +7,33 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as Runtime from "effect/Runtime"
+import type { Access } from "@startlist/core/Access"
+import type { OAuth } from "@startlist/core/OAuth"
 import { clientAddress, parseNetworks } from "./ClientAddress.ts"
+import * as Guard from "./Guard.ts"
 import { hasBody, readBody } from "./internal/nodeBody.ts"
+import { type Complete, start as startLayers } from "./internal/start.ts"
+import { parseTarget } from "./internal/target.ts"
+import * as Unanswered from "./internal/unanswered.ts"
 import type { Handler, Request, Response } from "./Message.ts"
 import { Site } from "./Site.ts"
 
 export interface Options {
-  /** A request must have arrived and been answered within so long. Default: 30 seconds. */
+  /** So long may the body take to arrive, then the work, then the client to read the answer. Default: 30 seconds. */
   readonly timeout?: Duration.DurationInput
+  /** So many requests may be in the works at once; what comes beyond them goes to `overloaded`. Default: no limit. */
+  readonly capacity?: number
+  /** Answers, without waiting for anything, what there is no capacity for. Default: 503 with an empty body. */
+  readonly overloaded?: Handler
 }
 
 /**
  * A listener for `http.createServer`, or for some paths of a server that is there already.
  *
  * Every request runs on one prepared runtime, in a fiber that is interrupted when the client goes away. A body over the
- * limit is cut there, and refused by the endpoint; one that does not come in time is answered with 408.
+ * limit is cut there, and refused by the endpoint; one that does not come in time is answered with 408. A client that
+ * does not read its answer in time is cut off. Requests in the works are bounded by `capacity`, so that under any load
+ * the accepted ones are answered soon; those whose body is still to come are bounded by the connections.
  */
 export const listener = (handler: Handler, options: Options = {}): Effect.Effect<RequestListener> =>
   Effect.gen(function*() {
@@ -29,9 +41,15 @@ export const listener = (handler: Handler, options: Options = {}): Effect.Effect
     const runFork = Runtime.runFork(yield* Effect.runtime<never>())
     const trusted = parseNetworks(trustedProxies)
     const timeout = Duration.toMillis(options.timeout ?? "30 seconds")
+    const { capacity = Infinity, overloaded = refuseBusy } = options
+    let inTheWorks = 0
 
     const answer = (outgoing: ServerResponse, exit: Exit.Exit<Response>): void => {
-      if (Exit.isSuccess(exit)) return write(outgoing, exit.value)
+      if (Exit.isSuccess(exit)) {
+        write(outgoing, exit.value)
+        if (!outgoing.writableFinished && !outgoing.destroyed) expectReader(outgoing, timeout)
+        return
+      }
       if (Cause.isInterruptedOnly(exit.cause)) return write(outgoing, tooSlow)
       runFork(Effect.logError("a request died of a bug", exit.cause))
       write(outgoing, broken)
@@ -41,7 +59,7 @@ export const listener = (handler: Handler, options: Options = {}): Effect.Effect
       const forwardedFor = incoming.headers["x-forwarded-for"]
       const address = clientAddress(incoming.socket.remoteAddress, String(forwardedFor ?? "") || undefined, trusted)
       const request = toRequest(incoming, body, address)
-      const fiber = runFork(Effect.suspend(() => handler(request)))
+      const fiber = runFork(Effect.suspend(() => (inTheWorks < capacity ? handler : overloaded)(request)))
       const exit = fiber.unsafePoll()
       if (exit === null) wait(fiber, outgoing)
       else answer(outgoing, exit)
@@ -49,22 +67,73 @@ export const listener = (handler: Handler, options: Options = {}): Effect.Effect
 
     /** The request is still running: ends it when the client goes away or the time is over. */
     const wait = (fiber: Fiber.RuntimeFiber<Response>, outgoing: ServerResponse): void => {
+      inTheWorks++
       const interrupt = () => fiber.unsafeInterruptAsFork(fiber.id())
       const timer = setTimeout(interrupt, timeout)
       outgoing.once("close", interrupt)
       fiber.addObserver((exit) => {
+        inTheWorks--
         clearTimeout(timer)
         outgoing.off("close", interrupt)
         answer(outgoing, exit)
       })
     }
 
-    return (incoming, outgoing) =>
+    return (incoming, outgoing) => {
+      if (incoming.readableEnded && hasBody(incoming)) {
+        runFork(Effect.logError("the body of a request was read before: a body parser must stand behind Startlist"))
+        return write(outgoing, broken)
+      }
       readBody(incoming, timeout, {
         onBody: (body) => run(incoming, outgoing, body),
         onTimeout: () => write(outgoing, tooLate)
       })
+    }
   })
+
+/** What a guarded route does for a request with this access; what it throws or rejects is left to the server. */
+export type GuardedListener<Incoming extends IncomingMessage, Outgoing extends ServerResponse> = (
+  incoming: Incoming,
+  outgoing: Outgoing,
+  access: Access
+) => unknown
+
+/**
+ * A guard for routes of the server's own, in `node:http` or Express: requests without a token that meets the requirement
+ * are answered as those to `/api/v1/athlete` are, and the others come with the access that the token gives.
+ */
+export type NodeGuard = <Incoming extends IncomingMessage, Outgoing extends ServerResponse>(
+  requirement: Guard.Requirement,
+  handle: GuardedListener<Incoming, Outgoing>
+) => (incoming: Incoming, outgoing: Outgoing) => Promise<void>
+
+/** Makes the guard. */
+export const guard: Effect.Effect<NodeGuard, never, OAuth> = Effect.gen(function*() {
+  const check = yield* Guard.make
+  const runPromise = Runtime.runPromise(yield* Effect.runtime<never>())
+  return <Incoming extends IncomingMessage, Outgoing extends ServerResponse>(
+    requirement: Guard.Requirement,
+    handle: GuardedListener<Incoming, Outgoing>
+  ) =>
+  async (incoming: Incoming, outgoing: Outgoing) => {
+    const { access, refused } = await runPromise(check(incoming, requirement))
+    if (access === undefined) write(outgoing, refused)
+    else await handle(incoming, outgoing, access)
+  }
+})
+
+/**
+ * The same from layers, for a server that does not run on Effect: builds them, and ends them with `dispose`. Whatever
+ * else they hold, as a worker, runs meanwhile. What no layer provides is named by the compiler.
+ */
+export const start = async <Provided, E, Needed>(
+  handler: Effect.Effect<Handler, never, Needed>,
+  layer: Complete<Provided, E, Needed>,
+  options: Options = {}
+): Promise<{ readonly listener: RequestListener; readonly dispose: () => Promise<void> }> => {
+  const { dispose, value } = await startLayers(Effect.flatMap(handler, (made) => listener(made, options)), layer)
+  return { listener: value, dispose }
+}
 
 /** Limits how long a connection of this server may take for its headers, and for a whole request. */
 export const harden = (server: Server): Server => {
@@ -74,27 +143,39 @@ export const harden = (server: Server): Server => {
   return server
 }
 
-const closing = { "connection": "close", "cache-control": "no-store" }
-const tooLate: Response = { status: 408, headers: closing, body: "" }
-const tooSlow: Response = { status: 503, headers: { ...closing, "retry-after": "5" }, body: "" }
-const broken: Response = { status: 500, headers: closing, body: "" }
-
-const toRequest = (incoming: IncomingMessage, body: Uint8Array, address: string): Request => {
-  const target = toOriginForm(incoming.url ?? "/")
-  const mark = target.indexOf("?")
-  return {
-    method: incoming.method ?? "GET",
-    path: mark < 0 ? target : target.slice(0, mark),
-    query: mark < 0 ? "" : target.slice(mark + 1),
-    headers: incoming.headers,
-    body,
-    address
+/**
+ * Cuts the connection if the client does not take the whole answer in time: it would be kept in memory for ever. An answer
+ * that waits behind another one has time from its turn on, and none if its turn does not come.
+ */
+const expectReader = (outgoing: ServerResponse, timeout: number): void => {
+  if (outgoing.socket === null) {
+    outgoing.once("socket", () => expectReader(outgoing, timeout))
+    return
   }
+  const timer = setTimeout(() => outgoing.destroy(), timeout)
+  outgoing.once("close", () => clearTimeout(timer))
 }
 
-/** Proxies may send an absolute target (RFC 9112 §3.2.2): without its scheme and host it is like any other. */
-const toOriginForm = (target: string): string =>
-  target.startsWith("/") ? target : target.replace(/^https?:\/\/[^/?#]*/i, "").replace(/^(?=$|\?)/, "/")
+/** The last answer on its connection. */
+const closing = (response: Response): Response => ({
+  ...response,
+  headers: { ...response.headers, connection: "close" }
+})
+
+const tooLate = closing(Unanswered.tooLate)
+const tooSlow = closing(Unanswered.tooSlow)
+const broken = closing(Unanswered.broken)
+const busy: Response = { status: 503, headers: { "retry-after": "1", "cache-control": "no-store" }, body: "" }
+const refuseBusy: Handler = () => Effect.succeed(busy)
+
+const toRequest = (incoming: IncomingMessage, body: Uint8Array, address: string): Request => {
+  const { path, query } = parseTarget(targetOf(incoming))
+  return { method: incoming.method ?? "GET", path, query, headers: incoming.headers, body, address }
+}
+
+/** As the client sent it: Express and its kin take the path of a mount from `url`, and keep it in `originalUrl`. */
+const targetOf = (incoming: IncomingMessage): string =>
+  "originalUrl" in incoming && typeof incoming.originalUrl === "string" ? incoming.originalUrl : incoming.url ?? "/"
 
 const write = (outgoing: ServerResponse, { body, headers, status }: Response): void => {
   if (outgoing.headersSent || outgoing.destroyed) return

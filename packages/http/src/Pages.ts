@@ -15,7 +15,7 @@ import * as Assets from "./pages/Assets.ts"
 import * as ApplicationPages from "./pages/developer/ApplicationPages.ts"
 import * as DeliveryPages from "./pages/developer/DeliveryPages.ts"
 import * as WebhookPages from "./pages/developer/WebhookPages.ts"
-import * as ErrorPage from "./pages/ErrorPage.tsx"
+import * as ErrorPage from "./pages/ErrorPage.ts"
 import * as Language from "./pages/Language.ts"
 import * as Login from "./pages/Login.ts"
 import * as Welcome from "./pages/Welcome.tsx"
@@ -23,27 +23,53 @@ import { fallback, type Route } from "./Router.ts"
 import type { Throttle } from "./Throttle.ts"
 import type { Visitors } from "./Visitors.ts"
 
-/** Consent, authorised applications, developer pages, the language switch: for every server, whoever its visitors are. */
-export const routes: Effect.Effect<
-  ReadonlyArray<Route>,
-  never,
-  Applications | Deliveries | OAuth | Subscriptions | Visitors
-> = Effect.map(
-  Effect.all([Authorize.make, AccountApplications.make, ApplicationPages.make, WebhookPages.make, DeliveryPages.make]),
-  ([authorize, ...pages]) => [authorize, ...pages.flat(), Language.route, ...Assets.routes]
+type Routes<R> = Effect.Effect<ReadonlyArray<Route>, never, R>
+
+/** What every page needs: its style sheet, and the switch of languages. */
+const furniture: Routes<never> = Effect.map(
+  Effect.all([Language.make, Assets.make]),
+  ([language, assets]) => [language, ...assets]
+)
+
+/** `/oauth/authorize`: the page that asks for consent (requirements §4.1). */
+export const consent: Routes<OAuth | Visitors> = Effect.map(
+  Effect.all([Authorize.make, furniture]),
+  ([authorize, others]) => [authorize, ...others]
+)
+
+/** `/account/applications`: what a user has authorised, and taking it back (requirements §1). */
+export const account: Routes<OAuth | Visitors> = Effect.map(
+  Effect.all([AccountApplications.make, furniture]),
+  (made) => made.flat()
+)
+
+/** `/developer/applications`: a platform user's applications, their secrets, subscriptions and deliveries. */
+export const developer: Routes<Applications | Deliveries | Subscriptions | Visitors> = Effect.map(
+  Effect.all([ApplicationPages.make, WebhookPages.make, DeliveryPages.make, furniture]),
+  (made) => made.flat()
+)
+
+/** Consent, authorised applications, developer pages: for every server, whoever its visitors are. */
+export const routes: Routes<Applications | Deliveries | OAuth | Subscriptions | Visitors> = Effect.map(
+  Effect.all([consent, account, developer]),
+  (made) => made.flat()
 )
 
 /** `/`, for a server that is nothing else: it links to what the service has besides. */
 export const welcome: Effect.Effect<Route, never, Visitors> = Welcome.make
 
 /** `/login` and `/logout`: for a service whose visitors are those of `Sessions.layer`. */
-export const signIn: Effect.Effect<ReadonlyArray<Route>, never, Accounts | Secrets | Throttle> = Login.make
+export const signIn: Routes<Accounts | Secrets | Throttle> = Login.make
 
 /** Answers what nothing else answers: programs as they expect it, by the beginning of the path, people with a page. */
-export const notFound: Handler = fallback((request, error) =>
-  request.path.startsWith("/api/")
-    ? ApiResponse.refuse(request, error)
-    : request.path.startsWith("/oauth/")
-    ? OAuthResponse.refuse(request, error)
-    : ErrorPage.refuse(request, error)
+export const notFound: Effect.Effect<Handler> = Effect.map(
+  ErrorPage.make,
+  (errors) =>
+    fallback((request, error) =>
+      request.path.startsWith("/api/")
+        ? ApiResponse.refuse(request, error)
+        : request.path.startsWith("/oauth/") || request.path.startsWith("/.well-known/")
+        ? OAuthResponse.refuse(request, error)
+        : errors.refuse(request, error)
+    )
 )

@@ -101,4 +101,5 @@ const decode = (encoded: string): string | undefined => {
 export const write = (parameters: Iterable<readonly [string, string]>): string =>
   Array.from(parameters, ([name, value]) => `${encode(name)}=${encode(value)}`).join("&")
 
-const encode = (value: string): string => encodeURIComponent(value).replaceAll("%20", "+")
+/** The same for one name or value. */
+export const encode = (value: string): string => encodeURIComponent(value).replaceAll("%20", "+")

@@ -14,16 +14,24 @@ import * as Token from "./oauth/Token.ts"
 import type { Route } from "./Router.ts"
 import type { Throttle } from "./Throttle.ts"
 
-/** All of them; the pages are in `Pages`. */
-export const routes: Effect.Effect<
-  ReadonlyArray<Route>,
-  never,
-  Applications | OAuth | Secrets | Subscriptions | Throttle | UserStore
-> = Effect.all([
+type Routes<R> = Effect.Effect<ReadonlyArray<Route>, never, R>
+
+/** `/oauth/token`, `/oauth/revoke`, `/oauth/introspect` and the metadata; `Pages.consent` has `/oauth/authorize`. */
+export const oauth: Routes<Applications | OAuth | Secrets | Throttle> = Effect.all([
   Token.make,
   Revoke.make,
   Introspect.make,
-  Metadata.make,
-  Athlete.make,
-  WebhookSubscription.make
+  Metadata.make
 ])
+
+/** `/api/v1/athlete` (requirements §4.5). */
+export const athlete: Routes<OAuth | UserStore> = Effect.map(Athlete.make, (route) => [route])
+
+/** `/api/v1/webhook_subscription` (requirements §4.6 to §4.9). */
+export const webhooks: Routes<OAuth | Subscriptions> = Effect.map(WebhookSubscription.make, (route) => [route])
+
+/** All of them; the pages are in `Pages`. */
+export const routes: Routes<Applications | OAuth | Secrets | Subscriptions | Throttle | UserStore> = Effect.map(
+  Effect.all([oauth, athlete, webhooks]),
+  (made) => made.flat()
+)

@@ -28,7 +28,18 @@ export class TooMany extends Data.TaggedError("TooMany")<{ readonly retryAfterSe
   }
 }
 
-export type Refusal = NotFound | MethodNotAllowed | TooLarge | UnsupportedMediaType | Malformed | Repeated | TooMany
+/** More is asked of this process at once than it can do in time (503): it says so at once instead of late. */
+export class Busy extends Data.TaggedError("Busy") {}
+
+export type Refusal =
+  | NotFound
+  | MethodNotAllowed
+  | TooLarge
+  | UnsupportedMediaType
+  | Malformed
+  | Repeated
+  | TooMany
+  | Busy
 
 /** What a refusal is on the wire: everything but the body, which each family of endpoints words in its own way. */
 export interface Refused {
@@ -65,6 +76,8 @@ export const describe = (error: Refusal | StoreError): Refused => {
         message: "too many failures, try again later",
         headers: { "retry-after": String(error.retryAfterSeconds) }
       }
+    case "Busy":
+      return { status: 503, message: "too much is asked at once, try again later", headers: { "retry-after": "1" } }
     case "StoreError":
       return { status: 503, message: "try again later", headers: { "retry-after": retryAfter } }
   }

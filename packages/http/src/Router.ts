@@ -22,8 +22,9 @@ export interface Route {
   readonly refuse: Refuse
 }
 
-/** Answers everything that no route matches. `refuse` words the 404. */
-export const fallback = (refuse: Refuse): Handler => (request) => Effect.succeed(refuse(request, new NotFound()))
+/** Answers everything that no route matches: with 404 unless told otherwise, in the words of `refuse`. */
+export const fallback = (refuse: Refuse, refusal: Refusal = new NotFound()): Handler => (request) =>
+  Effect.succeed(refuse(request, refusal))
 
 /**
  * One handler for all routes; what none of them matches goes to `otherwise`. A route found twice is a bug of the
@@ -46,6 +47,13 @@ export const make = (routes: ReadonlyArray<Route>, otherwise: Handler): Handler 
   }
 }
 
+/** The same routes while there is no room for another request: every endpoint refuses. */
+export const refusing = (routes: ReadonlyArray<Route>, refusal: Refusal): ReadonlyArray<Route> =>
+  routes.map((route) => ({
+    ...route,
+    methods: Object.fromEntries(Object.keys(route.methods).map((method) => [method, () => Effect.fail(refusal)]))
+  }))
+
 const toExpression = (path: string): RegExp =>
   new RegExp(`^${path.replaceAll(/[.*+?^$()|[\]\\]/g, String.raw`\$&`).replaceAll(/\{[^}]*\}/g, "([^/]+)")}$`)
 
@@ -67,9 +75,12 @@ const toHandler = ({ methods, refuse }: Route) => {
 
 const utf8 = new TextEncoder()
 
+const lengthOf = (body: Response["body"]): number =>
+  typeof body === "string" ? utf8.encode(body).byteLength : body.byteLength
+
 /** The answer to a HEAD is that to the GET, without the body (RFC 9110 §9.3.2). */
 const withoutBody = (response: Response): Response => ({
   ...response,
-  headers: { ...response.headers, "content-length": String(utf8.encode(String(response.body)).byteLength) },
+  headers: { ...response.headers, "content-length": String(lengthOf(response.body)) },
   body: ""
 })

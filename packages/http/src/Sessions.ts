@@ -8,41 +8,49 @@ import { Secrets } from "@startlist/core/Secrets"
 import { Accounts } from "./Accounts.ts"
 import { header, type Request } from "./Message.ts"
 import { write } from "./Parameters.ts"
-import { Site } from "./Site.ts"
+import { basePath, Site } from "./Site.ts"
 import { Visitors } from "./Visitors.ts"
 
-/** Over https the name itself promises that the cookie is ours alone: no subdomain, no plain http (RFC 6265bis). */
-const nameAt = (authUrl: string): string =>
-  authUrl.startsWith("https://") ? "__Host-startlist_session" : "startlist_session"
+const isSecure = ({ authUrl }: Site.Service): boolean => authUrl.startsWith("https://")
+
+/** Where the cookie is sent: to us alone, not to the rest of the server in which we are mounted. */
+const pathOf = (site: Site.Service): string => basePath(site) || "/"
+
+/**
+ * Over https the name itself promises that the cookie is ours alone: no plain http, and no subdomain, which the promise
+ * can say only of a cookie for the whole host (RFC 6265bis).
+ */
+const nameAt = (site: Site.Service): string =>
+  !isSecure(site) ? "startlist_session" : `__${pathOf(site) === "/" ? "Host" : "Secure"}-startlist_session`
 
 /** The session value of a request, signed in or not. */
-export const sessionOf = (request: Request, { authUrl }: Site.Service): Option.Option<Redacted.Redacted<string>> =>
+export const sessionOf = (request: Request, site: Site.Service): Option.Option<Redacted.Redacted<string>> =>
   Option.map(
-    Option.fromNullable(parseCookie(header(request, "cookie") ?? "")[nameAt(authUrl)] || undefined),
+    Option.fromNullable(parseCookie(header(request, "cookie") ?? "")[nameAt(site)] || undefined),
     Redacted.make
   )
 
 /** Sets the session cookie; it lives as long as the browser, and no script reads it. */
-export const setCookie = (session: Redacted.Redacted<string>, { authUrl }: Site.Service): string =>
+export const setCookie = (session: Redacted.Redacted<string>, site: Site.Service): string =>
   stringifySetCookie({
-    name: nameAt(authUrl),
+    name: nameAt(site),
     value: Redacted.value(session),
-    path: "/",
+    path: pathOf(site),
     httpOnly: true,
     sameSite: "lax",
-    secure: authUrl.startsWith("https://")
+    secure: isSecure(site)
   })
 
 /** Removes it. */
-export const clearCookie = ({ authUrl }: Site.Service): string =>
+export const clearCookie = (site: Site.Service): string =>
   stringifySetCookie({
-    name: nameAt(authUrl),
+    name: nameAt(site),
     value: "",
-    path: "/",
+    path: pathOf(site),
     maxAge: 0,
     httpOnly: true,
     sameSite: "lax",
-    secure: authUrl.startsWith("https://")
+    secure: isSecure(site)
   })
 
 /** The form token of a session: unguessable as the session value is, and nothing leads back from it. */
@@ -66,8 +74,8 @@ export const layer: Layer.Layer<Visitors, never, Accounts | Secrets> = Layer.eff
               Option.map((user) => ({ user, csrf: csrfOf(session, secrets) }))
             )
         }),
-      signInUrl: (returnTo) => `/login?${write([["return_to", returnTo]])}`,
-      signOutUrl: "/logout"
+      signInUrl: (returnTo) => `${basePath(site)}/login?${write([["return_to", returnTo]])}`,
+      signOutUrl: `${basePath(site)}/logout`
     }
   })
 )

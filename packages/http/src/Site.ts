@@ -6,11 +6,11 @@ import type { TokenHash } from "@startlist/core/Secrets"
 export declare namespace Site {
   export interface Service {
     /**
-     * Public origin of `/oauth/*`, the pages and `/api/v1/athlete`, without a trailing slash. Over https, cookies are
-     * `Secure`.
+     * Public address of `/oauth/*`, the pages and `/api/v1/athlete`, without a trailing slash: an origin, and the path
+     * under which they are mounted, if any (`https://club.example/connect`). Over https, cookies are `Secure`.
      */
     readonly authUrl: string
-    /** Public origin of `/api/v1/webhook_subscription`, without a trailing slash. */
+    /** Public address of `/api/v1/webhook_subscription`, without a trailing slash. */
     readonly baseUrl: string
     /** The issuer identifier: named in the metadata (RFC 8414; without one, `authUrl` is) and in redirects (RFC 9207). */
     readonly issuer: Option.Option<string>
@@ -33,3 +33,18 @@ export const local: Site.Service = {
 export class Site extends Context.Reference<Site>()("@startlist/http/Site", {
   defaultValue: (): Site.Service => local
 }) {}
+
+const parts = (url: string): readonly [origin: string, path: string] => {
+  const [, origin = "", path = ""] = /^([a-z]+:\/\/[^/]+)(.*)$/i.exec(url) ?? []
+  return [origin, path]
+}
+
+/** What the path of every address of ours begins with: empty, or the path under which we are mounted, as `/connect`. */
+export const basePath = ({ authUrl }: Pick<Site.Service, "authUrl">): string => parts(authUrl)[1]
+
+/** The origin of our pages, as a browser names it. */
+export const originOf = ({ authUrl }: Pick<Site.Service, "authUrl">): string => parts(authUrl)[0]
+
+/** Where the metadata of an issuer with a path is looked for: the path goes behind the well-known one (RFC 8414 §3.1). */
+export const metadataPath = ({ authUrl, issuer }: Pick<Site.Service, "authUrl" | "issuer">): string =>
+  `/.well-known/oauth-authorization-server${parts(Option.getOrElse(issuer, () => authUrl))[1]}`

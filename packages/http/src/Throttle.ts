@@ -26,8 +26,8 @@ const clientNetworkLimit: Limit = { failures: 300, window: Duration.minutes(1) }
 
 /** The keys for the authentication of a client: that client from that network, and the network. */
 export const clientKeys = (clientId: number, address: string): ReadonlyArray<Key> => [
-  { limit: clientLimit, value: `client:${clientId}@${network(address)}` },
-  { limit: clientNetworkLimit, value: `clients@${network(address)}` }
+  { limit: clientLimit, value: `client:${clientId}@${networkOf(address)}` },
+  { limit: clientNetworkLimit, value: `clients@${networkOf(address)}` }
 ]
 
 /** Logins: passwords can be guessed. The limit per account over all networks is high, as anybody can use it up. */
@@ -37,16 +37,17 @@ const loginAccountLimit: Limit = { failures: 100, window: Duration.hours(1) }
 
 /** The keys for a login: that account from that network, the network, and the account. */
 export const loginKeys = (email: string, address: string): ReadonlyArray<Key> => {
-  const account = email.toLowerCase()
+  // What is longer than any address (RFC 5321 §4.5.3.1) is nobody's, and would only fill the memory.
+  const account = email.length > 320 ? "nobody" : email.toLowerCase()
   return [
-    { limit: loginLimit, value: `login:${account}@${network(address)}` },
-    { limit: loginNetworkLimit, value: `logins@${network(address)}` },
+    { limit: loginLimit, value: `login:${account}@${networkOf(address)}` },
+    { limit: loginNetworkLimit, value: `logins@${networkOf(address)}` },
     { limit: loginAccountLimit, value: `login:${account}` }
   ]
 }
 
 /** One customer's network: an IPv4 address, or the /64 of an IPv6 address, of which a single person has 2^64. */
-const network = (address: string): string => {
+export const networkOf = (address: string): string => {
   if (!address.includes(":") || !IPv6.isValid(address)) return address
   const parsed = IPv6.parse(address)
   return parsed.isIPv4MappedAddress()

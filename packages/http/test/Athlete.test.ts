@@ -25,6 +25,18 @@ describe("GET /api/v1/athlete (requirements §4.5)", () => {
     }))
 
   testing(
+    "the challenge to a request without a token, or with another scheme, has no error (RFC 6750 §3.1)",
+    () =>
+      Effect.gen(function*() {
+        const { send } = yield* Service
+        for (const headers of [{}, { authorization: "Basic eDp5" }, { authorization: "Bearerx" }]) {
+          const response = yield* send("GET", "/api/v1/athlete", { headers })
+          expect([response.status, response.headers["www-authenticate"]]).toEqual([401, "Bearer realm=\"startlist\""])
+        }
+      })
+  )
+
+  testing(
     "a request with an invalidated token is 401 with a Bearer challenge (requirements §7)",
     (world) =>
       Effect.gen(function*() {

@@ -107,12 +107,35 @@ describe("GET /oauth/authorize (requirements §4.1)", () => {
       expect(page.status).toBe(400)
     }), { policy: Policy.rfc })
 
+  testing(
+    "the strict profile tells the application of a mistake only when the user has signed in (RFC 9700 §4.11.2)",
+    (world) =>
+      Effect.gen(function*() {
+        const stranger = yield* Browser.make
+        const url = `${world.authorizeUrl({ scope: "everything", state: "s" })}&role=athlete&role=club`
+        const redirect = World.redirectOf(yield* stranger.get(url))
+        expect(redirect).toEqual({ address: "/login", query: { return_to: url } })
+        expect(World.redirectOf(yield* world.browser.get(url)).query).toMatchObject({
+          error: "invalid_request",
+          state: "s"
+        })
+      }),
+    { policy: Policy.rfc }
+  )
+
+  testing("the documented profile tells of it at once", (world) =>
+    Effect.gen(function*() {
+      const stranger = yield* Browser.make
+      const redirect = World.redirectOf(yield* stranger.get(world.authorizeUrl({ scope: "everything" })))
+      expect([redirect.address, redirect.query["error"]]).toEqual([World.redirectUri, "invalid_scope"])
+    }))
+
   testing("tells the application of all other mistakes by redirect, with state", (world) =>
     Effect.gen(function*() {
       const cases: ReadonlyArray<readonly [Browser.Fields, string]> = [
         [{ response_type: "" }, "invalid_request"],
         [{ response_type: "token" }, "unsupported_response_type"],
-        [{ scope: "" }, "invalid_request"],
+        [{ scope: "" }, "invalid_scope"],
         [{ scope: "everything" }, "invalid_scope"],
         [{ role: "king" }, "invalid_request"],
         [{ code_challenge: challenge }, "invalid_request"],

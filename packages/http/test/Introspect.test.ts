@@ -47,6 +47,21 @@ describe("POST /oauth/introspect (RFC 7662)", () => {
       expect(World.json(response)).toMatchObject({ active: true, client_id: world.client.client_id })
     }), operated)
 
+  testing(
+    "answers a bearer who may not introspect as a resource does (RFC 7662 §2.3)",
+    (world) =>
+      Effect.gen(function*() {
+        const { access_token } = yield* world.tokens()
+        for (const token of ["other", access_token]) {
+          const response = yield* world.form("/oauth/introspect", { ...world.client, token: "x" }, World.bearer(token))
+          expect(response.status).toBe(401)
+          expect(World.json(response)).toMatchObject({ error: "invalid_token" })
+          expect(response.headers["www-authenticate"]).toMatch(/^Bearer .*error="invalid_token"/)
+        }
+      }),
+    operated
+  )
+
   testing("refuses everybody else", (world) =>
     Effect.gen(function*() {
       const { send } = yield* Service

@@ -20,6 +20,25 @@ describe("POST /oauth/token with a refresh token (requirements §4.3)", () => {
       ])
     }))
 
+  testing(
+    "a wider scope is refused and uses nothing up; a narrower one is not followed, and the answer says so",
+    (world) =>
+      Effect.gen(function*() {
+        const { refresh_token } = yield* world.tokens({ scope: "read write" })
+        const refreshing = (token: string, scope: string) =>
+          world.form("/oauth/token", { ...world.client, grant_type: "refresh_token", refresh_token: token, scope })
+        for (const scope of ["read profile:read", "everything"]) {
+          const refused = yield* refreshing(refresh_token, scope)
+          expect(refused.status).toBe(400)
+          expect(World.json(refused)).toMatchObject({ error: "invalid_scope" })
+        }
+        const same = yield* refreshing(refresh_token, "write read")
+        expect(World.json(same)).not.toHaveProperty("scope")
+        const narrower = yield* refreshing(World.tokensOf(same).refresh_token, "read")
+        expect(World.json(narrower)).toMatchObject({ scope: "read write" })
+      })
+  )
+
   testing("the older access token stays good until it expires", (world) =>
     Effect.gen(function*() {
       const first = yield* world.tokens()

@@ -20,6 +20,25 @@ describe("the brake on guessing", () => {
       expect(yield* throttle.blocked([key])).toEqual(Option.none())
     }).pipe(Effect.provide(MemoryThrottle.layer)))
 
+  it.effect("remembers a bounded number of keys, and lets those go that nobody asked about for longest", () =>
+    Effect.gen(function*() {
+      const throttle = yield* Throttle.Throttle
+      const keyOf = (n: number): Throttle.Key => ({ limit: { ...limit, failures: 1 }, value: `key ${n}` })
+      const isBlocked = (n: number) => Effect.map(throttle.blocked([keyOf(n)]), Option.isSome)
+      for (let n = 0; n <= 100_000; n++) {
+        yield* throttle.failed([keyOf(n)])
+        if (n % 10_000 === 0) expect(yield* isBlocked(0)).toBe(true)
+      }
+      expect(yield* isBlocked(1)).toBe(false)
+      expect(yield* isBlocked(100_000)).toBe(true)
+    }).pipe(Effect.provide(MemoryThrottle.layer)))
+
+  it("counts all addresses that are too long to be one as the same", () => {
+    const [first] = Throttle.loginKeys("a".repeat(60_000), "192.0.2.1")
+    expect(first?.value.length).toBeLessThan(100)
+    expect(Throttle.loginKeys("b".repeat(400), "192.0.2.1")[0]).toEqual(first)
+  })
+
   it("counts an IPv6 network as one address, and a mapped IPv4 address as itself", () => {
     const valuesOf = (address: string) => Throttle.clientKeys(1, address).map(({ value }) => value)
     expect(valuesOf("2001:db8:1:2::1")).toEqual(valuesOf("2001:db8:1:2:ffff::9"))

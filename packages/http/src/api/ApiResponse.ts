@@ -41,11 +41,14 @@ const codes: Readonly<Record<(Refusal | StoreError)["_tag"], string>> = {
   Malformed: "malformed",
   Repeated: "repeated",
   TooMany: "too_many_requests",
+  Busy: "unavailable",
   StoreError: "unavailable"
 }
 
-/** The general refusals in the words of this family. */
-export const refuse: Refuse = (_request, refusal) => {
+/** A general refusal in the words of this family. */
+export const refused = (refusal: Refusal | StoreError): Response => {
   const { headers, message, status } = describe(refusal)
   return error(status, message, [{ resource: "Request", field: "", code: codes[refusal._tag], message }], headers)
 }
+
+export const refuse: Refuse = (_request, refusal) => refused(refusal)

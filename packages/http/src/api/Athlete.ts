@@ -1,7 +1,7 @@
 /** `GET /api/v1/athlete`: the athlete whose token this is (requirements §4.5). */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import type { Access } from "@startlist/core/Grant"
+import type { Access } from "@startlist/core/Access"
 import type { OAuth } from "@startlist/core/OAuth"
 import { UserStore } from "@startlist/core/User"
 import type { Request } from "../Message.ts"

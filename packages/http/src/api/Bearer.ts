@@ -2,18 +2,22 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
-import type { Access } from "@startlist/core/Grant"
+import type { Access } from "@startlist/core/Access"
 import { OAuth } from "@startlist/core/OAuth"
 import type { StoreError } from "@startlist/core/Store"
 import { header, type Request, type Response } from "../Message.ts"
 import * as ApiResponse from "./ApiResponse.ts"
 
 /** The token of an `Authorization: Bearer` header; the scheme in any case (RFC 9110 §11.1). */
-export const bearerToken = (request: Request): Option.Option<string> => {
+export const bearerToken = (request: Pick<Request, "headers">): Option.Option<string> => {
   const authorization = header(request, "authorization")
   const match = authorization === undefined ? null : /^bearer +([\w.~+/-]+=*) *$/i.exec(authorization)
   return match?.[1] === undefined ? Option.none() : Option.some(match[1])
 }
+
+/** Whether the request tries to authenticate by the scheme Bearer at all. */
+export const usesBearer = (request: Pick<Request, "headers">): boolean =>
+  /^bearer(?: |$)/i.test(header(request, "authorization") ?? "")
 
 const unauthorized = (message: string, challenge: string): Response =>
   ApiResponse.error(
@@ -23,14 +27,15 @@ const unauthorized = (message: string, challenge: string): Response =>
     { "www-authenticate": challenge }
   )
 
-/** No error code for a request without a token (RFC 6750 §3.1). */
+/** No error code for a request without a token, or with another scheme (RFC 6750 §3.1). */
 const missing = unauthorized("an access token is required", "Bearer realm=\"startlist\"")
 
-/** The token is unknown, expired, replaced or revoked (requirements §7). */
-export const invalidToken = unauthorized(
-  "the access token is not valid",
+/** The challenge to a bearer of a wrong token (RFC 6750 §3). */
+export const challenge =
   "Bearer realm=\"startlist\", error=\"invalid_token\", error_description=\"the access token is not valid\""
-)
+
+/** The token is unknown, expired, replaced or revoked (requirements §7). */
+export const invalidToken = unauthorized("the access token is not valid", challenge)
 
 /** The token is good, but not for this (RFC 6750 §3.1). */
 export const insufficientScope = (resource: string, message: string): Response =>
@@ -42,15 +47,15 @@ export const insufficientScope = (resource: string, message: string): Response =
   )
 
 /** Lets the bearer of a good token through to `use`; everybody else gets 401 with a challenge. */
-export type WithBearer = <E>(
-  request: Request,
-  use: (access: Access) => Effect.Effect<Response, E>
-) => Effect.Effect<Response, E | StoreError>
+export type WithBearer = <A, E>(
+  request: Pick<Request, "headers">,
+  use: (access: Access) => Effect.Effect<A, E>
+) => Effect.Effect<A | Response, E | StoreError>
 
 export const make: Effect.Effect<WithBearer, never, OAuth> = Effect.map(OAuth, (oauth) => (request, use) => {
   const token = bearerToken(request)
   if (Option.isNone(token)) {
-    return Effect.succeed(header(request, "authorization") === undefined ? missing : invalidToken)
+    return Effect.succeed(usesBearer(request) ? invalidToken : missing)
   }
   return Effect.matchEffect(oauth.authenticate(Redacted.make(token.value)), {
     onSuccess: use,

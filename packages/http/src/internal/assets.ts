@@ -2,6 +2,7 @@
 import { hash } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { createRequire } from "node:module"
+import { dirname, join } from "node:path"
 
 export interface Asset {
   readonly type: string
@@ -19,13 +20,12 @@ const make = (path: string, type: string, text: string): Asset => {
   return { path, text, type, version, url: path.replace("{version}", version) }
 }
 
-/** Our own files lie at the same distance from the sources as from the build. */
-const own = (name: string): string => readFileSync(new URL(`../../assets/${name}`, import.meta.url), "utf8")
+/** Found by the package's name: a program that bundles this module moves it, and leaves the files where they are. */
+const manifest = createRequire(import.meta.url).resolve("@startlist/http/package.json")
 
-const pico = readFileSync(
-  createRequire(import.meta.url).resolve("@picocss/pico/css/pico.classless.min.css"),
-  "utf8"
-)
+const own = (name: string): string => readFileSync(join(dirname(manifest), "assets", name), "utf8")
+
+const pico = readFileSync(createRequire(manifest).resolve("@picocss/pico/css/pico.classless.min.css"), "utf8")
 
 /** Pico's classless sheet with ours behind it. */
 export const stylesheet: Asset = make("/assets/pages.{version}.css", "text/css", `${pico}\n${own("pages.css")}`)

@@ -1,10 +1,7 @@
 /** Reading the body of a `node:http` request, up to a limit of size and time. */
 import { Buffer } from "node:buffer"
 import type { IncomingMessage } from "node:http"
-import { maxBodyBytes } from "../Message.ts"
-
-/** So much of a too large body is swallowed before the answer: a client that is still sending may not read it. */
-const maxSwallowedBytes = 1_048_576
+import { maxBodyBytes, maxSwallowedBytes } from "../Message.ts"
 
 const empty = new Uint8Array()
 

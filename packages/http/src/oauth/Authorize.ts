@@ -11,19 +11,22 @@ import {
   RoleMismatch
 } from "@startlist/core/Authorization"
 import { OAuth } from "@startlist/core/OAuth"
+import { Policy } from "@startlist/core/Policy"
 import type { StoreError } from "@startlist/core/Store"
 import { type Action, Audit, Party } from "../Audit.ts"
 import type { Request, Response } from "../Message.ts"
-import { Consent, type Fields, RoleMismatch as RoleMismatchPage } from "../pages/Consent.tsx"
-import * as ErrorPage from "../pages/ErrorPage.tsx"
+import { Look } from "../Look.ts"
+import type { Fields } from "../pages/Consent.tsx"
+import * as ErrorPage from "../pages/ErrorPage.ts"
 import * as Forms from "../pages/Forms.ts"
+import * as Frame from "../pages/Frame.ts"
 import * as Locale from "../pages/Locale.ts"
 import type { ErrorKind } from "../pages/Messages.ts"
 import * as Page from "../pages/Page.ts"
 import { get, type Parameters, read, write } from "../Parameters.ts"
 import { Malformed } from "../Refusal.ts"
 import type { Endpoint, Route } from "../Router.ts"
-import { Site } from "../Site.ts"
+import { basePath, Site } from "../Site.ts"
 import { type Visitor, Visitors } from "../Visitors.ts"
 import { parseClientId } from "./ClientAuthentication.ts"
 
@@ -46,8 +49,7 @@ const fieldsOf = (parameters: Parameters): Fields =>
     return value === undefined ? [] : [[name, value] as const]
   })
 
-/** The address of the request as a GET: where the user comes back to after signing in. */
-const addressOf = (fields: Fields): string => `/oauth/authorize?${write(fields)}`
+const path = "/oauth/authorize"
 
 const kinds: Readonly<Record<InvalidRedirect["reason"], ErrorKind>> = {
   unknown_client: "unknownClient",
@@ -62,7 +64,7 @@ const append = (uri: string, parameters: Fields): string => {
 }
 
 /** The origin for CSP, which has no notation for IPv6 addresses: there the scheme must do. */
-const originOf = (uri: string): string => {
+const targetOf = (uri: string): string => {
   const origin = /^https?:\/\/[^/?]+/.exec(uri)?.[0] ?? "'none'"
   return origin.includes("[") ? origin.slice(0, origin.indexOf("/")) : origin
 }
@@ -71,13 +73,21 @@ export const make: Effect.Effect<Route, never, OAuth | Visitors> = Effect.gen(fu
   const oauth = yield* OAuth
   const visitors = yield* Visitors
   const audit = yield* Audit
-  const { authUrl, issuer } = yield* Site
+  const site = yield* Site
+  const { profile } = yield* Policy
+  const look = yield* Look
+  const frameOf = yield* Frame.make
+  const errors = yield* ErrorPage.make
+  const action = basePath(site) + path
+
+  /** The address of the request as a GET: where the user comes back to after signing in. */
+  const addressOf = (fields: Fields): string => `${action}?${write(fields)}`
 
   /** Back to the application, with `state` whenever it came with one, and who answers (RFC 9207). */
   const sendBack = (uri: string, state: Option.Option<string>, answer: Fields): Response => {
     const optional = (name: string, value: Option.Option<string>): Fields =>
       Option.match(value, { onNone: () => [], onSome: (some) => [[name, some] as const] })
-    return Page.redirect(append(uri, [...answer, ...optional("state", state), ...optional("iss", issuer)]))
+    return Page.redirect(append(uri, [...answer, ...optional("state", state), ...optional("iss", site.issuer)]))
   }
 
   const refuse = ({ description, error, redirectUri, state }: AuthorizationRefused): Response =>
@@ -118,18 +128,18 @@ export const make: Effect.Effect<Route, never, OAuth | Visitors> = Effect.gen(fu
 
   const ask = (request: Request, checked: AuthorizationRequest, visitor: Visitor, parameters: Parameters): Response => {
     const fields = fieldsOf(parameters)
-    const frame = {
+    const frame = frameOf({
       locale: Locale.of(request, get(parameters, "locale")),
       here: addressOf(fields),
       visitor: Option.some(visitor),
       signOutUrl: visitors.signOutUrl
-    }
-    const props = { fields, frame, request: checked, visitor }
-    const formTargets = [originOf(checked.redirectUri)]
+    })
+    const page = { action, fields, frame, request: checked, visitor }
+    const options = { formTargets: [targetOf(checked.redirectUri)], sources: look.sources }
     const mismatch = Option.filter(checked.role, (role) => role !== visitor.user.role)
     return Option.isSome(mismatch)
-      ? Page.html(403, RoleMismatchPage({ ...props, requested: mismatch.value }), { formTargets })
-      : Page.html(200, Consent(props), { formTargets })
+      ? Page.html(403, look.wrongRole({ ...page, requested: mismatch.value }), options)
+      : Page.html(200, look.consent(page), options)
   }
 
   const record = (action: Action, { user }: Visitor, checked: AuthorizationRequest, { address }: Request) =>
@@ -142,7 +152,7 @@ export const make: Effect.Effect<Route, never, OAuth | Visitors> = Effect.gen(fu
         address
       }))
 
-  /** Wrong requests are answered before anybody has to sign in. */
+  /** Wrong requests are answered before anybody has to sign in, as far as the profile allows. */
   const answering = <E>(
     request: Request,
     parameters: Parameters,
@@ -155,11 +165,20 @@ export const make: Effect.Effect<Route, never, OAuth | Visitors> = Effect.gen(fu
         Effect.succeed(
           error instanceof AuthorizationRefused
             ? refuse(error)
-            : ErrorPage.show(request, 400, kinds[error.reason], {
+            : errors.show(request, 400, kinds[error.reason], {
               locale: Locale.of(request, get(parameters, "locale"))
             })
         )
     )
+
+  /** Strictly, nobody is sent on to an application before signing in, not even with an error (RFC 9700 §4.11.2). */
+  const refuseVisitor = (request: Request, refused: AuthorizationRefused) =>
+    profile === "rfc"
+      ? Effect.flatMap(visitors.identify(request), (visitor) =>
+        Option.isSome(visitor)
+          ? refused
+          : Effect.succeed(Page.redirect(visitors.signInUrl(`${action}?${request.query}`))))
+      : refused
 
   const visit: Endpoint = (request) =>
     Effect.flatMap(read(request), (parameters) =>
@@ -172,7 +191,7 @@ export const make: Effect.Effect<Route, never, OAuth | Visitors> = Effect.gen(fu
           return Option.isSome(visitor)
             ? ask(request, checked, visitor.value, parameters)
             : Page.redirect(visitors.signInUrl(addressOf(fieldsOf(parameters))))
-        })
+        }).pipe(Effect.catchTag("AuthorizationRefused", (refused) => refuseVisitor(request, refused)))
       ))
 
   const allow = (request: Request, checked: AuthorizationRequest, visitor: Visitor) =>
@@ -186,7 +205,7 @@ export const make: Effect.Effect<Route, never, OAuth | Visitors> = Effect.gen(fu
     })
 
   const decide: Endpoint = (request) =>
-    Effect.flatMap(Forms.read(request, authUrl), ({ isGenuine, parameters }) =>
+    Effect.flatMap(Forms.read(request, site), ({ isGenuine, parameters }) =>
       answering(
         request,
         parameters,
@@ -195,7 +214,7 @@ export const make: Effect.Effect<Route, never, OAuth | Visitors> = Effect.gen(fu
           if (Option.isNone(visitor)) {
             return Page.redirect(visitors.signInUrl(addressOf(fieldsOf(parameters))))
           }
-          if (!isGenuine(visitor.value.csrf)) return ErrorPage.forged(request, addressOf(fieldsOf(parameters)))
+          if (!isGenuine(visitor.value.csrf)) return errors.forged(request, addressOf(fieldsOf(parameters)))
           const checked = yield* check(parameters)
           switch (get(parameters, "decision")) {
             case "allow":
@@ -213,5 +232,5 @@ export const make: Effect.Effect<Route, never, OAuth | Visitors> = Effect.gen(fu
         })
       ))
 
-  return { path: "/oauth/authorize", methods: { GET: visit, POST: decide }, refuse: ErrorPage.refuse }
+  return { path, methods: { GET: visit, POST: decide }, refuse: errors.refuse }
 })

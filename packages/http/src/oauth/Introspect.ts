@@ -8,7 +8,7 @@ import { Applications } from "@startlist/core/Applications"
 import { toSeconds } from "@startlist/core/Event"
 import { type Introspection, OAuth } from "@startlist/core/OAuth"
 import { Secrets } from "@startlist/core/Secrets"
-import { bearerToken } from "../api/Bearer.ts"
+import { bearerToken, challenge, usesBearer } from "../api/Bearer.ts"
 import type { Request } from "../Message.ts"
 import { get, type Parameters, readOnce } from "../Parameters.ts"
 import type { Route } from "../Router.ts"
@@ -26,6 +26,11 @@ const toBody = ({ applicationId, expiresAt, issuedAt, kind, scope, userId }: Int
   exp: toSeconds(expiresAt),
   ...(Option.isSome(issuedAt) ? { iat: toSeconds(issuedAt.value) } : {}),
   ...(kind === "access" ? { token_type: "Bearer" } : {})
+})
+
+/** RFC 7662 §2.3: as at a resource (RFC 6750 §3). */
+const notOperator = OAuthResponse.error(401, "invalid_token", "the bearer may not introspect", {
+  "www-authenticate": challenge
 })
 
 export const make: Effect.Effect<Route, never, Applications | OAuth | Secrets | Throttle> = Effect.gen(function*() {
@@ -56,6 +61,8 @@ export const make: Effect.Effect<Route, never, Applications | OAuth | Secrets | 
         onLeft: Effect.fail,
         onRight: (parameters) => introspect(parameters, Option.none())
       })
+      : usesBearer(request)
+      ? Effect.succeed(notOperator)
       : withClient(request, ({ client, parameters }) =>
         Effect.zipRight(applications.authenticate(client), introspect(parameters, Option.some(client.id))))
 

@@ -18,11 +18,13 @@ export const json = (status: number, body: unknown, headers?: Response["headers"
   body: JSON.stringify(body)
 })
 
-/** The codes of RFC 6749 §5.2, and what RFC 6749 §4.1.2.1 calls a server that cannot answer now. */
+/** The codes of RFC 6749 §5.2 and RFC 6750 §3.1, and what RFC 6749 §4.1.2.1 calls a server that cannot answer now. */
 export type ErrorCode =
   | "invalid_request"
   | "invalid_client"
   | "invalid_grant"
+  | "invalid_scope"
+  | "invalid_token"
   | "unsupported_grant_type"
   | "temporarily_unavailable"
 
@@ -43,8 +45,10 @@ export const invalidClient = (usedBasic: boolean): Response =>
     usedBasic ? { "www-authenticate": "Basic realm=\"startlist\", charset=\"UTF-8\"" } : undefined
   )
 
-const codeOf = (error: Refusal | StoreError): ErrorCode =>
-  error._tag === "StoreError" || error._tag === "TooMany" ? "temporarily_unavailable" : "invalid_request"
+const laterTags: ReadonlySet<(Refusal | StoreError)["_tag"]> = new Set(["Busy", "StoreError", "TooMany"])
+
+const codeOf = ({ _tag }: Refusal | StoreError): ErrorCode =>
+  laterTags.has(_tag) ? "temporarily_unavailable" : "invalid_request"
 
 /** The general refusals in the words of RFC 6749. */
 export const refuse: Refuse = (_request, refusal) => {

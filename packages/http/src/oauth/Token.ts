@@ -3,11 +3,14 @@ import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
+import { parseScope } from "@startlist/core/Authorization"
+import type { InvalidClient } from "@startlist/core/Application"
 import type { ClientCredentials } from "@startlist/core/Applications"
 import { toSeconds } from "@startlist/core/Event"
-import type { InvalidGrant } from "@startlist/core/Grant"
-import { OAuth, type Tokens } from "@startlist/core/OAuth"
+import type { InvalidGrant, ScopeExceeded } from "@startlist/core/Grant"
+import { type MissingParameter, OAuth, type Tokens } from "@startlist/core/OAuth"
 import { Policy } from "@startlist/core/Policy"
+import type { StoreError } from "@startlist/core/Store"
 import { Audit, Party } from "../Audit.ts"
 import type { Request, Response } from "../Message.ts"
 import { get, type Parameters } from "../Parameters.ts"
@@ -16,16 +19,25 @@ import type { Throttle } from "../Throttle.ts"
 import * as ClientAuthentication from "./ClientAuthentication.ts"
 import * as OAuthResponse from "./OAuthResponse.ts"
 
-/** Requirements §2.2; `created_at` in whole seconds since 1970. */
-const toBody = ({ accessToken, createdAt, expiresAt, refreshToken }: Tokens) => ({
-  token_type: "Bearer",
-  access_token: Redacted.value(accessToken),
-  refresh_token: Redacted.value(refreshToken),
-  created_at: toSeconds(createdAt),
-  expires_in: Math.floor((expiresAt.epochMillis - createdAt.epochMillis) / 1000)
-})
+/** Requirements §2.2; `created_at` in whole seconds since 1970. What is undefined is not sent. */
+const issued = (
+  { accessToken, createdAt, expiresAt, refreshToken }: Tokens,
+  scope: string | undefined,
+  state?: string
+): Response =>
+  OAuthResponse.json(200, {
+    token_type: "Bearer",
+    access_token: Redacted.value(accessToken),
+    refresh_token: Redacted.value(refreshToken),
+    created_at: toSeconds(createdAt),
+    expires_in: Math.floor((expiresAt.epochMillis - createdAt.epochMillis) / 1000),
+    scope,
+    state
+  })
 
 const missing = (name: string): Response => OAuthResponse.error(400, "invalid_request", `${name} is missing`)
+
+const scopeExceeded = OAuthResponse.error(400, "invalid_scope", "the scope is more than was granted")
 
 const optional = (parameters: Parameters, name: string): Option.Option<string> =>
   Option.fromNullable(get(parameters, name))
@@ -79,22 +91,19 @@ export const make: Effect.Effect<Route, never, OAuth | Throttle> = Effect.gen(fu
         redirectUri: optional(parameters, "redirect_uri"),
         verifier: Option.map(optional(parameters, "code_verifier"), Redacted.make)
       }),
-      ({ scope, state, ...tokens }) =>
-        OAuthResponse.json(200, {
-          ...toBody(tokens),
-          scope: scope.join(" "),
-          ...(Option.isSome(state) ? { state: state.value } : {})
-        })
+      (tokens) => issued(tokens, tokens.scope.join(" "), Option.getOrUndefined(tokens.state))
     )
   }
 
   const refresh = (client: ClientCredentials, parameters: Parameters) => {
     const token = get(parameters, "refresh_token")
     if (token === undefined) return Effect.succeed(missing("refresh_token"))
-    return Effect.map(
-      oauth.refresh(client, Redacted.make(token)),
-      (tokens) => OAuthResponse.json(200, toBody(tokens))
-    )
+    const asked = Option.map(optional(parameters, "scope"), parseScope)
+    return Effect.map(oauth.refresh(client, Redacted.make(token), asked), (tokens) => {
+      // Requirements §4.3 has no scope here; RFC 6749 §5.1 wants it named where it is more than was asked for.
+      const isMore = Option.isSome(asked) && tokens.scope.some((name) => !asked.value.includes(name))
+      return issued(tokens, isMore ? tokens.scope.join(" ") : undefined)
+    })
   }
 
   const endpoint = (request: Request) =>
@@ -108,15 +117,21 @@ export const make: Effect.Effect<Route, never, OAuth | Throttle> = Effect.gen(fu
           "grant_type must be authorization_code or refresh_token"
         ))
       }
-      const issued = grantType === "refresh_token" ? refresh(client, parameters) : exchange(client, parameters)
-      return Effect.catchTags(issued, {
+      const answer: Effect.Effect<Response, Refused | InvalidClient | StoreError> = grantType === "refresh_token"
+        ? refresh(client, parameters)
+        : exchange(client, parameters)
+      return Effect.catchTags(answer, {
         InvalidGrant: ({ reason }) => refused(reason, grantType, client, request),
-        MissingParameter: ({ name }) => Effect.succeed(missing(name))
+        MissingParameter: ({ name }) => Effect.succeed(missing(name)),
+        ScopeExceeded: () => Effect.succeed(scopeExceeded)
       })
     })
 
   return { path: "/oauth/token", methods: { POST: endpoint }, refuse: OAuthResponse.refuse }
 })
+
+/** What this endpoint has words for. */
+type Refused = InvalidGrant | MissingParameter | ScopeExceeded
 
 type GrantType = "authorization_code" | "refresh_token"
 

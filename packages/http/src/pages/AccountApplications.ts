@@ -4,15 +4,16 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { OAuth } from "@startlist/core/OAuth"
 import { Audit, Party } from "../Audit.ts"
+import { Look } from "../Look.ts"
 import type { Request, Response } from "../Message.ts"
 import { parseClientId } from "../oauth/ClientAuthentication.ts"
 import { NotFound } from "../Refusal.ts"
 import type { Endpoint, Route } from "../Router.ts"
-import { Site } from "../Site.ts"
+import { basePath, Site } from "../Site.ts"
 import { type Visitor, Visitors } from "../Visitors.ts"
-import { ApplicationList } from "./ApplicationList.tsx"
-import * as ErrorPage from "./ErrorPage.tsx"
+import * as ErrorPage from "./ErrorPage.ts"
 import * as Forms from "./Forms.ts"
+import * as Frame from "./Frame.ts"
 import * as Locale from "./Locale.ts"
 import * as Page from "./Page.ts"
 
@@ -22,13 +23,17 @@ export const make: Effect.Effect<ReadonlyArray<Route>, never, OAuth | Visitors> 
   const oauth = yield* OAuth
   const visitors = yield* Visitors
   const audit = yield* Audit
-  const { authUrl } = yield* Site
+  const site = yield* Site
+  const look = yield* Look
+  const frameOf = yield* Frame.make
+  const { forged, refuse } = yield* ErrorPage.make
+  const here = basePath(site) + path
 
   const withVisitor = <E>(request: Request, use: (visitor: Visitor) => Effect.Effect<Response, E>) =>
     Effect.flatMap(
       visitors.identify(request),
       Option.match({
-        onNone: (): Effect.Effect<Response, E> => Effect.succeed(Page.redirect(visitors.signInUrl(path))),
+        onNone: (): Effect.Effect<Response, E> => Effect.succeed(Page.redirect(visitors.signInUrl(here))),
         onSome: use
       })
     )
@@ -37,15 +42,15 @@ export const make: Effect.Effect<ReadonlyArray<Route>, never, OAuth | Visitors> 
     withVisitor(request, (visitor) =>
       Effect.map(oauth.authorized(visitor.user.id), (authorized) => {
         const locale = Locale.of(request)
-        const frame = { locale, here: path, visitor: Option.some(visitor), signOutUrl: visitors.signOutUrl }
-        return Page.html(200, ApplicationList({ authorized, csrf: visitor.csrf, frame }))
+        const frame = frameOf({ locale, here, visitor: Option.some(visitor), signOutUrl: visitors.signOutUrl })
+        return Page.html(200, look.applications({ authorized, csrf: visitor.csrf, frame }), { sources: look.sources })
       }))
 
-  const revoke: Endpoint = (request, [id = ""]) =>
+  const revokeOne: Endpoint = (request, [id = ""]) =>
     withVisitor(request, (visitor) =>
       Effect.gen(function*() {
-        const { isGenuine } = yield* Forms.read(request, authUrl)
-        if (!isGenuine(visitor.csrf)) return ErrorPage.forged(request)
+        const { isGenuine } = yield* Forms.read(request, site)
+        if (!isGenuine(visitor.csrf)) return forged(request)
         const applicationId = parseClientId(id)
         if (Option.isNone(applicationId)) return yield* new NotFound()
         yield* Effect.catchTag(
@@ -60,11 +65,11 @@ export const make: Effect.Effect<ReadonlyArray<Route>, never, OAuth | Visitors> 
           subject: Party.Application({ applicationId: applicationId.value }),
           address: request.address
         })
-        return Page.redirect(path)
+        return Page.redirect(here)
       }))
 
   return [
-    { path, methods: { GET: show }, refuse: ErrorPage.refuse },
-    { path: `${path}/{client_id}/revoke`, methods: { POST: revoke }, refuse: ErrorPage.refuse }
+    { path, methods: { GET: show }, refuse },
+    { path: `${path}/{client_id}/revoke`, methods: { POST: revokeOne }, refuse }
   ]
 })

@@ -3,7 +3,8 @@ import * as DateTime from "effect/DateTime"
 import * as Option from "effect/Option"
 import type { Authorized } from "@startlist/core/OAuth"
 import { Form } from "./Form.tsx"
-import { type Frame, Layout } from "./Layout.tsx"
+import type { Frame } from "./Frame.ts"
+import { Layout } from "./Layout.tsx"
 import { type Locale, messagesIn } from "./Locale.ts"
 import { Scopes } from "./Scopes.tsx"
 import { Facts } from "./Table.tsx"
@@ -13,7 +14,7 @@ const Day = ({ at, locale }: { readonly at: DateTime.Utc; readonly locale: Local
 )
 
 /** One application. To revoke takes two steps: opening what it means, and the button in there. */
-const One = ({ authorized: { application, grant }, csrf, frame: { locale } }: {
+const One = ({ authorized: { application, grant }, csrf, frame: { base, locale } }: {
   readonly authorized: Authorized
   readonly csrf: string
   readonly frame: Frame
@@ -40,7 +41,7 @@ const One = ({ authorized: { application, grant }, csrf, frame: { locale } }: {
       <details class="step">
         <summary>{applications.revoke}</summary>
         <p>{applications.revokeMeans(name)} {applications.revokeAgain(name)}</p>
-        <Form action={`/account/applications/${id}/revoke`} csrf={csrf}>
+        <Form action={`${base}/account/applications/${id}/revoke`} csrf={csrf}>
           <button type="submit" class="danger">{applications.revokeNamed(name)}</button>
         </Form>
       </details>
@@ -48,11 +49,14 @@ const One = ({ authorized: { application, grant }, csrf, frame: { locale } }: {
   )
 }
 
-export const ApplicationList = ({ authorized, csrf, frame }: {
+/** What a user has authorised. */
+export interface ApplicationsPage {
+  readonly frame: Frame
   readonly authorized: ReadonlyArray<Authorized>
   readonly csrf: string
-  readonly frame: Frame
-}) => {
+}
+
+export const ApplicationList = ({ authorized, csrf, frame }: ApplicationsPage) => {
   const { applications } = messagesIn(frame.locale)
   return (
     <Layout frame={frame} title={applications.title}>

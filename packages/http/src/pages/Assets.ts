@@ -1,14 +1,14 @@
 /** `/assets/*`: what the pages load. */
 import * as Effect from "effect/Effect"
 import { type Asset, icon, stylesheet } from "../internal/assets.ts"
-import type { Route } from "../Router.ts"
-import * as ErrorPage from "./ErrorPage.tsx"
+import type { Refuse, Route } from "../Router.ts"
+import * as ErrorPage from "./ErrorPage.ts"
 
 /**
  * A file, for ever under its version. Under another version, which a page of a node with another release asks for,
  * this node's own is better than none, but not for longer than this once.
  */
-const serve = (asset: Asset): Route => ({
+const serve = (asset: Asset, refuse: Refuse): Route => ({
   path: asset.path,
   methods: {
     GET: (_, [version]) =>
@@ -23,7 +23,10 @@ const serve = (asset: Asset): Route => ({
         body: asset.text
       })
   },
-  refuse: ErrorPage.refuse
+  refuse
 })
 
-export const routes: ReadonlyArray<Route> = [serve(stylesheet), serve(icon)]
+export const make: Effect.Effect<ReadonlyArray<Route>> = Effect.map(
+  ErrorPage.make,
+  ({ refuse }) => [serve(stylesheet, refuse), serve(icon, refuse)]
+)

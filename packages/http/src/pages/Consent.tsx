@@ -3,7 +3,8 @@ import type { AuthorizationRequest } from "@startlist/core/Authorization"
 import type { Role } from "@startlist/core/User"
 import type { Visitor } from "../Visitors.ts"
 import { Alert, Form } from "./Form.tsx"
-import { type Frame, Layout, SignOut } from "./Layout.tsx"
+import type { Frame } from "./Frame.ts"
+import { Layout, SignOut } from "./Layout.tsx"
 import { messagesIn } from "./Locale.ts"
 import { Scopes } from "./Scopes.tsx"
 import { Facts } from "./Table.tsx"
@@ -11,18 +12,26 @@ import { Facts } from "./Table.tsx"
 /** The parameters of the request, to be sent once more with the decision and checked once more. */
 export type Fields = ReadonlyArray<readonly [name: string, value: string]>
 
-interface Props {
+/** Who asks whom for what. */
+export interface ConsentPage {
   readonly frame: Frame
   readonly request: AuthorizationRequest
   readonly visitor: Visitor
+  /** Where the decision is posted: `decision` is `allow` or `deny`. */
+  readonly action: string
   readonly fields: Fields
+}
+
+/** The application asks for a user of a role that this one does not have. */
+export interface WrongRolePage extends ConsentPage {
+  readonly requested: Role
 }
 
 /** The host to which the browser will return, with its port. */
 const hostOf = (uri: string): string => /^https?:\/\/([^/?]+)/.exec(uri)?.[1] ?? uri
 
 /** Who is signed in, and the way out if it is somebody else. */
-const Account = ({ frame, visitor }: Pick<Props, "frame" | "visitor">) => {
+const Account = ({ frame, visitor }: Pick<ConsentPage, "frame" | "visitor">) => {
   const { consent, roles } = messagesIn(frame.locale)
   const { email, firstName, lastName, role } = visitor.user
   const name = `${firstName} ${lastName}`.trim()
@@ -38,7 +47,7 @@ const Account = ({ frame, visitor }: Pick<Props, "frame" | "visitor">) => {
   )
 }
 
-const Parties = ({ frame, request, visitor }: Pick<Props, "frame" | "request" | "visitor">) => {
+const Parties = ({ frame, request, visitor }: Pick<ConsentPage, "frame" | "request" | "visitor">) => {
   const { consent } = messagesIn(frame.locale)
   return (
     <Facts
@@ -51,7 +60,7 @@ const Parties = ({ frame, request, visitor }: Pick<Props, "frame" | "request" | 
   )
 }
 
-export const Consent = ({ fields, frame, request, visitor }: Props) => {
+export const Consent = ({ action, fields, frame, request, visitor }: ConsentPage) => {
   const { application: { name }, scope } = request
   const { consent, layout } = messagesIn(frame.locale)
   return (
@@ -64,9 +73,17 @@ export const Consent = ({ fields, frame, request, visitor }: Props) => {
         <p class="muted">{consent.allOrNothing}</p>
         <h2>{consent.durationTitle}</h2>
         <p>
-          {consent.duration(name)} {consent.manage} <a href="/account/applications">{layout.applications}</a>.
+          {consent.duration(name)}
+          {frame.has("/account/applications")
+            ? (
+              <>
+                {" "}
+                {consent.manage} <a href={`${frame.base}/account/applications`}>{layout.applications}</a>.
+              </>
+            )
+            : null}
         </p>
-        <Form action="/oauth/authorize" csrf={visitor.csrf} hidden={fields}>
+        <Form action={action} csrf={visitor.csrf} hidden={fields}>
           <div class="choices">
             <button type="submit" name="decision" value="deny">{consent.deny}</button>
             <button type="submit" name="decision" value="allow">{consent.allow}</button>
@@ -77,7 +94,7 @@ export const Consent = ({ fields, frame, request, visitor }: Props) => {
   )
 }
 
-export const RoleMismatch = ({ fields, frame, request, requested, visitor }: Props & { readonly requested: Role }) => {
+export const WrongRole = ({ action, fields, frame, request, requested, visitor }: WrongRolePage) => {
   const { name } = request.application
   const { consent } = messagesIn(frame.locale)
   return (
@@ -88,7 +105,7 @@ export const RoleMismatch = ({ fields, frame, request, requested, visitor }: Pro
       <div class="card">
         <Parties frame={frame} request={request} visitor={visitor} />
         <p>{consent.roleThen(requested)}</p>
-        <Form action="/oauth/authorize" csrf={visitor.csrf} hidden={fields}>
+        <Form action={action} csrf={visitor.csrf} hidden={fields}>
           <button type="submit" name="decision" value="deny" class="outline">{consent.backToApplication(name)}</button>
         </Form>
       </div>

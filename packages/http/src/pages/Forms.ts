@@ -3,6 +3,7 @@ import * as Either from "effect/Either"
 import { header, type Request } from "../Message.ts"
 import { get, type Parameters, readOnce, type Unreadable } from "../Parameters.ts"
 import type { Repeated } from "../Refusal.ts"
+import { originOf, type Site } from "../Site.ts"
 
 /** The parameters of a form, and whether it carries the token of the session. */
 export interface Posted {
@@ -11,20 +12,20 @@ export interface Posted {
   readonly isGenuine: (csrf: string) => boolean
 }
 
-export const read = (request: Request, authUrl: string): Either.Either<Posted, Unreadable | Repeated> =>
+export const read = (request: Request, site: Site.Service): Either.Either<Posted, Unreadable | Repeated> =>
   Either.map(readOnce(request), (parameters) => ({
     parameters,
-    isGenuine: (csrf) => isSameOrigin(request, authUrl) && isEqual(get(parameters, "csrf") ?? "", csrf)
+    isGenuine: (csrf) => isSameOrigin(request, site) && isEqual(get(parameters, "csrf") ?? "", csrf)
   }))
 
 /**
  * Whether the browser names no other origin than ours as the one with the form. `null` is what browsers send from our
  * pages, whose referrer policy is `no-referrer`: then the token alone decides.
  */
-const isSameOrigin = (request: Request, authUrl: string): boolean => {
+const isSameOrigin = (request: Request, site: Site.Service): boolean => {
   if (header(request, "sec-fetch-site") === "cross-site") return false
   const origin = header(request, "origin")
-  if (origin === undefined || origin === "null" || origin === authUrl) return true
+  if (origin === undefined || origin === "null" || origin === originOf(site)) return true
   const host = header(request, "host")
   return host !== undefined && (origin === `https://${host}` || origin === `http://${host}`)
 }

@@ -2,19 +2,11 @@
 import type { ComponentChildren } from "preact"
 import * as Option from "effect/Option"
 import { icon, stylesheet } from "../internal/assets.ts"
-import { write } from "../Parameters.ts"
+import { encode, write } from "../Parameters.ts"
 import type { Visitor } from "../Visitors.ts"
 import { Form } from "./Form.tsx"
+import type { Frame } from "./Frame.ts"
 import { type Locale, locales, messagesIn } from "./Locale.ts"
-
-/** What a page needs to know besides what it shows. */
-export interface Frame {
-  readonly locale: Locale
-  /** Path and query to which the language switch comes back. */
-  readonly here: string
-  readonly visitor: Option.Option<Visitor>
-  readonly signOutUrl: string
-}
 
 /**
  * A whole page. `narrow` suits one form; `unrepeatable` is for a page that shows what no address shows again, and so
@@ -33,8 +25,8 @@ export const Layout = ({ children, frame, narrow = false, title, unrepeatable = 
       <meta name="viewport" content="width=device-width, initial-scale=1" />
       <meta name="color-scheme" content="light dark" />
       <title>{`${title} · Startlist`}</title>
-      <link rel="stylesheet" href={stylesheet.url} />
-      <link rel="icon" type={icon.type} href={icon.url} />
+      <link rel="stylesheet" href={frame.base + stylesheet.url} />
+      <link rel="icon" type={icon.type} href={frame.base + icon.url} />
     </head>
     <body>
       <header>
@@ -63,7 +55,7 @@ const Languages = ({ frame }: { readonly frame: Frame }) => (
         {locales.map((locale) => (
           <li key={locale}>
             <a
-              href={languageUrl(locale, frame.here)}
+              href={languageUrl(locale, frame)}
               lang={locale}
               hreflang={locale}
               aria-current={locale === frame.locale ? "true" : undefined}
@@ -78,17 +70,15 @@ const Languages = ({ frame }: { readonly frame: Frame }) => (
 )
 
 /** The switch remembers the choice and comes back. */
-const languageUrl = (locale: Locale, here: string): string =>
-  `/language?${write([["locale", locale], ["return_to", inLocale(here, locale)]])}`
-
-const wayThroughLogin = "/login?return_to="
+const languageUrl = (locale: Locale, { base, here }: Frame): string =>
+  `${base}/language?${write([["locale", locale], ["return_to", inLocale(here, locale, `${base}/login?return_to=`)]])}`
 
 /** A `locale` of an address is stronger than the choice, also on the way to it: there the choice takes its place. */
-const inLocale = (address: string, locale: Locale): string => {
+const inLocale = (address: string, locale: Locale, wayThroughLogin: string): string => {
   const returnTo = address.startsWith(wayThroughLogin) ? decode(address.slice(wayThroughLogin.length)) : undefined
   return returnTo === undefined
     ? address.replace(/([?&]locale=)[^&]*/, `$1${locale}`)
-    : `/login?${write([["return_to", inLocale(returnTo, locale)]])}`
+    : `${wayThroughLogin}${encode(inLocale(returnTo, locale, wayThroughLogin))}`
 }
 
 /** What `write` has encoded; the page about a damaged address has something else. */
@@ -103,16 +93,27 @@ const decode = (encoded: string): string | undefined => {
 const Account = ({ frame, visitor }: { readonly frame: Frame; readonly visitor: Visitor }) => {
   const { layout } = messagesIn(frame.locale)
   const sections = [
-    ["/account/applications", layout.applications],
-    ...(visitor.user.role === "platform" ? [["/developer/applications", layout.developer] as const] : [])
-  ] as const
+    { path: "/account/applications", label: layout.applications, isForAll: true },
+    { path: "/developer/applications", label: layout.developer, isForAll: false }
+  ].filter(({ isForAll, path }) => frame.has(path) && (isForAll || visitor.user.role === "platform"))
   return (
     <nav aria-label={layout.account}>
-      {sections.map(([href, label]) => (
-        <a key={href} href={href} aria-current={frame.here.startsWith(href) ? "true" : undefined}>{label}</a>
+      {sections.map(({ label, path }) => (
+        <a
+          key={path}
+          href={frame.base + path}
+          aria-current={frame.here.startsWith(frame.base + path) ? "true" : undefined}
+        >
+          {label}
+        </a>
       ))}
       <span class="muted">{visitor.user.email}</span>
-      <SignOut frame={frame} csrf={visitor.csrf} label={layout.signOut} returnTo="/account/applications" />
+      <SignOut
+        frame={frame}
+        csrf={visitor.csrf}
+        label={layout.signOut}
+        returnTo={`${frame.base}/account/applications`}
+      />
     </nav>
   )
 }

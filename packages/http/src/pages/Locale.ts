@@ -18,12 +18,12 @@ export const isLocale = (value: string | undefined): value is Locale => value ==
 
 const cookieName = "startlist_locale"
 
-/** Remembers the choice for a year. */
-export const cookie = (locale: Locale): string =>
+/** Remembers the choice for a year, in everything below `base`. */
+export const cookie = (locale: Locale, base: string): string =>
   stringifySetCookie({
     name: cookieName,
     value: locale,
-    path: "/",
+    path: base || "/",
     maxAge: 31_536_000,
     httpOnly: true,
     sameSite: "lax"

@@ -11,17 +11,15 @@ import type { Request, Response } from "../Message.ts"
 import { get, readOnce, write } from "../Parameters.ts"
 import type { Endpoint, Route } from "../Router.ts"
 import { clearCookie, csrfOf, sessionOf, setCookie } from "../Sessions.ts"
-import { Site } from "../Site.ts"
+import { basePath, Site } from "../Site.ts"
 import { loginKeys, Throttle } from "../Throttle.ts"
-import * as ErrorPage from "./ErrorPage.tsx"
+import * as ErrorPage from "./ErrorPage.ts"
 import * as Forms from "./Forms.ts"
+import * as Frame from "./Frame.ts"
 import * as Locale from "./Locale.ts"
 import { LoginForm, type Problem } from "./LoginForm.tsx"
 import * as Page from "./Page.ts"
 import * as ReturnTo from "./ReturnTo.ts"
-
-/** Where one goes who came here by himself. */
-const home = "/account/applications"
 
 /** The language of the page to which the user is on the way, so that both speak the same. */
 const localeOf = (request: Request, returnTo: string): Locale.Locale =>
@@ -33,6 +31,12 @@ export const make: Effect.Effect<ReadonlyArray<Route>, never, Accounts | Secrets
   const throttle = yield* Throttle
   const audit = yield* Audit
   const site = yield* Site
+  const frameOf = yield* Frame.make
+  const { forged, refuse } = yield* ErrorPage.make
+  const base = basePath(site)
+  const signInUrl = `${base}/login`
+  /** Where one goes who came here by himself. */
+  const home = `${base}/account/applications`
 
   const record = (action: Action, actor: Party, { address }: Request) =>
     Effect.flatMap(DateTime.now, (at) => audit.record({ at, action, actor, subject: actor, address }))
@@ -49,12 +53,12 @@ export const make: Effect.Effect<ReadonlyArray<Route>, never, Accounts | Secrets
       const present = sessionOf(request, site)
       const session = Option.isSome(present) ? present.value : yield* secrets.make("claim")
       const locale = localeOf(request, shown.returnTo)
-      const frame = {
+      const frame = frameOf({
         locale,
-        here: `/login?${write([["return_to", shown.returnTo]])}`,
+        here: `${signInUrl}?${write([["return_to", shown.returnTo]])}`,
         visitor: Option.none(),
-        signOutUrl: "/logout"
-      }
+        signOutUrl: `${base}/logout`
+      })
       const form = LoginForm({
         frame,
         csrf: csrfOf(session, secrets),
@@ -78,7 +82,7 @@ export const make: Effect.Effect<ReadonlyArray<Route>, never, Accounts | Secrets
 
   const signIn: Endpoint = (request) =>
     Effect.gen(function*() {
-      const { isGenuine, parameters } = yield* Forms.read(request, site.authUrl)
+      const { isGenuine, parameters } = yield* Forms.read(request, site)
       const returnTo = ReturnTo.safe(get(parameters, "return_to"), home)
       const email = get(parameters, "email")?.trim() ?? ""
       const password = get(parameters, "password") ?? ""
@@ -113,20 +117,20 @@ export const make: Effect.Effect<ReadonlyArray<Route>, never, Accounts | Secrets
 
   const signOut: Endpoint = (request) =>
     Effect.gen(function*() {
-      const { isGenuine, parameters } = yield* Forms.read(request, site.authUrl)
+      const { isGenuine, parameters } = yield* Forms.read(request, site)
       const session = sessionOf(request, site)
       if (Option.isSome(session)) {
-        if (!isGenuine(csrfOf(session.value, secrets))) return ErrorPage.forged(request)
+        if (!isGenuine(csrfOf(session.value, secrets))) return forged(request)
         const user = yield* accounts.findSession(session.value)
         yield* accounts.endSession(session.value)
         if (Option.isSome(user)) yield* record("logout", Party.User({ userId: user.value.id }), request)
       }
-      const returnTo = ReturnTo.safe(get(parameters, "return_to"), "/login")
+      const returnTo = ReturnTo.safe(get(parameters, "return_to"), signInUrl)
       return Page.redirect(returnTo, { "set-cookie": clearCookie(site) })
     })
 
   return [
-    { path: "/login", methods: { GET: visit, POST: signIn }, refuse: ErrorPage.refuse },
-    { path: "/logout", methods: { POST: signOut }, refuse: ErrorPage.refuse }
+    { path: "/login", methods: { GET: visit, POST: signIn }, refuse },
+    { path: "/logout", methods: { POST: signOut }, refuse }
   ]
 })

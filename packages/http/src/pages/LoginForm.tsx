@@ -1,6 +1,7 @@
 /** How the login page looks. */
 import { ErrorSummary, Field, Form } from "./Form.tsx"
-import { type Frame, Layout } from "./Layout.tsx"
+import type { Frame } from "./Frame.ts"
+import { Layout } from "./Layout.tsx"
 import { messagesIn } from "./Locale.ts"
 import type { Messages } from "./Messages.ts"
 
@@ -42,7 +43,7 @@ export const LoginForm = ({ csrf, email, frame, problem, returnTo }: {
       )}
       <article>
         <p class="muted">{login.explanation}</p>
-        <Form action="/login" csrf={csrf} hidden={[["return_to", returnTo]]}>
+        <Form action={`${frame.base}/login`} csrf={csrf} hidden={[["return_to", returnTo]]}>
           <Field
             name="email"
             label={login.email}

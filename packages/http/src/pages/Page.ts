@@ -3,38 +3,42 @@ import type { VNode } from "preact"
 import { renderToStaticMarkup } from "preact-render-to-string"
 import type { Response } from "../Message.ts"
 
-/** `formTargets` are the origins, besides ours, to which a form of this page may lead, by a redirect too. */
-const headersWith = (formTargets: ReadonlyArray<string>): Response["headers"] => ({
+export interface Options {
+  /** Origins, besides ours, to which a form of this page may lead, by a redirect too. */
+  readonly formTargets?: ReadonlyArray<string>
+  /** What it may load, by directive of the content security policy, in place of our own style sheet and images. */
+  readonly sources?: Readonly<Record<string, string>>
+  readonly headers?: Response["headers"]
+}
+
+const policyOf = ({ formTargets = [], sources = {} }: Options): string =>
+  Object.entries({
+    "default-src": "'none'",
+    "style-src": "'self'",
+    "img-src": "'self'",
+    ...sources,
+    "form-action": ["'self'", ...formTargets].join(" "),
+    "frame-ancestors": "'none'",
+    "base-uri": "'none'"
+  }).map(([directive, values]) => `${directive} ${values}`).join("; ")
+
+const headersWith = (options: Options): Response["headers"] => ({
   "content-type": "text/html;charset=UTF-8",
-  "content-security-policy": [
-    "default-src 'none'",
-    "style-src 'self'",
-    "img-src 'self'",
-    `form-action ${["'self'", ...formTargets].join(" ")}`,
-    "frame-ancestors 'none'",
-    "base-uri 'none'"
-  ].join("; "),
+  "content-security-policy": policyOf(options),
   "x-frame-options": "DENY",
   "x-content-type-options": "nosniff",
   "referrer-policy": "no-referrer",
   "cache-control": "no-store"
 })
 
-const headers = headersWith([])
+/** A page as HTML. The renderer escapes every value. */
+export const render = (page: VNode): string => `<!doctype html>${renderToStaticMarkup(page)}`
 
-export interface Options {
-  readonly formTargets?: ReadonlyArray<string>
-  readonly headers?: Response["headers"]
-}
-
-/** A page. The renderer escapes every value. */
-export const html = (status: number, page: VNode, options: Options = {}): Response => ({
+/** A page, written already or to be rendered. */
+export const html = (status: number, page: VNode | string, options: Options = {}): Response => ({
   status,
-  headers: {
-    ...(options.formTargets === undefined ? headers : headersWith(options.formTargets)),
-    ...options.headers
-  },
-  body: `<!doctype html>${renderToStaticMarkup(page)}`
+  headers: { ...headersWith(options), ...options.headers },
+  body: typeof page === "string" ? page : render(page)
 })
 
 /** See Other: the browser goes on with a GET, whatever it sent (RFC 9700 §4.12). */

@@ -1,15 +1,17 @@
 /** `/`: what this server is, and where to go. */
 import * as Effect from "effect/Effect"
 import type { Route } from "../Router.ts"
+import { basePath, Site } from "../Site.ts"
 import { Visitors } from "../Visitors.ts"
-import * as ErrorPage from "./ErrorPage.tsx"
-import { type Frame, Layout } from "./Layout.tsx"
+import * as ErrorPage from "./ErrorPage.ts"
+import * as Frame from "./Frame.ts"
+import { Layout } from "./Layout.tsx"
 import * as Locale from "./Locale.ts"
 import * as Page from "./Page.ts"
 
 const path = "/"
 
-const Welcome = ({ frame }: { readonly frame: Frame }) => {
+const Welcome = ({ frame }: { readonly frame: Frame.Frame }) => {
   const { layout, welcome } = Locale.messagesIn(frame.locale)
   return (
     <Layout frame={frame} title="Startlist">
@@ -17,19 +19,19 @@ const Welcome = ({ frame }: { readonly frame: Frame }) => {
       <section class="card">
         <ul>
           <li>
-            <a href="/account/applications">{layout.applications}</a>: {welcome.applications}
+            <a href={`${frame.base}/account/applications`}>{layout.applications}</a>: {welcome.applications}
           </li>
           <li>
-            <a href="/developer/applications">{layout.developer}</a>: {welcome.developer}
+            <a href={`${frame.base}/developer/applications`}>{layout.developer}</a>: {welcome.developer}
           </li>
           <li>
-            <a href="/docs">{welcome.reference}</a> (<a href="/openapi.json">OpenAPI</a>,{" "}
-            <a href="/.well-known/oauth-authorization-server">{welcome.metadata}</a>)
-          </li>
-          <li>
-            {welcome.operators}: <a href="/healthz">{welcome.health}</a>, <a href="/readyz">{welcome.readiness}</a>,
+            <a href={`${frame.base}/docs`}>{welcome.reference}</a> (<a href={`${frame.base}/openapi.json`}>OpenAPI</a>,
             {" "}
-            <code>npm run startlist -- --help</code>
+            <a href={`${frame.base}/.well-known/oauth-authorization-server`}>{welcome.metadata}</a>)
+          </li>
+          <li>
+            {welcome.operators}: <a href={`${frame.base}/healthz`}>{welcome.health}</a>,{" "}
+            <a href={`${frame.base}/readyz`}>{welcome.readiness}</a>, <code>npm run startlist -- --help</code>
           </li>
         </ul>
       </section>
@@ -37,14 +39,20 @@ const Welcome = ({ frame }: { readonly frame: Frame }) => {
   )
 }
 
-export const make: Effect.Effect<Route, never, Visitors> = Effect.map(Visitors, ({ identify, signOutUrl }) => ({
-  path,
-  methods: {
-    GET: (request) =>
-      Effect.map(identify(request), (visitor) => {
-        const frame = { locale: Locale.of(request), here: path, visitor, signOutUrl }
-        return Page.html(200, <Welcome frame={frame} />)
-      })
-  },
-  refuse: ErrorPage.refuse
-}))
+export const make: Effect.Effect<Route, never, Visitors> = Effect.gen(function*() {
+  const { identify, signOutUrl } = yield* Visitors
+  const here = basePath(yield* Site) + path
+  const frameOf = yield* Frame.make
+  const { refuse } = yield* ErrorPage.make
+  return {
+    path,
+    methods: {
+      GET: (request) =>
+        Effect.map(identify(request), (visitor) => {
+          const frame = frameOf({ locale: Locale.of(request), here, visitor, signOutUrl })
+          return Page.html(200, <Welcome frame={frame} />)
+        })
+    },
+    refuse
+  }
+})

@@ -3,7 +3,7 @@ import { Callbacks, Memory, Policy, Secrets, Services, Store, User } from "@star
 import { ApplicationStore } from "@startlist/core/Application"
 import { GrantStore } from "@startlist/core/GrantStore"
 import { SubscriptionStore } from "@startlist/core/Subscription"
-import { Audit, MemoryThrottle, Message, Pages, Protocol, Router, Sessions, Site } from "@startlist/http"
+import { Audit, MemoryThrottle, Message, Mount, Pages, Protocol, Sessions, Site } from "@startlist/http"
 import { Context, Effect, Layer, Option } from "effect"
 import { TestAccounts } from "./TestAccounts.ts"
 
@@ -96,8 +96,7 @@ export const layer = (options: Options = {}) => {
   const service = Layer.effect(
     Service,
     Effect.gen(function*() {
-      const routes = [...yield* Protocol.routes, ...yield* Pages.routes, ...yield* Pages.signIn]
-      const handler = Router.make(routes, Pages.notFound)
+      const handler = yield* Mount.make(Effect.all([Protocol.routes, Pages.routes, Pages.signIn]))
       return {
         switches,
         audit,

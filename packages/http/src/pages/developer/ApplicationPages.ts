@@ -14,7 +14,6 @@ import { get, readOnce } from "../../Parameters.ts"
 import { NotFound } from "../../Refusal.ts"
 import type { Endpoint, Route } from "../../Router.ts"
 import type { Visitors } from "../../Visitors.ts"
-import * as ErrorPage from "../ErrorPage.tsx"
 import * as Page from "../Page.ts"
 import { ApplicationsView, type Refused } from "./ApplicationsView.tsx"
 import { ApplicationView } from "./ApplicationView.tsx"
@@ -129,7 +128,7 @@ export const make: Effect.Effect<
         const values = readSettings(parameters)
         return applications.change(seat.application.id, values).pipe(
           Effect.tap((changed) => desk.record(request, "application_changed", seat, changed)),
-          Effect.as(Page.redirect(`${Desk.pathOf(seat.application)}?saved=yes`)),
+          Effect.as(Page.redirect(`${Desk.pathOf(seat.frame, seat.application)}?saved=yes`)),
           Effect.catchTags({
             ApplicationNotFound: () => new NotFound(),
             InvalidApplication: (problem) => showOne(seat, 422, { problem, values })
@@ -157,10 +156,10 @@ export const make: Effect.Effect<
               formerUntil: yield* formerUntil(registered.application)
             })
             return Page.html(200, view)
-          }).pipe(Effect.catchTag("Conflict", () => Effect.succeed(Desk.outdated(request, seat)))))
+          }).pipe(Effect.catchTag("Conflict", () => Effect.succeed(desk.outdated(request, seat)))))
     )
 
-  const refuse = ErrorPage.refuse
+  const { refuse } = desk
   return [
     { path: Desk.home, methods: { GET: list, POST: register }, refuse },
     { path: `${Desk.home}/{client_id}`, methods: { GET: one, POST: save }, refuse },

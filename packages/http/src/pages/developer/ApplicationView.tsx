@@ -24,7 +24,7 @@ const Webhook = ({ hours, seat: { application, frame, visitor }, subscription }:
   readonly hours: ReadonlyArray<AttemptHour>
 }) => {
   const { developer: { chart, signing, webhook } } = messagesIn(frame.locale)
-  const path = pathOf(application)
+  const path = pathOf(frame, application)
   return (
     <section class="card">
       <h2>{webhook.title}</h2>
@@ -84,7 +84,7 @@ const Secret = ({ formerUntil, overlap, seat: { application, frame, visitor } }:
         <summary>{secret.rotate}</summary>
         <p>{secret.rotateMeans(Duration.toHours(overlap))}</p>
         <Form
-          action={`${pathOf(application)}/secret`}
+          action={`${pathOf(frame, application)}/secret`}
           csrf={visitor.csrf}
           hidden={[["version", String(application.version)]]}
         >
@@ -125,7 +125,7 @@ export const ApplicationView = (
         : null}
       <SettingsProblem locale={frame.locale} problem={problem} />
       <p class="row">
-        <a href={home}>{applications.title}</a>
+        <a href={frame.base + home}>{applications.title}</a>
         <span class="muted">
           {applications.clientId} <code>{application.id}</code>
         </span>
@@ -133,7 +133,7 @@ export const ApplicationView = (
       <Webhook seat={seat} subscription={subscription} hours={hours} />
       <section class="card">
         <h2>{settings.title}</h2>
-        <Form action={pathOf(application)} csrf={visitor.csrf}>
+        <Form action={pathOf(frame, application)} csrf={visitor.csrf}>
           <SettingsFields locale={frame.locale} values={values} problem={problem} />
           <button type="submit">{settings.save}</button>
         </Form>

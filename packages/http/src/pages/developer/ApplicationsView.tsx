@@ -46,7 +46,7 @@ export const ApplicationsView = ({ applications, more, newest, refused, seat: { 
               {applications.map((application) => (
                 <tr key={application.id}>
                   <th scope="row">
-                    <a href={pathOf(application)}>{application.name}</a>
+                    <a href={pathOf(frame, application)}>{application.name}</a>
                   </th>
                   <td>{application.id}</td>
                   <td>
@@ -58,11 +58,11 @@ export const ApplicationsView = ({ applications, more, newest, refused, seat: { 
               ))}
             </Table>
           )}
-        {more && oldest !== undefined ? <a href={`${home}?after=${oldest.id}`}>{list.more}</a> : null}
+        {more && oldest !== undefined ? <a href={`${frame.base}${home}?after=${oldest.id}`}>{list.more}</a> : null}
       </section>
       <section class="card">
         <h2>{registering.title}</h2>
-        <Form action={home} csrf={visitor.csrf} hidden={[["newest", newest]]}>
+        <Form action={frame.base + home} csrf={visitor.csrf} hidden={[["newest", newest]]}>
           <SettingsFields locale={frame.locale} values={refused?.values ?? blank} problem={refused?.problem} />
           <button type="submit">{registering.submit}</button>
         </Form>

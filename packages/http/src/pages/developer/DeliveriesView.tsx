@@ -25,7 +25,7 @@ const Badge = ({ locale, state }: { readonly locale: Locale; readonly state: Sta
 
 /** Address of a page of the list. */
 export const listUrl = (
-  application: OwnSeat["application"],
+  { application, frame }: OwnSeat,
   state: Option.Option<State>,
   after?: number
 ): string => {
@@ -33,14 +33,14 @@ export const listUrl = (
     ...Option.match(state, { onNone: () => [], onSome: (some) => [`state=${some}`] }),
     ...(after === undefined ? [] : [`after=${after}`])
   ].join("&")
-  return `${pathOf(application)}/deliveries${query === "" ? "" : `?${query}`}`
+  return `${pathOf(frame, application)}/deliveries${query === "" ? "" : `?${query}`}`
 }
 
-const Filter = ({ seat: { application, frame }, state }: {
+const Filter = ({ seat, state }: {
   readonly seat: OwnSeat
   readonly state: Option.Option<State>
 }) => {
-  const { developer } = messagesIn(frame.locale)
+  const { developer } = messagesIn(seat.frame.locale)
   const choices = [Option.none<State>(), ...State.literals.map((one) => Option.some<State>(one))]
   return (
     <nav aria-label={developer.deliveries.filter}>
@@ -48,7 +48,7 @@ const Filter = ({ seat: { application, frame }, state }: {
         {choices.map((choice) => (
           <li key={Option.getOrElse(choice, () => "all")}>
             <a
-              href={listUrl(application, choice)}
+              href={listUrl(seat, choice)}
               aria-current={Option.getOrNull(choice) === Option.getOrNull(state) ? "page" : undefined}
             >
               {Option.match(choice, {
@@ -63,16 +63,17 @@ const Filter = ({ seat: { application, frame }, state }: {
   )
 }
 
-const Row = ({ delivery: { attempts, event, id, state }, seat: { application, frame: { locale } } }: {
+const Row = ({ delivery: { attempts, event, id, state }, seat: { application, frame } }: {
   readonly delivery: Delivery
   readonly seat: OwnSeat
 }) => {
+  const { locale } = frame
   const { developer } = messagesIn(locale)
   const last = attempts.at(-1)
   return (
     <tr>
       <th scope="row">
-        <a href={`${pathOf(application)}/deliveries/${id}`} aria-label={developer.deliveries.open(id)}>{id}</a>
+        <a href={`${pathOf(frame, application)}/deliveries/${id}`} aria-label={developer.deliveries.open(id)}>{id}</a>
       </th>
       <td>
         <Badge state={state} locale={locale} />
@@ -104,7 +105,7 @@ export const DeliveriesView = ({ deliveries, hours, isFirst, next, seat, state }
   return (
     <Layout frame={frame} title={words.title(application.name)}>
       <p>
-        <a href={pathOf(application)}>{application.name}</a>
+        <a href={pathOf(frame, application)}>{application.name}</a>
       </p>
       <section class="card">
         <h2>{chart.title}</h2>
@@ -121,10 +122,10 @@ export const DeliveriesView = ({ deliveries, hours, isFirst, next, seat, state }
           </Table>
         )}
         <p class="row">
-          {isFirst ? null : <a href={listUrl(application, state)} rel="first">{words.newest}</a>}
+          {isFirst ? null : <a href={listUrl(seat, state)} rel="first">{words.newest}</a>}
           {Option.match(next, {
             onNone: () => null,
-            onSome: (after) => <a href={listUrl(application, state, after)} rel="next">{words.older}</a>
+            onSome: (after) => <a href={listUrl(seat, state, after)} rel="next">{words.older}</a>
           })}
         </p>
       </section>
@@ -168,7 +169,7 @@ export const DeliveryView = ({ delivery, isRepeatable, seat: { application, fram
   const { locale } = frame
   const { developer: { deliveries, delivery: words } } = messagesIn(locale)
   const { dueAt, event, id, state } = delivery
-  const path = `${pathOf(application)}/deliveries`
+  const path = `${pathOf(frame, application)}/deliveries`
   return (
     <Layout frame={frame} title={words.title(id)}>
       <p>

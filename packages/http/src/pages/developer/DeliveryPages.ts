@@ -11,7 +11,6 @@ import { get, readOnce } from "../../Parameters.ts"
 import { NotFound } from "../../Refusal.ts"
 import type { Endpoint, Route } from "../../Router.ts"
 import type { Visitors } from "../../Visitors.ts"
-import * as ErrorPage from "../ErrorPage.tsx"
 import * as Page from "../Page.ts"
 import { DeliveriesView, DeliveryView, listUrl } from "./DeliveriesView.tsx"
 import * as Desk from "./Desk.ts"
@@ -89,7 +88,7 @@ export const make: Effect.Effect<
           Effect.flatMap(find(seat, deliveryId), (original) =>
             deliveries.redeliver(original.id)).pipe(
               Effect.map((again) =>
-                Page.redirect(`${listUrl(seat.application, Option.none())}/${again.id}`)
+                Page.redirect(`${listUrl(seat, Option.none())}/${again.id}`)
               ),
               Effect.catchTags({
                 DeliveryNotFound: () => new NotFound(),
@@ -98,7 +97,7 @@ export const make: Effect.Effect<
             ))
     )
 
-  const refuse = ErrorPage.refuse
+  const { refuse } = desk
   const path = `${Desk.home}/{client_id}/deliveries`
   return [
     { path, methods: { GET: list }, refuse },

@@ -10,23 +10,26 @@ import type { Request, Response } from "../../Message.ts"
 import { parseClientId } from "../../oauth/ClientAuthentication.ts"
 import type { Parameters } from "../../Parameters.ts"
 import { NotFound, type Refusal } from "../../Refusal.ts"
-import { Site } from "../../Site.ts"
+import type { Refuse } from "../../Router.ts"
+import { basePath, Site } from "../../Site.ts"
 import { type Visitor, Visitors } from "../../Visitors.ts"
-import * as ErrorPage from "../ErrorPage.tsx"
+import * as ErrorPage from "../ErrorPage.ts"
 import * as Forms from "../Forms.ts"
-import type { Frame } from "../Layout.tsx"
+import * as Frame from "../Frame.ts"
 import * as Locale from "../Locale.ts"
 import * as Page from "../Page.ts"
 
 /** Where the applications of a platform user are. */
 export const home = "/developer/applications"
 
-export const pathOf = ({ id }: Pick<Application, "id">): string => `${home}/${id}`
+/** The address of an application's page. */
+export const pathOf = ({ base }: Pick<Frame.Frame, "base">, { id }: Pick<Application, "id">): string =>
+  `${base}${home}/${id}`
 
 /** A platform user at a page. */
 export interface Seat {
   readonly visitor: Visitor
-  readonly frame: Frame
+  readonly frame: Frame.Frame
 }
 
 /** A platform user at a page about an application of theirs. */
@@ -34,14 +37,10 @@ export interface OwnSeat extends Seat {
   readonly application: Application
 }
 
-/** The answer to a form over what was changed since: sent twice, or from another window. Nothing is done. */
-export const outdated = (request: Request, { application }: OwnSeat): Response =>
-  ErrorPage.show(request, 409, "outdated", { again: pathOf(application) })
-
 type Answer = Effect.Effect<Response, Refusal | StoreError>
 
 export interface Desk {
-  /** Serves platform users; `here` is the page to which the others come back when they have signed in. */
+  /** Serves platform users; `here` is our path to which the others come back when they have signed in. */
   readonly seat: (request: Request, here: string, serve: (seat: Seat) => Answer) => Answer
   /** Serves the owner of the application with this `client_id`; for everybody else there is no such page. */
   readonly own: (
@@ -52,6 +51,9 @@ export interface Desk {
   ) => Answer
   /** Reads a form of `seat`'s session; one that is none changes nothing. */
   readonly posted: (request: Request, seat: Seat, change: (parameters: Parameters) => Answer) => Answer
+  /** The answer to a form over what was changed since: sent twice, or from another window. Nothing is done. */
+  readonly outdated: (request: Request, seat: OwnSeat) => Response
+  readonly refuse: Refuse
   /** Notes what a platform user did with an application. */
   readonly record: (request: Request, action: Action, seat: Seat, application: Application) => Effect.Effect<void>
 }
@@ -60,13 +62,20 @@ export const make: Effect.Effect<Desk, never, Applications | Visitors> = Effect.
   const applications = yield* Applications
   const visitors = yield* Visitors
   const audit = yield* Audit
-  const { authUrl } = yield* Site
+  const site = yield* Site
+  const frameOf = yield* Frame.make
+  const errors = yield* ErrorPage.make
 
   const seat: Desk["seat"] = (request, here, serve) =>
     Effect.flatMap(visitors.identify(request), (visitor): Answer => {
-      if (Option.isNone(visitor)) return Effect.succeed(Page.redirect(visitors.signInUrl(here)))
-      if (visitor.value.user.role !== "platform") return Effect.succeed(ErrorPage.show(request, 403, "notPlatform"))
-      const frame = { locale: Locale.of(request), here, visitor, signOutUrl: visitors.signOutUrl }
+      if (Option.isNone(visitor)) return Effect.succeed(Page.redirect(visitors.signInUrl(basePath(site) + here)))
+      if (visitor.value.user.role !== "platform") return Effect.succeed(errors.show(request, 403, "notPlatform"))
+      const frame = frameOf({
+        locale: Locale.of(request),
+        here: basePath(site) + here,
+        visitor,
+        signOutUrl: visitors.signOutUrl
+      })
       return serve({ frame, visitor: visitor.value })
     })
 
@@ -88,11 +97,14 @@ export const make: Effect.Effect<Desk, never, Applications | Visitors> = Effect.
   return {
     own,
     seat,
+    refuse: errors.refuse,
+    outdated: (request, { application, frame }) =>
+      errors.show(request, 409, "outdated", { again: pathOf(frame, application) }),
     posted: (request, { frame, visitor }, change) =>
       Effect.flatMap(
-        Forms.read(request, authUrl),
+        Forms.read(request, site),
         ({ isGenuine, parameters }) =>
-          isGenuine(visitor.csrf) ? change(parameters) : Effect.succeed(ErrorPage.forged(request, frame.here))
+          isGenuine(visitor.csrf) ? change(parameters) : Effect.succeed(errors.forged(request, frame.here))
       ),
     record: (request, action, { visitor }, { id }) =>
       Effect.flatMap(DateTime.now, (at) =>

@@ -38,7 +38,7 @@ export const SecretView = ({ formerUntil, isNew, registered: { application, secr
             })}
           </p>
         )}
-        <a class="button" href={pathOf(application)}>{words.goOn(name)}</a>
+        <a class="button" href={pathOf(frame, application)}>{words.goOn(name)}</a>
       </article>
     </Layout>
   )

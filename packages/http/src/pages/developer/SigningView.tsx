@@ -18,7 +18,7 @@ export const SigningView = ({ isRotated = false, overlap, seat, shown, subscript
 }) => {
   const { application, frame, visitor } = seat
   const { dateTime, developer: { signing } } = messagesIn(frame.locale)
-  const action = `${pathOf(application)}/signing-secret`
+  const action = `${pathOf(frame, application)}/signing-secret`
   return (
     <Layout frame={frame} title={signing.title} narrow>
       {isRotated
@@ -29,7 +29,7 @@ export const SigningView = ({ isRotated = false, overlap, seat, shown, subscript
         )
         : null}
       <p>
-        <a href={pathOf(application)}>{application.name}</a>
+        <a href={pathOf(frame, application)}>{application.name}</a>
       </p>
       <article>
         <p>{signing.explanation}</p>

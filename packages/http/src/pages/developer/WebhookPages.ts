@@ -13,7 +13,6 @@ import { get } from "../../Parameters.ts"
 import { Malformed, NotFound, type Refusal } from "../../Refusal.ts"
 import type { Endpoint, Route } from "../../Router.ts"
 import type { Visitors } from "../../Visitors.ts"
-import * as ErrorPage from "../ErrorPage.tsx"
 import * as Page from "../Page.ts"
 import * as Desk from "./Desk.ts"
 import { SigningView } from "./SigningView.tsx"
@@ -87,7 +86,7 @@ export const make: Effect.Effect<
                 default:
                   return yield* new Malformed({ what: "action" })
               }
-            })).pipe(Effect.catchTag("Conflict", () => Effect.succeed(Desk.outdated(request, seat)))))
+            })).pipe(Effect.catchTag("Conflict", () => Effect.succeed(desk.outdated(request, seat)))))
     )
 
   const test: Endpoint = (request, [id]) =>
@@ -98,12 +97,14 @@ export const make: Effect.Effect<
       (seat) =>
         desk.posted(request, seat, () =>
           deliveries.sendTest(seat.application.id).pipe(
-            Effect.map((delivery) => Page.redirect(`${Desk.pathOf(seat.application)}/deliveries/${delivery.id}`)),
+            Effect.map((delivery) =>
+              Page.redirect(`${Desk.pathOf(seat.frame, seat.application)}/deliveries/${delivery.id}`)
+            ),
             Effect.catchTag("SubscriptionNotFound", () => new NotFound())
           ))
     )
 
-  const refuse = ErrorPage.refuse
+  const { refuse } = desk
   return [
     { path: `${Desk.home}/{client_id}/signing-secret`, methods: { GET: show, POST: act }, refuse },
     { path: `${Desk.home}/{client_id}/test-event`, methods: { POST: test }, refuse }

@@ -1,0 +1,129 @@
+/** The binding to `HttpApp` of `@effect/platform`: for an Effect server that has routes of its own. */
+import * as Cookies from "@effect/platform/Cookies"
+import type * as HttpApp from "@effect/platform/HttpApp"
+import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
+import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
+import * as Cause from "effect/Cause"
+import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import type { Access } from "@startlist/core/Access"
+import type { OAuth } from "@startlist/core/OAuth"
+import { clientAddress, parseNetworks } from "./ClientAddress.ts"
+import * as Guard from "./Guard.ts"
+import { parseTarget } from "./internal/target.ts"
+import { broken, tooLate, tooSlow } from "./internal/unanswered.ts"
+import { Collected } from "./internal/webBody.ts"
+import * as Message from "./Message.ts"
+import { Site } from "./Site.ts"
+
+export interface Options {
+  /** A body must have arrived within so long, and be answered within so long. Default: 30 seconds. */
+  readonly timeout?: Duration.DurationInput
+}
+
+/**
+ * The handler as an app, for `HttpRouter.mountApp`, `HttpServer.serve` or a route of an `HttpLayerRouter`. The path of a
+ * request is the one that the client sent, wherever the app is mounted.
+ *
+ * Applications may send their secrets in queries: switch off what writes queries down, as the platform's request log does
+ * (`disableLogger`) and its tracer (`HttpMiddleware.withTracerDisabledWhen`).
+ *
+ * The server interrupts its fiber when the client goes away. A body over the limit is cut there, and refused by the
+ * endpoint; one that does not come in time is answered with 408.
+ */
+export const app = (
+  handler: Message.Handler,
+  options: Options = {}
+): Effect.Effect<HttpApp.Default<never, Scope.Scope>> =>
+  Effect.map(Site, ({ trustedProxies }) => {
+    const trusted = parseNetworks(trustedProxies)
+    const timeout = Duration.decode(options.timeout ?? "30 seconds")
+    return Effect.gen(function*() {
+      const request = yield* HttpServerRequest.HttpServerRequest
+      const body = yield* Effect.timeoutOption(readBody(request), timeout)
+      if (Option.isNone(body)) return toResponse(tooLate, true)
+      const response = yield* Effect.timeoutTo(Effect.suspend(() => handler(toRequest(request, body.value, trusted))), {
+        duration: timeout,
+        onSuccess: (response) => response,
+        onTimeout: () => tooSlow
+      })
+      return toResponse(response, body.value.byteLength > Message.maxBodyBytes)
+    }).pipe(
+      Effect.catchAllDefect((bug) =>
+        Effect.as(Effect.logError("a request died of a bug", Cause.die(bug)), toResponse(broken, true))
+      ),
+      // The server makes an app uninterruptible unless it says otherwise.
+      Effect.interruptible
+    )
+  })
+
+/**
+ * A guard for routes of the server's own, as an app or as the handler of an endpoint of an `HttpApi`: requests without a
+ * token that meets the requirement are answered as those to `/api/v1/athlete` are, and the others come with the access
+ * that the token gives.
+ */
+export const guard = <A, E, R>(
+  requirement: Guard.Requirement,
+  use: (access: Access) => Effect.Effect<A, E, R>
+): Effect.Effect<
+  A | HttpServerResponse.HttpServerResponse,
+  E,
+  R | OAuth | HttpServerRequest.HttpServerRequest
+> =>
+  Effect.gen(function*() {
+    const check = yield* Guard.make
+    const { access, refused } = yield* check(yield* HttpServerRequest.HttpServerRequest, requirement)
+    return access === undefined ? toResponse(refused, false) : yield* use(access)
+  })
+
+/**
+ * Reads the body as far as it is worth it. To end its stream is to end the connection, which still has to carry the
+ * answer: so the reader waits for the end of the request.
+ */
+const readBody = (request: HttpServerRequest.HttpServerRequest): Effect.Effect<Uint8Array, never, Scope.Scope> =>
+  Effect.gen(function*() {
+    const collected = new Collected()
+    const enough = yield* Deferred.make<void>()
+    const reading = Stream.runForEach(
+      request.stream,
+      (chunk) => collected.add(chunk) ? Effect.void : Effect.zipRight(Deferred.succeed(enough, undefined), Effect.never)
+    )
+    // A stream that breaks has no more to give, and nobody to be answered.
+    yield* Effect.forkScoped(Effect.ensuring(Effect.ignore(reading), Deferred.succeed(enough, undefined)))
+    yield* Deferred.await(enough)
+    return collected.body
+  })
+
+const toRequest = (
+  request: HttpServerRequest.HttpServerRequest,
+  body: Uint8Array,
+  trusted: ReturnType<typeof parseNetworks>
+): Message.Request => ({
+  ...parseTarget(request.originalUrl),
+  method: request.method,
+  headers: request.headers,
+  body,
+  address: clientAddress(Option.getOrUndefined(request.remoteAddress), request.headers["x-forwarded-for"], trusted)
+})
+
+const utf8 = new TextEncoder()
+
+/** `last` closes the connection: what is left of a body that was not read to its end cannot be told from a request. */
+const toResponse = (
+  { body, headers, status }: Message.Response,
+  last: boolean
+): HttpServerResponse.HttpServerResponse => {
+  const { "set-cookie": setCookie = [], ...others } = headers
+  const options = {
+    status,
+    headers: last ? { ...others, connection: "close" } : others,
+    cookies: Cookies.fromSetCookie(setCookie)
+  }
+  return body === ""
+    ? HttpServerResponse.empty(options)
+    : HttpServerResponse.uint8Array(typeof body === "string" ? utf8.encode(body) : body, options)
+}

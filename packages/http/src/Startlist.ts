@@ -1,0 +1,199 @@
+/**
+ * Startlist for servers that do not run on Effect: options in, promises and plain objects out.
+ *
+ * It is the same services, endpoints and pages, put together in the way that most servers want. The stores and what
+ * calls callbacks are chosen from the packages that have them, as opaque values:
+ * `{ stores: Postgres.layerWith({ url }), callbacks: Dispatcher.layer }`.
+ */
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http"
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as ManagedRuntime from "effect/ManagedRuntime"
+import * as Option from "effect/Option"
+import type { Callbacks } from "@startlist/core/Callbacks"
+import type { Stores } from "@startlist/core/Memory"
+import { documented, Policy } from "@startlist/core/Policy"
+import * as Services from "@startlist/core/Services"
+import { StoreError } from "@startlist/core/Store"
+import * as CoreUser from "@startlist/core/User"
+import * as Worker from "@startlist/core/Worker"
+import * as Guard from "./Guard.ts"
+import { Look, standard } from "./Look.ts"
+import * as MemoryThrottle from "./MemoryThrottle.ts"
+import type { Request as PlainRequest, Response as PlainResponse } from "./Message.ts"
+import * as Mount from "./Mount.ts"
+import * as NodeHttp from "./NodeHttp.ts"
+import * as NodeSecrets from "./NodeSecrets.ts"
+import * as Pages from "./Pages.ts"
+import * as Protocol from "./Protocol.ts"
+import { Site } from "./Site.ts"
+import * as Binding from "./startlist/Binding.ts"
+import type { Calls } from "./startlist/Calls.ts"
+import * as Plain from "./startlist/Plain.ts"
+import { Visitors } from "./Visitors.ts"
+import * as WebHttp from "./WebHttp.ts"
+
+export type { Calls, Settings, WithSecret } from "./startlist/Calls.ts"
+export type * from "./startlist/Plain.ts"
+
+/** What can be mounted: see `Protocol` and `Pages`. */
+export type Endpoints = "oauth" | "athlete" | "webhooks" | "consent" | "account" | "developer"
+
+type MaybePromise<A> = A | Promise<A>
+
+/** Who sits in front of the browser, and where one signs in and out. */
+export interface SignIn {
+  /** The signed-in user of a request, and an unguessable value of the session for our forms. */
+  readonly identify: (
+    request: PlainRequest
+  ) => MaybePromise<{ readonly user: Plain.User; readonly csrf: string } | undefined>
+  /** Where a browser is sent to sign in; it is to come back to `returnTo`, a path with query. */
+  readonly signInUrl: (returnTo: string) => string
+  /** The address to which the form "use another account" posts its fields `csrf` and `return_to`. */
+  readonly signOutUrl: string
+}
+
+export interface Options {
+  /** The public address at which Startlist is mounted: an origin, and a path if there is one. */
+  readonly url: string
+  /** Where everything is kept: `Postgres.layerWith({ url })`, or `Memory.layer`. */
+  readonly stores: Layer.Layer<Stores, unknown>
+  /** What sends to callbacks: `Dispatcher.layer`. */
+  readonly callbacks: Layer.Layer<Callbacks, unknown>
+  readonly visitors: SignIn
+  /** The server's own users by identifier. Without it, users are those of the stores. */
+  readonly findUser?: (id: number) => MaybePromise<Plain.User | undefined>
+  /** What is mounted. Default: everything. */
+  readonly endpoints?: ReadonlyArray<Endpoints>
+  /** Pages of the server's own in place of ours. */
+  readonly look?: Partial<Look.Service>
+  /** Numbers and choices that differ from the documented ones. */
+  readonly policy?: Partial<Policy.Service>
+  /** Named in the metadata in place of `url`, and in redirects (RFC 9207), which carry no `iss` without it. */
+  readonly issuer?: string
+  /** CIDRs of proxies whose `X-Forwarded-For` is believed. */
+  readonly trustedProxies?: ReadonlyArray<string>
+  /** Whether events are delivered by this process. Default: yes. */
+  readonly worker?: boolean
+}
+
+/** The outcome of a check of an access token: the access, or a complete answer to the request. */
+export type Checked =
+  | { readonly ok: true; readonly access: Plain.Access }
+  | { readonly ok: false; readonly answer: PlainResponse }
+
+export interface Startlist extends Calls {
+  /** For `http.createServer`, `app.use` of Express, or the raw request and response of Fastify. */
+  readonly listener: RequestListener
+  /** For whatever speaks `fetch`: Hono, Next, … */
+  readonly handler: WebHttp.WebHandler
+  /**
+   * Guards a route of the server's own in `node:http` or Express: the answers to those whose token is not good for it are
+   * those of `/api/v1/athlete`; the others come with the access that their token gives.
+   */
+  readonly guardListener: <Incoming extends IncomingMessage, Outgoing extends ServerResponse>(
+    requirement: Guard.Requirement,
+    handle: (incoming: Incoming, outgoing: Outgoing, access: Plain.Access) => unknown
+  ) => (incoming: Incoming, outgoing: Outgoing) => Promise<void>
+  /** The same for Web requests. */
+  readonly guardHandler: (
+    requirement: Guard.Requirement,
+    handle: (request: Request, access: Plain.Access) => MaybePromise<Response>
+  ) => (request: Request) => Promise<Response>
+  /** Checks the `Authorization` header, where a framework has its own way to answer. */
+  readonly check: (authorization: string | undefined, requirement?: Guard.Requirement) => Promise<Checked>
+  /** Ends the deliveries and the connections of the stores, and waits for it. */
+  readonly close: () => Promise<void>
+}
+
+const groups = {
+  oauth: Protocol.oauth,
+  athlete: Protocol.athlete,
+  webhooks: Protocol.webhooks,
+  consent: Pages.consent,
+  account: Pages.account,
+  developer: Pages.developer
+}
+
+const asked = <A>(ask: () => MaybePromise<A>): Effect.Effect<A, StoreError> =>
+  Effect.tryPromise({ try: async () => ask(), catch: (cause) => new StoreError({ cause }) })
+
+const layerVisitors = ({ identify, signInUrl, signOutUrl }: SignIn): Layer.Layer<Visitors> =>
+  Layer.succeed(Visitors, {
+    identify: (request) =>
+      Effect.map(asked(() => identify(request)), (known) =>
+        Option.map(Option.fromNullable(known), ({ csrf, user }) => ({ csrf, user: Plain.fromUser(user) }))),
+    signInUrl,
+    signOutUrl
+  })
+
+const layerUsers = (findUser: NonNullable<Options["findUser"]>): Layer.Layer<CoreUser.UserStore> =>
+  CoreUser.layerReadOnly((id) =>
+    Effect.map(asked(() => findUser(id)), (user) => Option.map(Option.fromNullable(user), Plain.fromUser))
+  )
+
+const layerOf = (
+  { callbacks, findUser, issuer, look, policy, stores, trustedProxies = [], url, visitors, worker }: Options
+) => {
+  const kept = findUser === undefined ? stores : Layer.merge(stores, layerUsers(findUser))
+  const working = worker === false ? Layer.empty : Layer.scopedDiscard(Effect.forkScoped(Worker.run))
+  return Layer.mergeAll(working, MemoryThrottle.layer, layerVisitors(visitors)).pipe(
+    Layer.provideMerge(Services.layer),
+    Layer.provideMerge(Layer.mergeAll(kept, callbacks, NodeSecrets.layer)),
+    Layer.provideMerge(Layer.mergeAll(
+      Layer.succeed(Policy, { ...documented, ...policy }),
+      Layer.succeed(Look, { ...standard, ...look }),
+      Layer.succeed(Site, {
+        authUrl: url,
+        baseUrl: url,
+        issuer: Option.fromNullable(issuer),
+        trustedProxies,
+        operatorToken: Option.none()
+      })
+    ))
+  )
+}
+
+/** Starts Startlist inside this process. Rejected if the stores cannot be opened. */
+export const make = async (options: Options): Promise<Startlist> => {
+  const runtime = ManagedRuntime.make(layerOf(options))
+  const run: Binding.Run = async (effect) => {
+    const exit = await runtime.runPromiseExit(effect)
+    if (Exit.isSuccess(exit)) return exit.value
+    throw new Error("Startlist could not answer: see the cause", { cause: Cause.squash(exit.cause) })
+  }
+  const chosen = options.endpoints === undefined ? Object.values(groups) : options.endpoints.map((name) => groups[name])
+  const made = Effect.gen(function*() {
+    const handler = yield* Mount.make(Effect.all(chosen))
+    return {
+      calls: yield* Binding.make(run),
+      check: yield* Guard.make,
+      guardListener: yield* NodeHttp.guard,
+      guardHandler: yield* WebHttp.guard,
+      listener: yield* NodeHttp.listener(handler),
+      handler: yield* WebHttp.handler(handler)
+    }
+  })
+  try {
+    const { calls, check, guardHandler, guardListener, handler, listener } = await runtime.runPromise(made)
+    return {
+      ...calls,
+      handler,
+      listener,
+      guardListener: (requirement, handle) =>
+        guardListener(requirement, (incoming, outgoing, access) => handle(incoming, outgoing, Plain.toAccess(access))),
+      guardHandler: (requirement, handle) =>
+        guardHandler(requirement, (request, access) => handle(request, Plain.toAccess(access))),
+      check: async (authorization, requirement) => {
+        const { access, refused } = await runtime.runPromise(check({ headers: { authorization } }, requirement))
+        return access === undefined ? { ok: false, answer: refused } : { ok: true, access: Plain.toAccess(access) }
+      },
+      close: () => runtime.dispose()
+    }
+  } catch (cause) {
+    await runtime.dispose()
+    throw cause
+  }
+}

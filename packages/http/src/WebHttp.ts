@@ -1,0 +1,135 @@
+/**
+ * The binding to the Web's `Request` and `Response`: for Hono, Next, and whatever else speaks `fetch`.
+ *
+ * It imports nothing of Node.
+ */
+import * as Cause from "effect/Cause"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import * as Runtime from "effect/Runtime"
+import type { Access } from "@startlist/core/Access"
+import type { OAuth } from "@startlist/core/OAuth"
+import { clientAddress, parseNetworks } from "./ClientAddress.ts"
+import * as Guard from "./Guard.ts"
+import { type Complete, start as startLayers } from "./internal/start.ts"
+import { parseTarget } from "./internal/target.ts"
+import { broken, tooLate, tooSlow } from "./internal/unanswered.ts"
+import { readStream } from "./internal/webBody.ts"
+import type * as Message from "./Message.ts"
+import { Site } from "./Site.ts"
+
+export interface Options {
+  /** A body must have arrived within so long, and be answered within so long. Default: 30 seconds. */
+  readonly timeout?: Duration.DurationInput
+}
+
+/** What a server knows of a request, and a Web `Request` does not say. */
+export interface Connection {
+  /** The address of the peer. Without one, limits count all clients as one. */
+  readonly address?: string | undefined
+}
+
+/** Answers a request. The promise is never rejected. */
+export type WebHandler = (request: Request, connection?: Connection) => Promise<Response>
+
+/**
+ * A handler of Web requests.
+ *
+ * Every request runs on one prepared runtime, in a fiber that is interrupted when its signal is aborted. A body over the
+ * limit is cut there, and refused by the endpoint; one that does not come in time is answered with 408.
+ */
+export const handler = (handler: Message.Handler, options: Options = {}): Effect.Effect<WebHandler> =>
+  Effect.gen(function*() {
+    const { trustedProxies } = yield* Site
+    const runPromiseExit = Runtime.runPromiseExit(yield* Effect.runtime<never>())
+    const trusted = parseNetworks(trustedProxies)
+    const timeout = Duration.decode(options.timeout ?? "30 seconds")
+
+    /** `None` if it did not come in time, or not at all. */
+    const read = ({ body }: Request) =>
+      Effect.tryPromise((signal) => readStream(body, signal)).pipe(
+        Effect.timeoutOption(timeout),
+        Effect.orElseSucceed(() => Option.none<Uint8Array>())
+      )
+
+    const answer = (request: Request, connection: Connection) =>
+      Effect.gen(function*() {
+        const body = yield* read(request)
+        if (Option.isNone(body)) return tooLate
+        const received = toRequest(request, body.value, connection, trusted)
+        return yield* Effect.timeoutTo(Effect.suspend(() => handler(received)), {
+          duration: timeout,
+          onSuccess: (response) => response,
+          onTimeout: () => tooSlow
+        })
+      }).pipe(
+        Effect.catchAllDefect((bug) => Effect.as(Effect.logError("a request died of a bug", Cause.die(bug)), broken))
+      )
+
+    return async (request, connection = {}) => {
+      const exit = await runPromiseExit(answer(request, connection), { signal: request.signal })
+      return toResponse(Exit.getOrElse(exit, () => tooSlow))
+    }
+  })
+
+/**
+ * A guard for routes of the server's own: requests without a token that meets the requirement are answered as those to
+ * `/api/v1/athlete` are, and the others come with the access that the token gives.
+ */
+export type WebGuard = (
+  requirement: Guard.Requirement,
+  handle: (request: Request, access: Access) => Response | Promise<Response>
+) => (request: Request) => Promise<Response>
+
+/** Makes the guard. */
+export const guard: Effect.Effect<WebGuard, never, OAuth> = Effect.gen(function*() {
+  const check = yield* Guard.make
+  const runPromise = Runtime.runPromise(yield* Effect.runtime<never>())
+  return (requirement, handle) => async (request) => {
+    const { access, refused } = await runPromise(check({ headers: Object.fromEntries(request.headers) }, requirement))
+    return access === undefined ? toResponse(refused) : handle(request, access)
+  }
+})
+
+/**
+ * The same from layers, for a server that does not run on Effect: builds them, and ends them with `dispose`. Whatever
+ * else they hold, as a worker, runs meanwhile. What no layer provides is named by the compiler.
+ */
+export const start = async <Provided, E, Needed>(
+  mounted: Effect.Effect<Message.Handler, never, Needed>,
+  layer: Complete<Provided, E, Needed>,
+  options: Options = {}
+): Promise<{ readonly handler: WebHandler; readonly dispose: () => Promise<void> }> => {
+  const { dispose, value } = await startLayers(Effect.flatMap(mounted, (made) => handler(made, options)), layer)
+  return { handler: value, dispose }
+}
+
+const toRequest = (
+  request: Request,
+  body: Uint8Array,
+  { address }: Connection,
+  trusted: ReturnType<typeof parseNetworks>
+): Message.Request => ({
+  ...parseTarget(request.url),
+  method: request.method,
+  headers: Object.fromEntries(request.headers),
+  body,
+  address: clientAddress(address, request.headers.get("x-forwarded-for") ?? undefined, trusted)
+})
+
+const utf8 = new TextEncoder()
+
+/** With its length, so that a server need not send it in chunks. An answer without content has none (RFC 9110 §8.6). */
+const toResponse = ({ body, headers, status }: Message.Response): Response => {
+  const all = new Headers()
+  for (const [name, value] of Object.entries(headers)) {
+    for (const one of typeof value === "string" ? [value] : value) all.append(name, one)
+  }
+  if (status === 204) return new Response(null, { status, headers: all })
+  // The Web wants to be sure that no other thread can change them.
+  const bytes = typeof body === "string" ? utf8.encode(body) : new Uint8Array(body)
+  if (!all.has("content-length")) all.set("content-length", String(bytes.byteLength))
+  return new Response(bytes, { status, headers: all })
+}

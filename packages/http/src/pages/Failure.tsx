@@ -1,0 +1,36 @@
+/** How a page looks that says what went wrong and what to do, without telling more than the visitor may know. */
+import { Alert } from "./Form.tsx"
+import type { Frame } from "./Frame.ts"
+import { Layout } from "./Layout.tsx"
+import { messagesIn } from "./Locale.ts"
+import type { ErrorKind } from "./Messages.ts"
+
+/** What is to be said. Title, explanation and advice in the language of the visitor are `messages.error[kind]`. */
+export interface FailurePage {
+  readonly frame: Frame
+  /** Of the response. */
+  readonly status: number
+  readonly kind: ErrorKind
+  /** The address at which one can begin anew, if there is one. */
+  readonly again: string | undefined
+}
+
+const home = "/account/applications"
+
+export const Failure = ({ again, frame, kind, status }: FailurePage) => {
+  const { error } = messagesIn(frame.locale)
+  const { advice, title, what } = error[kind]
+  return (
+    <Layout frame={frame} title={title} narrow>
+      <Alert kind="bad">
+        <p>{what}</p>
+      </Alert>
+      <p>{advice}</p>
+      <p class="row">
+        {again === undefined ? null : <a class="button" href={again}>{error.again}</a>}
+        {frame.has(home) ? <a href={frame.base + home}>{error.home}</a> : null}
+      </p>
+      <p class="status">{error.status(status)}</p>
+    </Layout>
+  )
+}

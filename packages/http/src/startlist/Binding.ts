@@ -1,0 +1,212 @@
+/** How the calls are made of the services of the core. */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import { ApplicationId } from "@startlist/core/Application"
+import { Applications, type Registered } from "@startlist/core/Applications"
+import { Deliveries } from "@startlist/core/Deliveries"
+import { DeliveryId } from "@startlist/core/Delivery"
+import { Events } from "@startlist/core/Events"
+import { OAuth } from "@startlist/core/OAuth"
+import { emptyUpdates, type Registration, RegistrationId } from "@startlist/core/Registration"
+import { Registrations } from "@startlist/core/Registrations"
+import type { Services } from "@startlist/core/Services"
+import type { StoreError } from "@startlist/core/Store"
+import { Subscriptions } from "@startlist/core/Subscriptions"
+import { UserId } from "@startlist/core/User"
+import type { Calls } from "./Calls.ts"
+import * as Plain from "./Plain.ts"
+
+const notFound = { ok: false, reason: "not_found" } as const
+
+const impossible = (field: string) => ({ reason: "invalid", field, message: "no user has this identifier" }) as const
+
+const invalid = (problem: { readonly field: string; readonly message: string }) =>
+  Effect.succeed({ ok: false, reason: "invalid", field: problem.field, message: problem.message } as const)
+
+/** An identifier; a number that is none names nothing. */
+const identify = <A extends number>(schema: Schema.Schema<A, number>) => {
+  const isId = Schema.is(schema)
+  return (id: number): Option.Option<A> => isId(id) ? Option.some(id) : Option.none()
+}
+
+const applicationOf = identify(ApplicationId)
+const deliveryOf = identify(DeliveryId)
+const registrationOf = identify(RegistrationId)
+const userOf = identify(UserId)
+
+const withSecret = ({ application, secret }: Registered) => ({
+  ok: true,
+  application: Plain.toApplication(application),
+  secret: Redacted.value(secret)
+} as const)
+
+/** How an effect becomes a promise: a store that is away rejects it. */
+export type Run = <A>(effect: Effect.Effect<A, StoreError>) => Promise<A>
+
+/** Whose identifier cannot be one, by the name on the wire. */
+const impossibleParty = ({ athleteId, clubId, organizerId, platformUserId }: Plain.Parties): string | undefined =>
+  Object.entries({
+    athlete_id: athleteId,
+    organizer_id: organizerId,
+    club_id: clubId,
+    platform_user_id: platformUserId
+  }).find(([, id]) => id !== undefined && Option.isNone(userOf(id)))?.[0]
+
+const toRegistration = (registration: Registration) =>
+  ({ ok: true, registration: Plain.toRegistration(registration) }) as const
+
+/** Binds the services to `run`. */
+export const make = (run: Run): Effect.Effect<Calls, never, Services> =>
+  Effect.gen(function*() {
+    const applications = yield* Applications
+    const registrations = yield* Registrations
+    const events = yield* Events
+    const oauth = yield* OAuth
+    const subscriptions = yield* Subscriptions
+    const deliveries = yield* Deliveries
+
+    /** Runs for an identifier, if it is one. */
+    const onId = <I, A, B>(
+      id: Option.Option<I>,
+      otherwise: B,
+      use: (id: I) => Effect.Effect<A, StoreError>
+    ): Promise<A | B> => Option.isNone(id) ? Promise.resolve(otherwise) : run(use(id.value))
+
+    return {
+      applications: {
+        create: (ownerId, { name, redirectUris, requirePkce = false }) =>
+          onId(
+            userOf(ownerId),
+            { ok: false, ...impossible("owner_id") },
+            (owner) =>
+              applications.create(owner, { name, redirectUris, requirePkce }).pipe(
+                Effect.map(withSecret),
+                Effect.catchTag("InvalidApplication", invalid)
+              )
+          ),
+        change: (id, settings) =>
+          onId(applicationOf(id), notFound, (application) =>
+            applications.change(application, settings).pipe(
+              Effect.map((changed) => ({ ok: true, application: Plain.toApplication(changed) }) as const),
+              Effect.catchTags({
+                ApplicationNotFound: () => Effect.succeed(notFound),
+                InvalidApplication: invalid
+              })
+            )),
+        rotateSecret: (id, { overlapSeconds } = {}) =>
+          onId(applicationOf(id), notFound, (application) =>
+            applications.rotateSecret(
+              application,
+              Option.map(Option.fromNullable(overlapSeconds), Duration.seconds)
+            ).pipe(
+              Effect.map(withSecret),
+              Effect.catchTag("ApplicationNotFound", () => Effect.succeed(notFound))
+            )),
+        find: (id) =>
+          onId(applicationOf(id), undefined, (application) =>
+            applications.find(application).pipe(
+              Effect.map(Plain.toApplication),
+              Effect.catchTag("ApplicationNotFound", () => Effect.succeed(undefined))
+            )),
+        list: async ({ after, limit = 100, ownerId } = {}) =>
+          run(
+            applications.list({
+              owner: Option.fromNullable(ownerId).pipe(Option.map((id) => UserId.make(id))),
+              after: Option.fromNullable(after).pipe(Option.map((id) => ApplicationId.make(id))),
+              limit
+            }).pipe(Effect.map((found) => found.map(Plain.toApplication)))
+          )
+      },
+      registrations: {
+        create: async (parties, updates = {}) => {
+          const field = impossibleParty(parties)
+          return field !== undefined
+            ? { ok: false, ...impossible(field) }
+            : run(
+              registrations.create({
+                parties: Plain.fromParties(parties),
+                updates: { ...emptyUpdates, ...updates }
+              }).pipe(
+                Effect.map(toRegistration),
+                Effect.catchTag("InvalidParty", invalid)
+              )
+            )
+        },
+        find: (id) =>
+          onId(registrationOf(id), undefined, (registration) =>
+            registrations.find(registration).pipe(
+              Effect.map(Plain.toRegistration),
+              Effect.catchTag("RegistrationNotFound", () => Effect.succeed(undefined))
+            )),
+        change: (id, updates) =>
+          onId(registrationOf(id), notFound, (registration) =>
+            registrations.change(registration, updates).pipe(
+              Effect.map(toRegistration),
+              Effect.catchTag("RegistrationNotFound", () => Effect.succeed(notFound))
+            ))
+      },
+      events: {
+        registrationChanged: async ({ id, parties, updates }) => {
+          const field = impossibleParty(parties)
+          const registration = registrationOf(id)
+          return field !== undefined
+            ? { ok: false, ...impossible(field) }
+            : Option.isNone(registration)
+            ? { ok: false, reason: "invalid", field: "object_id", message: "a positive integer below 2^53" }
+            : run(
+              events.registrationChanged({ id: registration.value, parties: Plain.fromParties(parties), updates }).pipe(
+                Effect.map((eventId) => ({ ok: true, eventId }) as const)
+              )
+            )
+        }
+      },
+      grants: {
+        list: (userId) =>
+          onId(userOf(userId), [], (user) =>
+            Effect.map(oauth.authorized(user), (found) =>
+              found.map(Plain.toAuthorization))),
+        revoke: (applicationId, userId) =>
+          onId(
+            Option.all([applicationOf(applicationId), userOf(userId)]),
+            notFound,
+            ([application, user]) =>
+              oauth.revokeByUser(application, user).pipe(
+                Effect.as({ ok: true } as const),
+                Effect.catchTag("GrantNotFound", () =>
+                  Effect.succeed(notFound))
+              )
+          )
+      },
+      subscriptions: {
+        find: (applicationId) =>
+          onId(applicationOf(applicationId), undefined, (application) =>
+            Effect.map(
+              subscriptions.findByApplication(application),
+              (found) => Option.getOrUndefined(Option.map(found, Plain.toSubscription))
+            ))
+      },
+      deliveries: {
+        list: async ({ after, applicationId, limit = 100, state } = {}) =>
+          run(
+            deliveries.list({
+              applicationId: Option.fromNullable(applicationId).pipe(Option.map((id) => ApplicationId.make(id))),
+              state: Option.fromNullable(state),
+              after: Option.fromNullable(after).pipe(Option.map((id) => DeliveryId.make(id))),
+              limit
+            }).pipe(Effect.map((found) => found.map(Plain.toDelivery)))
+          ),
+        redeliver: (id) =>
+          onId(deliveryOf(id), notFound, (delivery) =>
+            deliveries.redeliver(delivery).pipe(
+              Effect.map((again) => ({ ok: true, delivery: Plain.toDelivery(again) }) as const),
+              Effect.catchTags({
+                DeliveryNotFound: () => Effect.succeed(notFound),
+                SubscriptionNotFound: () => Effect.succeed(notFound)
+              })
+            ))
+      }
+    }
+  })

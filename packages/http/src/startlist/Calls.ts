@@ -1,0 +1,86 @@
+/** The services of the core, called with plain values and answered by promises. */
+import type { State } from "@startlist/core/Delivery"
+import type { Updates } from "@startlist/core/Event"
+import type * as Plain from "./Plain.ts"
+
+/** Settings of an application. */
+export interface Settings {
+  readonly name: string
+  readonly redirectUris: ReadonlyArray<string>
+  readonly requirePkce: boolean
+}
+
+/** An application and its secret, which is shown this one time. */
+export interface WithSecret {
+  readonly application: Plain.Application
+  readonly secret: string
+}
+
+export interface Calls {
+  readonly applications: {
+    /** Registers an application of a platform user. `requirePkce` is false unless given. */
+    readonly create: (
+      ownerId: number,
+      settings: Omit<Settings, "requirePkce"> & Partial<Settings>
+    ) => Promise<Plain.Result<WithSecret, Plain.Invalid>>
+    readonly change: (
+      id: number,
+      settings: Partial<Settings>
+    ) => Promise<Plain.Result<{ readonly application: Plain.Application }, Plain.Invalid | Plain.NotFound>>
+    /** A new secret; the present one stays good for `overlapSeconds` (default: the policy's, a day). */
+    readonly rotateSecret: (
+      id: number,
+      options?: { readonly overlapSeconds?: number }
+    ) => Promise<Plain.Result<WithSecret, Plain.NotFound>>
+    readonly find: (id: number) => Promise<Plain.Application | undefined>
+    /** Newest first, at most `limit` (default 100), those after the one with the id `after`. */
+    readonly list: (
+      filter?: { readonly ownerId?: number; readonly after?: number; readonly limit?: number }
+    ) => Promise<ReadonlyArray<Plain.Application>>
+  }
+  readonly registrations: {
+    /** Stores a new registration. No event: its status has not changed. */
+    readonly create: (
+      parties: Plain.Parties,
+      updates?: Partial<Updates>
+    ) => Promise<Plain.Result<{ readonly registration: Plain.Registration }, Plain.Invalid>>
+    readonly find: (id: number) => Promise<Plain.Registration | undefined>
+    /** Changes any of the six fields; the events for all concerned subscriptions are saved with the change. */
+    readonly change: (
+      id: number,
+      updates: Partial<Updates>
+    ) => Promise<Plain.Result<{ readonly registration: Plain.Registration }, Plain.NotFound>>
+  }
+  readonly events: {
+    /**
+     * Tells of a changed registration that the server keeps itself, under an identifier of its own; `updates` has all
+     * six fields. Answers the `webhook-id`.
+     */
+    readonly registrationChanged: (
+      changed: Plain.Registration
+    ) => Promise<Plain.Result<{ readonly eventId: string }, Plain.Invalid>>
+  }
+  readonly grants: {
+    /** What a user has authorised, oldest first. */
+    readonly list: (userId: number) => Promise<ReadonlyArray<Plain.Authorization>>
+    /** The user revokes an application's access: its tokens are dead when this is done, and its event is saved. */
+    readonly revoke: (applicationId: number, userId: number) => Promise<Plain.Result<{}, Plain.NotFound>>
+  }
+  readonly subscriptions: {
+    /** The application's one subscription. */
+    readonly find: (applicationId: number) => Promise<Plain.Subscription | undefined>
+  }
+  readonly deliveries: {
+    /** Newest first, at most `limit` (default 100), those after the one with the id `after`. */
+    readonly list: (filter?: {
+      readonly applicationId?: number
+      readonly state?: State
+      readonly after?: number
+      readonly limit?: number
+    }) => Promise<ReadonlyArray<Plain.Delivery>>
+    /** Delivers the event once more: a new delivery with the same `webhook-id`. */
+    readonly redeliver: (
+      id: number
+    ) => Promise<Plain.Result<{ readonly delivery: Plain.Delivery }, Plain.NotFound>>
+  }
+}

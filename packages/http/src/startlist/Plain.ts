@@ -1,0 +1,180 @@
+/** What the promise-based face takes and gives: plain objects, numbers, strings and dates. */
+import * as DateTime from "effect/DateTime"
+import * as Option from "effect/Option"
+import type * as Core from "@startlist/core/Application"
+import type * as CoreDelivery from "@startlist/core/Delivery"
+import type { Updates } from "@startlist/core/Event"
+import type * as CoreAccess from "@startlist/core/Access"
+import type { Authorized } from "@startlist/core/OAuth"
+import type * as CoreRegistration from "@startlist/core/Registration"
+import type * as CoreSubscription from "@startlist/core/Subscription"
+import * as CoreUser from "@startlist/core/User"
+
+/** Either what was asked for, or the reason why not. Trouble with the store rejects the promise instead. */
+export type Result<A, Refused> =
+  | ({ readonly ok: true } & A)
+  | ({ readonly ok: false } & Refused)
+
+/** There is no such thing. */
+export interface NotFound {
+  readonly reason: "not_found"
+}
+
+/** What was given is not acceptable. `field` is the name on the wire: `redirect_uris`, `athlete_id`, … */
+export interface Invalid {
+  readonly reason: "invalid"
+  readonly field: string
+  readonly message: string
+}
+
+export type Role = CoreUser.Role
+
+/** A user of the server. `id` is a positive integer below 2^53; `email` at most 254 characters; names at most 200. */
+export interface User {
+  readonly id: number
+  readonly role: Role
+  readonly email: string
+  readonly firstName?: string
+  readonly lastName?: string
+}
+
+export const fromUser = ({ email, firstName = "", id, lastName = "", role }: User): CoreUser.User =>
+  new CoreUser.User({ id: CoreUser.UserId.make(id), role, email, firstName, lastName })
+
+/** What an access token gives access to. */
+export interface Access {
+  readonly applicationId: number
+  readonly userId: number
+  readonly role: Role
+  readonly scope: ReadonlyArray<string>
+  readonly createdAt: Date
+  readonly expiresAt: Date
+}
+
+export const toAccess = ({ createdAt, expiresAt, ...access }: CoreAccess.Access): Access => ({
+  ...access,
+  createdAt: DateTime.toDateUtc(createdAt),
+  expiresAt: DateTime.toDateUtc(expiresAt)
+})
+
+export interface Application {
+  readonly id: number
+  readonly name: string
+  readonly ownerId: number
+  readonly redirectUris: ReadonlyArray<string>
+  readonly requirePkce: boolean
+  readonly createdAt: Date
+}
+
+export const toApplication = (
+  { createdAt, id, name, ownerId, redirectUris, requirePkce }: Core.Application
+): Application => ({ id, name, ownerId, redirectUris, requirePkce, createdAt: DateTime.toDateUtc(createdAt) })
+
+/** An application and what its user has granted to it. */
+export interface Authorization {
+  readonly application: Application
+  readonly role: Role
+  readonly scope: ReadonlyArray<string>
+  readonly grantedAt: Date
+}
+
+export const toAuthorization = ({ application, grant }: Authorized): Authorization => ({
+  application: toApplication(application),
+  role: grant.role,
+  scope: grant.scope,
+  grantedAt: DateTime.toDateUtc(grant.grantedAt)
+})
+
+/** The users whose applications hear of a registration. */
+export interface Parties {
+  readonly athleteId: number
+  readonly organizerId?: number | undefined
+  readonly clubId?: number | undefined
+  readonly platformUserId?: number | undefined
+}
+
+export interface Registration {
+  readonly id: number
+  readonly parties: Parties
+  /** The six fields of which its events tell (requirements §6.2). */
+  readonly updates: Updates
+}
+
+export const fromParties = ({ athleteId, clubId, organizerId, platformUserId }: Parties): CoreRegistration.Parties => {
+  const optional = (id: number | undefined) =>
+    Option.map(Option.fromNullable(id), (given) => CoreUser.UserId.make(given))
+  return {
+    athleteId: CoreUser.UserId.make(athleteId),
+    organizerId: optional(organizerId),
+    clubId: optional(clubId),
+    platformUserId: optional(platformUserId)
+  }
+}
+
+export const toRegistration = ({ id, parties, updates }: CoreRegistration.Registration): Registration => ({
+  id,
+  parties: {
+    athleteId: parties.athleteId,
+    organizerId: Option.getOrUndefined(parties.organizerId),
+    clubId: Option.getOrUndefined(parties.clubId),
+    platformUserId: Option.getOrUndefined(parties.platformUserId)
+  },
+  updates
+})
+
+export interface Subscription {
+  readonly id: number
+  readonly applicationId: number
+  readonly callbackUrl: string
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
+
+export const toSubscription = (
+  { applicationId, callbackUrl, createdAt, id, updatedAt }: CoreSubscription.Subscription
+): Subscription => ({
+  id,
+  applicationId,
+  callbackUrl,
+  createdAt: DateTime.toDateUtc(createdAt),
+  updatedAt: DateTime.toDateUtc(updatedAt)
+})
+
+/** The delivery of one event to one subscription. */
+export interface Delivery {
+  readonly id: number
+  readonly applicationId: number
+  readonly subscriptionId: number
+  /** The `webhook-id` of every attempt. */
+  readonly eventId: string
+  readonly objectType: "registration" | "athlete" | "organizer"
+  readonly objectId: number
+  readonly state: CoreDelivery.State
+  /** When its event happened. */
+  readonly eventTime: Date
+  readonly attempts: ReadonlyArray<{
+    readonly at: Date
+    readonly durationMs: number
+    readonly outcome: CoreDelivery.Attempt["outcome"]
+    readonly status: number | undefined
+    readonly detail: string
+  }>
+}
+
+export const toDelivery = (
+  { applicationId, attempts, event, id, state, subscriptionId }: CoreDelivery.Delivery
+): Delivery => ({
+  id,
+  applicationId,
+  subscriptionId,
+  eventId: event.id,
+  objectType: event.objectType,
+  objectId: event.objectId,
+  state,
+  eventTime: DateTime.toDateUtc(event.time),
+  attempts: attempts.map(({ at, status, ...attempt }) => ({
+    ...attempt,
+    at: DateTime.toDateUtc(at),
+    status: Option.getOrUndefined(status)
+  }))
+})

@@ -1,0 +1,32 @@
+import { describe, expect, it } from "@effect/vitest"
+import { type Message, Router } from "@startlist/http"
+import { Effect } from "effect"
+
+const request: Message.Request = {
+  method: "GET",
+  path: "/page",
+  query: "",
+  headers: {},
+  body: new Uint8Array(),
+  address: "192.0.2.1"
+}
+
+const serve = (body: Message.Response["body"]): Message.Handler => {
+  const refuse: Router.Refuse = () => ({ status: 400, headers: {}, body: "" })
+  const page = { path: "/page", methods: { GET: () => Effect.succeed({ status: 200, headers: {}, body }) }, refuse }
+  return Router.make([page], Router.fallback(refuse))
+}
+
+describe("HEAD", () => {
+  it.effect("names the length in bytes of what GET brings, be it text or bytes, and brings nothing", () =>
+    Effect.gen(function*() {
+      const text = "départ"
+      const bytes = new TextEncoder().encode(text)
+      for (const body of [text, bytes]) {
+        const handle = serve(body)
+        expect((yield* handle(request)).body).toBe(body)
+        const head = yield* handle({ ...request, method: "HEAD" })
+        expect(head).toEqual({ status: 200, headers: { "content-length": String(bytes.byteLength) }, body: "" })
+      }
+    }))
+})

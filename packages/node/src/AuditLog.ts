@@ -1,6 +1,7 @@
-/** The record of who did what, when, and from where: kept, and read by the operator. */
+/** The record of who did what, when, from where, and what came of it: only ever added to, read by the operator. */
 import * as Context from "effect/Context"
 import type * as DateTime from "effect/DateTime"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
@@ -9,28 +10,35 @@ import * as Audit from "@startlist/http/Audit"
 
 /** Who acts, or on whom. */
 export interface Party {
-  readonly type: "user" | "application" | "email" | "operator"
+  readonly type: "user" | "application" | "email" | "operator" | "unknown"
   readonly id?: number
   readonly email?: string
 }
+
+/** What came of it: done, refused to whoever asked, or failed on our side. */
+export type Outcome = "success" | "refused" | "failed"
 
 /** One line of the record. Contains no secret. */
 export interface Line {
   /** Grows with time. */
   readonly id: number
   readonly at: DateTime.Utc
-  /** One of `Audit.Action`, or `operator_call`. */
+  /** One of `Audit.Action`, `operator_call` or `operator_authentication_failed`. */
   readonly action: string
   readonly actor: Party
   readonly subject: Party
   /** The address of the client. */
   readonly address: string
-  /** For an operator's call: method, path and status. */
+  readonly outcome: Outcome
+  /** For an operator's call: method, path (never the query) and status. */
   readonly detail: string
 }
 
 /** A line before it is kept. */
 export type NewLine = Omit<Line, "id">
+
+/** No line can be removed until it is so much older than the newest: the shortest time for which one can be kept. */
+export const auditFloor = Duration.days(30)
 
 export class AuditLog extends Context.Tag("@startlist/node/AuditLog")<AuditLog, AuditLog.Service>() {}
 
@@ -54,6 +62,13 @@ const toParty = Audit.Party.$match({
   Operator: (): Party => ({ type: "operator" })
 })
 
+const refused: ReadonlySet<Audit.Action> = new Set<Audit.Action>([
+  "login_failed",
+  "client_authentication_failed",
+  "consent_refused",
+  "replay_refused"
+])
+
 /** An entry of the protocol endpoints and pages as a line of the record. */
 export const toLine = (entry: Audit.Entry): NewLine => ({
   at: entry.at,
@@ -61,6 +76,7 @@ export const toLine = (entry: Audit.Entry): NewLine => ({
   actor: toParty(entry.actor),
   subject: toParty(entry.subject),
   address: entry.address,
+  outcome: refused.has(entry.action) ? "refused" : "success",
   detail: ""
 })
 

@@ -8,28 +8,35 @@ import * as ValidationError from "@effect/cli/ValidationError"
 import * as NodeContext from "@effect/platform-node/NodeContext"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
+import { identity } from "effect/Function"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
+import * as Completions from "./Completions.ts"
 import { startlist } from "./Commands.ts"
 import { CommandFailed } from "./OperatorClient.ts"
 
 const Package = Schema.Struct({ version: Schema.String })
-const { version } = Schema.decodeUnknownSync(Package)(createRequire(import.meta.url)("../package.json"))
+const { version } = Schema.decodeUnknownSync(Package)(createRequire(import.meta.url)("@startlist/node/package.json"))
 
 const plain = (text: string): string => process.stdout.isTTY === true ? text : stripVTControlCharacters(text)
 
 /** Help is coloured for terminals only; what the parser says about a mistake becomes the one line of the failure. */
-const quiet = Effect.map(Console.consoleWith(Effect.succeed), (console): Console.Console => ({
-  ...console,
-  log: (...parts) => console.log(...parts.map((part) => typeof part === "string" ? plain(part).trimEnd() : part)),
-  error: () => Effect.void
-}))
+const quiet = (mend: (text: string) => string) =>
+  Effect.map(Console.consoleWith(Effect.succeed), (console): Console.Console => ({
+    ...console,
+    log: (...parts) =>
+      console.log(...parts.map((part) => typeof part === "string" ? mend(plain(part).trimEnd()) : part)),
+    error: () => Effect.void
+  }))
 
 const parse = Command.run(startlist, { name: "Startlist", version, executable: "startlist" })
 
 /** Runs the command of these arguments (the first two are the program's own). */
 export const run = (args: ReadonlyArray<string>) =>
-  Effect.flatMap(quiet, (console) => Effect.withConsole(parse(args), console)).pipe(
+  Effect.flatMap(
+    quiet(args.includes("--completions") ? Completions.mend : identity),
+    (console) => Effect.withConsole(parse(args), console)
+  ).pipe(
     Effect.mapError((error) =>
       ValidationError.isValidationError(error)
         ? new CommandFailed({ message: HelpDoc.toAnsiText(error.error) })

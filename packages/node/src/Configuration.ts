@@ -3,6 +3,7 @@ import { isIP } from "node:net"
 import * as Config from "effect/Config"
 import * as ConfigError from "effect/ConfigError"
 import * as ConfigProvider from "effect/ConfigProvider"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import type * as LogLevel from "effect/LogLevel"
@@ -10,6 +11,7 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import * as Policy from "@startlist/core/Policy"
+import { auditFloor } from "./AuditLog.ts"
 import * as Setting from "./internal/setting.ts"
 
 /** Why the service does not start: one line that names the variable. */
@@ -34,14 +36,24 @@ export interface Configuration {
   readonly databaseUrl: Option.Option<Redacted.Redacted<string>>
   readonly dataDir: string
   readonly operatorToken: Option.Option<Redacted.Redacted<string>>
-  /** 32 bytes in base64. */
-  readonly masterKey: Option.Option<Redacted.Redacted<string>>
+  /** Each 32 bytes in base64; the first seals. */
+  readonly masterKeys: Option.Option<Setting.MasterKeys>
   readonly policy: Policy.Policy.Service
   /** CIDRs that callbacks may reach besides the public internet. */
   readonly callbackAllow: ReadonlyArray<string>
   readonly roles: ReadonlySet<Role>
+  /** Connections that are open at once. */
+  readonly maxConnections: number
+  /** Requests in the works at once. */
+  readonly maxRequests: number
+  /** Whether requests to callbacks carry a `traceparent` header: who receives it learns that they are traced. */
+  readonly callbackTraceparent: boolean
   /** CIDRs whose `X-Forwarded-For` is believed. */
   readonly trustedProxies: ReadonlyArray<string>
+  /** Lines of the audit are kept for so long. */
+  readonly auditRetention: Duration.Duration
+  /** So long after the signal to stop requests are still taken, while `/readyz` sends the balancer elsewhere. */
+  readonly drainDelay: Duration.Duration
   readonly logFormat: "pretty" | "json"
   readonly logLevel: LogLevel.LogLevel
   /** Where traces and metrics go by OTLP. */
@@ -63,17 +75,26 @@ const variables = Config.all({
   databaseUrl: Config.option(Setting.databaseUrl("DATABASE_URL")),
   dataDir: Config.string("DATA_DIR").pipe(Config.withDefault(".startlist")),
   operatorToken: Config.option(Setting.bearerToken("OPERATOR_TOKEN")),
-  masterKey: Config.option(Setting.key("MASTER_KEY")),
+  masterKeys: Config.option(Setting.keys("MASTER_KEY")),
   profile: Setting.oneOf("PROFILE", ["documented", "rfc"]).pipe(Config.withDefault("documented")),
   scopes: Setting.scopes("SCOPES").pipe(Config.withDefault(Policy.documented.scopes)),
   callbackAllow: Config.option(Setting.cidrs("CALLBACK_ALLOW")),
+  callbackTraceparent: Setting.flag("CALLBACK_TRACEPARENT").pipe(Config.withDefault(false)),
   deliveryDelays: Setting.durations("DELIVERY_DELAYS").pipe(Config.withDefault(Policy.documented.deliveryDelays)),
   deliveryConcurrency: Setting.integer("DELIVERY_CONCURRENCY", 1, 10_000).pipe(
     Config.withDefault(Policy.documented.deliveryConcurrency)
   ),
   deliveryPerSubscription: Config.option(Setting.integer("DELIVERY_PER_SUBSCRIPTION", 1, 10_000)),
   roles: Setting.roles("ROLES").pipe(Config.withDefault<ReadonlySet<Role>>(new Set<Role>(["api", "worker"]))),
+  maxConnections: Setting.integer("MAX_CONNECTIONS", 4, 1_000_000).pipe(Config.withDefault(4096)),
+  maxRequests: Setting.integer("MAX_REQUESTS", 1, 1_000_000).pipe(Config.withDefault(512)),
   trustedProxies: Setting.cidrs("TRUSTED_PROXIES").pipe(Config.withDefault<ReadonlyArray<string>>([])),
+  auditRetention: Setting.duration("AUDIT_RETENTION", auditFloor, "3650 days", "a period from 30d to 3650d").pipe(
+    Config.withDefault(Duration.days(365))
+  ),
+  drainDelay: Setting.duration("DRAIN_DELAY", 0, "3 seconds", "a pause from 0s to 3s").pipe(
+    Config.withDefault(Duration.zero)
+  ),
   logFormat: Config.option(Setting.oneOf("LOG_FORMAT", ["pretty", "json"])),
   logLevel: Setting.logLevel("LOG_LEVEL"),
   otlpEndpoint: Config.option(Setting.endpoint("OTEL_EXPORTER_OTLP_ENDPOINT"))
@@ -92,8 +113,11 @@ const contradiction = (given: Variables): Option.Option<string> => {
   if (Option.isSome(given.databaseUrl) && Option.isNone(given.operatorToken)) {
     return Option.some("OPERATOR_TOKEN: must be set together with DATABASE_URL, the same on every node")
   }
-  if (Option.isSome(given.databaseUrl) && Option.isNone(given.masterKey)) {
+  if (Option.isSome(given.databaseUrl) && Option.isNone(given.masterKeys)) {
     return Option.some("MASTER_KEY: must be set together with DATABASE_URL, the same on every node")
+  }
+  if (given.callbackTraceparent && Option.isNone(given.otlpEndpoint)) {
+    return Option.some("CALLBACK_TRACEPARENT: there is nothing to trace without OTEL_EXPORTER_OTLP_ENDPOINT")
   }
   return Option.none()
 }

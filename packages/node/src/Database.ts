@@ -1,13 +1,15 @@
 /** The database that this service keeps everything in, and whether it answers. */
+import * as SqlClient from "@effect/sql/SqlClient"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import type * as Memory from "@startlist/core/Memory"
-import type { StoreError } from "@startlist/core/Store"
+import { StoreError } from "@startlist/core/Store"
 import { Database as SqlDatabase } from "@startlist/postgres/Database"
 import * as Embedded from "@startlist/postgres/Embedded"
+import * as Migrations from "@startlist/postgres/Migrations"
 import * as Postgres from "@startlist/postgres/Postgres"
 import * as Seal from "@startlist/postgres/Seal"
 import * as AccountStore from "./AccountStore.ts"
@@ -53,6 +55,23 @@ const describe = (url: string): string => {
   return `PostgreSQL ${host}${pathname}`
 }
 
+/** Everything that is brought up to date: the tables of the stores, and the service's own. */
+export const migrations = [Migrations.startlist(), SqlTables.migrations()] as const
+
+const hasOwnTables = Migrations.isComplete(migrations[1]).pipe(
+  Effect.mapError((cause) => new StoreError({ cause })),
+  Effect.filterOrFail(
+    (isComplete) => isComplete,
+    () => new StoreError({ cause: new Error("the service's own migrations have not been run") })
+  ),
+  Effect.asVoid
+)
+
+export interface Options {
+  /** Whether the tables are brought up to date; default yes. */
+  readonly migrate?: boolean
+}
+
 /** What the embedded and the real database have in common: the service's own stores over theirs. */
 const layerSql = (description: string) =>
   Layer.mergeAll(
@@ -60,39 +79,46 @@ const layerSql = (description: string) =>
     SqlAuditLog.layer,
     Layer.effect(
       Database,
-      Effect.map(SqlDatabase, (database) => ({
+      Effect.map(Effect.all([SqlDatabase, SqlClient.SqlClient]), ([database, sql]) => ({
         description,
-        check: Effect.provideService(Postgres.ready, SqlDatabase, database)
+        check: Effect.zipRight(
+          Effect.provideService(Postgres.ready, SqlDatabase, database),
+          Effect.provideService(hasOwnTables, SqlClient.SqlClient, sql)
+        )
       }))
     )
   )
 
 /** How the stores of `DATABASE_URL` are opened. */
-const postgresOptions = (url: Redacted.Redacted<string>): Postgres.Options => ({
+const postgresOptions = (url: Redacted.Redacted<string>, { migrate }: Options): Postgres.Options => ({
   url,
+  migrate,
   migrations: [SqlTables.migrations()]
 })
 
-const layerPostgres = (url: Redacted.Redacted<string>, keys: Keys) =>
+const layerSeal = ({ masterKeys: [key, ...retired] }: Keys) => Seal.layerWith({ key, retired })
+
+const layerPostgres = (url: Redacted.Redacted<string>, keys: Keys, options: Options) =>
   layerSql(describe(Redacted.value(url))).pipe(
-    Layer.provideMerge(Postgres.layerWith(postgresOptions(url))),
-    Layer.provide(Seal.layerWith({ key: keys.masterKey })),
+    Layer.provideMerge(Postgres.layerWith(postgresOptions(url, options))),
+    Layer.provideMerge(layerSeal(keys)),
     Layer.mapError(toConfigurationError("DATABASE_URL"))
   )
 
-const layerEmbedded = (dataDir: string, keys: Keys) =>
+const layerEmbedded = (dataDir: string, keys: Keys, { migrate }: Options) =>
   layerSql(`embedded in ${dataDir}`).pipe(
-    Layer.provideMerge(Embedded.layerWith({ folder: dataDir, migrations: [SqlTables.migrations()] })),
-    Layer.provide(Seal.layerWith({ key: keys.masterKey })),
+    Layer.provideMerge(Embedded.layerWith({ folder: dataDir, migrate, migrations: [SqlTables.migrations()] })),
+    Layer.provideMerge(layerSeal(keys)),
     Layer.mapError(toConfigurationError("DATA_DIR"))
   )
 
-/** The database that the configuration names; its tables are brought up to date first. */
+/** The database that the configuration names; its tables are brought up to date first, unless told otherwise. */
 export const layer = (
   { dataDir, databaseUrl }: Configuration,
-  keys: Keys
-): Layer.Layer<Database | Stores | SqlDatabase, InvalidConfiguration> =>
+  keys: Keys,
+  options: Options = {}
+): Layer.Layer<Database | Stores | SqlDatabase | SqlClient.SqlClient | Seal.Seal, InvalidConfiguration> =>
   Option.match(databaseUrl, {
-    onNone: () => layerEmbedded(dataDir, keys),
-    onSome: (url) => layerPostgres(url, keys)
+    onNone: () => layerEmbedded(dataDir, keys, options),
+    onSome: (url) => layerPostgres(url, keys, options)
   })

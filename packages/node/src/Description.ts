@@ -28,6 +28,7 @@ const securitySchemes = {
 const securityOf = (path: string): ReadonlyArray<Readonly<Record<string, ReadonlyArray<never>>>> => {
   if (path.startsWith("/operator/")) return [{ operatorToken: [] }]
   if (path.startsWith("/api/")) return [{ accessToken: [] }]
+  if (path === "/metrics") return [{ operatorToken: [] }, {}]
   return /^\/oauth\/(?:token|revoke|introspect)$/.test(path) ? [{ client: [] }, {}] : []
 }
 
@@ -42,12 +43,32 @@ const withoutDecodeError = (responses: Readonly<Record<string, unknown>>): Recor
     })
   )
 
+/** `effect/Schema` gives `Unknown` an `$id`; in one document an identifier may stand once only. */
+const withoutIds = (document: Record<string, unknown>): unknown =>
+  JSON.parse(JSON.stringify(document, (key, value) => key === "$id" ? undefined : value))
+
+const apiError = { "application/json": { schema: { $ref: "#/components/schemas/ApiError" } } }
+
+/** What is refused before the framework sees a body. */
+const unreadable = {
+  "413": { description: "The body is larger than 64 KiB", content: apiError },
+  "415": { description: "The content type is not application/json", content: apiError }
+}
+
+/** Where nobody can be sent back, a person reads what is wrong. The framework has JSON only under this status. */
+const noWayBack = {
+  "400": {
+    description: "A page: the client or its redirect URI is not known, nobody can be sent back",
+    content: { "text/html; charset=utf-8": { schema: { type: "string" } } }
+  }
+}
+
 /**
  * What the framework does not know: which credentials go where, that forms are optional beside queries, and that its own
  * body for requests that it cannot decode is never sent: in the operator API it becomes the one of all refusals.
  */
 const describeAsServed = (document: Record<string, unknown>): Record<string, unknown> => {
-  const { components, paths, ...rest } = Schema.decodeUnknownSync(Document)(document)
+  const { components, paths, ...rest } = Schema.decodeUnknownSync(Document)(withoutIds(document))
   const { Issue: _issue, PropertyKey: _key, ...schemas } = components.schemas
   const isProtocol = (path: string) => !path.startsWith("/operator/")
   const describePath = (path: string, methods: (typeof paths)[string]) =>
@@ -58,7 +79,9 @@ const describeAsServed = (document: Record<string, unknown>): Record<string, unk
         ...(requestBody === undefined ? {} : {
           requestBody: path.startsWith("/oauth/") ? { ...requestBody, required: false } : requestBody
         }),
-        responses: isProtocol(path) ? withoutDecodeError(responses) : responses
+        responses: isProtocol(path)
+          ? { ...withoutDecodeError(responses), ...(path === "/oauth/authorize" ? noWayBack : {}) }
+          : { ...responses, ...(requestBody === undefined ? {} : unreadable) }
       }])
     )
   return {

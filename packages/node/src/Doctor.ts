@@ -1,119 +1,216 @@
-/** `startlist doctor`: looks at everything that a start and a delivery need, and says what it finds, line by line. */
+/**
+ * `startlist doctor`: looks at everything that a start and a delivery need, says what it finds, line by line, and what
+ * to do about it. It changes nothing: it makes no keys, no data folder and no tables.
+ */
+import { existsSync } from "node:fs"
+import { join } from "node:path"
 import * as Clock from "effect/Clock"
 import * as Console from "effect/Console"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import * as Redacted from "effect/Redacted"
-import { Answer, Callbacks } from "@startlist/core/Callbacks"
-import { Policy } from "@startlist/core/Policy"
-import { Secrets } from "@startlist/core/Secrets"
-import { parseBlock } from "@startlist/dispatcher/AddressGuard"
-import * as Dispatcher from "@startlist/dispatcher/Dispatcher"
-import * as NodeSecrets from "@startlist/http/NodeSecrets"
+import { SubscriptionStore } from "@startlist/core/Subscription"
+import { ApplicationId } from "@startlist/core/Application"
 import { Database as SqlDatabase } from "@startlist/postgres/Database"
-import { type Configuration, origin } from "./Configuration.ts"
+import * as Migrations from "@startlist/postgres/Migrations"
+import { CannotOpen } from "@startlist/postgres/Seal"
+import { type Configuration, isLoopback, origin } from "./Configuration.ts"
 import * as Database from "./Database.ts"
+import { checkCallback, reach } from "./DoctorCallback.ts"
+import { bad, type Finding, good, warning } from "./Finding.ts"
 import * as Keys from "./Keys.ts"
 import { CommandFailed } from "./OperatorClient.ts"
 
-/** What was looked at, whether it is good, and what was seen. */
-interface Finding {
-  readonly what: string
-  readonly isGood: boolean
-  readonly seen: string
+/** Further apart, tokens and leases end at noticeably different times on different nodes. */
+const tolerance = Duration.seconds(2)
+
+const checkSettings = ({ authUrl, host, port }: Configuration): ReadonlyArray<Finding> => {
+  const listens = good("configuration", `listens on ${origin(host, port)}`)
+  const isPublic = !isLoopback(host)
+  const url = Option.getOrUndefined(authUrl)
+  if (url === undefined) {
+    return isPublic
+      ? [
+        listens,
+        warning(
+          "configuration",
+          "others can reach this address, and AUTH_URL is not set",
+          "set AUTH_URL to the origin that browsers and applications use, such as https://auth.example.org"
+        )
+      ]
+      : [listens]
+  }
+  return url.startsWith("http:") && !isLoopback(new URL(url).hostname.replace(/^\[|\]$/g, ""))
+    ? [
+      listens,
+      warning(
+        "configuration",
+        `AUTH_URL is ${url}: passwords and tokens travel in clear, and cookies are not Secure`,
+        "put a proxy with TLS in front and set AUTH_URL to its https origin"
+      )
+    ]
+    : [listens]
 }
-
-const good = (what: string, seen: string): Finding => ({ what, isGood: true, seen })
-const bad = (what: string, seen: string): Finding => ({ what, isGood: false, seen })
-
-/** A clock that is further away from the database's than that makes tokens and leases end at different times. */
-const tolerance = Duration.seconds(1)
 
 const isServing = (configuration: Configuration) =>
   Effect.tryPromise((signal) =>
     fetch(`${origin(configuration.host, configuration.port)}/readyz`, { signal }).then(({ ok }) => ok)
   ).pipe(Effect.timeout("3 seconds"), Effect.orElseSucceed(() => false))
 
-const databaseNow = Effect.flatMap(SqlDatabase, ({ query }) =>
-  query<{ readonly now: number }>(
+const checkClock = Effect.gen(function*() {
+  const { query } = yield* SqlDatabase
+  const before = yield* Clock.currentTimeMillis
+  const [row] = yield* query<{ readonly now: number }>(
     {
       name: "startlist_doctor_clock",
       text: "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::double precision AS now"
     },
     []
-  ))
-
-const checkClock = Effect.gen(function*() {
-  const before = yield* Clock.currentTimeMillis
-  const [row] = yield* databaseNow
+  )
   const after = yield* Clock.currentTimeMillis
-  const apart = Math.round(Math.max(0, before - (row?.now ?? 0), (row?.now ?? 0) - after))
+  const now = row?.now ?? 0
+  const apart = Math.round(Math.max(0, before - now, now - after))
   const seen = `${apart} ms apart from the database's`
-  return apart <= Duration.toMillis(tolerance) ? good("clock", seen) : bad("clock", seen)
+  return apart <= Duration.toMillis(tolerance)
+    ? good("clock", seen)
+    : warning("clock", seen, "let NTP set the clocks of this machine and of the database's")
 })
 
-const checkDatabase = (configuration: Configuration, keys: Keys.Keys) =>
+/** The tables as they are; none of them is touched. */
+const checkTables = Effect.gen(function*() {
+  const states = yield* Effect.forEach(Database.migrations, Migrations.status)
+  const missing = states.flatMap((state) => state.missing)
+  const unknown = states.flatMap((state) => state.unknown)
+  if (unknown.length > 0) {
+    return bad(
+      "tables",
+      `newer than this program: ${unknown.join(", ")}`,
+      "run the version of Startlist that made them, or a newer one"
+    )
+  }
+  return missing.length === 0
+    ? good("tables", "up to date")
+    : warning(
+      "tables",
+      `${missing.join(", ")} not taken yet`,
+      "the next start takes them; or run startlist migrate now"
+    )
+})
+
+/** So many subscriptions are looked at, those of the newest applications. */
+const sample = 1000
+
+/** Whether the signing secrets that are kept can be opened. */
+const checkSecrets = Effect.gen(function*() {
+  const { prefix: p, query } = yield* SqlDatabase
+  const subscriptions = yield* SubscriptionStore
+  const rows = yield* query<{ readonly application_id: string }>(
+    {
+      name: "startlist_doctor_subscriptions",
+      text: `SELECT application_id FROM ${p}subscriptions ORDER BY application_id DESC LIMIT ${sample}`
+    },
+    []
+  )
+  const opened = yield* Effect.forEach(
+    rows,
+    ({ application_id }) =>
+      subscriptions.findByApplication(ApplicationId.make(Number(application_id))).pipe(
+        Effect.as(true),
+        Effect.catchIf(({ cause }) => cause instanceof CannotOpen, () => Effect.succeed(false))
+      )
+  )
+  const closed = rows.filter((_, i) => opened[i] === false).map(({ application_id }) => application_id)
+  return closed.length === 0
+    ? good("master key", `opens what is kept: the secrets of ${rows.length} subscriptions`)
+    : bad(
+      "master key",
+      `does not open the signing secrets of ${closed.length} of ${rows.length} subscriptions (applications ${
+        closed.slice(0, 5).join(", ")
+      }): their events are not delivered`,
+      "add the key that sealed them to MASTER_KEY behind a comma; if it is lost, their owners must subscribe anew"
+    )
+})
+
+const adviceFor = ({ databaseUrl }: Configuration, message: string): string => {
+  if (Option.isNone(databaseUrl)) {
+    return message.includes("in use by another process")
+      ? "stop the process that uses it, or give this one another DATA_DIR"
+      : "restore the folder from a backup, or choose another DATA_DIR"
+  }
+  if (/password|role|authentication/i.test(message)) return "correct the user and password in DATABASE_URL"
+  if (/does not exist/i.test(message)) return "create the database, or correct its name in DATABASE_URL"
+  return "start PostgreSQL, and check the host, port and sslmode in DATABASE_URL and the firewall between"
+}
+
+const examineDatabase = (configuration: Configuration, keys: Keys.Keys) =>
   Effect.gen(function*() {
-    const { check, description } = yield* Database.Database
-    yield* check
-    return [good("database", `${description} answers, its tables are up to date`), yield* checkClock]
+    const { description } = yield* Database.Database
+    const clock = yield* checkClock
+    const tables = yield* checkTables
+    const secrets = tables.level === "good" ? [yield* checkSecrets] : []
+    return [good("database", `${description} answers`), tables, clock, ...secrets]
   }).pipe(
-    Effect.provide(Database.layer(configuration, keys)),
+    Effect.provide(Database.layer(configuration, keys, { migrate: false })),
     Effect.catchAll((error) =>
-      Effect.map(isServing(configuration), (serving) =>
-        serving && error.message.includes("in use by another process")
+      Effect.map(isServing(configuration), (serving) => {
+        const { message } = Database.toConfigurationError("database")(error)
+        return serving && message.includes("in use by another process")
           ? [good("database", `embedded in ${configuration.dataDir}, in use by the service, which is ready`)]
-          : [bad("database", error.message)])
+          : [bad("database", message.replace(/^database: /, ""), adviceFor(configuration, message))]
+      })
     )
   )
 
-const describeAnswer = Answer.$match({
-  Answered: ({ afterMs, status }) => good("callback", `answered with ${status} after ${Math.round(afterMs)} ms`),
-  TimedOut: () => bad("callback", "did not answer in time"),
-  Unreachable: ({ detail }) => bad("callback", `cannot be reached: ${detail}`),
-  Forbidden: ({ detail }) => bad("callback", `is not called, see CALLBACK_ALLOW: ${detail}`)
-})
+/** Keys that a start would make are not made here; a key that is lost is not made up for either. */
+const checkInstallation = (configuration: Configuration) => {
+  const { dataDir, databaseUrl, masterKeys, operatorToken } = configuration
+  const isMade = Option.isSome(databaseUrl) || existsSync(join(dataDir, "pgdata"))
+  const hasKey = Option.isSome(masterKeys) || existsSync(Keys.masterKeyFile(dataDir))
+  const hasToken = Option.isSome(operatorToken) || existsSync(Keys.operatorTokenFile(dataDir))
+  if (!isMade) return Effect.succeed([good("database", `none yet: the first start makes it in ${dataDir}`)])
+  if (hasKey && hasToken) {
+    return Keys.load(configuration).pipe(
+      Effect.flatMap((keys) => examineDatabase(configuration, keys)),
+      Effect.catchTag(
+        "InvalidConfiguration",
+        ({ message }) =>
+          Effect.succeed([bad("keys", message, "restore the file from a backup, or set MASTER_KEY and OPERATOR_TOKEN")])
+      )
+    )
+  }
+  const lost = hasKey ? Keys.operatorTokenFile(dataDir) : Keys.masterKeyFile(dataDir)
+  const advice = hasKey
+    ? "the next start makes a new one; or set OPERATOR_TOKEN"
+    : "restore it from a backup before the next start, which would make another; or set MASTER_KEY"
+  return Effect.succeed([
+    hasKey ? warning("keys", `${lost} is missing`, advice) : bad("keys", `${lost} is missing`, advice)
+  ])
+}
 
-/** Sends one validation request, with a challenge that is not used for anything. */
-const checkCallback = (url: string) =>
+/** Looks at settings, keys, database, tables, clock and stored secrets, and at a callback if one is given. */
+export const inspect = (
+  configuration: Configuration,
+  callback: Option.Option<string>
+): Effect.Effect<ReadonlyArray<Finding>> =>
   Effect.gen(function*() {
-    const callbacks = yield* Callbacks
-    const { callbackTimeout: timeout } = yield* Policy
-    if (!callbacks.accepts(url)) return bad("callback", "must be https, or http within CALLBACK_ALLOW")
-    const challenge = Redacted.value(yield* (yield* Secrets).make("challenge"))
-    const verifyToken = Redacted.make("startlist-doctor")
-    return describeAnswer(yield* callbacks.validate({ callbackUrl: url, challenge, verifyToken, timeout }))
+    return [
+      ...checkSettings(configuration),
+      ...(yield* checkInstallation(configuration)),
+      good("callbacks", `may be at ${reach(configuration)}`),
+      ...(Option.isSome(callback) ? [yield* checkCallback(configuration, callback.value)] : [])
+    ]
   })
 
-const layerCallbacks = ({ callbackAllow, policy }: Configuration) =>
-  Layer.mergeAll(
-    Dispatcher.layerWith({ allow: callbackAllow.flatMap((cidr) => Option.toArray(parseBlock(cidr))) }),
-    NodeSecrets.layer,
-    Layer.succeed(Policy, policy)
-  )
+const marks = { good: "ok  ", warning: "WARN", bad: "FAIL" } as const
 
-const reach = ({ callbackAllow }: Configuration): string =>
-  ["the public internet by https", ...callbackAllow].join(", ")
+const line = ({ advice, level, seen, what }: Finding): string =>
+  `${marks[level]}  ${what}: ${seen}${advice === "" ? "" : `\n      ${advice}`}`
 
-/** Looks at configuration, keys, database, clock, and at a callback if one is given; fails if anything is wrong. */
-export const examine = (configuration: Configuration, callback: Option.Option<string>) =>
+/** Prints what was found; fails with one line if anything is bad. Warnings alone are no failure. */
+export const report = (findings: ReadonlyArray<Finding>, json: boolean) =>
   Effect.gen(function*() {
-    const keys = yield* Keys.load(configuration)
-    const findings = [
-      good("configuration", `listens on ${origin(configuration.host, configuration.port)}`),
-      ...(yield* checkDatabase(configuration, keys)),
-      good("callbacks", `may be at ${reach(configuration)}`),
-      ...(Option.isSome(callback)
-        ? [yield* Effect.provide(checkCallback(callback.value), layerCallbacks(configuration))]
-        : [])
-    ]
-    yield* Effect.forEach(findings, ({ isGood, seen, what }) =>
-      Console.log(`${isGood ? "ok  " : "FAIL"}  ${what}: ${seen}`))
-    const [first, ...others] = findings.filter(({ isGood }) =>
-      !isGood
-    )
+    yield* Console.log(json ? JSON.stringify({ findings }, null, 2) : findings.map(line).join("\n"))
+    const [first, ...others] = findings.filter(({ level }) => level === "bad")
     if (first === undefined) return
     const more = others.length === 0 ? "" : ` (and ${others.length} more)`
     yield* new CommandFailed({ message: `${first.what}: ${first.seen}${more}` })

@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Response from "@startlist/http/api/ApiResponse"
 import type { Response as PlainResponse } from "@startlist/http/Message"
 import type { Endpoint, Route } from "@startlist/http/Router"
+import { once } from "./internal/once.ts"
 
 const headers: PlainResponse["headers"] = {
   "content-type": "text/html; charset=utf-8",
@@ -29,17 +30,14 @@ const reference = Effect.gen(function*() {
     HttpServerRequest.HttpServerRequest,
     HttpServerRequest.fromWeb(new Request("http://documentation.invalid/docs"))
   )
-  return yield* Effect.promise(() => HttpServerResponse.toWeb(response).text())
+  return yield* Effect.promise(async () => new Uint8Array(await HttpServerResponse.toWeb(response).arrayBuffer()))
 }).pipe(Effect.scoped, Effect.orDie)
 
 const route = (path: string, get: Endpoint): Route => ({ path, methods: { GET: get }, refuse: Response.refuse })
 
-/** Made when somebody asks for it first, whether or not that one waits for it. */
-const once = <A>(make: Effect.Effect<A>) => Effect.cached(Effect.uninterruptible(make))
-
-/** `/openapi.json` and `/docs`. */
+/** `/openapi.json` and `/docs`: made when somebody asks for them, as bytes, of which all answers share one copy. */
 export const routes: Effect.Effect<ReadonlyArray<Route>> = Effect.gen(function*() {
-  const document = yield* once(Effect.map(description, ({ document }) => document()))
+  const document = yield* once(Effect.map(description, ({ document }) => new TextEncoder().encode(document())))
   const page = yield* once(reference)
   return [
     route("/openapi.json", () =>

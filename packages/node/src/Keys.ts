@@ -6,14 +6,17 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { type Configuration, InvalidConfiguration } from "./Configuration.ts"
-import { parseKey } from "./internal/setting.ts"
+import { type MasterKeys, parseKeys } from "./internal/setting.ts"
 
 export interface Keys {
   /** The bearer token of the operator API. */
   readonly operatorToken: Redacted.Redacted<string>
-  /** 32 bytes in base64; they seal the webhook signing secrets. */
-  readonly masterKey: Redacted.Redacted<string>
+  /** Each 32 bytes in base64. The first seals the webhook signing secrets; all of them open what they sealed. */
+  readonly masterKeys: MasterKeys
 }
+
+/** Where a generated master key is kept. */
+export const masterKeyFile = (dataDir: string): string => join(dataDir, "master-key")
 
 /** Where a generated operator token is kept. */
 export const operatorTokenFile = (dataDir: string): string => join(dataDir, "operator-token")
@@ -71,15 +74,15 @@ const parseToken = (text: string) => /^[!-~]{1,}$/.test(text) ? Redacted.make(te
 
 /** The keys of this installation; those that the environment does not give are made at the first start. */
 export const load = (configuration: Configuration): Effect.Effect<Keys, InvalidConfiguration> => {
-  const { dataDir, masterKey, operatorToken } = configuration
+  const { dataDir, masterKeys, operatorToken } = configuration
   return Effect.all({
     operatorToken: Option.match(operatorToken, {
       onSome: Effect.succeed,
       onNone: () => kept(dataDir, "operator-token", () => `sl_op_${randomBytes(32).toString("base64url")}`, parseToken)
     }),
-    masterKey: Option.match(masterKey, {
+    masterKeys: Option.match(masterKeys, {
       onSome: Effect.succeed,
-      onNone: () => kept(dataDir, "master-key", () => randomBytes(32).toString("base64"), parseKey)
+      onNone: () => kept(dataDir, "master-key", () => randomBytes(32).toString("base64"), parseKeys)
     })
   })
 }

@@ -1,10 +1,13 @@
 /** The socket: bound before anything can be served, so that its address is known, and drained before it closes. */
 import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http"
+import type { Socket } from "node:net"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+import { isTrusted, parseNetworks } from "@startlist/http/ClientAddress"
 import * as NodeHttp from "@startlist/http/NodeHttp"
+import { networkOf } from "@startlist/http/Throttle"
 import { InvalidConfiguration } from "./Configuration.ts"
 
 export interface Listener {
@@ -14,6 +17,14 @@ export interface Listener {
   readonly serve: (listener: RequestListener) => Effect.Effect<void>
   /** Accepts no more connections, lets requests finish for at most `patience`, then closes what is left. */
   readonly drain: Effect.Effect<void>
+}
+
+/** What the socket lets in. */
+export interface Limits {
+  /** Connections that are open at once. */
+  readonly maxConnections: number
+  /** CIDRs of proxies, whose connections are those of many clients. */
+  readonly trustedProxies: ReadonlyArray<string>
 }
 
 /** How long requests have to finish when the service stops. */
@@ -45,17 +56,62 @@ const listen = (server: Server, host: string, port: number): Effect.Effect<numbe
     })
   })
 
+/** The responses of each connection that is open. A queued one that its client did not wait for never says `close`. */
+type Unanswered = ReadonlyMap<Socket, ReadonlySet<ServerResponse>>
+
+const trackAnswers = (server: Server): Unanswered => {
+  const unanswered = new Map<Socket, Set<ServerResponse>>()
+  server.on("connection", (socket) => {
+    unanswered.set(socket, new Set())
+    socket.once("close", () => unanswered.delete(socket))
+  })
+  server.on("request", ({ socket }, response) => {
+    const ofSocket = unanswered.get(socket)
+    ofSocket?.add(response)
+    response.once("close", () => ofSocket?.delete(response))
+  })
+  return unanswered
+}
+
 /** A kept-alive connection would hold the drain up: from now on each answer ends its connection. */
-const endConnections = (server: Server, unanswered: ReadonlySet<ServerResponse>): void => {
+const endConnections = (server: Server, unanswered: Unanswered): void => {
   const last = (response: ServerResponse): void => {
     if (!response.headersSent) response.setHeader("connection", "close")
   }
-  for (const response of unanswered) last(response)
+  for (const responses of unanswered.values()) for (const response of responses) last(response)
   server.prependListener("request", (_request, response) => last(response))
   server.closeIdleConnections()
 }
 
-const close = (server: Server, unanswered: ReadonlySet<ServerResponse>): Effect.Effect<void> =>
+/**
+ * Bounds the connections, of which each can hold a socket and a body for as long as the deadlines let it: all of them
+ * by `maxConnections`, and those of one address by a quarter, so that one client alone cannot take every place.
+ * A proxy that is trusted speaks for many and is bounded by the whole only. What is too much is closed unread.
+ */
+const boundConnections = (server: Server, { maxConnections, trustedProxies }: Limits): void => {
+  server.maxConnections = maxConnections
+  const most = Math.ceil(maxConnections / 4)
+  const trusted = parseNetworks(trustedProxies)
+  const open = new Map<string, number>()
+  server.on("connection", (socket) => {
+    const peer = socket.remoteAddress ?? ""
+    const address = networkOf(peer)
+    if (isTrusted(peer, trusted)) return
+    const count = (open.get(address) ?? 0) + 1
+    if (count > most) {
+      socket.destroy()
+      return
+    }
+    open.set(address, count)
+    socket.once("close", () => {
+      const left = (open.get(address) ?? 1) - 1
+      if (left > 0) open.set(address, left)
+      else open.delete(address)
+    })
+  })
+}
+
+const close = (server: Server, unanswered: Unanswered): Effect.Effect<void> =>
   Effect.gen(function*() {
     const closed = yield* Deferred.make<void>()
     server.close(() => Deferred.unsafeDone(closed, Effect.void))
@@ -64,20 +120,21 @@ const close = (server: Server, unanswered: ReadonlySet<ServerResponse>): Effect.
     server.closeAllConnections()
   })
 
+/** Node looks for connections that are over their deadlines only so often; by default every 30 seconds. */
+const connectionsCheckingInterval = 1000
+
 /** Listens until the scope closes. */
 export const bind = (
   host: string,
-  port: number
+  port: number,
+  limits: Limits
 ): Effect.Effect<Listener, InvalidConfiguration, Scope.Scope> =>
   Effect.gen(function*() {
-    const server = NodeHttp.harden(createServer())
+    const server = NodeHttp.harden(createServer({ connectionsCheckingInterval }))
+    boundConnections(server, limits)
+    const unanswered = trackAnswers(server)
     let current = starting
-    const unanswered = new Set<ServerResponse>()
-    server.on("request", (request, response) => {
-      unanswered.add(response)
-      response.once("close", () => unanswered.delete(response))
-      current(request, response)
-    })
+    server.on("request", (request, response) => current(request, response))
     const taken = yield* listen(server, host, port)
     const drain = yield* Effect.cached(close(server, unanswered))
     yield* Effect.addFinalizer(() => drain)

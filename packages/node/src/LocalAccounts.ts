@@ -12,7 +12,9 @@ import { Secrets } from "@startlist/core/Secrets"
 import { StoreError, Text } from "@startlist/core/Store"
 import type { EmailTaken, NewUser, User } from "@startlist/core/User"
 import { Accounts } from "@startlist/http/Accounts"
+import { Busy } from "@startlist/http/Refusal"
 import { AccountStore, isLive, isStale } from "./AccountStore.ts"
+import { once } from "./internal/once.ts"
 
 /** Registers users who sign in with a password. */
 export class Registrar extends Context.Tag("@startlist/node/Registrar")<Registrar, Registrar.Service>() {}
@@ -30,6 +32,9 @@ export declare namespace Registrar {
 /** So many passwords are hashed at once: each takes 19 MiB and a thread for some 20 ms. */
 const parallelHashes = 4
 
+/** So many more may wait for their turn, for about a second: who tries to sign in then is asked to come back. */
+const waitingHashes = 40
+
 /** The same password typed on another keyboard: one composition of its characters. */
 const clear = (password: Redacted.Redacted<string>): string => Redacted.value(password).normalize("NFC")
 
@@ -39,6 +44,7 @@ const make = Effect.gen(function*() {
   const store = yield* AccountStore
   const secrets = yield* Secrets
   const turn = (yield* Effect.makeSemaphore(parallelHashes)).withPermits(1)
+  let checks = 0
 
   /** OWASP's argon2id parameters (19 MiB, 2 passes, 1 lane) are the library's defaults. */
   const toHash = (password: string) => turn(Effect.promise(() => hashPassword(password)))
@@ -48,8 +54,16 @@ const make = Effect.gen(function*() {
       catch: (cause) => new StoreError({ cause })
     }))
 
+  /** Refuses rather than let a queue grow in which everybody waits for longer than anybody would. */
+  const inBoundedQueue = <A, E>(check: Effect.Effect<A, E>): Effect.Effect<A, Busy | E> =>
+    Effect.suspend((): Effect.Effect<A, Busy | E> => {
+      if (checks >= parallelHashes + waitingHashes) return Effect.fail(new Busy())
+      checks++
+      return Effect.ensuring(check, Effect.sync(() => checks--))
+    })
+
   /** Checked in place of the hash of somebody unknown, so that both take the same time. */
-  const decoy = yield* Effect.cached(Effect.uninterruptible(toHash(randomBytes(16).toString("base64"))))
+  const decoy = yield* once(toHash(randomBytes(16).toString("base64")))
 
   const verifyPassword = Effect.fn("Accounts.verifyPassword")(
     function*(email: string, password: Redacted.Redacted<string>) {
@@ -57,7 +71,8 @@ const make = Effect.gen(function*() {
       const stored = Option.isSome(account) ? account.value.passwordHash : yield* decoy
       const good = yield* matches(stored, clear(password))
       return good ? Option.map(account, ({ user }) => user) : Option.none()
-    }
+    },
+    inBoundedQueue
   )
 
   const startSession: Accounts.Service["startSession"] = Effect.fn("Accounts.startSession")(function*(userId) {

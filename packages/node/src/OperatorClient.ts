@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import { type Configuration, origin } from "./Configuration.ts"
+import * as Configuration from "./Configuration.ts"
 import { operatorTokenFile } from "./Keys.ts"
 
 /** Why a command failed: one line for people. */
@@ -18,35 +18,52 @@ export interface Target {
   readonly token: Redacted.Redacted<string>
 }
 
-/** What was asked for on the command line, else the service of this environment and its token. */
+/** Without what a request adds: `https://host:port/prefix`. */
+const parseUrl = (given: string): Effect.Effect<string, CommandFailed> =>
+  /^https?:\/\//i.test(given) && URL.canParse(given)
+    ? Effect.succeed(given.replace(/\/+$/, ""))
+    : new CommandFailed({ message: `--url: ${JSON.stringify(given)} is no http or https address` })
+
+const readToken = ({ dataDir, operatorToken }: Configuration.Configuration) =>
+  Option.match(operatorToken, {
+    onSome: Effect.succeed,
+    onNone: () => {
+      const file = operatorTokenFile(dataDir)
+      return Effect.tryPromise({
+        try: async () => Redacted.make((await readFile(file, "utf8")).trim()),
+        catch: () =>
+          new CommandFailed({
+            message: `no operator token: give --token, set OPERATOR_TOKEN, or run where ${file} can be read`
+          })
+      })
+    }
+  })
+
+/** What was asked for on the command line; what was not is the service of this environment and its token. */
 export const target = (
-  configuration: Configuration,
   url: Option.Option<string>,
   token: Option.Option<Redacted.Redacted<string>>
-): Effect.Effect<Target, CommandFailed> =>
-  Effect.map(
-    Option.match(Option.orElse(token, () => configuration.operatorToken), {
-      onSome: Effect.succeed,
-      onNone: () => {
-        const file = operatorTokenFile(configuration.dataDir)
-        return Effect.tryPromise({
-          try: async () => Redacted.make((await readFile(file, "utf8")).trim()),
-          catch: () =>
-            new CommandFailed({
-              message: `no operator token: give --token, set OPERATOR_TOKEN, or run where ${file} can be read`
-            })
-        })
-      }
+): Effect.Effect<Target, CommandFailed | Configuration.InvalidConfiguration> =>
+  Effect.all({
+    url: Option.match(url, {
+      onSome: parseUrl,
+      onNone: () => Effect.map(Configuration.current, ({ host, port }) => Configuration.origin(host, port))
     }),
-    (token) => ({
-      url: Option.getOrElse(url, () => origin(configuration.host, configuration.port)).replace(/\/+$/, ""),
-      token
+    token: Option.match(token, {
+      onSome: Effect.succeed,
+      onNone: () => Effect.flatMap(Configuration.current, readToken)
     })
-  )
+  })
 
 const Refusal = Schema.parseJson(Schema.Struct({ message: Schema.String }))
 const decodeRefusal = Schema.decodeOption(Refusal)
 const decodeJson = Schema.decodeOption(Schema.parseJson())
+
+/** What the network said, such as ` (ECONNREFUSED)`. */
+const codeOf = (error: unknown): string => {
+  const cause = error instanceof Error ? error.cause : undefined
+  return cause instanceof Error && "code" in cause ? ` (${String(cause.code)})` : ""
+}
 
 /** Sends one request; answers the JSON of a 2xx, `null` for an empty one. Everything else is a `CommandFailed`. */
 export const request = (
@@ -66,7 +83,8 @@ export const request = (
       })
       return { status: response.status, text: await response.text() }
     },
-    catch: () => new CommandFailed({ message: `${url} does not answer: is the service running there?` })
+    catch: (error) =>
+      new CommandFailed({ message: `${url} does not answer${codeOf(error)}: is the service running there?` })
   }).pipe(
     Effect.timeoutFail({
       duration: "30 seconds",

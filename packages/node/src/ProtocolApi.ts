@@ -24,6 +24,11 @@ const oauthError = (status: number, description: string) =>
 const apiError = (status: number, description: string) =>
   under(status, description, Schema.Struct({ message: Schema.String, errors: Schema.Array(Problem) }), "ApiError")
 
+const tooManyFailures = oauthError(429, "Too many failures before this request; try again after Retry-After")
+const oauthUnavailable = oauthError(503, "The database is away; try again after Retry-After")
+const oauthTooLarge = oauthError(413, "The body is larger than 64 KiB")
+const oauthMediaType = oauthError(415, "The body is no form")
+
 const AuthorizeParameters = Schema.Struct({
   client_id: Schema.String,
   redirect_uri: Schema.String,
@@ -63,6 +68,8 @@ const Tokens = Schema.Struct({
   state: optional
 }).annotations({ identifier: "Tokens" })
 
+const nothing = Schema.Struct({}).annotations({ jsonSchema: { type: "object", maxProperties: 0 } })
+
 const Introspection = Schema.Struct({
   active: Schema.Boolean,
   scope: optional,
@@ -81,6 +88,7 @@ const OAuth = HttpApiGroup.make("oauth")
       .setUrlParams(AuthorizeParameters)
       .addSuccess(under(200, "The consent page", page))
       .addSuccess(under(303, "To the sign-in page, or back to the application", Schema.Void))
+      .addError(under(503, "A page: the database is away", page))
       .annotate(OpenApi.Description, "The application redirects the user's browser here.")
   )
   .add(
@@ -90,6 +98,10 @@ const OAuth = HttpApiGroup.make("oauth")
       .addSuccess(Tokens)
       .addError(oauthError(400, "The request, code or token is not valid"))
       .addError(oauthError(401, "The client is not known, or the refresh token was replaced or revoked"))
+      .addError(oauthTooLarge)
+      .addError(oauthMediaType)
+      .addError(tooManyFailures)
+      .addError(oauthUnavailable)
       .annotate(
         OpenApi.Description,
         "Exchanges a code or a refresh token. Parameters are in the query or in a form, client credentials there or in HTTP Basic."
@@ -99,14 +111,21 @@ const OAuth = HttpApiGroup.make("oauth")
     HttpApiEndpoint.post("revoke", "/oauth/revoke")
       .setUrlParams(TokenOf)
       .setPayload(TokenOfForm)
-      .addSuccess(Schema.Struct({}).annotations({ jsonSchema: { type: "object", maxProperties: 0 } }))
+      .addSuccess(nothing)
+      .addError(under(429, "Too many failures before this request: nothing was revoked", nothing))
+      .addError(under(503, "The database is away: nothing was revoked", nothing))
       .annotate(OpenApi.Description, "Ends all tokens of the application for the user of this token. Always {}.")
   )
   .add(
     HttpApiEndpoint.post("introspect", "/oauth/introspect")
       .setPayload(TokenOfForm)
       .addSuccess(Introspection)
+      .addError(oauthError(400, "The request is not valid"))
       .addError(oauthError(401, "The client is not known"))
+      .addError(oauthTooLarge)
+      .addError(oauthMediaType)
+      .addError(tooManyFailures)
+      .addError(oauthUnavailable)
       .annotate(OpenApi.Description, "What a token stands for (RFC 7662): an application's own; the operator's any.")
   )
   .add(
@@ -134,6 +153,7 @@ const Wanted = Schema.Struct({
 
 const invalidToken = apiError(401, "The access token is missing, expired, replaced or revoked")
 const forbidden = apiError(403, "Not with this role or scope")
+const unavailable = apiError(503, "The database is away; try again after Retry-After")
 const none = apiError(404, "There is no subscription")
 
 const Resources = HttpApiGroup.make("resources")
@@ -142,6 +162,7 @@ const Resources = HttpApiGroup.make("resources")
       .addSuccess(Athlete)
       .addError(invalidToken)
       .addError(forbidden)
+      .addError(unavailable)
   )
   .add(
     HttpApiEndpoint.post("subscribe", "/api/v1/webhook_subscription")
@@ -149,6 +170,10 @@ const Resources = HttpApiGroup.make("resources")
       .addSuccess(under(201, "The callback has answered the challenge", Subscription, "WebhookSubscription"))
       .addError(invalidToken)
       .addError(forbidden)
+      .addError(apiError(400, "The body is no JSON"))
+      .addError(apiError(413, "The body is larger than 64 KiB"))
+      .addError(apiError(415, "The content type is not application/json"))
+      .addError(unavailable)
       .addError(apiError(409, "The application has a subscription already"))
       .addError(apiError(422, "The callback URL is not valid, or did not answer the challenge"))
   )
@@ -158,6 +183,7 @@ const Resources = HttpApiGroup.make("resources")
       .addError(invalidToken)
       .addError(forbidden)
       .addError(none)
+      .addError(unavailable)
   )
   .add(
     HttpApiEndpoint.del("unsubscribe", "/api/v1/webhook_subscription")
@@ -166,7 +192,34 @@ const Resources = HttpApiGroup.make("resources")
       .addError(invalidToken)
       .addError(forbidden)
       .addError(none)
+      .addError(unavailable)
   )
 
-/** `/oauth/*` and `/api/v1/*` (requirements §4). */
-export const ProtocolApi = HttpApi.make("protocol").add(OAuth).add(Resources)
+const Health = Schema.Struct({ status: Schema.String })
+
+const Service = HttpApiGroup.make("service")
+  .add(
+    HttpApiEndpoint.get("healthz", "/healthz")
+      .addSuccess(Health)
+      .annotate(OpenApi.Description, "200 while the process answers.")
+  )
+  .add(
+    HttpApiEndpoint.get("readyz", "/readyz")
+      .addSuccess(Health)
+      .addError(under(503, "The database does not answer, or this node is stopping", Health))
+      .annotate(OpenApi.Description, "Whether a balancer should send requests here.")
+  )
+  .add(
+    HttpApiEndpoint.get("metrics", "/metrics")
+      .addSuccess(HttpApiSchema.Text({ contentType: "text/plain; version=0.0.4; charset=utf-8" }))
+      .addError(apiError(401, "Neither from this machine nor with the operator token"))
+      .annotate(OpenApi.Description, "The numbers of this process, for Prometheus.")
+  )
+  .add(
+    HttpApiEndpoint.get("openapi", "/openapi.json")
+      .addSuccess(Schema.Record({ key: Schema.String, value: Schema.Unknown }))
+      .annotate(OpenApi.Description, "This document.")
+  )
+
+/** `/oauth/*` and `/api/v1/*` (requirements §4), and what a node says of itself. */
+export const ProtocolApi = HttpApi.make("protocol").add(OAuth).add(Resources).add(Service)

@@ -11,6 +11,7 @@ import * as Redacted from "effect/Redacted"
 import * as Ref from "effect/Ref"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
+import type { Callbacks } from "@startlist/core/Callbacks"
 import { Policy } from "@startlist/core/Policy"
 import * as Retention from "@startlist/core/Retention"
 import { Secrets } from "@startlist/core/Secrets"
@@ -18,12 +19,14 @@ import * as Services from "@startlist/core/Services"
 import * as Worker from "@startlist/core/Worker"
 import { parseBlock } from "@startlist/dispatcher/AddressGuard"
 import * as Dispatcher from "@startlist/dispatcher/Dispatcher"
+import * as ApiResponse from "@startlist/http/api/ApiResponse"
 import * as MemoryThrottle from "@startlist/http/MemoryThrottle"
 import type { Handler, Request } from "@startlist/http/Message"
 import * as NodeHttp from "@startlist/http/NodeHttp"
 import * as NodeSecrets from "@startlist/http/NodeSecrets"
 import * as Pages from "@startlist/http/Pages"
 import * as Protocol from "@startlist/http/Protocol"
+import { Busy } from "@startlist/http/Refusal"
 import * as Router from "@startlist/http/Router"
 import * as Sessions from "@startlist/http/Sessions"
 import { Site } from "@startlist/http/Site"
@@ -32,12 +35,19 @@ import * as AuditLog from "./AuditLog.ts"
 import { type Configuration, origin } from "./Configuration.ts"
 import * as Database from "./Database.ts"
 import * as Documentation from "./Documentation.ts"
+import { once } from "./internal/once.ts"
 import * as Keys from "./Keys.ts"
 import * as Listener from "./Listener.ts"
 import * as LocalAccounts from "./LocalAccounts.ts"
-import * as Metrics from "./Metrics.ts"
+import * as Deliveries from "./metrics/Deliveries.ts"
+import * as Levels from "./metrics/Levels.ts"
+import * as Requests from "./metrics/Requests.ts"
+import * as Tokens from "./metrics/Tokens.ts"
 import type * as OperatorApi from "./operator/OperatorApi.ts"
+import * as RequestId from "./RequestId.ts"
+import { shownPath } from "./ShownPath.ts"
 import * as Status from "./Status.ts"
+import * as Traces from "./Traces.ts"
 
 /** A word on what comes next, for the log. */
 const startLine = (configuration: Configuration, url: string, database: string): string => {
@@ -45,29 +55,39 @@ const startLine = (configuration: Configuration, url: string, database: string):
   return `Startlist listens on ${url}; database: ${database}; ${next}`
 }
 
-/** How long lines of the audit are kept. */
-const auditRetention = Duration.days(365)
-
 /** How often what nobody needs any more is removed; the first time soon after the start. */
 const purgeEvery = Duration.minutes(15)
 
-const purge = Effect.gen(function*() {
-  const accounts = yield* AccountStore
-  const log = yield* AuditLog.AuditLog
-  const now = yield* DateTime.now
-  const gone = yield* Retention.purge
-  const sessions = yield* Retention.inBatches((limit) => accounts.purgeSessions(now, limit))
-  const lines = yield* Retention.inBatches((limit) => log.purge(DateTime.subtractDuration(now, auditRetention), limit))
-  yield* Effect.logDebug("purged").pipe(Effect.annotateLogs({ ...gone, sessions, audit: lines }))
-}).pipe(
-  Effect.catchAll((error) => Effect.logWarning("the purge waits for the store", error)),
-  Effect.delay("30 seconds"),
-  Effect.repeat(Schedule.jittered(Schedule.spaced(purgeEvery)))
-)
+const purge = (auditRetention: Duration.Duration) =>
+  Effect.gen(function*() {
+    const accounts = yield* AccountStore
+    const log = yield* AuditLog.AuditLog
+    const now = yield* DateTime.now
+    const gone = yield* Retention.purge
+    const sessions = yield* Retention.inBatches((limit) => accounts.purgeSessions(now, limit))
+    const lines = yield* Retention.inBatches((limit) =>
+      log.purge(DateTime.subtractDuration(now, auditRetention), limit)
+    )
+    const policy = yield* Policy
+    const traces = yield* Retention.inBatches((limit) =>
+      Traces.purge(DateTime.subtractDuration(now, policy.deliveryRetention), limit)
+    )
+    yield* Effect.logDebug("purged").pipe(Effect.annotateLogs({ ...gone, sessions, audit: lines, traces }))
+  }).pipe(
+    Effect.catchAll((error) => Effect.logWarning("the purge waits for the store", error)),
+    Effect.delay("30 seconds"),
+    Effect.repeat(Schedule.jittered(Schedule.spaced(purgeEvery)))
+  )
+
+/** A collector is not asked for, but told: so the levels are looked at as often as they are sent. */
+const sample = Effect.flatMap(Levels.make, (look) => Effect.repeat(look, Schedule.spaced("10 seconds")))
 
 /** One line for each request: its path, never its query. */
 const logged = (handler: Handler): Handler => (request) =>
-  Effect.tap(handler(request), ({ status }) => Effect.logDebug(`${request.method} ${request.path} ${status}`))
+  Effect.tap(
+    handler(request),
+    ({ status }) => Effect.logDebug(`${request.method} ${shownPath(request.path)} ${status}`)
+  )
 
 /** The operator API, loaded when it is first asked for: many nodes never are, and their start is faster without. */
 const makeOperatorApi = (token: Redacted.Redacted<string>) =>
@@ -75,34 +95,44 @@ const makeOperatorApi = (token: Redacted.Redacted<string>) =>
     const services = yield* Effect.context<OperatorApi.Services | Scope.Scope>()
     const load = Effect.promise(() => import("./operator/OperatorApi.ts")).pipe(
       Effect.flatMap(({ make }) => make(token)),
-      Effect.provide(services),
-      Effect.uninterruptible
+      Effect.provide(services)
     )
-    const loaded = yield* Effect.cached(load)
+    const loaded = yield* once(load)
     return (request: Request) => Effect.flatMap(loaded, (handler) => handler(request))
   })
 
-/** Everything that this node serves. */
-const makeHandler = Effect.fnUntraced(
+/** What a node with the role `api` serves besides the operator API: documentation, protocol, pages. */
+export const apiRoutes = Effect.map(
+  Effect.all([Documentation.routes, Protocol.routes, Pages.routes, Pages.signIn, Pages.welcome]),
+  ([documentation, protocol, pages, signIn, welcome]) => [...documentation, ...protocol, ...pages, ...signIn, welcome]
+)
+
+/** Everything that this node serves: `handler`, and in its place `overloaded`, which leaves the status out only. */
+const makeHandlers = Effect.fnUntraced(
   function*(configuration: Configuration, keys: Keys.Keys, draining: Ref.Ref<boolean>) {
+    const isApi = configuration.roles.has("api")
     const status = yield* Status.routes(keys.operatorToken, draining)
-    const served = configuration.roles.has("api")
-      ? [
-        ...(yield* Documentation.routes),
-        ...(yield* Protocol.routes),
-        ...(yield* Pages.routes),
-        ...(yield* Pages.signIn),
-        yield* Pages.welcome
-      ]
-      : []
-    const operatorApi = configuration.roles.has("api") ? yield* makeOperatorApi(keys.operatorToken) : Pages.notFound
-    const otherwise: Handler = (request) =>
-      request.path.startsWith("/operator/") ? operatorApi(request) : Pages.notFound(request)
-    const handler = Metrics.observe(Router.make([...status, ...served], otherwise))
-    const loud = LogLevel.lessThanEqual(configuration.logLevel, LogLevel.Debug) ? logged(handler) : handler
-    if (Option.isNone(configuration.otlpEndpoint)) return loud
-    const { traced } = yield* telemetry
-    return traced(loud)
+    const routes = isApi ? yield* apiRoutes : []
+    const notFound = yield* Pages.notFound
+    const operatorApi = isApi ? yield* makeOperatorApi(keys.operatorToken) : notFound
+    const refusingOperatorApi = isApi ? Router.fallback(ApiResponse.refuse, new Busy()) : notFound
+    const routeOf = Requests.routesOf([...status, ...routes].map(({ path }) => path))
+    const record = Requests.makeRecord(routeOf)
+    const traced = Option.isSome(configuration.otlpEndpoint)
+      ? (yield* telemetry).traced
+      : (handler: Handler) => handler
+    const isLoud = LogLevel.lessThanEqual(configuration.logLevel, LogLevel.Debug)
+
+    const serving = (served: ReadonlyArray<Router.Route>, operator: Handler) => {
+      const otherwise: Handler = (request) =>
+        request.path.startsWith("/operator/") ? operator(request) : notFound(request)
+      const handler = Router.make([...status, ...served], otherwise)
+      return RequestId.identified(traced(isLoud ? logged(handler) : handler, routeOf), record)
+    }
+    return {
+      handler: serving(routes, operatorApi),
+      overloaded: serving(Router.refusing(routes, new Busy()), refusingOperatorApi)
+    }
   }
 )
 
@@ -118,12 +148,25 @@ const layerSite = (configuration: Configuration, keys: Keys.Keys, url: string): 
     })
   }))
 
+/** Whoever has configured a collector sees each delivery in the trace of its event. */
+const layerCallbacks = (configuration: Configuration): Layer.Layer<Callbacks, never, Traces.Traces> => {
+  const dispatcher = Deliveries.layerCallbacks(Dispatcher.layerWith({
+    allow: configuration.callbackAllow.flatMap((cidr) => Option.toArray(parseBlock(cidr))),
+    traceparent: configuration.callbackTraceparent
+  }))
+  return Option.isSome(configuration.otlpEndpoint) ? Traces.layerCallbacks(dispatcher) : dispatcher
+}
+
+const layerDatabase = (configuration: Configuration, keys: Keys.Keys) =>
+  Traces.layerStores(
+    Deliveries.layerStores(Database.layer(configuration, keys)),
+    Option.isSome(configuration.otlpEndpoint)
+  )
+
 /** The core's services and the sign-in, over the database. */
 const layerCore = (configuration: Configuration) =>
-  Layer.mergeAll(Services.layer, LocalAccounts.layer, AuditLog.layerAudit, MemoryThrottle.layer).pipe(
-    Layer.provideMerge(Metrics.layerCallbacks(Dispatcher.layerWith({
-      allow: configuration.callbackAllow.flatMap((cidr) => Option.toArray(parseBlock(cidr)))
-    }))),
+  Layer.mergeAll(Tokens.layer(Services.layer), LocalAccounts.layer, AuditLog.layerAudit, MemoryThrottle.layer).pipe(
+    Layer.provideMerge(layerCallbacks(configuration)),
     Layer.provideMerge(NodeSecrets.layer),
     Layer.provideMerge(Layer.succeed(Policy, configuration.policy))
   )
@@ -152,22 +195,25 @@ const node = (configuration: Configuration, keys: Keys.Keys) =>
   Effect.gen(function*() {
     const { host, port, roles } = configuration
     const draining = yield* Ref.make(false)
-    const listener = yield* Listener.bind(host, port)
+    const listener = yield* Listener.bind(host, port, configuration)
     const url = origin(host, listener.port)
     const site = Sessions.layer.pipe(Layer.provideMerge(layerSite(configuration, keys, url)))
     yield* Effect.provide(
       Effect.gen(function*() {
-        const handler = yield* makeHandler(configuration, keys, draining)
-        yield* listener.serve(yield* NodeHttp.listener(handler))
+        const { handler, overloaded } = yield* makeHandlers(configuration, keys, draining)
+        const capacity = configuration.maxRequests
+        yield* listener.serve(yield* NodeHttp.listener(handler, { capacity, overloaded }))
       }),
       site
     )
-    const purging = yield* Effect.fork(purge)
+    const purging = yield* Effect.fork(purge(configuration.auditRetention))
+    if (Option.isSome(configuration.otlpEndpoint)) yield* Effect.fork(sample)
     const work = [...(roles.has("worker") ? [yield* Effect.fork(Worker.run)] : []), purging]
     const { description } = yield* Database.Database
     yield* Effect.log(startLine(configuration, url, description))
 
     const drain = Ref.set(draining, true).pipe(
+      Effect.zipRight(Effect.sleep(configuration.drainDelay)),
       Effect.zipRight(Effect.all([listener.drain, Fiber.interruptAll(work)], { concurrency: "unbounded" }))
     )
     return yield* Effect.raceAll(work.map((fiber) => Fiber.join(fiber))).pipe(
@@ -181,6 +227,6 @@ export const run = (configuration: Configuration) =>
   Effect.gen(function*() {
     const keys = yield* Keys.load(configuration)
     return yield* node(configuration, keys).pipe(
-      Effect.provide(layerCore(configuration).pipe(Layer.provideMerge(Database.layer(configuration, keys))))
+      Effect.provide(layerCore(configuration).pipe(Layer.provideMerge(layerDatabase(configuration, keys))))
     )
   }).pipe(Effect.scoped, Effect.provide(Layer.provideMerge(layerTelemetry(configuration), layerLog(configuration))))

@@ -1,10 +1,11 @@
 /** The audit in a table. */
 import * as DateTime from "effect/DateTime"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { Database } from "@startlist/postgres/Database"
-import { AuditLog, type Line, type Party } from "./AuditLog.ts"
+import { auditFloor, AuditLog, type Line, type Outcome, type Party } from "./AuditLog.ts"
 
 interface Row {
   readonly id: string
@@ -13,6 +14,7 @@ interface Row {
   readonly actor: Party
   readonly subject: Party
   readonly address: string
+  readonly outcome: Outcome
   readonly detail: string
 }
 
@@ -28,21 +30,25 @@ const make = Effect.gen(function*() {
   const { prefix: p, query } = yield* Database
   const append = {
     name: `${p}audit_append`,
-    text: `INSERT INTO ${p}audit (at, action, actor, subject, address, detail)
-      VALUES ($1::bigint, $2::text, $3::json, $4::json, $5::text, $6::text)`
+    text: `INSERT INTO ${p}audit (at, action, actor, subject, address, outcome, detail)
+      VALUES ($1::bigint, $2::text, $3::json, $4::json, $5::text, $6::text, $7::text)`
   }
   const list = {
     name: `${p}audit_list`,
-    text: `SELECT id, at, action, actor, subject, address, detail FROM ${p}audit
+    text: `SELECT id, at, action, actor, subject, address, outcome, detail FROM ${p}audit
       WHERE id < $1::bigint ORDER BY id DESC LIMIT $2::integer`
   }
+  // Not more than the database lets go: see `SqlTables`.
   const purge = {
     name: `${p}audit_purge`,
-    text:
-      `DELETE FROM ${p}audit WHERE id IN (SELECT id FROM ${p}audit WHERE at < $1::bigint LIMIT $2::integer) RETURNING id`
+    text: `DELETE FROM ${p}audit WHERE id IN (
+        SELECT id FROM ${p}audit
+        WHERE at < least($1::bigint, (SELECT max(at) FROM ${p}audit) - ${Duration.toMillis(auditFloor)})
+        LIMIT $2::integer
+      ) RETURNING id`
   }
   return AuditLog.of({
-    append: ({ action, actor, address, at, detail, subject }) =>
+    append: ({ action, actor, address, at, detail, outcome, subject }) =>
       Effect.asVoid(
         query(append, [
           Math.floor(at.epochMillis),
@@ -50,6 +56,7 @@ const make = Effect.gen(function*() {
           toJson(actor),
           toJson(subject),
           storable(address),
+          outcome,
           storable(detail)
         ])
       ),

@@ -1,6 +1,8 @@
 /** The service's own tables, beside those of the stores: passwords, sessions, audit. */
 import * as SqlClient from "@effect/sql/SqlClient"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import { auditFloor } from "./AuditLog.ts"
 import { defaultPrefix, type MigrationSet } from "@startlist/postgres/Migrations"
 
 /** `0001`: everything. Instants are whole milliseconds since 1970; passwords and sessions are kept as hashes only. */
@@ -29,13 +31,45 @@ const initial = (p: string): ReadonlyArray<string> => [
   `CREATE INDEX ${p}audit_at ON ${p}audit (at)`
 ]
 
+/**
+ * `0002`: the audit says what came of each action, and the database itself keeps it as it is: no line can be changed,
+ * and none be removed before it is `auditFloor` older than the newest (the purge removes later, see `AUDIT_RETENTION`).
+ */
+const appendOnly = (p: string): ReadonlyArray<string> => [
+  `ALTER TABLE ${p}audit ADD COLUMN outcome text NOT NULL DEFAULT 'success'`,
+  `UPDATE ${p}audit SET outcome = 'refused'
+    WHERE action IN ('login_failed', 'client_authentication_failed', 'consent_refused', 'replay_refused')`,
+  `CREATE FUNCTION ${p}audit_is_kept() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      IF TG_OP = 'DELETE' THEN
+        IF OLD.at < (SELECT max(at) FROM ${p}audit) - ${Duration.toMillis(auditFloor)} THEN
+          RETURN OLD;
+        END IF;
+      END IF;
+      RAISE EXCEPTION 'the audit is append-only' USING ERRCODE = 'insufficient_privilege';
+    END
+  $$`,
+  `CREATE TRIGGER ${p}audit_keeps_lines BEFORE UPDATE OR DELETE ON ${p}audit
+    FOR EACH ROW EXECUTE FUNCTION ${p}audit_is_kept()`,
+  `CREATE TRIGGER ${p}audit_keeps_all BEFORE TRUNCATE ON ${p}audit
+    FOR EACH STATEMENT EXECUTE FUNCTION ${p}audit_is_kept()`
+]
+
+/** `0003`: in which trace an event came about, while a collector is configured; its deliveries continue it. */
+const traces = (p: string): ReadonlyArray<string> => [
+  `CREATE TABLE ${p}traces (event_id text COLLATE "C" PRIMARY KEY, traceparent text NOT NULL, at bigint NOT NULL)`,
+  `CREATE INDEX ${p}traces_at ON ${p}traces (at)`
+]
+
+const statements = (texts: ReadonlyArray<string>) =>
+  Effect.flatMap(SqlClient.SqlClient, (sql) => Effect.forEach(texts, (text) => sql.unsafe(text), { discard: true }))
+
 /** What brings these tables up to date. `prefix` stands in front of every table name. */
 export const migrations = (prefix: string = defaultPrefix): MigrationSet => ({
   table: `${prefix}service_migrations`,
   migrations: {
-    "0001_initial": Effect.flatMap(
-      SqlClient.SqlClient,
-      (sql) => Effect.forEach(initial(prefix), (text) => sql.unsafe(text), { discard: true })
-    )
+    "0001_initial": statements(initial(prefix)),
+    "0002_audit_append_only": statements(appendOnly(prefix)),
+    "0003_traces": statements(traces(prefix))
   }
 })

@@ -14,6 +14,13 @@ const patience = "2 seconds"
 
 const notReady = (status: string) => Response.json(503, { status }, { "retry-after": "5" })
 
+const unauthorized = Response.error(
+  401,
+  "the operator token is missing or wrong",
+  [{ resource: "Request", field: "authorization", code: "unauthorized", message: "must be the operator token" }],
+  { "www-authenticate": "Bearer realm=\"operator\"" }
+)
+
 /** Asked on this machine itself, and not on behalf of somebody else by a proxy that runs here. */
 const isLocal = (request: Request): boolean =>
   /^(?:127\.|::1$|::ffff:127\.)/.test(request.address) &&
@@ -50,8 +57,6 @@ export const routes = Effect.fnUntraced(function*(token: Redacted.Redacted<strin
           headers: { "content-type": contentType, "cache-control": "no-store" },
           body
         }))
-        : Effect.succeed(
-          Response.error(401, "the operator token is missing or wrong", [], { "www-authenticate": "Bearer" })
-        ))
+        : Effect.succeed(unauthorized))
   ]
 })

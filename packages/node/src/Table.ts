@@ -6,7 +6,7 @@ const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
 const cell = (value: unknown): string => {
   if (value === null || value === undefined || value === "") return "-"
   if (Array.isArray(value)) return value.every((item) => !isRecord(item)) ? value.join(", ") || "-" : `${value.length}`
-  return typeof value === "object" ? JSON.stringify(value) : String(value)
+  return isRecord(value) ? Object.values(value).map(cell).join(" ") : String(value)
 }
 
 const align = (rows: ReadonlyArray<ReadonlyArray<string>>): string => {
@@ -26,6 +26,14 @@ const listOf = (records: ReadonlyArray<Readonly<Record<string, unknown>>>): stri
     ])
 }
 
+/** A line for each field; a field that is a list of records follows as a table. */
+const recordOf = (record: Readonly<Record<string, unknown>>): string => {
+  const details = Object.entries(record).flatMap(([name, value]) =>
+    Array.isArray(value) && value.length > 0 && value.every(isRecord) ? [`${name}:\n${listOf(value)}`] : []
+  )
+  return [align(Object.entries(record).map(([name, value]) => [name, cell(value)])), ...details].join("\n\n")
+}
+
 /**
  * One record as a line for each field; a page (`{applications: […], next?}`) as a line for each record, with a word on
  * how to go on.
@@ -36,7 +44,7 @@ export const render = (answer: unknown): string => {
     Array.isArray(value) && value.every(isRecord)
   )
   const isPage = page !== undefined && Object.keys(answer).every((key) => key === "next" || answer[key] === page)
-  if (!isPage) return align(Object.entries(answer).map(([name, value]) => [name, cell(value)]))
+  if (!isPage) return recordOf(answer)
   const more = answer["next"] === undefined ? "" : `\n(more: --after ${cell(answer["next"])})`
   return listOf(page.filter(isRecord)) + more
 }

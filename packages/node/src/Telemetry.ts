@@ -5,8 +5,10 @@ import * as OtlpSerialization from "@effect/opentelemetry/OtlpSerialization"
 import * as OtlpTracer from "@effect/opentelemetry/OtlpTracer"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import type { Handler } from "@startlist/http/Message"
-import { familyOf } from "./Metrics.ts"
+import * as Option from "effect/Option"
+import { type Handler, header } from "@startlist/http/Message"
+import * as Traces from "./Traces.ts"
+import { shownPath } from "./ShownPath.ts"
 
 const resource = { serviceName: "startlist" }
 
@@ -20,13 +22,20 @@ export const layer = (endpoint: string): Layer.Layer<never> =>
     OtlpMetrics.layer({ url: `${endpoint}/v1/metrics`, resource, shutdownTimeout })
   ).pipe(Layer.provide(OtlpSerialization.layerJson), Layer.provide(NodeHttpClient.layerUndici))
 
-/** A span for each request: method, path and status, never the query. */
-export const traced = (handler: Handler): Handler => (request) =>
-  handler(request).pipe(
+/** A span for each request, in the caller's trace if it names one: method, route, path and status, never the query. */
+export const traced = (handler: Handler, routeOf: (path: string) => string): Handler => (request) => {
+  const parent = Option.flatMap(Option.fromNullable(header(request, "traceparent")), Traces.parse)
+  return handler(request).pipe(
     Effect.tap(({ status }) => Effect.annotateCurrentSpan("http.response.status_code", status)),
-    Effect.withSpan(`${request.method} ${familyOf(request.path)}`, {
+    Effect.withSpan(`${request.method} ${routeOf(request.path)}`, {
       kind: "server",
-      attributes: { "http.request.method": request.method, "url.path": request.path },
+      ...(Option.isSome(parent) ? { parent: parent.value } : {}),
+      attributes: {
+        "http.request.method": request.method,
+        "http.route": routeOf(request.path),
+        "url.path": shownPath(request.path)
+      },
       captureStackTrace: false
     })
   )
+}

@@ -4,4 +4,5 @@
  * Each module is a namespace of its own: `Configuration.decode`, `Service.run`.
  */
 export * as Configuration from "./Configuration.ts"
+export * as OperatorApi from "./OperatorApi.ts"
 export * as Service from "./Service.ts"

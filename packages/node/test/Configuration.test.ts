@@ -67,6 +67,19 @@ describe("defaults", () => {
       expect(policy.deliveryDelays.map(Duration.toMillis)).toEqual([500, 1500, 120_000, 3_600_000])
     }))
 
+  it.effect("the audit is kept for a year, nothing waits when it stops, and callbacks hear of no trace, unless told otherwise", () =>
+    Effect.gen(function*() {
+      const settings = ({ auditRetention, callbackTraceparent, drainDelay }: Configuration.Configuration) => [
+        Duration.toDays(auditRetention),
+        Duration.toMillis(drainDelay),
+        callbackTraceparent
+      ]
+      expect(settings(yield* decode({}))).toEqual([365, 0, false])
+      const given = { AUDIT_RETENTION: "30d", DRAIN_DELAY: "1500ms", CALLBACK_TRACEPARENT: "true" }
+      const collector = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:4318" }
+      expect(settings(yield* decode({ ...given, ...collector }))).toEqual([30, 1500, true])
+    }))
+
   it.effect("AUTH_URL and BASE_URL are origins, with or without a trailing slash", () =>
     Effect.gen(function*() {
       const given = yield* decode({ AUTH_URL: "https://auth.test/", BASE_URL: "https://api.test:8443" })
@@ -80,7 +93,7 @@ describe("defaults", () => {
     Effect.gen(function*() {
       const given = yield* decode({ ...database, OPERATOR_TOKEN: "abc", MASTER_KEY: key })
       expect(Option.map(given.databaseUrl, Redacted.value)).toEqual(Option.some(database.DATABASE_URL))
-      expect(Option.map(given.masterKey, Redacted.value)).toEqual(Option.some(key))
+      expect(Option.map(given.masterKeys, (keys) => keys.map(Redacted.value))).toEqual(Option.some([key]))
     }))
 })
 
@@ -103,6 +116,13 @@ const wrong: ReadonlyArray<readonly [name: string, value: string, others?: Reado
   ["MASTER_KEY", Buffer.alloc(31, 7).toString("base64")],
   ["MASTER_KEY", Buffer.alloc(33, 7).toString("base64")],
   ["MASTER_KEY", "secret-word, not base64"],
+  ["MASTER_KEY", `${key},secret-word`],
+  ["MASTER_KEY", ","],
+  ["AUDIT_RETENTION", "29d"],
+  ["AUDIT_RETENTION", "a year"],
+  ["DRAIN_DELAY", "4s"],
+  ["CALLBACK_TRACEPARENT", "yes"],
+  ["CALLBACK_TRACEPARENT", "true"],
   ["PROFILE", "strict"],
   ["SCOPES", "a b"],
   ["SCOPES", "a,a"],

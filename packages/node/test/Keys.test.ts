@@ -10,7 +10,7 @@ import { temporaryFolder } from "./support/ServiceProcess.ts"
 const load = (environment: Readonly<Record<string, string>>) =>
   Effect.flatMap(Configuration.decode(environment, false), Keys.load)
 
-const shown = ({ masterKey, operatorToken }: Keys.Keys) => [Redacted.value(operatorToken), Redacted.value(masterKey)]
+const shown = ({ masterKeys, operatorToken }: Keys.Keys) => [operatorToken, ...masterKeys].map(Redacted.value)
 
 it.scoped("the first start makes both keys, in a folder and files that only their owner can read", () =>
   Effect.gen(function*() {
@@ -40,6 +40,20 @@ it.scoped("keys of the environment are used as they are, and nothing is written"
     const MASTER_KEY = Buffer.alloc(32, 1).toString("base64")
     expect(shown(yield* load({ DATA_DIR, OPERATOR_TOKEN: "mine", MASTER_KEY }))).toEqual(["mine", MASTER_KEY])
     expect(() => statSync(DATA_DIR)).toThrow()
+  }))
+
+it.scoped("several master keys keep their order, from the environment and from the file", () =>
+  Effect.gen(function*() {
+    const DATA_DIR = yield* temporaryFolder
+    const [present, retired] = [1, 2].map((fill) => Buffer.alloc(32, fill).toString("base64"))
+    const environment = { DATA_DIR, OPERATOR_TOKEN: "mine" }
+    expect(shown(yield* load({ ...environment, MASTER_KEY: `${present}, ${retired}` }))).toEqual([
+      "mine",
+      present,
+      retired
+    ])
+    writeFileSync(join(DATA_DIR, "master-key"), `${retired},${present}\n`)
+    expect(shown(yield* load(environment))).toEqual(["mine", retired, present])
   }))
 
 it.scoped("a damaged key file stops the start with a line that names it, and stays as it is", () =>

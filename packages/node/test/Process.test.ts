@@ -200,7 +200,7 @@ describe("telemetry", () => {
           const tokens = await obtainTokens(service, client, platform)
           await get(`${service.url}/api/v1/athlete?access_token=query-word`)
           expect(await service.stop()).toEqual({ code: 0, signal: null })
-          expect(collector.exported.get("/v1/traces")).toContain("POST token")
+          expect(collector.exported.get("/v1/traces")).toContain("POST /oauth/token")
           expect(collector.exported.get("/v1/metrics")).toContain("startlist_http_requests_total")
           const everything = [...collector.exported.values()].join()
           const secrets = [tokens.access_token, tokens.refresh_token, client.client_secret, service.operatorToken]

@@ -16,7 +16,7 @@ const line = (name: string, labels: Labels, value: number | bigint): string => {
 const limit = (boundary: number): string => boundary === Infinity ? "+Inf" : String(boundary)
 
 interface Family {
-  readonly type: "counter" | "histogram"
+  readonly type: "counter" | "gauge" | "histogram"
   readonly lines: ReadonlyArray<string>
 }
 
@@ -24,6 +24,7 @@ const toFamily = (name: string, labels: Labels, state: MetricPair.MetricPair.Unt
   const family = (type: Family["type"], lines: ReadonlyArray<string>): Option.Option<Family> =>
     Option.some({ type, lines })
   if (MetricState.isCounterState(state)) return family("counter", [line(name, labels, state.count)])
+  if (MetricState.isGaugeState(state)) return family("gauge", [line(name, labels, state.value)])
   if (!MetricState.isHistogramState(state)) return Option.none()
   return family("histogram", [
     ...state.buckets.map(([boundary, count]) => line(`${name}_bucket`, [...labels, ["le", limit(boundary)]], count)),
@@ -32,7 +33,7 @@ const toFamily = (name: string, labels: Labels, state: MetricPair.MetricPair.Unt
   ])
 }
 
-/** The counters and histograms whose names begin with `prefix`, each family with its help and type. */
+/** The counters, gauges and histograms whose names begin with `prefix`, each family with its help and type. */
 export const render = (snapshot: ReadonlyArray<MetricPair.MetricPair.Untyped>, prefix: string): string => {
   const families = new Map<string, { readonly head: string; readonly lines: Array<string> }>()
   for (const { metricKey, metricState } of snapshot) {

@@ -1,5 +1,6 @@
 /** One decoder for each kind of setting. A message says what is wrong and what is expected, and never quotes a secret. */
 import { isIP } from "node:net"
+import * as Arr from "effect/Array"
 import * as Config from "effect/Config"
 import * as ConfigError from "effect/ConfigError"
 import * as Duration from "effect/Duration"
@@ -83,13 +84,27 @@ export const bearerToken = (name: string): Config.Config<Redacted.Redacted<strin
   )
 
 /** 32 bytes as base64, standard or URL-safe. */
-export const parseKey = (value: string): Redacted.Redacted<string> | undefined =>
+const parseKey = (value: string): Redacted.Redacted<string> | undefined =>
   /^[A-Za-z0-9+/_-]+={0,2}$/.test(value) && Buffer.from(value, "base64").length === 32
     ? Redacted.make(value)
     : undefined
 
-export const key = (name: string): Config.Config<Redacted.Redacted<string>> =>
-  setting(name, "32 bytes in base64 (openssl rand -base64 32 makes one)", parseKey, hidden)
+/** The present master key first, then those that it has replaced. */
+export type MasterKeys = Arr.NonEmptyReadonlyArray<Redacted.Redacted<string>>
+
+/** One key, or several with commas between them. */
+export const parseKeys = (value: string): MasterKeys | undefined => {
+  const parsed = listOf(parseKey)(value)
+  return parsed !== undefined && Arr.isNonEmptyReadonlyArray(parsed) ? parsed : undefined
+}
+
+export const keys = (name: string): Config.Config<MasterKeys> =>
+  setting(
+    name,
+    "32 bytes in base64 (openssl rand -base64 32 makes one), or several such keys with commas between them",
+    parseKeys,
+    hidden
+  )
 
 const isOneOf = <A extends string>(values: ReadonlyArray<A>) => (value: string): A | undefined =>
   values.find((candidate) => candidate === value.toLowerCase())
@@ -117,19 +132,39 @@ export const cidrs = (name: string): Config.Config<ReadonlyArray<string>> =>
 
 const unitMillis: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
+/** One pause or period, such as `5s` or `90d`, within limits. */
+export const duration = (
+  name: string,
+  shortest: Duration.DurationInput,
+  longest: Duration.DurationInput,
+  expected: string
+): Config.Config<Duration.Duration> =>
+  setting(name, expected, (value) => {
+    const parsed = parseDuration(value)
+    return parsed !== undefined && Duration.between(parsed, { minimum: shortest, maximum: longest })
+      ? parsed
+      : undefined
+  })
+
+/** `true` or `false`. */
+export const flag = (name: string): Config.Config<boolean> =>
+  oneOf(name, ["true", "false"]).pipe(Config.map((value) => value === "true"))
+
 const longestDelay = Duration.days(7)
 
 const parseDuration = (value: string): Duration.Duration | undefined => {
   const [, amount = "", unit = ""] = /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h|d)$/.exec(value) ?? []
   const duration = Duration.millis(Number(amount) * (unitMillis[unit] ?? NaN))
-  return amount !== "" && Duration.lessThanOrEqualTo(duration, longestDelay) ? duration : undefined
+  return amount === "" ? undefined : duration
 }
 
 /** At most 19 pauses of at most 7 days: 20 attempts. */
 export const durations = (name: string): Config.Config<ReadonlyArray<Duration.Duration>> =>
   setting(name, "a comma-separated list of at most 19 pauses such as 5s, 1m or 2h, none longer than 7d", (value) => {
     const parsed = listOf(parseDuration)(value)
-    return parsed !== undefined && parsed.length <= 19 ? parsed : undefined
+    const isGood = parsed !== undefined && parsed.length <= 19 &&
+      parsed.every((pause) => Duration.lessThanOrEqualTo(pause, longestDelay))
+    return isGood ? parsed : undefined
   })
 
 const levels = {

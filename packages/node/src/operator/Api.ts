@@ -105,6 +105,12 @@ export const Deliveries = group("deliveries")
       .addSuccess(Wire.DeliveryPage)
   )
   .add(
+    HttpApiEndpoint.get("getDelivery", "/operator/v1/deliveries/:id")
+      .setPath(Wire.DeliveryIdPath)
+      .addSuccess(Wire.DeliveryRecord)
+      .addError(Refusal.Wire.NotFound)
+  )
+  .add(
     HttpApiEndpoint.post("redeliver", "/operator/v1/deliveries/:id/redeliver")
       .setPath(Wire.DeliveryIdPath)
       .addSuccess(accepted(Wire.DeliveryRecord))

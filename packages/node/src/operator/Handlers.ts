@@ -28,6 +28,8 @@ const badApplication = {
 
 const noRegistration = { RegistrationNotFound: () => Effect.fail(Refusal.notFound("Registration", "id")) }
 
+const noDelivery = { DeliveryNotFound: () => Effect.fail(Refusal.notFound("Delivery", "id")) }
+
 const users = HttpApiBuilder.group(Api, "users", (handlers) =>
   Effect.gen(function*() {
     const registrar = yield* Registrar
@@ -162,13 +164,17 @@ const deliveries = HttpApiBuilder.group(Api, "deliveries", (handlers) =>
           Effect.map((page) => ({ deliveries: page.map(Wire.showDelivery), ...Wire.next(page, limit) })),
           Effect.catchTags(orUnavailable)
         ))
+      .handle("getDelivery", ({ path }) =>
+        service.find(path.id).pipe(
+          Effect.map(Wire.showDelivery),
+          Effect.catchTags({ ...orUnavailable, ...noDelivery })
+        ))
       .handle("redeliver", ({ path }) =>
         service.redeliver(path.id).pipe(
           Effect.map(Wire.showDelivery),
           Effect.catchTags({
             ...orUnavailable,
-            DeliveryNotFound: () =>
-              Effect.fail(Refusal.notFound("Delivery", "id")),
+            ...noDelivery,
             SubscriptionNotFound: () =>
               Effect.fail(
                 Refusal.conflict(

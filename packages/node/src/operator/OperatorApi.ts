@@ -6,6 +6,7 @@ import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import * as Arr from "effect/Array"
 import * as DateTime from "effect/DateTime"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
@@ -31,6 +32,7 @@ import {
 import * as Refused from "@startlist/http/Refusal"
 import * as Router from "@startlist/http/Router"
 import type { Endpoint, Route } from "@startlist/http/Router"
+import { type Limit, Throttle } from "@startlist/http/Throttle"
 import * as AuditLog from "../AuditLog.ts"
 import type { Registrar } from "../LocalAccounts.ts"
 import { isOperator } from "../OperatorToken.ts"
@@ -149,17 +151,33 @@ const methodsByPath = (): ReadonlyMap<string, ReadonlyArray<string>> => {
   return found
 }
 
-/** Writes down that the operator changed something. */
-const audit = (request: PlainRequest, response: PlainResponse): Effect.Effect<void, never, AuditLog.AuditLog> =>
-  Effect.flatMap(DateTime.now, (at) =>
-    AuditLog.record({
-      at,
-      action: "operator_call",
-      actor: { type: "operator" },
-      subject: { type: "operator" },
-      address: request.address,
-      detail: `${request.method} ${request.path} ${response.status}`
-    }))
+/** Whom a call is about, as far as its path tells. */
+const subjectOf = (path: string): AuditLog.Party => {
+  const [, kind, id] = /^\/operator\/v1\/(users|applications)\/([1-9]\d{0,15})(?:\/|$)/.exec(path) ?? []
+  return kind === undefined
+    ? { type: "operator" }
+    : { type: kind === "users" ? "user" : "application", id: Number(id) }
+}
+
+const outcomeOf = (status: number): AuditLog.Outcome => status < 400 ? "success" : status < 500 ? "refused" : "failed"
+
+/** One call as a line of the audit: also one that was refused, or came without the token. */
+const toLine = (
+  { address, method, path }: PlainRequest,
+  { status }: PlainResponse,
+  at: DateTime.Utc
+): AuditLog.NewLine => ({
+  at,
+  action: status === 401 ? "operator_authentication_failed" : "operator_call",
+  actor: { type: status === 401 ? "unknown" : "operator" },
+  subject: subjectOf(path),
+  address,
+  outcome: outcomeOf(status),
+  detail: `${method} ${path} ${status}`
+})
+
+/** Nobody fills the audit by calling without the token: of one address so many calls are written down. */
+const strangers: Limit = { failures: 30, window: Duration.minutes(1) }
 
 /** What the operator API works with. */
 export type Services =
@@ -170,6 +188,7 @@ export type Services =
   | OAuth
   | Registrar
   | Registrations
+  | Throttle
   | UserStore
 
 /** The operator API under `/operator/v1`; it lets in whoever carries the token. */
@@ -181,9 +200,10 @@ export const make = (token: Redacted.Redacted<string>): Effect.Effect<Handler, n
     const log = yield* AuditLog.AuditLog
     const isAllowed = isOperator(token)
 
-    const serve: Endpoint = (request) => {
-      if (!isAllowed(request)) return Effect.succeed(unauthorized)
-      return Effect.flatMap(jsonBody(request), (body) =>
+    const throttle = yield* Throttle
+
+    const serve: Endpoint = (request) =>
+      Effect.flatMap(jsonBody(request), (body) =>
         app.pipe(
           Effect.provideService(
             HttpServerRequest.HttpServerRequest,
@@ -191,11 +211,21 @@ export const make = (token: Redacted.Redacted<string>): Effect.Effect<Handler, n
           ),
           Effect.scoped,
           Effect.flatMap((response) => fromWebResponse(HttpServerResponse.toWeb(response))),
-          Effect.catchTag("RouteNotFound", () => new Refused.NotFound()),
-          Effect.tap((response) =>
-            isRead(request) ? Effect.void : Effect.provideService(audit(request, response), AuditLog.AuditLog, log)
-          )
+          Effect.catchTag("RouteNotFound", () => new Refused.NotFound())
         ))
+
+    const write = (request: PlainRequest, response: PlainResponse) =>
+      Effect.flatMap(
+        DateTime.now,
+        (at) => Effect.provideService(AuditLog.record(toLine(request, response, at)), AuditLog.AuditLog, log)
+      )
+
+    const writeStranger = (request: PlainRequest) => {
+      const keys = [{ limit: strangers, value: `operator@${request.address}` }]
+      return Effect.flatMap(throttle.blocked(keys), (wait) =>
+        Option.isSome(wait)
+          ? Effect.void
+          : Effect.zipRight(throttle.failed(keys), write(request, unauthorized)))
     }
 
     const routes = [...methodsByPath()].map(([path, methods]): Route => ({
@@ -203,5 +233,9 @@ export const make = (token: Redacted.Redacted<string>): Effect.Effect<Handler, n
       methods: Object.fromEntries(methods.map((method) => [method, serve])),
       refuse: Answer.refuse
     }))
-    return Router.make(routes, Router.fallback(Answer.refuse))
+    const served = Router.make(routes, Router.fallback(Answer.refuse))
+    return (request) =>
+      isAllowed(request)
+        ? Effect.tap(served(request), (response) => write(request, response))
+        : Effect.as(writeStranger(request), unauthorized)
   })

@@ -208,7 +208,7 @@ export const showDelivery = (delivery: Delivery.Delivery): typeof DeliveryRecord
 })
 
 const Party = Schema.Struct({
-  type: Schema.Literal("user", "application", "email", "operator"),
+  type: Schema.Literal("user", "application", "email", "operator", "unknown"),
   id: Schema.optional(Schema.Int),
   email: Schema.optional(Schema.String)
 })
@@ -220,6 +220,7 @@ export const AuditRecord = Schema.Struct({
   actor: Party,
   subject: Party,
   address: Schema.String,
+  outcome: Schema.Literal("success", "refused", "failed"),
   detail: Schema.optional(Schema.String)
 }).annotations({ identifier: "AuditEntry" })
 
@@ -237,6 +238,7 @@ export const showAudit = (line: AuditLog.Line): typeof AuditRecord.Type => ({
   actor: line.actor,
   subject: line.subject,
   address: line.address,
+  outcome: line.outcome,
   ...(line.detail === "" ? {} : { detail: line.detail })
 })
 

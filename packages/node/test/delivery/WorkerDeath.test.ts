@@ -55,7 +55,7 @@ describe("a worker is killed", () => {
         let isKeptBack = Promise.resolve()
         ledger.behave(path, (receipt, response) => {
           // Whatever the worker has to say to the database from here on, the record of this attempt among it.
-          isKeptBack = proxy.holdBack("queries", "BEGIN")
+          isKeptBack = proxy.holdBack("queries", "delivery_settle")
           answer(200)(receipt, response)
         })
         yield* installation.change(registration, "validated")

@@ -39,11 +39,11 @@ export const formsOf = (page: Page): ReadonlyArray<Form> =>
   [...page.html.matchAll(/<form\b[^>]*>[\s\S]*?<\/form>/gi)].map(([html]) => {
     const opening = /^<form\b[^>]*>/i.exec(html)?.[0] ?? ""
     const fields = new Map<string, string>()
-    for (const [tag] of html.matchAll(/<input\b[^>]*>/gi)) {
+    for (const [tag] of html.matchAll(/<input\b(?:[^>"]|"[^"]*")*>/gi)) {
       const name = attribute(tag, "name")
       if (name !== undefined && attribute(tag, "type") !== "submit") fields.set(name, attribute(tag, "value") ?? "")
     }
-    const buttons = [...html.matchAll(/<(?:button|input)\b[^>]*>/gi)].flatMap(([tag]) => {
+    const buttons = [...html.matchAll(/<(?:button|input)\b(?:[^>"]|"[^"]*")*>/gi)].flatMap(([tag]) => {
       const name = attribute(tag, "name")
       const submits = tag.startsWith("<button") || attribute(tag, "type") === "submit"
       return submits && name !== undefined ? [[name, attribute(tag, "value") ?? ""] as const] : []

@@ -1,6 +1,6 @@
 /** The service as a real child process on a free port. */
 import { Effect } from "effect"
-import { type ChildProcess, spawn } from "node:child_process"
+import { type ChildProcess, spawn, type SpawnOptions } from "node:child_process"
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -20,8 +20,14 @@ const fromSources = ["--import", "tsx", "--conditions=@startlist/source"]
 /** The arguments of Node that run a program. */
 export type Program = ReadonlyArray<string>
 
-/** What was built starts in half the time; without a build the sources run as they are. */
-const startlist: Program = isBuilt ? [`${packages}node/dist/main.js`] : [...fromSources, `${packages}node/src/main.ts`]
+const bundled = `${packages}node/dist/program/startlist.js`
+
+/** Whether the program that is shipped was made of this build. */
+const isBundled = isBuilt &&
+  (statSync(bundled, { throwIfNoEntry: false })?.mtime ?? 0) > statSync(`${packages}node/dist/.tsbuildinfo`).mtime
+
+/** The program as it is shipped, if it is up to date; else the sources run as they are, which takes them longer. */
+const startlist: Program = isBundled ? [bundled] : [...fromSources, `${packages}node/src/main.ts`]
 
 /** A program of the tests, over what was built or over the sources. */
 export const testProgram = (file: URL): Program => [
@@ -60,9 +66,11 @@ const inherited = (): Environment =>
 export const spawnStartlist = (
   args: ReadonlyArray<string>,
   environment: Environment,
-  program: Program = startlist
+  program: Program = startlist,
+  options: Pick<SpawnOptions, "cwd" | "gid" | "uid"> = {}
 ): Spawned => {
   const child = spawn(process.execPath, [...program, ...args], {
+    ...options,
     env: { ...inherited(), TSX_TSCONFIG_PATH: `${packages}http/tsconfig.json`, ...environment },
     stdio: ["ignore", "pipe", "pipe"]
   })
@@ -111,9 +119,10 @@ const started = (spawned: Spawned): Promise<string> =>
 /** Starts the service and waits until it serves. Whoever starts it stops it. */
 export const startService = async (
   environment: Environment & { readonly DATA_DIR: string },
-  program?: Program
+  program?: Program,
+  options?: Pick<SpawnOptions, "cwd" | "gid" | "uid">
 ): Promise<Service> => {
-  const spawned = spawnStartlist(["serve"], { PORT: "0", ...environment }, program)
+  const spawned = spawnStartlist(["serve"], { PORT: "0", ...environment }, program, options)
   try {
     const url = await started(spawned)
     const dataDir = environment.DATA_DIR

@@ -81,7 +81,7 @@ export const aDay = (
     const now = yield* DateTime.now
     for (const [index, { hoursAgo, outcomes: attempted }] of plan.entries()) {
       const time = DateTime.subtract(now, { minutes: Math.round(hoursAgo * 60) })
-      const event = new Event.Event({
+      const event = Event.Event.make({
         id: Event.EventId.make(`evt_${String(index).padStart(6, "0")}kQbZ3vTn1xWm8sYd5rGh2pLc7fJu4aEo`),
         aspectType: "updated",
         objectType: "registration",
@@ -114,7 +114,7 @@ export const aDay = (
       const last = attempted.at(-1)
       yield* store.settle(claims.map(({ delivery }) => ({
         token,
-        delivery: new Delivery.Delivery({
+        delivery: Delivery.Delivery.make({
           ...delivery,
           attempts,
           state: last === "delivered" ? "delivered" : "exhausted",

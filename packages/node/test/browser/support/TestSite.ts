@@ -117,7 +117,7 @@ const make = (switches: Switches, sent: ReadonlyArray<string>) =>
         ...(yield* Pages.signIn),
         yield* Pages.welcome
       ]
-      return yield* NodeHttp.listener(Router.make(routes, Pages.notFound))
+      return yield* NodeHttp.listener(Router.make(routes, yield* Pages.notFound))
     })
     const site = Layer.succeed(Site.Site, { ...Site.local, authUrl: url, baseUrl: url })
     answer = yield* Effect.provide(serve, Sessions.layer.pipe(Layer.provideMerge(site)))

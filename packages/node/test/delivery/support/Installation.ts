@@ -93,7 +93,7 @@ export const makeInstallation = (server: Effect.Effect<string>) =>
     /** A user grants an application access. */
     const consent = (user: User.User, applicationId: number) =>
       Effect.gen(function*() {
-        const grant = new Grant.Grant({
+        const grant = Grant.Grant.make({
           applicationId: Application.ApplicationId.make(applicationId),
           userId: user.id,
           version: 1,

@@ -1,0 +1,53 @@
+/** A name for each request: the caller's or ours, in the answer and in every line that is logged meanwhile. */
+import { randomBytes } from "node:crypto"
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as FiberRef from "effect/FiberRef"
+import * as HashMap from "effect/HashMap"
+import { type Handler, header, type Request, type Response } from "@startlist/http/Message"
+
+/** What callers may name a request: it goes into the log as it is. */
+const acceptable = /^[\w.:=+/-]{1,128}$/
+
+const process = randomBytes(6).toString("base64url")
+let count = 0
+
+/** The caller's name for a request, if it is one, else a name that no other request has. */
+export const of = (request: Request): string => {
+  const given = header(request, "x-request-id")
+  return given !== undefined && acceptable.test(given) ? given : `${process}-${(++count).toString(36)}`
+}
+
+const broken: Response = { status: 500, headers: { "connection": "close", "cache-control": "no-store" }, body: "" }
+
+/** What else is said of every request in the log: nothing. */
+const unnamed = HashMap.empty<string, unknown>()
+
+/** Hears of every answer, and how many seconds it took. */
+export type Record = (request: Request, response: Response, seconds: number) => void
+
+/**
+ * Names the requests of a handler, and tells `record` of each. The fiber of a request is its own, so its log annotations
+ * are set and never restored; and all that is on the way of every request is in one step: together some microseconds.
+ * A bug is logged here, where the name is known.
+ */
+export const identified = (handler: Handler, record: Record): Handler => (request) => {
+  const start = performance.now()
+  const id = of(request)
+  const answer = ({ body, headers, status }: Response): Effect.Effect<Response> => {
+    const response = { status, headers: { ...headers, "x-request-id": id }, body }
+    record(request, response, (performance.now() - start) / 1000)
+    return Effect.succeed(response)
+  }
+  return Effect.flatMap(
+    FiberRef.set(FiberRef.currentLogAnnotations, HashMap.set(unnamed, "request_id", id)),
+    () =>
+      Effect.matchCauseEffect(handler(request), {
+        onSuccess: answer,
+        onFailure: (cause) =>
+          Cause.isInterruptedOnly(cause)
+            ? Effect.failCause(cause)
+            : Effect.zipRight(Effect.logError("a request died of a bug", cause), answer(broken))
+      })
+  )
+}

@@ -1,0 +1,96 @@
+/** Attempts by outcome and number, deliveries by their end, and how long both took. */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Metric from "effect/Metric"
+import * as Option from "effect/Option"
+import { type Answer, Callbacks } from "@startlist/core/Callbacks"
+import { Attempt, type Delivery, DeliveryStore } from "@startlist/core/Delivery"
+import * as Series from "./Series.ts"
+
+const attempts = Series.make(
+  Metric.counter(`${Series.prefix}delivery_attempts_total`, {
+    description: "Attempts to deliver an event that were recorded, by their outcome and their number"
+  }),
+  "outcome",
+  "attempt"
+)
+const attemptDurations = Series.make(
+  Metric.histogram(
+    `${Series.prefix}delivery_attempt_duration_seconds`,
+    Series.shortTimes,
+    "From the start of an attempt to its outcome"
+  ),
+  "outcome"
+)
+const ended = Series.make(
+  Metric.counter(`${Series.prefix}deliveries_ended_total`, {
+    description: "Deliveries that came to their end: delivered, or exhausted after the last failure"
+  }),
+  "state"
+)
+const latencies = Series.make(
+  Metric.histogram(
+    `${Series.prefix}delivery_latency_seconds`,
+    Series.longTimes,
+    "From the change that an event tells of to the receiver's 200"
+  )
+)
+const validations = Series.make(
+  Metric.counter(`${Series.prefix}callback_validations_total`, {
+    description: "Validations of callbacks: the status of the answer, or TimedOut, Unreachable, Forbidden"
+  }),
+  "outcome"
+)
+
+for (const outcome of Attempt.fields.outcome.literals) {
+  attempts.declare(outcome, "1")
+  attemptDurations.declare(outcome)
+}
+for (const state of ["delivered", "exhausted"]) ended.declare(state)
+latencies.declare()
+validations.declare("200")
+
+const count = (delivery: Delivery): void => {
+  const attempt = delivery.attempts.at(-1)
+  if (attempt === undefined) return
+  attempts.update(1, attempt.outcome, String(delivery.attempts.length))
+  attemptDurations.update(attempt.durationMs / 1000, attempt.outcome)
+  if (Option.isNone(delivery.endedAt)) return
+  ended.update(1, delivery.state)
+  if (delivery.state !== "delivered") return
+  latencies.update(Math.max(0, delivery.endedAt.value.epochMillis - delivery.event.time.epochMillis) / 1000)
+}
+
+/** The same stores, with what is settled counted: once, by the node whose record it became. */
+export const layerStores = <A, E, R>(
+  stores: Layer.Layer<A | DeliveryStore, E, R>
+): Layer.Layer<A | DeliveryStore, E, R> =>
+  Layer.map(stores, (context) => {
+    const store = Context.get(context, DeliveryStore)
+    return Context.add(context, DeliveryStore, {
+      ...store,
+      settle: (settlements) =>
+        Effect.map(store.settle(settlements), (recorded) => {
+          const ids = new Set(recorded)
+          for (const { delivery } of settlements) if (ids.has(delivery.id)) count(delivery)
+          return recorded
+        })
+    })
+  })
+
+const outcomeOf = (answer: Answer): string => answer._tag === "Answered" ? String(answer.status) : answer._tag
+
+/** The same callbacks, with their validations counted. */
+export const layerCallbacks = <E, R>(callbacks: Layer.Layer<Callbacks, E, R>): Layer.Layer<Callbacks, E, R> =>
+  Layer.map(callbacks, (context) => {
+    const service = Context.get(context, Callbacks)
+    return Context.add(context, Callbacks, {
+      ...service,
+      validate: (validation) =>
+        Effect.map(service.validate(validation), (answer) => {
+          validations.update(1, outcomeOf(answer))
+          return answer
+        })
+    })
+  })

@@ -1,0 +1,67 @@
+/** Requests by route and status, and how long they took. */
+import * as Metric from "effect/Metric"
+import type { Record } from "../RequestId.ts"
+import * as Series from "./Series.ts"
+
+const requests = Series.make(
+  Metric.counter(`${Series.prefix}http_requests_total`, { description: "Requests that were answered" }),
+  "method",
+  "route",
+  "status"
+)
+const durations = Series.make(
+  Metric.histogram(
+    `${Series.prefix}http_request_duration_seconds`,
+    Series.shortTimes,
+    "From a complete request to its response"
+  ),
+  "route"
+)
+
+const methods = new Set(["GET", "HEAD", "POST", "PATCH", "PUT", "DELETE", "OPTIONS"])
+
+/** The operator API's own paths, with `{id}` for every number: it is loaded later than this. */
+const operatorRoute =
+  /^\/operator\/v1\/(?:users|applications|registrations|deliveries|audit)(?:\/\{id\}(?:\/(?:revocations|secrets|redeliver))?)?$/
+
+const operatorRouteOf = (path: string): string => {
+  const route = path.replaceAll(/\/\d+(?=\/|$)/g, "/{id}")
+  return operatorRoute.test(route) ? route : "other"
+}
+
+/** Finds the route of a path: no identifiers, so that the number of series is bounded; `other` for all that is none. */
+export const routesOf = (paths: ReadonlyArray<string>): (path: string) => string => {
+  const exact = new Map(paths.filter((path) => !path.includes("{")).map((path) => [path, path]))
+  const patterns = paths.filter((path) => path.includes("{")).map((path) =>
+    [path, new RegExp(`^${path.replaceAll(".", "\\.").replaceAll(/\{[^}]*\}/g, "[^/]+")}$`)] as const
+  )
+  return (path) =>
+    exact.get(path) ??
+      (path.startsWith("/operator/")
+        ? operatorRouteOf(path)
+        : patterns.find(([, expression]) => expression.test(path))?.[0] ?? "other")
+}
+
+/** Counts and times requests. */
+export const makeRecord = (routeOf: (path: string) => string): Record => {
+  const known = new Map<string, (seconds: number) => void>()
+  const find = (method: string, route: string, status: number) => {
+    const count = requests.at(methods.has(method) ? method : "other", route, String(status))
+    const time = durations.at(route)
+    return (seconds: number) => {
+      count(1)
+      time(seconds)
+    }
+  }
+  return ({ method, path }, { status }, seconds) => {
+    const route = routeOf(path)
+    // A method may be anything: only those that are counted apart are kept apart.
+    const key = methods.has(method) ? `${method} ${status} ${route}` : `${status} ${route}`
+    let one = known.get(key)
+    if (one === undefined) {
+      one = find(method, route, status)
+      known.set(key, one)
+    }
+    one(seconds)
+  }
+}

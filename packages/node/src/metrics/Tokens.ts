@@ -1,0 +1,88 @@
+/** Tokens issued, rotated, refused and revoked. */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Metric from "effect/Metric"
+import { OAuth } from "@startlist/core/OAuth"
+import * as Series from "./Series.ts"
+
+const issued = Series.make(
+  Metric.counter(`${Series.prefix}tokens_issued_total`, { description: "Pairs of tokens given for a code" })
+)
+const rotated = Series.make(
+  Metric.counter(`${Series.prefix}tokens_rotated_total`, { description: "Pairs of tokens given for a refresh token" })
+)
+const refused = Series.make(
+  Metric.counter(`${Series.prefix}tokens_refused_total`, {
+    description: "Requests for tokens that were refused; replayed: the grant was revoked for it"
+  }),
+  "grant_type",
+  "reason"
+)
+const rejected = Series.make(
+  Metric.counter(`${Series.prefix}access_tokens_rejected_total`, {
+    description: "Requests with an access token that is not good"
+  })
+)
+const revocations = Series.make(
+  Metric.counter(`${Series.prefix}revocations_total`, { description: "Access given up or taken away" }),
+  "by"
+)
+
+const reasons = ["unknown", "expired", "mismatch", "replaced", "replayed", "revoked", "invalid_client", "unavailable"]
+
+for (const series of [issued, rotated, rejected]) series.declare()
+for (const by of ["application", "user"]) revocations.declare(by)
+for (const grantType of ["authorization_code", "refresh_token"]) {
+  for (const reason of reasons) refused.declare(grantType, reason)
+}
+
+interface Refused {
+  readonly _tag: string
+  readonly reason?: string
+}
+
+const names: Readonly<Record<string, string>> = {
+  InvalidClient: "invalid_client",
+  MissingParameter: "missing_parameter",
+  StoreError: "unavailable"
+}
+
+const reasonOf = ({ _tag, reason }: Refused): string => reason ?? names[_tag] ?? "other"
+
+/** The same use cases, counted. Two plain functions more on the way of a token. */
+const counted = (oauth: OAuth.Service): OAuth.Service => {
+  const requesting = <A, E extends Refused>(
+    request: Effect.Effect<A, E>,
+    given: Series.Series,
+    grantType: string
+  ): Effect.Effect<A, E> =>
+    Effect.mapBoth(request, {
+      onSuccess: (tokens) => {
+        given.update(1)
+        return tokens
+      },
+      onFailure: (error) => {
+        refused.update(1, grantType, reasonOf(error))
+        return error
+      }
+    })
+  const revoking = <E>(by: string, revocation: Effect.Effect<void, E>) =>
+    Effect.map(revocation, () => revocations.update(1, by))
+  return {
+    ...oauth,
+    exchange: (exchange) => requesting(oauth.exchange(exchange), issued, "authorization_code"),
+    refresh: (...asked) => requesting(oauth.refresh(...asked), rotated, "refresh_token"),
+    authenticate: (token) =>
+      Effect.mapError(oauth.authenticate(token), (error) => {
+        if (error._tag === "InvalidToken") rejected.update(1)
+        return error
+      }),
+    revoke: (client, token) => revoking("application", oauth.revoke(client, token)),
+    revokeByUser: (applicationId, userId) => revoking("user", oauth.revokeByUser(applicationId, userId))
+  }
+}
+
+/** The same services, with `OAuth` counted. */
+export const layer = <A, E, R>(services: Layer.Layer<A | OAuth, E, R>): Layer.Layer<A | OAuth, E, R> =>
+  Layer.map(services, (context) => Context.add(context, OAuth, counted(Context.get(context, OAuth))))

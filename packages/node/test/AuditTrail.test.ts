@@ -1,0 +1,133 @@
+/** The audit trail: every call of the operator is in it, and nobody can change or shorten it, not even by SQL. */
+import { describe, expect, it, layer } from "@effect/vitest"
+import { Database, Embedded, Postgres, Seal } from "@startlist/postgres"
+import { DateTime, Effect, Either, Layer, Option, Redacted } from "effect"
+import { layer as testDatabase, TestDatabase } from "../../postgres/test/support/TestDatabase.ts"
+import * as AuditLog from "../src/AuditLog.ts"
+import * as SqlAuditLog from "../src/SqlAuditLog.ts"
+import * as SqlTables from "../src/SqlTables.ts"
+import { createUser, operate } from "./support/Operator.ts"
+import { temporaryFolder } from "./support/ServiceProcess.ts"
+import * as TestService from "./support/TestService.ts"
+import { on } from "./support/TestService.ts"
+
+const seal = Seal.layerWith({ key: Redacted.make(Buffer.alloc(32, 3).toString("base64")) })
+const migrations = [SqlTables.migrations()]
+
+const embedded = Layer.unwrapScoped(
+  Effect.map(
+    temporaryFolder,
+    (folder) => Layer.provideMerge(SqlAuditLog.layer, Embedded.layerWith({ folder, migrations }))
+  )
+).pipe(Layer.provide(seal), Layer.orDie)
+
+const postgres = Layer.unwrapEffect(
+  Effect.map(TestDatabase, ({ url }) => Layer.provideMerge(SqlAuditLog.layer, Postgres.layerWith({ url, migrations })))
+).pipe(Layer.provide([seal, testDatabase]), Layer.orDie)
+
+const line = (at: number, action: string): AuditLog.NewLine => ({
+  at: DateTime.unsafeMake(at),
+  action,
+  actor: { type: "operator" },
+  subject: { type: "operator" },
+  address: "127.0.0.1",
+  outcome: "success",
+  detail: ""
+})
+
+const day = 86_400_000
+
+describe("the database keeps the trail", () => {
+  for (const [name, database] of Object.entries({ embedded, postgres })) {
+    it.effect(
+      `${name}: a line cannot be changed, nor removed before its time, nor all of them at once`,
+      () =>
+        Effect.gen(function*() {
+          const log = yield* AuditLog.AuditLog
+          const { prefix: p, query } = yield* Database.Database
+          for (const [at, action] of [[0, "old"], [80 * day, "young"], [100 * day, "newest"]] as const) {
+            yield* log.append(line(at, action))
+          }
+          const attempts = [
+            `UPDATE ${p}audit SET action = 'nothing'`,
+            `UPDATE ${p}audit SET outcome = outcome WHERE action = 'old'`,
+            `DELETE FROM ${p}audit WHERE action = 'young'`,
+            `DELETE FROM ${p}audit`,
+            `TRUNCATE ${p}audit`
+          ]
+          for (const [i, text] of attempts.entries()) {
+            const refused = yield* Effect.either(query({ name: `mischief_${i}`, text }, []))
+            expect(Either.isLeft(refused) ? messageOf(refused.left) : "nothing was refused").toContain(
+              "the audit is append-only"
+            )
+          }
+          const actions = Effect.map(log.list(Option.none(), 10), (lines) => lines.map(({ action }) => action))
+          expect(yield* actions).toEqual(["newest", "young", "old"])
+          expect(yield* log.purge(DateTime.unsafeMake(50 * day), 10)).toBe(1)
+          expect(yield* actions).toEqual(["newest", "young"])
+        }).pipe(Effect.provide(database)),
+      60_000
+    )
+  }
+})
+
+/** What the driver said, however deep it is. */
+const messageOf = (error: unknown): string => {
+  let inner = error
+  while (inner instanceof Error && inner.cause !== undefined) inner = inner.cause
+  return inner instanceof Error ? inner.message : String(inner)
+}
+
+layer(TestService.layer(), { timeout: "60 seconds" })("every call of the operator", (it) => {
+  it.effect(
+    "is written down with its path, without its query, and with what came of it: reads, refusals, strangers",
+    on(async (service) => {
+      const user = await createUser(service, "athlete")
+      await operate(service, "GET", "/users?email=somebody@example.test")
+      await operate(service, "GET", `/users/${user.id}`)
+      await operate(service, "POST", "/users", "{")
+      await operate(service, "PUT", "/applications", {})
+      await operate(service, "GET", "/applications/999999")
+      await operate({ ...service, operatorToken: "wrong" }, "GET", "/audit?after=5")
+      const { body } = await operate(service, "GET", "/audit?limit=7")
+      const seen = body.entries.map(({ actor, address, detail, outcome, subject }: Record<string, unknown>) => ({
+        actor,
+        address,
+        detail,
+        outcome,
+        subject
+      }))
+      const operator = { type: "operator" }
+      const entry = (detail: string, outcome: string, subject: object = operator, actor: object = operator) => ({
+        actor,
+        address: "127.0.0.1",
+        detail,
+        outcome,
+        subject
+      })
+      expect(seen).toEqual([
+        entry("GET /operator/v1/audit 401", "refused", operator, { type: "unknown" }),
+        entry("GET /operator/v1/applications/999999 404", "refused", { type: "application", id: 999_999 }),
+        entry("PUT /operator/v1/applications 405", "refused"),
+        entry("POST /operator/v1/users 400", "refused"),
+        entry(`GET /operator/v1/users/${user.id} 200`, "success", { type: "user", id: user.id }),
+        entry("GET /operator/v1/users 200", "success"),
+        entry("POST /operator/v1/users 201", "success")
+      ])
+      expect(JSON.stringify(body)).not.toContain("somebody@example.test")
+      expect(JSON.stringify(body)).not.toContain("wrong")
+    })
+  )
+
+  it.effect(
+    "calls without the token fill the trail with no more than 30 lines a minute, and lock nobody out",
+    on(async (service) => {
+      const stranger = { ...service, operatorToken: "wrong" }
+      for (let i = 0; i < 40; i++) expect((await operate(stranger, "GET", "/stranger")).status).toBe(401)
+      const { body, status } = await operate(service, "GET", "/audit?limit=100")
+      expect(status).toBe(200)
+      const lines = body.entries.filter(({ action }: { action: string }) => action === "operator_authentication_failed")
+      expect(lines).toHaveLength(30)
+    })
+  )
+})

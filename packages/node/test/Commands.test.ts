@@ -1,0 +1,259 @@
+/** What an operator can do from the command line besides what `CommandLine.test.ts` shows in processes of its own. */
+import { expect, it, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { execFileSync } from "node:child_process"
+import { writeFileSync } from "node:fs"
+import { createServer } from "node:http"
+import { join } from "node:path"
+import * as Progress from "../src/Progress.ts"
+import { render } from "../src/Table.ts"
+import { command, commandJson, runHere } from "./support/Commands.ts"
+import { obtainTokens, redirectUri, subscribe } from "./support/Consent.ts"
+import { changeRegistration, createApplication, createRegistration, createUser } from "./support/Operator.ts"
+import { makeReceiver } from "./support/Receiver.ts"
+import { temporaryFolder } from "./support/ServiceProcess.ts"
+import * as TestService from "./support/TestService.ts"
+import { on } from "./support/TestService.ts"
+
+layer(TestService.layer({ DELIVERY_DELAYS: "1ms" }), { timeout: "60 seconds" })("commands", (it) => {
+  it.effect(
+    "an application is shown and updated; only what is given changes",
+    on(async (service) => {
+      const owner = await createUser(service, "platform")
+      const application = await commandJson(
+        service,
+        "application",
+        "create",
+        "--name",
+        "One",
+        "--owner-email",
+        owner.email,
+        "--redirect-uri",
+        redirectUri,
+        "--require-pkce",
+        "true"
+      )
+      const { client_secret, ...record } = application
+      expect(client_secret).toMatch(/^sl_cs_/)
+      expect(record).toMatchObject({ name: "One", require_pkce: true, redirect_uris: [redirectUri] })
+      const id = String(application.client_id)
+      expect(await commandJson(service, "application", "show", id)).toEqual(record)
+      expect(await commandJson(service, "application", "update", id, "--name", "Two")).toEqual({
+        ...record,
+        name: "Two"
+      })
+      const uris = ["--redirect-uri", "https://a.test/", "--redirect-uri", "https://b.test/"]
+      expect(await commandJson(service, "application", "update", id, ...uris, "--require-pkce", "false")).toEqual({
+        ...record,
+        name: "Two",
+        redirect_uris: ["https://a.test/", "https://b.test/"],
+        require_pkce: false
+      })
+      const people = await command(service, "application", "show", id)
+      expect(people.stdout).toMatch(/^client_id +\d+\nname +Two\n/)
+    })
+  )
+
+  it.effect(
+    "a user is shown and found; a revocation on their behalf ends the access",
+    on(async (service) => {
+      const athlete = await createUser(service, "athlete")
+      const { password: _, ...record } = athlete
+      expect(await commandJson(service, "user", "show", String(athlete.id))).toEqual(record)
+      expect(await commandJson(service, "user", "find", "--email", athlete.email.toUpperCase())).toEqual({
+        users: [record]
+      })
+      const client = await createApplication(service, await createUser(service, "platform"))
+      await obtainTokens(service, client, athlete)
+      const revoke = () =>
+        command(service, "user", "revoke", String(athlete.id), "--application", String(client.client_id))
+      expect(await revoke()).toEqual({ code: 0, stdout: "done\n", stderr: "" })
+      const stranger = await createUser(service, "athlete")
+      const none = await command(service, "user", "revoke", String(stranger.id), "--application", "1")
+      expect([none.code, none.stderr]).toEqual([1, "Grant not found"])
+    })
+  )
+
+  it.effect(
+    "the audit is listed, page by page or whole",
+    on(async (service) => {
+      const table = await command(service, "audit", "list", "--limit", "2")
+      expect(table.stdout.split("\n")[0]).toMatch(/^ID +AT +ACTION +ACTOR +SUBJECT +ADDRESS +OUTCOME +DETAIL$/)
+      expect(table.stdout).toContain("operator_call  operator")
+      expect(table.stdout).toMatch(/\(more: --after \d+\)\n$/)
+      const all = await commandJson(service, "audit", "list", "--all", "--limit", "3")
+      expect(all.entries.length).toBeGreaterThan(3)
+      expect(new Set(all.entries.map(({ id }: { id: number }) => id)).size).toBe(all.entries.length)
+      const next = await commandJson(service, "audit", "list", "--limit", "1", "--after", String(all.entries[0].id))
+      expect(next.entries).toEqual([all.entries[1]])
+    })
+  )
+
+  it.scoped(
+    "all exhausted deliveries are sent once more, each event once, in the order in which they came",
+    () =>
+      Effect.gen(function*() {
+        const service = yield* TestService.TestService
+        const receiver = yield* makeReceiver
+        yield* Effect.promise(async () => {
+          const platform = await createUser(service, "platform")
+          const athlete = await createUser(service, "athlete")
+          const client = await createApplication(service, platform)
+          const { access_token } = await obtainTokens(service, client, platform)
+          await obtainTokens(service, client, athlete)
+          expect((await subscribe(service, access_token, receiver.url)).status).toBe(201)
+          receiver.answerWith(500)
+          const registration = await createRegistration(service, { athlete_id: athlete.id })
+          for (const registration_status of ["a", "b", "c"]) {
+            await changeRegistration(service, registration, { registration_status })
+          }
+          const application = ["--application", String(client.client_id)]
+          const exhausted = async () =>
+            (await commandJson(service, "delivery", "list", "--state", "exhausted", "--all", ...application)).deliveries
+          const waitFor = async (count: number) => {
+            for (let seen = -1; seen < count; seen = (await exhausted()).length);
+            return await exhausted()
+          }
+          const [last] = await waitFor(3)
+          const shown = await command(service, "delivery", "show", String(last.id))
+          expect(shown.stdout).toMatch(/\nstate +exhausted\n/)
+          expect(shown.stdout).toMatch(/\nattempts:\nAT +OUTCOME +STATUS +DURATION_MS/)
+          expect(await commandJson(service, "delivery", "redeliver", String(last.id))).toMatchObject({
+            webhook_id: last.webhook_id,
+            state: "pending"
+          })
+          await waitFor(4)
+          const later = ["--state", "exhausted", "--since", "2100-01-01T00:00:00Z", ...application]
+          expect(await commandJson(service, "delivery", "redeliver", ...later)).toEqual({
+            redelivered: [],
+            refused: []
+          })
+
+          const before = receiver.received.length
+          receiver.answerWith(200)
+          const told = await command(service, "delivery", "redeliver", "--state", "exhausted", ...application)
+          expect(told).toEqual({ code: 0, stdout: "redelivered  3\nrefused      0\n", stderr: "" })
+          const posts = () => receiver.received.slice(before)
+          await receiver.until(() => posts().length >= 3)
+          expect(posts().map(({ body }) => JSON.parse(body).updates.registration_status)).toEqual(["a", "b", "c"])
+
+          const authorization = `Bearer ${access_token}`
+          await fetch(`${service.url}/api/v1/webhook_subscription`, { method: "DELETE", headers: { authorization } })
+          const gone = await command(service, "delivery", "redeliver", "--state", "exhausted", ...application)
+          expect([gone.code, gone.stdout]).toEqual([1, "redelivered  0\nrefused      3\n"])
+          expect(gone.stderr).toMatch(/^3 of 3 were not redelivered; \d+: its subscription does not exist any more$/)
+        })
+      }),
+    60_000
+  )
+
+  it.effect(
+    "what a command cannot do is said in a line",
+    on(async (service) => {
+      const cases: ReadonlyArray<readonly [args: ReadonlyArray<string>, line: RegExp]> = [
+        [["delivery", "redeliver"], /give the id of a delivery, or --state/],
+        [["delivery", "redeliver", "1", "--state", "exhausted"], /give the id of a delivery, or --state/],
+        [["delivery", "redeliver", "--state", "exhausted", "--since", "yesterday"], /date/i],
+        [["delivery", "show", "999999"], /Delivery not found/],
+        [["application", "show", "999999"], /Application not found/],
+        [["application", "update", "999999", "--name", "x"], /Application not found/],
+        [["user", "show", "999999"], /User not found/],
+        [["registration", "show", "999999"], /Registration not found/],
+        [["audit", "list", "--limit", "501"], /limit must be an integer from 1 to 500/]
+      ]
+      for (const [args, line] of cases) {
+        const { code, stderr } = await command(service, ...args)
+        expect([args, code]).toEqual([args, 1])
+        expect(stderr).toMatch(line)
+      }
+    })
+  )
+
+  it.effect(
+    "--help is there for every command, and says what it does",
+    on(async () => {
+      const { stdout } = await runHere(["--help"])
+      const commands = [...stdout.matchAll(/^ {2}- ([a-z-]+(?: [a-z-]+)?)/gm)].map(([, name = ""]) => name.trim())
+      expect(commands.length).toBeGreaterThan(8)
+      for (const name of commands) {
+        const help = await runHere([...name.split(" "), "--help"])
+        expect([name, help.code, help.stderr]).toEqual([name, 0, ""])
+        expect(help.stdout).toContain("DESCRIPTION")
+      }
+    })
+  )
+})
+
+it.scoped("completions: the shell offers commands and options", () =>
+  Effect.gen(function*() {
+    const folder = yield* temporaryFolder
+    yield* Effect.promise(async () => {
+      for (const shell of ["bash", "zsh", "fish"]) {
+        const { code, stdout } = await runHere(["--completions", shell])
+        expect(code).toBe(0)
+        for (const word of ["application", "rotate-secret", "redeliver", "audit"]) expect(stdout).toContain(word)
+        expect(stdout).not.toContain("\u001B[")
+      }
+      const script = join(folder, "completions.bash")
+      writeFileSync(script, (await runHere(["--completions", "bash"])).stdout)
+      const complete = (...words: ReadonlyArray<string>) =>
+        execFileSync("bash", [
+          "-c",
+          `source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); ` +
+          "_startlist_bash_completions startlist; printf '%s\\n' \"${COMPREPLY[@]}\"",
+          "bash",
+          script,
+          ...words
+        ], { encoding: "utf8" }).trim().split("\n")
+      expect(complete("startlist", "del")).toEqual(["delivery"])
+      expect(complete("startlist", "delivery", "re")).toEqual(["redeliver"])
+      expect(complete("startlist", "delivery", "list", "--st")).toEqual(["--state"])
+      expect(complete("startlist", "delivery", "list", "--state", "ex")).toEqual(["exhausted"])
+      expect(complete("startlist", "application", "rotate-secret", "7", "--ov")).toEqual(["--overlap-seconds"])
+    })
+  }))
+
+it.scoped("a server that is not Startlist is told apart, and a wrong address is named", () =>
+  Effect.gen(function*() {
+    const server = yield* Effect.acquireRelease(
+      Effect.promise(async () => {
+        const server = createServer((_, response) => response.writeHead(200).end("<h1>It works!</h1>"))
+        await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+        return server
+      }),
+      (server) => Effect.sync(() => server.close())
+    )
+    const address = server.address()
+    const url = `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`
+    yield* Effect.promise(async () => {
+      const list = (at: string) => runHere(["application", "list", "--token", "t", "--url", at])
+      expect((await list(url)).stderr).toBe(`${url} is no Startlist service`)
+      expect((await list("example")).stderr).toBe("--url: \"example\" is no http or https address")
+      await new Promise((resolve) => {
+        server.close(resolve)
+        server.closeAllConnections()
+      })
+      expect((await list(url)).stderr).toBe(`${url} does not answer (ECONNREFUSED): is the service running there?`)
+    })
+  }))
+
+it("tables: numbers of records in lists, parties as words, a record with its details below", () => {
+  expect(render({ entries: [{ id: 1, actor: { type: "user", id: 7 }, attempts: [{ at: "x" }, { at: "y" }] }] })).toBe(
+    "ID  ACTOR   ATTEMPTS\n1   user 7  2"
+  )
+  expect(render({ id: 1, attempts: [{ at: "x", status: 500 }] })).toBe(
+    "id        1\nattempts  1\n\nattempts:\nAT  STATUS\nx   500"
+  )
+})
+
+it("progress is one line that is rewritten on a terminal, and silent elsewhere", () => {
+  for (const isTTY of [true, false]) {
+    let written = ""
+    const progress = Progress.make("redelivering", 2, { isTTY, write: (text) => void (written += text) })
+    progress.step()
+    progress.step()
+    progress.end()
+    const lines = ["redelivering 0 of 2", "redelivering 1 of 2", "redelivering 2 of 2", ""]
+    expect(written).toBe(isTTY ? lines.map((line) => `\r\u001B[2K${line}`).join("") : "")
+  }
+})

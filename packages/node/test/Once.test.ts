@@ -1,0 +1,60 @@
+/** Whoever asks first and goes away spoils it for nobody. */
+import { describe, expect, it } from "@effect/vitest"
+import { Memory, Secrets } from "@startlist/core"
+import { Accounts } from "@startlist/http"
+import { Deferred, Effect, Fiber, Layer, Option, Redacted } from "effect"
+import * as AccountStore from "../src/AccountStore.ts"
+import * as Documentation from "../src/Documentation.ts"
+import { once } from "../src/internal/once.ts"
+import * as LocalAccounts from "../src/LocalAccounts.ts"
+
+const accounts = LocalAccounts.layer.pipe(
+  Layer.provide(AccountStore.layerMemory),
+  Layer.provide([Memory.layer, Secrets.layerTest])
+)
+
+/** Asks, goes away as soon as it has to wait, and asks again. */
+const askTwice = <A, E, R>(ask: Effect.Effect<A, E, R>) =>
+  Effect.gen(function*() {
+    const first = yield* Effect.fork(ask)
+    yield* Effect.yieldNow()
+    expect(first.unsafePoll()).toBeNull()
+    yield* Fiber.interruptFork(first)
+    return yield* ask
+  })
+
+describe("what is made when it is first asked for", () => {
+  it.effect("is made once, and to its end though the first who asked goes away", () =>
+    Effect.gen(function*() {
+      const begun = yield* Deferred.make<void>()
+      const go = yield* Deferred.make<void>()
+      let made = 0
+      const make = Effect.gen(function*() {
+        yield* Deferred.succeed(begun, undefined)
+        yield* Deferred.await(go)
+        return ++made
+      })
+      const kept = yield* once(make)
+      const first = yield* Effect.fork(kept)
+      yield* Deferred.await(begun)
+      yield* Fiber.interruptFork(first)
+      yield* Deferred.succeed(go, undefined)
+      expect([yield* kept, yield* kept, made]).toEqual([1, 1, 1])
+    }))
+
+  it.effect("is so for the check of a password that nobody has", () =>
+    Effect.gen(function*() {
+      const { verifyPassword } = yield* Accounts.Accounts
+      expect(yield* askTwice(verifyPassword("nobody@example.test", Redacted.make("a guess")))).toEqual(Option.none())
+    }).pipe(Effect.provide(accounts)))
+
+  it.effect("is so for the document of the API, and for its page", () =>
+    Effect.gen(function*() {
+      const request = { method: "GET", query: "", headers: {}, body: new Uint8Array(), address: "192.0.2.1" }
+      for (const { methods, path } of yield* Documentation.routes) {
+        const get = methods["GET"]
+        if (get === undefined) return expect.fail(`no GET of ${path}`)
+        expect(yield* askTwice(get({ ...request, path }, []))).toMatchObject({ status: 200 })
+      }
+    }), 30_000)
+})

@@ -1,0 +1,364 @@
+/**
+ * The description against the service: every answer that `openapi.json` names, of every operation, is provoked on a
+ * running node, and must be as described. A path, status or field that is not described fails, and so does one that is
+ * described and never seen.
+ */
+import { expect, it } from "@effect/vitest"
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js"
+import { Effect, Redacted } from "effect"
+import { Browser } from "./support/Browser.ts"
+import { authorizeUrl, consent, openAs, redirectUri } from "./support/Consent.ts"
+import { installation, makeDatabase, makeNode } from "./support/Nodes.ts"
+import type { Client, Person } from "./support/Operator.ts"
+import { makeReceiver, type Receiver } from "./support/Receiver.ts"
+import type { Service } from "./support/ServiceProcess.ts"
+
+interface Media {
+  readonly [contentType: string]: { readonly schema: object }
+}
+interface Operation {
+  readonly responses: Readonly<Record<string, { readonly content?: Media }>>
+  readonly requestBody?: { readonly content: Media }
+}
+interface Document {
+  readonly openapi: string
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+}
+
+interface Called {
+  readonly status: number
+  // The test looks into it.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  readonly body: any
+}
+
+/** Everything that the document promises: `GET /healthz 200`. */
+const promised = ({ paths }: Document): ReadonlyArray<string> =>
+  Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).flatMap(([method, { responses }]) =>
+      Object.keys(responses).map((status) => `${method.toUpperCase()} ${path} ${status}`)
+    )
+  )
+
+const pointer = (...parts: ReadonlyArray<string>): string =>
+  `openapi#/${parts.map((part) => encodeURIComponent(part.replaceAll("~", "~0").replaceAll("/", "~1"))).join("/")}`
+
+/** Calls the service as described, and no other way. */
+const makeCaller = (document: Document, service: Pick<Service, "url" | "operatorToken">) => {
+  const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false })
+  ajv.addSchema(document, "openapi")
+  const validators = new Map<string, ValidateFunction>()
+  const validate = (value: unknown, ...parts: ReadonlyArray<string>) => {
+    const $ref = pointer(...parts)
+    const known = validators.get($ref) ?? ajv.compile({ $ref })
+    validators.set($ref, known)
+    expect(known(value), `${$ref}: ${ajv.errorsText(known.errors)}\n${JSON.stringify(value)}`).toBe(true)
+  }
+  const templates = Object.keys(document.paths)
+    .sort((a, b) => a.split("{").length - b.split("{").length)
+    .map((path) => [path, new RegExp(`^${path.replaceAll(/\{[^}]+\}/g, "[^/]+")}$`)] as const)
+  const seen = new Set<string>()
+
+  const call = async (method: string, target: string, init: RequestInit = {}): Promise<Called> => {
+    const path = target.split("?")[0] ?? ""
+    const [template = `no operation for ${path}`] = templates.find(([, expression]) => expression.test(path)) ?? []
+    const operation = document.paths[template]?.[method.toLowerCase()]
+    const response = await fetch(`${service.url}${target}`, { ...init, method, redirect: "manual" })
+    const name = `${method} ${template} ${response.status}`
+    const described = operation?.responses[String(response.status)]
+    const text = await response.text()
+    expect(described, `${name} is not described: ${text.slice(0, 300)}`).toBeDefined()
+    seen.add(name)
+    const at = ["paths", template, method.toLowerCase()]
+    const type = (response.headers.get("content-type") ?? "").toLowerCase().replaceAll(" ", "")
+    const types = Object.keys(described?.content ?? {})
+    const isJson = type.startsWith("application/json")
+    const body = text === "" ? null : isJson ? JSON.parse(text) : text
+    if (types.length === 0) expect([name, text]).toEqual([name, ""])
+    else {
+      const declared = types.find((one) => type.startsWith(one.replaceAll(" ", "")))
+      expect(declared, `${name} has the content type ${type} and not ${types.join(" or ")}`).toBeDefined()
+      validate(body, ...at, "responses", String(response.status), "content", declared ?? "", "schema")
+    }
+    const isGood = response.status < 300
+    if (isGood && operation?.requestBody?.content["application/json"] !== undefined && typeof init.body === "string") {
+      validate(JSON.parse(init.body), ...at, "requestBody", "content", "application/json", "schema")
+    }
+    return { status: response.status, body }
+  }
+
+  const json = (body: unknown, token?: string): RequestInit => ({
+    ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
+    headers: {
+      ...(body === undefined ? {} : { "content-type": "application/json" }),
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` })
+    }
+  })
+
+  return {
+    seen,
+    call,
+    /** With the operator token. */
+    operate: (method: string, path: string, body?: unknown) =>
+      call(method, `/operator/v1${path}`, json(body, service.operatorToken)),
+    /** With whatever token. */
+    bearing: (token: string | undefined, method: string, path: string, body?: unknown) =>
+      call(method, path, json(body, token)),
+    form: (path: string, fields: Readonly<Record<string, string>>) =>
+      call("POST", path, { body: new URLSearchParams(fields) })
+  }
+}
+
+type Caller = ReturnType<typeof makeCaller>
+
+/** Sends what is too large, and what is of another type, where a body is taken. */
+const sendUnreadable = async ({ call }: Caller, path: string, authorization: string, method = "POST") => {
+  const headers = { authorization, "content-type": "application/json" }
+  const large = JSON.stringify("x".repeat(66_000))
+  expect((await call(method, path, { headers, body: large })).status).toBe(413)
+  expect((await call(method, path, { headers: { authorization, "content-type": "text/plain" }, body: "x" })).status)
+    .toBe(415)
+}
+
+interface World {
+  readonly platform: Person
+  readonly athlete: Person
+  readonly client: Client
+  readonly registration: number
+}
+
+/** Every operation of the operator API, with every answer but the one of a database that is away. */
+const operatorApi = async (caller: Caller, service: Service): Promise<World> => {
+  const { bearing, operate } = caller
+  const person = async (role: string): Promise<Person> => {
+    const email = `${role}@example.test`
+    const names = { first_name: "Ada", last_name: "Lovelace" }
+    const { body } = await operate("POST", "/users", { role, email, password: "pass word", ...names })
+    return { ...body, password: "pass word" }
+  }
+  const platform = await person("platform")
+  const athlete = await person("athlete")
+  expect((await operate("POST", "/users", { role: "athlete", email: "athlete@example.test", password: "x" })).status)
+    .toBe(409)
+  await operate("POST", "/users", { role: "athlete" })
+  await operate("GET", "/users?email=athlete@example.test")
+  await operate("GET", "/users")
+  for (const id of [athlete.id, 999_999, "x"]) await operate("GET", `/users/${id}`)
+
+  const settings = { name: "Race Day", owner_id: platform.id, redirect_uris: [redirectUri], require_pkce: false }
+  const client: Client = (await operate("POST", "/applications", settings)).body
+  await operate("POST", "/applications", { ...settings, owner_id: athlete.id })
+  await operate("POST", "/applications", {})
+  await operate("GET", "/applications?limit=1")
+  await operate("GET", "/applications?limit=0")
+  for (const id of [client.client_id, 999_999, "x"]) {
+    await operate("GET", `/applications/${id}`)
+    await operate("PATCH", `/applications/${id}`, { name: "Race Days" })
+    await operate("POST", `/applications/${id}/secrets`, { overlap_seconds: 60 })
+  }
+  await operate("PATCH", `/applications/${client.client_id}`, { redirect_uris: ["http://elsewhere.test/"] })
+
+  const registration = (await operate("POST", "/registrations", { athlete_id: athlete.id })).body.id
+  await operate("POST", "/registrations", { athlete_id: platform.id })
+  await operate("POST", "/registrations", {})
+  for (const id of [registration, 999_999, "x"]) {
+    await operate("GET", `/registrations/${id}`)
+    await operate("PATCH", `/registrations/${id}`, { registration_status: "validated" })
+  }
+  for (const id of [999_999, "x"]) {
+    await operate("POST", `/users/${id}/revocations`, { client_id: client.client_id })
+    await operate("POST", `/deliveries/${id}/redeliver`)
+    await operate("GET", `/deliveries/${id}`)
+  }
+  await operate("GET", "/deliveries")
+  await operate("GET", "/deliveries?state=lost")
+  await operate("GET", "/audit")
+  await operate("GET", "/audit?limit=0")
+
+  for (
+    const [method, path] of [
+      ["GET", "/users"],
+      ["POST", "/users"],
+      ["GET", "/users/1"],
+      ["POST", "/users/1/revocations"],
+      ["GET", "/applications"],
+      ["POST", "/applications"],
+      ["GET", "/applications/1"],
+      ["PATCH", "/applications/1"],
+      ["POST", "/applications/1/secrets"],
+      ["POST", "/registrations"],
+      ["GET", "/registrations/1"],
+      ["PATCH", "/registrations/1"],
+      ["GET", "/deliveries"],
+      ["GET", "/deliveries/1"],
+      ["POST", "/deliveries/1/redeliver"],
+      ["GET", "/audit"]
+    ] as const
+  ) {
+    expect((await bearing("wrong", method, `/operator/v1${path}`)).status).toBe(401)
+    const takesBody = method !== "GET" && !path.endsWith("/redeliver")
+    if (takesBody) await sendUnreadable(caller, `/operator/v1${path}`, `Bearer ${service.operatorToken}`, method)
+  }
+  return { platform, athlete, client, registration }
+}
+
+/** The loop of an application, with every refusal on its way. */
+const protocol = async (caller: Caller, service: Service, receiver: Receiver, world: World) => {
+  const { bearing, call, form, operate } = caller
+  const { athlete, client, platform } = world
+  const path = new URL(authorizeUrl(service, client, { scope: "profile:read" })).pathname +
+    new URL(authorizeUrl(service, client, { scope: "profile:read" })).search
+  expect((await call("GET", path)).status).toBe(303)
+  expect((await call("GET", "/oauth/authorize?client_id=999999")).status).toBe(400)
+  const browser = new Browser()
+  const shown = await openAs(browser, `${service.url}${path}`, athlete)
+  const cookie = await browser.jar.getCookieString(service.url)
+  expect(shown.status).toBe(200)
+  expect((await call("GET", path, { headers: { cookie } })).status).toBe(200)
+
+  const credentials = { client_id: String(client.client_id), client_secret: client.client_secret }
+  const tokensFor = async (user: Person, scope: string) => {
+    const back = await consent(authorizeUrl(service, client, { scope, state: "s" }), user)
+    const code = back.searchParams.get("code") ?? ""
+    return (await form("/oauth/token", { ...credentials, grant_type: "authorization_code", code })).body
+  }
+  const first = await tokensFor(athlete, "profile:read")
+  const refreshed = await form("/oauth/token", {
+    ...credentials,
+    grant_type: "refresh_token",
+    refresh_token: first.refresh_token
+  })
+  expect((await form("/oauth/token", { ...credentials, grant_type: "password" })).status).toBe(400)
+  expect(
+    (await form("/oauth/token", {
+      ...credentials,
+      client_secret: "wrong",
+      grant_type: "refresh_token",
+      refresh_token: "x"
+    })).status
+  )
+    .toBe(401)
+  for (const endpoint of ["/oauth/token", "/oauth/introspect"]) await sendUnreadable(caller, endpoint, "")
+  expect((await form("/oauth/introspect", { ...credentials, token: first.access_token })).body.active).toBe(true)
+  expect((await form("/oauth/introspect", { ...credentials, token: "sl_at_unknown" })).body).toEqual({ active: false })
+  expect((await form("/oauth/introspect", { ...credentials, client_secret: "wrong", token: "x" })).status).toBe(401)
+  expect((await form("/oauth/introspect", credentials)).status).toBe(400)
+  await call("GET", "/.well-known/oauth-authorization-server")
+
+  expect((await bearing(refreshed.body.access_token, "GET", "/api/v1/athlete")).status).toBe(200)
+  const owner = (await tokensFor(platform, "read")).access_token
+  expect((await bearing(owner, "GET", "/api/v1/athlete")).status).toBe(403)
+  const subscription = "/api/v1/webhook_subscription"
+  const wanted = { webhook_subscription: { callback_url: receiver.url, verify_token: "v" } }
+  await bearing(owner, "GET", subscription)
+  await bearing(owner, "DELETE", subscription)
+  expect((await bearing(owner, "POST", subscription, "{")).status).toBe(400)
+  await sendUnreadable(caller, subscription, `Bearer ${owner}`)
+  expect((await bearing(owner, "POST", subscription, { webhook_subscription: {} })).status).toBe(422)
+  expect((await bearing(owner, "POST", subscription, wanted)).status).toBe(201)
+  expect((await bearing(owner, "POST", subscription, wanted)).status).toBe(409)
+  expect((await bearing(owner, "GET", subscription)).status).toBe(200)
+  for (const [method, body] of [["GET"], ["POST", wanted], ["DELETE"]] as const) {
+    expect((await bearing(undefined, method, subscription, body)).status).toBe(401)
+    expect((await bearing(refreshed.body.access_token, method, subscription, body)).status).toBe(403)
+  }
+  expect((await bearing(undefined, "GET", "/api/v1/athlete")).status).toBe(401)
+
+  receiver.answerWith(500)
+  await operate("PATCH", `/registrations/${world.registration}`, { registration_status: "refused" })
+  await receiver.posts(1)
+  const { body } = await operate("GET", `/deliveries?client_id=${client.client_id}`)
+  const delivery = body.deliveries[0].id
+  expect((await operate("GET", `/deliveries/${delivery}`)).status).toBe(200)
+  expect((await operate("POST", `/deliveries/${delivery}/redeliver`)).status).toBe(202)
+  expect((await bearing(owner, "DELETE", subscription)).status).toBe(204)
+  expect((await operate("POST", `/deliveries/${delivery}/redeliver`)).status).toBe(409)
+
+  const user = `/users/${athlete.id}/revocations`
+  expect((await operate("POST", user, { client_id: client.client_id })).status).toBe(204)
+  await operate("POST", user, {})
+  expect((await form("/oauth/revoke", { ...credentials, token: owner })).status).toBe(200)
+  return owner
+}
+
+/** Wrong secrets until the brake answers. */
+const guessTooOften = async ({ form }: Caller, endpoint: string) => {
+  const guess = {
+    client_id: "999998",
+    client_secret: "wrong",
+    grant_type: "refresh_token",
+    refresh_token: "x",
+    token: "x"
+  }
+  for (let i = 0; i < 100; i++) if ((await form(endpoint, guess)).status === 429) return
+  throw new Error(`${endpoint} lets anybody guess`)
+}
+
+/** All that needs the database, while there is none. */
+const outage = async (caller: Caller, world: World) => {
+  const { bearing, call, form, operate } = caller
+  const { athlete, client } = world
+  const credentials = { client_id: String(client.client_id), client_secret: client.client_secret, token: "sl_at_x" }
+  const answers = await Promise.all([
+    call("GET", `/oauth/authorize?client_id=${client.client_id}`),
+    form("/oauth/token", { ...credentials, grant_type: "refresh_token", refresh_token: "x" }),
+    form("/oauth/revoke", credentials),
+    form("/oauth/introspect", credentials),
+    bearing("sl_at_x", "GET", "/api/v1/athlete"),
+    ...["GET", "POST", "DELETE"].map((method) =>
+      bearing("sl_at_x", method, "/api/v1/webhook_subscription", method === "POST" ? {} : undefined)
+    ),
+    operate("POST", "/users", { role: "club", email: "c@example.test", password: "x" }),
+    operate("GET", "/users?email=a@example.test"),
+    operate("GET", `/users/${athlete.id}`),
+    operate("POST", `/users/${athlete.id}/revocations`, { client_id: client.client_id }),
+    operate("POST", "/applications", { name: "a", owner_id: 1, redirect_uris: [] }),
+    operate("GET", "/applications"),
+    operate("GET", `/applications/${client.client_id}`),
+    operate("PATCH", `/applications/${client.client_id}`, { name: "b" }),
+    operate("POST", `/applications/${client.client_id}/secrets`),
+    operate("POST", "/registrations", { athlete_id: athlete.id }),
+    operate("GET", "/registrations/1"),
+    operate("PATCH", "/registrations/1", {}),
+    operate("GET", "/deliveries"),
+    operate("GET", "/deliveries/1"),
+    operate("POST", "/deliveries/1/redeliver"),
+    operate("GET", "/audit"),
+    call("GET", "/readyz")
+  ])
+  expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 503))
+}
+
+it.scopedLive(
+  "every described answer of every operation is given as described, and no other is",
+  () =>
+    Effect.gen(function*() {
+      const database = yield* makeDatabase
+      const receiver = yield* makeReceiver
+      const service = yield* makeNode({
+        ...installation(Redacted.value(database.url)),
+        TRUSTED_PROXIES: "127.0.0.0/8"
+      })
+      const document: Document = yield* Effect.promise(() =>
+        fetch(`${service.url}/openapi.json`).then((response) => response.json())
+      )
+      const caller = makeCaller(document, service)
+      const world = yield* Effect.promise(async () => {
+        for (const path of ["/healthz", "/readyz", "/metrics", "/openapi.json"]) {
+          expect((await caller.call("GET", path)).status).toBe(200)
+        }
+        const stranger = { headers: { "x-forwarded-for": "203.0.113.9" } }
+        expect((await caller.call("GET", "/metrics", stranger)).status).toBe(401)
+        const made = await operatorApi(caller, service)
+        await protocol(caller, service, receiver, made)
+        for (const endpoint of ["token", "revoke", "introspect"]) await guessTooOften(caller, `/oauth/${endpoint}`)
+        return made
+      })
+      yield* database.server.stop
+      yield* Effect.promise(() => outage(caller, world))
+      yield* database.server.start
+      expect(caller.seen.size).toBeGreaterThan(100)
+      expect([...caller.seen].sort()).toEqual([...promised(document)].sort())
+    }),
+  180_000
+)

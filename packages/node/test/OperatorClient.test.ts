@@ -1,0 +1,45 @@
+/** The typed client of the operator API, against the running service. */
+import { FetchHttpClient } from "@effect/platform"
+import { expect, layer } from "@effect/vitest"
+import { Delivery, User } from "@startlist/core"
+import { OperatorApi } from "@startlist/node"
+import { Effect, Option, Redacted } from "effect"
+import * as TestService from "./support/TestService.ts"
+
+const clientWith = (token: (operatorToken: string) => string) =>
+  Effect.flatMap(
+    TestService.TestService,
+    ({ operatorToken, url }) => OperatorApi.client({ url, token: Redacted.make(token(operatorToken)) })
+  ).pipe(Effect.provide(FetchHttpClient.layer))
+
+const athlete = {
+  role: "athlete",
+  email: "ada@example.test",
+  password: Redacted.make("correct horse"),
+  first_name: Option.some("Ada"),
+  last_name: Option.none()
+} as const
+
+const firstPage = { after: Option.none(), limit: 10 }
+
+layer(TestService.layer(), { timeout: 60_000 })("the typed client", (it) => {
+  it.effect("answers what the service answers, decoded", () =>
+    Effect.gen(function*() {
+      const client = yield* clientWith((token) => token)
+      const user = yield* client.users.createUser({ payload: athlete })
+      expect(user).toMatchObject({ role: "athlete", email: "ada@example.test" })
+      expect(yield* client.users.getUser({ path: { id: User.UserId.make(user.id) } })).toEqual(user)
+      const { applications } = yield* client.applications.listApplications({ urlParams: firstPage })
+      expect(applications).toEqual([])
+    }))
+
+  it.effect("fails with the refusals of the service, typed", () =>
+    Effect.gen(function*() {
+      const client = yield* clientWith((token) => token)
+      const unknown = yield* Effect.flip(client.deliveries.redeliver({ path: { id: Delivery.DeliveryId.make(4711) } }))
+      expect(unknown).toMatchObject({ _tag: "NotFound", errors: [{ resource: "Delivery" }] })
+      const stranger = yield* clientWith((token) => `${token}x`)
+      const refused = yield* Effect.flip(stranger.audit.listAudit({ urlParams: firstPage }))
+      expect(refused).toMatchObject({ _tag: "Unauthorized" })
+    }))
+})

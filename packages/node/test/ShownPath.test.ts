@@ -1,0 +1,23 @@
+import { describe, expect, it } from "@effect/vitest"
+import { shownPath } from "../src/ShownPath.ts"
+
+describe("the path of a request in the log", () => {
+  it("is as it was sent where it could be one of ours", () => {
+    for (
+      const path of [
+        "/",
+        "/oauth/token",
+        "/developer/applications/12/deliveries/345",
+        "/assets/pages.5ae086eb3135b4a1.css"
+      ]
+    ) {
+      expect(shownPath(path)).toBe(path)
+    }
+  })
+
+  it("tells nothing of parameters that stand in it by mistake, and no token", () => {
+    expect(shownPath("/login&code=sl_ac_secret")).toBe("/login…")
+    expect(shownPath("/oauth/token%3Fclient_secret=secret")).toBe("/oauth/token…")
+    expect(shownPath(`/api/v1/athlete/sl_at_${"x".repeat(43)}/more`)).toBe("/api/v1/athlete/…/more")
+  })
+})

@@ -1,0 +1,24 @@
+/** Hostile requests to every route of the real service, for a short while; `npm run fuzz` does it for as long as one likes. */
+import { describe, expect, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { fuzz } from "./support/Fuzzing.ts"
+import { makeMeasuredService } from "./support/MeasuredService.ts"
+
+const seed = Number(process.env["FUZZ_SEED"] ?? Math.floor(Math.random() * 1_000_000_000))
+
+describe("hostile requests", () => {
+  it.scopedLive(
+    "get only answers that are named, free their sockets, and leave no secret in the log",
+    () =>
+      Effect.gen(function*() {
+        const service = yield* makeMeasuredService()
+        const { requests, seen } = yield* Effect.promise(() => fuzz(service, { seed, time: 15_000 }))
+        const untouched = [...seen].filter(([, statuses]) => statuses.size === 0).map(([name]) => name)
+        const refusedAlways = [...seen].filter(([, statuses]) => [...statuses.keys()].every((status) => status >= 400))
+        expect(untouched).toEqual([])
+        expect(refusedAlways.length).toBeLessThan(seen.size / 4)
+        expect(requests).toBeGreaterThan(seen.size)
+      }),
+    240_000
+  )
+})

@@ -1,0 +1,114 @@
+/** What the service keeps of requests that are over: nothing. */
+import { describe, expect, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { connect, type Socket } from "node:net"
+import { growth, most, type Point } from "./support/Growth.ts"
+import { makeMeasuredService, type MeasuredService } from "./support/MeasuredService.ts"
+import { converse } from "./support/Wire.ts"
+
+/** Many kinds of good, bad and unfinished requests, the last ones waiting behind one that takes its time. */
+const script = (number: number): Buffer => {
+  const form = (path: string, body: string) =>
+    `POST ${path} HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 198.18.0.${number & 63}\r\n` +
+    `Content-Type: application/x-www-form-urlencoded\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+  const get = (path: string, headers = "") => `GET ${path} HTTP/1.1\r\nHost: x\r\n${headers}\r\n`
+  return Buffer.from([
+    form("/oauth/token", "grant_type=refresh_token&client_id=1&client_secret=x&refresh_token=y"),
+    get("/healthz"),
+    get("/api/v1/athlete", `Authorization: Bearer x${number}\r\n`),
+    get(`/nothing/${number}`),
+    get("/account/applications", "Cookie: startlist_session=x\r\n"),
+    get("/login"),
+    form("/oauth/introspect", "token=y"),
+    get("/login"),
+    get("/login")
+  ].join(""))
+}
+
+const connections = 96
+const requestsPerConnection = 9
+
+/** Clients that go away at every possible moment, and some that wait. */
+const round = async ({ port }: MeasuredService, from: number): Promise<void> => {
+  for (let i = from; i < from + connections; i += 24) {
+    await Promise.all(Array.from({ length: 24 }, (_, k) =>
+      converse(port, {
+        pieces: [script(i + k)],
+        cut: k % 3 !== 0,
+        ...(k % 3 === 0 ? { silence: 100 } : {})
+      })))
+  }
+}
+
+/** How much more is in use with every request (bytes). */
+const growthOf = async (service: MeasuredService): Promise<number> => {
+  const points: Array<Point> = []
+  for (let i = 0; i < 9; i++) {
+    await round(service, i * connections)
+    const { heapUsed } = await service.measure()
+    points.push({ requests: (i + 1) * connections * requestsPerConnection, heapUsed })
+  }
+  return growth(points)
+}
+
+/** Asks for the page of the API more often than the system's own buffers take it, and reads nothing but its beginning. */
+const askAndStop = (port: number): Promise<Socket> =>
+  new Promise((resolve, reject) => {
+    const socket = connect(port, "127.0.0.1")
+    socket.once("data", () => resolve(socket.pause())).on("error", reject)
+    socket.write("GET /docs HTTP/1.1\r\nHost: x\r\n\r\n".repeat(4))
+  })
+
+/** Bytes in use, when they do not become more any more. */
+const settled = async ({ measure }: MeasuredService): Promise<number> => {
+  let last = (await measure()).rss
+  for (;;) {
+    const { rss } = await measure()
+    if (rss - last < 1_000_000) return rss
+    last = rss
+  }
+}
+
+/** How much more is in use while so many clients more do not read the page (bytes, most of them outside of the heap). */
+const heldFor = async (clients: number, service: MeasuredService): Promise<number> => {
+  const first = await askAndStop(service.port)
+  const before = await settled(service)
+  const others = await Promise.all(Array.from({ length: clients }, () => askAndStop(service.port)))
+  const after = await settled(service)
+  for (const socket of [first, ...others]) socket.destroy()
+  return after - before
+}
+
+describe("memory", () => {
+  it.scopedLive(
+    "does not grow with requests, whether or not their clients wait for the answers",
+    () =>
+      Effect.gen(function*() {
+        const service = yield* makeMeasuredService({ LOG_LEVEL: "info" })
+        expect(yield* Effect.promise(() => growthOf(service))).toBeLessThan(most)
+      }),
+    120_000
+  )
+
+  it.scopedLive("and it would be noticed if a kilobyte of each were kept", () =>
+    Effect.gen(function*() {
+      const service = yield* makeMeasuredService({ LOG_LEVEL: "info", PLANTED: "leak" })
+      expect(yield* Effect.promise(() => growthOf(service))).toBeGreaterThan(most)
+    }), 120_000)
+
+  it.scopedLive(
+    "holds one copy of the page of the API, however many clients do not read theirs",
+    () =>
+      Effect.gen(function*() {
+        const service = yield* makeMeasuredService()
+        expect(yield* Effect.promise(() => heldFor(40, service))).toBeLessThan(60_000_000)
+      }),
+    120_000
+  )
+
+  it.scopedLive("and it would be noticed if each of them had one", () =>
+    Effect.gen(function*() {
+      const service = yield* makeMeasuredService({ PLANTED: "copies" })
+      expect(yield* Effect.promise(() => heldFor(40, service))).toBeGreaterThan(60_000_000)
+    }), 120_000)
+})

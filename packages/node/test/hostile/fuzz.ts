@@ -1,0 +1,68 @@
+/**
+ * `npm run fuzz -- [--minutes 10] [--seed N] [--replay TEXT] [--planted leak]`: hostile requests to the real service, for
+ * as long as one likes. With a planted leak it must fail.
+ */
+import { parseArgs } from "node:util"
+import { Effect } from "effect"
+import { fuzz, replay, type Report } from "./support/Fuzzing.ts"
+import { growth } from "./support/Growth.ts"
+import { makeMeasuredService } from "./support/MeasuredService.ts"
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: "string", default: "10" },
+    seed: { type: "string" },
+    replay: { type: "string" },
+    planted: { type: "string" }
+  }
+})
+const seed = Number(values.seed ?? Math.floor(Date.now() / 1000) % 1_000_000_000)
+const time = Number(values.minutes) * 60_000
+
+const megabytes = (bytes: number): string => `${(bytes / 1_048_576).toFixed(1)} MB`
+
+const line = ({ measures, milliseconds, requests, rounds }: Report): string => {
+  const { heapUsed = 0, rss = 0, sockets = 0 } = measures.at(-1) ?? {}
+  return `${Math.round(milliseconds / 1000)} s, ${rounds} rounds, ${requests} requests answered ` +
+    `(${Math.round(requests / milliseconds * 1000)}/s), heap ${megabytes(heapUsed)}, rss ${
+      megabytes(rss)
+    }, ${sockets} sockets`
+}
+
+const table = ({ seen }: Report): string =>
+  [...seen].sort(([a], [b]) => a.localeCompare(b)).map(([name, statuses]) =>
+    `${name.padEnd(62)} ${
+      [...statuses].sort(([a], [b]) => a - b).map(([status, count]) => `${status}×${count}`).join(" ")
+    }`
+  ).join("\n")
+
+const program = Effect.gen(function*() {
+  const service = yield* makeMeasuredService(values.planted === undefined ? {} : { PLANTED: values.planted })
+  if (values.replay !== undefined) {
+    const text = Buffer.from(values.replay, "base64url").toString()
+    yield* Effect.promise(() => replay(service, JSON.parse(text)))
+    return console.log("no fault any more")
+  }
+  console.log(`seed ${seed}`)
+  let next = 0
+  const report = yield* Effect.promise(() =>
+    fuzz(service, {
+      seed,
+      time,
+      judgesGrowth: true,
+      onRound: (report) => {
+        if (report.milliseconds < next) return
+        next = report.milliseconds + 10_000
+        console.log(line(report))
+      }
+    })
+  )
+  console.log(
+    `${table(report)}\n${line(report)}\nthe heap grows by ${Math.round(growth(report.measures))} bytes a request`
+  )
+}).pipe(Effect.scoped)
+
+Effect.runPromise(program).catch((error: unknown) => {
+  console.error(error instanceof Error ? error.message : error)
+  process.exitCode = 1
+})

@@ -1,0 +1,5 @@
+/** What an author of an adapter writes: run by vitest in the project that the packages are installed into. */
+import { Memory } from "@startlist/core"
+import { StoreLaws } from "@startlist/testing"
+
+StoreLaws.suite("the stores in memory", Memory.layer)

@@ -1,0 +1,91 @@
+/** A program of somebody who has installed the packages. The test compiles and runs it in a project of its own. */
+import { Applications, Memory, OAuth, Services, User, Worker } from "@startlist/core"
+import { Dispatcher } from "@startlist/dispatcher"
+import { MemoryThrottle, Mount, NodeHttp, NodeSecrets, Pages, Protocol, Visitors } from "@startlist/http"
+import { Configuration } from "@startlist/node"
+import { Embedded, Seal } from "@startlist/postgres"
+import { Effect, Layer, Option, Redacted } from "effect"
+import { mkdtempSync, rmSync } from "node:fs"
+import { createServer } from "node:http"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+
+const visitors = Layer.succeed(Visitors.Visitors, {
+  identify: () => Effect.succeedNone,
+  signInUrl: () => "/sign-in",
+  signOutUrl: "/sign-out"
+})
+
+const inMemory = Services.layer.pipe(
+  Layer.provideMerge(Layer.mergeAll(Memory.layer, Dispatcher.layer, NodeSecrets.layer))
+)
+
+const refreshes = Effect.gen(function*() {
+  const users = yield* User.UserStore
+  const applications = yield* Applications.Applications
+  const oauth = yield* OAuth.OAuth
+  const owner = yield* users.insert({ role: "platform", email: "a@b.test", firstName: "", lastName: "" })
+  const redirectUri = "http://localhost/callback"
+  const { application, secret } = yield* applications.create(owner.id, {
+    name: "Race Day",
+    redirectUris: [redirectUri],
+    requirePkce: false
+  })
+  const code = yield* oauth.consent({
+    application,
+    redirectUri,
+    scope: ["read"],
+    state: Option.none(),
+    role: Option.none(),
+    challenge: Option.none()
+  }, owner)
+  const client = { id: application.id, secret }
+  const first = yield* oauth.exchange({ client, code, redirectUri: Option.none(), verifier: Option.none() })
+  const second = yield* oauth.refresh(client, first.refreshToken)
+  const access = yield* oauth.authenticate(second.accessToken)
+  return access.userId === owner.id
+})
+
+const answers = Effect.gen(function*() {
+  yield* Effect.forkScoped(Worker.run)
+  const handler = yield* Mount.make(Effect.all([Protocol.routes, Pages.routes]))
+  const server = createServer(yield* NodeHttp.listener(handler))
+  yield* Effect.acquireRelease(
+    Effect.async<void>((resume) => void server.listen(0, "127.0.0.1", () => resume(Effect.void))),
+    () => Effect.sync(() => server.close())
+  )
+  const address = server.address()
+  const port = typeof address === "object" && address !== null ? address.port : 0
+  const response = yield* Effect.promise(() => fetch(`http://127.0.0.1:${port}/oauth/token`, { method: "POST" }))
+  yield* Effect.promise(() => response.arrayBuffer())
+  return response.status
+})
+
+const keeps = Effect.gen(function*() {
+  const folder = yield* Effect.acquireRelease(
+    Effect.sync(() => mkdtempSync(join(tmpdir(), "startlist-consumer-"))),
+    (made) => Effect.sync(() => rmSync(made, { recursive: true }))
+  )
+  const key = Redacted.make(Buffer.alloc(32, 1).toString("base64"))
+  const stores = Embedded.layerWith({ folder }).pipe(Layer.provide(Seal.layerWith({ key })))
+  return yield* Effect.provide(
+    Effect.flatMap(
+      User.UserStore,
+      (users) => users.insert({ role: "athlete", email: "ada@b.test", firstName: "Ada", lastName: "L" })
+    ),
+    stores
+  )
+})
+
+const program = Effect.gen(function*() {
+  const refreshed = yield* Effect.provide(refreshes, inMemory)
+  const status = yield* Effect.provide(
+    Effect.scoped(answers),
+    Layer.mergeAll(MemoryThrottle.layer, visitors).pipe(Layer.provideMerge(inMemory))
+  )
+  const { email } = yield* Effect.scoped(keeps)
+  const { port } = yield* Configuration.decode({ PORT: "1234" }, false)
+  return { refreshed, status, email, port }
+})
+
+console.log(JSON.stringify(await Effect.runPromise(program)))

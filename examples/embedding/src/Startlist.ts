@@ -1,7 +1,7 @@
 /** Startlist for a server that has users and sessions of its own: all that it takes. */
 import { Memory, Services, User, Worker } from "@startlist/core"
 import { Dispatcher } from "@startlist/dispatcher"
-import { MemoryThrottle, Message, NodeHttp, NodeSecrets, Pages, Protocol, Router, Visitors } from "@startlist/http"
+import { MemoryThrottle, Message, Mount, NodeHttp, NodeSecrets, Pages, Protocol, Visitors } from "@startlist/http"
 import { Effect, Layer, ManagedRuntime, Option } from "effect"
 import * as Users from "./Users.ts"
 
@@ -28,7 +28,7 @@ export const runtime = ManagedRuntime.make(
 )
 
 /** A listener for `node:http`: `/oauth/*`, `/api/v1/*`, the pages; everything else is answered with 404. */
-export const listener = Effect.gen(function*() {
-  const routes = [...yield* Protocol.routes, ...yield* Pages.routes]
-  return yield* NodeHttp.listener(Router.make(routes, Pages.notFound))
-})
+export const listener = Effect.flatMap(
+  Mount.make(Effect.all([Protocol.routes, Pages.routes])),
+  NodeHttp.listener
+)

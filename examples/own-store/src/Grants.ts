@@ -1,5 +1,5 @@
 /** Grants and their credentials on SQLite. */
-import { Application, type GrantStore, Store, Token, User } from "@startlist/core"
+import { Application, type GrantStore, Store, User } from "@startlist/core"
 import { Effect, Option, Schema } from "effect"
 import { enqueue } from "./Outbox.ts"
 import { findOne, Row } from "./People.ts"
@@ -70,7 +70,7 @@ export const makeGrants = (atomically: Atomically, wake: () => void): GrantStore
     if (Option.isSome(redeemed)) {
       const query = "select record from credentials where kind = 'code' and hash = ?"
       const used = findOne(sql, Record.code, query, redeemed.value)
-      if (Option.isSome(used)) keep(sql, "code", Record.code, new Token.Code({ ...used.value, redeemed: true }), grant)
+      if (Option.isSome(used)) keep(sql, "code", Record.code, { ...used.value, redeemed: true }, grant)
     }
     if (Option.isSome(issued)) {
       keep(sql, "access", Record.accessToken, issued.value.access, grant)

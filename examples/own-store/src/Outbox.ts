@@ -26,7 +26,7 @@ export const add = (
     objectOf(event),
     dueAt.epochMillis
   ))
-  const delivery = new Delivery.Delivery({
+  const delivery = {
     id,
     applicationId,
     subscriptionId,
@@ -35,7 +35,7 @@ export const add = (
     attempts: [],
     dueAt,
     endedAt: Option.none()
-  })
+  }
   run("update deliveries set record = ? where id = ?", Record.delivery.write(delivery), id)
   return delivery
 }

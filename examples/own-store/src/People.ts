@@ -130,7 +130,7 @@ export const makeSubscriptions = (atomically: Atomically, seal: Seal): Subscript
         }
         const statement = "insert into subscriptions (application, version, record) values (?, 1, '')"
         const id = Subscription.SubscriptionId.make(sql.insert(statement, applicationId))
-        const made = new Subscription.Subscription({ ...subscription, id, version: 1 })
+        const made = { ...subscription, id, version: 1 }
         return Effect.succeed(inserted(sql, "subscriptions", id, codec, made))
       })),
     save: (next) =>

@@ -1,7 +1,7 @@
 /** The queue of deliveries on SQLite: claims with leases, and the record of what was tried. */
 import { Delivery, type Subscription } from "@startlist/core"
 import { DateTime, Option, Schema, type Stream } from "effect"
-import { add } from "./Outbox.ts"
+import { add, enqueue } from "./Outbox.ts"
 import { findOne, Row } from "./People.ts"
 import * as Record from "./Record.ts"
 import type { Seal } from "./Seal.ts"
@@ -87,6 +87,11 @@ export const makeQueue = (
         const delivery = add(sql, told, now)
         wake()
         return Option.some(delivery)
+      }),
+    enqueue: (outgoing) =>
+      atomically((sql) => {
+        enqueue(sql, outgoing)
+        wake()
       }),
     purge: (endedBefore, limit) =>
       atomically(({ run }) =>

@@ -34,22 +34,22 @@ export const application = record(
 
 export const grant = record(
   Schema.Struct({ ...Grant.Grant.fields, grantedAt: Instant, issuedAt: MaybeInstant }),
-  (fields) => new Grant.Grant(fields)
+  same
 )(same)
 
 export const code = record(
   Schema.Struct({ ...Token.Code.fields, state: MaybeText, challenge: MaybeText, expiresAt: Instant }),
-  (fields) => new Token.Code(fields)
+  same
 )(same)
 
 export const refreshToken = record(
   Schema.Struct({ ...Token.RefreshToken.fields, expiresAt: Instant }),
-  (fields) => new Token.RefreshToken(fields)
+  same
 )(same)
 
 export const accessToken = record(
   Schema.Struct({ ...Token.AccessToken.fields, createdAt: Instant, expiresAt: Instant }),
-  (fields) => new Token.AccessToken(fields)
+  same
 )(same)
 
 const Party = Schema.OptionFromNullOr(User.UserId)
@@ -73,7 +73,7 @@ export const delivery = record(
     event: Schema.transform(
       Schema.Struct({ ...Event.Event.fields, time: Instant }),
       Schema.typeSchema(Event.Event),
-      { strict: true, decode: (fields) => new Event.Event(fields), encode: same }
+      { strict: true, decode: same, encode: same }
     ),
     attempts: Schema.Array(Schema.Struct({
       ...Delivery.Attempt.fields,
@@ -83,7 +83,7 @@ export const delivery = record(
     dueAt: Instant,
     endedAt: MaybeInstant
   }),
-  (fields) => new Delivery.Delivery(fields)
+  same
 )(same)
 
 /** The signing secrets are sealed, so this one needs a key. */
@@ -102,5 +102,5 @@ export const subscription = ({ seal, unseal }: Seal): Record<Subscription.Subscr
         expiresAt: MaybeInstant
       }))
     }),
-    (fields) => new Subscription.Subscription(fields)
+    same
   )(same)

@@ -41,7 +41,7 @@ const screen = (sampleUrl: string, serviceUrl: string): string =>
 
 const run = async (folder: string, programs: Array<Program>): Promise<void> => {
   const servicePort = await freePort(8080)
-  const service = start("the service", [at("../../../packages/node/dist/main.js"), "serve"], {
+  const service = start("the service", [at("../../../packages/node/dist/program/startlist.js"), "serve"], {
     env: {
       HOST: "127.0.0.1",
       PORT: String(servicePort),

@@ -38,7 +38,7 @@ const told = Effect.gen(function*() {
   const now = DateTime.unsafeMake(0)
   const grants = yield* GrantStore.GrantStore
   yield* grants.save({
-    grant: new Grant.Grant({
+    grant: Grant.Grant.make({
       applicationId: application.id,
       userId: athlete.id,
       version: 1,

@@ -1,0 +1,92 @@
+/** An Effect server: pages and an `HttpApi` of its own, and Startlist at `/connect`. */
+import { HttpLayerRouter, HttpServerRequest, HttpServerResponse } from "@effect/platform"
+import { Memory, Services, Worker } from "@startlist/core"
+import { EffectHttp, MemoryThrottle, Mount, NodeSecrets, Pages, Protocol, Site } from "@startlist/http"
+import { Effect, Layer, Option, Schema } from "effect"
+import * as Api from "./Api.ts"
+import * as Users from "./Users.ts"
+
+/** Startlist's endpoints and pages among the server's own. */
+const startlist = HttpLayerRouter.use((router) =>
+  Effect.gen(function*() {
+    const app = yield* Effect.flatMap(Mount.make(Effect.all([Protocol.routes, Pages.routes])), EffectHttp.app)
+    yield* router.add("*", "/connect/*", app)
+    yield* router.add("*", "/.well-known/oauth-authorization-server/connect", app)
+  })
+)
+
+const home = HttpLayerRouter.add("GET", "/", HttpServerResponse.text("The club's own page.\n"))
+
+const escape = (text: string): string =>
+  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll("\"", "&quot;")
+
+const signInPage = (returnTo: string): string =>
+  `<!doctype html><html lang="en"><title>Sign in</title><form method="post" action="/sign-in">
+<input type="hidden" name="return_to" value="${escape(returnTo)}">
+<label>E-mail <input name="email" type="email"></label>
+<label>Password <input name="password" type="password"></label>
+<button>Sign in</button></form></html>`
+
+const page = (status: number, returnTo: string) =>
+  HttpServerResponse.text(signInPage(returnTo), { status, contentType: "text/html;charset=UTF-8" })
+
+const Form = Schema.Struct({ email: Schema.String, password: Schema.String, return_to: Schema.String })
+
+const SignOut = Schema.Struct({ csrf: Schema.String, return_to: Schema.String })
+
+/** A page of this server, and of no other one. */
+const local = (returnTo: string): string => /^\/(?![/\\])[!-~]*$/.test(returnTo) ? returnTo : "/"
+
+const signIn = HttpLayerRouter.use((router) =>
+  Effect.gen(function*() {
+    const users = yield* Users.Users
+    yield* router.add(
+      "GET",
+      "/sign-in",
+      Effect.map(
+        HttpServerRequest.schemaSearchParams(Schema.Struct({ return_to: Schema.optional(Schema.String) })),
+        ({ return_to = "/" }) => page(200, return_to)
+      )
+    )
+    yield* router.add(
+      "POST",
+      "/sign-in",
+      Effect.map(HttpServerRequest.schemaBodyUrlParams(Form), ({ email, password, return_to }) =>
+        Option.match(users.signIn(email, password), {
+          onNone: () =>
+            page(403, return_to),
+          onSome: (cookie) =>
+            HttpServerResponse.empty({ status: 303, headers: { location: local(return_to), "set-cookie": cookie } })
+        }))
+    )
+    yield* router.add(
+      "POST",
+      "/sign-out",
+      Effect.gen(function*() {
+        const { headers } = yield* HttpServerRequest.HttpServerRequest
+        const { csrf, return_to } = yield* HttpServerRequest.schemaBodyUrlParams(SignOut)
+        users.signOut(headers["cookie"], csrf)
+        return HttpServerResponse.empty({ status: 303, headers: { location: local(return_to) } })
+      })
+    )
+  })
+)
+
+/** What Startlist needs to know: the server's users and sessions, where it stands, a store. */
+const services = (origin: string) =>
+  Layer.scopedDiscard(Effect.forkScoped(Worker.run)).pipe(
+    Layer.provideMerge(Layer.mergeAll(Services.layer, MemoryThrottle.layer, Users.layerVisitors)),
+    Layer.provideMerge(Layer.merge(Memory.layer, Users.layerStore)),
+    Layer.provideMerge(NodeSecrets.layer),
+    Layer.provideMerge(
+      Layer.succeed(Site.Site, { ...Site.local, authUrl: `${origin}/connect`, baseUrl: `${origin}/connect` })
+    )
+  )
+
+/** Everything that this server answers, with this public origin. */
+export const layer = (origin: string) =>
+  HttpLayerRouter.serve(
+    Layer.mergeAll(startlist, home, signIn, HttpLayerRouter.addHttpApi(Api.Api).pipe(Layer.provide(Api.layer))),
+    // Its lines would have the queries, and so the secrets of applications that send them there.
+    { disableLogger: true, disableListenLog: true }
+  ).pipe(Layer.provideMerge(services(origin)))

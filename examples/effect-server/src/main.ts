@@ -1,0 +1,20 @@
+/** Runs the server: `node --import tsx src/main.ts`. */
+import { NodeHttpServer, NodeRuntime } from "@effect/platform-node"
+import { Dispatcher } from "@startlist/dispatcher"
+import { Effect, Layer } from "effect"
+import { createServer } from "node:http"
+import * as Server from "./Server.ts"
+import * as Users from "./Users.ts"
+
+const port = 3000
+
+const people = Layer.effectDiscard(Effect.map(Users.Users, ({ add }) => {
+  add({ role: "platform", email: "paul@club.example", firstName: "Paul", lastName: "" }, "paul")
+  add({ role: "athlete", email: "alice@club.example", firstName: "Alice", lastName: "" }, "alice")
+}))
+
+Layer.mergeAll(Server.layer(`http://127.0.0.1:${port}`), people).pipe(
+  Layer.provide([Users.layer, Dispatcher.layer, NodeHttpServer.layer(createServer, { port, host: "127.0.0.1" })]),
+  Layer.launch,
+  NodeRuntime.runMain
+)

@@ -1,0 +1,37 @@
+/** An Express server: its own pages, its own API, and Startlist at `/connect`. */
+import type { Startlist } from "@startlist/http"
+import express, { type Express } from "express"
+import * as Users from "./Users.ts"
+
+export const make = (startlist: Startlist.Startlist): Express => {
+  const app = express()
+
+  // Before any body parser: Startlist reads its requests itself.
+  app.use("/connect", startlist.listener)
+  app.use("/.well-known/oauth-authorization-server/connect", startlist.listener)
+
+  app.get("/", (_request, response) => void response.type("text").send("The club's own page.\n"))
+
+  // A route of the server's own, for applications that a user has allowed to read.
+  app.get(
+    "/results",
+    startlist.guardListener({ scopes: ["read"] }, (_request, response: express.Response, access) => {
+      response.json({ results: [], user: access.userId, application: access.applicationId })
+    })
+  )
+
+  const form = express.urlencoded({ extended: false })
+  app.get("/sign-in", (request, response) => {
+    response.send(Users.signInPage(String(request.query["return_to"] ?? "/")))
+  })
+  app.post("/sign-in", form, ({ body: { email, password, return_to } }, response) => {
+    const cookie = Users.signIn(String(email), String(password))
+    if (cookie === undefined) response.status(403).send(Users.signInPage(String(return_to)))
+    else response.set("set-cookie", cookie).redirect(303, Users.local(String(return_to)))
+  })
+  app.post("/sign-out", form, ({ body: { csrf, return_to }, headers }, response) => {
+    Users.signOut(headers.cookie, String(csrf))
+    response.redirect(303, Users.local(String(return_to)))
+  })
+  return app
+}

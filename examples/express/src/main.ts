@@ -1,0 +1,12 @@
+/** Runs the server: `node --import tsx src/main.ts`. */
+import * as Connect from "./Connect.ts"
+import * as Server from "./Server.ts"
+import * as Users from "./Users.ts"
+
+const port = 3000
+
+Users.add({ role: "platform", email: "paul@club.example", firstName: "Paul" }, "paul")
+Users.add({ role: "athlete", email: "alice@club.example", firstName: "Alice" }, "alice")
+
+const startlist = await Connect.start(`http://127.0.0.1:${port}`)
+Server.make(startlist).listen(port, "127.0.0.1")

@@ -1,0 +1,48 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import * as EmbeddedServer from "../../../packages/node/test/support/EmbeddedServer.ts"
+import * as Loop from "../../../packages/node/test/support/Loop.ts"
+import * as Connect from "../src/Connect.ts"
+import * as Server from "../src/Server.ts"
+import * as Users from "../src/Users.ts"
+
+const start = async (): Promise<EmbeddedServer.Embedding> => {
+  const { close, origin, serve } = await EmbeddedServer.listen()
+  const startlist = await Connect.start(origin, { callbacks: EmbeddedServer.callbacks })
+  serve(Server.make(startlist))
+  return {
+    url: `${origin}/connect`,
+    addUser: Users.add,
+    startlist,
+    close: async () => {
+      await close()
+      await startlist.close()
+    }
+  }
+}
+
+Loop.suite("the loop inside Express", EmbeddedServer.layer(start))
+
+describe("beside Startlist, the Express server", () => {
+  let server: EmbeddedServer.Embedding
+  beforeAll(async () => {
+    server = await start()
+  })
+  afterAll(() => server.close())
+
+  const get = (path: string, headers: HeadersInit = {}) => fetch(new URL(path, server.url), { headers })
+
+  it("has its own pages", async () => {
+    expect(await (await get("/")).text()).toBe("The club's own page.\n")
+    expect((await get("/nowhere")).status).toBe(404)
+  })
+
+  it("guards its own API with the answers of Startlist's", async () => {
+    for (const headers of [{}, { authorization: "Bearer unknown" }]) {
+      const [ours, theirs] = await Promise.all([get("/results", headers), get("/connect/api/v1/athlete", headers)])
+      expect(ours.status).toBe(401)
+      expect(ours.headers.get("www-authenticate")).toBe(theirs.headers.get("www-authenticate"))
+      expect(ours.headers.get("content-type")).toBe(theirs.headers.get("content-type"))
+      expect(await ours.json()).toEqual(await theirs.json())
+    }
+  })
+})

@@ -1,0 +1,21 @@
+/** Startlist for this server's users: all that it takes. */
+import { Memory } from "@startlist/core"
+import { Dispatcher } from "@startlist/dispatcher"
+import { Startlist } from "@startlist/http"
+import * as Users from "./Users.ts"
+
+/** Starts Startlist for a server with this public origin; it is mounted at `/connect`. */
+export const start = (origin: string, options: Partial<Startlist.Options> = {}): Promise<Startlist.Startlist> =>
+  Startlist.make({
+    url: `${origin}/connect`,
+    // In memory: `Postgres.layerWith({ url })` of @startlist/postgres keeps what is granted.
+    stores: Memory.layer,
+    callbacks: Dispatcher.layer,
+    findUser: Users.find,
+    visitors: {
+      identify: ({ headers }) => Users.signedIn(typeof headers["cookie"] === "string" ? headers["cookie"] : undefined),
+      signInUrl: (returnTo) => `/sign-in?return_to=${encodeURIComponent(returnTo)}`,
+      signOutUrl: "/sign-out"
+    },
+    ...options
+  })

@@ -1,0 +1,51 @@
+/** A Fastify server: its own pages, its own API, and Startlist at `/connect`. */
+import type { Startlist } from "@startlist/http"
+import fastify, { type FastifyInstance } from "fastify"
+import * as Users from "./Users.ts"
+
+type Form = Readonly<Record<string, string | undefined>>
+
+export const make = (startlist: Startlist.Startlist): FastifyInstance => {
+  const app = fastify()
+
+  // A scope without body parsers: Startlist reads its requests itself.
+  app.register(async (scope) => {
+    scope.removeAllContentTypeParsers()
+    scope.addContentTypeParser("*", (_request, _body, done) => done(null))
+    for (const url of ["/connect/*", "/.well-known/oauth-authorization-server/connect"]) {
+      scope.all(url, (request, reply) => {
+        reply.hijack()
+        startlist.listener(request.raw, reply.raw)
+      })
+    }
+  })
+
+  app.addContentTypeParser("application/x-www-form-urlencoded", { parseAs: "string" }, (_request, body, done) => {
+    done(null, Object.fromEntries(new URLSearchParams(String(body))))
+  })
+
+  app.get("/", () => "The club's own page.\n")
+
+  // A route of the server's own, for applications that a user has allowed to read.
+  app.get("/results", async ({ headers }, reply) => {
+    const checked = await startlist.check(headers.authorization, { scopes: ["read"] })
+    if (!checked.ok) return reply.code(checked.answer.status).headers(checked.answer.headers).send(checked.answer.body)
+    return { results: [], user: checked.access.userId, application: checked.access.applicationId }
+  })
+
+  app.get<{ Querystring: Form }>(
+    "/sign-in",
+    ({ query }, reply) => reply.type("text/html").send(Users.signInPage(query["return_to"] ?? "/"))
+  )
+  app.post<{ Body: Form }>("/sign-in", ({ body: { email = "", password = "", return_to = "/" } }, reply) => {
+    const cookie = Users.signIn(email, password)
+    return cookie === undefined
+      ? reply.code(403).type("text/html").send(Users.signInPage(return_to))
+      : reply.header("set-cookie", cookie).redirect(Users.local(return_to), 303)
+  })
+  app.post<{ Body: Form }>("/sign-out", ({ body: { csrf = "", return_to = "/" }, headers }, reply) => {
+    Users.signOut(headers.cookie, csrf)
+    return reply.redirect(Users.local(return_to), 303)
+  })
+  return app
+}

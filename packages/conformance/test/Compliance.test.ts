@@ -1,0 +1,115 @@
+/** The RFCs as a checklist, asked of the service as a process, in both profiles. */
+import { expect, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll } from "vitest"
+import { documents } from "./compliance/Documents.ts"
+import { issuer, Probe } from "./compliance/Probe.ts"
+import type { Check, Document, Requirement } from "./compliance/Requirement.ts"
+import { write } from "./compliance/Table.ts"
+import { Clock } from "./support/Clock.ts"
+import { expectDocument } from "./support/GeneratedDocument.ts"
+import * as Sites from "./support/Sites.ts"
+
+const folder = mkdtempSync(join(tmpdir(), "startlist-compliance-"))
+const clocks: Readonly<Record<Sites.Profile, Clock>> = {
+  documented: new Clock(join(folder, "documented")),
+  rfc: new Clock(join(folder, "rfc"))
+}
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+/** A proxy on this machine speaks TLS for the service, and says where requests come from. */
+const environment = (_url: string, profile: Sites.Profile) => ({
+  AUTH_URL: issuer,
+  BASE_URL: issuer,
+  TRUSTED_PROXIES: "127.0.0.0/8",
+  ...clocks[profile].environment
+})
+
+const probes = new Map<Sites.Profile, Probe>()
+
+const probeOf = (profile: Sites.Profile, service: Sites.Service): Probe => {
+  const known = probes.get(profile) ?? new Probe(profile, service, clocks[profile])
+  probes.set(profile, known)
+  return known
+}
+
+/** What a check finds: nothing, or the assertion that failed. A check that breaks in another way is broken. */
+const findingOf = async (check: Check, probe: Probe): Promise<Error | undefined> => {
+  try {
+    await check(probe)
+    return undefined
+  } catch (error) {
+    if (error instanceof Error && error.name === "AssertionError") return error
+    throw error
+  }
+}
+
+/** Fails if a requirement does not hold that is to hold, or if one holds that is said not to. */
+const verify = async ({ status }: Requirement, probe: Probe): Promise<void> => {
+  if (status._tag !== "checked") return
+  const deviation = status.deviations[probe.profile]
+  if (deviation === undefined) return status.check(probe)
+  expect(await findingOf(status.check, probe), "the requirement holds: this is no deviation any more").toBeDefined()
+  await deviation.instead(probe)
+}
+
+/** Both profiles are asked at the same time; each test looks at the answer of one. */
+const verdicts = new Map<Requirement, Readonly<Record<Sites.Profile, Promise<Error | undefined>>>>()
+
+const verdictOf = (requirement: Requirement, profile: Sites.Profile, sites: Sites.Running) => {
+  const ask = (profile: Sites.Profile) => caught(verify(requirement, probeOf(profile, sites[profile])))
+  const known = verdicts.get(requirement) ?? { documented: ask("documented"), rfc: ask("rfc") }
+  verdicts.set(requirement, known)
+  return known[profile]
+}
+
+/** What a promise is rejected with, so that nobody misses it before it is looked at. */
+const caught = (promise: Promise<void>): Promise<Error | undefined> =>
+  promise.then(
+    () => undefined,
+    (error: unknown) => error instanceof Error ? error : new Error(String(error))
+  )
+
+const titleOf = ({ name }: Document, { level, says, section }: Requirement): string =>
+  `${name} §${section} ${level}: ${says}`
+
+layer(Sites.layer(environment), { timeout: "120 seconds" })("the RFCs", (it) => {
+  for (const document of documents) {
+    for (const requirement of document.requirements.filter(({ status }) => status._tag === "checked")) {
+      for (const profile of Sites.profiles) {
+        it.effect(`${titleOf(document, requirement)} (${profile})`, () =>
+          Effect.gen(function*() {
+            const sites = yield* Sites.Sites
+            const error = yield* Effect.promise(() => verdictOf(requirement, profile, sites))
+            if (error !== undefined) return yield* Effect.die(error)
+          }))
+      }
+    }
+  }
+
+  it.effect("no requirement is listed twice", () =>
+    Effect.sync(() => {
+      const titles = documents.flatMap((document) =>
+        document.requirements.map((requirement) => titleOf(document, requirement))
+      )
+      expect(titles).toEqual([...new Set(titles)])
+    }))
+
+  it.effect("docs/compliance.md says what was observed", () =>
+    Effect.gen(function*() {
+      const sites = yield* Sites.Sites
+      const findings = new Map<Requirement, Partial<Record<Sites.Profile, Error | undefined>>>()
+      for (const requirement of documents.flatMap(({ requirements }) => requirements)) {
+        const documented = yield* Effect.promise(() => verdictOf(requirement, "documented", sites))
+        const rfc = yield* Effect.promise(() => verdictOf(requirement, "rfc", sites))
+        findings.set(requirement, { documented, rfc })
+      }
+      expectDocument(
+        "compliance.md",
+        write(documents, (requirement, profile) => findings.get(requirement)?.[profile])
+      )
+    }))
+})

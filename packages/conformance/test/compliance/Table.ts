@@ -1,0 +1,89 @@
+/** The checklist as a page. */
+import { table } from "../support/GeneratedDocument.ts"
+import { type Profile, profiles } from "../support/Sites.ts"
+import type { Document, Requirement } from "./Requirement.ts"
+
+/** What came of the check of a requirement in a profile: the finding, if there is one. */
+export type Findings = (requirement: Requirement, profile: Profile) => Error | undefined
+
+const cellOf = (requirement: Requirement, profile: Profile, findings: Findings): string => {
+  const { status } = requirement
+  switch (status._tag) {
+    case "checked":
+      return findings(requirement, profile) !== undefined
+        ? "**fails**"
+        : status.deviations[profile] === undefined
+        ? "yes"
+        : "**deviates**"
+    case "not applicable":
+      return "not applicable"
+    case "elsewhere":
+      return "not seen from here"
+  }
+}
+
+/** Why a requirement is not simply met. */
+const reasonOf = ({ status }: Requirement): string => {
+  switch (status._tag) {
+    case "checked":
+      return [...new Set(profiles.flatMap((profile) => status.deviations[profile]?.reason ?? []))].join("; ")
+    case "not applicable":
+      return status.why
+    case "elsewhere":
+      return status.where
+  }
+}
+
+const sectionOf = (section: string): string => /^(RFC|[A-Z])/.test(section) ? section : `§${section}`
+
+const rowOf = (requirement: Requirement, findings: Findings): ReadonlyArray<string> => [
+  sectionOf(requirement.section),
+  requirement.level,
+  requirement.says,
+  ...profiles.map((profile) => cellOf(requirement, profile, findings)),
+  reasonOf(requirement)
+]
+
+const cells = ["yes", "**deviates**", "**fails**", "not applicable", "not seen from here"]
+
+const summary = (documents: ReadonlyArray<Document>, findings: Findings): string =>
+  table(
+    ["document", "profile", "met", "deviates", "fails", "not applicable", "not seen from here"],
+    documents.flatMap((document) =>
+      profiles.map((profile) => {
+        const found = document.requirements.map((requirement) => cellOf(requirement, profile, findings))
+        return [
+          `${document.name}, ${document.title}`,
+          `\`${profile}\``,
+          ...cells.map((cell) => String(found.filter((other) => other === cell).length))
+        ]
+      })
+    )
+  )
+
+export const write = (documents: ReadonlyArray<Document>, findings: Findings): string =>
+  [
+    "# Compliance",
+    `What the RFCs ask of an authorization server and a resource server like this one, in our words, and how the service
+answers in its two profiles: \`documented\`, the default, which follows the documented interface where that and an RFC
+disagree, and \`rfc\` for strict clients (\`PROFILE\` in [configuration](configuration.md)).`,
+    `Every line that says _yes_ or _deviates_ is a test of its own in \`packages/conformance/test\`, which asks the service,
+as a process, over HTTP. Where it deviates, the same test has to fail, and another one shows what holds instead: a
+deviation that is none any more is noticed like one that is new. \`npm run documents -w @startlist/conformance\` writes
+this page from those tests. Requirements on clients are not listed. The decisions behind the deviations are in
+[decisions](decisions.md).`,
+    summary(documents, findings),
+    ...documents.flatMap((document) => [
+      `## ${document.name}: ${document.title}`,
+      table(
+        [
+          "section",
+          "level",
+          "requirement",
+          ...profiles.map((profile) => `\`${profile}\``),
+          "reason, or who sees to it"
+        ],
+        document.requirements.map((requirement) => rowOf(requirement, findings))
+      )
+    ])
+  ].join("\n\n") + "\n"

@@ -1,0 +1,31 @@
+/** The clock of a service process, which a test can put forward: what is read is a file. */
+import { renameSync, writeFileSync } from "node:fs"
+import { fileURLToPath, pathToFileURL } from "node:url"
+
+export class Clock {
+  private ahead = 0
+  private readonly file: string
+
+  constructor(file: string) {
+    this.file = file
+    this.write()
+  }
+
+  /** What a process needs to live by this clock. */
+  get environment(): Readonly<Record<string, string>> {
+    const loaded = pathToFileURL(fileURLToPath(new URL("./clock.mjs", import.meta.url))).href
+    return { CLOCK_FILE: this.file, NODE_OPTIONS: `--import=${loaded}` }
+  }
+
+  /** From now on the process lives later by so many seconds. */
+  advance(seconds: number): void {
+    this.ahead += seconds * 1000
+    this.write()
+  }
+
+  /** Replaces the file in one step, so that nobody reads half of it. */
+  private write(): void {
+    writeFileSync(`${this.file}.next`, String(this.ahead))
+    renameSync(`${this.file}.next`, this.file)
+  }
+}

@@ -1,35 +1,123 @@
-/** The servers that are compared: each is a process of its own, on a core of its own where that can be had. */
-import { type ChildProcess, spawn, spawnSync } from "node:child_process"
-import { availableParallelism } from "node:os"
-import { fileURLToPath } from "node:url"
+/** What is compared: it measures one round of itself, each time in fresh processes and, where it has one, a fresh database. */
+import { join } from "node:path"
+import * as Cleanup from "./Cleanup.ts"
+import * as Database from "./Database.ts"
+import * as Load from "./Load.ts"
+import type { Effort, Measurement } from "./Measurement.ts"
+import * as Process from "./Process.ts"
+import * as Protocol from "./Protocol.ts"
 
-/** What a server says of itself when it listens. */
-export interface Ready {
-  readonly port: number
-  readonly clientId: number
-  readonly clientSecret: string
-  /** One for each connection. */
-  readonly refreshTokens: ReadonlyArray<string>
-  readonly accessToken: string
+export interface Contender {
+  readonly name: string
+  /** A limit does not do the work: it shows what could be reached at most. */
+  readonly role: "ours" | "peer" | "limit"
+  readonly measure: (effort: Effort) => Promise<Measurement>
 }
 
-/** How many connections are kept busy. */
-export const connections = 64
+export interface Server extends Pick<Contender, "name" | "role"> {
+  /** Of `servers/`. */
+  readonly program: string
+  readonly args: ReadonlyArray<string>
+  /** What it gets afresh, as its last argument. */
+  readonly storage?: "database" | "folder"
+}
 
-const canPin = availableParallelism() > 1 && spawnSync("taskset", ["--version"]).status === 0
+const provide = async (
+  storage: Server["storage"]
+): Promise<{ readonly where: ReadonlyArray<string>; readonly remove: () => Promise<void> }> => {
+  if (storage === "database") {
+    const { drop, url } = await Database.fresh()
+    return { where: [url], remove: drop }
+  }
+  if (storage === "folder") {
+    const { path, remove } = Cleanup.temporaryFolder()
+    return { where: [join(path, "data")], remove }
+  }
+  return { where: [], remove: async () => {} }
+}
 
-/** Starts `servers/<name>.js` and waits until it listens. */
-export const start = (name: string): Promise<{ readonly ready: Ready; readonly stop: () => void }> =>
-  new Promise((resolve, reject) => {
-    const node = [process.execPath, fileURLToPath(new URL(`./servers/${name}.js`, import.meta.url))]
-    const [command = "", ...args] = canPin ? ["taskset", "-c", "1", ...node] : node
-    const child: ChildProcess = spawn(command, args, { stdio: ["ignore", "inherit", "inherit", "ipc"] })
-    child.once("error", reject)
-    child.once("exit", (code) => reject(new Error(`${name} ended with ${code}`)))
-    child.once("message", (message: Ready) => resolve({ ready: message, stop: () => child.kill() }))
-  })
+/** Starts a server under test and lets it go when `use` is done with it. One that does the work is tried first. */
+export const serving = async <A>(
+  { args, program, role, storage }: Omit<Server, "name">,
+  use: (running: Process.Running<Protocol.Ready>) => Promise<A>
+): Promise<A> => {
+  const { remove, where } = await provide(storage)
+  try {
+    const running = await Process.start<Protocol.Ready>(`servers/${program}`, [...args, ...where])
+    try {
+      if (role !== "limit") await Protocol.probe(running.ready)
+      return await use(running)
+    } finally {
+      await running.stop()
+    }
+  } finally {
+    await remove()
+  }
+}
 
-/** Said by a server when it listens. */
-export const announce = (ready: Ready): void => {
-  process.send?.(ready)
+/** A server under the load of all connections. */
+export const server = (
+  options: Server,
+  conversations: (ready: Protocol.Ready) => ReadonlyArray<Load.Conversation>
+): Contender => ({
+  name: options.name,
+  role: options.role,
+  measure: (effort) => serving(options, ({ ready }) => Load.run(ready.port, conversations(ready), effort))
+})
+
+export interface Work extends Pick<Contender, "name" | "role"> {
+  /** Of `workers/`. */
+  readonly program: string
+  readonly args: ReadonlyArray<string>
+  /** Makes the database that the program gets as its first argument. */
+  readonly prepare: (database: Database.Fresh) => Promise<void>
+}
+
+const workOn = async (
+  database: Database.Fresh,
+  { args, program }: Pick<Work, "program" | "args">,
+  effort: Effort
+): Promise<Measurement> => {
+  const running = await Process.start(`workers/${program}`, [database.url, ...args])
+  try {
+    return await running.ask<Measurement>(effort)
+  } finally {
+    await running.stop()
+  }
+}
+
+/** A program that calls a database itself, and measures that; each time a fresh one. */
+export const work = (options: Work): Contender => ({
+  name: options.name,
+  role: options.role,
+  measure: async (effort) => {
+    const database = await Database.fresh()
+    try {
+      await options.prepare(database)
+      return await workOn(database, options, effort)
+    } finally {
+      await database.drop()
+    }
+  }
+})
+
+/** The same on databases that take long to make: each is made once, and dropped when `use` is done with them. */
+export const working = async <A>(
+  options: ReadonlyArray<Work>,
+  use: (contenders: ReadonlyArray<Contender>) => Promise<A>
+): Promise<A> => {
+  const databases: Array<Database.Fresh> = []
+  try {
+    const contenders: Array<Contender> = []
+    for (const one of options) {
+      console.error(`    making the database for ${one.name}`)
+      const database = await Database.fresh()
+      databases.push(database)
+      await one.prepare(database)
+      contenders.push({ name: one.name, role: one.role, measure: (effort) => workOn(database, one, effort) })
+    }
+    return await use(contenders)
+  } finally {
+    for (const database of databases) await database.drop()
+  }
 }

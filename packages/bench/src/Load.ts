@@ -1,67 +1,59 @@
 /** A load generator that costs less than what it measures: keep-alive sockets, one request in flight on each. */
 import { connect, type Socket } from "node:net"
-import { performance } from "node:perf_hooks"
+import { type Effort, makeStopwatch, type Measurement } from "./Measurement.ts"
 
-/** What one connection sends next, given the body of the last answer (empty at first). */
-export type Conversation = (lastBody: string) => { readonly head: string; readonly body: string }
-
-export interface Load {
-  readonly port: number
-  readonly seconds: number
-  /** One for each connection. */
-  readonly conversations: ReadonlyArray<Conversation>
+/** What one connection says. */
+export interface Conversation {
+  /** The next request: its head but for the length, and its body. */
+  readonly next: () => { readonly head: string; readonly body: string }
+  /** Whether the answer is what it must be: a benchmark of wrong answers is none. */
+  readonly accepts: (status: number, body: string) => boolean
 }
 
-const lengthPattern = /content-length: (\d+)/i
+const lengthPattern = /\r\ncontent-length: (\d+)/i
 
-/** Talks on one connection until `isOver`. An answer other than 200 is an error: a benchmark of failures is none. */
-const talk = (socket: Socket, next: Conversation, answered: () => boolean): Promise<void> =>
+/** Talks on one connection until `ended` says that it is over. */
+const talk = (socket: Socket, { accepts, next }: Conversation, ended: (began: number) => boolean): Promise<void> =>
   new Promise((resolve, reject) => {
     let received = ""
-    const send = (lastBody: string) => {
-      const { body, head } = next(lastBody)
+    let began = 0
+    const send = () => {
+      const { body, head } = next()
+      began = performance.now()
       socket.write(`${head}host: 127.0.0.1\r\ncontent-length: ${body.length}\r\n\r\n${body}`)
+    }
+    const fail = (what: string) => {
+      socket.destroy()
+      reject(new Error(`${what}: ${received.slice(0, 1000)}`))
     }
     socket.setEncoding("latin1")
     socket.on("error", reject)
+    socket.on("close", () => fail("the server closed the connection"))
     socket.on("data", (chunk: string) => {
       received += chunk
       const end = received.indexOf("\r\n\r\n")
       if (end < 0) return
-      const length = Number(lengthPattern.exec(received)?.[1] ?? 0)
-      if (received.length < end + 4 + length) return
-      if (!received.startsWith("HTTP/1.1 200")) return reject(new Error(received.slice(0, 500)))
-      const body = received.slice(end + 4)
+      const length = lengthPattern.exec(received)?.[1]
+      if (length === undefined) return fail("an answer without a length")
+      if (received.length < end + 4 + Number(length)) return
+      if (!accepts(Number(received.slice(9, 12)), received.slice(end + 4))) return fail("a wrong answer")
       received = ""
-      if (answered()) send(body)
-      else {
-        socket.end()
-        resolve()
-      }
+      if (ended(began)) return send()
+      socket.destroy()
+      resolve()
     })
-    socket.on("connect", () => send(""))
+    socket.on("connect", send)
   })
 
-/** So many answers first, at most for so long: a compiler that works while code runs is warm after work, not after time. */
-const warmUp = 30_000
-const warmUpMillis = 10_000
-
-/** Answers per second over `seconds`, by a warm server. */
-export const run = async ({ conversations, port, seconds }: Load): Promise<number> => {
-  const warm = performance.now() + warmUpMillis
-  let left = warmUp
-  let over = Number.POSITIVE_INFINITY
-  let count = 0
-  const answered = () => {
-    const now = performance.now()
-    if (left > 0) {
-      if (--left === 0 || now >= warm) {
-        left = 0
-        over = now + seconds * 1000
-      }
-    } else if (now < over) count++
-    return now < over
-  }
-  await Promise.all(conversations.map((next) => talk(connect(port, "127.0.0.1").setNoDelay(), next, answered)))
-  return count / seconds
+/** Requests per second and their latencies, of a warm server. */
+export const run = async (
+  port: number,
+  conversations: ReadonlyArray<Conversation>,
+  effort: Effort
+): Promise<Measurement> => {
+  const { ended, result } = makeStopwatch(effort)
+  await Promise.all(
+    conversations.map((conversation) => talk(connect(port, "127.0.0.1").setNoDelay(), conversation, ended))
+  )
+  return result()
 }

@@ -1,0 +1,65 @@
+/** What one contender reached in one round, and what rounds come to. */
+
+/** Milliseconds. */
+export interface Latency {
+  readonly p50: number
+  readonly p95: number
+  readonly p99: number
+}
+
+export interface Measurement {
+  readonly perSecond: number
+  readonly latency?: Latency
+}
+
+/** How long and how often to measure. */
+export interface Effort {
+  readonly isQuick: boolean
+  readonly rounds: number
+  readonly seconds: number
+  /** A compiler that works while code runs is warm after work: so many calls first, but no longer than so. */
+  readonly warmUpCalls: number
+  readonly warmUpSeconds: number
+}
+
+export const median = (values: ReadonlyArray<number>): number => {
+  const sorted = [...values].sort((a, b) => a - b)
+  const middle = sorted.length >> 1
+  return sorted.length % 2 === 1
+    ? sorted[middle] ?? Number.NaN
+    : ((sorted[middle - 1] ?? Number.NaN) + (sorted[middle] ?? Number.NaN)) / 2
+}
+
+/** Percentiles of samples in milliseconds. */
+export const latencyOf = (samples: ReadonlyArray<number>): Latency => {
+  const sorted = Float64Array.from(samples).sort()
+  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
+  return { p50: at(0.5), p95: at(0.95), p99: at(0.99) }
+}
+
+/** Counts calls and their latencies: first those of the warm-up, then those that are measured. */
+export const makeStopwatch = ({ seconds, warmUpCalls, warmUpSeconds }: Effort) => {
+  const warm = performance.now() + warmUpSeconds * 1000
+  const samples: Array<number> = []
+  let count = 0
+  let left = warmUpCalls
+  let from = Number.POSITIVE_INFINITY
+  let until = Number.POSITIVE_INFINITY
+  return {
+    /** A call that began at `began` and did so much has ended now. Answers whether there shall be another. */
+    ended: (began: number, done = 1): boolean => {
+      const now = performance.now()
+      if (from === Number.POSITIVE_INFINITY) {
+        if (--left <= 0 || now >= warm) {
+          from = now
+          until = now + seconds * 1000
+        }
+      } else if (now < until) {
+        samples.push(now - began)
+        count += done
+      }
+      return now < until
+    },
+    result: (): Measurement => ({ perSecond: count / seconds, latency: latencyOf(samples) })
+  }
+}

@@ -1,0 +1,24 @@
+/** All scenarios, in the order of the document. */
+import type { Scenario } from "./Scenario.ts"
+import * as Deliveries from "./scenarios/Deliveries.ts"
+import * as Fanout from "./scenarios/Fanout.ts"
+import * as Growth from "./scenarios/Growth.ts"
+import * as Http from "./scenarios/Http.ts"
+import * as Import from "./scenarios/Import.ts"
+import * as Postgres from "./scenarios/Postgres.ts"
+import * as Service from "./scenarios/Service.ts"
+
+export const all: ReadonlyArray<Scenario> = [
+  Http.refresh,
+  Http.bearer,
+  Postgres.refresh,
+  Postgres.bearer,
+  Postgres.atStores,
+  Postgres.alone,
+  Deliveries.deliveries,
+  Fanout.fanout,
+  Growth.growth,
+  Service.embedded,
+  Service.start,
+  Import.imports
+]

@@ -1,0 +1,44 @@
+/** The service itself, as `npm start` starts it. */
+import { randomBytes } from "node:crypto"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import * as Process from "./Process.ts"
+
+const program = fileURLToPath(new URL("../../node/dist/program/startlist.js", import.meta.url))
+
+export interface Started {
+  readonly pid: number
+  readonly port: number
+  /** From the start of the process until it said that it listens. */
+  readonly millis: number
+  readonly stop: () => Promise<void>
+}
+
+/** Starts it with a data folder and, if one is given, on a database; a database needs the keys of its nodes. */
+export const start = async (folder: string, databaseUrl?: string): Promise<Started> => {
+  const began = performance.now()
+  const { child, stop } = Process.spawnAt("measured", process.execPath, [program, "serve"], {
+    env: {
+      PATH: process.env["PATH"],
+      PORT: "0",
+      DATA_DIR: join(folder, "data"),
+      LOG_FORMAT: "json",
+      ...databaseUrl !== undefined && {
+        DATABASE_URL: databaseUrl,
+        OPERATOR_TOKEN: randomBytes(32).toString("base64url"),
+        MASTER_KEY: randomBytes(32).toString("base64")
+      }
+    },
+    stdio: ["ignore", "pipe", "inherit"]
+  })
+  const port = await new Promise<number>((resolve, reject) => {
+    let said = ""
+    child.stdout?.on("data", (chunk) => {
+      said = (said + String(chunk)).slice(-10_000)
+      const listens = /listens on http:\/\/127\.0\.0\.1:(\d+)/.exec(said)
+      if (listens) resolve(Number(listens[1]))
+    })
+    child.once("exit", (code) => reject(new Error(`the service ended with ${code}: ${said}`)))
+  })
+  return { pid: child.pid ?? 0, port, millis: performance.now() - began, stop: () => stop("SIGTERM") }
+}

@@ -1,0 +1,59 @@
+/** Applications with subscriptions, and athletes with registrations who have granted them all, in bulk. */
+import type * as Database from "./Database.ts"
+import * as Grants from "./Grants.ts"
+import { scope } from "./Protocol.ts"
+
+/** Where nothing listens. */
+const callbackUrl = "http://127.0.0.1:9/callback"
+
+const noUpdates = JSON.stringify({
+  platform_id: "",
+  registration_status: "",
+  document_type: "",
+  document_status: "",
+  reasons: [],
+  comment: ""
+})
+
+/** How many deliveries there were, and how many wait, spread over all subscriptions. */
+export interface Queue {
+  readonly ended: number
+  readonly pending: number
+}
+
+/** What a service that has run for a while has. */
+export const usual: Queue = { ended: 20_000, pending: 0 }
+
+/** Applications and subscriptions 1 to `subscriptions`; athletes and registrations 1 to `athletes`; deliveries. */
+export const fill =
+  (athletes: number, subscriptions: number, { ended, pending }: Queue) =>
+  async ({ query, settle, url }: Database.Fresh): Promise<void> => {
+    await Grants.migrate(url)
+    const now = Date.now()
+    await query(`INSERT INTO startlist_users (role, email, email_key, first_name, last_name)
+    SELECT 'athlete', 'athlete' || i || '@example.test', 'athlete' || i || '@example.test', 'Ada', 'Runner'
+    FROM generate_series(1, ${athletes}) AS i`)
+    await query(`INSERT INTO startlist_applications
+      (version, owner_id, name, redirect_uris, require_pkce, secrets, created_at)
+    SELECT 1, 1, 'Benchmark', '[]', false, '[]', ${now} FROM generate_series(1, ${subscriptions})`)
+    await query(`INSERT INTO startlist_subscriptions
+      (application_id, version, callback_url, signing_secrets, created_at, updated_at)
+    SELECT i, 1, '${callbackUrl}', '[]', ${now}, ${now} FROM generate_series(1, ${subscriptions}) AS i`)
+    await query(`INSERT INTO startlist_grants
+      (application_id, user_id, version, active, role, scope, epoch, generation, granted_at)
+    SELECT a, u, 1, true, 'athlete', '["${scope}"]', 1, 0, ${now}
+    FROM generate_series(1, ${athletes}) AS u, generate_series(1, ${subscriptions}) AS a`)
+    await query(`INSERT INTO startlist_registrations (version, athlete_id, updates)
+    SELECT 1, i, '${noUpdates}' FROM generate_series(1, ${athletes}) AS i`)
+    await query(`INSERT INTO startlist_events (id, aspect_type, object_type, object_id, updates, time, remaining)
+      SELECT 'evt_' || i, 'updated', 'registration', i, '${noUpdates}', ${now}, ${subscriptions}
+      FROM generate_series(1, ${Math.floor((ended + pending) / subscriptions) + 1}) AS i`)
+    const deliveries = (from: number, to: number, state: string, rest: string) =>
+      query(`INSERT INTO startlist_deliveries
+          (application_id, subscription_id, event_seq, object_type, object_id, due_at, head, state, ended_at, attempts)
+        SELECT 1 + i % ${subscriptions}, 1 + i % ${subscriptions}, 1 + i / ${subscriptions}, 'r', 1 + i / ${subscriptions},
+          ${now - 1000}, true, '${state}', ${rest} FROM generate_series(${from}, ${to - 1}) AS i`)
+    await deliveries(0, ended, "d", `${now}, '[[${now},12,"delivered",200,""]]'`)
+    await deliveries(ended, ended + pending, "p", "NULL, NULL")
+    await settle()
+  }

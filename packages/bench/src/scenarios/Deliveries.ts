@@ -1,0 +1,90 @@
+/** Events, from being saved to being recorded as delivered. */
+import type { Contender } from "../Contender.ts"
+import * as Database from "../Database.ts"
+import type { Effort } from "../Measurement.ts"
+import * as Process from "../Process.ts"
+import { compare, type Scenario } from "../Scenario.ts"
+import type { Received } from "../servers/Receiver.ts"
+import type { Delivered, Question } from "../workers/Delivering.ts"
+
+const countOf = ({ isQuick }: Effort): number => isQuick ? 10_000 : 40_000
+
+/**
+ * A program that delivers, at `where`: as many events to warm up as are measured then. Answers how many a second.
+ * `settle` is called whenever events have been saved.
+ */
+export const deliver = async (
+  program: string,
+  where: string,
+  events: number,
+  settle: () => Promise<void>
+): Promise<number> => {
+  const receiver = await Process.start<{ readonly port: number }>("servers/Receiver", [], "load")
+  try {
+    const worker = await Process.start(`workers/${program}`, [
+      where,
+      `http://127.0.0.1:${receiver.ready.port}/callback`
+    ])
+    try {
+      let last = 0
+      for (let turn = 0; turn < 2; turn++) {
+        const ask = <Answer>(question: Question) => worker.ask<Answer>(question)
+        await ask({ save: events })
+        await settle()
+        const { millis } = await ask<Delivered>({ deliver: events })
+        const { repeated, right, wrong } = await receiver.ask<Received>({})
+        if (right !== events || wrong.length > 0) {
+          throw new Error(`${program}: ${right} of ${events} events received; wrong: ${wrong.slice(0, 3).join("\n")}`)
+        }
+        if (repeated > 0) console.error(`    ${program}: ${repeated} events came again, after attempts that timed out`)
+        last = events / millis * 1000
+      }
+      return last
+    } finally {
+      await worker.stop()
+    }
+  } finally {
+    await receiver.stop()
+  }
+}
+
+const contender = (name: string, role: Contender["role"], program: string): Contender => ({
+  name,
+  role,
+  measure: async (effort) => {
+    const database = await Database.fresh()
+    try {
+      return { perSecond: await deliver(program, database.url, countOf(effort), database.settle) }
+    } finally {
+      await database.drop()
+    }
+  }
+})
+
+export const deliveries: Scenario = {
+  name: "deliveries",
+  title: "Delivering events, on PostgreSQL",
+  about: `
+Events for 100 subscriptions are saved; then a worker, on one core, posts each to a receiver that answers 200 at once, and
+records it. Measured is the time from the start of the work until the last one is recorded; that each arrived once, signed,
+is checked. Ours keeps the order of the events of an object, shares fairly between subscriptions, and records each attempt.
+The peers only run the jobs: graphile-worker with a local queue of 500 and 256 at a time, pg-boss with eight loops of fetch
+and complete in batches of 500. The limit posts from a list in memory, with undici, 256 at a time.
+`,
+  run: async (effort) => [
+    await compare({
+      title: "Events posted and recorded",
+      contenders: [
+        contender("Startlist", "ours", "DeliverStartlist"),
+        contender("graphile-worker", "peer", "DeliverGraphileWorker"),
+        contender("pg-boss", "peer", "DeliverPgBoss"),
+        contender("undici alone", "limit", "DeliverUndici")
+      ],
+      goals: [
+        { than: "graphile-worker", atLeast: 1 },
+        { than: "pg-boss", atLeast: 1 },
+        { than: "undici alone", atLeast: 0.35 }
+      ]
+    }, effort)
+  ]
+}

@@ -1,0 +1,51 @@
+/** Whole requests through HTTP: the refresh of a token, and a resource for its bearer. */
+import * as Contender from "../Contender.ts"
+import { asking, refreshing } from "../Protocol.ts"
+import { compare, fastestPeer, type Scenario } from "../Scenario.ts"
+
+const ours = { name: "Startlist", role: "ours", program: "Startlist", args: ["memory"] } as const
+const raw = { name: "raw node:http", role: "limit", program: "Raw", args: [] } as const
+const peers = [
+  { name: "@node-oauth, bare", role: "peer", program: "NodeOauth", args: ["bare"] },
+  { name: "@node-oauth, Express", role: "peer", program: "NodeOauth", args: ["express"] },
+  { name: "@jmondi", role: "peer", program: "Jmondi", args: [] },
+  { name: "oidc-provider", role: "peer", program: "OidcProvider", args: [] }
+] as const
+
+export const refresh: Scenario = {
+  name: "refresh",
+  title: "Refreshing a token, in memory",
+  about: `
+\`POST /oauth/token\` with a form, 64 connections, one core: client secret checked, refresh token replaced by a new one, a new
+access token. The limit parses the same form and answers the same JSON. Ours keeps replaced tokens, to know a replay; the
+peers forget them, except oidc-provider.
+`,
+  run: async (effort) => [
+    await compare({
+      title: "POST /oauth/token",
+      contenders: [ours, raw, ...peers].map((options) => Contender.server(options, refreshing)),
+      goals: [
+        { than: "oidc-provider", atLeast: 5 },
+        { than: fastestPeer, atLeast: 1.5 },
+        { than: raw.name, atLeast: 0.65 }
+      ]
+    }, effort)
+  ]
+}
+
+export const bearer: Scenario = {
+  name: "bearer",
+  title: "Checking a bearer, in memory",
+  about: `
+\`GET /api/v1/athlete\`, 64 connections, one core: access token, its time and its scope checked, the athlete shown. The limit
+looks an answer up by the token. The access tokens of @jmondi are signed (HS256) and looked up besides, because a revocation
+counts at once.
+`,
+  run: async (effort) => [
+    await compare({
+      title: "GET /api/v1/athlete",
+      contenders: [ours, raw, ...peers].map((options) => Contender.server(options, asking)),
+      goals: [{ than: fastestPeer, atLeast: 1 }, { than: raw.name, atLeast: 0.75 }]
+    }, effort)
+  ]
+}

@@ -1,0 +1,170 @@
+/** The service as a whole: its start, its memory; and what the embedded database reaches. */
+import * as Cleanup from "../Cleanup.ts"
+import * as Contender from "../Contender.ts"
+import * as Database from "../Database.ts"
+import * as Load from "../Load.ts"
+import { type Effort, median } from "../Measurement.ts"
+import * as Process from "../Process.ts"
+import { asking, connections, type Ready, refreshing } from "../Protocol.ts"
+import { compare, count, type Judged, type Scenario, type Table } from "../Scenario.ts"
+import * as Service from "../Service.ts"
+import { deliver } from "./Deliveries.ts"
+
+const readyWithin = 2000
+
+interface Start {
+  readonly millis: number
+  readonly megabytes: number
+}
+
+const startOnce = async (folder: string, databaseUrl?: string): Promise<Start> => {
+  const { millis, pid, stop } = await Service.start(folder, databaseUrl)
+  await new Promise((resolve) => setTimeout(resolve, 1000))
+  const megabytes = Process.residentMegabytes(pid)
+  await stop()
+  return { millis, megabytes }
+}
+
+/** The first start on nothing, and one over what is there. */
+const starts = async ({ rounds }: Effort): Promise<Table> => {
+  const found = new Map<string, Array<Start>>()
+  const add = (name: string, start: Start) => {
+    found.set(name, [...found.get(name) ?? [], start])
+    console.error(`    ${name.padEnd(40)} ${Math.round(start.millis)} ms, ${Math.round(start.megabytes)} MB`)
+  }
+  for (let round = 0; round < rounds; round++) {
+    const { path, remove } = Cleanup.temporaryFolder()
+    add("embedded database, first start", await startOnce(path))
+    add("embedded database, again", await startOnce(path))
+    await remove()
+    const database = await Database.fresh()
+    add("PostgreSQL, first start", await startOnce(path, database.url))
+    add("PostgreSQL, again", await startOnce(path, database.url))
+    await database.drop()
+  }
+  const rows = [...found].map(([name, all]) => {
+    const millis = all.map((start) => start.millis)
+    return {
+      name,
+      millis: median(millis),
+      cells: [
+        count(median(millis)),
+        `${count(Math.min(...millis))} – ${count(Math.max(...millis))}`,
+        count(median(all.map(({ megabytes }) => megabytes)))
+      ]
+    }
+  })
+  const slowest = Math.max(...rows.map(({ millis }) => millis))
+  return {
+    title: "Until it is ready",
+    columns: ["", "ms", "range", "idle MB"],
+    rows: rows.map(({ cells, name }) => [name, ...cells]),
+    goals: [{
+      goal: "ready within 2 s after the build",
+      result: `${(slowest / 1000).toFixed(2)} s at most`,
+      isReached: slowest <= readyWithin
+    }]
+  }
+}
+
+/** Resident memory of the service, after more and more requests: half of the connections refresh, half ask. */
+const memory = async ({ isQuick }: Effort): Promise<Table> => {
+  const total = isQuick ? 100_000 : 1_000_000
+  const { path } = Cleanup.temporaryFolder()
+  const database = await Database.fresh()
+  // An embedding server on the same database makes the tokens.
+  const fixture = await Process.start<Ready>("servers/Startlist", ["postgres", database.url])
+  await fixture.stop()
+  const service = await Service.start(path, database.url)
+  const seen: Array<{ readonly requests: number; readonly megabytes: number }> = []
+  const half = connections / 2
+  const conversations = [...refreshing(fixture.ready).slice(0, half), ...asking(fixture.ready).slice(half)]
+  const parts = 10
+  for (let part = 1; part <= parts; part++) {
+    // All of them are the warm-up: it ends after so many calls, and nothing follows.
+    const calls = { warmUpCalls: total / parts, warmUpSeconds: Number.POSITIVE_INFINITY, seconds: 0 }
+    await Load.run(service.port, conversations, { isQuick, rounds: 1, ...calls })
+    const megabytes = Process.residentMegabytes(service.pid)
+    seen.push({ requests: part * total / parts, megabytes })
+    console.error(`    ${count(part * total / parts).padEnd(40)} ${Math.round(megabytes)} MB`)
+  }
+  await service.stop()
+  await database.drop()
+  return {
+    title: "Memory under load",
+    columns: ["after requests", "MB"],
+    rows: seen.map(({ megabytes, requests }) => [count(requests), count(megabytes)]),
+    goals: [judgeGrowth(seen.map(({ megabytes }) => megabytes))]
+  }
+}
+
+/** A heap breathes: the second half of the requests counts as growth only where it needed more than the first had. */
+const judgeGrowth = (megabytes: ReadonlyArray<number>): Judged => {
+  const middle = megabytes.length / 2
+  const ratio = Math.max(...megabytes.slice(middle)) / Math.max(...megabytes.slice(0, middle))
+  return {
+    goal: "the second half of the requests needs at most 1.1 times the memory of the first",
+    result: ratio.toFixed(2),
+    isReached: ratio <= 1.1
+  }
+}
+
+export const start: Scenario = {
+  name: "start",
+  title: "The service: start and memory",
+  about: `
+The built service, as \`npm start\` runs it: from the start of the process to the line that says that it listens, and its
+resident memory a second later. Then its memory on PostgreSQL, while ${connections} connections refresh and ask.
+`,
+  run: async (effort) => [await starts(effort), await memory(effort)]
+}
+
+const embeddedServer = {
+  name: "Startlist, embedded database",
+  role: "ours",
+  program: "Startlist",
+  args: ["embedded"],
+  storage: "folder"
+} as const
+const postgresServer = {
+  name: "Startlist, PostgreSQL",
+  role: "peer",
+  program: "Startlist",
+  args: ["postgres"],
+  storage: "database"
+} as const
+
+export const embedded: Scenario = {
+  name: "embedded",
+  title: "The embedded database",
+  about: `
+The same servers and workers over the embedded database in a folder, with durable writes, and on PostgreSQL for comparison;
+the database runs in the process of the server, on its core. Start and memory are below, with the service.
+`,
+  run: async (effort) => [
+    await compare({
+      title: "Refreshing a token",
+      contenders: [embeddedServer, postgresServer].map((options) => Contender.server(options, refreshing)),
+      goals: []
+    }, effort),
+    await compare({
+      title: "Checking a bearer",
+      contenders: [embeddedServer, postgresServer].map((options) => Contender.server(options, asking)),
+      goals: []
+    }, effort),
+    await compare({
+      title: "Delivering events",
+      contenders: [{
+        name: embeddedServer.name,
+        role: "ours",
+        measure: async ({ isQuick }) => {
+          const { path, remove } = Cleanup.temporaryFolder()
+          const perSecond = await deliver("DeliverStartlist", `${path}/data`, isQuick ? 1000 : 5000, async () => {})
+          await remove()
+          return { perSecond }
+        }
+      }],
+      goals: []
+    }, effort)
+  ]
+}

@@ -1,0 +1,96 @@
+/**
+ * Startlist behind its `node:http` binding, as a server that embeds it has it. Arguments: `memory`; or `postgres` and
+ * the database; or `embedded` and a folder.
+ */
+import { randomBytes } from "node:crypto"
+import { createServer } from "node:http"
+import * as Applications from "@startlist/core/Applications"
+import { Callbacks } from "@startlist/core/Callbacks"
+import * as Memory from "@startlist/core/Memory"
+import * as OAuth from "@startlist/core/OAuth"
+import * as Services from "@startlist/core/Services"
+import { UserStore } from "@startlist/core/User"
+import * as MemoryThrottle from "@startlist/http/MemoryThrottle"
+import * as NodeHttp from "@startlist/http/NodeHttp"
+import * as NodeSecrets from "@startlist/http/NodeSecrets"
+import * as Protocol from "@startlist/http/Protocol"
+import { fallback, make } from "@startlist/http/Router"
+import * as EmbeddedDatabase from "@startlist/postgres/Embedded"
+import * as Postgres from "@startlist/postgres/Postgres"
+import * as Seal from "@startlist/postgres/Seal"
+import { Effect, Layer, Option, Redacted } from "effect"
+import * as Child from "../Child.ts"
+import { connections, scope } from "../Protocol.ts"
+
+const noCallbacks = Layer.succeed(Callbacks, {
+  accepts: () => false,
+  deliver: () => Effect.dieMessage("nothing is delivered here"),
+  validate: () => Effect.dieMessage("nothing is validated here")
+})
+
+const parameters = {
+  redirectUri: Option.some("http://localhost/callback"),
+  responseType: Option.some("code"),
+  scope: Option.some(scope),
+  state: Option.none(),
+  role: Option.none(),
+  codeChallenge: Option.none(),
+  codeChallengeMethod: Option.none()
+}
+
+/** One athlete for each connection and one more, with tokens. */
+const prepare = Effect.gen(function*() {
+  const users = yield* UserStore
+  const oauth = yield* OAuth.OAuth
+  const owner = yield* users.insert({ role: "platform", email: "owner@example.test", firstName: "", lastName: "" })
+  const { application, secret } = yield* (yield* Applications.Applications).create(owner.id, {
+    name: "Benchmark",
+    redirectUris: [],
+    requirePkce: false
+  })
+  const request = yield* oauth.authorize(application.id, parameters)
+  const client = { id: application.id, secret }
+  const athletes = yield* Effect.forEach(
+    Array.from({ length: connections + 1 }).keys(),
+    (index) =>
+      Effect.gen(function*() {
+        const email = `athlete${index}@example.test`
+        const user = yield* users.insert({ role: "athlete", email, firstName: "Ada", lastName: "Runner" })
+        const code = yield* oauth.consent(request, user)
+        const tokens = yield* oauth.exchange({ client, code, redirectUri: Option.none(), verifier: Option.none() })
+        return {
+          id: user.id,
+          accessToken: Redacted.value(tokens.accessToken),
+          refreshToken: Redacted.value(tokens.refreshToken)
+        }
+      })
+  )
+  return { clientId: String(client.id), clientSecret: Redacted.value(secret), athletes }
+})
+
+const program = Effect.gen(function*() {
+  const fixture = yield* prepare
+  const otherwise = fallback((_request, error) => ({ status: 404, headers: {}, body: error._tag }))
+  const server = createServer(yield* NodeHttp.listener(make(yield* Protocol.routes, otherwise)))
+  server.listen(0, "127.0.0.1", () => {
+    const address = server.address()
+    Child.ready({ ...fixture, port: typeof address === "object" && address !== null ? address.port : 0 })
+  })
+  return yield* Effect.never
+})
+
+const seal = Seal.layerWith({ key: Redacted.make(randomBytes(32).toString("base64")) })
+
+const serve = <E>(stores: Layer.Layer<Memory.Stores, E>): void => {
+  const layer = Layer.merge(Services.layer, MemoryThrottle.layer).pipe(
+    Layer.provideMerge(Layer.mergeAll(stores, NodeSecrets.layer, noCallbacks))
+  )
+  Effect.runFork(Effect.tapErrorCause(Effect.provide(program, layer), Effect.logError))
+}
+
+const [, , kind, where = ""] = process.argv
+if (kind === "memory") serve(Memory.layer)
+if (kind === "postgres") {
+  serve(Postgres.layerWith({ url: Redacted.make(where) }).pipe(Layer.provide(seal)))
+}
+if (kind === "embedded") serve(EmbeddedDatabase.layerWith({ folder: where }).pipe(Layer.provide(seal)))

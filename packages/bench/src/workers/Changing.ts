@@ -1,0 +1,93 @@
+/**
+ * Changes the status of registrations, each with its own athlete, whose event goes to so many subscriptions. Arguments:
+ * the database; how many callers; how many subscriptions; `insert`: the bare insert of the same rows instead.
+ */
+import { randomBytes } from "node:crypto"
+import { Callbacks } from "@startlist/core/Callbacks"
+import { RegistrationId } from "@startlist/core/Registration"
+import { Registrations } from "@startlist/core/Registrations"
+import * as Services from "@startlist/core/Services"
+import * as NodeSecrets from "@startlist/http/NodeSecrets"
+import * as Postgres from "@startlist/postgres/Postgres"
+import * as Seal from "@startlist/postgres/Seal"
+import { Effect, Layer, Redacted, Runtime } from "effect"
+import * as Pg from "pg"
+import * as Child from "../Child.ts"
+import { type Effort, makeStopwatch, type Measurement } from "../Measurement.ts"
+
+const [, , url = "", callers = "", subscriptions = "", kind] = process.argv
+
+/** Each caller calls again and again. */
+const measureWith = (call: (caller: number) => Promise<unknown>) => async (effort: Effort): Promise<Measurement> => {
+  const { ended, result } = makeStopwatch(effort)
+  await Promise.all(Array.from({ length: Number(callers) }, async (_, caller) => {
+    for (let more = true; more;) {
+      const began = performance.now()
+      await call(caller)
+      more = ended(began)
+    }
+  }))
+  return result()
+}
+
+const noCallbacks = Layer.succeed(Callbacks, {
+  accepts: () => false,
+  deliver: () => Effect.dieMessage("nothing is delivered here"),
+  validate: () => Effect.dieMessage("nothing is validated here")
+})
+const seal = Seal.layerWith({ key: Redacted.make(randomBytes(32).toString("base64")) })
+
+let changes = 0
+
+const change = Effect.gen(function*() {
+  const registrations = yield* Registrations
+  const run = Runtime.runPromise(yield* Effect.runtime<never>())
+  Child.answer(
+    measureWith((caller) =>
+      run(registrations.change(RegistrationId.make(caller + 1), { comment: `change ${++changes}` }))
+    )
+  )
+  Child.ready({})
+  return yield* Effect.never
+})
+
+/** The event and its deliveries, and nothing that must be looked up or locked. */
+const insert = `
+WITH event AS (
+  INSERT INTO startlist_events (id, aspect_type, object_type, object_id, updates, time, remaining)
+  VALUES ($1, 'updated', 'registration', $2::bigint, $3::json, $4::bigint, ${Number(subscriptions)}) RETURNING seq
+)
+INSERT INTO startlist_deliveries
+  (application_id, subscription_id, event_seq, object_type, object_id, state, head, due_at)
+SELECT i, i, event.seq, 'r', $2::bigint, 'p', false, $4::bigint FROM event, generate_series(1, ${
+  Number(subscriptions)
+}) AS i`
+
+const insertBarely = (): void => {
+  const pool = new Pg.Pool({ connectionString: url, max: 10 })
+  Child.answer(measureWith((caller) => {
+    const updates = {
+      platform_id: "",
+      registration_status: "",
+      document_type: "",
+      document_status: "",
+      reasons: [],
+      comment: `change ${++changes}`
+    }
+    const id = `evt_${randomBytes(32).toString("base64url")}`
+    return pool.query({ name: "insert", text: insert, values: [id, caller + 1, JSON.stringify(updates), Date.now()] })
+  }))
+  Child.ready({})
+}
+
+if (kind === "insert") insertBarely()
+else {
+  const stores = Postgres.layerWith({ url: Redacted.make(url) }).pipe(Layer.provide(seal))
+  Effect.runFork(Effect.tapErrorCause(
+    Effect.provide(
+      change,
+      Services.layer.pipe(Layer.provide(Layer.mergeAll(stores, NodeSecrets.layer, noCallbacks)))
+    ),
+    Effect.logError
+  ))
+}

@@ -1,0 +1,37 @@
+/**
+ * `pg-boss`: eight loops that fetch 500, post them, and complete them together; its own workers take a pause of half a
+ * second between batches. Arguments: the database; the callback.
+ */
+import PgBoss from "pg-boss"
+import { type Job, makeJobs, makePost, serve, subscriptions } from "./Delivering.ts"
+
+const [, , url = "", callbackUrl = ""] = process.argv
+const post = makePost(callbackUrl, 256)
+const boss = new PgBoss({ connectionString: url, max: 10, supervise: false, schedule: false })
+boss.on("error", (error) => console.error(error))
+await boss.start()
+const queue = "deliver"
+await boss.createQueue(queue)
+
+/** Until nothing is left to fetch. */
+const loop = async (): Promise<void> => {
+  for (;;) {
+    const jobs = await boss.fetch<Job>(queue, { batchSize: 500 })
+    if (jobs.length === 0) return
+    await Promise.all(jobs.map(({ data }) => post(data)))
+    await boss.complete(queue, jobs.map(({ id }) => id))
+  }
+}
+
+serve(
+  async (count) => {
+    for (let saved = 0; saved < count; saved += subscriptions) {
+      await boss.insert(makeJobs().map((data) => ({ name: queue, data })))
+    }
+  },
+  async () => {
+    const began = performance.now()
+    await Promise.all(Array.from({ length: 8 }, loop))
+    return { millis: performance.now() - began }
+  }
+)

@@ -1,0 +1,122 @@
+/** Startlist's worker over its stores and its dispatcher. Arguments: the database or a folder; the callback. */
+import { randomBytes } from "node:crypto"
+import * as SqlClient from "@effect/sql/SqlClient"
+import { ApplicationStore } from "@startlist/core/Application"
+import { DeliveryStore } from "@startlist/core/Delivery"
+import { emptyUpdates } from "@startlist/core/Registration"
+import { Registrations } from "@startlist/core/Registrations"
+import { Secrets } from "@startlist/core/Secrets"
+import * as Services from "@startlist/core/Services"
+import { SubscriptionStore } from "@startlist/core/Subscription"
+import { UserStore } from "@startlist/core/User"
+import * as Worker from "@startlist/core/Worker"
+import { parseBlock } from "@startlist/dispatcher/AddressGuard"
+import * as Dispatcher from "@startlist/dispatcher/Dispatcher"
+import * as NodeSecrets from "@startlist/http/NodeSecrets"
+import * as Embedded from "@startlist/postgres/Embedded"
+import * as Postgres from "@startlist/postgres/Postgres"
+import * as Seal from "@startlist/postgres/Seal"
+import { DateTime, Deferred, Effect, Fiber, Layer, Option, Redacted, Runtime } from "effect"
+import { scope } from "../Protocol.ts"
+import { serve, subscriptions } from "./Delivering.ts"
+
+const [, , where = "", callbackUrl = ""] = process.argv
+
+/** An athlete who has granted as many applications as there are subscriptions, all to the one callback. */
+const prepare = Effect.gen(function*() {
+  const users = yield* UserStore
+  const applications = yield* ApplicationStore
+  const secrets = yield* Secrets
+  const subscribed = yield* SubscriptionStore
+  const now = yield* DateTime.now
+  const athlete = yield* users.insert({ role: "athlete", email: "ada@example.test", firstName: "", lastName: "" })
+  for (let made = 0; made < subscriptions; made++) {
+    const { id: applicationId } = yield* applications.insert({
+      name: "Benchmark",
+      redirectUris: [],
+      requirePkce: false,
+      ownerId: athlete.id,
+      secrets: [],
+      createdAt: now
+    })
+    const value = yield* secrets.makeSigning
+    const signingSecrets = [{ value, expiresAt: Option.none() }]
+    yield* subscribed.insert({ applicationId, callbackUrl, signingSecrets, createdAt: now, updatedAt: now })
+  }
+  yield* (yield* SqlClient.SqlClient).unsafe(`INSERT INTO startlist_grants
+      (application_id, user_id, version, active, role, scope, epoch, generation, granted_at)
+    SELECT id, ${athlete.id}, 1, true, 'athlete', '["${scope}"]', 1, 0, 0 FROM startlist_applications`)
+  return athlete.id
+})
+
+const program = Effect.gen(function*() {
+  const athleteId = yield* prepare
+  const registrations = yield* Registrations
+  const store = yield* DeliveryStore
+  const parties = { athleteId, organizerId: Option.none(), clubId: Option.none(), platformUserId: Option.none() }
+
+  /** A status change of a new registration: one event, and a delivery for each subscription. */
+  const change = Effect.flatMap(
+    registrations.create({ parties, updates: emptyUpdates }),
+    ({ id }) => registrations.change(id, { registration_status: "validated", comment: "The document was accepted." })
+  )
+  const save = (count: number) =>
+    Effect.forEach(Array.from({ length: count / subscriptions }), () => change, { concurrency: 8, discard: true })
+
+  const deliver = (count: number) =>
+    Effect.gen(function*() {
+      const done = yield* Deferred.make<void>()
+      let recorded = 0
+      const counting = DeliveryStore.of({
+        ...store,
+        settle: (settlements) =>
+          Effect.tap(store.settle(settlements), (ids) => {
+            // An attempt that failed is recorded too, but is not the last one.
+            const delivered = new Set(
+              settlements.flatMap(({ delivery }) => delivery.state === "delivered" ? [delivery.id] : [])
+            )
+            recorded += ids.filter((id) => delivered.has(id)).length
+            return recorded === count ? Deferred.succeed(done, undefined) : Effect.void
+          })
+      })
+      const began = performance.now()
+      const worker = yield* Effect.forkDaemon(Effect.provideService(Worker.run, DeliveryStore, counting))
+      yield* Deferred.await(done)
+      const millis = performance.now() - began
+      yield* Fiber.interrupt(worker)
+      const pending = yield* store.list({
+        applicationId: Option.none(),
+        state: Option.some("pending"),
+        after: Option.none(),
+        limit: 1
+      })
+      if (pending.length > 0) return yield* Effect.dieMessage("not all were delivered")
+      return { millis }
+    })
+
+  const run = Runtime.runPromise(
+    yield* Effect.runtime<Effect.Effect.Context<ReturnType<typeof save> | ReturnType<typeof deliver>>>()
+  )
+  serve((count) => run(save(count)), (count) => run(deliver(count)))
+  return yield* Effect.never
+})
+
+const stores: Layer.Layer<Postgres.Provided, unknown, Seal.Seal> = where.startsWith("postgres:")
+  ? Postgres.layerWith({ url: Redacted.make(where) })
+  : Embedded.layerWith({ folder: where })
+const seal = Seal.layerWith({ key: Redacted.make(randomBytes(32).toString("base64")) })
+const loopback = Option.toArray(parseBlock("127.0.0.0/8"))
+
+Effect.runFork(Effect.tapErrorCause(
+  Effect.provide(
+    program,
+    Services.layer.pipe(
+      Layer.provideMerge(Layer.mergeAll(
+        stores.pipe(Layer.provide(seal)),
+        NodeSecrets.layer,
+        Dispatcher.layerWith({ allow: loopback })
+      ))
+    )
+  ),
+  Effect.logError
+))

@@ -1,0 +1,95 @@
+/** What the programs that deliver have in common. */
+import { createHmac, randomBytes } from "node:crypto"
+import { Pool } from "undici"
+import * as Child from "../Child.ts"
+
+/** How many subscriptions the events are for. */
+export const subscriptions = 100
+
+/** What such a program is asked. */
+export type Question = { readonly save: number } | { readonly deliver: number }
+
+export interface Delivered {
+  readonly millis: number
+}
+
+/** Serves: `save` keeps events, in hundreds, while nothing is delivered; `deliver` ends when they are recorded. */
+export const serve = (
+  save: (count: number) => Promise<void>,
+  deliver: (count: number) => Promise<Delivered>
+): void => {
+  Child.answer(async (question: Question) => {
+    if ("deliver" in question) return await deliver(question.deliver)
+    await save(question.save)
+    return {}
+  })
+  Child.ready({})
+}
+
+/** An event for one subscription, as the peers keep it. */
+export interface Job {
+  readonly id: string
+  readonly subscriptionId: number
+  readonly body: string
+}
+
+const updates = {
+  platform_id: "",
+  registration_status: "validated",
+  document_type: "",
+  document_status: "",
+  reasons: [],
+  comment: "The document was accepted."
+}
+
+let objects = 0
+
+/** One event for each subscription, as a status change gives. */
+export const makeJobs = (): ReadonlyArray<Job> => {
+  const id = `evt_${randomBytes(32).toString("base64url")}`
+  const object_id = ++objects
+  const event_time = Math.floor(Date.now() / 1000)
+  return Array.from({ length: subscriptions }, (_, index) => {
+    const subscription_id = index + 1
+    const body = {
+      aspect_type: "updated",
+      object_type: "registration",
+      object_id,
+      updates,
+      subscription_id,
+      event_time
+    }
+    return { id, subscriptionId: subscription_id, body: JSON.stringify(body) }
+  })
+}
+
+/** Posts as ours does: signed, with an answer within two seconds; anything but 200 is a failure. */
+export const makePost = (callbackUrl: string, concurrency: number) => {
+  const { origin, pathname } = new URL(callbackUrl)
+  const keys = Array.from({ length: subscriptions + 1 }, () => randomBytes(32))
+  const pool = new Pool(origin, { connections: concurrency, headersTimeout: 2000, bodyTimeout: 2000 })
+  return async ({ body, id, subscriptionId }: Job): Promise<void> => {
+    const timestamp = String(Math.floor(Date.now() / 1000))
+    const key = keys[subscriptionId] ?? Buffer.alloc(0)
+    const signature = createHmac("sha256", key).update(`${id}.${timestamp}.${body}`).digest("base64")
+    const response = await pool.request({
+      method: "POST",
+      path: pathname,
+      headers: {
+        "content-type": "application/json",
+        "user-agent": "Startlist",
+        "webhook-id": id,
+        "webhook-timestamp": timestamp,
+        "webhook-signature": `v1,${signature}`
+      },
+      body
+    })
+    await response.body.dump()
+    if (response.statusCode !== 200) throw new Error(`the callback answered ${response.statusCode}`)
+  }
+}
+
+/** Waits until a condition holds that only the database knows. */
+export const until = async (holds: () => Promise<boolean>): Promise<void> => {
+  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 5))
+}

@@ -1,0 +1,44 @@
+/**
+ * The same through `pg` alone: one caller, one connection, the single-row form of a statement, prepared. Arguments: the
+ * database; `rotation` or `bearer`.
+ */
+import * as Pg from "pg"
+import * as Child from "../Child.ts"
+import * as Grants from "../Grants.ts"
+import { type Effort, makeStopwatch } from "../Measurement.ts"
+
+const [, , url = "", what = ""] = process.argv
+const client = new Pg.Client({ connectionString: url })
+await client.connect()
+
+const run = async (name: string, text: string, values: ReadonlyArray<unknown>): Promise<void> => {
+  const { rowCount } = await client.query({ name, text, values: [...values] })
+  if (rowCount !== 1) throw new Error(`${name} answered ${rowCount} rows`)
+}
+
+let version = 1
+const rotation = Grants.rotation((name) =>
+  ({ user: "$1", version: "$2", now: "$3", access: "$4::text", refresh: "$5::text" })[name]
+)
+const rotate = async (): Promise<void> => {
+  const next = version + 1
+  await run("rotation", rotation, [1, version, Date.now(), Grants.hashOf("a", 1, next), Grants.hashOf("r", 1, next)])
+  version = next
+}
+
+const findAccess = Grants.find("access_tokens", "$1::text")
+const find = (): Promise<void> => {
+  const user = 1 + Math.floor(Math.random() * Grants.usual)
+  return run("find", findAccess, [Grants.hashOf("a", user, 1)])
+}
+
+Child.answer(async (effort: Effort) => {
+  const { ended, result } = makeStopwatch(effort)
+  for (let more = true; more;) {
+    const began = performance.now()
+    await (what === "rotation" ? rotate() : find())
+    more = ended(began)
+  }
+  return result()
+})
+Child.ready({})

@@ -1,0 +1,39 @@
+# syntax=docker/dockerfile:1
+# The service in an image: docs/operating.md says how to run it.
+
+# As .node-version has it: what the tests run on.
+ARG NODE_VERSION=20
+
+FROM node:${NODE_VERSION}-bookworm-slim AS build
+WORKDIR /source
+COPY . .
+RUN --mount=type=cache,target=/root/.npm npm ci --no-audit --no-fund
+RUN npm run --silent build && chmod 0755 packages/node/dist/program/startlist.js
+
+# The program is bundled: it needs only what has files of its own beside its code.
+FROM node:${NODE_VERSION}-bookworm-slim
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080 DATA_DIR=/data LOG_FORMAT=json
+WORKDIR /app
+COPY --from=build /source/LICENSE ./
+COPY --from=build /source/node_modules/@electric-sql/pglite node_modules/@electric-sql/pglite
+COPY --from=build /source/node_modules/@node-rs node_modules/@node-rs
+COPY --from=build /source/node_modules/@picocss/pico/package.json node_modules/@picocss/pico/package.json
+COPY --from=build /source/node_modules/@picocss/pico/css/pico.classless.min.css node_modules/@picocss/pico/css/pico.classless.min.css
+COPY --from=build /source/packages/http/package.json node_modules/@startlist/http/package.json
+COPY --from=build /source/packages/http/assets node_modules/@startlist/http/assets
+COPY --from=build /source/packages/postgres/package.json node_modules/@startlist/postgres/package.json
+COPY --from=build /source/packages/postgres/dist/*.image node_modules/@startlist/postgres/dist/
+COPY --from=build /source/packages/node/package.json node_modules/@startlist/node/package.json
+COPY --from=build /source/packages/node/dist/program node_modules/@startlist/node/dist/program
+RUN ln -s /app/node_modules/@startlist/node/dist/program/startlist.js /usr/local/bin/startlist \
+  && install -d -o node -g node -m 0700 /data
+
+USER node
+VOLUME ["/data"]
+EXPOSE 8080
+STOPSIGNAL SIGTERM
+# Whether the process lives. Whether it should get requests (its database, its stop) is /readyz, for the proxy in front.
+HEALTHCHECK --interval=10s --timeout=3s --start-period=20s --retries=3 \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/healthz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+ENTRYPOINT ["startlist"]
+CMD ["serve"]

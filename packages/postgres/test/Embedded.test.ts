@@ -5,7 +5,8 @@ import { Embedded, type Migrations, Postgres } from "@startlist/postgres"
 import { Effect, Layer, Option } from "effect"
 import { spawn } from "node:child_process"
 import { createHash } from "node:crypto"
-import { cpSync, readdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs"
+import { once } from "node:events"
+import { cpSync, mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
@@ -83,6 +84,33 @@ describe("the embedded database", () => {
             expect(yield* second.next).toBe(refusal)
             yield* insert
           }).pipe(Effect.provide(open(folder)))
+        })
+      ),
+    60_000
+  )
+
+  // Containers that share a folder do not see each other's sockets, unless they are files: as if the holder were in another.
+  it.live.skipIf(process.platform !== "linux")(
+    "refuses a folder that another container has open; what a killed one left behind refuses nobody",
+    () =>
+      inFolder((parent) =>
+        Effect.gen(function*() {
+          const folder = join(parent, "a-path-too-long-for-a-socket".repeat(5))
+          mkdirSync(folder)
+          const elsewhere = spawn(process.execPath, [
+            "-e",
+            "process.chdir(process.argv[1]); require('net').createServer().listen('lock', () => console.log('holds'))",
+            folder
+          ], { stdio: ["ignore", "pipe", "inherit"] })
+          yield* Effect.addFinalizer(() => Effect.sync(() => elsewhere.kill("SIGKILL")))
+          yield* Effect.promise(() => once(elsewhere.stdout, "data"))
+          const error = yield* Effect.flip(Effect.scoped(Layer.build(open(folder))))
+          expect(error.message).toBe(`the data folder ${folder} is in use by another process`)
+          elsewhere.kill("SIGKILL")
+          yield* Effect.promise(() => once(elsewhere, "exit"))
+          expect(readdirSync(folder)).toContain("lock")
+          yield* Effect.provide(insert, open(folder))
+          expect(readdirSync(folder)).toEqual(["pgdata"])
         })
       ),
     60_000

@@ -60,14 +60,13 @@ export const start = async (settings: Settings): Promise<Server> => {
   const pending = new Map<string, Startlist.Pending & { readonly browser: string }>()
 
   const headers = {
+    // No `form-action`: it would also hold for where the platform sends the browser on, which may be a sign-in elsewhere.
     "content-security-policy": [
       "default-src 'none'",
       "script-src 'self'",
       "style-src 'self'",
       "connect-src 'self'",
       "img-src data:",
-      // A form may lead to the platform, by the redirect that answers it.
-      `form-action 'self' ${new URL(settings.startlistUrl).origin}`,
       "frame-ancestors 'none'",
       "base-uri 'none'"
     ].join("; "),

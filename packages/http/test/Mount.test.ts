@@ -238,10 +238,10 @@ describe("a look of one's own", () => {
         fields.map(([name]) => name).join()
       } ${request.application.name} ${request.scope.join()} ${String(visitor.user.email)}</form>`,
     failure: ({ kind, status }) => `${status} ${kind}`,
-    sources: { "style-src": "'self' https://cdn.club.example", "form-action": "*" }
+    sources: { "style-src": "'self' https://cdn.club.example", "frame-ancestors": "*" }
   }
 
-  it.effect("is given what may be shown, and cannot loosen where forms lead", () =>
+  it.effect("is given what may be shown, and cannot loosen who may frame it", () =>
     Effect.gen(function*() {
       const authorize = yield* inhabited
       const { go } = yield* signedIn("athlete@example.test")
@@ -251,7 +251,7 @@ describe("a look of one's own", () => {
       )
       const policy = String(headers["content-security-policy"])
       expect(policy).toContain("style-src 'self' https://cdn.club.example;")
-      expect(policy).toContain("form-action 'self' https://app.test;")
+      expect(policy).toContain("frame-ancestors 'none'; base-uri 'none'")
       expect((yield* go("GET", "/connect/nowhere")).body).toBe("404 notFound")
       expect((yield* go("GET", "/connect/account/applications")).body).toContain("<!doctype html>")
     }).pipe(Effect.provide(Layer.provide(TestServer.layer({ site: place }), Layer.succeed(Look.Look, look)))))

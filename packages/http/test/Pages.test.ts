@@ -62,19 +62,12 @@ describe("every page", () => {
       }
     }))
 
-  testing(
-    "forms lead only to the service itself, and from the consent page also to the application",
-    (world) =>
-      Effect.gen(function*() {
-        const { consent, login } = yield* everyPage(world)
-        expect(policyOf(login)).toMatch(/form-action 'self';/)
-        expect(policyOf(consent)).toMatch(/form-action 'self' https:\/\/app\.test;/)
-        const local = yield* world.browser.get(world.authorizeUrl({ redirect_uri: "http://localhost:3000/cb" }))
-        expect(policyOf(local)).toMatch(/form-action 'self' http:\/\/localhost:3000;/)
-        const ipv6 = yield* world.browser.get(world.authorizeUrl({ redirect_uri: "http://[::1]:3000/cb" }))
-        expect(policyOf(ipv6)).toMatch(/form-action 'self' http:;/)
-      })
-  )
+  testing("no page limits where the redirects lead that answer its forms", (world) =>
+    Effect.gen(function*() {
+      for (const [name, page] of Object.entries(yield* everyPage(world))) {
+        expect([name, policyOf(page)]).toEqual([name, expect.not.stringContaining("form-action")])
+      }
+    }))
 
   testing("escapes every value that comes from outside", (world) =>
     Effect.gen(function*() {

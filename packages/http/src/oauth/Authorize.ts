@@ -63,12 +63,6 @@ const append = (uri: string, parameters: Fields): string => {
   return `${uri}${separator}${write(parameters)}`
 }
 
-/** The origin for CSP, which has no notation for IPv6 addresses: there the scheme must do. */
-const targetOf = (uri: string): string => {
-  const origin = /^https?:\/\/[^/?]+/.exec(uri)?.[0] ?? "'none'"
-  return origin.includes("[") ? origin.slice(0, origin.indexOf("/")) : origin
-}
-
 export const make: Effect.Effect<Route, never, OAuth | Visitors> = Effect.gen(function*() {
   const oauth = yield* OAuth
   const visitors = yield* Visitors
@@ -135,7 +129,7 @@ export const make: Effect.Effect<Route, never, OAuth | Visitors> = Effect.gen(fu
       signOutUrl: visitors.signOutUrl
     })
     const page = { action, fields, frame, request: checked, visitor }
-    const options = { formTargets: [targetOf(checked.redirectUri)], sources: look.sources }
+    const options = { sources: look.sources }
     const mismatch = Option.filter(checked.role, (role) => role !== visitor.user.role)
     return Option.isSome(mismatch)
       ? Page.html(403, look.wrongRole({ ...page, requested: mismatch.value }), options)

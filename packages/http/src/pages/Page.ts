@@ -4,20 +4,22 @@ import { renderToStaticMarkup } from "preact-render-to-string"
 import type { Response } from "../Message.ts"
 
 export interface Options {
-  /** Origins, besides ours, to which a form of this page may lead, by a redirect too. */
-  readonly formTargets?: ReadonlyArray<string>
   /** What it may load, by directive of the content security policy, in place of our own style sheet and images. */
   readonly sources?: Readonly<Record<string, string>>
   readonly headers?: Response["headers"]
 }
 
-const policyOf = ({ formTargets = [], sources = {} }: Options): string =>
+/**
+ * There is no `form-action`: Chromium applies it to every redirect that answers a form, and where those end is the
+ * business of others. An application's callback often sends the browser on to another origin, and so does a sign-in that
+ * is somewhere else: the button would do nothing. That a form is ours its token says.
+ */
+const policyOf = ({ sources = {} }: Options): string =>
   Object.entries({
     "default-src": "'none'",
     "style-src": "'self'",
     "img-src": "'self'",
     ...sources,
-    "form-action": ["'self'", ...formTargets].join(" "),
     "frame-ancestors": "'none'",
     "base-uri": "'none'"
   }).map(([directive, values]) => `${directive} ${values}`).join("; ")

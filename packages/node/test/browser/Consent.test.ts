@@ -192,6 +192,21 @@ describe.skipIf(isMissing)("consent in Chromium (skipped where there is none)", 
     )
 
     it.effect(
+      "either answer gets through to an application whose callback leads on to another origin",
+      inBrowser({}, async (scene) => {
+        const { application, athlete } = await prepare(scene)
+        const { page, site } = scene
+        const url = authorizeUrl(site, application, { redirect_uri: site.app.onwardUri })
+        await openAs(page, site, athlete.email, url)
+        await press(page, "Do not allow")
+        await page.waitForURL(`${site.app.neighbourUrl}/arrived?error=access_denied*`)
+        await page.goto(url)
+        await press(page, "Allow")
+        await page.waitForURL(`${site.app.neighbourUrl}/arrived?code=*`)
+      })
+    )
+
+    it.effect(
       "a role that nobody here has leads back to the application with access_denied",
       inBrowser({}, async (scene) => {
         const { application, athlete } = await prepare(scene)

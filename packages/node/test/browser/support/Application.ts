@@ -9,12 +9,17 @@ export interface Application {
   readonly neighbourUrl: string
   /** Where the browser returns to. */
   readonly redirectUri: string
+  /** Another callback, from which the browser is sent on to the neighbour. */
+  readonly onwardUri: string
   /** What the browser asked for, newest last. */
   readonly visits: ReadonlyArray<URL>
 }
 
 const escape = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll("\"", "&quot;")
+
+/** Sends the browser on to the neighbour, as a callback does that is at another origin than what people see. */
+const onward = "/onward"
 
 /** `/frame?url=` shows a page in a frame; `/forge?to=&…` has a form that posts the rest; others say where one is. */
 const pageOf = (url: URL): string => {
@@ -42,6 +47,10 @@ export const makeApplication = Effect.map(
         const url = new URL(request.url ?? "/", "http://localhost")
         if (url.pathname === "/favicon.ico") return void response.writeHead(204).end()
         visits.push(url)
+        if (url.pathname === onward) {
+          const host = request.headers.host?.replace("localhost", "127.0.0.1")
+          return void response.writeHead(302, { location: `http://${host}/arrived${url.search}` }).end()
+        }
         response.writeHead(200, { "content-type": "text/html; charset=utf-8" })
         response.end(`<!doctype html><html lang="en"><title>Application</title>${pageOf(url)}</html>`)
       })
@@ -53,6 +62,7 @@ export const makeApplication = Effect.map(
         url,
         neighbourUrl: `http://127.0.0.1:${port}`,
         redirectUri: `${url}/callback`,
+        onwardUri: `${url}${onward}`,
         visits
       }
       return { application, server }

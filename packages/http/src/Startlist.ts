@@ -56,7 +56,7 @@ export interface SignIn {
 }
 
 export interface Options {
-  /** The public address at which Startlist is mounted: an origin, and a path if there is one. */
+  /** The public address at which Startlist is mounted: an origin, and a path if there is one. A slash at its end is cut. */
   readonly url: string
   /** Where everything is kept: `Postgres.layerWith({ url })`, or `Memory.layer`. */
   readonly stores: Layer.Layer<Stores, unknown>
@@ -134,10 +134,18 @@ const layerUsers = (findUser: NonNullable<Options["findUser"]>): Layer.Layer<Cor
     Effect.map(asked(() => findUser(id)), (user) => Option.map(Option.fromNullable(user), Plain.fromUser))
   )
 
+/** Every address of ours begins with it: a slash more, and none of them would be found. */
+const placeOf = (url: string): string => {
+  const place = url.replace(/\/+$/, "")
+  if (/^https?:\/\/[^/?#\s]+(?:\/[^?#\s]*)?$/i.test(place)) return place
+  throw new TypeError("url must be an http or https address without query: https://club.example/connect")
+}
+
 const layerOf = (
   { callbacks, findUser, issuer, look, policy, stores, trustedProxies = [], url, visitors, worker }: Options
 ) => {
   const kept = findUser === undefined ? stores : Layer.merge(stores, layerUsers(findUser))
+  const place = placeOf(url)
   const working = worker === false ? Layer.empty : Layer.scopedDiscard(Effect.forkScoped(Worker.run))
   return Layer.mergeAll(working, MemoryThrottle.layer, layerVisitors(visitors)).pipe(
     Layer.provideMerge(Services.layer),
@@ -146,8 +154,8 @@ const layerOf = (
       Layer.succeed(Policy, { ...documented, ...policy }),
       Layer.succeed(Look, { ...standard, ...look }),
       Layer.succeed(Site, {
-        authUrl: url,
-        baseUrl: url,
+        authUrl: place,
+        baseUrl: place,
         issuer: Option.fromNullable(issuer),
         trustedProxies,
         operatorToken: Option.none()
@@ -156,7 +164,7 @@ const layerOf = (
   )
 }
 
-/** Starts Startlist inside this process. Rejected if the stores cannot be opened. */
+/** Starts Startlist inside this process. Rejected if the stores cannot be opened, or `url` is none. */
 export const make = async (options: Options): Promise<Startlist> => {
   const runtime = ManagedRuntime.make(layerOf(options))
   const run: Binding.Run = async (effect) => {

@@ -145,6 +145,41 @@ describe("Startlist.make", () => {
     ])
   })
 
+  it("refuses text that no store can keep, by the name of its field", async () => {
+    const { events, registrations } = await start({ worker: false })
+    const wrong = (field: string) => ({ ok: false, reason: "invalid", field, message: expect.any(String) })
+    expect(await registrations.create({ athleteId: 8 }, { comment: "a\0b" })).toEqual(wrong("comment"))
+    const created = await registrations.create({ athleteId: 8 })
+    if (!created.ok) throw new Error(created.message)
+    const { registration } = created
+    expect(await registrations.change(registration.id, { reasons: ["\ud800"] })).toEqual(wrong("reasons"))
+    expect(await registrations.find(registration.id)).toEqual(registration)
+    const own = { ...registration, updates: { ...registration.updates, platform_id: "\0" } }
+    expect(await events.registrationChanged(own)).toEqual(wrong("platform_id"))
+  })
+
+  it("finds nothing by a number that is no identifier", async () => {
+    const startlist = await start()
+    await register(startlist)
+    const { applications, deliveries } = startlist
+    expect(await applications.list({ ownerId: 7 })).toHaveLength(1)
+    expect(await applications.list({ ownerId: 0 })).toEqual([])
+    expect(await applications.list({ after: 1.5 })).toEqual([])
+    expect(await deliveries.list({ applicationId: -1 })).toEqual([])
+    expect(await deliveries.list({ after: Number.NaN })).toEqual([])
+  })
+
+  it("takes an address with a slash at its end for the same one, and refuses what is no address", async () => {
+    const { handler } = await start({ url: "https://club.example/connect/" })
+    const path = "/.well-known/oauth-authorization-server/connect"
+    const metadata = await (await handler(new Request(`https://club.example${path}`))).json()
+    expect(metadata.token_endpoint).toBe("https://club.example/connect/oauth/token")
+    expect((await handler(new Request("https://club.example/connect/oauth/token"))).status).toBe(405)
+    for (const url of ["club.example", "https://", "https://club.example/?a=b"]) {
+      await expect(start({ url })).rejects.toThrow("url must be")
+    }
+  })
+
   it("mounts what is chosen", async () => {
     const { handler } = await start({ endpoints: ["webhooks"] })
     const status = async (path: string) => (await handler(new Request(`https://club.example/connect${path}`))).status

@@ -8,6 +8,7 @@ import { ApplicationId } from "@startlist/core/Application"
 import { Applications, type Registered } from "@startlist/core/Applications"
 import { Deliveries } from "@startlist/core/Deliveries"
 import { DeliveryId } from "@startlist/core/Delivery"
+import { Updates } from "@startlist/core/Event"
 import { Events } from "@startlist/core/Events"
 import { OAuth } from "@startlist/core/OAuth"
 import { emptyUpdates, type Registration, RegistrationId } from "@startlist/core/Registration"
@@ -36,6 +37,22 @@ const applicationOf = identify(ApplicationId)
 const deliveryOf = identify(DeliveryId)
 const registrationOf = identify(RegistrationId)
 const userOf = identify(UserId)
+
+/** A filter by identifier: one that is not given lets everything through, one that names nothing lets nothing through. */
+const only = <A>(id: number | undefined, of: (id: number) => Option.Option<A>): Option.Option<Option.Option<A>> =>
+  id === undefined ? Option.some(Option.none()) : Option.map(of(id), Option.some)
+
+const isUpdate = Schema.is(Schema.partialWith(Updates, { exact: true }))
+
+/** The first of the six fields that no store could keep, or that is of another type. */
+const impossibleUpdate = (updates: Partial<Updates>): Plain.Invalid | undefined => {
+  const wrong = Object.entries(updates).find(([field, value]) => !isUpdate({ [field]: value }))
+  return wrong === undefined ? undefined : {
+    reason: "invalid",
+    field: wrong[0],
+    message: "must be text without NUL and unpaired surrogates (reasons: a list of such texts)"
+  }
+}
 
 const withSecret = ({ application, secret }: Registered) => ({
   ok: true,
@@ -111,29 +128,28 @@ export const make = (run: Run): Effect.Effect<Calls, never, Services> =>
               Effect.map(Plain.toApplication),
               Effect.catchTag("ApplicationNotFound", () => Effect.succeed(undefined))
             )),
-        list: async ({ after, limit = 100, ownerId } = {}) =>
-          run(
-            applications.list({
-              owner: Option.fromNullable(ownerId).pipe(Option.map((id) => UserId.make(id))),
-              after: Option.fromNullable(after).pipe(Option.map((id) => ApplicationId.make(id))),
-              limit
-            }).pipe(Effect.map((found) => found.map(Plain.toApplication)))
+        list: ({ after, limit = 100, ownerId } = {}) =>
+          onId(
+            Option.all({ owner: only(ownerId, userOf), after: only(after, applicationOf) }),
+            [],
+            (filter) => Effect.map(applications.list({ ...filter, limit }), (found) => found.map(Plain.toApplication))
           )
       },
       registrations: {
         create: async (parties, updates = {}) => {
           const field = impossibleParty(parties)
-          return field !== undefined
-            ? { ok: false, ...impossible(field) }
-            : run(
-              registrations.create({
-                parties: Plain.fromParties(parties),
-                updates: { ...emptyUpdates, ...updates }
-              }).pipe(
-                Effect.map(toRegistration),
-                Effect.catchTag("InvalidParty", invalid)
-              )
+          if (field !== undefined) return { ok: false, ...impossible(field) }
+          const wrong = impossibleUpdate(updates)
+          if (wrong !== undefined) return { ok: false, ...wrong }
+          return run(
+            registrations.create({
+              parties: Plain.fromParties(parties),
+              updates: { ...emptyUpdates, ...updates }
+            }).pipe(
+              Effect.map(toRegistration),
+              Effect.catchTag("InvalidParty", invalid)
             )
+          )
         },
         find: (id) =>
           onId(registrationOf(id), undefined, (registration) =>
@@ -141,26 +157,32 @@ export const make = (run: Run): Effect.Effect<Calls, never, Services> =>
               Effect.map(Plain.toRegistration),
               Effect.catchTag("RegistrationNotFound", () => Effect.succeed(undefined))
             )),
-        change: (id, updates) =>
-          onId(registrationOf(id), notFound, (registration) =>
-            registrations.change(registration, updates).pipe(
-              Effect.map(toRegistration),
-              Effect.catchTag("RegistrationNotFound", () => Effect.succeed(notFound))
-            ))
+        change: async (id, updates) => {
+          const wrong = impossibleUpdate(updates)
+          return wrong !== undefined
+            ? { ok: false, ...wrong }
+            : onId(registrationOf(id), notFound, (registration) =>
+              registrations.change(registration, updates).pipe(
+                Effect.map(toRegistration),
+                Effect.catchTag("RegistrationNotFound", () => Effect.succeed(notFound))
+              ))
+        }
       },
       events: {
         registrationChanged: async ({ id, parties, updates }) => {
           const field = impossibleParty(parties)
+          if (field !== undefined) return { ok: false, ...impossible(field) }
           const registration = registrationOf(id)
-          return field !== undefined
-            ? { ok: false, ...impossible(field) }
-            : Option.isNone(registration)
-            ? { ok: false, reason: "invalid", field: "object_id", message: "a positive integer below 2^53" }
-            : run(
-              events.registrationChanged({ id: registration.value, parties: Plain.fromParties(parties), updates }).pipe(
-                Effect.map((eventId) => ({ ok: true, eventId }) as const)
-              )
+          if (Option.isNone(registration)) {
+            return { ok: false, reason: "invalid", field: "object_id", message: "a positive integer below 2^53" }
+          }
+          const wrong = impossibleUpdate(updates)
+          if (wrong !== undefined) return { ok: false, ...wrong }
+          return run(
+            events.registrationChanged({ id: registration.value, parties: Plain.fromParties(parties), updates }).pipe(
+              Effect.map((eventId) => ({ ok: true, eventId }) as const)
             )
+          )
         }
       },
       grants: {
@@ -189,14 +211,15 @@ export const make = (run: Run): Effect.Effect<Calls, never, Services> =>
             ))
       },
       deliveries: {
-        list: async ({ after, applicationId, limit = 100, state } = {}) =>
-          run(
-            deliveries.list({
-              applicationId: Option.fromNullable(applicationId).pipe(Option.map((id) => ApplicationId.make(id))),
-              state: Option.fromNullable(state),
-              after: Option.fromNullable(after).pipe(Option.map((id) => DeliveryId.make(id))),
-              limit
-            }).pipe(Effect.map((found) => found.map(Plain.toDelivery)))
+        list: ({ after, applicationId, limit = 100, state } = {}) =>
+          onId(
+            Option.all({ applicationId: only(applicationId, applicationOf), after: only(after, deliveryOf) }),
+            [],
+            (filter) =>
+              Effect.map(
+                deliveries.list({ ...filter, state: Option.fromNullable(state), limit }),
+                (found) => found.map(Plain.toDelivery)
+              )
           ),
         redeliver: (id) =>
           onId(deliveryOf(id), notFound, (delivery) =>

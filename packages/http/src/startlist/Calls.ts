@@ -49,7 +49,7 @@ export interface Calls {
     readonly change: (
       id: number,
       updates: Partial<Updates>
-    ) => Promise<Plain.Result<{ readonly registration: Plain.Registration }, Plain.NotFound>>
+    ) => Promise<Plain.Result<{ readonly registration: Plain.Registration }, Plain.Invalid | Plain.NotFound>>
   }
   readonly events: {
     /**

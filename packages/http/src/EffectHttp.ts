@@ -15,7 +15,7 @@ import type { OAuth } from "@startlist/core/OAuth"
 import { clientAddress, parseNetworks } from "./ClientAddress.ts"
 import * as Guard from "./Guard.ts"
 import { parseTarget } from "./internal/target.ts"
-import { broken, tooLate, tooSlow } from "./internal/unanswered.ts"
+import { broken, readBefore, tooLate, tooSlow } from "./internal/unanswered.ts"
 import { Collected } from "./internal/webBody.ts"
 import * as Message from "./Message.ts"
 import { Site } from "./Site.ts"
@@ -46,6 +46,11 @@ export const app = (
       const request = yield* HttpServerRequest.HttpServerRequest
       const body = yield* Effect.timeoutOption(readBody(request), timeout)
       if (Option.isNone(body)) return toResponse(tooLate, true)
+      // A stream that was read to its end before ends at once.
+      if (body.value.byteLength === 0 && Number(request.headers["content-length"] ?? 0) > 0) {
+        yield* Effect.logError(readBefore)
+        return toResponse(broken, true)
+      }
       const response = yield* Effect.timeoutTo(Effect.suspend(() => handler(toRequest(request, body.value, trusted))), {
         duration: timeout,
         onSuccess: (response) => response,

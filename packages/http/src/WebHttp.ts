@@ -15,7 +15,7 @@ import { clientAddress, parseNetworks } from "./ClientAddress.ts"
 import * as Guard from "./Guard.ts"
 import { type Complete, start as startLayers } from "./internal/start.ts"
 import { parseTarget } from "./internal/target.ts"
-import { broken, tooLate, tooSlow } from "./internal/unanswered.ts"
+import { broken, readBefore, tooLate, tooSlow } from "./internal/unanswered.ts"
 import { readStream } from "./internal/webBody.ts"
 import type * as Message from "./Message.ts"
 import { Site } from "./Site.ts"
@@ -56,6 +56,10 @@ export const handler = (handler: Message.Handler, options: Options = {}): Effect
 
     const answer = (request: Request, connection: Connection) =>
       Effect.gen(function*() {
+        if (request.bodyUsed) {
+          yield* Effect.logError(readBefore)
+          return broken
+        }
         const body = yield* read(request)
         if (Option.isNone(body)) return tooLate
         const received = toRequest(request, body.value, connection, trusted)

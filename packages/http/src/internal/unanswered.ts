@@ -11,3 +11,6 @@ export const tooSlow: Response = { status: 503, headers: { ...noStore, "retry-af
 
 /** A bug; the log says which. */
 export const broken: Response = { status: 500, headers: noStore, body: "" }
+
+/** What to log of a body that somebody has read before: what they made of it is not what was sent. */
+export const readBefore = "the body of a request was read before: whatever reads bodies must stand behind Startlist"

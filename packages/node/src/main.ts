@@ -23,6 +23,18 @@ const describe = (cause: Cause.Cause<unknown>): string => {
 /** `startlist serve` starts without loading the parser of the command line, and sooner. */
 const isServe = process.argv.length === 3 && process.argv[2] === "serve"
 
+/**
+ * What a command prints may be all there is of it, such as a secret that is shown once: on a full disk it has failed. A
+ * reader that has gone away has read enough; and a service does not end because its log cannot be written.
+ */
+if (!isServe) {
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code === "EPIPE" || process.exitCode === 1) return
+    process.exitCode = 1
+    process.stderr.write(`startlist: the answer cannot be written: ${oneLine(error.message)}\n`)
+  })
+}
+
 const program: Effect.Effect<void, Error> = Effect.gen(function*() {
   if (isServe) {
     const { serve } = yield* Effect.promise(() => import("./Serve.ts"))

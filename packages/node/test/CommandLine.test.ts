@@ -1,8 +1,9 @@
 /** The command line as people and scripts use it: tables or JSON, exit status 0, or 1 with one line on stderr. */
 import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import { existsSync, openSync } from "node:fs"
 import { makeReceiver } from "./support/Receiver.ts"
-import { runStartlist, type Service } from "./support/ServiceProcess.ts"
+import { runStartlist, type Service, spawnStartlist } from "./support/ServiceProcess.ts"
 import * as TestService from "./support/TestService.ts"
 import { on } from "./support/TestService.ts"
 
@@ -131,6 +132,24 @@ layer(TestService.layer(), { timeout: "60 seconds" })("the command line", (it) =
       })
       expect(code).toBe(1)
       expect(stderr).toMatch(/^startlist: no operator token: give --token, set OPERATOR_TOKEN, or .*nowhere.*\n$/)
+    }),
+    60_000
+  )
+
+  it.effect.skipIf(!existsSync("/dev/full"))(
+    "an answer that cannot be written is a failure; a reader that has gone away is none",
+    on(async (service) => {
+      const printing = async (stdout?: number) => {
+        const list = spawnStartlist(["application", "list"], environment(service), undefined, { stdout })
+        list.child.stdout?.destroy()
+        const { code } = await list.exit
+        return { code, stderr: list.stderr() }
+      }
+      expect(await printing()).toEqual({ code: 0, stderr: "" })
+      expect(await printing(openSync("/dev/full", "w"))).toEqual({
+        code: 1,
+        stderr: expect.stringMatching(/^startlist: the answer cannot be written: ENOSPC[^\n]*\n$/)
+      })
     }),
     60_000
   )

@@ -67,17 +67,20 @@ export const spawnStartlist = (
   args: ReadonlyArray<string>,
   environment: Environment,
   program: Program = startlist,
-  options: Pick<SpawnOptions, "cwd" | "gid" | "uid"> = {}
+  { stdout: printed = "pipe", ...options }: Pick<SpawnOptions, "cwd" | "gid" | "uid"> & {
+    /** The descriptor of what it prints to, if it is not to be read here. */
+    readonly stdout?: number | "pipe" | undefined
+  } = {}
 ): Spawned => {
   const child = spawn(process.execPath, [...program, ...args], {
     ...options,
     env: { ...inherited(), TSX_TSCONFIG_PATH: `${packages}http/tsconfig.json`, ...environment },
-    stdio: ["ignore", "pipe", "pipe"]
+    stdio: ["ignore", printed, "pipe"]
   })
   let stdout = ""
   let stderr = ""
-  child.stdout.setEncoding("utf8").on("data", (text: string) => stdout += text)
-  child.stderr.setEncoding("utf8").on("data", (text: string) => stderr += text)
+  child.stdout?.setEncoding("utf8").on("data", (text: string) => stdout += text)
+  child.stderr?.setEncoding("utf8").on("data", (text: string) => stderr += text)
   const exit = new Promise<Exit>((resolve) => child.once("close", (code, signal) => resolve({ code, signal })))
   return { child, stdout: () => stdout, stderr: () => stderr, exit }
 }

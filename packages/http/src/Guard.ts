@@ -1,4 +1,5 @@
 /** Lets the bearers of access tokens through to routes of the server's own, with the answers of `/api/v1` (RFC 6750). */
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import type { Access } from "@startlist/core/Access"
 import type { OAuth } from "@startlist/core/OAuth"
@@ -51,7 +52,8 @@ export const make: Effect.Effect<Check, never, OAuth> = Effect.map(
       Effect.map((answer): Checked => "status" in answer ? { refused: answer } : answer),
       Effect.catchAll((error) =>
         Effect.as(
-          Effect.logError("an access token could not be checked: the store is unavailable", error),
+          // As a cause: of an error among the messages, a log in JSON shows nothing of why.
+          Effect.logError("an access token could not be checked: the store is unavailable", Cause.fail(error)),
           { refused: ApiResponse.refused(error) }
         )
       )

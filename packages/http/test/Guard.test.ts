@@ -3,8 +3,8 @@ import { HttpApi, HttpApiBuilder, HttpApiEndpoint, HttpApiGroup, HttpServer } fr
 import { NodeHttpServer } from "@effect/platform-node"
 import { getRequestListener } from "@hono/node-server"
 import { it } from "@effect/vitest"
-import type { Access, OAuth } from "@startlist/core"
-import { EffectHttp, type Guard, NodeHttp, WebHttp } from "@startlist/http"
+import { type Access, OAuth, Store } from "@startlist/core"
+import { EffectHttp, Guard, NodeHttp, WebHttp } from "@startlist/http"
 import { Effect, Layer, Logger, Schema, type Scope } from "effect"
 import { createServer } from "node:http"
 import { describe, expect, expectTypeOf } from "vitest"
@@ -129,3 +129,16 @@ for (const [name, serve] of Object.entries(bindings)) {
       }).pipe(Effect.provide(Layer.merge(layer(), Logger.remove(Logger.defaultLogger)))))
   })
 }
+
+it.effect("a log in JSON says why a token could not be checked", () => {
+  const lines: Array<string> = []
+  const logger = Logger.map(Logger.jsonLogger, (line) => void lines.push(line))
+  const broken = Layer.mock(OAuth.OAuth, {
+    authenticate: () => Effect.fail(new Store.StoreError({ cause: new Error("connection refused") }))
+  })
+  return Effect.gen(function*() {
+    const check = yield* Guard.make
+    yield* check({ headers: bearer("sl_at_some") })
+    expect(lines).toEqual([expect.stringContaining("connection refused")])
+  }).pipe(Effect.provide(Layer.merge(broken, Logger.replace(Logger.defaultLogger, logger))))
+})

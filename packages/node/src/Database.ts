@@ -15,6 +15,7 @@ import * as Seal from "@startlist/postgres/Seal"
 import * as AccountStore from "./AccountStore.ts"
 import * as AuditLog from "./AuditLog.ts"
 import { type Configuration, InvalidConfiguration } from "./Configuration.ts"
+import { rootMessage } from "./internal/rootMessage.ts"
 import type { Keys } from "./Keys.ts"
 import * as SqlAccountStore from "./SqlAccountStore.ts"
 import * as SqlAuditLog from "./SqlAuditLog.ts"
@@ -32,14 +33,6 @@ export declare namespace Database {
     /** Succeeds if the database answers and has this program's tables. */
     readonly check: Effect.Effect<void, StoreError>
   }
-}
-
-/** The innermost reason, which the driver knows: `connect ECONNREFUSED 127.0.0.1:5432`. */
-const rootMessage = (error: unknown): string => {
-  let inner = error
-  while (inner instanceof Error && inner.cause !== undefined) inner = inner.cause
-  if (inner instanceof AggregateError && inner.errors.length > 0) return rootMessage(inner.errors[0])
-  return inner instanceof Error ? inner.message : String(inner)
 }
 
 /** Why the database cannot be used, as the line that stops the start. */

@@ -4,7 +4,6 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
-import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
@@ -39,6 +38,7 @@ import { once } from "./internal/once.ts"
 import * as Keys from "./Keys.ts"
 import * as Listener from "./Listener.ts"
 import * as LocalAccounts from "./LocalAccounts.ts"
+import * as Log from "./Log.ts"
 import * as Deliveries from "./metrics/Deliveries.ts"
 import * as Levels from "./metrics/Levels.ts"
 import * as Requests from "./metrics/Requests.ts"
@@ -171,16 +171,6 @@ const layerCore = (configuration: Configuration) =>
     Layer.provideMerge(Layer.succeed(Policy, configuration.policy))
   )
 
-/** The log: for people, or one JSON object a line. */
-export const layerLog = ({ logFormat, logLevel }: Configuration): Layer.Layer<never> =>
-  Layer.merge(
-    Logger.replace(
-      Logger.defaultLogger,
-      logFormat === "json" ? Logger.withConsoleLog(Logger.jsonLogger) : Logger.prettyLoggerDefault
-    ),
-    Logger.minimumLogLevel(logLevel)
-  )
-
 /** Loaded only if there is a collector. */
 const telemetry = Effect.promise(() => import("./Telemetry.ts"))
 
@@ -229,4 +219,4 @@ export const run = (configuration: Configuration) =>
     return yield* node(configuration, keys).pipe(
       Effect.provide(layerCore(configuration).pipe(Layer.provideMerge(layerDatabase(configuration, keys))))
     )
-  }).pipe(Effect.scoped, Effect.provide(Layer.provideMerge(layerTelemetry(configuration), layerLog(configuration))))
+  }).pipe(Effect.scoped, Effect.provide(Layer.provideMerge(layerTelemetry(configuration), Log.layer(configuration))))

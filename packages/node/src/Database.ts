@@ -38,7 +38,8 @@ export declare namespace Database {
 /** Why the database cannot be used, as the line that stops the start. */
 export const toConfigurationError = (variable: string) => (error: Error): InvalidConfiguration => {
   const root = rootMessage(error)
-  const message = root === error.message ? root : `${error.message}: ${root}`
+  // A `StoreError` has no words of its own.
+  const message = root === error.message || error instanceof StoreError ? root : `${error.message}: ${root}`
   return new InvalidConfiguration({ message: `${variable}: ${message}` })
 }
 

@@ -2,8 +2,8 @@
  * `startlist doctor`: looks at everything that a start and a delivery need, says what it finds, line by line, and what
  * to do about it. It changes nothing: it makes no keys, no data folder and no tables.
  */
-import { existsSync } from "node:fs"
-import { join } from "node:path"
+import { accessSync, constants, existsSync, statSync } from "node:fs"
+import { dirname, join, resolve } from "node:path"
 import * as Clock from "effect/Clock"
 import * as Console from "effect/Console"
 import * as Duration from "effect/Duration"
@@ -76,26 +76,46 @@ const checkClock = Effect.gen(function*() {
     : warning("clock", seen, "let NTP set the clocks of this machine and of the database's")
 })
 
-/** The tables as they are; none of them is touched. */
-const checkTables = Effect.gen(function*() {
-  const states = yield* Effect.forEach(Database.migrations, Migrations.status)
-  const missing = states.flatMap((state) => state.missing)
-  const unknown = states.flatMap((state) => state.unknown)
-  if (unknown.length > 0) {
-    return bad(
-      "tables",
-      `newer than this program: ${unknown.join(", ")}`,
-      "run the version of Startlist that made them, or a newer one"
-    )
-  }
-  return missing.length === 0
-    ? good("tables", "up to date")
-    : warning(
-      "tables",
-      `${missing.join(", ")} not taken yet`,
-      "the next start takes them; or run startlist migrate now"
-    )
+/** A standby answers, and refuses everything that matters. */
+const checkWrites = Effect.gen(function*() {
+  const { query } = yield* SqlDatabase
+  const [row] = yield* query<{ readonly may_create: boolean | null; readonly read_only: boolean }>(
+    {
+      name: "startlist_doctor_writes",
+      text: `SELECT has_schema_privilege(current_schema(), 'CREATE') AS may_create,
+        current_setting('transaction_read_only')::boolean AS read_only`
+    },
+    []
+  )
+  return { isReadOnly: row?.read_only === true, mayCreate: row?.may_create === true }
 })
+
+/** The tables as they are; none of them is touched. */
+const checkTables = (mayCreate: boolean) =>
+  Effect.gen(function*() {
+    const states = yield* Effect.forEach(Database.migrations, Migrations.status)
+    const missing = states.flatMap((state) => state.missing)
+    const unknown = states.flatMap((state) => state.unknown)
+    if (unknown.length > 0) {
+      return bad(
+        "tables",
+        `newer than this program: ${unknown.join(", ")}`,
+        "run the version of Startlist that made them, or a newer one"
+      )
+    }
+    if (missing.length === 0) return good("tables", "up to date")
+    return mayCreate
+      ? warning(
+        "tables",
+        `${missing.join(", ")} not taken yet`,
+        "the next start takes them; or run startlist migrate now"
+      )
+      : bad(
+        "tables",
+        `${missing.join(", ")} not taken yet, and this user of the database may not make tables`,
+        "GRANT CREATE ON SCHEMA public TO this user, or run startlist migrate as one who may"
+      )
+  })
 
 /** So many subscriptions are looked at, those of the newest applications. */
 const sample = 1000
@@ -145,8 +165,18 @@ const adviceFor = ({ databaseUrl }: Configuration, message: string): string => {
 const examineDatabase = (configuration: Configuration, keys: Keys.Keys) =>
   Effect.gen(function*() {
     const { description } = yield* Database.Database
+    const { isReadOnly, mayCreate } = yield* checkWrites
+    if (isReadOnly) {
+      return [
+        bad(
+          "database",
+          `${description} answers, but takes no writes`,
+          "name the primary in DATABASE_URL, not a standby; or set default_transaction_read_only = off"
+        )
+      ]
+    }
     const clock = yield* checkClock
-    const tables = yield* checkTables
+    const tables = yield* checkTables(mayCreate)
     const secrets = tables.level === "good" ? [yield* checkSecrets] : []
     return [good("database", `${description} answers`), tables, clock, ...secrets]
   }).pipe(
@@ -161,9 +191,29 @@ const examineDatabase = (configuration: Configuration, keys: Keys.Keys) =>
     )
   )
 
+/** The folder, or if there is none yet the nearest one above it. */
+const nearest = (path: string): string => existsSync(path) || path === dirname(path) ? path : nearest(dirname(path))
+
+/** Why this user cannot keep a database in this folder, or make the folder. */
+const whyNotIn = (dataDir: string): Option.Option<string> => {
+  const folder = nearest(resolve(dataDir))
+  try {
+    if (!statSync(folder).isDirectory()) return Option.some(`${folder} is not a folder`)
+    accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK)
+    return Option.none()
+  } catch {
+    return Option.some(`this user may not read and write in ${folder}`)
+  }
+}
+
 /** Keys that a start would make are not made here; a key that is lost is not made up for either. */
 const checkInstallation = (configuration: Configuration) => {
   const { dataDir, databaseUrl, masterKeys, operatorToken } = configuration
+  const whyNot = Option.isSome(databaseUrl) ? Option.none() : whyNotIn(dataDir)
+  if (Option.isSome(whyNot)) {
+    const advice = "run it as the user of the service, or choose another DATA_DIR"
+    return Effect.succeed([bad("database", `DATA_DIR: ${whyNot.value}`, advice)])
+  }
   const isMade = Option.isSome(databaseUrl) || existsSync(join(dataDir, "pgdata"))
   const hasKey = Option.isSome(masterKeys) || existsSync(Keys.masterKeyFile(dataDir))
   const hasToken = Option.isSome(operatorToken) || existsSync(Keys.operatorTokenFile(dataDir))

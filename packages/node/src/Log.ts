@@ -8,8 +8,7 @@ import * as Logger from "effect/Logger"
 import type { Configuration } from "./Configuration.ts"
 import { rootMessage } from "./internal/rootMessage.ts"
 
-const said = (part: unknown): string =>
-  part instanceof Error ? rootMessage(part) : Inspectable.toStringUnknown(part)
+const said = (part: unknown): string => part instanceof Error ? rootMessage(part) : Inspectable.toStringUnknown(part)
 
 /**
  * What was to be expected, such as a database that is away, is told by its reason at the end of the line: as an object it

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Application, Subscription } from "@startlist/core"
 import { Clock, DateTime, Effect, Option, Redacted } from "effect"
-import { mkdirSync, readdirSync, writeFileSync } from "node:fs"
+import { chmodSync, mkdirSync, readdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { layer as testDatabase, TestDatabase } from "../../postgres/test/support/TestDatabase.ts"
 import * as Configuration from "../src/Configuration.ts"
@@ -10,7 +10,7 @@ import * as Database from "../src/Database.ts"
 import { inspect } from "../src/Doctor.ts"
 import type { Finding } from "../src/Finding.ts"
 import * as Keys from "../src/Keys.ts"
-import { runStartlist, temporaryFolder } from "./support/ServiceProcess.ts"
+import { runStartlist, spawnStartlist, temporaryFolder } from "./support/ServiceProcess.ts"
 
 const key = (byte: number) => Buffer.alloc(32, byte).toString("base64")
 
@@ -133,8 +133,12 @@ describe("a database", () => {
         elsewhere.pathname = "/nowhere"
         elsewhere.search = ""
         const cases = [
-          ["postgres://me:secret-word@127.0.0.1:1/startlist", "ECONNREFUSED", "start PostgreSQL"],
-          [elsewhere.href, "does not exist", "create the database"]
+          [
+            "postgres://me:secret-word@127.0.0.1:1/startlist",
+            /^connect ECONNREFUSED 127\.0\.0\.1:1$/,
+            "start PostgreSQL"
+          ],
+          [elsewhere.href, /^database "nowhere" does not exist$/, "create the database"]
         ] as const
         for (const [DATABASE_URL, seen, advice] of cases) {
           const findings = yield* examine(
@@ -142,7 +146,7 @@ describe("a database", () => {
           )
           expect(about(findings, "database")).toMatchObject({
             level: "bad",
-            seen: expect.stringContaining(seen),
+            seen: expect.stringMatching(seen),
             advice: expect.stringContaining(advice)
           })
           expect(JSON.stringify(findings)).not.toContain("secret-word")
@@ -152,7 +156,50 @@ describe("a database", () => {
   )
 })
 
+describe("a database that answers", () => {
+  const cases = [
+    ["and takes no writes", "default_transaction_read_only=on", "database", /answers, but takes no writes$/],
+    ["in which the user may not make tables", "role=pg_read_all_data", "tables", /may not make tables$/]
+  ] as const
+  for (const [name, setting, what, seen] of cases) {
+    it.scopedLive(`${name}: bad`, () =>
+      Effect.gen(function*() {
+        const { url } = yield* TestDatabase
+        const given = new URL(Redacted.value(url))
+        given.searchParams.set("options", `${given.searchParams.get("options")} -c ${setting}`)
+        const findings = yield* examine(
+          yield* configured({ DATABASE_URL: given.href, OPERATOR_TOKEN: "token", MASTER_KEY: key(1) })
+        )
+        expect(about(findings, what)).toMatchObject({ level: "bad", seen: expect.stringMatching(seen) })
+      }).pipe(Effect.provide(testDatabase)), 60_000)
+  }
+})
+
 describe("a data folder", () => {
+  it.scopedLive("that cannot be made, or is none: bad", () =>
+    Effect.gen(function*() {
+      const folder = yield* temporaryFolder
+      const file = join(folder, "file")
+      writeFileSync(file, "")
+      for (const DATA_DIR of [file, join(file, "new", "newer")]) {
+        expect(about(yield* examine(yield* configured({ DATA_DIR })), "database")).toMatchObject({
+          level: "bad",
+          seen: `DATA_DIR: ${file} is not a folder`,
+          advice: expect.stringContaining("DATA_DIR")
+        })
+      }
+    }))
+
+  it.scopedLive("in which this user may not write: bad", () =>
+    Effect.gen(function*() {
+      const folder = yield* temporaryFolder
+      chmodSync(folder, 0o555)
+      const asWhom = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
+      const doctor = spawnStartlist(["doctor"], { DATA_DIR: join(folder, "new"), PORT: "1" }, undefined, asWhom)
+      const { code } = yield* Effect.promise(() => doctor.exit)
+      expect([code, doctor.stdout()]).toEqual([1, expect.stringContaining(`may not read and write in ${folder}`)])
+    }), 60_000)
+
   it.scopedLive("that does not exist yet is fine, and still does not exist afterwards", () =>
     Effect.gen(function*() {
       const folder = yield* temporaryFolder

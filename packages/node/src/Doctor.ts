@@ -147,7 +147,7 @@ const checkSecrets = Effect.gen(function*() {
       `does not open the signing secrets of ${closed.length} of ${rows.length} subscriptions (applications ${
         closed.slice(0, 5).join(", ")
       }): their events are not delivered`,
-      "add the key that sealed them to MASTER_KEY behind a comma; if it is lost, their owners must subscribe anew"
+      "add the key that sealed them to MASTER_KEY behind a comma; if it is lost, startlist reseal --end-unreadable lets their owners subscribe anew"
     )
 })
 

@@ -85,6 +85,33 @@ describe("a database", () => {
     60_000
   )
 
+  it.scopedLive(
+    "whose master key is lost: the subscriptions are ended when that is asked for, and only then",
+    () =>
+      Effect.gen(function*() {
+        yield* prepare
+        const { admin, url } = yield* TestDatabase
+        const environment = { DATABASE_URL: Redacted.value(url), OPERATOR_TOKEN: "token", MASTER_KEY: key(2) }
+        const kept = Effect.promise(() => admin.query("SELECT application_id FROM startlist_subscriptions"))
+        const reseal = (...options: ReadonlyArray<string>) =>
+          Effect.promise(() => runStartlist(["reseal", ...options], environment))
+        expect(yield* reseal()).toEqual({
+          code: 1,
+          stdout: expect.stringContaining("0 more subscriptions"),
+          stderr: "startlist: MASTER_KEY: no key given opens the signing secrets of the applications 7\n"
+        })
+        expect((yield* kept).rows).toHaveLength(1)
+        expect(yield* reseal("--end-unreadable")).toEqual({
+          code: 0,
+          stdout: expect.stringMatching(/anew: the subscriptions of the applications 7\n$/),
+          stderr: ""
+        })
+        expect((yield* kept).rows).toEqual([])
+        expect(about(yield* examine(yield* onDatabase(key(2))), "master key").level).toBe("good")
+      }).pipe(Effect.provide(testDatabase)),
+    60_000
+  )
+
   it.scopedLive("that a newer program has changed: bad", () =>
     Effect.gen(function*() {
       yield* prepare

@@ -1,5 +1,6 @@
 /** `startlist serve`, `migrate`, `reseal` and `doctor`: what is done on the machine of the service itself. */
 import * as Command from "@effect/cli/Command"
+import * as Options from "@effect/cli/Options"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -53,21 +54,35 @@ export const migrate = Command.make("migrate", { json }, ({ json }) =>
     )
   })).pipe(Command.withDescription("brings the database's tables up to date"))
 
+const endUnreadable = Options.boolean("end-unreadable").pipe(
+  Options.withDescription("if the key is lost: ends the subscriptions whose secrets no key given opens")
+)
+
 /** Seals anew with the present master key. */
-export const reseal = Command.make("reseal", {}, () =>
+export const reseal = Command.make("reseal", { endUnreadable }, ({ endUnreadable }) =>
   Effect.gen(function*() {
     const settings = yield* Configuration.current
     const { load } = yield* Effect.promise(() => import("../Keys.ts"))
     const Database = yield* Effect.promise(() => import("../Database.ts"))
+    const LostSecrets = yield* Effect.promise(() => import("../LostSecrets.ts"))
     const Resealing = yield* Effect.promise(() => import("@startlist/postgres/Resealing"))
     const keys = yield* load(settings)
-    const { resealed, unreadable } = yield* Effect.provide(Resealing.run, Database.layer(settings, keys))
+    const { resealed, unreadable } = yield* Resealing.run.pipe(
+      Effect.tap(({ unreadable }) => endUnreadable ? LostSecrets.endSubscriptions(unreadable) : Effect.void),
+      Effect.mapError(Database.toConfigurationError("database")),
+      Effect.provide(Database.layer(settings, keys))
+    )
     yield* Console.log(`sealed with the present master key: ${resealed} more subscriptions`)
-    if (unreadable.length > 0) {
+    if (unreadable.length === 0) return
+    const applications = unreadable.join(", ")
+    if (!endUnreadable) {
       yield* new CommandFailed({
-        message: `MASTER_KEY: no key given opens the signing secrets of the applications ${unreadable.join(", ")}`
+        message: `MASTER_KEY: no key given opens the signing secrets of the applications ${applications}`
       })
     }
+    yield* Console.log(
+      `ended, so that their owners can subscribe anew: the subscriptions of the applications ${applications}`
+    )
   })).pipe(Command.withDescription("seals signing secrets with the first of several master keys"))
 
 /** Looks at everything that a start and a delivery need. */

@@ -7,13 +7,19 @@ import * as Server from "./Server.ts"
 import * as Users from "./Users.ts"
 
 const port = 3000
+const origin = `http://127.0.0.1:${port}`
 
 const people = Layer.effectDiscard(Effect.map(Users.Users, ({ add }) => {
   add({ role: "platform", email: "paul@club.example", firstName: "Paul", lastName: "" }, "paul")
   add({ role: "athlete", email: "alice@club.example", firstName: "Alice", lastName: "" }, "alice")
 }))
 
-Layer.mergeAll(Server.layer(`http://127.0.0.1:${port}`), people).pipe(
+const told = Layer.effectDiscard(
+  Effect.log(`${origin} listens; register an application at ${origin}/connect/developer/applications`)
+)
+
+told.pipe(
+  Layer.provide(Layer.merge(Server.layer(origin), people)),
   Layer.provide([Users.layer, Dispatcher.layer, NodeHttpServer.layer(createServer, { port, host: "127.0.0.1" })]),
   Layer.launch,
   NodeRuntime.runMain

@@ -1,5 +1,6 @@
 /** A plain `node:http` server: its own pages, and Startlist for everything else. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
+import { text } from "node:stream/consumers"
 import * as Startlist from "./Startlist.ts"
 import * as Users from "./Users.ts"
 
@@ -7,16 +8,28 @@ const home = (_request: IncomingMessage, response: ServerResponse): void => {
   response.writeHead(200, { "content-type": "text/plain" }).end("The club's own page.\n")
 }
 
+/** Back to a page of this server, and to no other one. */
+const local = (returnTo: string | null): string =>
+  returnTo !== null && /^\/(?![/\\])[!-~]*$/.test(returnTo) ? returnTo : "/"
+
 /** Stands for the server's own sign-in page; this one believes everybody. */
 const signIn = (request: IncomingMessage, response: ServerResponse): void => {
   const query = new URL(request.url ?? "", "http://club.invalid").searchParams
   const cookie = Users.signIn(query.get("email") ?? "")
-  const returnTo = query.get("return_to") ?? "/"
   if (cookie === undefined) response.writeHead(403).end("Who are you?\n")
-  else response.writeHead(303, { location: returnTo, "set-cookie": cookie }).end()
+  else response.writeHead(303, { location: local(query.get("return_to")), "set-cookie": cookie }).end()
 }
 
-const own = new Map([["/", home], ["/sign-in", signIn]])
+/** "Use another account" and "Sign out" of Startlist's pages post here. */
+const signOut = (request: IncomingMessage, response: ServerResponse): void => {
+  text(request).then((body) => {
+    const form = new URLSearchParams(body)
+    Users.signOut(request.headers.cookie, form.get("csrf") ?? "")
+    response.writeHead(303, { location: local(form.get("return_to")) }).end()
+  }, () => response.destroy())
+}
+
+const own = new Map([["/", home], ["/sign-in", signIn], ["/sign-out", signOut]])
 
 /** Starts the server; with its end, Startlist ends. */
 export const start = async (port: number): Promise<Server> => {

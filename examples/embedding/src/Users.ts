@@ -38,5 +38,12 @@ export const signIn = (email: string): string | undefined => {
   return `session=${session}; Path=/; HttpOnly; SameSite=Lax`
 }
 
-export const signedIn = (cookie: string | undefined): Session | undefined =>
-  sessions.get(/(?:^|; *)session=([\w-]+)/.exec(cookie ?? "")?.[1] ?? "")
+const sessionOf = (cookie: string | undefined): string => /(?:^|; *)session=([\w-]+)/.exec(cookie ?? "")?.[1] ?? ""
+
+export const signedIn = (cookie: string | undefined): Session | undefined => sessions.get(sessionOf(cookie))
+
+/** Ends the session if the form was made in it. */
+export const signOut = (cookie: string | undefined, csrf: string): void => {
+  const session = sessionOf(cookie)
+  if (sessions.get(session)?.csrf === csrf) sessions.delete(session)
+}

@@ -82,6 +82,18 @@ describe("Startlist inside a server that has its own users", () => {
     expect(await athlete.json()).toEqual({ id: 8, first_name: "Alice", last_name: "M" })
   })
 
+  it("signs in and out on its own pages, and leads nobody elsewhere", async () => {
+    const signedIn = await get("/sign-in?email=alice@club.example&return_to=//elsewhere.example/")
+    expect(location(signedIn)).toBe("/")
+    const cookie = (signedIn.headers.getSetCookie()[0] ?? "").split(";")[0] ?? ""
+    const fields = hiddenFields(await (await get("/account/applications", { cookie })).text())
+    const stranger = { ...fields, csrf: "another", return_to: "https://elsewhere.example/" }
+    expect(location(await post("/sign-out", stranger, { cookie }))).toBe("/")
+    expect((await get("/account/applications", { cookie })).status).toBe(200)
+    expect(location(await post("/sign-out", fields, { cookie }))).toBe("/account/applications")
+    expect((await get("/account/applications", { cookie })).status).toBe(303)
+  })
+
   it("shows its signed-in user the authorised applications", async () => {
     const cookie = (Users.signIn("alice@club.example") ?? "").split(";")[0] ?? ""
     const page = await get("/account/applications", { cookie })

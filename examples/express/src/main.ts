@@ -8,5 +8,7 @@ const port = 3000
 Users.add({ role: "platform", email: "paul@club.example", firstName: "Paul" }, "paul")
 Users.add({ role: "athlete", email: "alice@club.example", firstName: "Alice" }, "alice")
 
-const startlist = await Connect.start(`http://127.0.0.1:${port}`)
+const origin = `http://127.0.0.1:${port}`
+const startlist = await Connect.start(origin)
 Server.make(startlist).listen(port, "127.0.0.1")
+console.log(`${origin} listens; register an application at ${origin}/connect/developer/applications`)

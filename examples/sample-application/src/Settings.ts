@@ -33,17 +33,23 @@ const required = (environment: Environment, name: string): string => {
   return value
 }
 
-/** Reads the settings; the error names what is missing. */
+/** An address to which paths are added, so it has no slash at its end. */
+const address = (name: string, value: string): string => {
+  if (!URL.canParse(value)) throw new Error(`${name} is no address: https://…`)
+  return value.replace(/\/+$/, "")
+}
+
+/** Reads the settings; the error names what is missing or wrong. */
 export const read = (environment: Environment): Settings => {
   const port = Number(environment["PORT"] ?? "3000")
   if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new Error("PORT is not a number from 1 to 65535.")
   const demonstration = environment["DEMONSTRATION"]
   return {
     port,
-    startlistUrl: required(environment, "STARTLIST_URL"),
+    startlistUrl: address("STARTLIST_URL", required(environment, "STARTLIST_URL")),
     clientId: required(environment, "CLIENT_ID"),
     clientSecret: required(environment, "CLIENT_SECRET"),
-    publicUrl: environment["PUBLIC_URL"] ?? `http://localhost:${port}`,
+    publicUrl: address("PUBLIC_URL", environment["PUBLIC_URL"] ?? `http://localhost:${port}`),
     callbackUrl: environment["CALLBACK_URL"] ?? `http://127.0.0.1:${port}/webhook`,
     demonstration: demonstration === undefined ? undefined : JSON.parse(demonstration)
   }

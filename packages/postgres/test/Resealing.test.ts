@@ -1,8 +1,8 @@
 /** A change of the master key: both keys open, the new one seals, and after the resealing the old one is not needed. */
 import { expect, it } from "@effect/vitest"
-import { Application, Subscription } from "@startlist/core"
+import { Application, Delivery, Event, Subscription } from "@startlist/core"
 import { Postgres, Resealing, Seal } from "@startlist/postgres"
-import { DateTime, Effect, Layer, Option, Redacted } from "effect"
+import { DateTime, Effect, Layer, Logger, LogLevel, Option, Redacted } from "effect"
 import * as TestDatabase from "./support/TestDatabase.ts"
 
 const key = (fill: number) => Redacted.make(Buffer.alloc(32, fill).toString("base64"))
@@ -65,6 +65,37 @@ it.live("a secret that no key opens is named, stays as it is, and holds nobody e
     expect(yield* read(3).pipe(withKeys(2))).toEqual([secretOf(3)])
     expect(yield* read(2).pipe(withKeys(9))).toEqual([secretOf(2)])
   }).pipe(Effect.provide(TestDatabase.layer)))
+
+it.live("the events of a subscription whose secret no key opens wait; those of all others are claimed", () =>
+  Effect.gen(function*() {
+    yield* subscribe(1).pipe(withKeys(1))
+    yield* subscribe(2).pipe(withKeys(9))
+    yield* subscribe(3).pipe(withKeys(1))
+    const claimed = yield* Effect.gen(function*() {
+      const deliveries = yield* Delivery.DeliveryStore
+      const now = DateTime.unsafeMake(0)
+      yield* deliveries.enqueue([1, 2, 3].map((application): Event.Outgoing => ({
+        event: {
+          id: Event.EventId.make(`evt_${application}`),
+          aspectType: "deleted",
+          objectType: "athlete",
+          objectId: Event.ObjectId.make(application),
+          time: now,
+          updates: {}
+        },
+        audience: Event.Audience.Application({ applicationId: Application.ApplicationId.make(application) })
+      })))
+      return yield* deliveries.claim({
+        now,
+        leaseEnds: DateTime.unsafeMake(15_000),
+        token: "token",
+        limit: 10,
+        perSubscription: 10,
+        allowances: new Map()
+      })
+    }).pipe(withKeys(1))
+    expect(claimed.map(({ delivery }) => delivery.applicationId).sort()).toEqual([1, 3])
+  }).pipe(Logger.withMinimumLogLevel(LogLevel.None), Effect.provide(TestDatabase.layer)))
 
 it.live("a subscription that changes meanwhile keeps its change", () =>
   Effect.gen(function*() {

@@ -114,18 +114,27 @@ export const make = (
       return (rows[0]?.candidates ?? 0) > 0 && looks > 1 ? claimLooking(request, looks - 1) : Effect.succeed([])
     })
 
-  /** The signing secrets of a subscription are opened once per claim. */
+  /**
+   * The signing secrets of a subscription are opened once per claim. One whose secrets no key opens holds nobody else up:
+   * what was claimed for it waits until the lease is over, and is claimed again.
+   */
   const toClaimed = (rows: ReadonlyArray<DeliveryRow & SubscriptionRow>, { leaseEnds, token }: ClaimRequest) =>
     Effect.gen(function*() {
-      const subscriptions = new Map<Int8, Claimed["subscription"]>()
+      const subscriptions = new Map<Int8, Option.Option<Claimed["subscription"]>>()
       for (const row of rows) {
         if (!subscriptions.has(row.subscription_id)) {
-          subscriptions.set(row.subscription_id, yield* toSubscription(seal)(row))
+          const opened = toSubscription(seal)(row).pipe(
+            Effect.tapError((error) => Effect.logError(`the events of application ${row.application_id} wait`, error)),
+            Effect.option
+          )
+          subscriptions.set(row.subscription_id, yield* opened)
         }
       }
       return rows.flatMap((row): ReadonlyArray<Claimed> => {
-        const subscription = subscriptions.get(row.subscription_id)
-        return subscription ? [{ delivery: toDelivery(row), subscription, token, leaseEnds }] : []
+        const subscription = Option.flatten(Option.fromNullable(subscriptions.get(row.subscription_id)))
+        return Option.isSome(subscription)
+          ? [{ delivery: toDelivery(row), subscription: subscription.value, token, leaseEnds }]
+          : []
       })
     })
 

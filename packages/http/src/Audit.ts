@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import type { ApplicationId } from "@startlist/core/Application"
 import type { UserId } from "@startlist/core/User"
 
-/** Who acts, or on whom. An e-mail address stands for someone who could not sign in with it. */
+/** Who acts, or on whom. An e-mail address stands for someone who could not sign in with it; empty: it was none. */
 export type Party = Data.TaggedEnum<{
   User: { readonly userId: UserId }
   Application: { readonly applicationId: ApplicationId }

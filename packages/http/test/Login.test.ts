@@ -111,6 +111,21 @@ describe("/login", () => {
       expect(JSON.stringify(audit)).not.toContain("wrong secret")
     }))
 
+  testing(
+    "what is typed for an e-mail address and is none is not recorded: it may be a password",
+    () =>
+      Effect.gen(function*() {
+        const { audit } = yield* Service
+        const browser = yield* Browser.make
+        for (const typed of ["correct horse", "hunter2", `${"x".repeat(300)}@example.test`, "nobody@example.test"]) {
+          expect((yield* browser.signIn(typed, "wrong")).status).toBe(403)
+        }
+        expect(audit.map(({ actor }) => actor).slice(-4)).toEqual(
+          ["", "", "", "nobody@example.test"].map((email) => expect.objectContaining({ _tag: "Email", email }))
+        )
+      })
+  )
+
   testing("an open redirect by return_to is impossible", () =>
     Effect.gen(function*() {
       const evil = [

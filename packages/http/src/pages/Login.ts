@@ -25,6 +25,16 @@ import * as ReturnTo from "./ReturnTo.ts"
 const localeOf = (request: Request, returnTo: string): Locale.Locale =>
   Locale.of(request, /[?&]locale=(en|fr)(?:&|$)/.exec(returnTo)?.[1])
 
+/**
+ * Who could not sign in, for the record. What is no address may be a password that was typed into the wrong field, or
+ * anything at all of any length: it is not kept.
+ */
+const claimant = (email: string): Party =>
+  Party.Email({ email: email.length <= maxEmailLength && /^[^\s@]+@[^\s@]+$/.test(email) ? email : "" })
+
+/** The longest address of a user. */
+const maxEmailLength = 254
+
 export const make: Effect.Effect<ReadonlyArray<Route>, never, Accounts | Secrets | Throttle> = Effect.gen(function*() {
   const accounts = yield* Accounts
   const secrets = yield* Secrets
@@ -105,7 +115,7 @@ export const make: Effect.Effect<ReadonlyArray<Route>, never, Accounts | Secrets
       const user = yield* accounts.verifyPassword(email, Redacted.make(password))
       if (Option.isNone(user)) {
         yield* throttle.failed(keys)
-        yield* record("login_failed", Party.Email({ email }), request)
+        yield* record("login_failed", claimant(email), request)
         return yield* show(request, { status: 403, returnTo, email, problem: { kind: "wrong" } })
       }
       // A new value at each login: one that somebody else planted in this browser is worth nothing afterwards.

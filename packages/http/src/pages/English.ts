@@ -25,6 +25,7 @@ export const messages: Messages = {
   date: (epochMillis) => dates.format(epochMillis),
   dateTime: (epochMillis) => `${times.format(epochMillis)} UTC`,
   number: (value) => numbers.format(value),
+  colon: ": ",
   layout: {
     account: "Your account",
     applications: "Authorised applications",

@@ -30,6 +30,7 @@ export const messages: Messages = {
   date: (epochMillis) => dates.format(epochMillis),
   dateTime: (epochMillis) => `${times.format(epochMillis)} UTC`,
   number: (value) => numbers.format(value),
+  colon: "\u00a0: ",
   layout: {
     account: "Votre compte",
     applications: "Applications autorisées",
@@ -146,12 +147,12 @@ export const messages: Messages = {
     },
     forged: {
       title: "Ce formulaire a expiré",
-      what: "Il n’appartient pas à votre session actuelle ; rien n’a été modifié.",
+      what: "Il n’appartient pas à votre session actuelle\u00a0; rien n’a été modifié.",
       advice: "Cela arrive si vous vous êtes connecté ou déconnecté entre-temps dans une autre fenêtre. Recommencez."
     },
     outdated: {
       title: "C’est déjà fait",
-      what: "La page de ce formulaire n’est plus à jour ; rien n’a été modifié cette fois.",
+      what: "La page de ce formulaire n’est plus à jour\u00a0; rien n’a été modifié cette fois.",
       advice:
         "Cela arrive si un formulaire est envoyé deux fois, ou après une modification dans une autre fenêtre. Consultez d’abord l’état actuel."
     },

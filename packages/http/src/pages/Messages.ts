@@ -34,6 +34,8 @@ export interface Messages {
   /** With the time, and the zone: UTC. */
   readonly dateTime: (epochMillis: number) => string
   readonly number: (value: number) => string
+  /** Between a word and what is said about it, with the spaces that the language wants. */
+  readonly colon: string
   readonly layout: {
     readonly account: string
     readonly applications: string

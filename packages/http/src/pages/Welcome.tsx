@@ -12,17 +12,21 @@ import * as Page from "./Page.ts"
 const path = "/"
 
 const Welcome = ({ frame }: { readonly frame: Frame.Frame }) => {
-  const { layout, welcome } = Locale.messagesIn(frame.locale)
+  const { colon, layout, welcome } = Locale.messagesIn(frame.locale)
   return (
     <Layout frame={frame} title="Startlist">
       <p>{welcome.what}</p>
       <section class="card">
         <ul>
           <li>
-            <a href={`${frame.base}/account/applications`}>{layout.applications}</a>: {welcome.applications}
+            <a href={`${frame.base}/account/applications`}>{layout.applications}</a>
+            {colon}
+            {welcome.applications}
           </li>
           <li>
-            <a href={`${frame.base}/developer/applications`}>{layout.developer}</a>: {welcome.developer}
+            <a href={`${frame.base}/developer/applications`}>{layout.developer}</a>
+            {colon}
+            {welcome.developer}
           </li>
           <li>
             <a href={`${frame.base}/docs`}>{welcome.reference}</a> (<a href={`${frame.base}/openapi.json`}>OpenAPI</a>,
@@ -30,7 +34,9 @@ const Welcome = ({ frame }: { readonly frame: Frame.Frame }) => {
             <a href={`${frame.base}/.well-known/oauth-authorization-server`}>{welcome.metadata}</a>)
           </li>
           <li>
-            {welcome.operators}: <a href={`${frame.base}/healthz`}>{welcome.health}</a>,{" "}
+            {welcome.operators}
+            {colon}
+            <a href={`${frame.base}/healthz`}>{welcome.health}</a>,{" "}
             <a href={`${frame.base}/readyz`}>{welcome.readiness}</a>, <code>npm run startlist -- --help</code>
           </li>
         </ul>

@@ -18,8 +18,9 @@ import * as Authorization from "./Authorization.ts"
 import { EventId } from "./Event.ts"
 import * as Grant from "./Grant.ts"
 import { type Change, type Found, GrantStore } from "./GrantStore.ts"
+import * as Introspection from "./Introspection.ts"
 import { Policy } from "./Policy.ts"
-import { Secrets, type TokenHash } from "./Secrets.ts"
+import { Secrets } from "./Secrets.ts"
 import { type Conflict, type StoreError, untilSaved } from "./Store.ts"
 import type { AccessToken, RefreshToken, Scope } from "./Token.ts"
 import type { User, UserId } from "./User.ts"
@@ -51,16 +52,6 @@ export interface Exchange {
   readonly code: Redacted.Redacted<string>
   readonly redirectUri: Option.Option<string>
   readonly verifier: Option.Option<Redacted.Redacted<string>>
-}
-
-/** What is known of a live token (RFC 7662 §2.2). */
-export interface Introspection {
-  readonly kind: "access" | "refresh"
-  readonly applicationId: ApplicationId
-  readonly userId: UserId
-  readonly scope: Scope
-  readonly issuedAt: Option.Option<DateTime.Utc>
-  readonly expiresAt: DateTime.Utc
 }
 
 /** One line of a user's list of authorised applications. */
@@ -121,11 +112,14 @@ export declare namespace OAuth {
     readonly introspect: (
       token: Redacted.Redacted<string>,
       audience: Option.Option<ApplicationId>
-    ) => Effect.Effect<Option.Option<Introspection>, StoreError>
+    ) => Effect.Effect<Option.Option<Introspection.Introspection>, StoreError>
     /** The applications that a user has authorised, oldest first. */
     readonly authorized: (userId: UserId) => Effect.Effect<ReadonlyArray<Authorized>, StoreError>
   }
 }
+
+const isReplay = (refused: Grant.InvalidGrant | Grant.ScopeExceeded): boolean =>
+  refused._tag === "InvalidGrant" && refused.reason === "replayed"
 
 const make = Effect.gen(function*() {
   const applications = yield* Application.ApplicationStore
@@ -140,26 +134,38 @@ const make = Effect.gen(function*() {
     return Effect.flatMap(applications.find(id), (found) => Application.authenticate(found, hash, now))
   }
 
-  /** A fresh pair in clear, and as it will be stored. */
-  const makePair = (now: DateTime.Utc) =>
-    Effect.zipWith(secrets.make("access"), secrets.make("refresh"), (accessToken, refreshToken) => {
-      const expiresAt = DateTime.addDuration(now, policy.accessTokenLifetime)
-      return {
-        clear: { accessToken, refreshToken, createdAt: now, expiresAt },
-        stored: { access: hashOf(accessToken), refresh: hashOf(refreshToken), expiresAt }
-      }
-    })
+  // Refreshing and authenticating are what every application does all day, so their ways are chains of `flatMap`, and the
+  // clock is read in one step: a generator takes nearly twice the steps, `DateTime.now` takes five.
+  const withNow = <A, E>(use: (now: DateTime.Utc) => Effect.Effect<A, E>): Effect.Effect<A, E> =>
+    Effect.clockWith((clock) => use(DateTime.unsafeMake(clock.unsafeCurrentTimeMillis())))
 
-  /** Saves what was decided, and answers the grant. A replay is refused, but not before the grant is revoked. */
-  const settle = <E extends Grant.InvalidGrant | Grant.ScopeExceeded>(
-    decision: Either.Either<Change, E>,
-    grant: Grant.Grant
-  ): Effect.Effect<Grant.Grant, E | Conflict | StoreError> =>
-    Either.isRight(decision)
-      ? Effect.as(grants.save(decision.right), decision.right.grant)
-      : decision.left._tag === "InvalidGrant" && decision.left.reason === "replayed"
-      ? Effect.zipRight(grants.save(Grant.revoke(grant)), Effect.fail(decision.left))
-      : Effect.fail(decision.left)
+  /** Finds the grant of a credential, decides on a fresh pair of tokens, and saves what was decided. */
+  const issue = <Credential, E extends Grant.InvalidGrant | Grant.ScopeExceeded, A>(
+    now: DateTime.Utc,
+    find: Effect.Effect<Option.Option<Found<Credential>>, StoreError>,
+    decide: (found: Found<Credential>, fresh: Grant.FreshTokens) => Either.Either<Change, E>,
+    answer: (tokens: Tokens, credential: Credential) => A
+  ): Effect.Effect<A, E | Grant.InvalidGrant | StoreError> =>
+    Effect.flatMap(secrets.make("access"), (accessToken) =>
+      Effect.flatMap(secrets.make("refresh"), (refreshToken) => {
+        const expiresAt = DateTime.addDuration(now, policy.accessTokenLifetime)
+        const fresh = { access: hashOf(accessToken), refresh: hashOf(refreshToken), expiresAt }
+        return untilSaved(
+          Effect.flatMap(find, (found): Effect.Effect<A, E | Grant.InvalidGrant | Conflict | StoreError> => {
+            if (Option.isNone(found)) return new Grant.InvalidGrant({ reason: "unknown" })
+            const { credential, grant } = found.value
+            const decision = decide(found.value, fresh)
+            if (Either.isRight(decision)) {
+              const { scope } = decision.right.grant
+              const tokens = { accessToken, refreshToken, createdAt: now, expiresAt, scope }
+              return Effect.map(grants.save(decision.right), () => answer(tokens, credential))
+            }
+            const refused = Effect.fail(decision.left)
+            // A replay is refused, but not before the grant is revoked.
+            return isReplay(decision.left) ? Effect.zipRight(grants.save(Grant.revoke(grant)), refused) : refused
+          })
+        )
+      }))
 
   const authorize = Effect.fn("OAuth.authorize")(
     function*(applicationId: ApplicationId, parameters: Authorization.Parameters) {
@@ -194,36 +200,26 @@ const make = Effect.gen(function*() {
     if (application.requirePkce && Option.isNone(verifier)) {
       return yield* new MissingParameter({ name: "code_verifier" })
     }
-    const { clear, stored } = yield* makePair(now)
     const presented = { applicationId: client.id, redirectUri, challenge: Option.map(verifier, hashOf) }
-    const { scope, state } = yield* untilSaved(Effect.gen(function*() {
-      const found = yield* grants.findByCode(hashOf(code))
-      if (Option.isNone(found)) return yield* new Grant.InvalidGrant({ reason: "unknown" })
-      yield* settle(Grant.redeem(found.value, presented, stored, now, policy), found.value.grant)
-      return found.value.credential
-    }))
-    return { ...clear, scope, state }
+    return yield* issue(
+      now,
+      grants.findByCode(hashOf(code)),
+      (found, fresh) => Grant.redeem(found, presented, fresh, now, policy),
+      (tokens, { state }) => ({ ...tokens, state })
+    )
   })
 
-  // Refreshing and authenticating are what every application does all day, so these are chains of `flatMap`: a
-  // generator takes nearly twice the steps.
   const refresh: OAuth.Service["refresh"] = (client, token, scope = Option.none()) =>
-    Effect.flatMap(DateTime.now, (now) =>
+    withNow((now) =>
       Effect.zipRight(
         authenticateClient(client, now),
-        Effect.flatMap(makePair(now), ({ clear, stored }) =>
-          Effect.map(
-            renew(hashOf(token), { applicationId: client.id, scope }, stored, now),
-            (grant) => ({ ...clear, scope: grant.scope })
-          ))
-      ))
-
-  const renew = (token: TokenHash, presented: Grant.Renewal, fresh: Grant.FreshTokens, now: DateTime.Utc) =>
-    untilSaved(
-      Effect.flatMap(grants.findByRefresh(token), (found) =>
-        Option.isNone(found)
-          ? new Grant.InvalidGrant({ reason: "unknown" })
-          : settle(Grant.rotate(found.value, presented, fresh, now, policy), found.value.grant))
+        issue(
+          now,
+          grants.findByRefresh(hashOf(token)),
+          (found, fresh) => Grant.rotate(found, { applicationId: client.id, scope }, fresh, now, policy),
+          (tokens) => tokens
+        )
+      )
     )
 
   const revoke = Effect.fn("OAuth.revoke")(function*(client: ClientCredentials, token: Redacted.Redacted<string>) {
@@ -252,30 +248,16 @@ const make = Effect.gen(function*() {
     Effect.flatMap(grants.findByAccess(hashOf(token)), (found) =>
       Option.isNone(found)
         ? new Access.InvalidToken()
-        : Effect.flatMap(DateTime.now, (now) => Access.authenticate(found.value, now)))
-
-  const introspectRefresh = (found: Found<RefreshToken>, now: DateTime.Utc): Option.Option<Introspection> =>
-    Grant.isCurrent(found, now)
-      ? Option.some({
-        ...found.grant,
-        kind: "refresh",
-        issuedAt: found.grant.issuedAt,
-        expiresAt: found.credential.expiresAt
-      })
-      : Option.none()
+        : withNow((now) => Access.authenticate(found.value, now)))
 
   const introspect = Effect.fn("OAuth.introspect")(
     function*(token: Redacted.Redacted<string>, audience: Option.Option<ApplicationId>) {
       const now = yield* DateTime.now
       const hash = hashOf(token)
       const access = yield* grants.findByAccess(hash)
-      const known: Option.Option<Introspection> = Option.isSome(access)
-        ? Option.map(Either.getRight(Access.authenticate(access.value, now)), (granted) => ({
-          ...granted,
-          kind: "access",
-          issuedAt: Option.some(granted.createdAt)
-        }))
-        : Option.flatMap(yield* grants.findByRefresh(hash), (found) => introspectRefresh(found, now))
+      const known = Option.isSome(access)
+        ? Introspection.ofAccess(access.value, now)
+        : Option.flatMap(yield* grants.findByRefresh(hash), (found) => Introspection.ofRefresh(found, now))
       return Option.filter(known, ({ applicationId }) => Option.isNone(audience) || audience.value === applicationId)
     }
   )

@@ -3,7 +3,6 @@ import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
 import QuickLRU from "quick-lru"
 import { type Key, Throttle } from "./Throttle.ts"
 
@@ -43,9 +42,10 @@ export const layer: Layer.Layer<Throttle> = Layer.sync(Throttle, () => {
 
   return {
     blocked: (keys) =>
-      Effect.map(Clock.currentTimeMillis, (now) => {
+      Effect.clockWith((clock) => {
+        const now = clock.unsafeCurrentTimeMillis()
         const wait = keys.reduce((longest, key) => Math.max(longest, waitOf(key, now)), 0)
-        return wait > 0 ? Option.some(Duration.millis(wait)) : Option.none()
+        return wait > 0 ? Effect.succeedSome(Duration.millis(wait)) : Effect.succeedNone
       }),
     failed: (keys) =>
       Effect.map(Clock.currentTimeMillis, (now) => {

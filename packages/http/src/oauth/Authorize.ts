@@ -14,6 +14,7 @@ import { OAuth } from "@startlist/core/OAuth"
 import { Policy } from "@startlist/core/Policy"
 import type { StoreError } from "@startlist/core/Store"
 import { type Action, Audit, Party } from "../Audit.ts"
+import { lasting } from "../internal/lasting.ts"
 import type { Request, Response } from "../Message.ts"
 import { Look } from "../Look.ts"
 import type { Fields } from "../pages/Consent.tsx"
@@ -190,8 +191,8 @@ export const make: Effect.Effect<Route, never, OAuth | Visitors> = Effect.gen(fu
 
   const allow = (request: Request, checked: AuthorizationRequest, visitor: Visitor) =>
     Effect.gen(function*() {
-      const code = yield* oauth.consent(checked, visitor.user)
-      yield* record("consent", visitor, checked, request)
+      const consented = oauth.consent(checked, visitor.user)
+      const code = yield* lasting(Effect.tap(consented, record("consent", visitor, checked, request)))
       return sendBack(checked.redirectUri, checked.state, [
         ["code", Redacted.value(code)],
         ["scope", checked.scope.join(" ")]

@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { OAuth } from "@startlist/core/OAuth"
 import { Audit, Party } from "../Audit.ts"
+import { lasting } from "../internal/lasting.ts"
 import { Look } from "../Look.ts"
 import type { Request, Response } from "../Message.ts"
 import { parseClientId } from "../oauth/ClientAuthentication.ts"
@@ -53,18 +54,18 @@ export const make: Effect.Effect<ReadonlyArray<Route>, never, OAuth | Visitors> 
         if (!isGenuine(visitor.csrf)) return forged(request)
         const applicationId = parseClientId(id)
         if (Option.isNone(applicationId)) return yield* new NotFound()
-        yield* Effect.catchTag(
-          oauth.revokeByUser(applicationId.value, visitor.user.id),
-          "GrantNotFound",
-          () => new NotFound()
-        )
-        yield* audit.record({
+        const entry = {
           at: yield* DateTime.now,
-          action: "revocation",
+          action: "revocation" as const,
           actor: Party.User({ userId: visitor.user.id }),
           subject: Party.Application({ applicationId: applicationId.value }),
           address: request.address
-        })
+        }
+        yield* Effect.catchTag(
+          lasting(Effect.tap(oauth.revokeByUser(applicationId.value, visitor.user.id), audit.record(entry))),
+          "GrantNotFound",
+          () => new NotFound()
+        )
         return Page.redirect(here)
       }))
 

@@ -4,9 +4,12 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
 import { Secrets } from "@startlist/core/Secrets"
+import { User } from "@startlist/core/User"
 import { Accounts } from "../Accounts.ts"
 import { type Action, Audit, Party } from "../Audit.ts"
+import { lasting } from "../internal/lasting.ts"
 import type { Request, Response } from "../Message.ts"
 import { get, readOnce, write } from "../Parameters.ts"
 import type { Endpoint, Route } from "../Router.ts"
@@ -29,11 +32,9 @@ const localeOf = (request: Request, returnTo: string): Locale.Locale =>
  * Who could not sign in, for the record. What is no address may be a password that was typed into the wrong field, or
  * anything at all of any length: it is not kept.
  */
-const claimant = (email: string): Party =>
-  Party.Email({ email: email.length <= maxEmailLength && /^[^\s@]+@[^\s@]+$/.test(email) ? email : "" })
+const claimant = (email: string): Party => Party.Email({ email: isAddress(email) ? email : "" })
 
-/** The longest address of a user. */
-const maxEmailLength = 254
+const isAddress = Schema.is(User.fields.email)
 
 export const make: Effect.Effect<ReadonlyArray<Route>, never, Accounts | Secrets | Throttle> = Effect.gen(function*() {
   const accounts = yield* Accounts
@@ -120,8 +121,10 @@ export const make: Effect.Effect<ReadonlyArray<Route>, never, Accounts | Secrets
       }
       // A new value at each login: one that somebody else planted in this browser is worth nothing afterwards.
       if (Option.isSome(session)) yield* accounts.endSession(session.value)
-      const fresh = yield* accounts.startSession(user.value.id)
-      yield* record("login", Party.User({ userId: user.value.id }), request)
+      const { id: userId } = user.value
+      const fresh = yield* lasting(
+        Effect.tap(accounts.startSession(userId), record("login", Party.User({ userId }), request))
+      )
       return Page.redirect(returnTo, { "set-cookie": setCookie(fresh, site) })
     })
 

@@ -20,6 +20,8 @@ export interface Switches {
   validate: (validation: Callbacks.Validation) => Effect.Effect<Callbacks.Answer>
   /** Every store fails. */
   storeIsDown: boolean
+  /** What a store does after a method and before its answer. */
+  afterStore: (method: string) => Effect.Effect<void>
 }
 
 export interface Sent {
@@ -64,7 +66,7 @@ const breakable = <S extends object>(store: S, switches: Switches): S =>
           Effect.suspend(() =>
             switches.storeIsDown
               ? Effect.fail(new Store.StoreError({ cause: "down" }))
-              : Reflect.apply(method, target, parameters)
+              : Effect.tap(Reflect.apply(method, target, parameters), () => switches.afterStore(String(key)))
           )
     }
   })
@@ -79,7 +81,7 @@ const breakableStores = (switches: Switches) =>
 
 /** The service and everything that it is made of, so that tests can look inside. */
 export const layer = (options: Options = {}) => {
-  const switches: Switches = { validate: answers, storeIsDown: false }
+  const switches: Switches = { validate: answers, storeIsDown: false, afterStore: () => Effect.void }
   const validations: Array<Callbacks.Validation> = []
   const audit: Array<Audit.Entry> = []
 

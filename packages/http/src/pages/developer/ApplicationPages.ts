@@ -9,6 +9,7 @@ import { Deliveries } from "@startlist/core/Deliveries"
 import { Policy } from "@startlist/core/Policy"
 import { Conflict } from "@startlist/core/Store"
 import { Subscriptions } from "@startlist/core/Subscriptions"
+import { lasting } from "../../internal/lasting.ts"
 import { parseClientId } from "../../oauth/ClientAuthentication.ts"
 import { get, readOnce } from "../../Parameters.ts"
 import { NotFound } from "../../Refusal.ts"
@@ -73,8 +74,10 @@ export const make: Effect.Effect<
           if (get(parameters, "newest") !== (yield* newestOf(seat))) {
             return yield* showList(seat, 409, { refused: { values, problem: undefined } })
           }
-          const registered = yield* applications.create(seat.visitor.user.id, values)
-          yield* desk.record(request, "application_created", seat, registered.application)
+          const registered = yield* lasting(Effect.tap(
+            applications.create(seat.visitor.user.id, values),
+            ({ application }) => desk.record(request, "application_created", seat, application)
+          ))
           return Page.html(201, SecretView({ seat, registered, isNew: true, formerUntil: Option.none() }))
         }).pipe(
           Effect.catchTag(
@@ -128,6 +131,7 @@ export const make: Effect.Effect<
         const values = readSettings(parameters)
         return applications.change(seat.application.id, values).pipe(
           Effect.tap((changed) => desk.record(request, "application_changed", seat, changed)),
+          lasting,
           Effect.as(Page.redirect(`${Desk.pathOf(seat.frame, seat.application)}?saved=yes`)),
           Effect.catchTags({
             ApplicationNotFound: () => new NotFound(),
@@ -147,8 +151,10 @@ export const make: Effect.Effect<
             const { application } = seat
             if (get(parameters, "version") !== String(application.version)) return yield* new Conflict()
             const overlap = get(parameters, "end_now") === "true" ? Option.some(Duration.zero) : Option.none()
-            const registered = yield* applications.rotateSecretOnce(application, overlap)
-            yield* desk.record(request, "secret_rotated", seat, application)
+            const registered = yield* lasting(Effect.tap(
+              applications.rotateSecretOnce(application, overlap),
+              desk.record(request, "secret_rotated", seat, application)
+            ))
             const view = SecretView({
               seat,
               registered,

@@ -8,6 +8,7 @@ import { Conflict, type StoreError } from "@startlist/core/Store"
 import type { Subscription } from "@startlist/core/Subscription"
 import { Subscriptions } from "@startlist/core/Subscriptions"
 import type { Applications } from "@startlist/core/Applications"
+import { lasting } from "../../internal/lasting.ts"
 import type { Response } from "../../Message.ts"
 import { get } from "../../Parameters.ts"
 import { Malformed, NotFound, type Refusal } from "../../Refusal.ts"
@@ -79,8 +80,10 @@ export const make: Effect.Effect<
                   return yield* reveal(seat, subscription, false)
                 case "rotate": {
                   if (get(parameters, "version") !== String(subscription.version)) return yield* new Conflict()
-                  const rotated = yield* subscriptions.rotateSecretOnce(subscription)
-                  yield* desk.record(request, "signing_secret_rotated", seat, seat.application)
+                  const rotated = yield* lasting(Effect.tap(
+                    subscriptions.rotateSecretOnce(subscription),
+                    desk.record(request, "signing_secret_rotated", seat, seat.application)
+                  ))
                   return yield* reveal(seat, rotated, true)
                 }
                 default:

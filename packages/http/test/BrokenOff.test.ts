@@ -1,0 +1,89 @@
+/** Whoever closes the connection right after a request must not leave the record without what it did. */
+import { expect } from "@effect/vitest"
+import type { Audit } from "@startlist/http"
+import { Deferred, Effect, Fiber } from "effect"
+import * as Browser from "./support/Browser.ts"
+import { Service } from "./support/Service.ts"
+import { testing, type TestWorld } from "./support/Testing.ts"
+
+interface Change {
+  readonly action: Audit.Action
+  readonly by: "browser" | "platformBrowser"
+  /** The page that has the form. */
+  readonly page: (world: TestWorld) => string
+  /** The form. */
+  readonly to: (world: TestWorld) => string
+  /** What is filled in. */
+  readonly fields: Browser.Fields
+  /** What the store does for it. */
+  readonly method: "save" | "insert"
+}
+
+const application = ({ client }: TestWorld) => `/developer/applications/${client.client_id}`
+
+const changes: ReadonlyArray<Change> = [
+  {
+    action: "consent",
+    by: "browser",
+    page: ({ authorizeUrl }) => authorizeUrl(),
+    to: () => "/oauth/authorize",
+    fields: { decision: "allow" },
+    method: "save"
+  },
+  {
+    action: "revocation",
+    by: "browser",
+    page: () => "/account/applications",
+    to: ({ client }) => `/account/applications/${client.client_id}/revoke`,
+    fields: {},
+    method: "save"
+  },
+  {
+    action: "application_created",
+    by: "platformBrowser",
+    page: () => "/developer/applications",
+    to: () => "/developer/applications",
+    fields: { name: "Another", redirect_uris: "" },
+    method: "insert"
+  },
+  {
+    action: "application_changed",
+    by: "platformBrowser",
+    page: application,
+    to: application,
+    fields: { name: "Renamed", redirect_uris: "" },
+    method: "save"
+  },
+  {
+    action: "secret_rotated",
+    by: "platformBrowser",
+    page: application,
+    to: (world) => `${application(world)}/secret`,
+    fields: {},
+    method: "save"
+  }
+]
+
+testing(
+  "a change whose request is broken off while it is saved is finished, and recorded",
+  (world) =>
+    Effect.gen(function*() {
+      const { audit, switches } = yield* Service
+      for (const { action, by, fields, method, page, to } of changes) {
+        const browser = world[by]
+        const { action: address, hidden } = Browser.formTo(to(world), yield* browser.get(page(world)))
+        const saved = yield* Deferred.make<void>()
+        const gone = yield* Deferred.make<void>()
+        switches.afterStore = (called) =>
+          called === method ? Effect.zipRight(Deferred.succeed(saved, undefined), Deferred.await(gone)) : Effect.void
+        const before = audit.length
+        const request = yield* Effect.fork(browser.post(address, { ...hidden, ...fields }))
+        yield* Deferred.await(saved)
+        yield* Fiber.interrupt(request)
+        expect([action, audit.length]).toEqual([action, before])
+        yield* Deferred.succeed(gone, undefined)
+        yield* Effect.yieldNow().pipe(Effect.repeat({ until: () => audit.length > before, times: 100 }))
+        expect(audit.at(-1)?.action).toBe(action)
+      }
+    })
+)

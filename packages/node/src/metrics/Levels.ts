@@ -1,6 +1,8 @@
 /** What is so now: the queue, the pool, the version. Looked at when somebody asks, and at intervals for a collector. */
+import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
 import { Database } from "@startlist/postgres/Database"
@@ -20,18 +22,58 @@ const databaseUp = gauge("database_up", "1 if the database answered when the que
 /** No more often than that, however many ask. */
 const resolution = Duration.seconds(1)
 
-/** A database that takes longer is not waited for: the numbers stay what they were. */
+/** So many times as long as it took to count, the next count waits: a queue of millions is not counted all the time. */
+const rest = 20
+
+/** Nobody who asks waits longer: the numbers stay what they were, until they are known. */
 const patience = Duration.seconds(2)
 
-const lookAtQueue = Effect.matchEffect(Effect.timeout(Queue.look, patience), {
-  onSuccess: (queue) =>
-    Effect.sync(() => {
-      databaseUp.update(1)
-      pending.update(queue.pending)
-      due.update(queue.due)
-      oldestDue.update(Duration.toSeconds(queue.oldestDue))
-    }),
-  onFailure: () => Effect.sync(() => databaseUp.update(0))
+/** Whether the database answers. That it cannot count in time would not mean that it is away. */
+const ping = Effect.gen(function*() {
+  const { prefix: p, query } = yield* Database
+  const isUp = yield* Effect.isSuccess(Effect.timeout(query({ name: `${p}ping`, text: "SELECT 1" }, []), patience))
+  databaseUp.update(isUp ? 1 : 0)
+  return isUp
+})
+
+const count = Effect.match(Queue.look, {
+  onSuccess: (queue) => {
+    pending.update(queue.pending)
+    due.update(queue.due)
+    oldestDue.update(Duration.toSeconds(queue.oldestDue))
+  },
+  onFailure: () => {}
+})
+
+/** Counts in a fiber of its own, one at a time, whoever asks and however soon they go away again. */
+const makeLookAtQueue = Effect.gen(function*() {
+  const database = yield* Database
+  const isUp = yield* Effect.cachedWithTTL(Effect.provideService(ping, Database, database), resolution)
+  let counting: Fiber.RuntimeFiber<void> | undefined
+  let next = 0
+  const timed = Effect.flatMap(
+    Effect.timed(Effect.provideService(count, Database, database)),
+    ([took]) =>
+      Effect.map(Clock.currentTimeMillis, (now) => {
+        next = now + Duration.toMillis(Duration.max(resolution, Duration.times(took, rest)))
+      })
+  ).pipe(Effect.ensuring(Effect.sync(() => {
+    counting = undefined
+  })))
+  const begin = Effect.suspend(() =>
+    counting === undefined
+      ? Effect.map(Effect.forkDaemon(timed), (fiber) => {
+        counting = fiber
+      })
+      : Effect.void
+  )
+  return Effect.gen(function*() {
+    // While the embedded database counts, it answers nobody else.
+    if (counting === undefined && (yield* isUp) && (yield* Clock.currentTimeMillis) >= next) {
+      yield* Effect.uninterruptible(begin)
+    }
+    if (counting !== undefined) yield* Effect.timeoutOption(Fiber.await(counting), patience)
+  })
 })
 
 const lookAtPool = Effect.flatMap(Database, (database) =>
@@ -47,6 +89,8 @@ const lookAtPool = Effect.flatMap(Database, (database) =>
 /** Looks at all of it. Never fails. */
 export const make: Effect.Effect<Effect.Effect<void>, never, Database> = Effect.gen(function*() {
   const database = yield* Database
-  const look = Effect.zipRight(lookAtQueue, lookAtPool).pipe(Effect.provideService(Database, database), Effect.asVoid)
-  return yield* Effect.cachedWithTTL(look, resolution)
+  return Effect.zipRight(
+    yield* makeLookAtQueue,
+    Effect.asVoid(Effect.provideService(lookAtPool, Database, database))
+  )
 })

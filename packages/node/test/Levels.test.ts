@@ -1,0 +1,79 @@
+/** The queue as it is shown to whoever watches: a long one is counted seldom, and is no database that is away. */
+import { describe, expect, it } from "@effect/vitest"
+import { Duration, Effect, Fiber, Metric, Option, Stream, TestClock } from "effect"
+import { Store } from "@startlist/core"
+import { Database } from "@startlist/postgres"
+import * as Levels from "../src/metrics/Levels.ts"
+
+/** What is shown now. */
+const shown = (name: string): number => {
+  const pair = Metric.unsafeSnapshot().find(({ metricKey }) => metricKey.name === `startlist_${name}`)
+  return pair !== undefined && "value" in pair.metricState ? Number(pair.metricState.value) : NaN
+}
+
+/** A database that takes so long to count `pending` deliveries; without a number it cannot. */
+const counting = (counts: { duration: Duration.DurationInput; pending?: number; isAway?: boolean; asked: number }) => {
+  const failed = new Store.StoreError({ cause: new Error("canceling statement due to statement timeout") })
+  const count = Effect.suspend(() => {
+    counts.asked++
+    const { duration, pending } = counts
+    const result = pending === undefined ? failed : Effect.succeed([{ pending, due: 0, oldest: null }])
+    return Effect.delay(result, duration)
+  })
+  const query = (name: string): Effect.Effect<ReadonlyArray<unknown>, Store.StoreError> =>
+    name.endsWith("queue_look") ? count : counts.isAway === true ? failed : Effect.succeed([])
+  return Database.Database.of({
+    prefix: "",
+    // The rows are those that are asked for here.
+    query: ({ name }) => query(name) as never,
+    transaction: (effect) => effect,
+    wake: Effect.void,
+    wakeUps: Stream.empty,
+    connections: Effect.succeed(Option.none())
+  })
+}
+
+describe("the levels", () => {
+  it.effect("a count that takes long is waited for 2 seconds, made once, and not soon again", () =>
+    Effect.gen(function*() {
+      const database = { duration: Duration.seconds(4), pending: 7, asked: 0 }
+      const look = yield* Effect.provideService(Levels.make, Database.Database, counting(database))
+      const first = yield* Effect.fork(Effect.timed(look))
+      yield* TestClock.adjust("2 seconds")
+      expect(Duration.toSeconds((yield* Fiber.join(first))[0])).toBe(2)
+      const second = yield* Effect.fork(look)
+      yield* TestClock.adjust("2 seconds")
+      yield* Fiber.join(second)
+      expect([database.asked, shown("deliveries_pending"), shown("database_up")]).toEqual([1, 7, 1])
+      yield* TestClock.adjust("79 seconds")
+      yield* look
+      expect(database.asked).toBe(1)
+      yield* TestClock.adjust("1 second")
+      yield* Effect.fork(look)
+      yield* TestClock.adjust("4 seconds")
+      expect(database.asked).toBe(2)
+    }))
+
+  it.effect("a count goes on when whoever asked has gone away", () =>
+    Effect.gen(function*() {
+      const database = { duration: Duration.seconds(1), pending: 8, asked: 0 }
+      const look = yield* Effect.provideService(Levels.make, Database.Database, counting(database))
+      const asking = yield* Effect.fork(look)
+      yield* TestClock.adjust("100 millis")
+      yield* Fiber.interrupt(asking)
+      yield* TestClock.adjust("1 second")
+      expect([database.asked, shown("deliveries_pending")]).toEqual([1, 8])
+    }))
+
+  it.effect("a database that cannot count in time is not away; one that does not answer is", () =>
+    Effect.gen(function*() {
+      const database = { duration: Duration.zero, isAway: false, asked: 0 }
+      const look = yield* Effect.provideService(Levels.make, Database.Database, counting(database))
+      yield* look
+      expect([database.asked, shown("database_up")]).toEqual([1, 1])
+      database.isAway = true
+      yield* TestClock.adjust("1 second")
+      yield* look
+      expect([database.asked, shown("database_up")]).toEqual([1, 0])
+    }))
+})

@@ -253,6 +253,42 @@ describe.skipIf(isMissing)("consent in Chromium (skipped where there is none)", 
     )
 
     it.effect(
+      "the longest words that people and applications can be called fit into a phone",
+      inBrowser({ phone: true }, async (scene) => {
+        const { page, site } = scene
+        const word = "x".repeat(100)
+        const email = (name: string) => `${name.padEnd(200, "x")}@example.org`
+        const { application, athlete, owner } = await site.run(Effect.gen(function*() {
+          const athlete = yield* Story.createUser("athlete", email("athlete"), word, word)
+          const owner = yield* Story.createUser("platform", email("owner"), word, word)
+          const registered = yield* Story.register(owner, word, [site.app.redirectUri])
+          yield* Story.allow(registered, athlete)
+          return { application: registered.application, athlete, owner }
+        }))
+        const fits = async () =>
+          expect([
+            page.url(),
+            await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
+          ]).toEqual([page.url(), 0])
+        await openAs(page, site, athlete.email, authorizeUrl(site, application))
+        await fits()
+        await page.goto(authorizeUrl(site, application, { role: "club" }))
+        await fits()
+        await page.goto(`${site.url}/account/applications`)
+        await page.getByText("Revoke access…").click()
+        await fits()
+        await page.context().clearCookies()
+        await openAs(page, site, owner.email, "/developer/applications")
+        await fits()
+        const table = page.locator(".scroll").first()
+        expect(await table.evaluate(({ clientWidth, scrollWidth }) => scrollWidth < 2 * clientWidth)).toBe(true)
+        await page.fill("input[name=name]", "y".repeat(100))
+        await press(page, "Register")
+        await fits()
+      })
+    )
+
+    it.effect(
       "after revoking, the application is gone from the list and its tokens are dead",
       inBrowser({}, async (scene) => {
         const { page, site } = scene

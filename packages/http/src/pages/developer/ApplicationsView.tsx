@@ -45,7 +45,7 @@ export const ApplicationsView = ({ applications, more, newest, refused, seat: { 
             <Table label={list.title} columns={[list.name, list.clientId, list.created]}>
               {applications.map((application) => (
                 <tr key={application.id}>
-                  <th scope="row">
+                  <th scope="row" class="name">
                     <a href={pathOf(frame, application)}>{application.name}</a>
                   </th>
                   <td>{application.id}</td>

@@ -127,6 +127,14 @@ const story = async ({ athlete, client, platform, service }: Prepared, module: M
   await module.expire(athlete.id)
   const none = await module.accessTokens(athlete.id, 2)
   expect(none.map((token) => token ?? null)).toEqual([null, null])
+
+  // That the application's own secret is wrong is no reason to forget anybody's tokens.
+  await module.keep(athlete.id, await connect(athlete))
+  await module.expire(athlete.id)
+  await operate(service, "POST", `/applications/${client.client_id}/secrets`, { overlap_seconds: 0 })
+  for (const _ of ["once", "and again"]) {
+    await expect(module.accessTokens(athlete.id, 1)).rejects.toThrow("invalid_client")
+  }
 }
 
 const compilerOptions = {

@@ -4,18 +4,23 @@ import { stripVTControlCharacters } from "node:util"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 
 /** However stubborn a database or a receiver: the process is gone so long after the signal. */
 const hardLimit = 9000
 
+/** A signal is how a service ends; any other command that it ends has not done what was asked. */
+const stopped = process.argv.includes("serve") ? 0 : 1
+
 for (const signal of ["SIGTERM", "SIGINT"] as const) {
-  process.once(signal, () => setTimeout(() => process.exit(0), hardLimit).unref())
+  process.once(signal, () => setTimeout(() => process.exit(stopped), hardLimit).unref())
 }
 
 const oneLine = (text: string): string => stripVTControlCharacters(text).replaceAll(/\s+/g, " ").trim()
 
 /** What went wrong, in one line. */
 const describe = (cause: Cause.Cause<unknown>): string => {
+  if (Cause.isInterruptedOnly(cause)) return "interrupted before the end"
   const error = Cause.squash(cause)
   return oneLine(error instanceof Error ? error.message : String(error))
 }
@@ -42,12 +47,14 @@ const program: Effect.Effect<void, Error> = Effect.gen(function*() {
   }
   const { run } = yield* Effect.promise(() => import("./CommandLine.ts"))
   return yield* run(process.argv)
-}).pipe(
-  Effect.tapErrorCause((cause) =>
-    Cause.isInterruptedOnly(cause)
-      ? Effect.void
-      : Effect.sync(() => process.stderr.write(`startlist: ${describe(cause)}\n`))
-  )
-)
+})
 
-NodeRuntime.runMain(program, { disableErrorReporting: true, disablePrettyLogger: true })
+NodeRuntime.runMain(program, {
+  disableErrorReporting: true,
+  disablePrettyLogger: true,
+  teardown: (exit, onExit) => {
+    const code = Exit.isSuccess(exit) ? 0 : Cause.isInterruptedOnly(exit.cause) ? stopped : 1
+    if (Exit.isFailure(exit) && code !== 0) process.stderr.write(`startlist: ${describe(exit.cause)}\n`)
+    onExit(code)
+  }
+})

@@ -1,7 +1,9 @@
 /** The command line as people and scripts use it: tables or JSON, exit status 0, or 1 with one line on stderr. */
 import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import { once } from "node:events"
 import { existsSync, openSync } from "node:fs"
+import { createServer } from "node:net"
 import { makeReceiver } from "./support/Receiver.ts"
 import { runStartlist, type Service, spawnStartlist } from "./support/ServiceProcess.ts"
 import * as TestService from "./support/TestService.ts"
@@ -150,6 +152,26 @@ layer(TestService.layer(), { timeout: "60 seconds" })("the command line", (it) =
         code: 1,
         stderr: expect.stringMatching(/^startlist: the answer cannot be written: ENOSPC[^\n]*\n$/)
       })
+    }),
+    60_000
+  )
+
+  it.effect(
+    "a command that is interrupted has failed",
+    on(async () => {
+      const silent = createServer().listen(0, "127.0.0.1")
+      await once(silent, "listening")
+      const address = silent.address()
+      const url = `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}`
+      const list = spawnStartlist(["application", "list", "--url", url, "--token", "token"], {})
+      const [socket] = await once(silent, "connection")
+      list.child.kill("SIGINT")
+      expect([await list.exit, list.stderr()]).toEqual([
+        { code: 1, signal: null },
+        "startlist: interrupted before the end\n"
+      ])
+      socket.destroy()
+      silent.close()
     }),
     60_000
   )

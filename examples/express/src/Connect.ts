@@ -8,7 +8,7 @@ import * as Users from "./Users.ts"
 export const start = (origin: string, options: Partial<Startlist.Options> = {}): Promise<Startlist.Startlist> =>
   Startlist.make({
     url: `${origin}/connect`,
-    // In memory: `Postgres.layerWith({ url })` of @startlist/postgres keeps what is granted.
+    // In memory. To keep what is granted: the stores of @startlist/postgres.
     stores: Memory.layer,
     callbacks: Dispatcher.layer,
     findUser: Users.find,

@@ -2,8 +2,8 @@
  * Startlist for servers that do not run on Effect: options in, promises and plain objects out.
  *
  * It is the same services, endpoints and pages, put together in the way that most servers want. The stores and what
- * calls callbacks are chosen from the packages that have them, as opaque values:
- * `{ stores: Postgres.layerWith({ url }), callbacks: Dispatcher.layer }`.
+ * calls callbacks are chosen from the packages that have them, as opaque values: `Memory.layer` or those of
+ * `@startlist/postgres`, and `Dispatcher.layer`.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http"
 import * as Cause from "effect/Cause"
@@ -58,7 +58,10 @@ export interface SignIn {
 export interface Options {
   /** The public address at which Startlist is mounted: an origin, and a path if there is one. A slash at its end is cut. */
   readonly url: string
-  /** Where everything is kept: `Postgres.layerWith({ url })`, or `Memory.layer`. */
+  /**
+   * Where everything is kept: `Memory.layer`, or `Postgres.layerWith({ url })` with the key that seals signing secrets,
+   * `.pipe(Layer.provide(Seal.layerWith({ key })))`.
+   */
   readonly stores: Layer.Layer<Stores, unknown>
   /** What sends to callbacks: `Dispatcher.layer`. */
   readonly callbacks: Layer.Layer<Callbacks, unknown>

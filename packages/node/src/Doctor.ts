@@ -9,6 +9,7 @@ import * as Console from "effect/Console"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
 import { SubscriptionStore } from "@startlist/core/Subscription"
 import { ApplicationId } from "@startlist/core/Application"
 import { Database as SqlDatabase } from "@startlist/postgres/Database"
@@ -51,6 +52,20 @@ const checkSettings = ({ authUrl, host, port }: Configuration): ReadonlyArray<Fi
     ]
     : [listens]
 }
+
+/** Fewer characters can be tried one after the other: guesses are written down, but not slowed. */
+const shortestToken = 16
+
+const checkToken = ({ operatorToken }: Configuration): ReadonlyArray<Finding> =>
+  Option.exists(operatorToken, (token) => Redacted.value(token).length < shortestToken)
+    ? [
+      warning(
+        "operator token",
+        "OPERATOR_TOKEN can be guessed: it is too short",
+        "openssl rand -hex 32 makes a good one"
+      )
+    ]
+    : []
 
 const isServing = (configuration: Configuration) =>
   Effect.tryPromise((signal) =>
@@ -245,6 +260,7 @@ export const inspect = (
   Effect.gen(function*() {
     return [
       ...checkSettings(configuration),
+      ...checkToken(configuration),
       ...(yield* checkInstallation(configuration)),
       good("callbacks", `may be at ${reach(configuration)}`),
       ...(Option.isSome(callback) ? [yield* checkCallback(configuration, callback.value)] : [])

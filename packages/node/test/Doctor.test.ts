@@ -14,6 +14,8 @@ import { runStartlist, spawnStartlist, temporaryFolder } from "./support/Service
 
 const key = (byte: number) => Buffer.alloc(32, byte).toString("base64")
 
+const OPERATOR_TOKEN = "a token that nobody guesses".replaceAll(" ", "-")
+
 const configured = (environment: Readonly<Record<string, string>>) =>
   Effect.orDie(Configuration.decode({ DATA_DIR: "/nonexistent", PORT: "1", ...environment }, false))
 
@@ -21,7 +23,7 @@ const configured = (environment: Readonly<Record<string, string>>) =>
 const onDatabase = (masterKey = key(1)) =>
   Effect.flatMap(
     TestDatabase,
-    ({ url }) => configured({ DATABASE_URL: Redacted.value(url), OPERATOR_TOKEN: "token", MASTER_KEY: masterKey })
+    ({ url }) => configured({ DATABASE_URL: Redacted.value(url), OPERATOR_TOKEN, MASTER_KEY: masterKey })
   )
 
 const examine = (configuration: Configuration.Configuration) => inspect(configuration, Option.none())
@@ -91,7 +93,7 @@ describe("a database", () => {
       Effect.gen(function*() {
         yield* prepare
         const { admin, url } = yield* TestDatabase
-        const environment = { DATABASE_URL: Redacted.value(url), OPERATOR_TOKEN: "token", MASTER_KEY: key(2) }
+        const environment = { DATABASE_URL: Redacted.value(url), OPERATOR_TOKEN, MASTER_KEY: key(2) }
         const kept = Effect.promise(() => admin.query("SELECT application_id FROM startlist_subscriptions"))
         const reseal = (...options: ReadonlyArray<string>) =>
           Effect.promise(() => runStartlist(["reseal", ...options], environment))
@@ -169,7 +171,7 @@ describe("a database", () => {
         ] as const
         for (const [DATABASE_URL, seen, advice] of cases) {
           const findings = yield* examine(
-            yield* configured({ DATABASE_URL, OPERATOR_TOKEN: "token", MASTER_KEY: key(1) })
+            yield* configured({ DATABASE_URL, OPERATOR_TOKEN, MASTER_KEY: key(1) })
           )
           expect(about(findings, "database")).toMatchObject({
             level: "bad",
@@ -195,7 +197,7 @@ describe("a database that answers", () => {
         const given = new URL(Redacted.value(url))
         given.searchParams.set("options", `${given.searchParams.get("options")} -c ${setting}`)
         const findings = yield* examine(
-          yield* configured({ DATABASE_URL: given.href, OPERATOR_TOKEN: "token", MASTER_KEY: key(1) })
+          yield* configured({ DATABASE_URL: given.href, OPERATOR_TOKEN, MASTER_KEY: key(1) })
         )
         expect(about(findings, what)).toMatchObject({ level: "bad", seen: expect.stringMatching(seen) })
       }).pipe(Effect.provide(testDatabase)), 60_000)
@@ -277,6 +279,12 @@ describe("settings", () => {
       ])
       expect(yield* warnings({ HOST: "0.0.0.0", AUTH_URL: "https://auth.example.org" })).toEqual([])
       expect(yield* warnings({ AUTH_URL: "http://[::1]:8080" })).toEqual([])
+    }))
+
+  it.scopedLive("an operator token that can be guessed is a warning, and is not shown", () =>
+    Effect.gen(function*() {
+      expect(yield* warnings({ OPERATOR_TOKEN: "letmein" })).toEqual(["OPERATOR_TOKEN can be guessed: it is too short"])
+      expect(yield* warnings({ OPERATOR_TOKEN })).toEqual([])
     }))
 })
 

@@ -83,11 +83,10 @@ export const toLine = (entry: Audit.Entry): NewLine => ({
 /** Keeps a line; if that cannot be done now, it goes to the log, and the request goes on. */
 export const record = (line: NewLine): Effect.Effect<void, never, AuditLog> =>
   Effect.flatMap(AuditLog, (log) => log.append(line)).pipe(
-    Effect.catchAll((error) =>
-      Effect.logError("an audit entry could not be kept", error).pipe(
-        Effect.annotateLogs({ action: line.action, actor: line.actor, subject: line.subject, address: line.address })
-      )
-    )
+    Effect.catchAll((error) => {
+      const { at: _at, ...rest } = line
+      return Effect.annotateLogs(Effect.logError("an audit entry could not be kept", error), rest)
+    })
   )
 
 /** The audit of the HTTP endpoints, kept in this record. */

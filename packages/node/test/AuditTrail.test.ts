@@ -1,7 +1,8 @@
 /** The audit trail: every call of the operator is in it, and nobody can change or shorten it, not even by SQL. */
 import { describe, expect, it, layer } from "@effect/vitest"
 import { Database, Embedded, Postgres, Seal } from "@startlist/postgres"
-import { DateTime, Effect, Either, Layer, Option, Redacted } from "effect"
+import { DateTime, Effect, Either, Layer, Logger, Option, Redacted } from "effect"
+import { Store } from "@startlist/core"
 import { layer as testDatabase, TestDatabase } from "../../postgres/test/support/TestDatabase.ts"
 import * as AuditLog from "../src/AuditLog.ts"
 import * as SqlAuditLog from "../src/SqlAuditLog.ts"
@@ -131,3 +132,20 @@ layer(TestService.layer(), { timeout: "60 seconds" })("every call of the operato
     })
   )
 })
+
+it.effect("a line that the database does not take is in the log, whole", () =>
+  Effect.gen(function*() {
+    const logged: Array<unknown> = []
+    const logger = Logger.make(({ annotations }) => void logged.push(Object.fromEntries(annotations)))
+    const away = AuditLog.AuditLog.of({
+      append: () => new Store.StoreError({ cause: new Error("away") }),
+      list: () => Effect.succeed([]),
+      purge: () => Effect.succeed(0)
+    })
+    const { at: _at, ...rest } = { ...line(0, "operator_call"), detail: "POST /operator/v1/users 503" }
+    yield* AuditLog.record({ ...line(0, "operator_call"), ...rest }).pipe(
+      Effect.provideService(AuditLog.AuditLog, away),
+      Effect.provide(Logger.replace(Logger.defaultLogger, logger))
+    )
+    expect(logged).toEqual([rest])
+  }))

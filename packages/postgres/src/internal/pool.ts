@@ -39,7 +39,8 @@ export const makePatient = (connection: Connection): Effect.Effect<Pg.Pool, neve
 const acquire = (config: Pg.PoolConfig) =>
   Effect.acquireRelease(
     Effect.sync(() => {
-      const pool = new Pg.Pool(config)
+      // Servers compile a plan that they think dear, each time it runs: that takes longer than any statement of ours.
+      const pool = new Pg.Pool({ ...config, onConnect: (client) => client.query("SET jit = off") })
       // A connection that breaks while idle leaves the pool; there is nothing else to do.
       pool.on("error", () => {})
       return pool

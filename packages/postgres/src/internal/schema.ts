@@ -147,8 +147,13 @@ const deliveries = (p: string): ReadonlyArray<string> => [
   `CREATE INDEX ${p}deliveries_state ON ${p}deliveries ((state::text), id)`
 ]
 
+/** `0003`: a save finds what waits about its object at one place, not in each lane anew. */
+const heads = (p: string): ReadonlyArray<string> => [
+  `CREATE INDEX ${p}deliveries_heads ON ${p}deliveries (object_id, object_type, id) WHERE state = 'p' AND head`
+]
+
 /** Changes when the schema does. */
-export const fingerprint = [...initial(""), ...deliveries("")].join(";")
+export const fingerprint = [...initial(""), ...deliveries(""), ...heads("")].join(";")
 
 const statements = (texts: ReadonlyArray<string>): Effect.Effect<void, SqlError, SqlClient.SqlClient> =>
   Effect.flatMap(
@@ -161,5 +166,6 @@ export const migrations = (
   prefix: string
 ): Readonly<Record<string, Effect.Effect<void, SqlError, SqlClient.SqlClient>>> => ({
   "0001_initial": statements(initial(prefix)),
-  "0002_deliveries": statements(deliveries(prefix))
+  "0002_deliveries": statements(deliveries(prefix)),
+  "0003_heads": statements(heads(prefix))
 })

@@ -11,7 +11,7 @@ const recorded = (keyOf?: (request: string) => string) => {
   const run = (batch: ReadonlyArray<string>) =>
     Effect.zipRight(
       Effect.sync(() => batches.push(batch)),
-      batch.includes("bad") ? Effect.fail(refused) : Effect.succeed(batch)
+      batch.includes("bad") ? Effect.fail(refused) : Effect.as(Effect.yieldNow(), batch)
     )
   return Effect.map(Coalesce.make(keyOf ? { run, keyOf } : { run }), (call) => ({ batches, call, refused }))
 }
@@ -25,6 +25,17 @@ describe("calls that are joined", () => {
       expect(batches).toEqual([["a", "b", "c"]])
       expect(yield* call("a")).toBe("a")
       expect(batches).toEqual([["a", "b", "c"], ["a"]])
+    }))
+
+  it.live("who was alone the last time goes out at once; who comes meanwhile is joined", () =>
+    Effect.gen(function*() {
+      const { batches, call } = yield* recorded()
+      yield* call("a")
+      const callers = yield* Effect.forEach(["b", "c", "d"], (request) => Effect.fork(call(request)))
+      yield* Effect.yieldNow()
+      expect(batches).toEqual([["a"], ["b"]])
+      expect(yield* Fiber.join(Fiber.all(callers))).toEqual(["b", "c", "d"])
+      expect(batches).toEqual([["a"], ["b"], ["c", "d"]])
     }))
 
   it.live("a batch that is refused is run one by one: only the bad request fails", () =>

@@ -5,16 +5,16 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Database } from "../Database.ts"
 import * as Coalesce from "./coalesce.ts"
+import * as Input from "./input.ts"
 import { type ApplicationRow, millisOf, secretsOf, toApplication } from "./rows.ts"
 
 export const make = ({ prefix: p, query }: Database.Service): Effect.Effect<ApplicationStore.Service> =>
   Effect.gen(function*() {
     const columns = "id, version, owner_id, name, redirect_uris, require_pkce, secrets, created_at"
-    const findStatement = {
-      name: `${p}application_find`,
-      text: `SELECT ${columns} FROM ${p}applications
-        WHERE id = ANY (ARRAY(SELECT json_array_elements_text($1::json)::bigint))`
-    }
+    const find = Input.statement(
+      `${p}application_find`,
+      (isAlone) => `SELECT ${columns} FROM ${p}applications WHERE ${Input.isAmong("id", "bigint", isAlone)}`
+    )
     const list = {
       name: `${p}application_list`,
       text: `SELECT ${columns} FROM ${p}applications WHERE id < $1::bigint ORDER BY id DESC LIMIT $2::integer`
@@ -37,7 +37,7 @@ export const make = ({ prefix: p, query }: Database.Service): Effect.Effect<Appl
     }
 
     const findAll = (ids: ReadonlyArray<ApplicationId>) =>
-      Effect.map(query<ApplicationRow>(findStatement, [JSON.stringify(ids)]), (rows) => {
+      Effect.map(query<ApplicationRow>(find(ids), Input.keysParameters(ids)), (rows) => {
         const found = new Map(rows.map((row) => [Number(row.id), toApplication(row)]))
         return ids.map((id): Option.Option<Application> => Option.fromNullable(found.get(id)))
       })

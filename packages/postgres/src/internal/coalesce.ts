@@ -1,4 +1,4 @@
-/** Makes one statement of the calls that are made in one tick. Answers are never kept. */
+/** Makes one statement of the calls that are made in one tick, and of one alone at once. Answers are never kept. */
 import type { StoreError } from "@startlist/core/Store"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -41,6 +41,8 @@ export const make = <In, Out>(options: {
     let waiting: Array<Call<In, Out>> = []
     let inFlight = 0
     let isScheduled = false
+    // Until somebody is seen to be alone, there may be others in the same tick.
+    let wasAlone = false
 
     const take = (): ReadonlyArray<Call<In, Out>> => {
       const keys = new Set<string>()
@@ -61,6 +63,7 @@ export const make = <In, Out>(options: {
 
     const schedule = () => {
       if (isScheduled || waiting.length === 0 || inFlight === maxInFlight) return
+      if (wasAlone && inFlight === 0) return flush()
       isScheduled = true
       setImmediate(flush)
     }
@@ -69,6 +72,7 @@ export const make = <In, Out>(options: {
       isScheduled = false
       const batch = take()
       if (batch.length === 0) return
+      wasAlone = batch.length + waiting.length + inFlight === 1
       inFlight++
       runFork(runBatch(batch)).addObserver(() => {
         inFlight--

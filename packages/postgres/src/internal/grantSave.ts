@@ -1,7 +1,8 @@
 /** The statement that saves grants: each row is judged on its own version, and takes its children with it. */
 import type { Change } from "@startlist/core/GrantStore"
 import * as Option from "effect/Option"
-import type { Statement } from "../Database.ts"
+import type { Parameter, Statement } from "../Database.ts"
+import * as Input from "./input.ts"
 import { outbox, outgoingOf } from "./outbox.ts"
 import { millisOf, millisOrNull } from "./rows.ts"
 
@@ -14,44 +15,65 @@ interface Parts {
   readonly outgoing: boolean
 }
 
-/** A change as one row of the input. */
-export const toInput = ({ code, grant, issued, outgoing, redeemed }: Change) => ({
-  application_id: grant.applicationId,
-  user_id: grant.userId,
-  version: grant.version,
-  active: grant.status === "active",
-  role: grant.role,
-  scope: grant.scope,
-  epoch: grant.epoch,
-  generation: grant.generation,
-  granted_at: millisOf(grant.grantedAt),
-  issued_at: millisOrNull(grant.issuedAt),
-  ...Option.isSome(code) && {
-    code: code.value.hash,
-    code_epoch: code.value.epoch,
-    redirect_uri: code.value.redirectUri,
-    code_scope: code.value.scope,
-    state: Option.getOrNull(code.value.state),
-    challenge: Option.getOrNull(code.value.challenge),
-    code_expires: millisOf(code.value.expiresAt),
-    code_redeemed: code.value.redeemed
-  },
-  ...Option.isSome(redeemed) && { redeemed: redeemed.value },
-  ...Option.isSome(issued) && {
-    access: issued.value.access.hash,
-    access_epoch: issued.value.access.epoch,
-    access_scope: issued.value.access.scope,
-    access_created: millisOf(issued.value.access.createdAt),
-    access_expires: millisOf(issued.value.access.expiresAt),
-    refresh: issued.value.refresh.hash,
-    refresh_epoch: issued.value.refresh.epoch,
-    refresh_generation: issued.value.refresh.generation,
-    refresh_expires: millisOf(issued.value.refresh.expiresAt)
-  },
-  ...outgoing.length > 0 && { outgoing: outgoingOf(outgoing) }
-})
+type Column = Input.Column<Change>
 
-export const partsOf = (changes: ReadonlyArray<Change>): Parts => ({
+const grantColumns: ReadonlyArray<Column> = [
+  ["application_id", "bigint", ({ grant }) => grant.applicationId],
+  ["user_id", "bigint", ({ grant }) => grant.userId],
+  ["version", "integer", ({ grant }) => grant.version],
+  ["active", "boolean", ({ grant }) => grant.status === "active"],
+  ["role", "text", ({ grant }) => grant.role],
+  ["scope", "json", ({ grant }) => grant.scope],
+  ["epoch", "integer", ({ grant }) => grant.epoch],
+  ["generation", "integer", ({ grant }) => grant.generation],
+  ["granted_at", "bigint", ({ grant }) => millisOf(grant.grantedAt)],
+  ["issued_at", "bigint", ({ grant }) => millisOrNull(grant.issuedAt)]
+]
+
+/** Columns of what a change may have. */
+const optional = <A>(
+  part: (change: Change) => Option.Option<A>,
+  columns: ReadonlyArray<Input.Column<A>>
+): ReadonlyArray<Column> =>
+  columns.map(([name, type, of]): Column => [name, type, (change) => {
+    const option = part(change)
+    return Option.isSome(option) ? of(option.value) : null
+  }])
+
+const codeColumns = optional(({ code }) => code, [
+  ["code", "text", ({ hash }) => hash],
+  ["code_epoch", "integer", ({ epoch }) => epoch],
+  ["redirect_uri", "text", ({ redirectUri }) => redirectUri],
+  ["code_scope", "json", ({ scope }) => scope],
+  ["state", "text", ({ state }) => Option.getOrNull(state)],
+  ["challenge", "text", ({ challenge }) => Option.getOrNull(challenge)],
+  ["code_expires", "bigint", ({ expiresAt }) => millisOf(expiresAt)],
+  ["code_redeemed", "boolean", ({ redeemed }) => redeemed]
+])
+
+const redeemedColumns = optional(({ redeemed }) => redeemed, [["redeemed", "text", (hash) => hash]])
+
+const issuedColumns = optional(({ issued }) => issued, [
+  ["access", "text", ({ access }) => access.hash],
+  ["access_epoch", "integer", ({ access }) => access.epoch],
+  ["access_scope", "json", ({ access }) => access.scope],
+  ["access_created", "bigint", ({ access }) => millisOf(access.createdAt)],
+  ["access_expires", "bigint", ({ access }) => millisOf(access.expiresAt)],
+  ["refresh", "text", ({ refresh }) => refresh.hash],
+  ["refresh_epoch", "integer", ({ refresh }) => refresh.epoch],
+  ["refresh_generation", "integer", ({ refresh }) => refresh.generation],
+  ["refresh_expires", "bigint", ({ refresh }) => millisOf(refresh.expiresAt)]
+])
+
+const columnsOf = ({ codes, issued, outgoing, redeemed }: Parts): ReadonlyArray<Column> => [
+  ...grantColumns,
+  ...codes ? codeColumns : [],
+  ...redeemed ? redeemedColumns : [],
+  ...issued ? issuedColumns : [],
+  ...outgoing ? [["outgoing", "json", ({ outgoing }) => outgoingOf(outgoing)] satisfies Column] : []
+]
+
+const partsOf = (changes: ReadonlyArray<Change>): Parts => ({
   first: changes.some(({ grant }) => grant.version === 1),
   codes: changes.some(({ code }) => Option.isSome(code)),
   redeemed: changes.some(({ redeemed }) => Option.isSome(redeemed)),
@@ -59,57 +81,35 @@ export const partsOf = (changes: ReadonlyArray<Change>): Parts => ({
   outgoing: changes.some(({ outgoing }) => outgoing.length > 0)
 })
 
-/**
- * The input is one JSON array, sorted by key, so that rows are locked in one order and batches cannot wait for each
- * other in a circle. Answers the keys that were saved, each with the number of deliveries that the statement queued.
- */
-export const saveStatement = (p: string, parts: Parts): Statement => {
+const lettersOf = ({ codes, first, issued, outgoing, redeemed }: Parts): string =>
+  `${first ? "f" : ""}${codes ? "c" : ""}${redeemed ? "r" : ""}${issued ? "i" : ""}${outgoing ? "o" : ""}`
+
+const byKey = ({ grant: a }: Change, { grant: b }: Change): number =>
+  a.applicationId - b.applicationId || a.userId - b.userId
+
+const saveText = (p: string, parts: Parts, columns: ReadonlyArray<Column>, isAlone: boolean): string => {
   const { codes, first, issued, outgoing, redeemed } = parts
   const key = "application_id, user_id"
-  const ctes = [
-    `input AS MATERIALIZED (
-  SELECT * FROM json_to_recordset($1::json) AS i(
-    application_id bigint, user_id bigint, version integer, active boolean, role text, scope json, epoch integer,
-    generation integer, granted_at bigint, issued_at bigint${
-      codes ?
-        `,
-    code text, code_epoch integer, redirect_uri text, code_scope json, state text, challenge text,
-    code_expires bigint, code_redeemed boolean` :
-        ""
-    }${
-      redeemed ?
-        `,
-    redeemed text` :
-        ""
-    }${
-      issued ?
-        `,
-    access text, access_epoch integer, access_scope json, access_created bigint, access_expires bigint,
-    refresh text, refresh_epoch integer, refresh_generation integer, refresh_expires bigint` :
-        ""
-    }${
-      outgoing ?
-        `,
-    outgoing json` :
-        ""
-    }
-  )
-)`,
-    `updated AS (
+  const update = `
   UPDATE ${p}grants g SET version = i.version, active = i.active, role = i.role, scope = i.scope, epoch = i.epoch,
     generation = i.generation, granted_at = i.granted_at, issued_at = i.issued_at
   FROM input i
   WHERE i.version > 1 AND g.application_id = i.application_id AND g.user_id = i.user_id AND g.version = i.version - 1
-  RETURNING g.application_id, g.user_id
-)`,
-    first && `inserted AS (
+  RETURNING i.*`
+  const ctes = [
+    `input AS (${Input.rowsText(columns, isAlone)})`,
+    first ?
+      `updated AS (${update}
+),
+inserted AS (
   INSERT INTO ${p}grants (${key}, version, active, role, scope, epoch, generation, granted_at, issued_at)
   SELECT ${key}, version, active, role, scope, epoch, generation, granted_at, issued_at FROM input WHERE version = 1
   ON CONFLICT (${key}) DO NOTHING RETURNING ${key}
-)`,
-    `saved AS MATERIALIZED (
-  SELECT i.* FROM input i
-  JOIN (SELECT ${key} FROM updated${first ? ` UNION ALL SELECT ${key} FROM inserted` : ""}) s USING (${key})
+),
+saved AS MATERIALIZED (
+  SELECT * FROM updated UNION ALL SELECT i.* FROM input i JOIN inserted n USING (${key})
+)` :
+      `saved AS (${update}
 )`,
     codes && `new_codes AS (
   INSERT INTO ${p}codes (${key}, hash, epoch, redirect_uri, scope, state, challenge, expires_at, redeemed)
@@ -130,10 +130,29 @@ new_refresh AS (
 )`,
     outgoing && outbox(p, "saved")
   ]
-  const letters = Object.entries(parts).flatMap(([part, isNeeded]) => isNeeded ? [part[0]] : [])
-  return {
-    name: `${p}grant_save_${letters.join("")}`,
-    text: `WITH ${ctes.filter(Boolean).join(",\n")}
+  return `WITH ${ctes.filter(Boolean).join(",\n")}
 SELECT ${key}, ${outgoing ? "(SELECT count(*) FROM told)::integer" : "0"} AS told FROM saved`
+}
+
+/**
+ * What saves a batch of changes: the statement with the branches that it needs, and its parameters.
+ *
+ * The input is sorted by key, so that rows are locked in one order and batches cannot wait for each other in a circle.
+ * The statement answers the keys that were saved, each with the number of deliveries that it queued.
+ */
+export const saver = (
+  p: string
+): (changes: ReadonlyArray<Change>) => readonly [Statement, ReadonlyArray<Parameter>] => {
+  const make = (name: string, parts: Parts) => {
+    const columns = columnsOf(parts)
+    return { columns, statement: Input.statement(name, (isAlone) => saveText(p, parts, columns, isAlone)) }
+  }
+  const known = new Map<string, ReturnType<typeof make>>()
+  return (changes) => {
+    const parts = partsOf(changes)
+    const name = `${p}grant_save_${lettersOf(parts)}`
+    const form = known.get(name) ?? make(name, parts)
+    known.set(name, form)
+    return [form.statement(changes), Input.rowsParameters(form.columns, [...changes].sort(byKey))]
   }
 }

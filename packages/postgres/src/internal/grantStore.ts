@@ -7,7 +7,8 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Database, Statement } from "../Database.ts"
 import * as Coalesce from "./coalesce.ts"
-import { partsOf, saveStatement, toInput } from "./grantSave.ts"
+import { saver } from "./grantSave.ts"
+import * as Input from "./input.ts"
 import { grantColumns, type GrantRow, type Int8, millisOf, toGrant, toHash, toInstant } from "./rows.ts"
 
 interface CredentialRow extends GrantRow {
@@ -58,9 +59,6 @@ const toAccessToken = (row: AccessRow): AccessToken => ({
 
 const keyOf = ({ grant }: Change): string => `${grant.applicationId}:${grant.userId}`
 
-const byKey = (a: Change, b: Change): number =>
-  a.grant.applicationId - b.grant.applicationId || a.grant.userId - b.grant.userId
-
 export const make = ({ prefix: p, query, wake }: Database.Service): Effect.Effect<GrantStore.Service> =>
   Effect.gen(function*() {
     const find = {
@@ -79,14 +77,15 @@ export const make = ({ prefix: p, query, wake }: Database.Service): Effect.Effec
       columns: string,
       toCredential: (row: Row) => Credential
     ) => {
-      const statement: Statement = {
-        name: `${p}${table}_find`,
-        text: `SELECT c.hash, c.epoch, c.expires_at, ${columns}, ${grantColumns}
+      const statement = Input.statement(
+        `${p}${table}_find`,
+        (isAlone) =>
+          `SELECT c.hash, c.epoch, c.expires_at, ${columns}, ${grantColumns}
           FROM ${p}${table} c JOIN ${p}grants g ON g.application_id = c.application_id AND g.user_id = c.user_id
-          WHERE c.hash = ANY (ARRAY(SELECT json_array_elements_text($1::json)))`
-      }
+          WHERE ${Input.isAmong("c.hash", "text", isAlone)}`
+      )
       const run = (hashes: ReadonlyArray<TokenHash>) =>
-        Effect.map(query<Row>(statement, [JSON.stringify(hashes)]), (rows) => {
+        Effect.map(query<Row>(statement(hashes), Input.keysParameters(hashes)), (rows) => {
           const found = new Map<string, Found<Credential>>()
           for (const row of rows) found.set(row.hash, { grant: toGrant(row), credential: toCredential(row) })
           return hashes.map((hash) => Option.fromNullable(found.get(hash)))
@@ -94,19 +93,15 @@ export const make = ({ prefix: p, query, wake }: Database.Service): Effect.Effec
       return Coalesce.make({ run })
     }
 
-    const saveAll = (changes: ReadonlyArray<Change>): Effect.Effect<ReadonlyArray<boolean>, StoreError> => {
-      const rows = [...changes].sort(byKey).map(toInput)
-      return query<{ readonly application_id: Int8; readonly user_id: Int8; readonly told: number }>(
-        saveStatement(p, partsOf(changes)),
-        [JSON.stringify(rows)]
-      ).pipe(
+    const toSave = saver(p)
+    const saveAll = (changes: ReadonlyArray<Change>): Effect.Effect<ReadonlyArray<boolean>, StoreError> =>
+      query<{ readonly application_id: Int8; readonly user_id: Int8; readonly told: number }>(...toSave(changes)).pipe(
         Effect.tap(([row]) => row !== undefined && row.told > 0 ? wake : Effect.void),
         Effect.map((saved) => {
           const keys = new Set(saved.map((row) => `${row.application_id}:${row.user_id}`))
           return changes.map((change) => keys.has(keyOf(change)))
         })
       )
-    }
     const saveOne = yield* Coalesce.make({ run: saveAll, keyOf })
 
     const purgeTable = (table: string): Statement => ({

@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Database } from "../Database.ts"
 import * as Coalesce from "./coalesce.ts"
+import * as Input from "./input.ts"
 import { outbox, outgoingOf } from "./outbox.ts"
 import { type Int8, toUserId } from "./rows.ts"
 
@@ -37,12 +38,12 @@ const toRegistration = (row: RegistrationRow): Registration =>
     updates: row.updates
   }, true)
 
-const partyColumns = ({ athleteId, clubId, organizerId, platformUserId }: Parties) => ({
-  athlete_id: athleteId,
-  organizer_id: Option.getOrNull(organizerId),
-  club_id: Option.getOrNull(clubId),
-  platform_user_id: Option.getOrNull(platformUserId)
-})
+const partyColumns: ReadonlyArray<Input.Column<Parties>> = [
+  ["athlete_id", "bigint", ({ athleteId }) => athleteId],
+  ["organizer_id", "bigint", ({ organizerId }) => Option.getOrNull(organizerId)],
+  ["club_id", "bigint", ({ clubId }) => Option.getOrNull(clubId)],
+  ["platform_user_id", "bigint", ({ platformUserId }) => Option.getOrNull(platformUserId)]
+]
 
 /** One save: a registration at its next version, and the events that it causes. */
 interface Change {
@@ -50,38 +51,34 @@ interface Change {
   readonly outgoing: ReadonlyArray<Outgoing>
 }
 
-const toInput = ({ next: { id, parties, updates, version }, outgoing }: Change) => ({
-  id,
-  version,
-  ...partyColumns(parties),
-  updates,
-  outgoing: outgoingOf(outgoing)
-})
+const changeColumns: ReadonlyArray<Input.Column<Change>> = [
+  ["id", "bigint", ({ next }) => next.id],
+  ["version", "integer", ({ next }) => next.version],
+  ...partyColumns.map(([name, type, of]): Input.Column<Change> => [name, type, ({ next }) => of(next.parties)]),
+  ["updates", "json", ({ next }) => next.updates],
+  ["outgoing", "json", ({ outgoing }) => outgoingOf(outgoing)]
+]
 
 const byId = (a: Change, b: Change): number => a.next.id - b.next.id
 
 export const make = ({ prefix: p, query, wake }: Database.Service): Effect.Effect<RegistrationStore.Service> =>
   Effect.gen(function*() {
     const columns = "id, version, athlete_id, organizer_id, club_id, platform_user_id, updates"
-    const find = {
-      name: `${p}registration_find`,
-      text: `SELECT ${columns} FROM ${p}registrations
-        WHERE id = ANY (ARRAY(SELECT json_array_elements_text($1::json)::bigint))`
-    }
+    const find = Input.statement(
+      `${p}registration_find`,
+      (isAlone) => `SELECT ${columns} FROM ${p}registrations WHERE ${Input.isAmong("id", "bigint", isAlone)}`
+    )
     const insert = {
       name: `${p}registration_insert`,
       text: `INSERT INTO ${p}registrations (version, athlete_id, organizer_id, club_id, platform_user_id, updates)
         VALUES (1, $1::bigint, $2::bigint, $3::bigint, $4::bigint, $5::json) RETURNING ${columns}`
     }
     // Sorted by key, as grants are: rows are locked in one order. Each is judged on its own version.
-    const save = {
-      name: `${p}registration_save`,
-      text: `WITH input AS MATERIALIZED (
-          SELECT * FROM json_to_recordset($1::json) AS i(
-            id bigint, version integer, athlete_id bigint, organizer_id bigint, club_id bigint,
-            platform_user_id bigint, updates json, outgoing json
-          )
-        ), saved AS (
+    const save = Input.statement(
+      `${p}registration_save`,
+      (isAlone) =>
+        `WITH input AS (${Input.rowsText(changeColumns, isAlone)}),
+        saved AS (
           UPDATE ${p}registrations r SET version = i.version, athlete_id = i.athlete_id,
             organizer_id = i.organizer_id, club_id = i.club_id, platform_user_id = i.platform_user_id,
             updates = i.updates
@@ -89,17 +86,18 @@ export const make = ({ prefix: p, query, wake }: Database.Service): Effect.Effec
           RETURNING r.id, i.outgoing
         ), ${outbox(p, "saved")}
         SELECT id, (SELECT count(*) FROM told)::integer AS told FROM saved`
-    }
+    )
 
     const findAll = (ids: ReadonlyArray<RegistrationId>) =>
-      Effect.map(query<RegistrationRow>(find, [JSON.stringify(ids)]), (rows) => {
+      Effect.map(query<RegistrationRow>(find(ids), Input.keysParameters(ids)), (rows) => {
         const found = new Map(rows.map((row) => [Number(row.id), row]))
         return ids.map((id) => Option.map(Option.fromNullable(found.get(id)), toRegistration))
       })
     const saveAll = (changes: ReadonlyArray<Change>) =>
-      query<{ readonly id: Int8; readonly told: number }>(save, [
-        JSON.stringify([...changes].sort(byId).map(toInput))
-      ]).pipe(
+      query<{ readonly id: Int8; readonly told: number }>(
+        save(changes),
+        Input.rowsParameters(changeColumns, [...changes].sort(byId))
+      ).pipe(
         Effect.tap(([row]) => row !== undefined && row.told > 0 ? wake : Effect.void),
         Effect.map((rows) => {
           const saved = new Set(rows.map(({ id }) => Number(id)))
@@ -112,7 +110,7 @@ export const make = ({ prefix: p, query, wake }: Database.Service): Effect.Effec
       find: yield* Coalesce.make({ run: findAll }),
       insert: ({ parties, updates }) =>
         Effect.flatMap(
-          query<RegistrationRow>(insert, [...Object.values(partyColumns(parties)), JSON.stringify(updates)]),
+          query<RegistrationRow>(insert, [...Input.rowsParameters(partyColumns, [parties]), JSON.stringify(updates)]),
           ([row]) => row ? Effect.succeed(toRegistration(row)) : Effect.dieMessage("an insert returned nothing")
         ),
       save: (next, outgoing) =>

@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Database } from "../Database.ts"
 import * as Coalesce from "./coalesce.ts"
+import * as Input from "./input.ts"
 import { type Int8, toUserId } from "./rows.ts"
 
 interface UserRow {
@@ -23,10 +24,10 @@ const toUser = ({ email, first_name, id, last_name, role }: UserRow): User =>
 export const make = ({ prefix: p, query }: Database.Service): Effect.Effect<UserStore.Service> =>
   Effect.gen(function*() {
     const columns = "id, role, email, first_name, last_name"
-    const find = {
-      name: `${p}user_find`,
-      text: `SELECT ${columns} FROM ${p}users WHERE id = ANY (ARRAY(SELECT json_array_elements_text($1::json)::bigint))`
-    }
+    const find = Input.statement(
+      `${p}user_find`,
+      (isAlone) => `SELECT ${columns} FROM ${p}users WHERE ${Input.isAmong("id", "bigint", isAlone)}`
+    )
     const findByEmail = { name: `${p}user_email`, text: `SELECT ${columns} FROM ${p}users WHERE email_key = $1::text` }
     const insert = {
       name: `${p}user_insert`,
@@ -35,7 +36,7 @@ export const make = ({ prefix: p, query }: Database.Service): Effect.Effect<User
     }
     const first = (rows: ReadonlyArray<UserRow>) => Option.map(Option.fromNullable(rows[0]), toUser)
     const findAll = (ids: ReadonlyArray<UserId>) =>
-      Effect.map(query<UserRow>(find, [JSON.stringify(ids)]), (rows) => {
+      Effect.map(query<UserRow>(find(ids), Input.keysParameters(ids)), (rows) => {
         const found = new Map(rows.map((row) => [Number(row.id), toUser(row)]))
         return ids.map((id) => Option.fromNullable(found.get(id)))
       })

@@ -1,0 +1,59 @@
+/** Watching what the stores ask of the database, and how that is planned. */
+import { Database } from "@startlist/postgres"
+import { Effect, Layer } from "effect"
+import type { Pool } from "pg"
+import * as stores from "../../src/internal/stores.ts"
+
+export interface Recorded {
+  readonly statement: Database.Statement
+  readonly parameters: ReadonlyArray<Database.Parameter>
+}
+
+/** The stores over a database that remembers what it was asked. */
+export const recording = (database: Database.Database["Type"], recorded: Map<string, Recorded>) =>
+  Layer.provide(
+    stores.layer,
+    Layer.succeed(Database.Database, {
+      ...database,
+      query: (statement, parameters) => {
+        recorded.set(statement.name, { statement, parameters })
+        return database.query(statement, parameters)
+      }
+    })
+  )
+
+/** The first column of each index, which a condition must have, or else the index is read from end to end. */
+export const firstColumns = (admin: Pool): Effect.Effect<ReadonlyMap<string, string>> =>
+  Effect.promise(async () => {
+    const { rows } = await admin.query(`SELECT c.relname AS index, pg_get_indexdef(i.indexrelid, 1, false) AS first
+      FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE c.relnamespace = current_schema()::regnamespace`)
+    return new Map(rows.map(({ first, index }) => [index, /[a-z_]+/.exec(first)?.[0] ?? ""]))
+  })
+
+/** The tables and indexes that a plan reads from one end to the other. */
+export const scannedBy = (firsts: ReadonlyMap<string, string>) => {
+  const own = (node: Readonly<Record<string, unknown>>): ReadonlyArray<string> => {
+    if (node["Node Type"] === "Seq Scan") return [String(node["Relation Name"])]
+    const first = firsts.get(String(node["Index Name"]))
+    const isWhole = first !== undefined && "Index Cond" in node &&
+      !new RegExp(`\\b${first}\\b`).test(String(node["Index Cond"]))
+    return isWhole ? [String(node["Index Name"])] : []
+  }
+  const scanned = (plan: unknown): ReadonlyArray<string> => {
+    if (Array.isArray(plan)) return plan.flatMap(scanned)
+    if (typeof plan !== "object" || plan === null) return []
+    return [...own({ ...plan }), ...Object.values(plan).flatMap(scanned)]
+  }
+  return scanned
+}
+
+/** How many deliveries a plan has looked at when it ran. */
+export const touched = (plan: unknown): number => {
+  if (Array.isArray(plan)) return plan.reduce((sum: number, part) => sum + touched(part), 0)
+  if (typeof plan !== "object" || plan === null) return 0
+  const node: Readonly<Record<string, unknown>> = { ...plan }
+  const own = node["Relation Name"] === "startlist_deliveries" && String(node["Node Type"]).includes("Scan")
+    ? (Number(node["Actual Rows"]) + Number(node["Rows Removed by Filter"] ?? 0)) * Number(node["Actual Loops"])
+    : 0
+  return own + touched(Object.values(plan))
+}

@@ -60,6 +60,12 @@ const post = (callbackUrl: string, changes: Partial<Post> = {}): Post => ({
   ...changes
 })
 
+/** `base64(hmac-sha256(key, "evt_1.1893456000.<body>"))` of `post` with each of `secrets` (Standard Webhooks). */
+const expectedSignatures = [
+  "v1,ILUCwCSXg5a5uvkXIpn4Dst3ZxB+EIRzOIN8gecHZKI=",
+  "v1,/wNl6f8zhwAF8wWgyLneipkkzWuhpOrR85TwQSAI+ZI="
+]
+
 const validation = (callbackUrl: string): Validation => ({
   callbackUrl,
   challenge: "a challenge+/&=?",
@@ -98,8 +104,8 @@ export const laws = (start: Effect.Effect<Receiver, never, Scope.Scope>): Readon
             expect(request?.headers["webhook-id"]).toBe("evt_1")
             expect(request?.headers["webhook-timestamp"]).toBe("1893456000")
             const signatures = request?.headers["webhook-signature"]?.split(" ") ?? []
-            expect(new Set(signatures).size).toBe(2)
-            for (const signature of signatures) expect(signature).toMatch(/^v1,[A-Za-z0-9+/]{43}=$/)
+            expect(new Set(signatures)).toEqual(new Set(expectedSignatures))
+            expect(signatures).toHaveLength(2)
             expect(JSON.stringify(request)).not.toContain("whsec_")
           })
         )

@@ -2,4 +2,4 @@
 import { prepareImage } from "@startlist/postgres/Embedded"
 import * as Effect from "effect/Effect"
 
-await Effect.runPromise(prepareImage)
+await Effect.runPromise(prepareImage())

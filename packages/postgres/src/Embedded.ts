@@ -6,6 +6,7 @@ import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Fs from "node:fs/promises"
@@ -30,6 +31,16 @@ export interface Options {
   readonly migrate?: boolean | undefined
   /** Further tables that are brought up to date with ours. */
   readonly migrations?: ReadonlyArray<Migrations.MigrationSet> | undefined
+  /** The image from which a new folder starts. Default: one with the tables of the stores, which came with this package. */
+  readonly image?: Image | undefined
+}
+
+/** An image with the tables of `migrations` besides those of the stores: a first start has nothing left to bring up to date. */
+export interface Image {
+  /** The folder that it is kept in. */
+  readonly folder: string
+  /** Changes when `migrations` do. */
+  readonly fingerprint: string
 }
 
 /**
@@ -86,9 +97,12 @@ const check = (cluster: string): Effect.Effect<"absent" | "present", EmbeddedErr
 const exists = (path: string): Effect.Effect<boolean> =>
   Effect.promise(() => Fs.stat(path).then(() => true, () => false))
 
+const kindOf = ({ image, migrations = [] }: Pick<Options, "image" | "migrations">): EmbeddedImage.Kind =>
+  image === undefined ? { migrations: [], fingerprint: "" } : { ...image, migrations }
+
 /** The database of a folder, open and locked for the scope. */
 const open = (
-  folder: string
+  { folder, image, migrations }: Options
 ): Effect.Effect<PGlite, EmbeddedError | Migrations.MigrationError, Scope.Scope> =>
   Effect.gen(function*() {
     yield* Effect.tryPromise({
@@ -97,7 +111,7 @@ const open = (
     })
     yield* FolderLock.acquire(folder, () => new EmbeddedError({ reason: "locked", folder }))
     const cluster = join(folder, "pgdata")
-    if ((yield* check(cluster)) === "absent") yield* EmbeddedImage.install(cluster)
+    if ((yield* check(cluster)) === "absent") yield* EmbeddedImage.install(cluster, kindOf({ image, migrations }))
     const said: Array<string> = []
     return yield* Effect.acquireRelease(
       Effect.tryPromise({
@@ -106,6 +120,14 @@ const open = (
       }),
       (pg) => Effect.ignoreLogged(Effect.tryPromise(() => pg.close()))
     )
+  })
+
+/** Looks first: most starts have nothing to do for which a transaction would be begun, and nobody else is here. */
+const update = (set: Migrations.MigrationSet) =>
+  Effect.flatMap(Effect.option(Migrations.taken(set)), (taken) => {
+    const isCurrent = Option.isSome(taken) && taken.value.length === Object.keys(set.migrations).length &&
+      taken.value.every((name) => name in set.migrations)
+    return isCurrent ? Effect.void : Migrations.run(set)
   })
 
 const context = (
@@ -117,9 +139,9 @@ const context = (
 > =>
   Effect.gen(function*() {
     const prefix = options.prefix ?? Migrations.defaultPrefix
-    const sql = yield* Pglite.makeClient(yield* open(options.folder))
+    const sql = yield* Pglite.makeClient(yield* open(options))
     const sets = options.migrate ?? true ? [Migrations.startlist(prefix), ...options.migrations ?? []] : []
-    yield* Effect.forEach(sets, Migrations.run, { discard: true }).pipe(Effect.provideService(SqlClient.SqlClient, sql))
+    yield* Effect.forEach(sets, update, { discard: true }).pipe(Effect.provideService(SqlClient.SqlClient, sql))
     yield* Effect.forkScoped(Effect.withClock(maintain(sql), Clock.make()))
     const { wake, wakeUps } = yield* WakeUps.make(Effect.void)
     const direct: Database.Direct = ({ text }, parameters) =>
@@ -135,5 +157,7 @@ export const layerWith = (
 ): Layer.Layer<Provided, EmbeddedError | Migrations.MigrationError | SqlError, Seal> =>
   Layer.provideMerge(stores.layer, Layer.scopedContext(context(options)))
 
-/** Makes the image from which new data folders start. */
-export const prepareImage: Effect.Effect<void, Migrations.MigrationError> = Effect.asVoid(EmbeddedImage.load)
+/** Makes the image from which new data folders start, if it is not there. */
+export const prepareImage = (
+  options: Pick<Options, "image" | "migrations"> = {}
+): Effect.Effect<void, Migrations.MigrationError> => Effect.asVoid(EmbeddedImage.load(kindOf(options)))

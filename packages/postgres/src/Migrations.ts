@@ -111,13 +111,16 @@ export const status = (
     }
   })
 
-/** Whether every step of a set has been taken: what a node needs to be ready. */
-export const isComplete = (
-  { migrations, table }: MigrationSet
-): Effect.Effect<boolean, SqlError, SqlClient.SqlClient> =>
+/** The steps of a set that have been taken, if there is its table: by any program. */
+export const taken = (
+  { table }: MigrationSet
+): Effect.Effect<ReadonlyArray<string>, SqlError, SqlClient.SqlClient> =>
   Effect.gen(function*() {
     const sql = (yield* SqlClient.SqlClient).withoutTransforms()
     const rows = yield* sql<{ readonly name: string }>`SELECT name FROM ${sql(table)}`
-    const taken = new Set(rows.map(({ name }) => name))
-    return Object.keys(migrations).every((name) => taken.has(name))
+    return rows.map(({ name }) => name)
   })
+
+/** Whether every step of a set has been taken: what a node needs to be ready. */
+export const isComplete = (set: MigrationSet): Effect.Effect<boolean, SqlError, SqlClient.SqlClient> =>
+  Effect.map(taken(set), (names) => Object.keys(set.migrations).every((name) => names.includes(name)))

@@ -171,6 +171,92 @@ describe("the embedded database", () => {
   )
 
   it.live(
+    "gives and takes what `pg` does: bigints as text, arrays of its types, dates, JSON, and values of several rows",
+    () =>
+      inFolder((folder) =>
+        Effect.gen(function*() {
+          const sql = yield* SqlClient.SqlClient
+          const [row] = yield* sql`SELECT
+            ${[1, 2]}::int4[] AS numbers, ${["9007199254740993", null]}::int8[] AS big, ${[
+            "a",
+            "b\"c,"
+          ]}::text[] AS texts,
+            ARRAY[true, false] AS flags, ARRAY['2026-01-02T03:04:05Z'::timestamptz] AS instants,
+            ARRAY['{"a":1}'::jsonb] AS objects, 7::int8 AS one, ARRAY[ARRAY[1, 2], ARRAY[3, 4]] AS nested`
+          expect(row).toEqual({
+            numbers: [1, 2],
+            big: ["9007199254740993", null],
+            texts: ["a", "b\"c,"],
+            flags: [true, false],
+            instants: [new Date("2026-01-02T03:04:05Z")],
+            objects: [{ a: 1 }],
+            one: "7",
+            nested: [[1, 2], [3, 4]]
+          })
+          yield* sql`CREATE TABLE things (id integer, "a name" text)`
+          yield* sql`INSERT INTO things ${sql.insert([{ id: 1, "a name": "x" }, { id: 2, "a name": "y" }])}`
+          yield* sql`UPDATE things SET "a name" = data."a name"
+            FROM ${sql.updateValues([{ id: 1, "a name": "z" }], "data")} WHERE things.id = data.id::integer`
+          expect(yield* sql`SELECT * FROM things WHERE ${sql.in("id", [1, 2])} ORDER BY id`).toEqual([
+            { id: 1, "a name": "z" },
+            { id: 2, "a name": "y" }
+          ])
+        }).pipe(Effect.provide(open(folder)))
+      ),
+    60_000
+  )
+
+  it.live(
+    "is made from an image, which has tables of one's own too and is made again when it is not whole",
+    () =>
+      inFolder((parent) =>
+        Effect.gen(function*() {
+          let runs = 0
+          const migrations: ReadonlyArray<Migrations.MigrationSet> = [{
+            table: "own",
+            migrations: {
+              "0001_tables": Effect.flatMap(SqlClient.SqlClient, (sql) => {
+                runs++
+                return Effect.asVoid(sql`CREATE TABLE own_things (id integer)`)
+              })
+            }
+          }]
+          const options = { migrations, image: { folder: join(parent, "images"), fingerprint: "1" } }
+          const start = (name: string) =>
+            Effect.provide(
+              Effect.flatMap(SqlClient.SqlClient, (sql) => sql`SELECT * FROM own_things`),
+              open(join(parent, name), options)
+            )
+          yield* start("first")
+          yield* start("second")
+          expect(runs).toBe(1)
+          const [image = ""] = readdirSync(options.image.folder)
+          truncateSync(join(options.image.folder, image), 1_000_000)
+          yield* start("third")
+          yield* start("fourth")
+          expect(runs).toBe(2)
+          expect(readdirSync(options.image.folder)).toEqual([image])
+        })
+      ),
+    60_000
+  )
+
+  it.live(
+    "begins again when its first start was killed on the way",
+    () =>
+      inFolder((folder) =>
+        Effect.gen(function*() {
+          mkdirSync(join(folder, "pgdata.new", "base", "5"), { recursive: true })
+          writeFileSync(join(folder, "pgdata.new", "PG_VERSION"), "1")
+          const { id } = yield* Effect.provide(insert, open(folder))
+          expect(yield* Effect.provide(isThere(id), open(folder))).toBe(true)
+          expect(readdirSync(folder)).toEqual(["pgdata"])
+        })
+      ),
+    60_000
+  )
+
+  it.live(
     "refuses a database whose tables are newer, and keeps them as they are",
     () =>
       inFolder((folder) =>

@@ -23,7 +23,7 @@ export const maintain = (sql: SqlClient.SqlClient): Effect.Effect<void> => {
     position = row.present
   })
   return Effect.all([
-    Effect.ignoreLogged(checkpoint).pipe(every("10 seconds")),
+    Effect.delay(Effect.ignoreLogged(checkpoint), "10 seconds").pipe(every(0)),
     Effect.delay(Effect.ignoreLogged(sql`VACUUM (ANALYZE)`), "1 hour").pipe(every(0))
   ], { concurrency: "unbounded", discard: true })
 }

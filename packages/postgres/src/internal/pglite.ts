@@ -1,15 +1,16 @@
 /** PGlite behind a `SqlClient`: one connection, held by a statement or a transaction for its scope. */
 import { PGlite, type PGliteOptions, types } from "@electric-sql/pglite"
 import { NodeFS } from "@electric-sql/pglite/nodefs"
-import * as PgClient from "@effect/sql-pg/PgClient"
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { Connection } from "@effect/sql/SqlConnection"
 import { SqlError } from "@effect/sql/SqlError"
+import * as Statement from "@effect/sql/Statement"
 import * as Reactivity from "@effect/experimental/Reactivity"
 import * as Effect from "effect/Effect"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { fsyncSync } from "node:fs"
+import * as Engine from "../Engine.ts"
 
 /** Of the PostgreSQL that PGlite is: it opens no other data. */
 export const majorVersion = "18"
@@ -22,7 +23,10 @@ const startParams = [
   "-c",
   "wal_sync_method=fsync",
   "-c",
-  "shared_buffers=32MB"
+  "shared_buffers=32MB",
+  // It tries so many out at each start; the default is a thousand.
+  "-c",
+  "max_files_per_process=256"
 ]
 
 /** Emscripten's file system on Node forgets to flush: it has no `fsync`, and PostgreSQL's succeeds without effect. */
@@ -44,15 +48,77 @@ class DurableFS extends NodeFS {
   }
 }
 
+/** The arrays that `pg` knows, each with its elements. */
+const arrays = [
+  [1000, types.BOOL],
+  [1001, types.BYTEA],
+  [1005, types.INT2],
+  [1007, types.INT4],
+  [1016, types.INT8],
+  [1028, types.OID],
+  [1021, types.FLOAT4],
+  [1022, types.FLOAT8],
+  [1231, types.NUMERIC],
+  [1009, types.TEXT],
+  [1014, types.BPCHAR],
+  [1015, types.VARCHAR],
+  [1182, types.DATE],
+  [1183, types.TIME],
+  [1270, types.TIMETZ],
+  [1115, types.TIMESTAMP],
+  [1185, types.TIMESTAMPTZ],
+  [1187, types.INTERVAL],
+  [199, types.JSON],
+  [3807, types.JSONB],
+  [2951, types.UUID],
+  [1041, types.INET],
+  [651, types.CIDR],
+  [1040, types.MACADDR]
+] as const
+
+/** Asks the catalog for no arrays: that is a tenth of a second of every start. Those of an embedder's types are text, as in `pg`. */
+class Engined extends PGlite {
+  override async _initArrayTypes(options?: { readonly force?: boolean }) {
+    if (options?.force === true) return super._initArrayTypes(options)
+    for (const [array, element] of arrays) {
+      const parse = this.parsers[element] ?? String
+      this.parsers[array] = (text: string) => types.arrayParser(text, parse, array)
+      this.serializers[array] = (values: unknown) => types.arraySerializer(values, this.serializers[element], array)
+    }
+  }
+}
+
 /** Like `pg`: `bigint` is text. */
 const options: PGliteOptions = { parsers: { [types.INT8]: String }, relaxedDurability: false }
 
+const start = async (more: PGliteOptions): Promise<PGlite> => {
+  const pg = new Engined({ ...options, ...more, pgliteWasmModule: await Engine.compiled() })
+  await pg.waitReady
+  return pg
+}
+
 /** Opens a data folder. PostgreSQL's own complaints go to `onError`. */
 export const open = (folder: string, onError: (line: string) => void): Promise<PGlite> =>
-  PGlite.create({ ...options, fs: new DurableFS(folder), startParams, onStderr: (line) => (onError(line), true) })
+  start({ fs: new DurableFS(folder), startParams, onStderr: (line) => (onError(line), true) })
 
 /** Creates a database in an empty folder, without care for a power failure. */
-export const create = (folder: string): Promise<PGlite> => PGlite.create({ ...options, fs: new NodeFS(folder) })
+export const create = (folder: string): Promise<PGlite> => start({ fs: new NodeFS(folder) })
+
+const escape = Statement.defaultEscape("\"")
+
+/** As `@effect/sql-pg` has it, which would bring `pg` along. */
+const compiler = Statement.makeCompiler({
+  dialect: "pg",
+  placeholder: (index) => `$${index}`,
+  onIdentifier: escape,
+  onRecordUpdate: (placeholders, alias, columns, values, returning) => [
+    `(values ${placeholders}) AS ${alias}${columns}${returning === undefined ? "" : ` RETURNING ${returning[0]}`}`,
+    [...values.flat(), ...returning?.[1] ?? []]
+  ],
+  onCustom: (custom) => {
+    throw new TypeError(`the embedded database has no ${custom.kind}`)
+  }
+})
 
 /** A client for the life of the scope; it does not close the database. */
 export const makeClient = (pg: PGlite): Effect.Effect<SqlClient.SqlClient> =>
@@ -90,7 +156,7 @@ export const makeClient = (pg: PGlite): Effect.Effect<SqlClient.SqlClient> =>
     )
     return yield* SqlClient.make({
       acquirer,
-      compiler: PgClient.makeCompiler(),
+      compiler,
       spanAttributes: [["db.system.name", "postgresql"]]
     })
   }).pipe(Effect.provide(Reactivity.layer))

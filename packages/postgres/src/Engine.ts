@@ -1,0 +1,25 @@
+/** The program of the embedded database, compiled once in a process. */
+import { readFile } from "node:fs/promises"
+import { createRequire } from "node:module"
+import { dirname, join } from "node:path"
+
+/** As much of it as is needed: TypeScript describes it with the browser only. */
+declare const WebAssembly: { readonly compile: (program: Uint8Array) => Promise<object> }
+
+let compiling: Promise<object> | undefined
+
+const compile = async (): Promise<object> => {
+  const pglite = dirname(createRequire(import.meta.url).resolve("@electric-sql/pglite"))
+  return WebAssembly.compile(await readFile(join(pglite, "pglite.wasm")))
+}
+
+/** PGlite's program; it is compiled when it is first asked for. */
+export const compiled = (): Promise<object> => compiling ??= compile()
+
+/**
+ * Begins to compile it, on other threads: whoever opens a folder a moment later waits less. That it cannot be compiled
+ * is told to whoever opens.
+ */
+export const prepare = (): void => {
+  compiled().catch(() => {})
+}

@@ -22,8 +22,8 @@ COPY --from=build /source/node_modules/@picocss/pico/css/pico.classless.min.css 
 COPY --from=build /source/packages/http/package.json node_modules/@startlist/http/package.json
 COPY --from=build /source/packages/http/assets node_modules/@startlist/http/assets
 COPY --from=build /source/packages/postgres/package.json node_modules/@startlist/postgres/package.json
-COPY --from=build /source/packages/postgres/dist/*.image node_modules/@startlist/postgres/dist/
 COPY --from=build /source/packages/node/package.json node_modules/@startlist/node/package.json
+COPY --from=build /source/packages/node/dist/*.image node_modules/@startlist/node/dist/
 COPY --from=build /source/packages/node/dist/program node_modules/@startlist/node/dist/program
 RUN ln -s /app/node_modules/@startlist/node/dist/program/startlist.js /usr/local/bin/startlist \
   && install -d -o node -g node -m 0700 /data

@@ -8,9 +8,8 @@ import * as Redacted from "effect/Redacted"
 import type * as Memory from "@startlist/core/Memory"
 import { StoreError } from "@startlist/core/Store"
 import { Database as SqlDatabase } from "@startlist/postgres/Database"
-import * as Embedded from "@startlist/postgres/Embedded"
 import * as Migrations from "@startlist/postgres/Migrations"
-import * as Postgres from "@startlist/postgres/Postgres"
+import type * as Postgres from "@startlist/postgres/Postgres"
 import * as Seal from "@startlist/postgres/Seal"
 import * as AccountStore from "./AccountStore.ts"
 import * as AuditLog from "./AuditLog.ts"
@@ -52,33 +51,31 @@ const describe = (url: string): string => {
 /** Everything that is brought up to date: the tables of the stores, and the service's own. */
 export const migrations = [Migrations.startlist(), SqlTables.migrations()] as const
 
-const hasOwnTables = Migrations.isComplete(migrations[1]).pipe(
-  Effect.mapError((cause) => new StoreError({ cause })),
-  Effect.filterOrFail(
-    (isComplete) => isComplete,
-    () => new StoreError({ cause: new Error("the service's own migrations have not been run") })
-  ),
-  Effect.asVoid
-)
+const hasTables = (set: Migrations.MigrationSet): Effect.Effect<void, StoreError, SqlClient.SqlClient> =>
+  Migrations.isComplete(set).pipe(
+    Effect.mapError((cause) => new StoreError({ cause })),
+    Effect.filterOrFail(
+      (isComplete) => isComplete,
+      () => new StoreError({ cause: new Error(`the migrations of ${set.table} have not been run`) })
+    ),
+    Effect.asVoid
+  )
 
 export interface Options {
   /** Whether the tables are brought up to date; default yes. */
   readonly migrate?: boolean
 }
 
-/** What the embedded and the real database have in common: the service's own stores over theirs. */
-const layerSql = (description: string) =>
+/** What the embedded and the real database have in common: the service's own stores over theirs, which are `ready`. */
+const layerSql = (description: string, ready: Effect.Effect<void, StoreError, SqlDatabase | SqlClient.SqlClient>) =>
   Layer.mergeAll(
     SqlAccountStore.layer,
     SqlAuditLog.layer,
     Layer.effect(
       Database,
-      Effect.map(Effect.all([SqlDatabase, SqlClient.SqlClient]), ([database, sql]) => ({
+      Effect.map(Effect.context<SqlDatabase | SqlClient.SqlClient>(), (context) => ({
         description,
-        check: Effect.zipRight(
-          Effect.provideService(Postgres.ready, SqlDatabase, database),
-          Effect.provideService(hasOwnTables, SqlClient.SqlClient, sql)
-        )
+        check: Effect.provide(Effect.zipRight(ready, hasTables(migrations[1])), context)
       }))
     )
   )
@@ -92,16 +89,26 @@ const postgresOptions = (url: Redacted.Redacted<string>, { migrate }: Options): 
 
 const layerSeal = ({ masterKeys: [key, ...retired] }: Keys) => Seal.layerWith({ key, retired })
 
+// Each is loaded only where it is used: neither's driver is small.
+const postgres = Effect.promise(() => import("@startlist/postgres/Postgres"))
+const embedded = Effect.promise(() => import("@startlist/postgres/Embedded"))
+
 const layerPostgres = (url: Redacted.Redacted<string>, keys: Keys, options: Options) =>
-  layerSql(describe(Redacted.value(url))).pipe(
-    Layer.provideMerge(Postgres.layerWith(postgresOptions(url, options))),
-    Layer.provideMerge(layerSeal(keys)),
-    Layer.mapError(toConfigurationError("DATABASE_URL"))
-  )
+  Layer.unwrapEffect(Effect.map(postgres, ({ layerWith, ready }) =>
+    layerSql(describe(Redacted.value(url)), ready).pipe(
+      Layer.provideMerge(layerWith(postgresOptions(url, options)))
+    ))).pipe(
+      Layer.provideMerge(layerSeal(keys)),
+      Layer.mapError(toConfigurationError("DATABASE_URL"))
+    )
 
 const layerEmbedded = (dataDir: string, keys: Keys, { migrate }: Options) =>
-  layerSql(`embedded in ${dataDir}`).pipe(
-    Layer.provideMerge(Embedded.layerWith({ folder: dataDir, migrate, migrations: [SqlTables.migrations()] })),
+  Layer.unwrapEffect(
+    Effect.map(embedded, ({ layerWith }) =>
+      layerSql(`embedded in ${dataDir}`, hasTables(migrations[0])).pipe(
+        Layer.provideMerge(layerWith({ folder: dataDir, migrate, ...SqlTables.embedded() }))
+      ))
+  ).pipe(
     Layer.provideMerge(layerSeal(keys)),
     Layer.mapError(toConfigurationError("DATA_DIR"))
   )

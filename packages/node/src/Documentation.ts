@@ -1,6 +1,4 @@
 /** What this service says about its interface: the OpenAPI document, and the page that shows it. */
-import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
-import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import * as Effect from "effect/Effect"
 import * as Response from "@startlist/http/api/ApiResponse"
 import type { Response as PlainResponse } from "@startlist/http/Message"
@@ -17,21 +15,8 @@ const headers: PlainResponse["headers"] = {
 /** The description is built when somebody asks for it: a service that nobody asks starts without. */
 const description = Effect.promise(() => import("./Description.ts"))
 
-/** Scalar's page brings its script along (3 MB). */
-const reference = Effect.gen(function*() {
-  const { Api } = yield* description
-  const scalar = yield* Effect.promise(() => import("@effect/platform/HttpApiScalar"))
-  const HttpLayerRouter = yield* Effect.promise(() => import("@effect/platform/HttpLayerRouter"))
-  const page = yield* HttpLayerRouter.toHttpEffect(
-    scalar.layerHttpLayerRouter({ api: Api, path: "/docs", scalar: { withDefaultFonts: false } })
-  )
-  const response = yield* Effect.provideService(
-    page,
-    HttpServerRequest.HttpServerRequest,
-    HttpServerRequest.fromWeb(new Request("http://documentation.invalid/docs"))
-  )
-  return yield* Effect.promise(async () => new Uint8Array(await HttpServerResponse.toWeb(response).arrayBuffer()))
-}).pipe(Effect.scoped, Effect.orDie)
+/** So is the page. */
+const reference = Effect.flatMap(Effect.promise(() => import("./Reference.ts")), ({ page }) => page)
 
 const route = (path: string, get: Endpoint): Route => ({ path, methods: { GET: get }, refuse: Response.refuse })
 

@@ -1,6 +1,5 @@
 /** The service's own sign-in: passwords hashed with argon2id, sessions known by their fingerprint. */
 import { randomBytes } from "node:crypto"
-import { hash as hashPassword, verify } from "@node-rs/argon2"
 import * as Context from "effect/Context"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
@@ -29,6 +28,9 @@ export declare namespace Registrar {
   }
 }
 
+/** Loaded when a first password is there. */
+const argon2 = () => import("@node-rs/argon2")
+
 /** So many passwords are hashed at once: each takes 19 MiB and a thread for some 20 ms. */
 const parallelHashes = 4
 
@@ -47,10 +49,10 @@ const make = Effect.gen(function*() {
   let checks = 0
 
   /** OWASP's argon2id parameters (19 MiB, 2 passes, 1 lane) are the library's defaults. */
-  const toHash = (password: string) => turn(Effect.promise(() => hashPassword(password)))
+  const toHash = (password: string) => turn(Effect.promise(async () => (await argon2()).hash(password)))
   const matches = (stored: string, password: string) =>
     turn(Effect.tryPromise({
-      try: () => verify(stored, password),
+      try: async () => (await argon2()).verify(stored, password),
       catch: (cause) => new StoreError({ cause })
     }))
 

@@ -1,18 +1,25 @@
 /** Numbers about this process: counted by Effect's metrics, which OTLP exports too, and shown as Prometheus text. */
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
-import { collectDefaultMetrics, Registry } from "prom-client"
+import { once } from "./internal/once.ts"
 import * as Prometheus from "./internal/prometheus.ts"
 import * as Levels from "./metrics/Levels.ts"
 import * as Series from "./metrics/Series.ts"
 
-/** Starts watching this process; answers how to show its numbers and ours as Prometheus text. */
+/** What a start need not load: whoever is watched is so from when its numbers are first asked for. */
+const watch = Effect.map(Effect.promise(() => import("./metrics/Process.ts")), (process) => process.watch())
+
+/** How to show the numbers of this process and ours as Prometheus text. */
 export const makeRender = Effect.gen(function*() {
-  const registry = new Registry()
-  collectDefaultMetrics({ register: registry })
+  const watching = yield* once(watch)
   const look = yield* Levels.make
-  return Effect.map(Effect.zipRight(look, Effect.promise(() => registry.metrics())), (process) => ({
-    contentType: registry.contentType,
-    body: Prometheus.render(Metric.unsafeSnapshot(), Series.prefix) + process
-  }))
+  return Effect.gen(function*() {
+    const registry = yield* watching
+    yield* look
+    const process = yield* Effect.promise(() => registry.metrics())
+    return {
+      contentType: registry.contentType,
+      body: Prometheus.render(Metric.unsafeSnapshot(), Series.prefix) + process
+    }
+  })
 })

@@ -1,7 +1,10 @@
 /** The service's own tables, beside those of the stores: passwords, sessions, audit. */
 import * as SqlClient from "@effect/sql/SqlClient"
+import { createRequire } from "node:module"
+import { dirname, join } from "node:path"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import type * as Embedded from "@startlist/postgres/Embedded"
 import { auditFloor } from "./AuditLog.ts"
 import { defaultPrefix, type MigrationSet } from "@startlist/postgres/Migrations"
 
@@ -71,5 +74,14 @@ export const migrations = (prefix: string = defaultPrefix): MigrationSet => ({
     "0001_initial": statements(initial(prefix)),
     "0002_audit_append_only": statements(appendOnly(prefix)),
     "0003_traces": statements(traces(prefix))
+  }
+})
+
+/** The service's own tables in the embedded database, and its image, which is in the package's `dist`. */
+export const embedded = (): Required<Pick<Embedded.Options, "image" | "migrations">> => ({
+  migrations: [migrations()],
+  image: {
+    folder: join(dirname(createRequire(import.meta.url).resolve("@startlist/node/package.json")), "dist"),
+    fingerprint: [...initial(""), ...appendOnly(""), ...traces("")].join(";")
   }
 })

@@ -168,8 +168,10 @@ layer(installation, { timeout: "5 minutes" })("the packages", (it) => {
         const folder = yield* CleanCopy.emptyFolder("data")
         yield* Effect.promise(async () => {
           expect(await execute(project, "npx", ["--no-install", "startlist", "--help"])).toContain("serve")
-          const images = paths(packed.get("postgres") ?? expect.fail()).filter((path) => path.endsWith(".image"))
-          expect(images).toHaveLength(1)
+          for (const name of ["postgres", "node"]) {
+            const images = paths(packed.get(name) ?? expect.fail()).filter((path) => path.endsWith(".image"))
+            expect(images, name).toHaveLength(1)
+          }
         })
         const program = join(project, "node_modules/.bin/startlist")
         // Without the image, the start would have to make one, for which it needs a temporary folder.

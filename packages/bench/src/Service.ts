@@ -15,9 +15,13 @@ export interface Started {
 }
 
 /** Starts it with a data folder and, if one is given, on a database; a database needs the keys of its nodes. */
-export const start = async (folder: string, databaseUrl?: string): Promise<Started> => {
+export const start = async (
+  folder: string,
+  databaseUrl?: string,
+  place: Process.Place = "measured"
+): Promise<Started> => {
   const began = performance.now()
-  const { child, stop } = Process.spawnAt("measured", process.execPath, [program, "serve"], {
+  const { child, stop } = Process.spawnAt(place, process.execPath, [program, "serve"], {
     env: {
       PATH: process.env["PATH"],
       PORT: "0",

@@ -10,7 +10,8 @@ import { compare, count, type Judged, type Scenario, type Table } from "../Scena
 import * as Service from "../Service.ts"
 import { deliver } from "./Deliveries.ts"
 
-const readyWithin = 2000
+/** Milliseconds, of the first start and of those after it. */
+const readyWithin = { first: 2000, again: 1000 }
 
 interface Start {
   readonly millis: number
@@ -18,7 +19,7 @@ interface Start {
 }
 
 const startOnce = async (folder: string, databaseUrl?: string): Promise<Start> => {
-  const { millis, pid, stop } = await Service.start(folder, databaseUrl)
+  const { millis, pid, stop } = await Service.start(folder, databaseUrl, "anywhere")
   await new Promise((resolve) => setTimeout(resolve, 1000))
   const megabytes = Process.residentMegabytes(pid)
   await stop()
@@ -54,16 +55,19 @@ const starts = async ({ rounds }: Effort): Promise<Table> => {
       ]
     }
   })
-  const slowest = Math.max(...rows.map(({ millis }) => millis))
+  const judge = (kind: keyof typeof readyWithin, which: string): Judged => {
+    const slowest = Math.max(...rows.flatMap(({ millis, name }) => name.endsWith(which) ? [millis] : []))
+    return {
+      goal: `${which}: ready within ${readyWithin[kind] / 1000} s after the build`,
+      result: `${(slowest / 1000).toFixed(2)} s at most`,
+      isReached: slowest <= readyWithin[kind]
+    }
+  }
   return {
     title: "Until it is ready",
     columns: ["", "ms", "range", "idle MB"],
     rows: rows.map(({ cells, name }) => [name, ...cells]),
-    goals: [{
-      goal: "ready within 2 s after the build",
-      result: `${(slowest / 1000).toFixed(2)} s at most`,
-      isReached: slowest <= readyWithin
-    }]
+    goals: [judge("first", "first start"), judge("again", "again")]
   }
 }
 
@@ -113,8 +117,8 @@ export const start: Scenario = {
   name: "start",
   title: "The service: start and memory",
   about: `
-The built service, as \`npm start\` runs it: from the start of the process to the line that says that it listens, and its
-resident memory a second later. Then its memory on PostgreSQL, while ${connections} connections refresh and ask.
+The built service, as \`npm start\` runs it and on all cores, as it has them there: from the start of the process to the line
+that says that it listens, and its resident memory a second later. Then its memory on PostgreSQL, while ${connections} connections refresh and ask.
 `,
   run: async (effort) => [await starts(effort), await memory(effort)]
 }

@@ -92,13 +92,13 @@ export declare namespace OAuth {
       scope?: Option.Option<Scope>
     ) => Effect.Effect<Tokens, InvalidClient | Grant.InvalidGrant | Grant.ScopeExceeded | StoreError>
     /**
-     * The application revokes all its tokens for the user of this one (requirements §4.4). A token that is unknown,
-     * long dead or another application's does nothing (RFC 7009 §2.2).
+     * The application revokes all its tokens for the user of this one (requirements §4.4), and is told whose access that
+     * ended. A token that is unknown, long dead or another application's ends nothing (RFC 7009 §2.2).
      */
     readonly revoke: (
       client: ClientCredentials,
       token: Redacted.Redacted<string>
-    ) => Effect.Effect<void, InvalidClient | StoreError>
+    ) => Effect.Effect<Option.Option<UserId>, InvalidClient | StoreError>
     /** The user revokes an application's access (requirements §3.2): its event is saved with it. */
     readonly revokeByUser: (
       applicationId: ApplicationId,
@@ -225,12 +225,14 @@ const make = Effect.gen(function*() {
   const revoke = Effect.fn("OAuth.revoke")(function*(client: ClientCredentials, token: Redacted.Redacted<string>) {
     yield* authenticateClient(client, yield* DateTime.now)
     const hash = hashOf(token)
-    yield* untilSaved(Effect.gen(function*() {
+    return yield* untilSaved(Effect.gen(function*() {
       const access: Option.Option<Found<AccessToken | RefreshToken>> = yield* grants.findByAccess(hash)
       const found = Option.isSome(access) ? access : yield* grants.findByRefresh(hash)
-      if (Option.isNone(found)) return
+      if (Option.isNone(found)) return Option.none()
       const { credential, grant } = found.value
-      if (Grant.isRevocable(grant, credential.epoch, client.id)) yield* grants.save(Grant.revoke(grant))
+      if (!Grant.isRevocable(grant, credential.epoch, client.id)) return Option.none()
+      yield* grants.save(Grant.revoke(grant))
+      return Option.some(grant.userId)
     }))
   })
 

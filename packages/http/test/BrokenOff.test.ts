@@ -64,26 +64,35 @@ const changes: ReadonlyArray<Change> = [
   }
 ]
 
+/** Sends a request, and goes away while its change is saved. */
+const breakOff = (request: Effect.Effect<unknown>, { action, method }: Pick<Change, "action" | "method">) =>
+  Effect.gen(function*() {
+    const { audit, switches } = yield* Service
+    const saved = yield* Deferred.make<void>()
+    const gone = yield* Deferred.make<void>()
+    switches.afterStore = (called) =>
+      called === method ? Effect.zipRight(Deferred.succeed(saved, undefined), Deferred.await(gone)) : Effect.void
+    const before = audit.length
+    const fiber = yield* Effect.fork(request)
+    yield* Deferred.await(saved)
+    yield* Fiber.interrupt(fiber)
+    expect([action, audit.length]).toEqual([action, before])
+    yield* Deferred.succeed(gone, undefined)
+    yield* Effect.yieldNow().pipe(Effect.repeat({ until: () => audit.length > before, times: 100 }))
+    expect(audit.at(-1)?.action).toBe(action)
+  })
+
 testing(
   "a change whose request is broken off while it is saved is finished, and recorded",
   (world) =>
     Effect.gen(function*() {
-      const { audit, switches } = yield* Service
-      for (const { action, by, fields, method, page, to } of changes) {
-        const browser = world[by]
-        const { action: address, hidden } = Browser.formTo(to(world), yield* browser.get(page(world)))
-        const saved = yield* Deferred.make<void>()
-        const gone = yield* Deferred.make<void>()
-        switches.afterStore = (called) =>
-          called === method ? Effect.zipRight(Deferred.succeed(saved, undefined), Deferred.await(gone)) : Effect.void
-        const before = audit.length
-        const request = yield* Effect.fork(browser.post(address, { ...hidden, ...fields }))
-        yield* Deferred.await(saved)
-        yield* Fiber.interrupt(request)
-        expect([action, audit.length]).toEqual([action, before])
-        yield* Deferred.succeed(gone, undefined)
-        yield* Effect.yieldNow().pipe(Effect.repeat({ until: () => audit.length > before, times: 100 }))
-        expect(audit.at(-1)?.action).toBe(action)
+      const { access_token: token } = yield* world.tokens()
+      const { client } = world
+      yield* breakOff(world.form("/oauth/revoke", { ...client, token }), { action: "revocation", method: "save" })
+      for (const change of changes) {
+        const browser = world[change.by]
+        const { action, hidden } = Browser.formTo(change.to(world), yield* browser.get(change.page(world)))
+        yield* breakOff(browser.post(action, { ...hidden, ...change.fields }), change)
       }
     })
 )

@@ -22,31 +22,39 @@ describe("POST /oauth/revoke (requirements §4.4)", () => {
           expect((yield* world.refresh(second.refresh_token)).status).toBe(401)
           expect((yield* world.browser.get("/account/applications")).body).not.toContain("Race Planner")
           const { audit } = yield* Service
-          expect(audit.at(-1)).toMatchObject({ action: "revocation", actor: { _tag: "Application" } })
+          expect(audit.at(-1)).toMatchObject({
+            action: "revocation",
+            actor: { _tag: "Application" },
+            subject: { _tag: "User" }
+          })
         })
     )
   }
 
-  testing("never answers with an error body, always {} (requirements §7)", (world) =>
-    Effect.gen(function*() {
-      const { send } = yield* Service
-      const { access_token: token } = yield* world.tokens()
-      const other = yield* world.register("Other")
-      const attempts = [
-        world.form("/oauth/revoke", { ...world.client, token: "unknown" }),
-        world.form("/oauth/revoke", { ...world.client }),
-        world.form("/oauth/revoke", { ...world.client, client_secret: "wrong", token }),
-        world.form("/oauth/revoke", { ...world.client, client_id: "1e3", token }),
-        world.form("/oauth/revoke", { ...other, token }),
-        world.form("/oauth/revoke", {}),
-        world.form("/oauth/revoke", { token }),
-        send("POST", "/oauth/revoke?client_id=%zz"),
-        send("POST", "/oauth/revoke", { body: "x".repeat(70_000) }),
-        send("POST", "/oauth/revoke", { body: "{}", headers: { "content-type": "application/json" } })
-      ]
-      for (const attempt of attempts) expect(yield* attempt).toEqual(isEmptyObject)
-      expect((yield* world.athleteWith(token)).status).toBe(200)
-    }))
+  testing(
+    "never answers with an error body, always {} (requirements §7), and records what ended access only",
+    (world) =>
+      Effect.gen(function*() {
+        const { audit, send } = yield* Service
+        const { access_token: token } = yield* world.tokens()
+        const other = yield* world.register("Other")
+        const attempts = [
+          world.form("/oauth/revoke", { ...world.client, token: "unknown" }),
+          world.form("/oauth/revoke", { ...world.client }),
+          world.form("/oauth/revoke", { ...world.client, client_secret: "wrong", token }),
+          world.form("/oauth/revoke", { ...world.client, client_id: "1e3", token }),
+          world.form("/oauth/revoke", { ...other, token }),
+          world.form("/oauth/revoke", {}),
+          world.form("/oauth/revoke", { token }),
+          send("POST", "/oauth/revoke?client_id=%zz"),
+          send("POST", "/oauth/revoke", { body: "x".repeat(70_000) }),
+          send("POST", "/oauth/revoke", { body: "{}", headers: { "content-type": "application/json" } })
+        ]
+        for (const attempt of attempts) expect(yield* attempt).toEqual(isEmptyObject)
+        expect(audit.map(({ action }) => action)).not.toContain("revocation")
+        expect((yield* world.athleteWith(token)).status).toBe(200)
+      })
+  )
 
   testing("only when the store is down it is 503 with Retry-After, and still {}", (world) =>
     Effect.gen(function*() {

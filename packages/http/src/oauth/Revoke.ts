@@ -1,10 +1,14 @@
 /** `POST /oauth/revoke`: an application gives up its access (requirements §4.4, RFC 7009). */
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
+import type { ClientCredentials } from "@startlist/core/Applications"
 import { OAuth } from "@startlist/core/OAuth"
 import { Policy } from "@startlist/core/Policy"
+import type { UserId } from "@startlist/core/User"
 import { Audit, Party } from "../Audit.ts"
+import { lasting } from "../internal/lasting.ts"
 import type { Request, Response } from "../Message.ts"
 import { get } from "../Parameters.ts"
 import { describe } from "../Refusal.ts"
@@ -34,16 +38,20 @@ export const make: Effect.Effect<Route, never, OAuth | Throttle> = Effect.gen(fu
   const policy = yield* Policy
   const withClient = yield* ClientAuthentication.make
 
+  const record = (client: ClientCredentials, ended: Option.Option<UserId>, { address }: Request) =>
+    Effect.gen(function*() {
+      if (Option.isNone(ended)) return
+      const actor = Party.Application({ applicationId: client.id })
+      const subject = Party.User({ userId: ended.value })
+      yield* audit.record({ at: yield* DateTime.now, action: "revocation", actor, subject, address })
+    })
+
   const endpoint = (request: Request) =>
     withClient(request, ({ client, parameters }) =>
       Effect.gen(function*() {
         const token = get(parameters, "token")
         if (token === undefined) return OAuthResponse.error(400, "invalid_request", "token is missing")
-        yield* oauth.revoke(client, Redacted.make(token))
-        const application = Party.Application({ applicationId: client.id })
-        const at = yield* DateTime.now
-        const { address } = request
-        yield* audit.record({ at, action: "revocation", actor: application, subject: application, address })
+        yield* lasting(Effect.tap(oauth.revoke(client, Redacted.make(token)), (ended) => record(client, ended, request)))
         return empty
       }))
 

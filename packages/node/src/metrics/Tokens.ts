@@ -3,6 +3,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
+import * as Option from "effect/Option"
 import { OAuth } from "@startlist/core/OAuth"
 import * as Series from "./Series.ts"
 
@@ -67,8 +68,6 @@ const counted = (oauth: OAuth.Service): OAuth.Service => {
         return error
       }
     })
-  const revoking = <E>(by: string, revocation: Effect.Effect<void, E>) =>
-    Effect.map(revocation, () => revocations.update(1, by))
   return {
     ...oauth,
     exchange: (exchange) => requesting(oauth.exchange(exchange), issued, "authorization_code"),
@@ -78,8 +77,13 @@ const counted = (oauth: OAuth.Service): OAuth.Service => {
         if (error._tag === "InvalidToken") rejected.update(1)
         return error
       }),
-    revoke: (client, token) => revoking("application", oauth.revoke(client, token)),
-    revokeByUser: (applicationId, userId) => revoking("user", oauth.revokeByUser(applicationId, userId))
+    revoke: (client, token) =>
+      Effect.map(oauth.revoke(client, token), (ended) => {
+        if (Option.isSome(ended)) revocations.update(1, "application")
+        return ended
+      }),
+    revokeByUser: (applicationId, userId) =>
+      Effect.map(oauth.revokeByUser(applicationId, userId), () => revocations.update(1, "user"))
   }
 }
 

@@ -26,6 +26,9 @@ export interface Registered {
   readonly secret: Redacted.Redacted<string>
 }
 
+/** Line breaks and other controls, and marks that turn the direction of text: what users consent to must look as it is. */
+const misleading = /[\p{Cc}\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069]/u
+
 export class Applications extends Context.Tag("@startlist/core/Applications")<Applications, Applications.Service>() {}
 
 export declare namespace Applications {
@@ -76,9 +79,13 @@ const make = Effect.gen(function*() {
     )
 
   const checkName = (name: string) =>
-    Schema.is(Settings.fields.name)(name)
+    Schema.is(Settings.fields.name)(name) && !misleading.test(name)
       ? Effect.void
-      : new InvalidApplication({ field: "name", message: "a name has 1 to 100 characters, no space around it" })
+      : new InvalidApplication({
+        field: "name",
+        message:
+          "a name has 1 to 100 characters, no space around it, and none that changes lines or the direction of text"
+      })
 
   const checkOwner = (ownerId: UserId) =>
     Effect.flatMap(users.find(ownerId), (owner) =>

@@ -230,6 +230,18 @@ describe("an application", () => {
       expect({ name, requirePkce, version }).toStrictEqual({ name: "New", requirePkce: true, version: 3 })
     }).pipe(Effect.provide(layer)))
 
+  it.effect("has a name that shows as it is: no line breaks, nothing that turns the direction of text", () =>
+    Effect.gen(function*() {
+      const applications = yield* Applications.Applications
+      const { id } = yield* makeClient()
+      for (const name of ["Club\u202Eekaf", "Club\nAllowed by the police", "\u2066Club", "Club\u0000"]) {
+        expect(yield* Effect.flip(applications.change(id, { name }))).toMatchObject({ field: "name" })
+      }
+      for (const name of ["Club d’athlétisme 🏃‍♀️", "نادي العدائين", "陸上クラブ"]) {
+        expect((yield* applications.change(id, { name })).name).toBe(name)
+      }
+    }).pipe(Effect.provide(layer)))
+
   it.effect("is changed in the end however often the save meets a conflict before", () => {
     let conflicts = 0
     const stores = Layer.effectContext(Effect.map(Effect.context<Memory.Stores>(), (present) => {

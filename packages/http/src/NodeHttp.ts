@@ -81,7 +81,7 @@ export const listener = (handler: Handler, options: Options = {}): Effect.Effect
 
     return (incoming, outgoing) => {
       if (incoming.readableEnded && hasBody(incoming)) {
-        runFork(Effect.logError("the body of a request was read before: a body parser must stand behind Startlist"))
+        runFork(Effect.logError(Unanswered.readBefore))
         return write(outgoing, broken)
       }
       readBody(incoming, timeout, {

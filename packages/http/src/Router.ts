@@ -1,4 +1,5 @@
 /** From paths and methods to endpoints. */
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import type { StoreError } from "@startlist/core/Store"
 import type { Handler, Request, Response } from "./Message.ts"
@@ -68,7 +69,10 @@ const toHandler = ({ methods, refuse }: Route) => {
     if (endpoint === undefined) return Effect.succeed(refuse(request, notAllowed))
     return Effect.catchAll(endpoint(request, captured), (error) =>
       error._tag === "StoreError"
-        ? Effect.as(Effect.logError(`${request.path}: the store is unavailable`, error), refuse(request, error))
+        ? Effect.as(
+          Effect.logError(`${request.path}: the store is unavailable`, Cause.fail(error)),
+          refuse(request, error)
+        )
         : Effect.succeed(refuse(request, error)))
   }
 }

@@ -141,7 +141,7 @@ const layerSite = (configuration: Configuration, keys: Keys.Keys, url: string): 
   Layer.unwrapEffect(Effect.map(Secrets, (secrets) => {
     return Layer.succeed(Site, {
       authUrl: Option.getOrElse(configuration.authUrl, () => url),
-      baseUrl: Option.getOrElse(configuration.baseUrl, () => url),
+      baseUrl: Option.getOrElse(Option.orElse(configuration.baseUrl, () => configuration.authUrl), () => url),
       issuer: configuration.authUrl,
       trustedProxies: configuration.trustedProxies,
       operatorToken: Option.some(secrets.hash(Redacted.value(keys.operatorToken)))

@@ -14,6 +14,7 @@ import { parseClientId } from "../../oauth/ClientAuthentication.ts"
 import { get, readOnce } from "../../Parameters.ts"
 import { NotFound } from "../../Refusal.ts"
 import type { Endpoint, Route } from "../../Router.ts"
+import { Site } from "../../Site.ts"
 import type { Visitors } from "../../Visitors.ts"
 import * as Page from "../Page.ts"
 import { ApplicationsView, type Refused } from "./ApplicationsView.tsx"
@@ -33,6 +34,7 @@ export const make: Effect.Effect<
   const deliveries = yield* Deliveries
   const subscriptions = yield* Subscriptions
   const policy = yield* Policy
+  const { baseUrl } = yield* Site
   const desk = yield* Desk.make
 
   const ownedBy = ({ visitor }: Desk.Seat, after: Option.Option<Application["id"]>, limit: number) =>
@@ -105,6 +107,7 @@ export const make: Effect.Effect<
         values: application,
         ...shown,
         seat,
+        subscribeAt: `${baseUrl}/api/v1/webhook_subscription`,
         subscription: yield* subscriptions.findByApplication(application.id),
         hours: yield* deliveries.lastDay(application.id),
         formerUntil: yield* formerUntil(application),

@@ -18,8 +18,9 @@ export const Instant = ({ at, locale }: { readonly at: DateTime.Utc; readonly lo
   <time datetime={DateTime.formatIso(at)}>{messagesIn(locale).dateTime(at.epochMillis)}</time>
 )
 
-const Webhook = ({ hours, seat: { application, frame, visitor }, subscription }: {
+const Webhook = ({ hours, seat: { application, frame, visitor }, subscribeAt, subscription }: {
   readonly seat: OwnSeat
+  readonly subscribeAt: string
   readonly subscription: Option.Option<Subscription>
   readonly hours: ReadonlyArray<AttemptHour>
 }) => {
@@ -32,7 +33,7 @@ const Webhook = ({ hours, seat: { application, frame, visitor }, subscription }:
         onNone: () => (
           <>
             <p>{webhook.none}</p>
-            <p class="muted">{webhook.noneThen}</p>
+            <p class="muted">{webhook.noneThen(subscribeAt)}</p>
           </>
         ),
         onSome: ({ callbackUrl, createdAt, id, updatedAt }) => (
@@ -97,8 +98,10 @@ const Secret = ({ formerUntil, overlap, seat: { application, frame, visitor } }:
 }
 
 export const ApplicationView = (
-  { formerUntil, hours, isSaved = false, overlap, problem, seat, subscription, values }: {
+  { formerUntil, hours, isSaved = false, overlap, problem, seat, subscribeAt, subscription, values }: {
     readonly seat: OwnSeat
+    /** The address of the endpoint that makes a subscription. */
+    readonly subscribeAt: string
     readonly subscription: Option.Option<Subscription>
     readonly hours: ReadonlyArray<AttemptHour>
     /** When its former secret ends, if there is one. */
@@ -130,7 +133,7 @@ export const ApplicationView = (
           {applications.clientId} <code>{application.id}</code>
         </span>
       </p>
-      <Webhook seat={seat} subscription={subscription} hours={hours} />
+      <Webhook seat={seat} subscribeAt={subscribeAt} subscription={subscription} hours={hours} />
       <section class="card">
         <h2>{settings.title}</h2>
         <Form action={pathOf(frame, application)} csrf={visitor.csrf}>

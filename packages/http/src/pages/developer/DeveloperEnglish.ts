@@ -56,8 +56,8 @@ export const developer: DeveloperMessages = {
   webhook: {
     title: "Webhook",
     none: "This application has no webhook subscription.",
-    noneThen:
-      "It makes one with POST /api/v1/webhook_subscription and the access token of a platform user. Its callback must answer the challenge.",
+    noneThen: (address) =>
+      `It makes one with POST ${address} and the access token of a platform user. Its callback must answer the challenge.`,
     state: "State",
     active: "active",
     callback: "Callback",

@@ -58,8 +58,8 @@ export const developer: DeveloperMessages = {
   webhook: {
     title: "Webhook",
     none: "Cette application n’a pas d’abonnement webhook.",
-    noneThen:
-      "Elle en crée un par POST /api/v1/webhook_subscription avec le jeton d’accès d’un utilisateur plateforme. Son adresse de rappel doit répondre au défi.",
+    noneThen: (address) =>
+      `Elle en crée un par POST ${address} avec le jeton d’accès d’un utilisateur plateforme. Son adresse de rappel doit répondre au défi.`,
     state: "État",
     active: "actif",
     callback: "Adresse de rappel",

@@ -52,7 +52,7 @@ export interface DeveloperMessages {
   readonly webhook: {
     readonly title: string
     readonly none: string
-    readonly noneThen: string
+    readonly noneThen: (address: string) => string
     readonly state: string
     readonly active: string
     readonly callback: string

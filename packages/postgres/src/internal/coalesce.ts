@@ -14,6 +14,12 @@ const maxBatch = 256
 /** How many statements are under way at once: while they are, the next ones fill up. */
 const maxInFlight = 2
 
+/**
+ * More than so many are shared out among the statements that may go: else all callers would come to go in step, and
+ * either the database or they would always be waiting.
+ */
+const minShare = 8
+
 interface Call<In, Out> {
   readonly request: In
   readonly caller: Fiber.RuntimeFiber<unknown, unknown>
@@ -44,14 +50,14 @@ export const make = <In, Out>(options: {
     // Until somebody is seen to be alone, there may be others in the same tick.
     let wasAlone = false
 
-    const take = (): ReadonlyArray<Call<In, Out>> => {
+    const take = (count: number): ReadonlyArray<Call<In, Out>> => {
       const keys = new Set<string>()
       const batch: Array<Call<In, Out>> = []
       const later: Array<Call<In, Out>> = []
       for (const call of waiting) {
         if (isAbandoned(call)) continue
         const key = keyOf?.(call.request)
-        if (batch.length === maxBatch || (key !== undefined && keys.has(key))) later.push(call)
+        if (batch.length === count || (key !== undefined && keys.has(key))) later.push(call)
         else {
           batch.push(call)
           if (key !== undefined) keys.add(key)
@@ -70,7 +76,8 @@ export const make = <In, Out>(options: {
 
     const flush = () => {
       isScheduled = false
-      const batch = take()
+      const share = Math.ceil(waiting.length / (maxInFlight - inFlight))
+      const batch = take(Math.min(maxBatch, Math.max(minShare, share)))
       if (batch.length === 0) return
       wasAlone = batch.length + waiting.length + inFlight === 1
       inFlight++

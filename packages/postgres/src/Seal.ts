@@ -1,6 +1,7 @@
 /** Seals secrets that must be recoverable: the webhook signing secrets, under the operator's master key. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
@@ -31,7 +32,7 @@ export declare namespace Seal {
     /** Seals a secret for its owner, such as `application:7`. Text in base64url. */
     readonly seal: (owner: string, secret: Redacted.Redacted<string>) => string
     /** What was sealed for this owner. */
-    readonly open: (owner: string, sealed: string) => Effect.Effect<Redacted.Redacted<string>, CannotOpen>
+    readonly open: (owner: string, sealed: string) => Either.Either<Redacted.Redacted<string>, CannotOpen>
     /** Whether this was sealed with the present key. */
     readonly isPresent: (sealed: string) => boolean
   }
@@ -43,6 +44,9 @@ const keyIdBytes = 4
 const nonceBytes = 12
 const tagBytes = 16
 const cipher = "aes-256-gcm"
+
+/** So many opened secrets are remembered: a worker needs the same few again with every claim. */
+const maxRemembered = 1024
 
 interface Key {
   readonly id: Buffer
@@ -69,6 +73,26 @@ export const make = (
     /** The owner and the header are authenticated: a sealed secret cannot be moved to another row. */
     const bound = (owner: string, head: Buffer) => Buffer.concat([head, Buffer.from(owner)])
 
+    const open = (owner: string, sealed: string): Either.Either<Redacted.Redacted<string>, CannotOpen> => {
+      const bytes = Buffer.from(sealed, "base64url")
+      const head = bytes.subarray(0, 1 + keyIdBytes)
+      const key = keys.find(({ id }) => id.equals(head.subarray(1)))
+      if (bytes[0] !== format || key === undefined) return Either.left(new CannotOpen({ reason: "unknown_key" }))
+      const nonce = bytes.subarray(head.length, head.length + nonceBytes)
+      const text = bytes.subarray(head.length + nonceBytes, -tagBytes)
+      return Either.try({
+        try: () => {
+          const opening = createDecipheriv(cipher, key.bytes, nonce).setAAD(bound(owner, head))
+            .setAuthTag(bytes.subarray(-tagBytes))
+          return Redacted.make(opening.update(text, undefined, "utf8") + opening.final("utf8"))
+        },
+        catch: () => new CannotOpen({ reason: "damaged" })
+      })
+    }
+
+    /** By owner and sealed text, which together say all that opening looks at. Only what could be opened. */
+    const remembered = new Map<string, Either.Either<Redacted.Redacted<string>>>()
+
     return Seal.of({
       seal: (owner, secret) => {
         const nonce = randomBytes(nonceBytes)
@@ -78,20 +102,15 @@ export const make = (
       },
       isPresent: (sealed) => Buffer.from(sealed, "base64url").subarray(0, header.length).equals(header),
       open: (owner, sealed) => {
-        const bytes = Buffer.from(sealed, "base64url")
-        const head = bytes.subarray(0, 1 + keyIdBytes)
-        const key = keys.find(({ id }) => id.equals(head.subarray(1)))
-        if (bytes[0] !== format || key === undefined) return new CannotOpen({ reason: "unknown_key" })
-        const nonce = bytes.subarray(head.length, head.length + nonceBytes)
-        const text = bytes.subarray(head.length + nonceBytes, -tagBytes)
-        return Effect.try({
-          try: () => {
-            const opening = createDecipheriv(cipher, key.bytes, nonce).setAAD(bound(owner, head))
-              .setAuthTag(bytes.subarray(-tagBytes))
-            return Redacted.make(opening.update(text, undefined, "utf8") + opening.final("utf8"))
-          },
-          catch: () => new CannotOpen({ reason: "damaged" })
-        })
+        const name = `${owner} ${sealed}`
+        const known = remembered.get(name)
+        if (known !== undefined) return known
+        const opened = open(owner, sealed)
+        if (Either.isRight(opened)) {
+          if (remembered.size >= maxRemembered) remembered.clear()
+          remembered.set(name, Either.right(opened.right))
+        }
+        return opened
       }
     })
   })

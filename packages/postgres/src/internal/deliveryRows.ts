@@ -17,7 +17,7 @@ export const stateLetters = { pending: "p", delivered: "d", exhausted: "x", canc
 type Letter = (typeof stateLetters)[State]
 const states: Readonly<Record<Letter, State>> = { p: "pending", d: "delivered", x: "exhausted", c: "cancelled" }
 
-type AttemptRow = readonly [
+export type AttemptRow = readonly [
   at: number,
   durationMs: number,
   outcome: Attempt["outcome"],
@@ -39,7 +39,7 @@ export interface DeliveryRow extends EventRow {
 export const deliveryColumns = `d.id, d.application_id, d.subscription_id, d.state, d.due_at, d.ended_at, d.attempts,
   ${eventColumns}`
 
-const toAttempt = ([at, durationMs, outcome, status, detail]: AttemptRow): Attempt => ({
+export const toAttempt = ([at, durationMs, outcome, status, detail]: AttemptRow): Attempt => ({
   at: toInstant(at),
   durationMs,
   outcome,
@@ -56,8 +56,10 @@ export const attemptsOf = (attempts: ReadonlyArray<Attempt>): ReadonlyArray<Atte
     detail
   ])
 
+export const toDeliveryId = (id: Int8): DeliveryId => DeliveryId.make(Number(id), { disableValidation: true })
+
 export const toDelivery = (row: DeliveryRow): Delivery => ({
-  id: DeliveryId.make(Number(row.id), { disableValidation: true }),
+  id: toDeliveryId(row.id),
   applicationId: toApplicationId(row.application_id),
   subscriptionId: toSubscriptionId(row.subscription_id),
   event: toEvent(row),

@@ -2,18 +2,41 @@
 import type { Claimed, ClaimRequest, DeliveryStore, Settlement } from "@startlist/core/Delivery"
 import type { StoreError } from "@startlist/core/Store"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import type { Database } from "../Database.ts"
 import type { Seal } from "../Seal.ts"
 import { type HourRow, hoursStatement, toHour } from "./attemptHours.ts"
 import { claimStatement } from "./claim.ts"
-import { attemptsOf, deliveryColumns, type DeliveryRow, stateLetters, toDelivery } from "./deliveryRows.ts"
+import {
+  type AttemptRow,
+  attemptsOf,
+  deliveryColumns,
+  type DeliveryRow,
+  stateLetters,
+  toAttempt,
+  toDelivery,
+  toDeliveryId
+} from "./deliveryRows.ts"
 import { insertDeliveries, lanes, objectLetters, outbox, outgoingOf } from "./outbox.ts"
-import { type Int8, millisOf, millisOrNull } from "./rows.ts"
+import { type EventRow, millisOf, millisOrNull, toEvent, toInstant } from "./rows.ts"
 import { type SubscriptionRow, toSubscription } from "./subscriptionRows.ts"
 
-/** A row without a delivery tells that all candidates were somebody else's. */
-type ClaimRow = (DeliveryRow & SubscriptionRow | { readonly id: null }) & { readonly candidates: number }
+/** No deliveries, but candidates: these were all somebody else's. */
+interface ClaimRow {
+  readonly candidates: number
+  readonly deliveries: ReadonlyArray<ClaimedRow> | null
+  readonly events: ReadonlyArray<EventRow & { readonly seq: number }> | null
+  readonly subscriptions: ReadonlyArray<SubscriptionRow> | null
+}
+
+type ClaimedRow = readonly [
+  id: number,
+  subscriptionId: number,
+  eventSeq: number,
+  dueAt: number,
+  attempts: ReadonlyArray<AttemptRow> | null
+]
 
 /** How often a claim that met only deliveries under another node's hand looks for others. */
 const maxLooks = 3
@@ -24,6 +47,7 @@ export const make = (
 ): DeliveryStore.Service => {
   const claim = claimStatement(p)
   const attemptsByHour = hoursStatement(p)
+  const decodeSubscription = toSubscription(seal)
 
   const settle = { name: `${p}delivery_settle`, text: `SELECT ${p}settle($1::json) AS recorded` }
   const find = {
@@ -108,33 +132,39 @@ export const make = (
     ])
 
   const claimLooking = (request: ClaimRequest, looks: number): Effect.Effect<ReadonlyArray<Claimed>, StoreError> =>
-    Effect.flatMap(claimOnce(request), (rows) => {
-      const mine = rows.flatMap((row) => row.id === null ? [] : [row])
-      if (mine.length > 0) return toClaimed(mine, request)
-      return (rows[0]?.candidates ?? 0) > 0 && looks > 1 ? claimLooking(request, looks - 1) : Effect.succeed([])
+    Effect.flatMap(claimOnce(request), ([row]) => {
+      if (row === undefined) return Effect.succeed([])
+      if (row.deliveries !== null) return toClaimed(row, request)
+      return row.candidates > 0 && looks > 1 ? claimLooking(request, looks - 1) : Effect.succeed([])
     })
 
   /**
-   * The signing secrets of a subscription are opened once per claim. One whose secrets no key opens holds nobody else up:
-   * what was claimed for it waits until the lease is over, and is claimed again.
+   * A subscription whose secrets no key opens holds nobody else up: what was claimed for it waits until the lease is over,
+   * and is claimed again.
    */
-  const toClaimed = (rows: ReadonlyArray<DeliveryRow & SubscriptionRow>, { leaseEnds, token }: ClaimRequest) =>
+  const toClaimed = ({ deliveries, events, subscriptions }: ClaimRow, { leaseEnds, token }: ClaimRequest) =>
     Effect.gen(function*() {
-      const subscriptions = new Map<Int8, Option.Option<Claimed["subscription"]>>()
-      for (const row of rows) {
-        if (!subscriptions.has(row.subscription_id)) {
-          const opened = toSubscription(seal)(row).pipe(
-            Effect.tapError((error) => Effect.logError(`the events of application ${row.application_id} wait`, error)),
-            Effect.option
-          )
-          subscriptions.set(row.subscription_id, yield* opened)
-        }
+      const told = new Map((events ?? []).map((row) => [row.seq, toEvent(row)]))
+      const heard = new Map<number, Claimed["subscription"]>()
+      for (const row of subscriptions ?? []) {
+        const subscription = decodeSubscription(row)
+        if (Either.isRight(subscription)) heard.set(subscription.right.id, subscription.right)
+        else yield* Effect.logError(`the events of application ${row.application_id} wait`, subscription.left)
       }
-      return rows.flatMap((row): ReadonlyArray<Claimed> => {
-        const subscription = Option.flatten(Option.fromNullable(subscriptions.get(row.subscription_id)))
-        return Option.isSome(subscription)
-          ? [{ delivery: toDelivery(row), subscription: subscription.value, token, leaseEnds }]
-          : []
+      return (deliveries ?? []).flatMap(([id, subscriptionId, seq, dueAt, attempts]): ReadonlyArray<Claimed> => {
+        const [event, subscription] = [told.get(seq), heard.get(subscriptionId)]
+        if (event === undefined || subscription === undefined) return []
+        const delivery: Claimed["delivery"] = {
+          id: toDeliveryId(id),
+          applicationId: subscription.applicationId,
+          subscriptionId: subscription.id,
+          event,
+          state: "pending",
+          attempts: (attempts ?? []).map(toAttempt),
+          dueAt: toInstant(dueAt),
+          endedAt: Option.none()
+        }
+        return [{ delivery, subscription, token, leaseEnds }]
       })
     })
 

@@ -11,8 +11,8 @@ import { type Role, UserId } from "@startlist/core/User"
 import * as DateTime from "effect/DateTime"
 import * as Option from "effect/Option"
 
-/** A `bigint` as the driver gives it: text, with identifiers and instants below 2^53. */
-export type Int8 = string
+/** A `bigint`: text from a column, a number inside JSON; identifiers and instants are below 2^53. */
+export type Int8 = string | number
 
 const unchecked = { disableValidation: true }
 
@@ -20,8 +20,8 @@ export const toApplicationId = (id: Int8): ApplicationId => ApplicationId.make(N
 export const toUserId = (id: Int8): UserId => UserId.make(Number(id), unchecked)
 export const toHash = (hash: string): TokenHash => TokenHash.make(hash, unchecked)
 
-export const toInstant = (millis: Int8 | number): DateTime.Utc => DateTime.unsafeMake(Number(millis))
-export const toInstantOption = (millis: Int8 | number | null): Option.Option<DateTime.Utc> =>
+export const toInstant = (millis: Int8): DateTime.Utc => DateTime.unsafeMake(Number(millis))
+export const toInstantOption = (millis: Int8 | null): Option.Option<DateTime.Utc> =>
   millis === null ? Option.none() : Option.some(toInstant(millis))
 
 /** Whole milliseconds, never earlier: a jittered pause may have a fraction. */

@@ -152,8 +152,14 @@ const heads = (p: string): ReadonlyArray<string> => [
   `CREATE INDEX ${p}deliveries_heads ON ${p}deliveries (object_id, object_type, id) WHERE state = 'p' AND head`
 ]
 
+/**
+ * `0004`: a claim rewrites each row that it takes, and takes neighbours: with room for that on their page no index learns
+ * of it, which is a quarter of what a claim costs, and table and indexes end smaller.
+ */
+const roomyDeliveries = (p: string): ReadonlyArray<string> => [`ALTER TABLE ${p}deliveries SET (fillfactor = 50)`]
+
 /** Changes when the schema does. */
-export const fingerprint = [...initial(""), ...deliveries(""), ...heads("")].join(";")
+export const fingerprint = [...initial(""), ...deliveries(""), ...heads(""), ...roomyDeliveries("")].join(";")
 
 const statements = (texts: ReadonlyArray<string>): Effect.Effect<void, SqlError, SqlClient.SqlClient> =>
   Effect.flatMap(
@@ -167,5 +173,6 @@ export const migrations = (
 ): Readonly<Record<string, Effect.Effect<void, SqlError, SqlClient.SqlClient>>> => ({
   "0001_initial": statements(initial(prefix)),
   "0002_deliveries": statements(deliveries(prefix)),
-  "0003_heads": statements(heads(prefix))
+  "0003_heads": statements(heads(prefix)),
+  "0004_roomy_deliveries": statements(roomyDeliveries(prefix))
 })

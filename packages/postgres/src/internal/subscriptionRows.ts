@@ -1,7 +1,7 @@
 /** Subscriptions in rows: their signing secrets are sealed for the application. */
 import { StoreError } from "@startlist/core/Store"
-import { type SigningSecret, Subscription, SubscriptionId } from "@startlist/core/Subscription"
-import * as Effect from "effect/Effect"
+import { type SigningSecret, type Subscription, SubscriptionId } from "@startlist/core/Subscription"
+import * as Either from "effect/Either"
 import type { Seal } from "../Seal.ts"
 import { type Int8, millisOrNull, toApplicationId, toInstant, toInstantOption } from "./rows.ts"
 
@@ -19,7 +19,7 @@ export interface SubscriptionRow {
 export const subscriptionColumns = `s.id AS subscription_id, s.version AS subscription_version, s.application_id,
   s.callback_url, s.signing_secrets, s.created_at, s.updated_at`
 
-const ownerOf = (applicationId: number | Int8): string => `application:${applicationId}`
+const ownerOf = (applicationId: Int8): string => `application:${applicationId}`
 
 export const toSubscriptionId = (id: Int8): SubscriptionId =>
   SubscriptionId.make(Number(id), { disableValidation: true })
@@ -33,22 +33,22 @@ export const sealedOf = (
     secrets.map(({ expiresAt, value }) => [seal.seal(ownerOf(applicationId), value), millisOrNull(expiresAt)])
   )
 
-export const toSubscription = (seal: Seal.Service) => (row: SubscriptionRow): Effect.Effect<Subscription, StoreError> =>
-  Effect.forEach(row.signing_secrets, ([sealed, expiresAt]) =>
-    Effect.map(
-      seal.open(ownerOf(row.application_id), sealed),
-      (value) => ({ value, expiresAt: toInstantOption(expiresAt) })
-    )).pipe(
-      Effect.mapBoth({
-        onFailure: (cause) => new StoreError({ cause }),
-        onSuccess: (signingSecrets) => ({
-          id: toSubscriptionId(row.subscription_id),
-          version: row.subscription_version,
-          applicationId: toApplicationId(row.application_id),
-          callbackUrl: row.callback_url,
-          signingSecrets,
-          createdAt: toInstant(row.created_at),
-          updatedAt: toInstant(row.updated_at)
-        })
-      })
-    )
+/** Not an effect but its result: a claim decodes a subscription for every delivery or two. */
+export const toSubscription =
+  (seal: Seal.Service) => (row: SubscriptionRow): Either.Either<Subscription, StoreError> => {
+    const signingSecrets: Array<SigningSecret> = []
+    for (const [sealed, expiresAt] of row.signing_secrets) {
+      const value = seal.open(ownerOf(row.application_id), sealed)
+      if (Either.isLeft(value)) return Either.left(new StoreError({ cause: value.left }))
+      signingSecrets.push({ value: value.right, expiresAt: toInstantOption(expiresAt) })
+    }
+    return Either.right({
+      id: toSubscriptionId(row.subscription_id),
+      version: row.subscription_version,
+      applicationId: toApplicationId(row.application_id),
+      callbackUrl: row.callback_url,
+      signingSecrets,
+      createdAt: toInstant(row.created_at),
+      updatedAt: toInstant(row.updated_at)
+    })
+  }

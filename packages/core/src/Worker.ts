@@ -15,7 +15,7 @@ import * as Random from "effect/Random"
 import * as Redacted from "effect/Redacted"
 import * as Runtime from "effect/Runtime"
 import * as Stream from "effect/Stream"
-import { Answer, Callbacks } from "./Callbacks.ts"
+import { Answer, Callbacks, Request } from "./Callbacks.ts"
 import { type Claimed, DeliveryStore, next, type Settlement } from "./Delivery.ts"
 import { body, toSeconds } from "./Event.ts"
 import { Policy } from "./Policy.ts"
@@ -32,8 +32,12 @@ interface Finished extends Settlement {
 /** How many attempts one save records at most. */
 const settleBatch = 500
 
-/** A claim that took every free slot is followed by another at once, if it was at least this share of them all. */
-const largeClaim = 1 / 8
+/**
+ * A claim costs the database as much as some fifty deliveries. So one that took all it asked for, since more is due, is
+ * followed by another when this share of the slots is free, or after this pause: slow receivers may hold the rest.
+ */
+const largeClaim = 1 / 2
+const claimPause = Duration.millis(10)
 
 /** How long a worker waits before it asks a store again that did not answer. */
 const storePause = Duration.millis(500)
@@ -54,21 +58,8 @@ export const run: Effect.Effect<never, never, DeliveryStore | Callbacks | Secret
   const deadlines = yield* makeDeadlines(policy.callbackTimeout)
   const wake = yield* Queue.sliding<void>(1)
   const finished = yield* Queue.unbounded<Finished>()
-  let unrecorded = 0
 
-  const post = ({ delivery, subscription }: Claimed, at: DateTime.Utc): Effect.Effect<Answer> =>
-    Effect.interruptible(Effect.suspend(() =>
-      callbacks.deliver({
-        callbackUrl: subscription.callbackUrl,
-        id: delivery.event.id,
-        timestamp: toSeconds(at),
-        body: body(delivery.event, subscription.id),
-        secrets: liveSecrets(subscription, at),
-        timeout: policy.callbackTimeout
-      })
-    ))
-
-  /** What came of a request; of one that was interrupted at its deadline, or that met a bug of the dispatcher, too. */
+  /** What came of a request that an effect made, also if that met a bug. */
   const answerOf = (exit: Exit.Exit<Answer>): Answer => {
     if (Exit.isSuccess(exit)) return exit.value
     if (Cause.isInterruptedOnly(exit.cause)) return Answer.TimedOut({ detail: "" })
@@ -76,35 +67,59 @@ export const run: Effect.Effect<never, never, DeliveryStore | Callbacks | Secret
     return Answer.Unreachable({ detail: "internal error of the sender" })
   }
 
+  /** Begins a request, in a fiber only if it has no other way. Answers how to give it up. */
+  const begin = ({ delivery, subscription }: Claimed, at: DateTime.Utc, done: (answer: Answer) => void): () => void => {
+    try {
+      const request = callbacks.deliver({
+        callbackUrl: subscription.callbackUrl,
+        id: delivery.event.id,
+        timestamp: toSeconds(at),
+        body: body(delivery.event, subscription.id),
+        secrets: liveSecrets(subscription, at),
+        timeout: policy.callbackTimeout
+      })
+      if (request instanceof Request) return request.begin(done)
+      const fiber = runFork(Effect.interruptible(request))
+      fiber.addObserver((exit) => done(answerOf(exit)))
+      return () => void runFork(Fiber.interruptFork(fiber))
+    } catch (bug) {
+      done(answerOf(Exit.die(bug)))
+      return () => {}
+    }
+  }
+
   /** A worker that was paused until its lease is nearly over leaves the delivery to the next one. */
   const isTooLate = (claimed: Claimed, at: DateTime.Utc) =>
     DateTime.addDuration(at, policy.callbackTimeout).epochMillis >= claimed.leaseEnds.epochMillis
 
-  /** Only the request is an effect, in a fiber of its own; what surrounds it would cost as much again. */
+  /** No effect: what surrounds a request would cost as much again. */
   const attempt = (claimed: Claimed, random: number): void => {
     const { id } = claimed.subscription
     const at = now()
     if (isTooLate(claimed, at)) return void wake.unsafeOffer(undefined)
-    slots.take(id)
-    const request = runFork(post(claimed, at))
-    deadlines.watch(request, at)
-    request.addObserver((exit) => {
+    const end = (answer: Answer) => {
       const ended = now()
-      const delivery = next(claimed.delivery, answerOf(exit), { at, ended, random }, policy)
-      slots.judge(id, delivery.state === "delivered", ended)
-      slots.free(id)
-      unrecorded++
+      const delivery = next(claimed.delivery, answer, { at, ended, random }, policy)
+      slots.finish(id, delivery.state === "delivered", ended)
       finished.unsafeOffer({ claimed, delivery, token: claimed.token })
+    }
+    slots.take(id)
+    const isInTime = deadlines.watch(at, () => {
+      giveUp()
+      end(Answer.TimedOut({ detail: "" }))
+    })
+    const giveUp = begin(claimed, at, (answer) => {
+      if (isInTime()) end(answer)
     })
   }
 
   /**
-   * Claims for the free slots and starts each attempt at once, so that a claim is the start of an attempt (law 8). What
-   * waits to be recorded holds no slot: the next attempts are made meanwhile. But no more may wait than there are slots.
+   * Claims for the free slots and starts each attempt at once, so that a claim is the start of an attempt (law 8).
+   * Answers whether more may be due.
    */
   const claim = Effect.gen(function*() {
     const at = now()
-    const limit = Math.min(slots.available(), policy.deliveryConcurrency - unrecorded)
+    const limit = slots.available()
     if (limit <= 0) return false
     const claimed = yield* store.claim({
       now: at,
@@ -115,12 +130,16 @@ export const run: Effect.Effect<never, never, DeliveryStore | Callbacks | Secret
       allowances: slots.allowances(at)
     })
     for (const one of claimed) attempt(one, yield* Random.next)
-    return claimed.length === limit && limit >= policy.deliveryConcurrency * largeClaim
+    return claimed.length === limit
   }).pipe(Effect.uninterruptible)
 
   const claimAgain = Effect.gen(function*() {
-    const more = yield* claim
-    if (!more) yield* Effect.timeoutOption(Queue.take(wake), policy.deliveryPoll)
+    if (yield* claim) {
+      const enough = Math.ceil(policy.deliveryConcurrency * largeClaim)
+      yield* Effect.timeoutOption(slots.awaitAvailable(enough), claimPause)
+    } else {
+      yield* Effect.timeoutOption(Queue.take(wake), policy.deliveryPoll)
+    }
   }).pipe(
     Effect.catchTag(
       "StoreError",
@@ -149,7 +168,7 @@ export const run: Effect.Effect<never, never, DeliveryStore | Callbacks | Secret
     const at = now()
     const lost = [...failed].filter(({ claimed }) => at.epochMillis >= claimed.leaseEnds.epochMillis)
     for (const one of lost) failed.delete(one)
-    unrecorded -= batch.length - failed.size
+    slots.record(batch.length - failed.size)
     yield* Queue.offerAll(finished, failed)
     yield* Queue.offer(wake, undefined)
     if (failed.size > 0) yield* Effect.sleep(storePause)
@@ -160,7 +179,7 @@ export const run: Effect.Effect<never, never, DeliveryStore | Callbacks | Secret
   const sweeping = yield* Effect.forkDaemon(deadlines.sweep)
   const drain = Effect.gen(function*() {
     yield* Fiber.interrupt(listening)
-    while (slots.inFlight() + unrecorded > 0) yield* Queue.take(wake)
+    while (!slots.isIdle()) yield* Queue.take(wake)
     yield* Fiber.interruptAll([settling, sweeping])
   })
 

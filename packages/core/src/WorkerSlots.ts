@@ -1,6 +1,7 @@
 /** How many attempts a worker may have in flight, and to whom: a slow or dead receiver delays only itself (law 9). */
 import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
 import type { Policy } from "./Policy.ts"
 import type { SubscriptionId } from "./Subscription.ts"
 
@@ -8,16 +9,24 @@ import type { SubscriptionId } from "./Subscription.ts"
 const suspicion = Duration.minutes(1)
 
 export interface Slots {
+  /** An attempt starts. */
   readonly take: (id: SubscriptionId) => void
-  readonly free: (id: SubscriptionId) => void
-  /** Learns how an attempt went. */
-  readonly judge: (id: SubscriptionId, succeeded: boolean, now: DateTime.Utc) => void
-  readonly inFlight: () => number
-  /** How many more attempts can start. */
+  /** It has ended so; its slot is free for the next one, while it waits to be recorded. */
+  readonly finish: (id: SubscriptionId, succeeded: boolean, now: DateTime.Utc) => void
+  /** So many that have ended wait no more. */
+  readonly record: (count: number) => void
+  /** Whether nothing is in flight, nor waits to be recorded. */
+  readonly isIdle: () => boolean
+  /** How many more attempts can start: of those that wait to be recorded there are no more than slots, too. */
   readonly available: () => number
+  /** Ends as soon as so many are available. */
+  readonly awaitAvailable: (count: number) => Effect.Effect<void>
   /** What each subscription may have besides what it has, where that is less than `deliveryPerSubscription`. */
   readonly allowances: (now: DateTime.Utc) => ReadonlyMap<SubscriptionId, number>
 }
+
+/** Who waits for slots: nobody. */
+const nobody = { count: Infinity, resume: () => {} }
 
 /**
  * Counts of one worker, touched by it alone.
@@ -30,7 +39,9 @@ export const makeSlots = (policy: Policy.Service): Slots => {
   const suspectUntil = new Map<SubscriptionId, DateTime.Utc>()
   const suspectSlots = Math.max(1, Math.floor(policy.deliveryConcurrency / 2))
   let inFlight = 0
+  let unrecorded = 0
   let turn = 0
+  let awaited = nobody
 
   const busyWith = (id: SubscriptionId): number => busy.get(id) ?? 0
   const add = (id: SubscriptionId, count: number): void => {
@@ -40,15 +51,34 @@ export const makeSlots = (policy: Policy.Service): Slots => {
     else busy.set(id, sum)
   }
 
+  const available = () => policy.deliveryConcurrency - Math.max(inFlight, unrecorded)
+  const tell = (): void => {
+    if (available() < awaited.count) return
+    const { resume } = awaited
+    awaited = nobody
+    resume()
+  }
+
   return {
     take: (id) => add(id, 1),
-    free: (id) => add(id, -1),
-    judge: (id, succeeded, now) => {
+    finish: (id, succeeded, now) => {
       if (succeeded) suspectUntil.delete(id)
       else suspectUntil.set(id, DateTime.addDuration(now, suspicion))
+      add(id, -1)
+      unrecorded++
+      tell()
     },
-    inFlight: () => inFlight,
-    available: () => policy.deliveryConcurrency - inFlight,
+    record: (count) => {
+      unrecorded -= count
+      tell()
+    },
+    isIdle: () => inFlight + unrecorded === 0,
+    available,
+    awaitAvailable: (count) =>
+      Effect.async((resume) => {
+        awaited = { count, resume: () => resume(Effect.void) }
+        tell()
+      }),
     allowances: (now) => {
       const allowances = new Map<SubscriptionId, number>()
       for (const [id, count] of busy) allowances.set(id, Math.max(0, policy.deliveryPerSubscription - count))

@@ -344,6 +344,80 @@ describe("a worker", () => {
     }).pipe(Effect.provide(layerWith())))
 })
 
+describe("a dispatcher that gives requests", () => {
+  /** Works with this instead of the scripted callbacks. */
+  const startWith = (begin: (post: Callbacks.Post, done: (answer: Callbacks.Answer) => void) => () => void) =>
+    Effect.forkDaemon(
+      Worker.run.pipe(
+        Effect.provideService(Policy.Policy, policy),
+        Effect.provideService(Callbacks.Callbacks, {
+          accepts: () => true,
+          validate: () => Effect.never,
+          deliver: (post) => new Callbacks.Request((done) => begin(post, done))
+        })
+      )
+    )
+  const answered = Callbacks.Answer.Answered({
+    afterMs: 0,
+    status: 200,
+    contentType: "",
+    body: "",
+    retryAfter: Option.none()
+  })
+
+  it.effect("is told by them, at once or later", () =>
+    Effect.gen(function*() {
+      const { applicationId } = yield* subscribe("good")
+      yield* queue(applicationId, range(2))
+      const later: Array<() => void> = []
+      yield* startWith(({ id }, done) => {
+        if (later.length === 0) later.push(() => done(answered))
+        else done(answered)
+        return () => expect.unreachable(`${id} was answered`)
+      })
+      yield* seconds(1)
+      expect(yield* states).toStrictEqual(["pending", "delivered"])
+      for (const answer of later) answer()
+      yield* seconds(1)
+      expect(yield* states).toStrictEqual(["delivered", "delivered"])
+    }).pipe(Effect.provide(layerWith())))
+
+  it.effect("gives them up at their deadline, and hears no answer after it", () =>
+    Effect.gen(function*() {
+      const { applicationId } = yield* subscribe("slow")
+      yield* queue(applicationId, range(1))
+      const given: Array<(answer: Callbacks.Answer) => void> = []
+      let givenUp = 0
+      yield* startWith((_, done) => {
+        given.push(done)
+        return () => givenUp++
+      })
+      yield* TestClock.adjust("1999 millis")
+      expect(givenUp).toBe(0)
+      yield* TestClock.adjust("1 millis")
+      expect(givenUp).toBe(1)
+      given[0]?.(answered)
+      yield* seconds(1)
+      expect((yield* deliveries).map(({ attempts, state }) => [state, attempts.map(({ outcome }) => outcome)]))
+        .toStrictEqual([["pending", ["timeout"]]])
+      yield* seconds(600)
+      expect([given.length, givenUp]).toStrictEqual([3, 3])
+      expect(yield* states).toStrictEqual(["exhausted"])
+    }).pipe(Effect.provide(layerWith())))
+
+  it.effect("and breaks when they begin has failed", () =>
+    Effect.gen(function*() {
+      const { applicationId } = yield* subscribe("breaking")
+      yield* queue(applicationId, range(1))
+      yield* startWith(() => {
+        throw new Error("bug")
+      })
+      yield* seconds(600)
+      expect((yield* deliveries).map(({ attempts, state }) => [state, attempts.map(({ outcome }) => outcome)]))
+        .toStrictEqual([["exhausted", ["unreachable", "unreachable", "unreachable"]]])
+    }).pipe(Effect.provide(layerWith())))
+})
+
 /** The stores in memory, of which one operation fails as long as `isFailing`. */
 const failing = (operation: Interception.Operation, isFailing: (input: ReadonlyArray<unknown>) => boolean) =>
   Interception.layer((name, effect, input) =>

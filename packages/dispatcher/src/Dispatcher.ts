@@ -1,5 +1,5 @@
 /** Core's `Callbacks` over HTTP: the validation GET and the event POST, each one try within one deadline. */
-import { Answer, Callbacks, type Post, type Validation } from "@startlist/core/Callbacks"
+import { Callbacks, type Post, Request, type Validation } from "@startlist/core/Callbacks"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -43,17 +43,17 @@ const make = (options: Options) =>
 
     const parse = CallbackUrl.makeParser(allow)
 
-    /** Interrupting it frees the socket. */
+    /** Giving it up frees the socket. */
     const exchange = (
       callbackUrl: string,
       timeout: Duration.Duration,
-      request: (url: CallbackUrl.CallbackUrl) => Exchange.Content
-    ): Effect.Effect<Answer> =>
-      Effect.async((resume) => {
+      content: (url: CallbackUrl.CallbackUrl) => Exchange.Content
+    ): Request =>
+      new Request((done) => {
         const url = Option.getOrUndefined(parse(callbackUrl))
-        if (url === undefined) return resume(Effect.succeed(refusedUrl))
-        const done = (answer: Answer) => resume(Effect.succeed(answer))
-        return Effect.sync(Exchange.start(connections, url, request(url), Duration.toMillis(timeout), done))
+        if (url !== undefined) return Exchange.start(connections, url, content(url), Duration.toMillis(timeout), done)
+        done(refusedUrl)
+        return () => {}
       })
 
     const validate = ({ callbackUrl, challenge, timeout, verifyToken }: Validation) =>

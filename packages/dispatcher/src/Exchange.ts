@@ -97,13 +97,18 @@ class Exchange implements Dispatcher.DispatchHandler {
       return
     }
     this.#afterMs = performance.now() - this.#startedAt
-    const left = this.#timeout - this.#afterMs
-    if (left < 0) return this.#end(timedOut)
+    if (this.#afterMs > this.#timeout) return this.#end(timedOut)
     this.#status = status
     this.#headers = headers
     this.#isWhole &&= status === 200
-    if (this.#isWhole) return
+    // Most answers are complete with their headers, and need no other timer.
+    if (!this.#isWhole) queueMicrotask(() => this.#awaitBody())
+  }
+
+  #awaitBody(): void {
+    if (this.#isOver) return
     clearTimeout(this.#timer)
+    const left = this.#timeout - this.#afterMs
     this.#timer = setTimeout(onTime, Math.max(0, Math.min(excerptWait, left - excerptReserve)), this)
   }
 

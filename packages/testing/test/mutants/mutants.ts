@@ -194,11 +194,11 @@ export const mutants: ReadonlyArray<Mutant> = [
   worker(
     "what is delivered is not recorded",
     "finished.unsafeOffer({ claimed, delivery, token: claimed.token })",
-    "if (delivery.state !== \"delivered\") finished.unsafeOffer({ claimed, delivery, token: claimed.token })\n      else unrecorded--"
+    "if (delivery.state !== \"delivered\") finished.unsafeOffer({ claimed, delivery, token: claimed.token })\n      else slots.record(1)"
   ),
   worker(
     "a worker that stops forgets what is in flight",
-    "while (slots.inFlight() + unrecorded > 0) yield* Queue.take(wake)",
+    "while (!slots.isIdle()) yield* Queue.take(wake)",
     ""
   ),
   worker("an attempt starts after its lease", ">= claimed.leaseEnds.epochMillis\n\n", ">= Infinity\n\n"),

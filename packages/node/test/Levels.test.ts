@@ -24,6 +24,7 @@ const counting = (counts: { duration: Duration.DurationInput; pending?: number; 
     name.endsWith("queue_look") ? count : counts.isAway === true ? failed : Effect.succeed([])
   return Database.Database.of({
     prefix: "",
+    isInProcess: false,
     // The rows are those that are asked for here.
     query: ({ name }) => query(name) as never,
     transaction: (effect) => effect,

@@ -37,6 +37,8 @@ export declare namespace Database {
     /** Says that there may be deliveries to claim: to this node at once, to the others a moment later. */
     readonly wake: Effect.Effect<void>
     readonly wakeUps: Stream.Stream<void>
+    /** Whether it works in this process, on this thread: then nothing else happens while a statement runs. */
+    readonly isInProcess: boolean
     /** The connections of the pool now; none if there is no pool of ours. */
     readonly connections: Effect.Effect<Option.Option<Connections>>
   }
@@ -72,11 +74,13 @@ export const make = (options: {
   readonly direct: Database.Direct
   readonly wake: Effect.Effect<void>
   readonly wakeUps: Stream.Stream<void>
+  readonly isInProcess?: boolean
   readonly connections?: Effect.Effect<Database.Connections>
 }): Database.Service => {
-  const { connections, direct, prefix, sql, wake, wakeUps } = options
+  const { connections, direct, isInProcess = false, prefix, sql, wake, wakeUps } = options
   return {
     prefix,
+    isInProcess,
     wake,
     wakeUps,
     connections: connections === undefined ? Effect.succeedNone : Effect.asSome(connections),

@@ -146,7 +146,7 @@ const context = (
     const { wake, wakeUps } = yield* WakeUps.make(Effect.void)
     const direct: Database.Direct = ({ text }, parameters) =>
       Effect.scoped(Effect.flatMap(sql.reserve, (connection) => connection.execute(text, parameters, undefined)))
-    return Context.make(Database, makeDatabase({ sql, prefix, direct, wake, wakeUps })).pipe(
+    return Context.make(Database, makeDatabase({ sql, prefix, direct, wake, wakeUps, isInProcess: true })).pipe(
       Context.add(SqlClient.SqlClient, sql)
     )
   })

@@ -5,7 +5,7 @@ import { describe, expect } from "vitest"
 import * as Coalesce from "../src/internal/coalesce.ts"
 
 /** A batched operation that answers with what it was asked, refuses `"bad"`, and tells what it was called with. */
-const recorded = (keyOf?: (request: string) => string) => {
+const recorded = (keyOf?: (request: string) => string, isInProcess = false) => {
   const batches: Array<ReadonlyArray<string>> = []
   const refused = new Store.StoreError({ cause: { code: "22003" } })
   const run = (batch: ReadonlyArray<string>) =>
@@ -13,7 +13,7 @@ const recorded = (keyOf?: (request: string) => string) => {
       Effect.sync(() => batches.push(batch)),
       batch.includes("bad") ? Effect.fail(refused) : Effect.as(Effect.yieldNow(), batch)
     )
-  return Effect.map(Coalesce.make(keyOf ? { run, keyOf } : { run }), (call) => ({ batches, call, refused }))
+  return Effect.map(Coalesce.make({ isInProcess, run, ...keyOf && { keyOf } }), (call) => ({ batches, call, refused }))
 }
 
 describe("calls that are joined", () => {
@@ -38,6 +38,16 @@ describe("calls that are joined", () => {
       expect(batches).toEqual([["a"], ["b"], ["c", "d"]])
     }))
 
+  it.live("in this process everybody waits for the tick, and one statement goes at a time", () =>
+    Effect.gen(function*() {
+      const { batches, call } = yield* recorded(undefined, true)
+      yield* call("a")
+      yield* call("b")
+      const requests = Array.from({ length: 40 }, (_, index) => String(index))
+      expect(yield* Effect.forEach(requests, call, { concurrency: "unbounded" })).toEqual(requests)
+      expect(batches).toEqual([["a"], ["b"], requests])
+    }))
+
   it.live("many are shared out among the statements that may go at once", () =>
     Effect.gen(function*() {
       const { batches, call } = yield* recorded()
@@ -60,6 +70,7 @@ describe("calls that are joined", () => {
     Effect.gen(function*() {
       const bug = new TypeError("bug")
       const call = yield* Coalesce.make({
+        isInProcess: false,
         run: (batch: ReadonlyArray<string>) => {
           if (batch.includes("bad")) throw bug
           return Effect.succeed(batch)
@@ -94,7 +105,7 @@ describe("calls that are joined", () => {
   it.live("those that wait fail at once when the database is away", () =>
     Effect.gen(function*() {
       const away = new Store.StoreError({ cause: new Error("away") })
-      const call = yield* Coalesce.make({ run: (_: ReadonlyArray<number>) => Effect.fail(away) })
+      const call = yield* Coalesce.make({ isInProcess: false, run: (_: ReadonlyArray<number>) => Effect.fail(away) })
       const numbers = Array.from({ length: 1000 }, (_, index) => index)
       const failures = yield* Effect.forEach(numbers, (number) => Effect.flip(call(number)), {
         concurrency: "unbounded"

@@ -8,7 +8,7 @@ import * as Coalesce from "./coalesce.ts"
 import * as Input from "./input.ts"
 import { type ApplicationRow, millisOf, secretsOf, toApplication } from "./rows.ts"
 
-export const make = ({ prefix: p, query }: Database.Service): Effect.Effect<ApplicationStore.Service> =>
+export const make = ({ isInProcess, prefix: p, query }: Database.Service): Effect.Effect<ApplicationStore.Service> =>
   Effect.gen(function*() {
     const columns = "id, version, owner_id, name, redirect_uris, require_pkce, secrets, created_at"
     const find = Input.statement(
@@ -42,7 +42,7 @@ export const make = ({ prefix: p, query }: Database.Service): Effect.Effect<Appl
         return ids.map((id): Option.Option<Application> => Option.fromNullable(found.get(id)))
       })
     return {
-      find: yield* Coalesce.make({ run: findAll }),
+      find: yield* Coalesce.make({ isInProcess, run: findAll }),
       list: ({ after, limit, owner }) => {
         const before = Option.getOrElse(after, () => Number.MAX_SAFE_INTEGER)
         return Effect.map(

@@ -5,14 +5,14 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as Runtime from "effect/Runtime"
-import { isJoined } from "../Database.ts"
+import { type Database, isJoined } from "../Database.ts"
 import { isRefused } from "./sqlState.ts"
 
 /** How many calls one statement carries at most. */
 const maxBatch = 256
 
-/** How many statements are under way at once: while they are, the next ones fill up. */
-const maxInFlight = 2
+/** How many statements are under way at once, on a database elsewhere: while they are, the next ones fill up. */
+const maxInFlightElsewhere = 2
 
 /**
  * More than so many are shared out among the statements that may go: else all callers would come to go in step, and
@@ -36,13 +36,18 @@ const isAbandoned = ({ caller }: { readonly caller: Fiber.RuntimeFiber<unknown, 
  * `run` gets the requests of a batch and answers in their order. A batch that the database refuses, or that meets a
  * bug, is run again one by one, so that a bad request harms only itself. When the database is away, all that wait fail
  * at once. With `keyOf`, two requests of one key are never in the same batch.
+ *
+ * Whoever was alone the last time does not wait for the tick. On a database in this process all do, and one statement
+ * goes at a time: it would end before anybody else is heard, so that everybody would be alone for ever.
  */
 export const make = <In, Out>(options: {
+  readonly isInProcess: Database.Service["isInProcess"]
   readonly run: (batch: ReadonlyArray<In>) => Effect.Effect<ReadonlyArray<Out>, StoreError>
   readonly keyOf?: (request: In) => string
 }): Effect.Effect<(request: In) => Effect.Effect<Out, StoreError>> =>
   Effect.map(Effect.runtime<never>(), (runtime) => {
-    const { keyOf, run } = options
+    const { isInProcess, keyOf, run } = options
+    const maxInFlight = isInProcess ? 1 : maxInFlightElsewhere
     const runFork = Runtime.runFork(runtime)
     let waiting: Array<Call<In, Out>> = []
     let inFlight = 0
@@ -69,7 +74,7 @@ export const make = <In, Out>(options: {
 
     const schedule = () => {
       if (isScheduled || waiting.length === 0 || inFlight === maxInFlight) return
-      if (wasAlone && inFlight === 0) return flush()
+      if (wasAlone && inFlight === 0 && !isInProcess) return flush()
       isScheduled = true
       setImmediate(flush)
     }

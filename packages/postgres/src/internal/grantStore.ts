@@ -59,7 +59,7 @@ const toAccessToken = (row: AccessRow): AccessToken => ({
 
 const keyOf = ({ grant }: Change): string => `${grant.applicationId}:${grant.userId}`
 
-export const make = ({ prefix: p, query, wake }: Database.Service): Effect.Effect<GrantStore.Service> =>
+export const make = ({ isInProcess, prefix: p, query, wake }: Database.Service): Effect.Effect<GrantStore.Service> =>
   Effect.gen(function*() {
     const find = {
       name: `${p}grant_find`,
@@ -90,7 +90,7 @@ export const make = ({ prefix: p, query, wake }: Database.Service): Effect.Effec
           for (const row of rows) found.set(row.hash, { grant: toGrant(row), credential: toCredential(row) })
           return hashes.map((hash) => Option.fromNullable(found.get(hash)))
         })
-      return Coalesce.make({ run })
+      return Coalesce.make({ isInProcess, run })
     }
 
     const toSave = saver(p)
@@ -102,7 +102,7 @@ export const make = ({ prefix: p, query, wake }: Database.Service): Effect.Effec
           return changes.map((change) => keys.has(keyOf(change)))
         })
       )
-    const saveOne = yield* Coalesce.make({ run: saveAll, keyOf })
+    const saveOne = yield* Coalesce.make({ isInProcess, run: saveAll, keyOf })
 
     const purgeTable = (table: string): Statement => ({
       name: `${p}${table}_purge`,

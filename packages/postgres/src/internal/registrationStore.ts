@@ -61,7 +61,9 @@ const changeColumns: ReadonlyArray<Input.Column<Change>> = [
 
 const byId = (a: Change, b: Change): number => a.next.id - b.next.id
 
-export const make = ({ prefix: p, query, wake }: Database.Service): Effect.Effect<RegistrationStore.Service> =>
+export const make = (
+  { isInProcess, prefix: p, query, wake }: Database.Service
+): Effect.Effect<RegistrationStore.Service> =>
   Effect.gen(function*() {
     const columns = "id, version, athlete_id, organizer_id, club_id, platform_user_id, updates"
     const find = Input.statement(
@@ -104,10 +106,10 @@ export const make = ({ prefix: p, query, wake }: Database.Service): Effect.Effec
           return changes.map(({ next }) => saved.has(next.id))
         })
       )
-    const saveOne = yield* Coalesce.make({ run: saveAll, keyOf: ({ next }) => String(next.id) })
+    const saveOne = yield* Coalesce.make({ isInProcess, run: saveAll, keyOf: ({ next }) => String(next.id) })
 
     return {
-      find: yield* Coalesce.make({ run: findAll }),
+      find: yield* Coalesce.make({ isInProcess, run: findAll }),
       insert: ({ parties, updates }) =>
         Effect.flatMap(
           query<RegistrationRow>(insert, [...Input.rowsParameters(partyColumns, [parties]), JSON.stringify(updates)]),

@@ -21,7 +21,7 @@ interface UserRow {
 const toUser = ({ email, first_name, id, last_name, role }: UserRow): User =>
   new User({ id: toUserId(id), role, email, firstName: first_name, lastName: last_name }, true)
 
-export const make = ({ prefix: p, query }: Database.Service): Effect.Effect<UserStore.Service> =>
+export const make = ({ isInProcess, prefix: p, query }: Database.Service): Effect.Effect<UserStore.Service> =>
   Effect.gen(function*() {
     const columns = "id, role, email, first_name, last_name"
     const find = Input.statement(
@@ -41,7 +41,7 @@ export const make = ({ prefix: p, query }: Database.Service): Effect.Effect<User
         return ids.map((id) => Option.fromNullable(found.get(id)))
       })
     return {
-      find: yield* Coalesce.make({ run: findAll }),
+      find: yield* Coalesce.make({ isInProcess, run: findAll }),
       findByEmail: (email) => Effect.map(query<UserRow>(findByEmail, [email.toLowerCase()]), first),
       insert: ({ email, firstName, lastName, role }) =>
         Effect.flatMap(

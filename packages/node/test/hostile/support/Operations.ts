@@ -73,5 +73,5 @@ export const routed: Effect.Effect<ReadonlyArray<Operation>> = Effect.gen(functi
   InMemory.layer(),
   Layer.succeed(Database.Database, { description: "none", check: Effect.void }),
   // Nothing is asked of it: the routes are looked at, and not called.
-  Layer.mock(SqlDatabase, { prefix: "" })
+  Layer.mock(SqlDatabase, { prefix: "", isInProcess: false })
 ]))

@@ -51,7 +51,9 @@ export const make: Effect.Effect<Route, never, OAuth | Throttle> = Effect.gen(fu
       Effect.gen(function*() {
         const token = get(parameters, "token")
         if (token === undefined) return OAuthResponse.error(400, "invalid_request", "token is missing")
-        yield* lasting(Effect.tap(oauth.revoke(client, Redacted.make(token)), (ended) => record(client, ended, request)))
+        yield* lasting(
+          Effect.tap(oauth.revoke(client, Redacted.make(token)), (ended) => record(client, ended, request))
+        )
         return empty
       }))
 

@@ -105,8 +105,8 @@ export const run: Effect.Effect<never, never, DeliveryStore | Callbacks | Secret
     }
     slots.take(id)
     const isInTime = deadlines.watch(at, () => {
-      giveUp()
       end(Answer.TimedOut({ detail: "" }))
+      giveUp()
     })
     const giveUp = begin(claimed, at, (answer) => {
       if (isInTime()) end(answer)

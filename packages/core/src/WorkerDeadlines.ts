@@ -26,7 +26,7 @@ export const makeDeadlines = (timeout: Duration.Duration): Effect.Effect<Deadlin
       for (const one of watched) {
         if (one.deadline > now) return yield* Effect.sleep(one.deadline - now)
         watched.delete(one)
-        one.onTime()
+        yield* Effect.catchAllCause(Effect.sync(one.onTime), Effect.logError)
       }
       yield* Queue.take(started)
     })

@@ -23,7 +23,7 @@ describe("a backlog", () => {
         expect(claimed).toEqual([[2, 3], [1, 2]])
         const { text } = claimStatement("startlist_")
         const { rows } = yield* Effect.promise(() =>
-          admin.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, [3_000_000, 4_000_000, "again", 256, 16, "{}"])
+          admin.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, [3_000_000, 4_000_000, "again", 256, 16, "{}", true])
         )
         expect(touched(rows)).toBeGreaterThan(0)
         expect(touched(rows)).toBeLessThan(100)

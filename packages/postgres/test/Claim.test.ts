@@ -1,3 +1,4 @@
+import { SqlClient } from "@effect/sql"
 import { it } from "@effect/vitest"
 import { Delivery, Subscription } from "@startlist/core"
 import { Postgres } from "@startlist/postgres"
@@ -130,4 +131,25 @@ describe("a claim", () => {
       }).pipe(Effect.scoped, Effect.provide([TestDatabase.layer, fixtures.seal])),
     60_000
   )
+
+  it.live("inside somebody's transaction leaves alone how that commits", () =>
+    Effect.gen(function*() {
+      const { url } = yield* TestDatabase.TestDatabase
+      yield* Effect.gen(function*() {
+        const store = yield* Delivery.DeliveryStore
+        const sql = yield* SqlClient.SqlClient
+        const rows = yield* sql.withTransaction(Effect.zipRight(
+          store.claim({
+            now: instant(now),
+            leaseEnds: instant(1000),
+            token: "token",
+            limit: 1,
+            perSubscription: 1,
+            allowances: new Map()
+          }),
+          sql`SHOW synchronous_commit`
+        ))
+        expect(rows).toEqual([{ synchronous_commit: "on" }])
+      }).pipe(Effect.provide(Postgres.layerWith({ url })))
+    }).pipe(Effect.scoped, Effect.provide([TestDatabase.layer, fixtures.seal])))
 })

@@ -4,7 +4,8 @@ import { eventColumns } from "./rows.ts"
 import { subscriptionColumns } from "./subscriptionRows.ts"
 
 /**
- * Parameters: now, end of the lease, token, limit, per subscription, allowances (JSON object by subscription).
+ * Parameters: now, end of the lease, token, limit, per subscription, allowances (JSON object by subscription), whether the
+ * transaction is the claim's own.
  *
  * It hops from subscription to subscription along the index of heads, and first takes from each an equal share of the
  * limit. If that makes `limit` deliveries, the last of them is the `bound`: what is due later cannot matter, nor can a
@@ -12,8 +13,8 @@ import { subscriptionColumns } from "./subscriptionRows.ts"
  * A head is only a hint: that nothing earlier of its object is pending is looked up for each candidate. Another node's
  * claim is skipped, not waited for. `candidates` tells how many there were before that.
  *
- * Its commit does not wait for the disk, which takes milliseconds, as long as the rest: a claim that a crash of the server
- * takes back is like that of a lost worker.
+ * The commit of its own transaction does not wait for the disk, which takes milliseconds, as long as the rest: a claim
+ * that a crash of the server takes back is like that of a lost worker.
  *
  * The answer is one row of JSON: an event that is told to a hundred subscriptions, and a subscription that hears of a
  * hundred objects, are in it once: the worker would read and decode them for each delivery.
@@ -74,7 +75,7 @@ export const claimStatement = (p: string): Statement => {
     UPDATE ${p}deliveries d SET claim_token = $3::text, lease_ends = $2::bigint
     WHERE d.id = ANY (ARRAY(SELECT id FROM locked)) RETURNING d.*
   )
-  SELECT set_config('synchronous_commit', 'off', true), (SELECT count(*) FROM candidates)::integer AS candidates,
+  SELECT CASE WHEN $7::boolean THEN set_config('synchronous_commit', 'off', true) END, (SELECT count(*) FROM candidates)::integer AS candidates,
     (
       SELECT json_agg(json_build_array(d.id, d.subscription_id, d.event_seq, d.due_at, d.attempts) ORDER BY d.due_at, d.id)
       FROM claimed d

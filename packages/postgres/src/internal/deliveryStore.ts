@@ -4,7 +4,7 @@ import type { StoreError } from "@startlist/core/Store"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
-import type { Database } from "../Database.ts"
+import { type Database, isJoined } from "../Database.ts"
 import type { Seal } from "../Seal.ts"
 import { type HourRow, hoursStatement, toHour } from "./attemptHours.ts"
 import { claimStatement } from "./claim.ts"
@@ -122,14 +122,17 @@ export const make = (
   }
 
   const claimOnce = (request: ClaimRequest) =>
-    query<ClaimRow>(claim, [
-      millisOf(request.now),
-      millisOf(request.leaseEnds),
-      request.token,
-      request.limit,
-      request.perSubscription,
-      JSON.stringify(Object.fromEntries(request.allowances))
-    ])
+    Effect.withFiberRuntime<ReadonlyArray<ClaimRow>, StoreError>((fiber) =>
+      query(claim, [
+        millisOf(request.now),
+        millisOf(request.leaseEnds),
+        request.token,
+        request.limit,
+        request.perSubscription,
+        JSON.stringify(Object.fromEntries(request.allowances)),
+        !isJoined(fiber)
+      ])
+    )
 
   const claimLooking = (request: ClaimRequest, looks: number): Effect.Effect<ReadonlyArray<Claimed>, StoreError> =>
     Effect.flatMap(claimOnce(request), ([row]) => {

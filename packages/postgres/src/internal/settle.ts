@@ -8,7 +8,7 @@
  * Records attempts whose claim is still the delivery's own. `$1` is a JSON array of settlements; `into` goes between
  * what is selected and its source: in the function, the variable for the identifiers that were recorded.
  *
- * FOR UPDATE, because saves hold their predecessor by FOR KEY SHARE; in the order of identifiers, as they do.
+ * FOR UPDATE, because saves hold the heads of lanes by FOR KEY SHARE; in the order of identifiers, as they do.
  */
 export const recordText = (p: string, into = ""): string => `
   WITH input AS MATERIALIZED (

@@ -12,7 +12,14 @@ const shown = (name: string): number => {
 }
 
 /** A database that takes so long to count `pending` deliveries; without a number it cannot. */
-const counting = (counts: { duration: Duration.DurationInput; pending?: number; isAway?: boolean; asked: number }) => {
+const counting = (counts: {
+  duration: Duration.DurationInput
+  pending?: number
+  isAway?: boolean
+  /** How long an answer takes at all. */
+  answersAfter?: Duration.DurationInput
+  asked: number
+}) => {
   const failed = new Store.StoreError({ cause: new Error("canceling statement due to statement timeout") })
   const count = Effect.suspend(() => {
     counts.asked++
@@ -21,7 +28,11 @@ const counting = (counts: { duration: Duration.DurationInput; pending?: number; 
     return Effect.delay(result, duration)
   })
   const query = (name: string): Effect.Effect<ReadonlyArray<unknown>, Store.StoreError> =>
-    name.endsWith("queue_look") ? count : counts.isAway === true ? failed : Effect.succeed([])
+    name.endsWith("queue_look")
+      ? count
+      : counts.isAway === true
+      ? failed
+      : Effect.delay(Effect.succeed([]), counts.answersAfter ?? 0)
   return Database.Database.of({
     prefix: "",
     isInProcess: false,
@@ -64,6 +75,29 @@ describe("the levels", () => {
       yield* Fiber.interrupt(asking)
       yield* TestClock.adjust("1 second")
       expect([database.asked, shown("deliveries_pending")]).toEqual([1, 8])
+    }))
+
+  it.effect("who goes away while the database is asked whether it is there spoils it for nobody", () =>
+    Effect.gen(function*() {
+      const database = { duration: Duration.zero, pending: 9, answersAfter: Duration.seconds(1), asked: 0 }
+      const look = yield* Effect.provideService(Levels.make, Database.Database, counting(database))
+      const asking = yield* Effect.fork(look)
+      yield* TestClock.adjust("100 millis")
+      yield* Fiber.interruptFork(asking)
+      const next = yield* Effect.fork(look)
+      yield* TestClock.adjust("3 seconds")
+      yield* Fiber.join(next)
+      expect([shown("deliveries_pending"), shown("database_up")]).toEqual([9, 1])
+    }))
+
+  it.effect("a database that hangs is waited for 2 seconds", () =>
+    Effect.gen(function*() {
+      const database = { duration: Duration.zero, answersAfter: Duration.minutes(1), asked: 0 }
+      const look = yield* Effect.provideService(Levels.make, Database.Database, counting(database))
+      const asking = yield* Effect.fork(look)
+      yield* TestClock.adjust("2 seconds")
+      yield* Fiber.join(asking)
+      expect([database.asked, shown("database_up")]).toEqual([0, 0])
     }))
 
   it.effect("a database that cannot count in time is not away; one that does not answer is", () =>

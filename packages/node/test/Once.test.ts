@@ -1,10 +1,12 @@
 /** Whoever asks first and goes away spoils it for nobody. */
 import { describe, expect, it } from "@effect/vitest"
-import { Memory, Secrets } from "@startlist/core"
+import { Callbacks, Memory, Secrets } from "@startlist/core"
+import { EventId } from "@startlist/core/Event"
 import { Accounts } from "@startlist/http"
-import { Deferred, Effect, Fiber, Layer, Option, Redacted } from "effect"
+import { Deferred, Duration, Effect, Fiber, Layer, Option, Redacted } from "effect"
 import * as AccountStore from "../src/AccountStore.ts"
 import * as Documentation from "../src/Documentation.ts"
+import * as Dispatcher from "../src/internal/dispatcher.ts"
 import { once } from "../src/internal/once.ts"
 import * as LocalAccounts from "../src/LocalAccounts.ts"
 
@@ -41,6 +43,18 @@ describe("what is made when it is first asked for", () => {
       yield* Deferred.succeed(go, undefined)
       expect([yield* kept, yield* kept, made]).toEqual([1, 1, 1])
     }))
+
+  it.scoped("is so for the dispatcher; then its requests are handed over as they are, to be begun without a fiber", () =>
+    Effect.gen(function*() {
+      const { deliver, validate } = yield* Callbacks.Callbacks
+      const to = { callbackUrl: "ftp://callback.example", timeout: Duration.seconds(2) }
+      const post = { ...to, id: EventId.make("evt_1"), timestamp: 0, body: "{}", secrets: [] }
+      expect(deliver(post)).not.toBeInstanceOf(Callbacks.Request)
+      expect((yield* askTwice(validate({ ...to, challenge: "c", verifyToken: Redacted.make("v") })))._tag).toBe(
+        "Forbidden"
+      )
+      expect(deliver(post)).toBeInstanceOf(Callbacks.Request)
+    }).pipe(Effect.provide(Dispatcher.layerWith({ allow: [] }))))
 
   it.effect("is so for the check of a password that nobody has", () =>
     Effect.gen(function*() {

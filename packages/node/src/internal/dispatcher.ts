@@ -16,15 +16,17 @@ export const layerWith = (
     Callbacks,
     Effect.gen(function*() {
       const scope = yield* Effect.scope
+      let present: Callbacks.Service | undefined
       const load = Effect.promise(() => import("@startlist/dispatcher/Dispatcher")).pipe(
         Effect.flatMap((dispatcher) => Layer.buildWithScope(dispatcher.layerWith(options), scope)),
-        Effect.map(Context.get(Callbacks))
+        Effect.map((context) => present = Context.get(context, Callbacks))
       )
       const loaded = yield* once(load)
       const parse = CallbackUrl.makeParser(options.allow)
       return Callbacks.of({
         accepts: (callbackUrl) => Option.isSome(parse(callbackUrl)),
-        deliver: (post) => Effect.flatMap(loaded, ({ deliver }) => deliver(post)),
+        // As it is, once it is there: a worker begins a `Request` without a fiber.
+        deliver: (post) => present?.deliver(post) ?? Effect.flatMap(loaded, ({ deliver }) => deliver(post)),
         validate: (validation) => Effect.flatMap(loaded, ({ validate }) => validate(validation))
       })
     })

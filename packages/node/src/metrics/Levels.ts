@@ -48,13 +48,7 @@ const count = Effect.match(Queue.look, {
 /** Counts in a fiber of its own, one at a time, whoever asks and however soon they go away again. */
 const makeLookAtQueue = Effect.gen(function*() {
   const database = yield* Database
-  // In a fiber of its own, and waited for: who goes away meanwhile must not leave an interruption for the next to find.
-  const pinging = Effect.provideService(ping, Database, database).pipe(
-    Effect.interruptible,
-    Effect.forkDaemon,
-    Effect.flatMap(Fiber.join)
-  )
-  const isUp = yield* Effect.cachedWithTTL(Effect.uninterruptible(pinging), resolution)
+  const isUp = yield* Effect.cachedWithTTL(Effect.provideService(ping, Database, database), resolution)
   let counting: Fiber.RuntimeFiber<void> | undefined
   let next = 0
   const timed = Effect.flatMap(

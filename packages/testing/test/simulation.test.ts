@@ -191,7 +191,7 @@ describe("the simulation", () => {
     {
       name: "a store that settles without looking at the claim token",
       law: 5,
-      steps: 12,
+      steps: 10,
       bug: { stores: settlesForAnyone }
     },
     { name: "a store that saves a change without its deliveries", law: 4, steps: 8, bug: { stores: forgetsEvents } },

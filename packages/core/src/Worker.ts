@@ -133,19 +133,25 @@ export const run: Effect.Effect<never, never, DeliveryStore | Callbacks | Secret
     return claimed.length === limit
   }).pipe(Effect.uninterruptible)
 
+  /** Claims as soon as the store answers: says once that it does not, and once that it does again. */
+  const claimAtLast = Effect.catchTag(
+    claim,
+    "StoreError",
+    (error) =>
+      Effect.logWarning("deliveries wait for the store", Cause.fail(error)).pipe(
+        Effect.zipRight(Effect.eventually(Effect.delay(claim, storePause))),
+        Effect.zipLeft(Effect.logInfo("deliveries go on: the store answers again"))
+      )
+  )
+
   const claimAgain = Effect.gen(function*() {
-    if (yield* claim) {
+    if (yield* claimAtLast) {
       const enough = Math.ceil(policy.deliveryConcurrency * largeClaim)
       yield* Effect.timeoutOption(slots.awaitAvailable(enough), claimPause)
     } else {
       yield* Effect.timeoutOption(Queue.take(wake), policy.deliveryPoll)
     }
-  }).pipe(
-    Effect.catchTag(
-      "StoreError",
-      (error) => Effect.zipRight(Effect.logWarning("deliveries wait for the store", error), Effect.sleep(storePause))
-    )
-  )
+  })
 
   /** Records a batch; one that fails, or meets a bug, is recorded row by row, so that a bad row harms only itself. */
   const record = (batch: ReadonlyArray<Finished>): Effect.Effect<ReadonlyArray<Finished>> =>

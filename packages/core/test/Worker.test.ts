@@ -15,7 +15,19 @@ import {
   Worker
 } from "@startlist/core"
 import { Interception, ScriptedCallbacks, TestSecrets } from "@startlist/testing"
-import { DateTime, Duration, Effect, Fiber, Layer, Option, Redacted, Schema, TestClock } from "effect"
+import {
+  Array as Arr,
+  DateTime,
+  Duration,
+  Effect,
+  Fiber,
+  Layer,
+  Logger,
+  Option,
+  Redacted,
+  Schema,
+  TestClock
+} from "effect"
 import { makeClient, makeUser } from "./support/fixture.ts"
 
 const { Reaction } = ScriptedCallbacks
@@ -427,15 +439,21 @@ const failing = (operation: Interception.Operation, isFailing: (input: ReadonlyA
   ).pipe(Layer.provide(Memory.layer))
 
 describe("a store that fails", () => {
-  it.effect("while claiming only delays: the worker asks again", () => {
+  it.effect("while claiming only delays: the worker asks again, and says once that it waits and once that it goes on", () => {
     let failures = 5
+    const logged: Array<unknown> = []
+    const logger = Logger.replace(
+      Logger.defaultLogger,
+      Logger.make(({ message }) => logged.push(...Arr.ensure(message)))
+    )
     return Effect.gen(function*() {
       const { applicationId } = yield* subscribe("good")
       yield* queue(applicationId, range(3))
       yield* start()
       yield* seconds(10)
       expect(yield* states).toStrictEqual(["delivered", "delivered", "delivered"])
-    }).pipe(Effect.provide(layerWith(failing("DeliveryStore.claim", () => failures-- > 0))))
+      expect(logged).toStrictEqual(["deliveries wait for the store", "deliveries go on: the store answers again"])
+    }).pipe(Effect.provide([layerWith(failing("DeliveryStore.claim", () => failures-- > 0)), logger]))
   })
 
   it.effect("with one row of a batch is given the rows one by one, so that a bad row harms only itself", () => {

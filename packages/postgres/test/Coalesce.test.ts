@@ -48,14 +48,6 @@ describe("calls that are joined", () => {
       expect(batches).toEqual([["a"], ["b"], requests])
     }))
 
-  it.live("many are shared out among the statements that may go at once", () =>
-    Effect.gen(function*() {
-      const { batches, call } = yield* recorded()
-      const requests = Array.from({ length: 40 }, (_, index) => String(index))
-      expect(yield* Effect.forEach(requests, call, { concurrency: "unbounded" })).toEqual(requests)
-      expect(batches[0]).toEqual(requests.slice(0, 20))
-    }))
-
   it.live("a batch that is refused is run one by one: only the bad request fails", () =>
     Effect.gen(function*() {
       const { batches, call, refused } = yield* recorded()

@@ -8,17 +8,14 @@ import * as Runtime from "effect/Runtime"
 import { type Database, isJoined } from "../Database.ts"
 import { isRefused } from "./sqlState.ts"
 
-/** How many calls one statement carries at most. */
+/**
+ * How many calls one statement carries at most. What waits is not shared out among the statements that may go: behind
+ * HTTP that made a refresh a quarter dearer, since each statement costs more than the calls in it.
+ */
 const maxBatch = 256
 
 /** How many statements are under way at once, on a database elsewhere: while they are, the next ones fill up. */
 const maxInFlightElsewhere = 2
-
-/**
- * More than so many are shared out among the statements that may go: else all callers would come to go in step, and
- * either the database or they would always be waiting.
- */
-const minShare = 8
 
 interface Call<In, Out> {
   readonly request: In
@@ -81,8 +78,7 @@ export const make = <In, Out>(options: {
 
     const flush = () => {
       isScheduled = false
-      const share = Math.ceil(waiting.length / (maxInFlight - inFlight))
-      const batch = take(Math.min(maxBatch, Math.max(minShare, share)))
+      const batch = take(maxBatch)
       if (batch.length === 0) return
       wasAlone = batch.length + waiting.length + inFlight === 1
       inFlight++

@@ -134,7 +134,7 @@ export class Receivers {
 
   /** The receivers, as the port through which one node reaches them. */
   reachedFrom(holder: object, crashing: <A>(call: Effect.Effect<A>) => Effect.Effect<A>): Callbacks.Service {
-    const { deliveries } = this.#world
+    const { attempts, subscriptions } = this.#world
     return {
       accepts: (url) => url.startsWith("https://"),
       validate: ({ callbackUrl: url, challenge }) =>
@@ -144,12 +144,12 @@ export class Receivers {
             if (
               answer._tag === "Answered" && answer.status === 200 && answer.body === compliant &&
               answer.contentType === "application/json" && answer.afterMs <= 2_000
-            ) deliveries.proved(url)
+            ) subscriptions.proved(url)
           })
         })),
       deliver: ({ body, callbackUrl: url, id }) =>
         crashing(Effect.flatMap(Clock.currentTimeMillis, (senderAt) => {
-          const sent = deliveries.sent({ id, body, callbackUrl: url, senderAt }, holder)
+          const sent = attempts.sent({ id, body, callbackUrl: url, senderAt }, holder)
           return this.#exchange(url, "", undefined, (answer) => {
             if (answer._tag === "Answered") sent.answer = answer
           })

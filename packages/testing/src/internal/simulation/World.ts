@@ -14,8 +14,10 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Node as Process, VirtualTime } from "../../VirtualTime.ts"
+import type { AttemptLedger } from "./AttemptLedger.ts"
 import type { DeliveryLedger } from "./DeliveryLedger.ts"
 import type { Journal } from "./Journal.ts"
+import type { SubscriptionLedger } from "./SubscriptionLedger.ts"
 import type { Issued, Pair, TokenLedger } from "./TokenLedger.ts"
 
 export interface World {
@@ -23,7 +25,9 @@ export interface World {
   readonly time: VirtualTime.Service
   readonly policy: Policy.Service
   readonly journal: Journal
+  readonly subscriptions: SubscriptionLedger
   readonly deliveries: DeliveryLedger
+  readonly attempts: AttemptLedger
   readonly tokens: TokenLedger
   /** The stores themselves, reached without a network. */
   readonly stores: Context.Context<Stores>
@@ -43,14 +47,17 @@ export interface World {
 export const audit = (world: World): Effect.Effect<ReadonlyArray<Delivery>, StoreError> =>
   Effect.gen(function*() {
     const store = Context.get(world.stores, DeliveryStore)
-    const { deliveries } = world
+    const { attempts, deliveries } = world
+    const see = (delivery: Delivery) => {
+      for (const attempt of deliveries.seen(delivery)) attempts.recorded(delivery, attempt)
+    }
     const news: Array<Delivery> = []
     let after: Delivery["id"] | undefined
     while (true) {
       const limit = 20
       const filter = { applicationId: Option.none(), state: Option.none(), after: Option.fromNullable(after), limit }
       const page = yield* store.list(filter)
-      const unknown = page.filter(({ id }) => !deliveries.deliveries.has(id))
+      const unknown = page.filter(({ id }) => !deliveries.has(id))
       news.unshift(...[...unknown].reverse())
       after = page.at(-1)?.id
       if (unknown.length < limit) break
@@ -58,10 +65,10 @@ export const audit = (world: World): Effect.Effect<ReadonlyArray<Delivery>, Stor
     for (const { id } of deliveries.pending.values()) {
       const found = yield* store.find(id)
       world.journal.check(4, Option.isSome(found), () => `delivery ${id} was pending and is gone`)
-      if (Option.isSome(found)) deliveries.seen(found.value)
+      if (Option.isSome(found)) see(found.value)
     }
     for (const delivery of news) {
-      deliveries.seen(delivery)
+      see(delivery)
       yield* watchOver(world, delivery)
     }
     return news
@@ -72,9 +79,10 @@ const soon = Duration.seconds(10)
 
 /** Law 9: a delivery to a receiver that answers is attempted soon, whatever others do, while nothing goes wrong. */
 const watchOver = (world: World, delivery: Delivery): Effect.Effect<void> => {
-  const { deliveries, journal } = world
-  const subscription = deliveries.subscriptions.get(delivery.subscriptionId)
-  if (subscription === undefined || delivery.state !== "pending" || !deliveries.isFirst(delivery)) return Effect.void
+  const { attempts, deliveries, journal, subscriptions } = world
+  const subscription = subscriptions.get(delivery.subscriptionId)
+  if (subscription === undefined || delivery.state !== "pending") return Effect.void
+  if (deliveries.before(delivery).length > 0) return Effect.void
   const since = journal.now()
   const isGood = () => {
     const quiet = Math.max(world.lastTrouble, world.goodSince.get(subscription.subscription.callbackUrl) ?? 0)
@@ -86,7 +94,7 @@ const watchOver = (world: World, delivery: Delivery): Effect.Effect<void> => {
     journal.count("watched")
     journal.check(
       9,
-      deliveries.wasSent(delivery),
+      attempts.wasSent(delivery),
       () => `delivery ${delivery.id} waits for ${Duration.format(soon)}, its receiver answers, and nothing went wrong`
     )
   })
@@ -98,8 +106,7 @@ const concerned = (world: World, { audience }: Outgoing) =>
   Effect.gen(function*() {
     const grants = Context.get(world.stores, GrantStore)
     const ids = new Set<SubscriptionId>()
-    for (const { removed, subscription: { applicationId, id } } of world.deliveries.subscriptions.values()) {
-      if (removed) continue
+    for (const { applicationId, id } of world.subscriptions.present()) {
       if (audience._tag === "Application") {
         if (audience.applicationId === applicationId) ids.add(id)
         continue
@@ -146,7 +153,7 @@ export const observe = (
   world: World,
   holder: object
 ): Context.Context<Stores> => {
-  const { deliveries, journal, stores } = world
+  const { attempts, deliveries, journal, stores } = world
   const grants = Context.get(stores, GrantStore)
   const registrations = Context.get(stores, RegistrationStore)
   const subscriptions = Context.get(stores, SubscriptionStore)
@@ -188,22 +195,22 @@ export const observe = (
       insert: (subscription) =>
         then(subscriptions.insert(subscription), (inserted) => {
           journal.tell(`subscription ${inserted.id} of application ${inserted.applicationId} is stored`)
-          return Effect.sync(() => deliveries.inserted(inserted))
+          return Effect.sync(() => world.subscriptions.inserted(inserted))
         }),
       remove: (id, now) =>
         then(subscriptions.remove(id, now), () => {
           journal.tell(`subscription ${id} is removed`)
-          deliveries.removed(id)
+          world.subscriptions.removed(id)
           return audit(world)
         })
     }),
     Context.add(DeliveryStore, {
       ...queue,
       claim: (request) =>
-        then(queue.claim(request), (claimed) => Effect.sync(() => deliveries.claimed(request, claimed, holder))),
+        then(queue.claim(request), (claimed) => Effect.sync(() => attempts.claimed(request, claimed, holder))),
       settle: (settlements) =>
         then(queue.settle(settlements), (ids) => {
-          deliveries.settled(settlements, ids)
+          attempts.settled(settlements, ids)
           return audit(world)
         }),
       again: (original, now) => then(queue.again(original, now), () => audit(world))

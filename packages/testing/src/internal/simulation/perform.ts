@@ -19,12 +19,14 @@ import { intercept } from "../../Interception.ts"
 import { type Ask, makeAsk } from "./Callers.ts"
 import { gather } from "./Cast.ts"
 import { chance, fingerprint } from "./chance.ts"
+import { AttemptLedger } from "./AttemptLedger.ts"
 import { act } from "./deeds.ts"
 import { DeliveryLedger } from "./DeliveryLedger.ts"
 import { Journal, type Line, type Violation } from "./Journal.ts"
 import { boot, isHarmless, makeNode, type WorkerNeeds } from "./Node.ts"
 import * as Plan from "./plan.ts"
 import { Receivers } from "./Receivers.ts"
+import { SubscriptionLedger } from "./SubscriptionLedger.ts"
 import { TokenLedger } from "./TokenLedger.ts"
 import { audit, type World } from "./World.ts"
 import * as VirtualTime from "../../VirtualTime.ts"
@@ -117,13 +119,17 @@ const perform = (options: Options, size: Plan.Size, steps: ReadonlyArray<Plan.St
     )
     const withPolicy = Layer.succeed(Policy.Policy, policyInUse)
     const ports = Context.add(stores, Secrets, secrets)
+    const subscriptions = new SubscriptionLedger(journal)
+    const deliveries = new DeliveryLedger(journal, subscriptions, policyInUse)
 
     const world: World = {
       seed: size.seed,
       time,
       policy: policyInUse,
       journal,
-      deliveries: new DeliveryLedger(journal, policyInUse),
+      subscriptions,
+      deliveries,
+      attempts: new AttemptLedger(journal, subscriptions, deliveries, policyInUse),
       tokens: new TokenLedger(journal, policyInUse),
       stores,
       get oracle(): OAuth.OAuth.Service {

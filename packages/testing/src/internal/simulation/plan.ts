@@ -24,7 +24,8 @@ export type Habit = typeof habits[number]
 /** What happens on the way between a caller and the service, or between the service and a receiver. */
 export type Way = "clear" | "request lost" | "answer lost" | "repeated"
 
-interface Of {
+/** Whom a deed is about. */
+export interface Of {
   readonly application: number
   readonly user: number
 }

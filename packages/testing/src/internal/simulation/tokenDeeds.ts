@@ -1,0 +1,206 @@
+/** How codes and tokens are asked for, used and revoked, and what the answers promise. */
+import type { InvalidGrant } from "@startlist/core/Grant"
+import { OAuth, type Tokens } from "@startlist/core/OAuth"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import type { Offered, Replied } from "./Callers.ts"
+import { pkce } from "./Cast.ts"
+import { type Deed, describe, type Of, type Step } from "./plan.ts"
+import type { Stage } from "./Stage.ts"
+import type { Issued, Manner, Pair } from "./TokenLedger.ts"
+import { mustBeDead } from "./World.ts"
+
+export const tokenDeeds = ({ ask, cast, world }: Stage, step: Step) => {
+  const { deliveries, journal, tokens } = world
+  const name = describe(step)
+  const pairOf = ({ application, user }: Of) => tokens.pair(application, user)
+
+  /** Asks, and keeps book of what it may do to the pair's grant meanwhile. */
+  const askFor = <A, E>(pair: Pair, manner: Manner, effect: Effect.Effect<A, E, Offered>, node = step.node) =>
+    Effect.gen(function*() {
+      const told = manner === "proper" && step.way === "repeated" ? "rough" : manner
+      tokens.begin(pair, told)
+      const replied = yield* ask({ node, way: step.way, name }, effect)
+      return { replied, end: Effect.sync(() => tokens.end(pair, told, Option.isSome(replied))) }
+    })
+
+  const dead = (pair: Pair, issued: ReadonlyArray<Issued>) =>
+    world.alone.withPermits(1)(mustBeDead(world, pair, issued))
+
+  const issued = (answer: Tokens): Omit<Issued, "of" | "refreshed"> => ({
+    access: answer.accessToken,
+    refresh: answer.refreshToken,
+    createdAt: answer.createdAt.epochMillis
+  })
+
+  const consent = (of: Of) =>
+    Effect.gen(function*() {
+      const pair = pairOf(of)
+      const actor = cast.actors[pair.application]
+      const user = cast.users[pair.user]
+      if (actor === undefined || user === undefined) return
+      const effect = Effect.gen(function*() {
+        const oauth = yield* OAuth
+        const [, challenge] = yield* pkce(pair.application, pair.user)
+        const needsPkce = actor.application.requirePkce
+        return yield* oauth.consent({
+          application: actor.application,
+          redirectUri: actor.redirectUri,
+          scope: ["profile:read"],
+          state: Option.none(),
+          role: Option.none(),
+          challenge: needsPkce ? Option.some(challenge) : Option.none()
+        }, user)
+      })
+      const consented = tokens.consenting(pair)
+      const { end, replied } = yield* askFor(pair, "proper", effect)
+      if (Option.isSome(replied) && Either.isRight(replied.value.value)) {
+        tokens.consented(consented, replied.value.value.right, replied.value.offset)
+        journal.count("consents")
+      }
+      yield* end
+    })
+
+  const exchange = ({ how, ...of }: Extract<Deed, { _tag: "Exchange" }>) =>
+    Effect.gen(function*() {
+      const pair = pairOf(of)
+      const consented = [...pair.consents].reverse().find(({ code, exchanged }) =>
+        code !== undefined && (how === "again" ? exchanged > 0 : exchanged === 0)
+      )
+      const other = cast.actors[(pair.application + 1) % cast.actors.length]
+      const actor = how === "as another" ? other : cast.actors[pair.application]
+      const code = consented?.code
+      if (consented === undefined || code === undefined || actor === undefined) return
+      const needsPkce = cast.actors[pair.application]?.application.requirePkce === true
+      if (how === "without the verifier" && !needsPkce) return
+      const effect = Effect.gen(function*() {
+        const oauth = yield* OAuth
+        const [verifier] = yield* pkce(pair.application, pair.user)
+        return yield* oauth.exchange({
+          client: actor.client,
+          code,
+          redirectUri: how === "to another address" ? Option.some("http://localhost/other") : Option.none(),
+          verifier: needsPkce && how !== "without the verifier" ? Option.some(Redacted.make(verifier)) : Option.none()
+        })
+      })
+      const isProper = how === "properly" && consented.isSure
+      const manner: Manner = isProper ? "proper" : how === "properly" || how === "again" ? "rough" : "reads"
+      const wasExchanged = consented.exchanged > 0
+      const { end, replied } = yield* askFor(pair, manner, effect)
+      if (Option.isSome(replied)) {
+        const { began, offset, value } = replied.value
+        if (Either.isRight(value)) {
+          journal.check(3, manner !== "reads", () => `${name}: the code was accepted`)
+          tokens.exchanged(pair, consented, issued(value.right), began + offset)
+          yield* dead(pair, tokens.dead(pair))
+        } else if (how === "again" && wasExchanged && value.left._tag === "InvalidGrant") {
+          yield* dead(pair, tokens.died(pair, consented))
+        } else if (how === "properly" && journal.now() - consented.begin < 60_000) {
+          tokens.refused(pair, 3, consented, "a fresh code was refused")
+        }
+      }
+      yield* end
+    })
+
+  const refreshOnce = (pair: Pair, used: Issued, manner: Manner, node: number) =>
+    Effect.gen(function*() {
+      const actor = cast.actors[pair.application]
+      if (actor === undefined) return Option.none<Replied<Tokens, unknown>>()
+      const effect = Effect.flatMap(OAuth, (oauth) => oauth.refresh(actor.client, used.refresh))
+      const { end, replied } = yield* askFor(pair, manner, effect, node)
+      if (Option.isSome(replied)) {
+        const { value } = replied.value
+        if (Either.isRight(value)) {
+          tokens.refreshed(pair, used, issued(value.right))
+          yield* dead(pair, tokens.dead(pair))
+        } else if (manner === "proper") tokens.refused(pair, 1, used.of, "the current refresh token was refused")
+        else if (value.left._tag === "InvalidGrant") yield* refusal(pair, used, value.left)
+      }
+      yield* end
+      return replied
+    })
+
+  /** A replayed token takes its grant with it. */
+  const refusal = (pair: Pair, used: Issued, { reason }: InvalidGrant) =>
+    reason === "replayed" || reason === "revoked" ? dead(pair, tokens.died(pair, used.of)) : Effect.void
+
+  const refresh = ({ times, ...of }: Of & { readonly times: number }) => {
+    const pair = pairOf(of)
+    const used = pair.issued.at(-1)
+    if (used === undefined) return Effect.void
+    const manner: Manner = times === 1 && used.refreshed === 0 && used.of.isSure ? "proper" : "rough"
+    const nodesInTurn = Array.from({ length: times }, (_, index) => step.node + index)
+    return Effect.forEach(nodesInTurn, (node) => refreshOnce(pair, used, manner, node), {
+      concurrency: "unbounded",
+      discard: true
+    })
+  }
+
+  const replay = ({ back, ...of }: Of & { readonly back: number }) => {
+    const pair = pairOf(of)
+    const used = pair.issued.at(-1 - back)
+    return used === undefined ? Effect.void : refreshOnce(pair, used, "rough", step.node)
+  }
+
+  const call = ({ back, ...of }: Of & { readonly back: number }) =>
+    Effect.gen(function*() {
+      const pair = pairOf(of)
+      const used = pair.issued.at(-1 - back)
+      if (used === undefined) return
+      const wasDead = used.of.isDead
+      const { end, replied } = yield* askFor(
+        pair,
+        "reads",
+        Effect.flatMap(OAuth, (oauth) => oauth.authenticate(used.access))
+      )
+      if (Option.isSome(replied)) {
+        const { began, offset, value } = replied.value
+        const isFresh = began - used.createdAt < Duration.toMillis(world.policy.accessTokenLifetime) - 60_000
+        if (Either.isRight(value)) tokens.accepted(pair, used, began + offset, wasDead)
+        else if (isFresh) tokens.refused(pair, 2, used.of, "an access token was refused")
+      }
+      yield* end
+    })
+
+  const revokeByApplication = ({ back, ...of }: Of & { readonly back: number }) =>
+    Effect.gen(function*() {
+      const pair = pairOf(of)
+      const actor = cast.actors[pair.application]
+      const used = pair.issued.at(-1 - back)
+      if (used === undefined || actor === undefined) return
+      const wasSure = used.of.isSure
+      const begin = journal.now()
+      const effect = Effect.flatMap(OAuth, (oauth) => oauth.revoke(actor.client, used.refresh))
+      const { end, replied } = yield* askFor(pair, "rough", effect)
+      if (Option.isSome(replied) && Either.isRight(replied.value.value)) {
+        yield* dead(pair, wasSure ? tokens.revoked(pair, begin) : tokens.died(pair, used.of))
+      }
+      yield* end
+    })
+
+  const revokeByUser = (of: Of) =>
+    Effect.gen(function*() {
+      const pair = pairOf(of)
+      const actor = cast.actors[pair.application]
+      const user = cast.users[pair.user]
+      if (actor === undefined || user === undefined) return
+      const wasSure = pair.changing === 0 && pair.consents.some(({ end, isSure }) => isSure && end <= journal.now())
+      const [begin, moment, changes] = [journal.now(), journal.moment, pair.changes]
+      const effect = Effect.flatMap(OAuth, (oauth) => oauth.revokeByUser(actor.application.id, user.id))
+      const { end, replied } = yield* askFor(pair, "rough", effect)
+      if (Option.isSome(replied) && Either.isRight(replied.value.value)) {
+        yield* dead(pair, tokens.revoked(pair, begin))
+        // Had another call ended the grant meanwhile, there would have been nothing left to tell.
+        const wasAlone = wasSure && pair.changes === changes + 1
+        const hasEvent = user.role === "athlete" || user.role === "organizer"
+        journal.check(4, !wasAlone || !hasEvent || deliveries.toldOf(actor.application.id, user.id) >= moment, () =>
+          `${name}: it was done, and no event was saved with it`)
+      }
+      yield* end
+    })
+
+  return { consent, exchange, refresh, replay, call, revokeByApplication, revokeByUser }
+}

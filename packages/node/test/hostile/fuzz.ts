@@ -1,14 +1,14 @@
 /**
- * `npm run fuzz -- [--minutes 10] [--seed N] [--replay TEXT] [--planted leak]`: hostile requests to the real service, for
+ * `npm run fuzz -- [--minutes 10] [--seed N] [--replay TEXT] [--planted leak|copies]`: hostile requests to the real service, for
  * as long as one likes. With a planted leak it must fail.
  */
-import { parseArgs } from "node:util"
+import { integer, number, parse, refuse } from "@startlist/development/Arguments"
 import { Effect } from "effect"
 import { fuzz, replay, type Report } from "./support/Fuzzing.ts"
 import { growth } from "./support/Growth.ts"
 import { makeMeasuredService } from "./support/MeasuredService.ts"
 
-const { values } = parseArgs({
+const { values } = parse({
   options: {
     minutes: { type: "string", default: "10" },
     seed: { type: "string" },
@@ -16,8 +16,10 @@ const { values } = parseArgs({
     planted: { type: "string" }
   }
 })
-const seed = Number(values.seed ?? Math.floor(Date.now() / 1000) % 1_000_000_000)
-const time = Number(values.minutes) * 60_000
+const seed = values.seed === undefined ? Math.floor(Date.now() / 1000) % 1_000_000_000 : integer("seed", values.seed)
+const time = number("minutes", values.minutes) * 60_000
+const { planted } = values
+if (planted !== undefined && planted !== "leak" && planted !== "copies") refuse("--planted must be leak or copies")
 
 const megabytes = (bytes: number): string => `${(bytes / 1_048_576).toFixed(1)} MB`
 
@@ -37,7 +39,7 @@ const table = ({ seen }: Report): string =>
   ).join("\n")
 
 const program = Effect.gen(function*() {
-  const service = yield* makeMeasuredService(values.planted === undefined ? {} : { PLANTED: values.planted })
+  const service = yield* makeMeasuredService(planted === undefined ? {} : { PLANTED: planted })
   if (values.replay !== undefined) {
     const text = Buffer.from(values.replay, "base64url").toString()
     yield* Effect.promise(() => replay(service, JSON.parse(text)))

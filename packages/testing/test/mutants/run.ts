@@ -2,6 +2,7 @@
  * Plants one fault after the other and shows which suite notices: `npm run mutants`, or with the names of some.
  * With `--markdown` the table is for `docs/testing.md`. Exit status 1 if a fault goes unnoticed.
  */
+import { parse, refuse } from "@startlist/development/Arguments"
 import { spawn } from "node:child_process"
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -82,8 +83,14 @@ const judge = async (index: number): Promise<Verdict> => {
   return { noticedBy, commands }
 }
 
-const names = process.argv.slice(2).filter((argument) => !argument.startsWith("--"))
-const isMarkdown = process.argv.includes("--markdown")
+const { positionals: names, values: { markdown: isMarkdown } } = parse({
+  allowPositionals: true,
+  options: { markdown: { type: "boolean", default: false } }
+})
+const unknown = names.find((part) => !mutants.some(({ name }) => name.includes(part)))
+if (unknown !== undefined) {
+  refuse(`no fault is called "${unknown}"; there are:\n${mutants.map(({ name }) => `  ${name}`).join("\n")}`)
+}
 const selected = [...mutants.entries()].filter(([, { name }]) =>
   names.length === 0 || names.some((part) => name.includes(part))
 )

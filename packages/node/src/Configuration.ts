@@ -12,6 +12,7 @@ import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import * as Policy from "@startlist/core/Policy"
 import { auditFloor } from "./AuditLog.ts"
+import * as Misspelt from "./internal/misspelt.ts"
 import * as Setting from "./internal/setting.ts"
 
 /** Why the service does not start: one line that names the variable. */
@@ -58,6 +59,8 @@ export interface Configuration {
   readonly logLevel: LogLevel.LogLevel
   /** Where traces and metrics go by OTLP. */
   readonly otlpEndpoint: Option.Option<string>
+  /** Variables that are set to no effect, and nearly have the name of a setting that is not. */
+  readonly misspelt: ReadonlyArray<Misspelt.Misspelt>
 }
 
 /** Whether only this machine can reach the service. */
@@ -100,6 +103,8 @@ const variables = Config.all({
   otlpEndpoint: Config.option(Setting.endpoint("OTEL_EXPORTER_OTLP_ENDPOINT"))
 })
 
+const names = Misspelt.namesOf(variables)
+
 type Variables = Config.Config.Success<typeof variables>
 
 /** Settings that are each good but do not go together. */
@@ -122,7 +127,11 @@ const contradiction = (given: Variables): Option.Option<string> => {
   return Option.none()
 }
 
-const toConfiguration = (given: Variables, isTerminal: boolean): Configuration => ({
+const toConfiguration = (
+  given: Variables,
+  isTerminal: boolean,
+  misspelt: ReadonlyArray<Misspelt.Misspelt>
+): Configuration => ({
   ...given,
   policy: {
     ...(given.profile === "rfc" ? Policy.rfc : Policy.documented),
@@ -138,7 +147,8 @@ const toConfiguration = (given: Variables, isTerminal: boolean): Configuration =
     given.callbackAllow,
     () => isLoopback(given.host) ? ["127.0.0.0/8", "::1/128"] : []
   ),
-  logFormat: Option.getOrElse(given.logFormat, () => isTerminal ? "pretty" as const : "json" as const)
+  logFormat: Option.getOrElse(given.logFormat, () => isTerminal ? "pretty" as const : "json" as const),
+  misspelt
 })
 
 /** The first problem, as one line that begins with the variable's name. */
@@ -152,13 +162,11 @@ const describe = (error: ConfigError.ConfigError): string =>
     unsupportedCase: (_, path, message) => `${path.join("_")}: ${message}`
   })
 
-/** An environment as settings: an empty variable counts as unset. */
-const toProvider = (environment: Readonly<Record<string, string | undefined>>): ConfigProvider.ConfigProvider =>
-  ConfigProvider.fromMap(
-    new Map(
-      Object.entries(environment).flatMap(([name, value]): ReadonlyArray<readonly [string, string]> =>
-        value === undefined || value.trim() === "" ? [] : [[name, value.trim()]]
-      )
+/** What is set: an empty variable counts as unset. */
+const nonEmpty = (environment: Readonly<Record<string, string | undefined>>): Map<string, string> =>
+  new Map(
+    Object.entries(environment).flatMap(([name, value]): ReadonlyArray<readonly [string, string]> =>
+      value === undefined || value.trim() === "" ? [] : [[name, value.trim()]]
     )
   )
 
@@ -169,16 +177,18 @@ const toProvider = (environment: Readonly<Record<string, string | undefined>>): 
 export const decode = (
   environment: Readonly<Record<string, string | undefined>>,
   isTerminal: boolean
-): Effect.Effect<Configuration, InvalidConfiguration> =>
-  toProvider(environment).load(variables).pipe(
+): Effect.Effect<Configuration, InvalidConfiguration> => {
+  const set = nonEmpty(environment)
+  return ConfigProvider.fromMap(set).load(variables).pipe(
     Effect.mapError((error) => new InvalidConfiguration({ message: describe(error) })),
     Effect.flatMap((given) =>
       Option.match(contradiction(given), {
-        onNone: () => Either.right(toConfiguration(given, isTerminal)),
+        onNone: () => Either.right(toConfiguration(given, isTerminal, Misspelt.find(set.keys(), names))),
         onSome: (message) => Either.left(new InvalidConfiguration({ message }))
       })
     )
   )
+}
 
 /** Decodes the environment of this process. */
 export const current: Effect.Effect<Configuration, InvalidConfiguration> = Effect.suspend(() =>

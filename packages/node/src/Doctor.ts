@@ -53,6 +53,11 @@ const checkSettings = ({ authUrl, host, port }: Configuration): ReadonlyArray<Fi
     : [listens]
 }
 
+const checkNames = ({ misspelt }: Configuration): ReadonlyArray<Finding> =>
+  misspelt.map(({ given, meant }) =>
+    warning("configuration", `${given} is set, and nothing reads it`, `set ${meant} instead, if that is what is meant`)
+  )
+
 /** Fewer characters can be tried one after the other: guesses are written down, but not slowed. */
 const shortestToken = 16
 
@@ -260,6 +265,7 @@ export const inspect = (
   Effect.gen(function*() {
     return [
       ...checkSettings(configuration),
+      ...checkNames(configuration),
       ...checkToken(configuration),
       ...(yield* checkInstallation(configuration)),
       good("callbacks", `may be at ${reach(configuration)}`),

@@ -215,6 +215,9 @@ const node = (configuration: Configuration, keys: Keys.Keys) =>
 /** The service as this configuration says. Fails if it cannot start, and else runs until it is interrupted. */
 export const run = (configuration: Configuration) =>
   Effect.gen(function*() {
+    for (const { given, meant } of configuration.misspelt) {
+      yield* Effect.logWarning(`${given} is set, and nothing reads it: is ${meant} meant?`)
+    }
     const keys = yield* Keys.load(configuration)
     return yield* node(configuration, keys).pipe(
       Effect.provide(layerCore(configuration).pipe(Layer.provideMerge(layerDatabase(configuration, keys))))

@@ -169,3 +169,21 @@ describe("a wrong setting", () => {
       }))
   }
 })
+
+describe("a variable that is no setting, and nearly is", () => {
+  it.effect.each([
+    [{ DATABSE_URL: "postgres://db.test/startlist" }, [{ given: "DATABSE_URL", meant: "DATABASE_URL" }]],
+    [{ DELIVERY_DELAY: "1s", LOGLEVEL: "debug" }, [
+      { given: "DELIVERY_DELAY", meant: "DELIVERY_DELAYS" },
+      { given: "LOGLEVEL", meant: "LOG_LEVEL" }
+    ]],
+    [{ data_dir: "/data" }, [{ given: "data_dir", meant: "DATA_DIR" }]],
+    [{ ROLE: "api" }, [{ given: "ROLE", meant: "ROLES" }]],
+    [{ ROLE: "api", ROLES: "api" }, []],
+    [{ DATABSE_URL: " " }, []],
+    [{ HOME: "/root", PATH: "/bin", PWD: "/", LANG: "C", USER: "me", HOSTNAME: "node", XDG_DATA_DIRS: "/share" }, []]
+  ])("%j: %j", ([environment, misspelt]) =>
+    Effect.gen(function*() {
+      expect((yield* decode(environment)).misspelt).toEqual(misspelt)
+    }))
+})

@@ -281,6 +281,13 @@ describe("settings", () => {
       expect(yield* warnings({ AUTH_URL: "http://[::1]:8080" })).toEqual([])
     }))
 
+  it.scopedLive("a variable that nothing reads and that is nearly a setting is a warning, without its value", () =>
+    Effect.gen(function*() {
+      expect(yield* warnings({ DATABSE_URL: "postgres://me:secret-word@db.test/startlist" })).toEqual([
+        "DATABSE_URL is set, and nothing reads it"
+      ])
+    }))
+
   it.scopedLive("an operator token that can be guessed is a warning, and is not shown", () =>
     Effect.gen(function*() {
       expect(yield* warnings({ OPERATOR_TOKEN: "letmein" })).toEqual(["OPERATOR_TOKEN can be guessed: it is too short"])

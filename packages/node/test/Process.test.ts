@@ -35,6 +35,20 @@ describe("the start", () => {
       expect(JSON.parse(service.stdout())).toMatchObject({ logLevel: "INFO" })
     }), 60_000)
 
+  it.scopedLive(
+    "a variable that is nearly a setting does not stop it, and is a line of the log, without its value",
+    () =>
+      Effect.gen(function*() {
+        const service = yield* makeService({ DATABSE_URL: "postgres://me:secret-word@db.test/startlist" })
+        expect(JSON.parse(service.stdout().split("\n")[0] ?? "")).toMatchObject({
+          logLevel: "WARN",
+          message: "DATABSE_URL is set, and nothing reads it: is DATABASE_URL meant?"
+        })
+        expect(service.stdout()).not.toContain("secret-word")
+      }),
+    60_000
+  )
+
   for (
     const [environment, line] of [
       [{ PORT: "eighty" }, "startlist: PORT: \"eighty\" is not a whole number from 0 to 65535\n"],

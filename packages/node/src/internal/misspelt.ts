@@ -1,0 +1,44 @@
+/** Variables that nobody reads, with names that are nearly those of settings. */
+import * as ConfigError from "effect/ConfigError"
+import * as ConfigProvider from "effect/ConfigProvider"
+import * as PathPatch from "effect/ConfigProviderPathPatch"
+import type * as Config from "effect/Config"
+import * as Effect from "effect/Effect"
+import * as HashSet from "effect/HashSet"
+import { distance } from "fastest-levenshtein"
+
+/** A variable that is set, and the setting that is probably meant. */
+export interface Misspelt {
+  readonly given: string
+  readonly meant: string
+}
+
+/** The names that a configuration asks for in an empty environment, as long as all of it may be left out. */
+export const namesOf = (config: Config.Config<unknown>): ReadonlySet<string> => {
+  const names = new Set<string>()
+  const empty = ConfigProvider.fromFlat(ConfigProvider.makeFlat({
+    load: (path) =>
+      Effect.suspend(() => {
+        const name = path.join("_")
+        names.add(name)
+        return Effect.fail(ConfigError.MissingData([...path], "is not set"))
+      }),
+    enumerateChildren: () => Effect.succeed(HashSet.empty()),
+    patch: PathPatch.empty
+  }))
+  Effect.runSync(Effect.ignore(empty.load(config)))
+  return names
+}
+
+/** Short names are near to many others: HOME is no HOST. */
+const tolerance = (name: string): number => name.length > 6 ? 2 : 1
+
+/** Those of the variables that are nearly settings which are not set. In the order of the variables' names. */
+export const find = (variables: Iterable<string>, settings: ReadonlySet<string>): ReadonlyArray<Misspelt> => {
+  const given = new Set(variables)
+  const open = [...settings].filter((name) => !given.has(name))
+  return [...given].filter((name) => !settings.has(name)).sort().flatMap((name) => {
+    const meant = open.find((setting) => distance(name.toUpperCase(), setting) <= tolerance(setting))
+    return meant === undefined ? [] : [{ given: name, meant }]
+  })
+}

@@ -7,19 +7,12 @@ import { header, type Request } from "@startlist/http/Message"
 import type { Endpoint, Route } from "@startlist/http/Router"
 import { Database } from "./Database.ts"
 import * as Metrics from "./Metrics.ts"
-import { isOperator } from "./OperatorToken.ts"
+import { isOperator, unauthorized } from "./OperatorToken.ts"
 
 /** A database that takes longer than that to say hello is away. */
 const patience = "2 seconds"
 
 const notReady = (status: string) => Response.json(503, { status }, { "retry-after": "5" })
-
-const unauthorized = Response.error(
-  401,
-  "the operator token is missing or wrong",
-  [{ resource: "Request", field: "authorization", code: "unauthorized", message: "must be the operator token" }],
-  { "www-authenticate": "Bearer realm=\"operator\"" }
-)
 
 /** Asked on this machine itself, and not on behalf of somebody else by a proxy that runs here. */
 const isLocal = (request: Request): boolean =>

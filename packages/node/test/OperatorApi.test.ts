@@ -55,6 +55,21 @@ const cases: ReadonlyArray<Case> = [
     400,
     ["Request", "nickname", "unknown_field"]
   ],
+  ["an unknown filter", ["GET", "/deliveries?stat=exhausted"], 400, ["Request", "stat", "unknown_field"]],
+  ["a filter of another list", ["GET", "/applications?state=pending"], 400, ["Request", "state", "unknown_field"]],
+  [
+    "an unknown filter beside a wrong one",
+    ["GET", "/deliveries?state=dead&clientid=1"],
+    400,
+    ["Request", "clientid", "unknown_field"],
+    ["Request", "state", "invalid"]
+  ],
+  ["an unknown parameter of the audit", ["GET", "/audit?from=1"], 400, ["Request", "from", "unknown_field"]],
+  ["an unknown parameter of a search", ["GET", "/users?email=a@b.test&role=club"], 400, [
+    "Request",
+    "role",
+    "unknown_field"
+  ]],
   ["NUL in text", ["POST", "/registrations", { athlete_id: 1, comment: "a\0b" }], 400, [
     "Request",
     "comment",

@@ -35,22 +35,10 @@ import type { Endpoint, Route } from "@startlist/http/Router"
 import { type Limit, Throttle } from "@startlist/http/Throttle"
 import * as AuditLog from "../AuditLog.ts"
 import type { Registrar } from "../LocalAccounts.ts"
-import { isOperator } from "../OperatorToken.ts"
+import { isOperator, unauthorized } from "../OperatorToken.ts"
 import { Api } from "./Api.ts"
 import * as Handlers from "./Handlers.ts"
 import type { Problem } from "./Refusal.ts"
-
-const unauthorized = Answer.error(
-  401,
-  "the operator token is missing or wrong",
-  [{
-    resource: "Request",
-    field: "authorization",
-    code: "unauthorized",
-    message: "must be: Bearer and the operator token"
-  }],
-  { "www-authenticate": "Bearer realm=\"operator\"" }
-)
 
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true })
 
@@ -93,7 +81,7 @@ const toProblem = (issue: HttpApiDecodeError["issues"][number]): Problem => {
     case "Missing":
       return problem("missing", "is missing")
     case "Unexpected":
-      return problem("unknown_field", "is not a field of this request")
+      return problem("unknown_field", "is not a field or parameter of this request")
     default:
       return problem("invalid", issue.message)
   }

@@ -39,9 +39,9 @@ export const UserRecord = Schema.Struct({
 
 export const UserList = Schema.Struct({ users: Schema.Array(UserRecord) })
 
-export const UserQuery = Schema.Struct({
+export const UserQuery = strict(Schema.Struct({
   email: saying(Text.pipe(Schema.minLength(1), Schema.maxLength(254)), "must be the e-mail address to look for")
-})
+}))
 
 export const showUser = (user: User.User): typeof UserRecord.Type => ({
   id: user.id,
@@ -83,10 +83,10 @@ export const ApplicationWithSecret = Schema.Struct({
   client_secret: Schema.String
 }).annotations({ identifier: "ApplicationWithSecret" })
 
-export const ApplicationQuery = Schema.Struct({
+export const ApplicationQuery = strict(Schema.Struct({
   after: Schema.optionalWith(digits(Application.ApplicationId), { as: "Option" }),
   limit
-})
+}))
 
 export const ApplicationPage = Schema.Struct({
   applications: Schema.Array(ApplicationRecord),
@@ -175,14 +175,14 @@ export const DeliveryRecord = Schema.Struct({
   next_attempt_at: Schema.optional(Schema.String)
 }).annotations({ identifier: "Delivery" })
 
-export const DeliveryQuery = Schema.Struct({
+export const DeliveryQuery = strict(Schema.Struct({
   state: Schema.optionalWith(saying(Delivery.State, "must be pending, delivered, exhausted or cancelled"), {
     as: "Option"
   }),
   client_id: Schema.optionalWith(digits(Application.ApplicationId), { as: "Option" }),
   after: Schema.optionalWith(digits(Delivery.DeliveryId), { as: "Option" }),
   limit
-})
+}))
 
 export const DeliveryPage = Schema.Struct({
   deliveries: Schema.Array(DeliveryRecord),
@@ -224,10 +224,10 @@ export const AuditRecord = Schema.Struct({
   detail: Schema.optional(Schema.String)
 }).annotations({ identifier: "AuditEntry" })
 
-export const AuditQuery = Schema.Struct({
+export const AuditQuery = strict(Schema.Struct({
   after: Schema.optionalWith(digits(Schema.Int), { as: "Option" }),
   limit
-})
+}))
 
 export const AuditPage = Schema.Struct({ entries: Schema.Array(AuditRecord), next: Schema.optional(Schema.Int) })
 

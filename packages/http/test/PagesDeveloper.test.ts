@@ -219,3 +219,16 @@ describe("the last day", () => {
       })
   )
 })
+
+describe("a user with another role than platform", () => {
+  testing("is told so, and can sign out there and come back as another user", (world) =>
+    Effect.gen(function*() {
+      const refused = yield* world.browser.get(home)
+      expect(refused.status).toBe(403)
+      const out = yield* world.browser.post("/logout", Browser.formTo("/logout", refused).hidden)
+      expect(out.status).toBe(303)
+      expect((yield* world.browser.get(home)).headers["location"]).toContain("/login")
+      yield* world.browser.signIn("platform@example.test")
+      expect((yield* world.browser.get(home)).status).toBe(200)
+    }))
+})

@@ -16,6 +16,8 @@ export interface Options {
   readonly locale?: Locale.Locale
   /** Where one can begin anew. */
   readonly again?: string
+  /** Who sees it, so that there is a way to sign out. */
+  readonly seen?: Pick<Frame.Frame, "signOutUrl" | "visitor">
 }
 
 export interface ErrorPages {
@@ -43,13 +45,15 @@ const kinds: Readonly<Record<(Refusal | StoreError)["_tag"], ErrorKind>> = {
 const hereOf = ({ method, path, query }: Request): string =>
   method !== "GET" ? "/account/applications" : query === "" ? path : `${path}?${query}`
 
+const byAnybody = { visitor: Option.none(), signOutUrl: "" }
+
 export const make: Effect.Effect<ErrorPages> = Effect.gen(function*() {
   const look = yield* Look
   const frameOf = yield* Frame.make
 
   const show: ErrorPages["show"] = (request, status, kind, options = {}) => {
-    const { again, headers = {}, locale = Locale.of(request) } = options
-    const frame = frameOf({ locale, here: "", visitor: Option.none(), signOutUrl: "" })
+    const { again, headers = {}, locale = Locale.of(request), seen = byAnybody } = options
+    const frame = frameOf({ locale, here: "", visitor: seen.visitor, signOutUrl: seen.signOutUrl })
     const here = again ?? frame.base + hereOf(request)
     return Page.html(status, look.failure({ frame: { ...frame, here }, status, kind, again }), {
       headers,

@@ -69,14 +69,15 @@ export const make: Effect.Effect<Desk, never, Applications | Visitors> = Effect.
   const seat: Desk["seat"] = (request, here, serve) =>
     Effect.flatMap(visitors.identify(request), (visitor): Answer => {
       if (Option.isNone(visitor)) return Effect.succeed(Page.redirect(visitors.signInUrl(basePath(site) + here)))
-      if (visitor.value.user.role !== "platform") return Effect.succeed(errors.show(request, 403, "notPlatform"))
       const frame = frameOf({
         locale: Locale.of(request),
         here: basePath(site) + here,
         visitor,
         signOutUrl: visitors.signOutUrl
       })
-      return serve({ frame, visitor: visitor.value })
+      return visitor.value.user.role === "platform"
+        ? serve({ frame, visitor: visitor.value })
+        : Effect.succeed(errors.show(request, 403, "notPlatform", { seen: frame }))
     })
 
   const own: Desk["own"] = (request, clientId, here, serve) =>

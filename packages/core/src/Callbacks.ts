@@ -12,7 +12,7 @@ import type * as Redacted from "effect/Redacted"
  * characters; it never contains anything that the callback did not send or its owner does not know.
  */
 export type Answer = Data.TaggedEnum<{
-  /** `body` is an excerpt for a delivery (at most 200 characters are kept), the whole for a validation (at most 4 KiB). */
+  /** `body` is the beginning for a delivery (at most 200 characters), the whole for a validation (at most 4 KiB). */
   Answered: {
     /** Milliseconds from the start of the attempt until the headers were complete. */
     readonly afterMs: number

@@ -23,8 +23,9 @@ export interface Content {
   readonly reads: "excerpt" | "whole"
 }
 
-/** Of a body of which an excerpt is wanted so many bytes are kept, and so many read, so that the connection is free. */
-const keptBytes = 1024
+/** An excerpt has so many characters, which may take so many bytes; more is read, so that the connection is free. */
+const excerptLength = 200
+const keptBytes = 4 * excerptLength
 const excerptBytes = 16 * 1024
 /** And it is waited for no longer than so many milliseconds, and until so many before the deadline. */
 const excerptWait = 250
@@ -166,7 +167,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     const isTooLarge = this.#isWhole && this.#bytes > wholeBytes
     if (this.#bytes === 0 || isTooLarge || this.#headers["content-encoding"] !== undefined) return ""
     const bytes = Buffer.concat(this.#chunks)
-    return bytes.toString("utf8", 0, this.#isWhole ? bytes.length : keptBytes)
+    return this.#isWhole ? bytes.toString() : bytes.toString("utf8", 0, keptBytes).slice(0, excerptLength)
   }
 
   #retryAfter(): ReturnType<typeof RetryAfter.parse> {

@@ -1,10 +1,11 @@
 /** The two secrets of an installation: given by the environment, or made once and kept in the data folder. */
 import { randomBytes } from "node:crypto"
-import { link, mkdir, open, readFile, rm } from "node:fs/promises"
+import { link, open, readFile, rm } from "node:fs/promises"
 import { join } from "node:path"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
+import * as Folder from "@startlist/postgres/Folder"
 import { type Configuration, InvalidConfiguration } from "./Configuration.ts"
 import { type MasterKeys, parseKeys } from "./internal/setting.ts"
 
@@ -59,7 +60,7 @@ const kept = <A>(
 ): Effect.Effect<A, InvalidConfiguration> =>
   Effect.tryPromise({
     try: async () => {
-      await mkdir(dataDir, { recursive: true, mode: 0o700 })
+      await Folder.make(dataDir)
       return await readOrCreate(join(dataDir, name), make)
     },
     catch: (error) => new InvalidConfiguration({ message: `DATA_DIR: ${whyNot(error)}` })

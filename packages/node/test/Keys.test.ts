@@ -1,7 +1,7 @@
 /** Generated keys: made once, readable by their owner alone, complete or absent. */
 import { expect, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
-import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import * as Configuration from "../src/Configuration.ts"
 import * as Keys from "../src/Keys.ts"
@@ -72,4 +72,10 @@ it.scoped("a data folder that cannot be made stops the start with a line that na
     writeFileSync(file, "")
     const { message } = yield* Effect.flip(load({ DATA_DIR: join(file, "data") }))
     expect(message).toMatch(/^DATA_DIR: /)
+  }))
+
+it.effect.runIf(existsSync("/proc/self"))("so does one in a file system that makes none", () =>
+  Effect.gen(function*() {
+    const { message } = yield* Effect.flip(load({ DATA_DIR: "/proc/x/data" }))
+    expect(message).toMatch(/^DATA_DIR: ENOENT: .*'\/proc\/x'$/)
   }))

@@ -12,6 +12,7 @@ import type * as Scope from "effect/Scope"
 import * as Fs from "node:fs/promises"
 import { join } from "node:path"
 import { Database, make as makeDatabase } from "./Database.ts"
+import * as Folder from "./Folder.ts"
 import * as EmbeddedImage from "./internal/embeddedImage.ts"
 import * as FolderLock from "./internal/folderLock.ts"
 import * as Pglite from "./internal/pglite.ts"
@@ -106,7 +107,7 @@ const open = (
 ): Effect.Effect<PGlite, EmbeddedError | Migrations.MigrationError, Scope.Scope> =>
   Effect.gen(function*() {
     yield* Effect.tryPromise({
-      try: () => Fs.mkdir(folder, { recursive: true, mode: 0o700 }),
+      try: () => Folder.make(folder),
       catch: (cause) => new EmbeddedError({ reason: "inaccessible", folder, cause })
     })
     yield* FolderLock.acquire(folder, () => new EmbeddedError({ reason: "locked", folder }))

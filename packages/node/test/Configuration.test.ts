@@ -171,7 +171,9 @@ describe("a wrong setting", () => {
 })
 
 describe("a variable that is no setting, and nearly is", () => {
-  it.effect.each([
+  const cases: ReadonlyArray<
+    readonly [environment: Readonly<Record<string, string>>, misspelt: Configuration.Configuration["misspelt"]]
+  > = [
     [{ DATABSE_URL: "postgres://db.test/startlist" }, [{ given: "DATABSE_URL", meant: "DATABASE_URL" }]],
     [{ DELIVERY_DELAY: "1s", LOGLEVEL: "debug" }, [
       { given: "DELIVERY_DELAY", meant: "DELIVERY_DELAYS" },
@@ -182,8 +184,11 @@ describe("a variable that is no setting, and nearly is", () => {
     [{ ROLE: "api", ROLES: "api" }, []],
     [{ DATABSE_URL: " " }, []],
     [{ HOME: "/root", PATH: "/bin", PWD: "/", LANG: "C", USER: "me", HOSTNAME: "node", XDG_DATA_DIRS: "/share" }, []]
-  ])("%j: %j", ([environment, misspelt]) =>
-    Effect.gen(function*() {
-      expect((yield* decode(environment)).misspelt).toEqual(misspelt)
-    }))
+  ]
+  for (const [environment, misspelt] of cases) {
+    it.effect(`${JSON.stringify(environment)}: ${JSON.stringify(misspelt)}`, () =>
+      Effect.gen(function*() {
+        expect((yield* decode(environment)).misspelt).toEqual(misspelt)
+      }))
+  }
 })

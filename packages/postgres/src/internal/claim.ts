@@ -4,12 +4,9 @@ import { eventColumns } from "./rows.ts"
 import { subscriptionColumns } from "./subscriptionRows.ts"
 
 /**
- * Parameters: now, end of the lease, token, limit, per subscription, allowances (JSON object by subscription), whether the
- * transaction is the claim's own.
+ * Two ways to claim, of the same parameters and with the same answer. Parameters: now, end of the lease, token, limit, per
+ * subscription, allowances (JSON object by subscription), whether the transaction is the claim's own.
  *
- * It hops from subscription to subscription along the index of heads, and first takes from each an equal share of the
- * limit. If that makes `limit` deliveries, the last of them is the `bound`: what is due later cannot matter, nor can a
- * subscription of which it took none. Then it takes the allowance of each up to that bound, and of all the earliest.
  * A head is only a hint: that nothing earlier of its object is pending is looked up for each candidate. Another node's
  * claim is skipped, not waited for. `candidates` tells how many there were before that.
  *
@@ -19,61 +16,50 @@ import { subscriptionColumns } from "./subscriptionRows.ts"
  * The answer is one row of JSON: an event that is told to a hundred subscriptions, and a subscription that hears of a
  * hundred objects, are in it once: the worker would read and decode them for each delivery.
  */
-export const claimStatement = (p: string): Statement => {
+export interface ClaimStatements {
+  /**
+   * Looks at the earliest heads only, twice as many as are wanted. If these are enough (`decided`), they are what the
+   * other way would find: whatever is later cannot matter. Else it claims nothing: somebody's backlog is in front.
+   */
+  readonly quick: Statement
+  /**
+   * Hops from subscription to subscription along the index of heads, and first takes from each an equal share of the
+   * limit. If that makes `limit` deliveries, the last of them is the `bound`: what is due later cannot matter, nor can a
+   * subscription of which it took none. Then it takes the allowance of each up to that bound, and of all the earliest.
+   */
+  readonly thorough: Statement
+}
+
+const lastId = "9223372036854775807"
+
+export const claimStatements = (p: string): ClaimStatements => {
   const heads = `${p}deliveries d WHERE d.state = 'p' AND d.head`
   const free = "(d.lease_ends IS NULL OR d.lease_ends <= $1::bigint)"
-  const isFirst = `NOT EXISTS (
-      SELECT FROM ${p}deliveries b
-      WHERE b.subscription_id = d.subscription_id AND b.object_type = d.object_type AND b.object_id = d.object_id
-        AND b.state = 'p' AND b.id < d.id
-    )`
-  const due = (inTime: string) =>
-    `${heads} AND d.subscription_id = w.subscription_id AND ${inTime} AND ${free} AND ${isFirst}
-      ORDER BY d.due_at, d.id`
-  return {
-    name: `${p}delivery_claim`,
-    text: `WITH RECURSIVE waiting (subscription_id) AS (
-    (SELECT d.subscription_id FROM ${heads} ORDER BY d.subscription_id LIMIT 1)
-    UNION ALL
-    SELECT (
-      SELECT d.subscription_id FROM ${heads} AND d.subscription_id > w.subscription_id
-      ORDER BY d.subscription_id LIMIT 1
-    ) FROM waiting w WHERE w.subscription_id IS NOT NULL
-  ),
-  allowances AS MATERIALIZED (
+  // Rows are compared and ordered by all columns of one index, so that the planner takes that one, whatever it expects to
+  // find: by equal columns, any index that has the last ones in order seems as good, and walks through a backlog.
+  const isFirst = `(
+      SELECT b.id FROM ${p}deliveries b
+      WHERE (b.subscription_id, b.object_type, b.object_id) >= (d.subscription_id, d.object_type, d.object_id)
+        AND (b.subscription_id, b.object_type, b.object_id, b.id) < (d.subscription_id, d.object_type, d.object_id, d.id)
+        AND b.state = 'p'
+      ORDER BY b.subscription_id, b.object_type, b.object_id, b.id LIMIT 1
+    ) IS NULL`
+  const allowances = `allowances AS MATERIALIZED (
     SELECT key::bigint AS subscription_id, value::integer AS allowance FROM json_each_text($6::json)
-  ),
-  shares AS MATERIALIZED (
-    SELECT w.subscription_id, w.allowance, c.due_at, c.id
-    FROM (
-      SELECT w.subscription_id, coalesce(a.allowance, $5::integer) AS allowance
-      FROM waiting w LEFT JOIN allowances a USING (subscription_id)
-    ) w CROSS JOIN LATERAL (
-      SELECT d.due_at, d.id FROM ${due("d.due_at <= $1::bigint")}
-      LIMIT least(w.allowance, (SELECT ceil($4::float8 / greatest(count(*), 1)) FROM waiting)::integer)
-    ) c
-    ORDER BY c.due_at, c.id LIMIT $4::integer
-  ),
-  bound AS MATERIALIZED (
-    SELECT due_at, id FROM shares ORDER BY due_at, id OFFSET $4::integer - 1 LIMIT 1
-  ),
-  candidates AS MATERIALIZED (
-    SELECT c.id FROM (SELECT DISTINCT subscription_id, allowance FROM shares) w LEFT JOIN bound ON true
-    CROSS JOIN LATERAL (
-      SELECT d.id, d.due_at
-      FROM ${due("(d.due_at, d.id) <= (coalesce(bound.due_at, $1::bigint), coalesce(bound.id, 9223372036854775807))")}
-      LIMIT w.allowance
-    ) c
-    ORDER BY c.due_at, c.id LIMIT $4::integer
-  ),
-  locked AS MATERIALIZED (
+  )`
+  const dueBy = (dueAt: string, id: string) =>
+    `${heads} AND d.subscription_id >= w.subscription_id
+        AND (d.subscription_id, d.due_at, d.id) <= (w.subscription_id, ${dueAt}, ${id}) AND ${free} AND ${isFirst}
+      ORDER BY d.subscription_id, d.due_at, d.id`
+  const claiming = `locked AS MATERIALIZED (
     SELECT d.id FROM ${p}deliveries d
     WHERE d.id = ANY (ARRAY(SELECT id FROM candidates)) AND d.state = 'p' AND d.due_at <= $1::bigint AND ${free}
     FOR NO KEY UPDATE SKIP LOCKED
   ),
   claimed AS (
     UPDATE ${p}deliveries d SET claim_token = $3::text, lease_ends = $2::bigint
-    WHERE d.id = ANY (ARRAY(SELECT id FROM locked)) RETURNING d.*
+    WHERE d.id = ANY (ARRAY(SELECT id FROM locked))
+    RETURNING d.id, d.application_id, d.subscription_id, d.event_seq, d.due_at, d.attempts
   )
   SELECT CASE WHEN $7::boolean THEN set_config('synchronous_commit', 'off', true) END, (SELECT count(*) FROM candidates)::integer AS candidates,
     (
@@ -91,5 +77,65 @@ export const claimStatement = (p: string): Statement => {
         WHERE s.application_id = ANY (ARRAY(SELECT DISTINCT application_id FROM claimed))
       ) s
     ) AS subscriptions`
+  return {
+    quick: {
+      name: `${p}delivery_claim_quick`,
+      text: `WITH ${allowances},
+  earliest AS MATERIALIZED (
+    SELECT d.id, d.subscription_id, d.object_type, d.object_id, d.due_at
+    FROM ${heads} AND d.due_at <= (SELECT $1::bigint) AND ${free}
+    ORDER BY d.due_at, d.id LIMIT 2 * (SELECT $4::integer)
+  ),
+  allowed AS MATERIALIZED (
+    SELECT d.* FROM (
+      SELECT e.*, row_number() OVER (PARTITION BY e.subscription_id ORDER BY e.due_at, e.id) AS place FROM earliest e
+    ) d LEFT JOIN allowances a USING (subscription_id)
+    WHERE d.place <= coalesce(a.allowance, $5::integer)
+    ORDER BY d.due_at, d.id LIMIT (SELECT $4::integer)
+  ),
+  firsts AS MATERIALIZED (SELECT d.id FROM allowed d WHERE ${isFirst}),
+  judged AS MATERIALIZED (
+    SELECT f.count = $4::integer OR f.count = a.count AND e.count < 2 * $4::integer AS decided
+    FROM (SELECT count(*) FROM firsts) f, (SELECT count(*) FROM allowed) a, (SELECT count(*) FROM earliest) e
+  ),
+  candidates AS MATERIALIZED (SELECT id FROM firsts WHERE (SELECT decided FROM judged)),
+  ${claiming}, (SELECT decided FROM judged) AS decided`
+    },
+    thorough: {
+      name: `${p}delivery_claim`,
+      text: `WITH RECURSIVE waiting (subscription_id) AS (
+    (SELECT d.subscription_id FROM ${heads} ORDER BY d.subscription_id LIMIT 1)
+    UNION ALL
+    SELECT (
+      SELECT d.subscription_id FROM ${heads} AND d.subscription_id > w.subscription_id
+      ORDER BY d.subscription_id LIMIT 1
+    ) FROM waiting w WHERE w.subscription_id IS NOT NULL
+  ),
+  ${allowances},
+  shares AS MATERIALIZED (
+    SELECT w.subscription_id, w.allowance, c.due_at, c.id
+    FROM (
+      SELECT w.subscription_id, coalesce(a.allowance, $5::integer) AS allowance
+      FROM waiting w LEFT JOIN allowances a USING (subscription_id)
+    ) w CROSS JOIN LATERAL (
+      SELECT d.due_at, d.id FROM ${dueBy("$1::bigint", lastId)}
+      LIMIT least(w.allowance, (SELECT ceil($4::float8 / greatest(count(*), 1)) FROM waiting)::integer)
+    ) c
+    ORDER BY c.due_at, c.id LIMIT $4::integer
+  ),
+  bound AS MATERIALIZED (
+    SELECT due_at, id FROM shares ORDER BY due_at, id OFFSET $4::integer - 1 LIMIT 1
+  ),
+  candidates AS MATERIALIZED (
+    SELECT c.id FROM (SELECT DISTINCT subscription_id, allowance FROM shares) w LEFT JOIN bound ON true
+    CROSS JOIN LATERAL (
+      SELECT d.id, d.due_at
+      FROM ${dueBy("coalesce(bound.due_at, $1::bigint)", `coalesce(bound.id, ${lastId})`)}
+      LIMIT w.allowance
+    ) c
+    ORDER BY c.due_at, c.id LIMIT $4::integer
+  ),
+  ${claiming}, true AS decided`
+    }
   }
 }

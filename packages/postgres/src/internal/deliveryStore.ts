@@ -4,10 +4,10 @@ import type { StoreError } from "@startlist/core/Store"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
-import { type Database, isJoined } from "../Database.ts"
+import { type Database, isJoined, type Statement } from "../Database.ts"
 import type { Seal } from "../Seal.ts"
 import { type HourRow, hoursStatement, toHour } from "./attemptHours.ts"
-import { claimStatement } from "./claim.ts"
+import { claimStatements } from "./claim.ts"
 import {
   type AttemptRow,
   attemptsOf,
@@ -25,6 +25,7 @@ import { type SubscriptionRow, toSubscription } from "./subscriptionRows.ts"
 /** No deliveries, but candidates: these were all somebody else's. */
 interface ClaimRow {
   readonly candidates: number
+  readonly decided: boolean
   readonly deliveries: ReadonlyArray<ClaimedRow> | null
   readonly events: ReadonlyArray<EventRow & { readonly seq: number }> | null
   readonly subscriptions: ReadonlyArray<SubscriptionRow> | null
@@ -45,7 +46,7 @@ export const make = (
   { prefix: p, query, wake, wakeUps }: Database.Service,
   seal: Seal.Service
 ): DeliveryStore.Service => {
-  const claim = claimStatement(p)
+  const { quick, thorough } = claimStatements(p)
   const attemptsByHour = hoursStatement(p)
   const decodeSubscription = toSubscription(seal)
 
@@ -121,7 +122,7 @@ export const make = (
       ))`
   }
 
-  const claimOnce = (request: ClaimRequest) =>
+  const claimBy = (claim: Statement, request: ClaimRequest) =>
     Effect.withFiberRuntime<ReadonlyArray<ClaimRow>, StoreError>((fiber) =>
       query(claim, [
         millisOf(request.now),
@@ -132,6 +133,12 @@ export const make = (
         JSON.stringify(Object.fromEntries(request.allowances)),
         !isJoined(fiber)
       ])
+    )
+
+  const claimOnce = (request: ClaimRequest) =>
+    Effect.flatMap(
+      claimBy(quick, request),
+      (rows) => rows[0]?.decided === false ? claimBy(thorough, request) : Effect.succeed(rows)
     )
 
   const claimLooking = (request: ClaimRequest, looks: number): Effect.Effect<ReadonlyArray<Claimed>, StoreError> =>

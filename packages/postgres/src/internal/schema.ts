@@ -158,8 +158,17 @@ const heads = (p: string): ReadonlyArray<string> => [
  */
 const roomyDeliveries = (p: string): ReadonlyArray<string> => [`ALTER TABLE ${p}deliveries SET (fillfactor = 50)`]
 
+/**
+ * `0005`: a claim finds the earliest at one place, not at each subscription anew; and a page has room for a claim of all
+ * that is on it, where at 50 a third of the rows went elsewhere, to be told to every index.
+ */
+const earliest = (p: string): ReadonlyArray<string> => [
+  `CREATE INDEX ${p}deliveries_earliest ON ${p}deliveries (due_at, id) WHERE state = 'p' AND head`,
+  `ALTER TABLE ${p}deliveries SET (fillfactor = 40)`
+]
+
 /** Changes when the schema does. */
-export const fingerprint = [...initial(""), ...deliveries(""), ...heads(""), ...roomyDeliveries("")].join(";")
+export const fingerprint = [initial, deliveries, heads, roomyDeliveries, earliest].flatMap((step) => step("")).join(";")
 
 const statements = (texts: ReadonlyArray<string>): Effect.Effect<void, SqlError, SqlClient.SqlClient> =>
   Effect.flatMap(
@@ -174,5 +183,6 @@ export const migrations = (
   "0001_initial": statements(initial(prefix)),
   "0002_deliveries": statements(deliveries(prefix)),
   "0003_heads": statements(heads(prefix)),
-  "0004_roomy_deliveries": statements(roomyDeliveries(prefix))
+  "0004_roomy_deliveries": statements(roomyDeliveries(prefix)),
+  "0005_earliest_deliveries": statements(earliest(prefix))
 })

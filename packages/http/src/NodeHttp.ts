@@ -12,6 +12,7 @@ import type { OAuth } from "@startlist/core/OAuth"
 import { clientAddress, parseNetworks } from "./ClientAddress.ts"
 import * as Guard from "./Guard.ts"
 import { hasBody, readBody } from "./internal/nodeBody.ts"
+import { lean } from "./internal/lean.ts"
 import { type Complete, start as startLayers } from "./internal/start.ts"
 import { parseTarget } from "./internal/target.ts"
 import * as Unanswered from "./internal/unanswered.ts"
@@ -38,7 +39,7 @@ export interface Options {
 export const listener = (handler: Handler, options: Options = {}): Effect.Effect<RequestListener> =>
   Effect.gen(function*() {
     const { trustedProxies } = yield* Site
-    const runFork = Runtime.runFork(yield* Effect.runtime<never>())
+    const runFork = Runtime.runFork(lean(yield* Effect.runtime<never>()))
     const trusted = parseNetworks(trustedProxies)
     const timeout = Duration.toMillis(options.timeout ?? "30 seconds")
     const { capacity = Infinity, overloaded = refuseBusy } = options

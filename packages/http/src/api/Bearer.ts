@@ -57,8 +57,13 @@ export const make: Effect.Effect<WithBearer, never, OAuth> = Effect.map(OAuth, (
   if (Option.isNone(token)) {
     return Effect.succeed(usesBearer(request) ? invalidToken : missing)
   }
-  return Effect.matchEffect(oauth.authenticate(Redacted.make(token.value)), {
-    onSuccess: use,
+  const presented = Redacted.make(token.value)
+  return Effect.matchEffect(oauth.authenticate(presented), {
+    onSuccess: (access) => {
+      // Nobody needs it again, and to let it go now is cheaper than to leave it to the garbage collection.
+      Redacted.unsafeWipe(presented)
+      return use(access)
+    },
     onFailure: (error): Effect.Effect<Response, StoreError> =>
       error._tag === "InvalidToken" ? Effect.succeed(invalidToken) : Effect.fail(error)
   })

@@ -99,7 +99,11 @@ export const make: Effect.Effect<Route, never, OAuth | Throttle> = Effect.gen(fu
     const token = get(parameters, "refresh_token")
     if (token === undefined) return Effect.succeed(missing("refresh_token"))
     const asked = Option.map(optional(parameters, "scope"), parseScope)
-    return Effect.map(oauth.refresh(client, Redacted.make(token), asked), (tokens) => {
+    const presented = Redacted.make(token)
+    return Effect.map(oauth.refresh(client, presented, asked), (tokens) => {
+      // Nobody needs these again, and to let them go now is cheaper than to leave them to the garbage collection.
+      Redacted.unsafeWipe(presented)
+      Redacted.unsafeWipe(client.secret)
       // Requirements §4.3 has no scope here; RFC 6749 §5.1 wants it named where it is more than was asked for.
       const isMore = Option.isSome(asked) && tokens.scope.some((name) => !asked.value.includes(name))
       return issued(tokens, isMore ? tokens.scope.join(" ") : undefined)

@@ -104,10 +104,13 @@ export const change = (
   event: EventId,
   now: DateTime.Utc
 ): Option.Option<{ readonly registration: Registration; readonly outgoing: ReadonlyArray<Outgoing> }> => {
-  const updates: Updates = { ...registration.updates, ...patch }
+  const updates: Updates = { ...registration.updates, ...checkPatch(patch) }
   if (isSame(updates, registration.updates)) return Option.none()
-  const next = new Registration({ ...registration, version: registration.version + 1, updates })
+  const next = new Registration({ ...registration, version: registration.version + 1, updates }, true)
   return Option.some({ registration: next, outgoing: [toldOf(next, event, now)] })
 }
 
 const isSame = Schema.equivalence(Updates)
+
+/** Only what is new is checked, with a parser made once: the class would check all of it, by one made anew each time. */
+const checkPatch = Schema.validateSync(Schema.partialWith(Updates, { exact: true }))

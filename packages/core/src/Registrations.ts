@@ -64,7 +64,8 @@ const make = Effect.gen(function*() {
     return yield* store.insert(registration)
   })
 
-  const change = Effect.fn("Registrations.change")(
+  // Without a span, as on the other hot paths: it would cost more than the decision.
+  const change = Effect.fnUntraced(
     function*(id: Registration.RegistrationId, patch: Partial<Updates>) {
       const now = yield* DateTime.now
       const event = EventId.make(Redacted.value(yield* secrets.make("event")))

@@ -1,0 +1,42 @@
+import { Event, Registration, User } from "@startlist/core"
+import { DateTime, Option } from "effect"
+import { describe, expect, it } from "vitest"
+
+const registration = new Registration.Registration({
+  id: Registration.RegistrationId.make(1),
+  version: 1,
+  parties: {
+    athleteId: User.UserId.make(1),
+    organizerId: Option.none(),
+    clubId: Option.none(),
+    platformUserId: Option.none()
+  },
+  updates: { ...Registration.emptyUpdates, comment: "before" }
+})
+
+const change = (patch: Partial<Event.Updates>) =>
+  Registration.change(registration, patch, Event.EventId.make("evt_1"), DateTime.unsafeMake(0))
+
+describe("a change of a registration", () => {
+  it("is the next version with what the patch names, and one event that tells of it", () => {
+    const { outgoing, registration: next } = Option.getOrThrow(change({ registration_status: "confirmed" }))
+    expect(next).toBeInstanceOf(Registration.Registration)
+    expect(next.version).toBe(2)
+    expect(next.updates).toEqual({ ...registration.updates, registration_status: "confirmed" })
+    expect(outgoing.map(({ event }) => event.updates)).toEqual([next.updates])
+  })
+
+  it("is none if the patch says what is there already", () => {
+    expect(change({ comment: "before" })).toEqual(Option.none())
+    expect(change({})).toEqual(Option.none())
+  })
+
+  it("takes nothing that a store could not keep", () => {
+    expect(() => change({ comment: "\0" })).toThrow()
+    expect(() => change({ reasons: ["\ud800"] })).toThrow()
+  })
+
+  it("takes no key that is none of the six", () => {
+    expect(change(Object.assign({ comment: "before" }, { price: "10" }))).toEqual(Option.none())
+  })
+})

@@ -3,7 +3,7 @@ import type { Change } from "@startlist/core/GrantStore"
 import * as Option from "effect/Option"
 import type { Parameter, Statement } from "../Database.ts"
 import * as Input from "./input.ts"
-import { outbox, outgoingOf } from "./outbox.ts"
+import { outbox, outgoingParameter } from "./outbox.ts"
 import { millisOf, millisOrNull } from "./rows.ts"
 
 /** Which branches a batch needs. A statement has only these: an empty branch costs too. */
@@ -35,9 +35,9 @@ const optional = <A>(
   part: (change: Change) => Option.Option<A>,
   columns: ReadonlyArray<Input.Column<A>>
 ): ReadonlyArray<Column> =>
-  columns.map(([name, type, of]): Column => [name, type, (change) => {
+  columns.map(([name, type, of]): Column => [name, type, (change, place) => {
     const option = part(change)
-    return Option.isSome(option) ? of(option.value) : null
+    return Option.isSome(option) ? of(option.value, place) : null
   }])
 
 const codeColumns = optional(({ code }) => code, [
@@ -70,7 +70,7 @@ const columnsOf = ({ codes, issued, outgoing, redeemed }: Parts): ReadonlyArray<
   ...codes ? codeColumns : [],
   ...redeemed ? redeemedColumns : [],
   ...issued ? issuedColumns : [],
-  ...outgoing ? [["outgoing", "json", ({ outgoing }) => outgoingOf(outgoing)] satisfies Column] : []
+  ...outgoing ? [Input.place] : []
 ]
 
 const partsOf = (changes: ReadonlyArray<Change>): Parts => ({
@@ -98,6 +98,7 @@ const saveText = (p: string, parts: Parts, columns: ReadonlyArray<Column>, isAlo
   RETURNING i.*`
   const ctes = [
     `input AS (${Input.rowsText(columns, isAlone)})`,
+    outgoing && `given AS (SELECT ${Input.nextParameter(columns, isAlone)}::json AS outgoing)`,
     first ?
       `updated AS (${update}
 ),
@@ -128,7 +129,7 @@ new_refresh AS (
   INSERT INTO ${p}refresh_tokens (${key}, hash, epoch, generation, expires_at)
   SELECT ${key}, refresh, refresh_epoch, refresh_generation, refresh_expires FROM saved WHERE refresh IS NOT NULL
 )`,
-    outgoing && outbox(p, "saved")
+    outgoing && outbox(p, "given", "saved")
   ]
   return `WITH ${ctes.filter(Boolean).join(",\n")}
 SELECT ${key}, ${outgoing ? "(SELECT count(*) FROM told)::integer" : "0"} AS told FROM saved`
@@ -153,6 +154,8 @@ export const saver = (
     const name = `${p}grant_save_${lettersOf(parts)}`
     const form = known.get(name) ?? make(name, parts)
     known.set(name, form)
-    return [form.statement(changes), Input.rowsParameters(form.columns, [...changes].sort(byKey))]
+    const sorted = [...changes].sort(byKey)
+    const rows = Input.rowsParameters(form.columns, sorted)
+    return [form.statement(sorted), parts.outgoing ? [...rows, outgoingParameter(sorted)] : rows]
   }
 }

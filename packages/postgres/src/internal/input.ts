@@ -5,7 +5,10 @@
 import type { Parameter, Statement } from "../Database.ts"
 
 /** A column of the input: its name, its type, and what it is of a row; lists and objects for the type `json`. */
-export type Column<Row> = readonly [name: string, type: string, of: (row: Row) => Parameter | object]
+export type Column<Row> = readonly [name: string, type: string, of: (row: Row, place: number) => Parameter | object]
+
+/** Where a row is in its batch. */
+export const place: Column<unknown> = ["place", "integer", (_, place) => place]
 
 /** A statement in both forms; answers the one for so many rows. */
 export const statement = (
@@ -16,6 +19,10 @@ export const statement = (
   const one = { name: `${name}_one`, text: text(true) }
   return ({ length }) => length === 1 ? one : many
 }
+
+/** The parameter that follows those of the input. */
+export const nextParameter = (columns: ReadonlyArray<unknown>, isAlone: boolean): string =>
+  `$${isAlone ? columns.length + 1 : 2}`
 
 /** The query whose rows are the input. */
 export const rowsText = <Row>(columns: ReadonlyArray<Column<Row>>, isAlone: boolean): string =>
@@ -28,13 +35,17 @@ export const rowsParameters = <Row>(
   rows: ReadonlyArray<Row>
 ): ReadonlyArray<Parameter> => {
   const [row] = rows
-  if (row !== undefined && rows.length === 1) return columns.map(([, , of]) => toParameter(of(row)))
-  return [JSON.stringify(rows.map((row) => toRecord(columns, row)))]
+  if (row !== undefined && rows.length === 1) return columns.map(([, , of]) => toParameter(of(row, 0)))
+  return [JSON.stringify(rows.map((row, place) => toRecord(columns, row, place)))]
 }
 
-const toRecord = <Row>(columns: ReadonlyArray<Column<Row>>, row: Row): Readonly<Record<string, unknown>> => {
+const toRecord = <Row>(
+  columns: ReadonlyArray<Column<Row>>,
+  row: Row,
+  place: number
+): Readonly<Record<string, unknown>> => {
   const record: Record<string, unknown> = {}
-  for (const [name, , of] of columns) record[name] = of(row)
+  for (const [name, , of] of columns) record[name] = of(row, place)
   return record
 }
 

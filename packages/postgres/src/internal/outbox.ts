@@ -9,9 +9,13 @@ export const objectLetters: Readonly<Record<Event["objectType"], string>> = {
   organizer: "o"
 }
 
-/** The `outgoing` column of a save's input; null when nothing is to be told. */
-export const outgoingOf = (outgoing: ReadonlyArray<Outgoing>): ReadonlyArray<unknown> | null =>
-  outgoing.length === 0 ? null : outgoing.map(({ audience, event }) => ({
+/**
+ * Events as `outbox` reads them. All of a batch are in one list, with the place of the change that each belongs to: lists
+ * inside of the changes would be taken apart one by one, which costs as much as the change.
+ */
+export const outgoingOf = (outgoing: ReadonlyArray<Outgoing>, place = 0): ReadonlyArray<unknown> =>
+  outgoing.map(({ audience, event }) => ({
+    place,
     id: event.id,
     aspect_type: event.aspectType,
     object_type: event.objectType,
@@ -22,6 +26,10 @@ export const outgoingOf = (outgoing: ReadonlyArray<Outgoing>): ReadonlyArray<unk
     application_id: audience._tag === "Application" ? audience.applicationId : null,
     user_ids: audience._tag === "GrantedBy" ? audience.userIds : null
   }))
+
+/** The parameter with the events of a batch of changes. */
+export const outgoingParameter = (changes: ReadonlyArray<{ readonly outgoing: ReadonlyArray<Outgoing> }>): string =>
+  JSON.stringify(changes.flatMap(({ outgoing }, place) => outgoingOf(outgoing, place)))
 
 /**
  * Whether a new delivery of object `o` to subscription `t` is the first of its lane, as CTEs `heads` and `held`.
@@ -57,21 +65,21 @@ export const insertDeliveries = (p: string): string => `
   RETURNING id, due_at`
 
 /**
- * The CTEs that queue the events in the column \`outgoing\` of \`source\`, ending in \`told\` (one row per delivery).
+ * The CTEs that queue the events in the column \`outgoing\` of \`source\`, a single row, ending in \`told\` (one row per
+ * delivery). With \`saved\`, only the events whose place is among its rows: by a filter, which keeps their order.
  *
- * Lookups are lateral, so that they go by index however many rows the planner expects. It expects 100 of each JSON
- * array, 10 of any other: what would multiply goes through the latter, or it prepares for a million (hash tables on
- * disk, compiled code). The audience is resolved in the snapshot of the save. Its subscriptions are locked against
- * removal, each once, so that a removal either happens before (the lock finds no row) or sees these deliveries.
+ * Lookups are lateral, so that they go by index however many rows the planner expects: 100 of a list of JSON objects, 10
+ * of any array. Where these multiply, it prepares for a million (hash tables on disk, compiled code). The audience is
+ * resolved in the snapshot of the save. Its subscriptions are locked against removal, each once, so that a removal either
+ * happens before (the lock finds no row) or sees these deliveries.
  */
-export const outbox = (p: string, source: string): string => `
+export const outbox = (p: string, source: string, saved?: string): string => `
 outgoing AS MATERIALIZED (
   SELECT nextval('${p}events_seq_seq') AS seq, o.*
-  FROM ${source} CROSS JOIN LATERAL unnest(ARRAY(SELECT json_array_elements(${source}.outgoing))) AS e(event)
-  CROSS JOIN LATERAL json_to_record(e.event) AS o(
-    id text, aspect_type text, object_type text, letter "char", object_id bigint, updates json, time bigint,
-    application_id bigint, user_ids json
-  )
+  FROM ${source} CROSS JOIN LATERAL json_to_recordset(${source}.outgoing) AS o(
+    place integer, id text, aspect_type text, object_type text, letter "char", object_id bigint, updates json,
+    time bigint, application_id bigint, user_ids bigint[]
+  )${saved === undefined ? "" : ` WHERE o.place = ANY (ARRAY(SELECT place FROM ${saved}))`}
 ),
 concerned AS MATERIALIZED (
   SELECT o.seq, o.letter, o.object_id, o.time, o.application_id FROM outgoing o WHERE o.application_id IS NOT NULL
@@ -79,7 +87,7 @@ concerned AS MATERIALIZED (
   SELECT o.seq, o.letter, o.object_id, o.time, g.application_id
   FROM outgoing o CROSS JOIN LATERAL (
     SELECT g.application_id FROM ${p}grants g
-    WHERE g.user_id = ANY (ARRAY(SELECT json_array_elements_text(o.user_ids)::bigint)) AND g.active OFFSET 0
+    WHERE g.user_id = ANY (o.user_ids) AND g.active OFFSET 0
   ) g
   ORDER BY application_id
 ),

@@ -10,7 +10,7 @@ import * as Option from "effect/Option"
 import type { Database } from "../Database.ts"
 import * as Coalesce from "./coalesce.ts"
 import * as Input from "./input.ts"
-import { outbox, outgoingOf } from "./outbox.ts"
+import { outbox, outgoingParameter } from "./outbox.ts"
 import { type Int8, toUserId } from "./rows.ts"
 
 interface RegistrationRow {
@@ -52,11 +52,13 @@ interface Change {
 }
 
 const changeColumns: ReadonlyArray<Input.Column<Change>> = [
+  Input.place,
   ["id", "bigint", ({ next }) => next.id],
   ["version", "integer", ({ next }) => next.version],
-  ...partyColumns.map(([name, type, of]): Input.Column<Change> => [name, type, ({ next }) => of(next.parties)]),
-  ["updates", "json", ({ next }) => next.updates],
-  ["outgoing", "json", ({ outgoing }) => outgoingOf(outgoing)]
+  ...partyColumns.map((
+    [name, type, of]
+  ): Input.Column<Change> => [name, type, ({ next }, place) => of(next.parties, place)]),
+  ["updates", "json", ({ next }) => next.updates]
 ]
 
 const byId = (a: Change, b: Change): number => a.next.id - b.next.id
@@ -80,13 +82,14 @@ export const make = (
       `${p}registration_save`,
       (isAlone) =>
         `WITH input AS (${Input.rowsText(changeColumns, isAlone)}),
+        given AS (SELECT ${Input.nextParameter(changeColumns, isAlone)}::json AS outgoing),
         saved AS (
           UPDATE ${p}registrations r SET version = i.version, athlete_id = i.athlete_id,
             organizer_id = i.organizer_id, club_id = i.club_id, platform_user_id = i.platform_user_id,
             updates = i.updates
           FROM input i WHERE r.id = i.id AND r.version = i.version - 1
-          RETURNING r.id, i.outgoing
-        ), ${outbox(p, "saved")}
+          RETURNING r.id, i.place
+        ), ${outbox(p, "given", "saved")}
         SELECT id, (SELECT count(*) FROM told)::integer AS told FROM saved`
     )
 
@@ -95,17 +98,19 @@ export const make = (
         const found = new Map(rows.map((row) => [Number(row.id), row]))
         return ids.map((id) => Option.map(Option.fromNullable(found.get(id)), toRegistration))
       })
-    const saveAll = (changes: ReadonlyArray<Change>) =>
-      query<{ readonly id: Int8; readonly told: number }>(
-        save(changes),
-        Input.rowsParameters(changeColumns, [...changes].sort(byId))
-      ).pipe(
+    const saveAll = (changes: ReadonlyArray<Change>) => {
+      const sorted = [...changes].sort(byId)
+      return query<{ readonly id: Int8; readonly told: number }>(save(sorted), [
+        ...Input.rowsParameters(changeColumns, sorted),
+        outgoingParameter(sorted)
+      ]).pipe(
         Effect.tap(([row]) => row !== undefined && row.told > 0 ? wake : Effect.void),
         Effect.map((rows) => {
           const saved = new Set(rows.map(({ id }) => Number(id)))
           return changes.map(({ next }) => saved.has(next.id))
         })
       )
+    }
     const saveOne = yield* Coalesce.make({ isInProcess, run: saveAll, keyOf: ({ next }) => String(next.id) })
 
     return {

@@ -4,8 +4,9 @@ import { Database, Postgres } from "@startlist/postgres"
 import { DateTime, Effect, Option } from "effect"
 import { describe, expect } from "vitest"
 import { claimStatements } from "../src/internal/claim.ts"
+import { recordText } from "../src/internal/settle.ts"
 import * as fixtures from "./support/fixtures.ts"
-import { firstColumns, type Recorded, recording, scannedBy, touched } from "./support/plans.ts"
+import { compared, firstColumns, type Recorded, recording, scannedBy, touched } from "./support/plans.ts"
 import * as TestDatabase from "./support/TestDatabase.ts"
 
 const instant = (millis: number) => DateTime.unsafeMake(millis)
@@ -38,11 +39,7 @@ describe("a backlog", () => {
     "a claim looks at little more than it takes of 20 000 that are due, though the statistics know of none",
     () =>
       Effect.gen(function*() {
-        const { admin, url } = yield* TestDatabase.TestDatabase
-        yield* Postgres.migrate({ url })
-        yield* Effect.promise(() => admin.query(audience))
-        yield* Effect.promise(() => admin.query("VACUUM ANALYZE"))
-        yield* Effect.promise(() => admin.query(burst))
+        const { admin, url } = yield* unexpected
         const { quick } = claimStatements("startlist_")
         const { rows: [claimed] } = yield* Effect.promise(() =>
           admin.query(quick.text, [1, 2, "token", 128, 256, "{}", true])
@@ -58,14 +55,37 @@ describe("a backlog", () => {
   )
 
   it.live(
+    "settling compares no delivery with the others of its batch, though the statistics know of none",
+    () =>
+      Effect.gen(function*() {
+        const { admin } = yield* unexpected
+        const { quick } = claimStatements("startlist_")
+        const { rows: [{ deliveries }] } = yield* Effect.promise(() =>
+          admin.query(quick.text, [1, 2, "token", 256, 256, "{}", true])
+        )
+        const settlements = deliveries.map(([id]: ReadonlyArray<number>) => ({
+          id,
+          token: "token",
+          state: "d",
+          attempts: [],
+          due_at: 0,
+          ended_at: 1
+        }))
+        const { rows } = yield* Effect.promise(() =>
+          admin.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${recordText("startlist_")}`, [JSON.stringify(settlements)])
+        )
+        expect(touched(rows)).toBeGreaterThanOrEqual(256)
+        expect(touched(rows)).toBeLessThan(1000)
+        expect(compared(rows)).toBe(0)
+      }).pipe(Effect.scoped, Effect.provide([TestDatabase.layer, fixtures.seal])),
+    120_000
+  )
+
+  it.live(
     "a change that 100 subscriptions hear of walks through no backlog, though the statistics know of none",
     () =>
       Effect.gen(function*() {
-        const { admin, url } = yield* TestDatabase.TestDatabase
-        yield* Postgres.migrate({ url })
-        yield* Effect.promise(() => admin.query(audience))
-        yield* Effect.promise(() => admin.query("VACUUM ANALYZE"))
-        yield* Effect.promise(() => admin.query(burst))
+        const { admin, url } = yield* unexpected
         const recorded = new Map<string, Recorded>()
         yield* Effect.gen(function*() {
           const database = yield* Database.Database
@@ -100,11 +120,29 @@ const audience = `
     SELECT 'evt_' || i, 'updated', 'registration', i, i, 100 FROM generate_series(1, 200) i;
 `
 
+/** What has ended, so that a pending delivery is one of very many rows. */
+const history = `
+  INSERT INTO startlist_deliveries
+      (application_id, subscription_id, event_seq, object_id, due_at, ended_at, object_type, state, head)
+    SELECT 1, 1, 1, 1, 0, 0, 'r', 'd', true FROM generate_series(1, 100000);
+`
+
 /** For each of them 200 deliveries that wait, one of them about that registration. */
 const burst = `
   INSERT INTO startlist_deliveries (application_id, subscription_id, event_seq, object_id, due_at, object_type, state, head)
     SELECT s, s, e, e, 0, 'r', 'p', true FROM generate_series(1, 200) e, generate_series(1, 100) s;
 `
+
+/** The burst comes after the statistics. */
+const unexpected = Effect.gen(function*() {
+  const database = yield* TestDatabase.TestDatabase
+  const { admin, url } = database
+  yield* Postgres.migrate({ url })
+  yield* Effect.promise(() => admin.query(audience + history))
+  yield* Effect.promise(() => admin.query("VACUUM ANALYZE"))
+  yield* Effect.promise(() => admin.query(burst))
+  return database
+})
 
 const changeOnce = Effect.gen(function*() {
   const registrations = yield* Registration.RegistrationStore

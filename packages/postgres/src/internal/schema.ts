@@ -167,8 +167,12 @@ const earliest = (p: string): ReadonlyArray<string> => [
   `ALTER TABLE ${p}deliveries SET (fillfactor = 40)`
 ]
 
+/** `0007`: settling compares no delivery with another, however few of them the statistics know as pending. */
+const linearSettling = (p: string): ReadonlyArray<string> => [settleFunction(p)]
+
 /** Changes when the schema does. */
-export const fingerprint = [initial, deliveries, heads, roomyDeliveries, earliest].flatMap((step) => step("")).join(";")
+export const fingerprint = [initial, deliveries, heads, roomyDeliveries, earliest, linearSettling]
+  .flatMap((step) => step("")).join(";")
 
 const statements = (texts: ReadonlyArray<string>): Effect.Effect<void, SqlError, SqlClient.SqlClient> =>
   Effect.flatMap(
@@ -184,5 +188,6 @@ export const migrations = (
   "0002_deliveries": statements(deliveries(prefix)),
   "0003_heads": statements(heads(prefix)),
   "0004_roomy_deliveries": statements(roomyDeliveries(prefix)),
-  "0005_earliest_deliveries": statements(earliest(prefix))
+  "0005_earliest_deliveries": statements(earliest(prefix)),
+  "0007_linear_settling": statements(linearSettling(prefix))
 })

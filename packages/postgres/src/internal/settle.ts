@@ -8,21 +8,25 @@
  * Records attempts whose claim is still the delivery's own. `$1` is a JSON array of settlements; `into` goes between
  * what is selected and its source: in the function, the variable for the identifiers that were recorded.
  *
- * FOR UPDATE, because saves hold the heads of lanes by FOR KEY SHARE; in the order of identifiers, as they do.
+ * FOR UPDATE, because saves hold the heads of lanes by FOR KEY SHARE; in the order of identifiers, as they do. Each is
+ * looked up by its identifier alone (OFFSET keeps the other conditions out), whatever the statistics say of pending
+ * deliveries: where they knew of few, the planner expected one row, and compared all settlements with all.
  */
 export const recordText = (p: string, into = ""): string => `
   WITH input AS MATERIALIZED (
     SELECT * FROM json_to_recordset($1::json)
-      AS i(id bigint, token text, state "char", attempts json, due_at bigint, ended_at bigint)
+      AS i(id bigint, token text, state "char", attempts json, due_at bigint, ended_at bigint) ORDER BY id
   ),
   held AS MATERIALIZED (
-    SELECT d.id FROM ${p}deliveries d WHERE d.id = ANY (ARRAY(SELECT id FROM input)) ORDER BY d.id FOR UPDATE
+    SELECT i.* FROM input i CROSS JOIN LATERAL (
+      SELECT d.state, d.claim_token FROM ${p}deliveries d WHERE d.id = i.id OFFSET 0 FOR UPDATE
+    ) d
+    WHERE d.state = 'p' AND d.claim_token = i.token
   ),
   settled AS (
-    UPDATE ${p}deliveries d SET state = i.state, attempts = i.attempts, due_at = i.due_at, ended_at = i.ended_at,
+    UPDATE ${p}deliveries d SET state = h.state, attempts = h.attempts, due_at = h.due_at, ended_at = h.ended_at,
       claim_token = NULL, lease_ends = NULL
-    FROM input i
-    WHERE d.id = i.id AND d.id IN (SELECT id FROM held) AND d.state = 'p' AND d.claim_token = i.token
+    FROM held h WHERE d.id = h.id
     RETURNING d.id
   )
   SELECT array_agg(id) ${into} FROM settled`
@@ -47,7 +51,7 @@ export const promoteText = (p: string, ids: string): string => `
  * of its own.
  */
 export const settleFunction = (p: string): string => `
-CREATE FUNCTION ${p}settle(json) RETURNS json LANGUAGE plpgsql VOLATILE AS $$
+CREATE OR REPLACE FUNCTION ${p}settle(json) RETURNS json LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   recorded bigint[];
 BEGIN ${recordText(p, "INTO recorded")};

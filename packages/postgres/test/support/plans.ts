@@ -47,13 +47,27 @@ export const scannedBy = (firsts: ReadonlyMap<string, string>) => {
   return scanned
 }
 
+/** A figure of all nodes of a plan. */
+const sumOf = (figure: (node: Readonly<Record<string, unknown>>) => number) => {
+  const sum = (plan: unknown): number => {
+    if (Array.isArray(plan)) return plan.reduce((total: number, part) => total + sum(part), 0)
+    if (typeof plan !== "object" || plan === null) return 0
+    const node: Readonly<Record<string, unknown>> = { ...plan }
+    return figure(node) + sum(Object.values(node))
+  }
+  return sum
+}
+
 /** How many deliveries a plan has looked at when it ran. */
-export const touched = (plan: unknown): number => {
-  if (Array.isArray(plan)) return plan.reduce((sum: number, part) => sum + touched(part), 0)
-  if (typeof plan !== "object" || plan === null) return 0
-  const node: Readonly<Record<string, unknown>> = { ...plan }
-  const own = node["Relation Name"] === "startlist_deliveries" && String(node["Node Type"]).includes("Scan")
+export const touched = sumOf((node) =>
+  node["Relation Name"] === "startlist_deliveries" && String(node["Node Type"]).includes("Scan")
     ? (Number(node["Actual Rows"]) + Number(node["Rows Removed by Filter"] ?? 0)) * Number(node["Actual Loops"])
     : 0
-  return own + touched(Object.values(plan))
-}
+)
+
+/** How many pairs of rows a plan has compared in vain when it ran, because no index and no order told what to join. */
+export const compared = sumOf((node) =>
+  "Rows Removed by Join Filter" in node
+    ? Number(node["Rows Removed by Join Filter"]) * Number(node["Actual Loops"])
+    : 0
+)

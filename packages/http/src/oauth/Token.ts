@@ -19,13 +19,16 @@ import type { Throttle } from "../Throttle.ts"
 import * as ClientAuthentication from "./ClientAuthentication.ts"
 import * as OAuthResponse from "./OAuthResponse.ts"
 
-/** Requirements §2.2; `created_at` in whole seconds since 1970. What is undefined is not sent. */
+/**
+ * Requirements §2.2; `created_at` in whole seconds since 1970. What is undefined is not sent. The tokens are let go with it:
+ * nobody needs them again, and that is cheaper than to leave them to the garbage collection.
+ */
 const issued = (
   { accessToken, createdAt, expiresAt, refreshToken }: Tokens,
   scope: string | undefined,
   state?: string
-): Response =>
-  OAuthResponse.json(200, {
+): Response => {
+  const answer = OAuthResponse.json(200, {
     token_type: "Bearer",
     access_token: Redacted.value(accessToken),
     refresh_token: Redacted.value(refreshToken),
@@ -34,6 +37,10 @@ const issued = (
     scope,
     state
   })
+  Redacted.unsafeWipe(accessToken)
+  Redacted.unsafeWipe(refreshToken)
+  return answer
+}
 
 const missing = (name: string): Response => OAuthResponse.error(400, "invalid_request", `${name} is missing`)
 

@@ -59,15 +59,25 @@ export interface Outgoing {
 export const toSeconds = (instant: DateTime.Utc): number => Math.floor(instant.epochMillis / 1000)
 
 /** The body of requirements §6.2 as JSON text. The same event and subscription always give the same bytes. */
-export const body = (event: Event, subscriptionId: number): string =>
-  JSON.stringify({
+export const body = (event: Event, subscriptionId: number): string => {
+  const start = starts.get(event) ?? startOf(event)
+  return `${start}${subscriptionId},"event_time":${toSeconds(event.time)}}`
+}
+
+/** The bodies of events up to the subscription: written once, since an event is told to many. */
+const starts = new WeakMap<Event, string>()
+
+const startOf = (event: Event): string => {
+  const start = JSON.stringify({
     aspect_type: event.aspectType,
     object_type: event.objectType,
     object_id: event.objectId,
     updates: "platform_id" in event.updates ? orderedUpdates(event.updates) : {},
-    subscription_id: subscriptionId,
-    event_time: toSeconds(event.time)
-  })
+    subscription_id: 0
+  }).slice(0, -"0}".length)
+  starts.set(event, start)
+  return start
+}
 
 /** Key order is part of the bytes, and a database may forget it. */
 const orderedUpdates = (updates: Updates): Updates => ({

@@ -52,12 +52,20 @@ export const run: Effect.Effect<never, never, DeliveryStore | Callbacks | Secret
   const secrets = yield* Secrets
   const policy = yield* Policy
   const clock = yield* Effect.clock
-  const now = () => DateTime.unsafeMake(clock.unsafeCurrentTimeMillis())
   const runFork = Runtime.runFork(yield* Effect.runtime<never>())
   const slots = makeSlots(policy)
   const deadlines = yield* makeDeadlines(policy.callbackTimeout)
   const wake = yield* Queue.sliding<void>(1)
-  const finished = yield* Queue.unbounded<Finished>()
+  const toRecord = yield* Queue.sliding<void>(1)
+  const finished: Array<Finished> = []
+  let present = DateTime.unsafeMake(0)
+
+  /** All that happens in one millisecond shares an instant: making it costs more than all else about an attempt here. */
+  const now = (): DateTime.Utc => {
+    const millis = clock.unsafeCurrentTimeMillis()
+    if (millis !== present.epochMillis) present = DateTime.unsafeMake(millis)
+    return present
+  }
 
   /** What came of a request that an effect made, also if that met a bug. */
   const answerOf = (exit: Exit.Exit<Answer>): Answer => {
@@ -90,7 +98,7 @@ export const run: Effect.Effect<never, never, DeliveryStore | Callbacks | Secret
 
   /** A worker that was paused until its lease is nearly over leaves the delivery to the next one. */
   const isTooLate = (claimed: Claimed, at: DateTime.Utc) =>
-    DateTime.addDuration(at, policy.callbackTimeout).epochMillis >= claimed.leaseEnds.epochMillis
+    at.epochMillis + Duration.toMillis(policy.callbackTimeout) >= claimed.leaseEnds.epochMillis
 
   /** No effect: what surrounds a request would cost as much again. */
   const attempt = (claimed: Claimed, random: number): void => {
@@ -101,7 +109,7 @@ export const run: Effect.Effect<never, never, DeliveryStore | Callbacks | Secret
       const ended = now()
       const delivery = next(claimed.delivery, answer, { at, ended, random }, policy)
       slots.finish(id, delivery.state === "delivered", ended)
-      finished.unsafeOffer({ claimed, delivery, token: claimed.token })
+      if (finished.push({ claimed, delivery, token: claimed.token }) === 1) toRecord.unsafeOffer(undefined)
     }
     slots.take(id)
     const isInTime = deadlines.watch(at, () => {
@@ -169,13 +177,15 @@ export const run: Effect.Effect<never, never, DeliveryStore | Callbacks | Secret
 
   /** What could not be recorded is tried again until its lease is over; then it is anybody's. */
   const settleAgain = Effect.gen(function*() {
-    const batch = [...(yield* Queue.takeBetween(finished, 1, settleBatch))]
+    yield* Queue.take(toRecord)
+    const batch = finished.splice(0, settleBatch)
     const failed = new Set(yield* record(batch))
     const at = now()
     const lost = [...failed].filter(({ claimed }) => at.epochMillis >= claimed.leaseEnds.epochMillis)
     for (const one of lost) failed.delete(one)
     slots.record(batch.length - failed.size)
-    yield* Queue.offerAll(finished, failed)
+    finished.push(...failed)
+    if (finished.length > 0) yield* Queue.offer(toRecord, undefined)
     yield* Queue.offer(wake, undefined)
     if (failed.size > 0) yield* Effect.sleep(storePause)
   })

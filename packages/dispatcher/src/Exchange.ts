@@ -23,6 +23,9 @@ export interface Content {
   readonly reads: "excerpt" | "whole"
 }
 
+/** Taken once: each time it would be made anew. */
+const { Answered } = Answer
+
 /** An excerpt has so many characters, which may take so many bytes; more is read, so that the connection is free. */
 const excerptLength = 200
 const keptBytes = 4 * excerptLength
@@ -153,7 +156,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #answered(): Answer {
-    return Answer.Answered({
+    return Answered({
       afterMs: this.#afterMs,
       status: this.#status,
       contentType: text(this.#headers["content-type"]),

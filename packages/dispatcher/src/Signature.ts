@@ -1,6 +1,6 @@
 /** The proof of origin of an event, as Standard Webhooks describes it (https://www.standardwebhooks.com). */
 import * as Redacted from "effect/Redacted"
-import { createHmac } from "node:crypto"
+import { createHmac, createSecretKey, type KeyObject } from "node:crypto"
 
 /** What is signed: the identifier and the timestamp go with the body, so that neither can be exchanged. */
 export interface Signed {
@@ -20,6 +20,14 @@ export const sign = (message: Signed, secrets: ReadonlyArray<Redacted.Redacted<s
   return secrets.map((secret) => `v1,${createHmac("sha256", key(secret)).update(content).digest("base64")}`).join(" ")
 }
 
+/** Made once for each secret: it signs event after event. */
+const keys = new WeakMap<Redacted.Redacted<string>, KeyObject>()
+
 /** The bytes behind `whsec_`. */
-const key = (secret: Redacted.Redacted<string>): Buffer =>
-  Buffer.from(Redacted.value(secret).replace(/^whsec_/, ""), "base64")
+const key = (secret: Redacted.Redacted<string>): KeyObject => {
+  const known = keys.get(secret)
+  if (known !== undefined) return known
+  const made = createSecretKey(Buffer.from(Redacted.value(secret).replace(/^whsec_/, ""), "base64"))
+  keys.set(secret, made)
+  return made
+}

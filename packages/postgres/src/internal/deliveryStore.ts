@@ -39,6 +39,9 @@ type ClaimedRow = readonly [
   attempts: ReadonlyArray<AttemptRow> | null
 ]
 
+/** So many subscriptions are remembered as they were decoded. */
+const maxKnown = 1024
+
 /** How often a claim that met only deliveries under another node's hand looks for others. */
 const maxLooks = 3
 
@@ -49,6 +52,17 @@ export const make = (
   const { quick, thorough } = claimStatements(p)
   const attemptsByHour = hoursStatement(p)
   const decodeSubscription = toSubscription(seal)
+  const known = new Map<number, Claimed["subscription"]>()
+  /** Decoded once for each version: every claim answers with nearly the same ones. */
+  const subscriptionOf = (row: SubscriptionRow) => {
+    const last = known.get(Number(row.subscription_id))
+    if (last?.version === row.subscription_version) return Either.right(last)
+    return Either.map(decodeSubscription(row), (subscription) => {
+      if (known.size >= maxKnown) known.clear()
+      known.set(subscription.id, subscription)
+      return subscription
+    })
+  }
 
   const settle = { name: `${p}delivery_settle`, text: `SELECT ${p}settle($1::json) AS recorded` }
   const find = {
@@ -157,13 +171,18 @@ export const make = (
       const told = new Map((events ?? []).map((row) => [row.seq, toEvent(row)]))
       const heard = new Map<number, Claimed["subscription"]>()
       for (const row of subscriptions ?? []) {
-        const subscription = decodeSubscription(row)
+        const subscription = subscriptionOf(row)
         if (Either.isRight(subscription)) heard.set(subscription.right.id, subscription.right)
         else yield* Effect.logError(`the events of application ${row.application_id} wait`, subscription.left)
       }
-      return (deliveries ?? []).flatMap(([id, subscriptionId, seq, dueAt, attempts]): ReadonlyArray<Claimed> => {
-        const [event, subscription] = [told.get(seq), heard.get(subscriptionId)]
-        if (event === undefined || subscription === undefined) return []
+      const claimed: Array<Claimed> = []
+      let due = toInstant(0)
+      for (const [id, subscriptionId, seq, dueAt, attempts] of deliveries ?? []) {
+        const event = told.get(seq)
+        const subscription = heard.get(subscriptionId)
+        if (event === undefined || subscription === undefined) continue
+        // They come in the order of it, and many are due at once.
+        if (due.epochMillis !== dueAt) due = toInstant(dueAt)
         const delivery: Claimed["delivery"] = {
           id: toDeliveryId(id),
           applicationId: subscription.applicationId,
@@ -171,11 +190,12 @@ export const make = (
           event,
           state: "pending",
           attempts: (attempts ?? []).map(toAttempt),
-          dueAt: toInstant(dueAt),
+          dueAt: due,
           endedAt: Option.none()
         }
-        return [{ delivery, subscription, token, leaseEnds }]
-      })
+        claimed.push({ delivery, subscription, token, leaseEnds })
+      }
+      return claimed
     })
 
   const toInput = ({ delivery, token }: Settlement) => ({
@@ -238,7 +258,7 @@ export const make = (
       ),
     enqueue: (outgoing) =>
       Effect.flatMap(
-        query<{ readonly told: number }>(enqueue, [JSON.stringify(outgoingOf(outgoing) ?? [])]),
+        query<{ readonly told: number }>(enqueue, [JSON.stringify(outgoingOf(outgoing))]),
         ([row]) => row !== undefined && row.told > 0 ? wake : Effect.void
       ),
     purge: (endedBefore, limit) =>

@@ -193,8 +193,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   ),
   worker(
     "what is delivered is not recorded",
-    "finished.unsafeOffer({ claimed, delivery, token: claimed.token })",
-    "if (delivery.state !== \"delivered\") finished.unsafeOffer({ claimed, delivery, token: claimed.token })\n      else slots.record(1)"
+    "if (finished.push(",
+    "if (delivery.state === \"delivered\") slots.record(1)\n      else if (finished.push("
   ),
   worker(
     "a worker that stops forgets what is in flight",

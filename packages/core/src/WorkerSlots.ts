@@ -17,7 +17,7 @@ export interface Slots {
   readonly record: (count: number) => void
   /** Whether nothing is in flight, nor waits to be recorded. */
   readonly isIdle: () => boolean
-  /** How many more attempts can start: of those that wait to be recorded there are no more than slots, too. */
+  /** How many more attempts can start: with those that wait to be recorded they are no more than twice the slots. */
   readonly available: () => number
   /** Ends as soon as so many are available. */
   readonly awaitAvailable: (count: number) => Effect.Effect<void>
@@ -51,7 +51,9 @@ export const makeSlots = (policy: Policy.Service): Slots => {
     else busy.set(id, sum)
   }
 
-  const available = () => policy.deliveryConcurrency - Math.max(inFlight, unrecorded)
+  const concurrency = policy.deliveryConcurrency
+  /** While as many as there are slots wait to be recorded, as many others may be in flight. */
+  const available = () => Math.min(concurrency, 2 * concurrency - unrecorded) - inFlight
   const tell = (): void => {
     if (available() < awaited.count) return
     const { resume } = awaited

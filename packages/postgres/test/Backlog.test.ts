@@ -39,7 +39,7 @@ describe("a backlog", () => {
     "a claim looks at little more than it takes of 20 000 that are due, though the statistics know of none",
     () =>
       Effect.gen(function*() {
-        const { admin, url } = yield* unexpected
+        const { admin } = yield* unexpected
         const { quick } = claimStatements("startlist_")
         const { rows: [claimed] } = yield* Effect.promise(() =>
           admin.query(quick.text, [1, 2, "token", 128, 256, "{}", true])

@@ -7,6 +7,7 @@ import type * as Scope from "effect/Scope"
 import * as Pg from "pg"
 import type { Database } from "../Database.ts"
 import { deadlineMillis, timedOut } from "./deadline.ts"
+import * as Prepared from "./prepared.ts"
 
 /** How to reach PostgreSQL. */
 export interface Connection {
@@ -53,17 +54,29 @@ const acquire = (config: Pg.PoolConfig) =>
       )
   )
 
-/** Statements outside of transactions, each on whatever connection is free. */
+/** Statements outside of transactions, each on whatever connection is free. One that fails takes its connection along. */
 export const direct = (pool: Pg.Pool): Database.Direct => (statement, parameters) =>
   Effect.async((resume) => {
     const fail = (cause: unknown) => resume(Effect.fail(new SqlError({ cause, message: "a statement failed" })))
     const timer = setTimeout(() => fail(timedOut().cause), deadlineMillis)
-    pool.query({ name: statement.name, text: statement.text, values: [...parameters] }, (error, result) => {
+    const end = (error: Error | null | undefined, rows: ReadonlyArray<object> = []) => {
       clearTimeout(timer)
       if (error) fail(error)
-      else resume(Effect.succeed(result.rows))
+      else resume(Effect.succeed(rows))
+    }
+    pool.connect((error, client, release) => {
+      if (client === undefined) return end(error ?? new Error("there is no connection"))
+      client.on("error", ignore)
+      Prepared.run(client, statement, parameters, (error, rows) => {
+        client.off("error", ignore)
+        release(error ?? undefined)
+        end(error, rows)
+      })
     })
   })
+
+/** When a connection breaks, its statement is told. */
+const ignore = () => {}
 
 /** A connection of its own that hears notifications of a channel, until it breaks. */
 export const listen = (

@@ -1,0 +1,99 @@
+/**
+ * Statements on connections of `pg`. The first time, `pg` prepares one there and learns its columns. From then on it is
+ * only bound and run: to be told the columns again takes longer than one row. They are the same, as the server refuses a
+ * prepared statement whose columns have changed.
+ */
+import * as Pg from "pg"
+import type { Parameter, Statement } from "../Database.ts"
+
+/** Either an error or rows. */
+type Callback = (error: Error | null | undefined, rows?: ReadonlyArray<object>) => void
+
+interface Column {
+  readonly name: string
+  readonly parse: (text: string) => unknown
+}
+
+/** The columns of what a connection has prepared, by the name of the statement. */
+const prepared = new WeakMap<Pg.ClientBase, Map<string, ReadonlyArray<Column>>>()
+
+/** Runs a statement on a connection. */
+export const run = (
+  client: Pg.ClientBase,
+  { name, text }: Statement,
+  parameters: ReadonlyArray<Parameter>,
+  callback: Callback
+): void => {
+  const known = prepared.get(client) ?? new Map<string, ReadonlyArray<Column>>()
+  const columns = known.get(name)
+  if (columns !== undefined) {
+    client.query(new Execution(name, parameters, columns, callback))
+    return
+  }
+  client.query({ name, text, values: [...parameters] }, (error, result) => {
+    if (error) return callback(error)
+    prepared.set(client, known.set(name, result.fields.map(toColumn)))
+    callback(undefined, result.rows)
+  })
+}
+
+const toColumn = ({ dataTypeID, name }: Pg.FieldDef): Column => ({
+  name,
+  parse: Pg.types.getTypeParser(dataTypeID, "text")
+})
+
+/** A prepared statement on its way. `pg` calls it for each part of the answer. */
+class Execution implements Pg.Submittable {
+  readonly #name: string
+  readonly #parameters: ReadonlyArray<Parameter>
+  readonly #columns: ReadonlyArray<Column>
+  readonly #rows: Array<object> = []
+  #failure: Error | undefined
+  /** `pg` puts its own in front, which ends the wait for a server that is not heard of. */
+  callback: Callback
+
+  constructor(name: string, parameters: ReadonlyArray<Parameter>, columns: ReadonlyArray<Column>, callback: Callback) {
+    this.#name = name
+    this.#parameters = parameters
+    this.#columns = columns
+    this.callback = callback
+  }
+
+  submit(connection: Pg.Connection): void {
+    connection.stream.cork()
+    connection.bind({ statement: this.#name, values: this.#parameters.map(toText) }, true)
+    connection.execute(null, true)
+    connection.sync()
+    connection.stream.uncork()
+  }
+
+  handleDataRow({ fields }: { readonly fields: ReadonlyArray<string | null> }): void {
+    if (this.#failure !== undefined) return
+    try {
+      this.#rows.push(toRow(this.#columns, fields))
+    } catch (cause) {
+      this.#failure = new Error("a row cannot be read", { cause })
+    }
+  }
+
+  handleCommandComplete(): void {}
+
+  handleError(error: Error): void {
+    this.callback(error)
+  }
+
+  handleReadyForQuery(): void {
+    this.callback(this.#failure, this.#rows)
+  }
+}
+
+const toText = (parameter: Parameter): string | null => parameter === null ? null : String(parameter)
+
+const toRow = (columns: ReadonlyArray<Column>, texts: ReadonlyArray<string | null>): object => {
+  const row: Record<string, unknown> = {}
+  columns.forEach(({ name, parse }, index) => {
+    const text = texts[index]
+    row[name] = text === null || text === undefined ? null : parse(text)
+  })
+  return row
+}

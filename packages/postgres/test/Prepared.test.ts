@@ -1,0 +1,65 @@
+import { it } from "@effect/vitest"
+import { Effect, Redacted } from "effect"
+import * as Pg from "pg"
+import { describe, expect } from "vitest"
+import type { Parameter, Statement } from "../src/Database.ts"
+import * as Prepared from "../src/internal/prepared.ts"
+import * as TestDatabase from "./support/TestDatabase.ts"
+
+const client = Effect.gen(function*() {
+  const { url } = yield* TestDatabase.TestDatabase
+  return yield* Effect.acquireRelease(
+    Effect.promise(async () => {
+      const made = new Pg.Client({ connectionString: Redacted.value(url) })
+      await made.connect()
+      return made
+    }),
+    (made) => Effect.promise(() => made.end())
+  )
+})
+
+const ask = (client: Pg.Client) => (statement: Statement, parameters: ReadonlyArray<Parameter>) =>
+  Effect.async<ReadonlyArray<object>, Error>((resume) =>
+    Prepared.run(
+      client,
+      statement,
+      parameters,
+      (error, rows = []) => resume(error ? Effect.fail(error) : Effect.succeed(rows))
+    )
+  )
+
+const types = {
+  name: "types",
+  text: `SELECT n AS number, n::bigint AS big, $1::text AS text, $2::integer AS nothing, n > 1 AS flag,
+    json_build_object('n', n) AS object, ARRAY[n, n] AS list, 'c'::"char" AS letter FROM generate_series(1, 2) n`
+}
+const division = { name: "division", text: "SELECT 1 / $1::integer AS result" }
+
+describe("a statement that a connection has prepared", () => {
+  it.live("answers the same rows again, of all types", () =>
+    Effect.gen(function*() {
+      const run = ask(yield* client)
+      const text = "é\\\""
+      const row = (n: number) => ({
+        number: n,
+        big: String(n),
+        text,
+        nothing: null,
+        flag: n > 1,
+        object: { n },
+        list: [n, n],
+        letter: "c"
+      })
+      for (let time = 0; time < 3; time++) expect(yield* run(types, [text, null])).toEqual([row(1), row(2)])
+    }).pipe(Effect.scoped, Effect.provide(TestDatabase.layer)))
+
+  it.live("is refused alone: the connection goes on, and so does the statement", () =>
+    Effect.gen(function*() {
+      const run = ask(yield* client)
+      for (let time = 0; time < 2; time++) {
+        expect(yield* Effect.flip(run(division, [0]))).toMatchObject({ code: "22012" })
+        expect(yield* Effect.flip(run(division, ["x"]))).toMatchObject({ code: "22P02" })
+        expect(yield* run(division, [1])).toEqual([{ result: 1 }])
+      }
+    }).pipe(Effect.scoped, Effect.provide(TestDatabase.layer)))
+})

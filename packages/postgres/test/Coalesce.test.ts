@@ -104,4 +104,38 @@ describe("calls that are joined", () => {
       })
       expect(failures).toEqual(numbers.map(() => away))
     }))
+
+  it.live("those that came while one was alone fail with it when the database is away", () =>
+    Effect.gen(function*() {
+      const away = new Store.StoreError({ cause: new Error("away") })
+      let isAway = false
+      const run = (batch: ReadonlyArray<string>) =>
+        Effect.flatMap(Effect.yieldNow(), () => isAway ? Effect.fail(away) : Effect.succeed(batch))
+      const call = yield* Coalesce.make({ isInProcess: false, run })
+      yield* call("a")
+      isAway = true
+      const failures = yield* Effect.forEach(["alone", "other"], (request) => Effect.flip(call(request)), {
+        concurrency: "unbounded"
+      })
+      expect(failures).toEqual([away, away])
+    }))
+
+  it.live("one that was alone and is interrupted stands in nobody's way", () =>
+    Effect.gen(function*() {
+      const batches: Array<ReadonlyArray<string>> = []
+      const run = (batch: ReadonlyArray<string>) =>
+        Effect.suspend(() => {
+          batches.push(batch)
+          return batch.includes("silent") ? Effect.never : Effect.as(Effect.yieldNow(), batch)
+        })
+      const call = yield* Coalesce.make({ isInProcess: false, run })
+      yield* call("a")
+      const silent = yield* Effect.fork(call("silent"))
+      yield* Effect.yieldNow()
+      expect(batches).toEqual([["a"], ["silent"]])
+      yield* Fiber.interrupt(silent)
+      const others = yield* Effect.forEach(["b", "c"], call, { concurrency: "unbounded" })
+      expect(others).toEqual(["b", "c"])
+      expect(batches).toEqual([["a"], ["silent"], ["b"], ["c"]])
+    }))
 })

@@ -34,7 +34,7 @@ const isAbandoned = ({ caller }: { readonly caller: Fiber.RuntimeFiber<unknown, 
  * bug, is run again one by one, so that a bad request harms only itself. When the database is away, all that wait fail
  * at once. With `keyOf`, two requests of one key are never in the same batch.
  *
- * Whoever was alone the last time does not wait for the tick. On a database in this process all do, and one statement
+ * Whoever was alone the last time waits for no tick and no other fiber. On a database in this process all do, and one statement
  * goes at a time: it would end before anybody else is heard, so that everybody would be alone for ever.
  */
 export const make = <In, Out>(options: {
@@ -51,6 +51,8 @@ export const make = <In, Out>(options: {
     let isScheduled = false
     // Until somebody is seen to be alone, there may be others in the same tick.
     let wasAlone = false
+    /** Who is alone now, with a statement under way. */
+    let alone: Pick<Call<In, Out>, "caller"> | undefined
 
     const take = (count: number): ReadonlyArray<Call<In, Out>> => {
       const keys = new Set<string>()
@@ -71,7 +73,6 @@ export const make = <In, Out>(options: {
 
     const schedule = () => {
       if (isScheduled || waiting.length === 0 || inFlight === maxInFlight) return
-      if (wasAlone && inFlight === 0 && !isInProcess) return flush()
       isScheduled = true
       setImmediate(flush)
     }
@@ -80,7 +81,7 @@ export const make = <In, Out>(options: {
       isScheduled = false
       const batch = take(maxBatch)
       if (batch.length === 0) return
-      wasAlone = batch.length + waiting.length + inFlight === 1
+      wasAlone = batch.length + waiting.length + inFlight === 1 && !isSomeoneAlone()
       inFlight++
       runFork(runBatch(batch)).addObserver(() => {
         inFlight--
@@ -95,24 +96,49 @@ export const make = <In, Out>(options: {
           batch.forEach(({ resume }, index) => resume(answer(exit.value[index])))
           return Effect.void
         }
-        const isOurs = exit.cause._tag === "Fail" ? isRefused(exit.cause.error) : Cause.isDie(exit.cause)
-        if (isOurs && batch.length > 1) return Effect.forEach(batch, (call) => runBatch([call]), { discard: true })
-        const failed = isOurs ? batch : [...batch, ...waiting.splice(0)]
+        const isOfBatch = isOurs(exit.cause)
+        if (isOfBatch && batch.length > 1) return Effect.forEach(batch, (call) => runBatch([call]), { discard: true })
+        const failed = isOfBatch ? batch : [...batch, ...waiting.splice(0)]
         const failure = Effect.failCause(exit.cause)
         failed.forEach(({ resume }) => resume(failure))
         return Effect.void
       })
 
+    const isSomeoneAlone = () => alone !== undefined && !isAbandoned(alone)
+
+    const isFree = () => !isInProcess && wasAlone && inFlight === 0 && waiting.length === 0 && !isSomeoneAlone()
+
+    /** The caller runs the statement itself: another fiber, and to wait for it, would cost as much as all else here. */
+    const runAlone = (request: In, caller: Call<In, Out>["caller"]): Effect.Effect<Out, StoreError> => {
+      alone = { caller }
+      return Effect.matchCauseEffect(Effect.suspend(() => run([request])), {
+        onSuccess: ([out]) => {
+          alone = undefined
+          return answer(out)
+        },
+        onFailure: (cause) => {
+          alone = undefined
+          const failure = Effect.failCause(cause)
+          if (!isOurs(cause)) waiting.splice(0).forEach(({ resume }) => resume(failure))
+          return failure
+        }
+      })
+    }
+
     const answer = (out: Out | undefined): Effect.Effect<Out> =>
       out === undefined ? Effect.dieMessage("a batch answered too little") : Effect.succeed(out)
 
     return (request) =>
-      Effect.withFiberRuntime((caller) =>
-        isJoined(caller) ?
-          Effect.flatMap(run([request]), ([out]) => answer(out)) :
-          Effect.async((resume) => {
-            waiting.push({ request, caller, resume })
-            schedule()
-          })
-      )
+      Effect.withFiberRuntime((caller) => {
+        if (isJoined(caller)) return Effect.flatMap(run([request]), ([out]) => answer(out))
+        if (isFree()) return runAlone(request, caller)
+        return Effect.async((resume) => {
+          waiting.push({ request, caller, resume })
+          schedule()
+        })
+      })
   })
+
+/** Whether a statement failed for what was asked, and not for the database. */
+const isOurs = (cause: Cause.Cause<StoreError>): boolean =>
+  cause._tag === "Fail" ? isRefused(cause.error) : Cause.isDie(cause)

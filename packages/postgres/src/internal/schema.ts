@@ -167,11 +167,11 @@ const earliest = (p: string): ReadonlyArray<string> => [
   `ALTER TABLE ${p}deliveries SET (fillfactor = 40)`
 ]
 
-/** `0007`: settling compares no delivery with another, however few of them the statistics know as pending. */
+/** `0006`: settling compares no delivery with another, however few of them the statistics know as pending. */
 const linearSettling = (p: string): ReadonlyArray<string> => [settleFunction(p)]
 
 /**
- * `0008`: what was pending leaves dead entries in front of the indexes by which deliveries are claimed, and each claim
+ * `0007`: what was pending leaves dead entries in front of the indexes by which deliveries are claimed, and each claim
  * walks over them. So a vacuum comes after so many deliveries, not after a fifth of all the history, and clears the
  * indexes also where little of the table is dead, which it leaves out by default.
  */
@@ -200,6 +200,6 @@ export const migrations = (
   "0003_heads": statements(heads(prefix)),
   "0004_roomy_deliveries": statements(roomyDeliveries(prefix)),
   "0005_earliest_deliveries": statements(earliest(prefix)),
-  "0007_linear_settling": statements(linearSettling(prefix)),
-  "0008_prompt_vacuum": statements(promptVacuum(prefix))
+  "0006_linear_settling": statements(linearSettling(prefix)),
+  "0007_prompt_vacuum": statements(promptVacuum(prefix))
 })

@@ -102,7 +102,9 @@ describe.skipIf(isMissing)("consent in Chromium (skipped where there is none)", 
           expect(await page.getByRole("alert").textContent()).toContain(wait)
           await signInHere(page, athlete.email)
           expect(await page.getByRole("alert").textContent()).toContain(wait)
-        })
+        }),
+        // Twelve pages and as many passwords to check take long on a busy machine.
+        60_000
       )
     }
 

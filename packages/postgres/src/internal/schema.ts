@@ -2,6 +2,7 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
+import * as Record from "effect/Record"
 import { settleFunction } from "./settle.ts"
 
 /**
@@ -181,9 +182,19 @@ const promptVacuum = (p: string): ReadonlyArray<string> => [
   )`
 ]
 
-/** Changes when the schema does. */
-export const fingerprint = [initial, deliveries, heads, roomyDeliveries, earliest, linearSettling, promptVacuum]
-  .flatMap((step) => step("")).join(";")
+/** By number and name, in order: the statements of each step, with this prefix in front of every name. */
+const steps: Readonly<Record<string, (prefix: string) => ReadonlyArray<string>>> = {
+  "0001_initial": initial,
+  "0002_deliveries": deliveries,
+  "0003_heads": heads,
+  "0004_roomy_deliveries": roomyDeliveries,
+  "0005_earliest_deliveries": earliest,
+  "0006_linear_settling": linearSettling,
+  "0007_prompt_vacuum": promptVacuum
+}
+
+/** Changes when the schema does, or the name of a step. */
+export const fingerprint = Object.entries(steps).flatMap(([name, step]) => [name, ...step("")]).join(";")
 
 const statements = (texts: ReadonlyArray<string>): Effect.Effect<void, SqlError, SqlClient.SqlClient> =>
   Effect.flatMap(
@@ -194,12 +205,5 @@ const statements = (texts: ReadonlyArray<string>): Effect.Effect<void, SqlError,
 /** Keyed by number and name, in order. */
 export const migrations = (
   prefix: string
-): Readonly<Record<string, Effect.Effect<void, SqlError, SqlClient.SqlClient>>> => ({
-  "0001_initial": statements(initial(prefix)),
-  "0002_deliveries": statements(deliveries(prefix)),
-  "0003_heads": statements(heads(prefix)),
-  "0004_roomy_deliveries": statements(roomyDeliveries(prefix)),
-  "0005_earliest_deliveries": statements(earliest(prefix)),
-  "0006_linear_settling": statements(linearSettling(prefix)),
-  "0007_prompt_vacuum": statements(promptVacuum(prefix))
-})
+): Readonly<Record<string, Effect.Effect<void, SqlError, SqlClient.SqlClient>>> =>
+  Record.map(steps, (step) => statements(step(prefix)))

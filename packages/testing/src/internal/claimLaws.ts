@@ -28,10 +28,12 @@ const eligible: LawGroup<Stores> = {
           const { claim, event, listed, queue, subscribed, subscriptions } = yield* empty
           const { app, subscription } = yield* subscribed
           yield* queue(app, [event(1)])
+          same((yield* claim()).map((one) => one.subscription), [subscription])
           const signingSecrets = [{ value: Redacted.make("whsec_new"), expiresAt: Option.none() }]
           const renewed = Subscription.make({ ...subscription, version: 2, signingSecrets })
           yield* subscriptions.save(renewed)
-          const [delivery] = yield* listed(app)
+          yield* queue(app, [event(2)])
+          const [, delivery] = yield* listed(app)
           const claimed = yield* claim({ token: "my token", leaseEnds: at(15) })
           same(claimed, [{ delivery, subscription: renewed, token: "my token", leaseEnds: at(15) }])
         })

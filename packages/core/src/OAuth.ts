@@ -4,8 +4,10 @@
  */
 import * as Context from "effect/Context"
 import * as DateTime from "effect/DateTime"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import { identity } from "effect/Function"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
@@ -18,6 +20,7 @@ import * as Authorization from "./Authorization.ts"
 import { EventId } from "./Event.ts"
 import * as Grant from "./Grant.ts"
 import { type Change, type Found, GrantStore } from "./GrantStore.ts"
+import { makeInstants } from "./internal/instants.ts"
 import * as Introspection from "./Introspection.ts"
 import { Policy } from "./Policy.ts"
 import { Secrets } from "./Secrets.ts"
@@ -129,15 +132,29 @@ const make = Effect.gen(function*() {
 
   const hashOf = (secret: Redacted.Redacted<string>) => secrets.hash(Redacted.value(secret))
 
-  const authenticateClient = ({ id, secret }: ClientCredentials, now: DateTime.Utc) => {
-    const hash = hashOf(secret)
-    return Effect.flatMap(applications.find(id), (found) => Application.authenticate(found, hash, now))
-  }
+  const makeAccess = secrets.make("access")
+  const makeRefresh = secrets.make("refresh")
+  const accessLifetime = Duration.toMillis(policy.accessTokenLifetime)
+  const refreshIdle = Duration.toMillis(policy.refreshTokenIdle)
+  const [toNow, toAccessExpiry, toRefreshExpiry] = [makeInstants(), makeInstants(), makeInstants()]
 
   // Refreshing and authenticating are what every application does all day, so their ways are chains of `flatMap`, and the
   // clock is read in one step: a generator takes nearly twice the steps, `DateTime.now` takes five.
   const withNow = <A, E>(use: (now: DateTime.Utc) => Effect.Effect<A, E>): Effect.Effect<A, E> =>
-    Effect.clockWith((clock) => use(DateTime.unsafeMake(clock.unsafeCurrentTimeMillis())))
+    Effect.clockWith((clock) => use(toNow(clock.unsafeCurrentTimeMillis())))
+
+  /** Goes on with the application that a client proves to be. */
+  const withClient = <A, E>(
+    { id, secret }: ClientCredentials,
+    now: DateTime.Utc,
+    use: (application: Application.Application) => Effect.Effect<A, E>
+  ): Effect.Effect<A, E | InvalidClient | StoreError> => {
+    const hash = hashOf(secret)
+    return Effect.flatMap(applications.find(id), (found): Effect.Effect<A, E | InvalidClient> => {
+      const application = Application.authenticate(found, hash, now)
+      return Either.isRight(application) ? use(application.right) : Effect.fail(application.left)
+    })
+  }
 
   /** Finds the grant of a credential, decides on a fresh pair of tokens, and saves what was decided. */
   const issue = <Credential, E extends Grant.InvalidGrant | Grant.ScopeExceeded, A>(
@@ -146,10 +163,15 @@ const make = Effect.gen(function*() {
     decide: (found: Found<Credential>, fresh: Grant.FreshTokens) => Either.Either<Change, E>,
     answer: (tokens: Tokens, credential: Credential) => A
   ): Effect.Effect<A, E | Grant.InvalidGrant | StoreError> =>
-    Effect.flatMap(secrets.make("access"), (accessToken) =>
-      Effect.flatMap(secrets.make("refresh"), (refreshToken) => {
-        const expiresAt = DateTime.addDuration(now, policy.accessTokenLifetime)
-        const fresh = { access: hashOf(accessToken), refresh: hashOf(refreshToken), expiresAt }
+    Effect.flatMap(makeAccess, (accessToken) =>
+      Effect.flatMap(makeRefresh, (refreshToken) => {
+        const accessExpiresAt = toAccessExpiry(now.epochMillis + accessLifetime)
+        const fresh = {
+          access: hashOf(accessToken),
+          accessExpiresAt,
+          refresh: hashOf(refreshToken),
+          refreshExpiresAt: toRefreshExpiry(now.epochMillis + refreshIdle)
+        }
         return untilSaved(
           Effect.flatMap(find, (found): Effect.Effect<A, E | Grant.InvalidGrant | Conflict | StoreError> => {
             if (Option.isNone(found)) return new Grant.InvalidGrant({ reason: "unknown" })
@@ -157,7 +179,7 @@ const make = Effect.gen(function*() {
             const decision = decide(found.value, fresh)
             if (Either.isRight(decision)) {
               const { scope } = decision.right.grant
-              const tokens = { accessToken, refreshToken, createdAt: now, expiresAt, scope }
+              const tokens = { accessToken, refreshToken, createdAt: now, expiresAt: accessExpiresAt, scope }
               return Effect.map(grants.save(decision.right), () => answer(tokens, credential))
             }
             const refused = Effect.fail(decision.left)
@@ -191,50 +213,56 @@ const make = Effect.gen(function*() {
     return code
   })
 
-  const exchange = Effect.fnUntraced(function*({ client, code, redirectUri, verifier }: Exchange) {
-    const now = yield* DateTime.now
-    const application = yield* authenticateClient(client, now)
-    if (policy.profile === "rfc" && Option.isNone(redirectUri)) {
-      return yield* new MissingParameter({ name: "redirect_uri" })
-    }
-    if (application.requirePkce && Option.isNone(verifier)) {
-      return yield* new MissingParameter({ name: "code_verifier" })
-    }
-    const presented = { applicationId: client.id, redirectUri, challenge: Option.map(verifier, hashOf) }
-    return yield* issue(
-      now,
-      grants.findByCode(hashOf(code)),
-      (found, fresh) => Grant.redeem(found, presented, fresh, now, policy),
-      (tokens, { state }) => ({ ...tokens, state })
+  const exchange: OAuth.Service["exchange"] = ({ client, code, redirectUri, verifier }) =>
+    withNow((now) =>
+      withClient(
+        client,
+        now,
+        Effect.fnUntraced(function*(application) {
+          if (policy.profile === "rfc" && Option.isNone(redirectUri)) {
+            return yield* new MissingParameter({ name: "redirect_uri" })
+          }
+          if (application.requirePkce && Option.isNone(verifier)) {
+            return yield* new MissingParameter({ name: "code_verifier" })
+          }
+          const presented = { applicationId: client.id, redirectUri, challenge: Option.map(verifier, hashOf) }
+          return yield* issue(
+            now,
+            grants.findByCode(hashOf(code)),
+            (found, fresh) => Grant.redeem(found, presented, fresh, now, policy),
+            (tokens, { state }) => ({ ...tokens, state })
+          )
+        })
+      )
     )
-  })
 
   const refresh: OAuth.Service["refresh"] = (client, token, scope = Option.none()) =>
     withNow((now) =>
-      Effect.zipRight(
-        authenticateClient(client, now),
+      withClient(client, now, () =>
         issue(
           now,
           grants.findByRefresh(hashOf(token)),
           (found, fresh) => Grant.rotate(found, { applicationId: client.id, scope }, fresh, now, policy),
-          (tokens) => tokens
-        )
-      )
+          identity
+        ))
     )
 
-  const revoke = Effect.fn("OAuth.revoke")(function*(client: ClientCredentials, token: Redacted.Redacted<string>) {
-    yield* authenticateClient(client, yield* DateTime.now)
-    const hash = hashOf(token)
-    return yield* untilSaved(Effect.gen(function*() {
-      const access: Option.Option<Found<AccessToken | RefreshToken>> = yield* grants.findByAccess(hash)
-      const found = Option.isSome(access) ? access : yield* grants.findByRefresh(hash)
-      if (Option.isNone(found)) return Option.none()
-      const { credential, grant } = found.value
-      if (!Grant.isRevocable(grant, credential.epoch, client.id)) return Option.none()
-      yield* grants.save(Grant.revoke(grant))
-      return Option.some(grant.userId)
-    }))
-  })
+  const revoke = Effect.fn("OAuth.revoke")((client: ClientCredentials, token: Redacted.Redacted<string>) =>
+    withNow((now) =>
+      withClient(client, now, () => {
+        const hash = hashOf(token)
+        return untilSaved(Effect.gen(function*() {
+          const access: Option.Option<Found<AccessToken | RefreshToken>> = yield* grants.findByAccess(hash)
+          const found = Option.isSome(access) ? access : yield* grants.findByRefresh(hash)
+          if (Option.isNone(found)) return Option.none()
+          const { credential, grant } = found.value
+          if (!Grant.isRevocable(grant, credential.epoch, client.id)) return Option.none()
+          yield* grants.save(Grant.revoke(grant))
+          return Option.some(grant.userId)
+        }))
+      })
+    )
+  )
 
   const revokeByUser = Effect.fn("OAuth.revokeByUser")(function*(applicationId: ApplicationId, userId: UserId) {
     const now = yield* DateTime.now

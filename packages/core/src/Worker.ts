@@ -18,6 +18,7 @@ import * as Stream from "effect/Stream"
 import { Answer, Callbacks, Request } from "./Callbacks.ts"
 import { type Claimed, DeliveryStore, next, type Settlement } from "./Delivery.ts"
 import { body, toSeconds } from "./Event.ts"
+import { makeInstants } from "./internal/instants.ts"
 import { Policy } from "./Policy.ts"
 import { Secrets } from "./Secrets.ts"
 import { liveSecrets } from "./Subscription.ts"
@@ -58,14 +59,9 @@ export const run: Effect.Effect<never, never, DeliveryStore | Callbacks | Secret
   const wake = yield* Queue.sliding<void>(1)
   const toRecord = yield* Queue.sliding<void>(1)
   const finished: Array<Finished> = []
-  let present = DateTime.unsafeMake(0)
+  const toInstant = makeInstants()
 
-  /** All that happens in one millisecond shares an instant: making it costs more than all else about an attempt here. */
-  const now = (): DateTime.Utc => {
-    const millis = clock.unsafeCurrentTimeMillis()
-    if (millis !== present.epochMillis) present = DateTime.unsafeMake(millis)
-    return present
-  }
+  const now = (): DateTime.Utc => toInstant(clock.unsafeCurrentTimeMillis())
 
   /** What came of a request that an effect made, also if that met a bug. */
   const answerOf = (exit: Exit.Exit<Answer>): Answer => {

@@ -21,6 +21,8 @@ const maxSize = 50_000
 /** Counts in memory: after a restart, and on each node of its own. */
 export const layer: Layer.Layer<Throttle> = Layer.sync(Throttle, () => {
   const counts = new QuickLRU<string, Count>({ maxSize })
+  /** When the last window will be over. Behind it nothing is blocked, and nothing need be looked up. */
+  let quietFrom = 0
 
   /** The count of the window that is not over. */
   const current = ({ value }: Key, now: number): Count | undefined => {
@@ -31,7 +33,11 @@ export const layer: Layer.Layer<Throttle> = Layer.sync(Throttle, () => {
   const count = (key: Key, now: number): void => {
     const known = current(key, now)
     if (known !== undefined) known.failures++
-    else counts.set(key.value, { failures: 1, endsAt: now + Duration.toMillis(key.limit.window) })
+    else {
+      const endsAt = now + Duration.toMillis(key.limit.window)
+      counts.set(key.value, { failures: 1, endsAt })
+      quietFrom = Math.max(quietFrom, endsAt)
+    }
   }
 
   /** For how long the key is blocked: none of its failures is left, and its window is not over. */
@@ -44,6 +50,7 @@ export const layer: Layer.Layer<Throttle> = Layer.sync(Throttle, () => {
     blocked: (keys) =>
       Effect.clockWith((clock) => {
         const now = clock.unsafeCurrentTimeMillis()
+        if (now >= quietFrom) return Effect.succeedNone
         const wait = keys.reduce((longest, key) => Math.max(longest, waitOf(key, now)), 0)
         return wait > 0 ? Effect.succeedSome(Duration.millis(wait)) : Effect.succeedNone
       }),

@@ -46,8 +46,9 @@ const make = Effect.gen(function*() {
       const now = yield* DateTime.now
       const fresh = {
         access: Grants.hashOf("a", userId, version + 1),
+        accessExpiresAt: DateTime.addDuration(now, Policy.documented.accessTokenLifetime),
         refresh: Grants.hashOf("r", userId, version + 1),
-        expiresAt: DateTime.addDuration(now, Policy.documented.accessTokenLifetime)
+        refreshExpiresAt: DateTime.addDuration(now, Policy.documented.refreshTokenIdle)
       }
       const change = yield* Grant.rotate(found, renewal, fresh, now, Policy.documented)
       yield* grants.save(change)

@@ -49,7 +49,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   grant("a new life keeps the old epoch", "epoch: grant.epoch + 1,", "epoch: grant.epoch,"),
   grant("a code can be used again", "if (code.redeemed) return", "if (false) return"),
   grant("a code never expires", "if (isOver(code.expiresAt, now)) return refuse(\"expired\")", ""),
-  grant("a used code is not marked", "redeemed: Option.some(code.hash)", "redeemed: Option.none()"),
+  grant("a used code is not marked", "fresh, now, Option.some(code.hash)", "fresh, now, Option.none()"),
   grant(
     "anyone may exchange a code",
     "if (grant.applicationId !== presented.applicationId) return refuse(\"mismatch\")",
@@ -69,8 +69,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   grant("a replaced refresh token is accepted", "if (token.generation !== grant.generation) {", "if (false) {"),
   grant(
     "a refresh does not replace the refresh token",
-    "generation: grant.generation + 1, issuedAt",
-    "generation: grant.generation, issuedAt"
+    "const generation = grant.generation + 1",
+    "const generation = grant.generation"
   ),
   grant(
     "every older refresh token counts as a double send",

@@ -48,6 +48,26 @@ describe("calls that are joined", () => {
       expect(batches).toEqual([["a"], ["b"], requests])
     }))
 
+  it.live("many are shared out among the statements that may go, if each is worth it", () =>
+    Effect.gen(function*() {
+      const batches: Array<number> = []
+      const run = (batch: ReadonlyArray<number>) =>
+        Effect.zipRight(Effect.sync(() => batches.push(batch.length)), Effect.as(Effect.yieldNow(), batch))
+      const ask = (call: (request: number) => Effect.Effect<number, Store.StoreError>, count: number) => {
+        const requests = Array.from({ length: count }, (_, index) => index)
+        batches.length = 0
+        return Effect.map(Effect.forEach(requests, call, { concurrency: "unbounded" }), (answers) => {
+          expect(answers).toEqual(requests)
+          return [...batches]
+        })
+      }
+      const elsewhere = yield* Coalesce.make({ isInProcess: false, minShare: 4, run })
+      expect(yield* ask(elsewhere, 6)).toEqual([6])
+      expect(yield* ask(elsewhere, 9)).toEqual([5, 4])
+      const here = yield* Coalesce.make({ isInProcess: true, minShare: 4, run })
+      expect(yield* ask(here, 9)).toEqual([9])
+    }))
+
   it.live("a batch that is refused is run one by one: only the bad request fails", () =>
     Effect.gen(function*() {
       const { batches, call, refused } = yield* recorded()

@@ -9,8 +9,8 @@ import { type Database, isJoined } from "../Database.ts"
 import { isRefused } from "./sqlState.ts"
 
 /**
- * How many calls one statement carries at most. What waits is not shared out among the statements that may go: behind
- * HTTP that made a refresh a quarter dearer, since each statement costs more than the calls in it.
+ * How many calls one statement carries at most. What waits is only shared out among the statements that may go where
+ * `minShare` says so: behind HTTP it made a refresh a quarter dearer, since each statement costs more than the calls in it.
  */
 const maxBatch = 256
 
@@ -34,6 +34,9 @@ const isAbandoned = ({ caller }: { readonly caller: Fiber.RuntimeFiber<unknown, 
  * bug, is run again one by one, so that a bad request harms only itself. When the database is away, all that wait fail
  * at once. With `keyOf`, two requests of one key are never in the same batch.
  *
+ * With `minShare`, what waits while nothing is under way is shared out if each statement gets at least so many. Callers
+ * that were answered together else come back together for ever, and this process and the database wait for each other.
+ *
  * Whoever was alone the last time waits for no tick and no other fiber. On a database in this process all do, and one statement
  * goes at a time: it would end before anybody else is heard, so that everybody would be alone for ever.
  */
@@ -41,9 +44,10 @@ export const make = <In, Out>(options: {
   readonly isInProcess: Database.Service["isInProcess"]
   readonly run: (batch: ReadonlyArray<In>) => Effect.Effect<ReadonlyArray<Out>, StoreError>
   readonly keyOf?: (request: In) => string
+  readonly minShare?: number
 }): Effect.Effect<(request: In) => Effect.Effect<Out, StoreError>> =>
   Effect.map(Effect.runtime<never>(), (runtime) => {
-    const { isInProcess, keyOf, run } = options
+    const { isInProcess, keyOf, minShare = maxBatch, run } = options
     const maxInFlight = isInProcess ? 1 : maxInFlightElsewhere
     const runFork = Runtime.runFork(runtime)
     let waiting: Array<Call<In, Out>> = []
@@ -77,9 +81,14 @@ export const make = <In, Out>(options: {
       setImmediate(flush)
     }
 
+    const room = () => {
+      const share = Math.ceil(waiting.length / maxInFlight)
+      return inFlight === 0 && share >= minShare ? Math.min(share, maxBatch) : maxBatch
+    }
+
     const flush = () => {
       isScheduled = false
-      const batch = take(maxBatch)
+      const batch = take(room())
       if (batch.length === 0) return
       wasAlone = batch.length + waiting.length + inFlight === 1 && !isSomeoneAlone()
       inFlight++

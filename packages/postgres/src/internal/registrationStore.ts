@@ -61,6 +61,9 @@ const changeColumns: ReadonlyArray<Input.Column<Change>> = [
   ["updates", "json", ({ next }) => next.updates]
 ]
 
+/** So many saves cost as much as the statement that they are in. */
+const minShare = 8
+
 const byId = (a: Change, b: Change): number => a.next.id - b.next.id
 
 export const make = (
@@ -111,7 +114,7 @@ export const make = (
         })
       )
     }
-    const saveOne = yield* Coalesce.make({ isInProcess, run: saveAll, keyOf: ({ next }) => String(next.id) })
+    const saveOne = yield* Coalesce.make({ isInProcess, minShare, run: saveAll, keyOf: ({ next }) => String(next.id) })
 
     return {
       find: yield* Coalesce.make({ isInProcess, run: findAll }),

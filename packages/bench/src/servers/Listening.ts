@@ -39,9 +39,12 @@ export const readForm = (request: IncomingMessage): Promise<Record<string, strin
     request.on("end", () => resolve(Object.fromEntries(new URLSearchParams(Buffer.concat(chunks).toString()))))
   })
 
+/** Of which one is looked at. */
+export type Headers = Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
+
 /** The token of an `Authorization` header. */
-export const bearerOf = (request: IncomingMessage): string | undefined =>
-  /^bearer +([\w.~+/-]+=*)$/i.exec(request.headers.authorization ?? "")?.[1]
+export const bearerOf = ({ headers }: { readonly headers: Headers }): string | undefined =>
+  /^bearer +([\w.~+/-]+=*)$/i.exec(String(headers["authorization"] ?? ""))?.[1]
 
 /** Serves on a free port and says so. */
 export const listen = (listener: RequestListener, fixture: Omit<Ready, "port">): void => {

@@ -50,11 +50,19 @@ export interface Tokens {
   readonly scope: Scope
 }
 
+/**
+ * Runs when a replay has revoked a grant (RFC 9700 §4.14.2), also if the caller has gone away meanwhile: whoever replays
+ * must not be able to keep it out of a record.
+ */
+export type OnReplay = Effect.Effect<void>
+
 export interface Exchange {
   readonly client: ClientCredentials
   readonly code: Redacted.Redacted<string>
   readonly redirectUri: Option.Option<string>
   readonly verifier: Option.Option<Redacted.Redacted<string>>
+  /** Default: nothing. */
+  readonly onReplay?: OnReplay
 }
 
 /** One line of a user's list of authorised applications. */
@@ -87,12 +95,14 @@ export declare namespace OAuth {
     >
     /**
      * Refresh token for a new pair with the scope of the grant (requirements §4.3). `scope`, which the interface does
-     * not list, is what the client asks for (RFC 6749 §6): no more than was granted; less is not narrowed.
+     * not list, is what the client asks for (RFC 6749 §6): no more than was granted; less is not narrowed. By default
+     * `onReplay` does nothing.
      */
     readonly refresh: (
       client: ClientCredentials,
       token: Redacted.Redacted<string>,
-      scope?: Option.Option<Scope>
+      scope?: Option.Option<Scope>,
+      onReplay?: OnReplay
     ) => Effect.Effect<Tokens, InvalidClient | Grant.InvalidGrant | Grant.ScopeExceeded | StoreError>
     /**
      * The application revokes all its tokens for the user of this one (requirements §4.4), and is told whose access that
@@ -161,7 +171,8 @@ const make = Effect.gen(function*() {
     now: DateTime.Utc,
     find: Effect.Effect<Option.Option<Found<Credential>>, StoreError>,
     decide: (found: Found<Credential>, fresh: Grant.FreshTokens) => Either.Either<Change, E>,
-    answer: (tokens: Tokens, credential: Credential) => A
+    answer: (tokens: Tokens, credential: Credential) => A,
+    onReplay: OnReplay
   ): Effect.Effect<A, E | Grant.InvalidGrant | StoreError> =>
     Effect.flatMap(makeAccess, (accessToken) =>
       Effect.flatMap(makeRefresh, (refreshToken) => {
@@ -183,8 +194,10 @@ const make = Effect.gen(function*() {
               return Effect.map(grants.save(decision.right), () => answer(tokens, credential))
             }
             const refused = Effect.fail(decision.left)
-            // A replay is refused, but not before the grant is revoked.
-            return isReplay(decision.left) ? Effect.zipRight(grants.save(Grant.revoke(grant)), refused) : refused
+            if (!isReplay(decision.left)) return refused
+            // A replay is refused, but not before the grant is revoked. That ends by itself, the request at once.
+            const revoked = Effect.zipRight(grants.save(Grant.revoke(grant)), onReplay)
+            return Effect.zipRight(Effect.disconnect(Effect.uninterruptible(revoked)), refused)
           })
         )
       }))
@@ -213,7 +226,7 @@ const make = Effect.gen(function*() {
     return code
   })
 
-  const exchange: OAuth.Service["exchange"] = ({ client, code, redirectUri, verifier }) =>
+  const exchange: OAuth.Service["exchange"] = ({ client, code, onReplay = Effect.void, redirectUri, verifier }) =>
     withNow((now) =>
       withClient(
         client,
@@ -230,20 +243,22 @@ const make = Effect.gen(function*() {
             now,
             grants.findByCode(hashOf(code)),
             (found, fresh) => Grant.redeem(found, presented, fresh, now, policy),
-            (tokens, { state }) => ({ ...tokens, state })
+            (tokens, { state }) => ({ ...tokens, state }),
+            onReplay
           )
         })
       )
     )
 
-  const refresh: OAuth.Service["refresh"] = (client, token, scope = Option.none()) =>
+  const refresh: OAuth.Service["refresh"] = (client, token, scope = Option.none(), onReplay = Effect.void) =>
     withNow((now) =>
       withClient(client, now, () =>
         issue(
           now,
           grants.findByRefresh(hashOf(token)),
           (found, fresh) => Grant.rotate(found, { applicationId: client.id, scope }, fresh, now, policy),
-          identity
+          identity,
+          onReplay
         ))
     )
 

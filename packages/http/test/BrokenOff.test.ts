@@ -89,6 +89,9 @@ testing(
       const { access_token: token } = yield* world.tokens()
       const { client } = world
       yield* breakOff(world.form("/oauth/revoke", { ...client, token }), { action: "revocation", method: "save" })
+      const code = yield* world.codeOf()
+      yield* world.exchange(code)
+      yield* breakOff(world.exchange(code), { action: "replay_refused", method: "save" })
       for (const change of changes) {
         const browser = world[change.by]
         const { action, hidden } = Browser.formTo(change.to(world), yield* browser.get(change.page(world)))

@@ -8,7 +8,7 @@ import type { InvalidClient } from "@startlist/core/Application"
 import type { ClientCredentials } from "@startlist/core/Applications"
 import { toSeconds } from "@startlist/core/Event"
 import type { InvalidGrant, ScopeExceeded } from "@startlist/core/Grant"
-import { type MissingParameter, OAuth, type Tokens } from "@startlist/core/OAuth"
+import { type MissingParameter, OAuth, type OnReplay, type Tokens } from "@startlist/core/OAuth"
 import { Policy } from "@startlist/core/Policy"
 import type { StoreError } from "@startlist/core/Store"
 import { Audit, Party } from "../Audit.ts"
@@ -65,30 +65,19 @@ export const make: Effect.Effect<Route, never, OAuth | Throttle> = Effect.gen(fu
       ? 401
       : 400
 
-  const refused = (
-    reason: InvalidGrant["reason"],
-    grantType: GrantType,
-    client: ClientCredentials,
-    request: Request
-  ) => {
-    const answer = OAuthResponse.error(statusOf(reason, grantType), "invalid_grant", descriptions[reason])
-    if (reason !== "replayed") return Effect.succeed(answer)
+  const recordReplay = (client: ClientCredentials, request: Request) => {
     const application = Party.Application({ applicationId: client.id })
-    return DateTime.now.pipe(
-      Effect.flatMap((at) =>
-        audit.record({
-          at,
-          action: "replay_refused",
-          actor: application,
-          subject: application,
-          address: request.address
-        })
-      ),
-      Effect.as(answer)
-    )
+    return Effect.flatMap(DateTime.now, (at) =>
+      audit.record({
+        at,
+        action: "replay_refused",
+        actor: application,
+        subject: application,
+        address: request.address
+      }))
   }
 
-  const exchange = (client: ClientCredentials, parameters: Parameters) => {
+  const exchange = (client: ClientCredentials, parameters: Parameters, onReplay: OnReplay) => {
     const code = get(parameters, "code")
     if (code === undefined) return Effect.succeed(missing("code"))
     return Effect.map(
@@ -96,18 +85,19 @@ export const make: Effect.Effect<Route, never, OAuth | Throttle> = Effect.gen(fu
         client,
         code: Redacted.make(code),
         redirectUri: optional(parameters, "redirect_uri"),
-        verifier: Option.map(optional(parameters, "code_verifier"), Redacted.make)
+        verifier: Option.map(optional(parameters, "code_verifier"), Redacted.make),
+        onReplay
       }),
       (tokens) => issued(tokens, tokens.scope.join(" "), Option.getOrUndefined(tokens.state))
     )
   }
 
-  const refresh = (client: ClientCredentials, parameters: Parameters) => {
+  const refresh = (client: ClientCredentials, parameters: Parameters, onReplay: OnReplay) => {
     const token = get(parameters, "refresh_token")
     if (token === undefined) return Effect.succeed(missing("refresh_token"))
     const asked = Option.map(optional(parameters, "scope"), parseScope)
     const presented = Redacted.make(token)
-    return Effect.map(oauth.refresh(client, presented, asked), (tokens) => {
+    return Effect.map(oauth.refresh(client, presented, asked, onReplay), (tokens) => {
       // Nobody needs these again, and to let them go now is cheaper than to leave them to the garbage collection.
       Redacted.unsafeWipe(presented)
       Redacted.unsafeWipe(client.secret)
@@ -128,11 +118,13 @@ export const make: Effect.Effect<Route, never, OAuth | Throttle> = Effect.gen(fu
           "grant_type must be authorization_code or refresh_token"
         ))
       }
+      const onReplay = recordReplay(client, request)
       const answer: Effect.Effect<Response, Refused | InvalidClient | StoreError> = grantType === "refresh_token"
-        ? refresh(client, parameters)
-        : exchange(client, parameters)
+        ? refresh(client, parameters, onReplay)
+        : exchange(client, parameters, onReplay)
       return Effect.catchTags(answer, {
-        InvalidGrant: ({ reason }) => refused(reason, grantType, client, request),
+        InvalidGrant: ({ reason }) =>
+          Effect.succeed(OAuthResponse.error(statusOf(reason, grantType), "invalid_grant", descriptions[reason])),
         MissingParameter: ({ name }) => Effect.succeed(missing(name)),
         ScopeExceeded: () => Effect.succeed(scopeExceeded)
       })

@@ -110,8 +110,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   ),
   oauth(
     "a replay is refused, and the revocation is forgotten",
-    "isReplay(decision.left) ? Effect.zipRight(grants.save(Grant.revoke(grant)), refused) : refused",
-    "refused"
+    "if (!isReplay(decision.left)) return refused",
+    "return refused"
   ),
   oauth(
     "a revocation by the user is decided once, whatever was saved since",

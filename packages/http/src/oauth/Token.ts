@@ -65,17 +65,11 @@ export const make: Effect.Effect<Route, never, OAuth | Throttle> = Effect.gen(fu
       ? 401
       : 400
 
-  const recordReplay = (client: ClientCredentials, request: Request) => {
-    const application = Party.Application({ applicationId: client.id })
-    return Effect.flatMap(DateTime.now, (at) =>
-      audit.record({
-        at,
-        action: "replay_refused",
-        actor: application,
-        subject: application,
-        address: request.address
-      }))
-  }
+  const recordReplay = (client: ClientCredentials, { address }: Request) =>
+    Effect.flatMap(DateTime.now, (at) => {
+      const application = Party.Application({ applicationId: client.id })
+      return audit.record({ at, action: "replay_refused", actor: application, subject: application, address })
+    })
 
   const exchange = (client: ClientCredentials, parameters: Parameters, onReplay: OnReplay) => {
     const code = get(parameters, "code")

@@ -157,6 +157,8 @@ export const everyPage: ReadonlyArray<Sight> = [
     await other.locator("header button").click()
     await signInHere(other, athlete.email)
     await other.close()
+    // A page behind another one may be drawn no more, and what measures it waits for that.
+    await page.bringToFront()
     await page.locator("button[value=allow]").click()
   })
 ]

@@ -4,7 +4,6 @@
  */
 import * as Context from "effect/Context"
 import * as DateTime from "effect/DateTime"
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import { identity } from "effect/Function"
@@ -19,12 +18,13 @@ import type { ClientCredentials } from "./Applications.ts"
 import * as Authorization from "./Authorization.ts"
 import { EventId } from "./Event.ts"
 import * as Grant from "./Grant.ts"
-import { type Change, type Found, GrantStore } from "./GrantStore.ts"
+import { type Found, GrantStore } from "./GrantStore.ts"
 import { makeInstants } from "./internal/instants.ts"
+import { makeIssue } from "./internal/issue.ts"
 import * as Introspection from "./Introspection.ts"
 import { Policy } from "./Policy.ts"
 import { Secrets } from "./Secrets.ts"
-import { type Conflict, type StoreError, untilSaved } from "./Store.ts"
+import { type StoreError, untilSaved } from "./Store.ts"
 import type { AccessToken, RefreshToken, Scope } from "./Token.ts"
 import type { User, UserId } from "./User.ts"
 
@@ -131,9 +131,6 @@ export declare namespace OAuth {
   }
 }
 
-const isReplay = (refused: Grant.InvalidGrant | Grant.ScopeExceeded): boolean =>
-  refused._tag === "InvalidGrant" && refused.reason === "replayed"
-
 const make = Effect.gen(function*() {
   const applications = yield* Application.ApplicationStore
   const grants = yield* GrantStore
@@ -142,11 +139,8 @@ const make = Effect.gen(function*() {
 
   const hashOf = (secret: Redacted.Redacted<string>) => secrets.hash(Redacted.value(secret))
 
-  const makeAccess = secrets.make("access")
-  const makeRefresh = secrets.make("refresh")
-  const accessLifetime = Duration.toMillis(policy.accessTokenLifetime)
-  const refreshIdle = Duration.toMillis(policy.refreshTokenIdle)
-  const [toNow, toAccessExpiry, toRefreshExpiry] = [makeInstants(), makeInstants(), makeInstants()]
+  const issue = makeIssue({ grants, secrets, policy })
+  const toNow = makeInstants()
 
   // Refreshing and authenticating are what every application does all day, so their ways are chains of `flatMap`, and the
   // clock is read in one step: a generator takes nearly twice the steps, `DateTime.now` takes five.
@@ -165,42 +159,6 @@ const make = Effect.gen(function*() {
       return Either.isRight(application) ? use(application.right) : Effect.fail(application.left)
     })
   }
-
-  /** Finds the grant of a credential, decides on a fresh pair of tokens, and saves what was decided. */
-  const issue = <Credential, E extends Grant.InvalidGrant | Grant.ScopeExceeded, A>(
-    now: DateTime.Utc,
-    find: Effect.Effect<Option.Option<Found<Credential>>, StoreError>,
-    decide: (found: Found<Credential>, fresh: Grant.FreshTokens) => Either.Either<Change, E>,
-    answer: (tokens: Tokens, credential: Credential) => A,
-    onReplay: OnReplay
-  ): Effect.Effect<A, E | Grant.InvalidGrant | StoreError> =>
-    Effect.flatMap(makeAccess, (accessToken) =>
-      Effect.flatMap(makeRefresh, (refreshToken) => {
-        const accessExpiresAt = toAccessExpiry(now.epochMillis + accessLifetime)
-        const fresh = {
-          access: hashOf(accessToken),
-          accessExpiresAt,
-          refresh: hashOf(refreshToken),
-          refreshExpiresAt: toRefreshExpiry(now.epochMillis + refreshIdle)
-        }
-        return untilSaved(
-          Effect.flatMap(find, (found): Effect.Effect<A, E | Grant.InvalidGrant | Conflict | StoreError> => {
-            if (Option.isNone(found)) return new Grant.InvalidGrant({ reason: "unknown" })
-            const { credential, grant } = found.value
-            const decision = decide(found.value, fresh)
-            if (Either.isRight(decision)) {
-              const { scope } = decision.right.grant
-              const tokens = { accessToken, refreshToken, createdAt: now, expiresAt: accessExpiresAt, scope }
-              return Effect.map(grants.save(decision.right), () => answer(tokens, credential))
-            }
-            const refused = Effect.fail(decision.left)
-            if (!isReplay(decision.left)) return refused
-            // A replay is refused, but not before the grant is revoked. That ends by itself, the request at once.
-            const revoked = Effect.zipRight(grants.save(Grant.revoke(grant)), onReplay)
-            return Effect.zipRight(Effect.disconnect(Effect.uninterruptible(revoked)), refused)
-          })
-        )
-      }))
 
   const authorize = Effect.fn("OAuth.authorize")(
     function*(applicationId: ApplicationId, parameters: Authorization.Parameters) {

@@ -40,8 +40,8 @@ export const bearer: Scenario = {
   title: "Checking a bearer, in memory",
   about: `
 \`GET /api/v1/athlete\`, 64 connections, one core: access token, its time and its scope checked, the athlete shown. The limit
-looks an answer up by the token; the second one does so behind our binding, in a fiber for each request. The access tokens of @jmondi are signed (HS256) and looked up besides, because a revocation
-counts at once.
+looks an answer up by the token; the second limit does so behind our binding, in a fiber for each request. The access tokens
+of @jmondi are signed (HS256) and looked up besides, because a revocation counts at once.
 `,
   run: async (effort) => [
     await compare({

@@ -15,6 +15,7 @@ const of = (file: string) => (name: string, from: string, to: string): Mutant =>
 const access = of("Access.ts")
 const grant = of("Grant.ts")
 const oauth = of("OAuth.ts")
+const issue = of("internal/issue.ts")
 const application = of("Application.ts")
 const authorization = of("Authorization.ts")
 const subscription = of("Subscription.ts")
@@ -108,7 +109,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     "grant.role === \"athlete\" || grant.role === \"organizer\"",
     "grant.role === \"athlete\""
   ),
-  oauth(
+  issue(
     "a replay is refused, and the revocation is forgotten",
     "if (!isReplay(decision.left)) return refused",
     "return refused"

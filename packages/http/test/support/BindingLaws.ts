@@ -53,11 +53,14 @@ export const send = (
     outgoing.on("error", (error) => resume(Effect.fail(error))).end(body)
   })
 
-/** What a raw connection gets for what it sends, until the server closes it. */
-export const raw = (port: number, text: string): Effect.Effect<string> =>
+/** What a raw connection gets for what it sends, in these pieces, until the server closes it. */
+export const raw = (port: number, ...pieces: ReadonlyArray<string>): Effect.Effect<string> =>
   Effect.async((resume) => {
     const chunks: Array<Buffer> = []
-    const socket = connect(port, "127.0.0.1", () => socket.write(text))
+    const write = ([piece, ...others]: ReadonlyArray<string>) => {
+      if (piece !== undefined) socket.write(piece, () => setImmediate(write, others))
+    }
+    const socket = connect(port, "127.0.0.1", () => write(pieces)).setNoDelay()
     socket.on("data", (chunk) => chunks.push(chunk)).on("error", () => {}).on("close", () =>
       resume(Effect.succeed(Buffer.concat(chunks).toString())))
   })
@@ -136,6 +139,27 @@ export const suite = (name: string, serve: Serve): void => {
         const answers = yield* raw(port, request + last)
         expect(answers.match(/HTTP\/1\.1 200/g)).toHaveLength(2)
         expect(answers).toContain("\"path\":\"/2\"")
+      }))
+
+    it.scopedLive("hands over the same body in whatever pieces the request comes", () =>
+      Effect.gen(function*() {
+        const port = yield* serve(echo, {})
+        const head = "POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+        const requests = [
+          `${head}Content-Length: 9\r\n\r\nin pieces`,
+          `${head}Transfer-Encoding: chunked\r\n\r\n3\r\nin \r\n6\r\npieces\r\n0\r\n\r\n`
+        ]
+        for (const request of requests) {
+          const cuts = Array.from(request.slice(head.length), (_, index) => head.length + index)
+          const answers = yield* Effect.forEach(
+            [[request], ...cuts.map((cut) => [request.slice(0, cut), request.slice(cut)])],
+            (pieces) => raw(port, ...pieces),
+            { concurrency: 10 }
+          )
+          for (const answer of answers) expect(answer).toContain("\"body\":\"in pieces\"")
+        }
+        const empty = yield* raw(port, `${head}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`)
+        expect(empty).toContain("\"body\":\"\"")
       }))
 
     it.scopedLive("interrupts the work when the client goes away", () =>

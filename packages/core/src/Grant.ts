@@ -143,7 +143,7 @@ export interface FreshTokens {
 
 /**
  * Issues a pair: a new access token beside the older ones, and the refresh token that replaces the current one. Every
- * field is spelt out, as this is made in every refresh: a spread with new fields behind it costs thirty times as much.
+ * field is spelt out, as this is made in every refresh: a spread with fields behind it costs thirty times as much.
  */
 const issue = (
   grant: Grant,
@@ -155,7 +155,18 @@ const issue = (
   const { epoch } = grant
   const generation = grant.generation + 1
   return {
-    grant: { ...grant, version: grant.version + 1, scope, generation, issuedAt: Option.some(now) },
+    grant: {
+      applicationId: grant.applicationId,
+      userId: grant.userId,
+      role: grant.role,
+      scope,
+      version: grant.version + 1,
+      status: grant.status,
+      epoch,
+      generation,
+      grantedAt: grant.grantedAt,
+      issuedAt: Option.some(now)
+    },
     code: Option.none(),
     redeemed,
     issued: Option.some({

@@ -1,6 +1,6 @@
 /** A scenario of the benchmarks, and the comparison that most of them are made of. */
 import type { Contender } from "./Contender.ts"
-import { type Effort, type Measurement, median } from "./Measurement.ts"
+import { type Effort, type Latency, type Measurement, median } from "./Measurement.ts"
 
 export interface Scenario {
   /** For `npm run bench -- NAME`. */
@@ -44,41 +44,51 @@ export interface Comparison {
   readonly ratio?: string
 }
 
-/** What the rounds of one contender came to. */
+/** What one contender reached, round by round. */
 interface Result {
   readonly contender: Contender
-  readonly rate: number
-  readonly latency: number
-  readonly cells: ReadonlyArray<string>
+  readonly rounds: ReadonlyArray<Measurement>
 }
+
+const percentiles = ["p50", "p95", "p99"] as const
 
 export const count = (value: number): string => value >= 100 ? Math.round(value).toLocaleString("en") : value.toFixed(1)
 
 const millis = (value: number): string => Number.isNaN(value) ? "–" : value.toFixed(value < 10 ? 2 : 1)
 
-const summarise = (contender: Contender, rounds: ReadonlyArray<Measurement>): Result => {
-  const rates = rounds.map(({ perSecond }) => perSecond)
-  const of = (pick: "p50" | "p95" | "p99") =>
-    median(rounds.flatMap(({ latency }) => latency === undefined ? [] : [latency[pick]]))
-  const rate = median(rates)
-  return {
-    contender,
-    rate,
-    latency: of("p50"),
-    cells: [count(rate), `${count(Math.min(...rates))} – ${count(Math.max(...rates))}`].concat(
-      [of("p50"), of("p95"), of("p99")].map(millis)
-    )
-  }
+const rateOf = ({ perSecond }: Measurement): number => perSecond
+
+const latencyOf = (percentile: keyof Latency) => ({ latency }: Measurement): number =>
+  latency?.[percentile] ?? Number.NaN
+
+const cells = ({ rounds }: Result): ReadonlyArray<string> => {
+  const rates = rounds.map(rateOf)
+  return [
+    count(median(rates)),
+    `${count(Math.min(...rates))} – ${count(Math.max(...rates))}`,
+    ...percentiles.map((percentile) => millis(median(rounds.map(latencyOf(percentile)))))
+  ]
 }
+
+/**
+ * The median of the ratios that the rounds had, each by itself: what runs in one round runs within a minute, and a machine
+ * that changes its pace from one to the next is as fast for both.
+ */
+const ratioOf = (of: (measurement: Measurement) => number, ours: Result, other: Result): number =>
+  median(ours.rounds.flatMap((measurement, round) => {
+    const beside = other.rounds[round]
+    return beside === undefined ? [] : [of(measurement) / of(beside)]
+  }))
 
 const judge = (goal: Goal, ours: Result, others: ReadonlyArray<Result>): Judged => {
   const { atLeast, atMost, by, than } = goal
   const bound = atLeast === undefined ? `at most ${atMost}` : `at least ${atLeast}`
   const words = `${bound} times ${by === "latency" ? "the latency" : "the rate"} of ${than}`
-  const fastest = others.filter(({ contender }) => contender.role === "peer").sort((a, b) => b.rate - a.rate)[0]
+  const rate = (other: Result) => ratioOf(rateOf, ours, other)
+  const fastest = others.filter(({ contender }) => contender.role === "peer").sort((a, b) => rate(a) - rate(b))[0]
   const other = than === fastestPeer ? fastest : others.find(({ contender }) => contender.name === than)
   if (other === undefined) return { goal: words, result: "not measured", isReached: false }
-  const ratio = by === "latency" ? ours.latency / other.latency : ours.rate / other.rate
+  const ratio = by === "latency" ? ratioOf(latencyOf("p50"), ours, other) : rate(other)
   return {
     goal: than === fastestPeer ? `${words} (${other.contender.name})` : words,
     result: ratio.toFixed(2),
@@ -91,24 +101,24 @@ export const compare = async (
   { contenders, goals, ratio = "ours is", title }: Comparison,
   effort: Effort
 ): Promise<Table> => {
-  const rounds = new Map<Contender, Array<Measurement>>(contenders.map((contender) => [contender, []]))
+  const measured = new Map<Contender, Array<Measurement>>(contenders.map((contender) => [contender, []]))
   console.error(`  ${title}`)
   for (let round = 1; round <= effort.rounds; round++) {
-    for (const [contender, measured] of rounds) {
+    for (const [contender, rounds] of measured) {
       const measurement = await contender.measure(effort)
-      measured.push(measurement)
+      rounds.push(measurement)
       console.error(`    round ${round}  ${contender.name.padEnd(40)} ${count(measurement.perSecond).padStart(9)}/s`)
     }
   }
-  const [ours, ...others] = [...rounds].map(([contender, measured]) => summarise(contender, measured))
+  const [ours, ...others] = [...measured].map(([contender, rounds]): Result => ({ contender, rounds }))
   if (ours === undefined) throw new Error(`${title}: nothing to measure`)
   return {
     title,
-    columns: ["", "per second", "range", "p50 ms", "p95 ms", "p99 ms", ratio],
+    columns: ["", "per second", "range", ...percentiles.map((percentile) => `${percentile} ms`), ratio],
     rows: [ours, ...others].map((result) => [
       result.contender.role === "limit" ? `limit: ${result.contender.name}` : result.contender.name,
-      ...result.cells,
-      result === ours ? "" : `${(ours.rate / result.rate).toFixed(2)} ×`
+      ...cells(result),
+      result === ours ? "" : `${ratioOf(rateOf, ours, result).toFixed(2)} ×`
     ]),
     goals: goals.map((goal) => judge(goal, ours, others))
   }

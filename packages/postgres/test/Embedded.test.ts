@@ -72,6 +72,26 @@ describe("the embedded database", () => {
   )
 
   it.live(
+    "gives the rest of the process a turn before every statement: answers to requests are read, however much there is to save",
+    () =>
+      inFolder((folder) =>
+        Effect.gen(function*() {
+          const users = yield* User.UserStore
+          let turns = 0
+          const count = () => {
+            turns++
+            counting = setImmediate(count)
+          }
+          let counting = setImmediate(count)
+          yield* Effect.repeatN(users.findByEmail("a@a.test"), 9)
+          clearImmediate(counting)
+          expect(turns).toBeGreaterThanOrEqual(10)
+        }).pipe(Effect.provide(open(folder)))
+      ),
+    60_000
+  )
+
+  it.live(
     "refuses a folder that another process, or another layer of this one, has open",
     () =>
       inFolder((folder) =>

@@ -120,6 +120,15 @@ const compiler = Statement.makeCompiler({
   }
 })
 
+/**
+ * A turn of the event loop. A statement runs on this thread: one right after the other, they would keep answers unread
+ * until these seem to be late, and each would be asked for the little that was there when the one before it began.
+ */
+const turn = Effect.async<void>((resume) => {
+  const immediate = setImmediate(() => resume(Effect.void))
+  return Effect.sync(() => clearImmediate(immediate))
+})
+
 /** A client for the life of the scope; it does not close the database. */
 export const makeClient = (pg: PGlite): Effect.Effect<SqlClient.SqlClient> =>
   Effect.gen(function*() {
@@ -146,12 +155,10 @@ export const makeClient = (pg: PGlite): Effect.Effect<SqlClient.SqlClient> =>
         Stream.unwrap(Effect.map(execute(text, parameters, transformRows), Stream.fromIterable))
     }
     const acquirer = Effect.uninterruptibleMask((restore) =>
-      Effect.as(
-        Effect.zipRight(
-          restore(permit.take(1)),
-          Effect.flatMap(Effect.scope, (scope) => Scope.addFinalizer(scope, permit.release(1)))
-        ),
-        connection
+      restore(permit.take(1)).pipe(
+        Effect.zipRight(Effect.flatMap(Effect.scope, (scope) => Scope.addFinalizer(scope, permit.release(1)))),
+        Effect.zipRight(restore(turn)),
+        Effect.as(connection)
       )
     )
     return yield* SqlClient.make({

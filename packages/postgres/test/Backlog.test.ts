@@ -1,13 +1,14 @@
 import { it } from "@effect/vitest"
 import { Delivery, Event, Registration, User } from "@startlist/core"
 import { Database, Postgres } from "@startlist/postgres"
-import { DateTime, Effect, Option } from "effect"
+import { DateTime, Effect, Option, Schedule } from "effect"
 import { describe, expect } from "vitest"
 import { claimStatements } from "../src/internal/claim.ts"
 import { recordText } from "../src/internal/settle.ts"
 import * as fixtures from "./support/fixtures.ts"
 import { compared, firstColumns, type Recorded, recording, scannedBy, touched } from "./support/plans.ts"
 import * as TestDatabase from "./support/TestDatabase.ts"
+import * as TestServer from "./support/TestServer.ts"
 
 const instant = (millis: number) => DateTime.unsafeMake(millis)
 
@@ -107,6 +108,30 @@ describe("a backlog", () => {
         expect(scanned.filter((name) => name.startsWith("startlist_deliveries"))).toEqual([])
       }).pipe(Effect.scoped, Effect.provide([TestDatabase.layer, fixtures.seal])),
     120_000
+  )
+
+  it.live(
+    "what 25 000 deliveries leave behind is cleared away soon, however many have ended",
+    () =>
+      Effect.gen(function*() {
+        const server = yield* TestServer.make({ autovacuum_naptime: "1s" })
+        const { admin, url } = yield* TestDatabase.schemaOf(server.url)
+        yield* Postgres.migrate({ url })
+        const run = (text: string) => Effect.promise(() => admin.query(text))
+        const vacuums = Effect.map(
+          run("SELECT autovacuum_count AS count FROM pg_stat_user_tables WHERE relname = 'startlist_deliveries'"),
+          ({ rows }) => Number(rows[0]?.count)
+        )
+        yield* run(history + history)
+        yield* run("VACUUM ANALYZE startlist_deliveries")
+        const before = yield* vacuums
+        yield* run("UPDATE startlist_deliveries SET due_at = 1 WHERE id <= 25000")
+        yield* Effect.repeat(vacuums, {
+          until: (count) => count > before,
+          schedule: Schedule.spaced("100 millis")
+        })
+      }).pipe(Effect.scoped),
+    60_000
   )
 })
 

@@ -18,10 +18,13 @@ const folder = Effect.acquireRelease(
   (path) => Effect.sync(() => rmSync(path, { recursive: true, force: true }))
 )
 
-const running = (folder: string) =>
+const running = (folder: string, settings: PostgresServer.Options["settings"]) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
-      const server = await PostgresServer.make({ folder, settings: { fsync: "off", max_connections: "200" } })
+      const server = await PostgresServer.make({
+        folder,
+        settings: { fsync: "off", max_connections: "200", ...settings }
+      })
       // A process of tests that is ended does not close its scopes.
       process.once("exit", server.kill)
       return server
@@ -34,9 +37,9 @@ const running = (folder: string) =>
   )
 
 /** A server of its own. */
-export const make = () =>
+export const make = (settings: PostgresServer.Options["settings"] = {}) =>
   Effect.gen(function*() {
-    const server = yield* running(yield* folder)
+    const server = yield* running(yield* folder, settings)
     const [start, stop] = [Effect.promise(server.start), Effect.promise(server.stop)]
     const made: TestServer = { url: server.urlOf("postgres"), start, stop, restart: Effect.zipRight(stop, start) }
     return made

@@ -80,6 +80,8 @@ export interface Options {
   readonly trustedProxies?: ReadonlyArray<string>
   /** Whether events are delivered by this process. Default: yes. */
   readonly worker?: boolean
+  /** How much time `listener` gives to each request, and to how many at once. Web handlers leave that to their server. */
+  readonly limits?: Pick<NodeHttp.Options, "timeout" | "capacity">
 }
 
 /** The outcome of a check of an access token: the access, or a complete answer to the request. */
@@ -183,7 +185,7 @@ export const make = async (options: Options): Promise<Startlist> => {
       check: yield* Guard.make,
       guardListener: yield* NodeHttp.guard,
       guardHandler: yield* WebHttp.guard,
-      listener: yield* NodeHttp.listener(handler),
+      listener: yield* NodeHttp.listener(handler, options.limits),
       handler: yield* WebHttp.handler(handler)
     }
   })

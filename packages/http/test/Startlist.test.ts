@@ -2,9 +2,11 @@
 import { Memory } from "@startlist/core"
 import { Startlist } from "@startlist/http"
 import { ScriptedCallbacks } from "@startlist/testing"
-import { Layer } from "effect"
+import { Effect, Layer } from "effect"
 import { afterEach, describe, expect, expectTypeOf, it } from "vitest"
+import { send } from "./support/BindingLaws.ts"
 import { formsOf, urlencoded } from "./support/Browser.ts"
+import { listen } from "./support/listen.ts"
 
 const users: ReadonlyArray<Startlist.User> = [
   { id: 7, role: "platform", email: "paul@club.example" },
@@ -98,6 +100,13 @@ describe("Startlist.make", () => {
     expect(await startlist.grants.revoke(client.id, 8)).toEqual({ ok: true })
     expect(await startlist.check(`Bearer ${token}`)).toMatchObject({ ok: false, answer: { status: 401 } })
     expect(await startlist.grants.revoke(99, 8)).toEqual({ ok: false, reason: "not_found" })
+  })
+
+  it("tells those for whom there is no room to come back", async () => {
+    const { listener } = await start({ limits: { capacity: 0 } })
+    const asked = Effect.flatMap(listen(listener), (port) => send(port, "/connect/api/v1/athlete"))
+    const { headers, status } = await Effect.runPromise(Effect.scoped(asked))
+    expect([status, headers["retry-after"]]).toEqual([503, "1"])
   })
 
   it("says in the type what can be expected, and refuses without throwing", async () => {

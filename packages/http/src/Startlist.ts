@@ -80,7 +80,7 @@ export interface Options {
   readonly trustedProxies?: ReadonlyArray<string>
   /** Whether events are delivered by this process. Default: yes. */
   readonly worker?: boolean
-  /** How much time `listener` gives to each request, and to how many at once. Web handlers leave that to their server. */
+  /** How much time each request gets, and how many of them `listener` takes at once; the server of `handler` counts its own. */
   readonly limits?: Pick<NodeHttp.Options, "timeout" | "capacity">
 }
 
@@ -186,7 +186,7 @@ export const make = async (options: Options): Promise<Startlist> => {
       guardListener: yield* NodeHttp.guard,
       guardHandler: yield* WebHttp.guard,
       listener: yield* NodeHttp.listener(handler, options.limits),
-      handler: yield* WebHttp.handler(handler)
+      handler: yield* WebHttp.handler(handler, options.limits)
     }
   })
   try {

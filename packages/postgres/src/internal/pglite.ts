@@ -124,10 +124,7 @@ const compiler = Statement.makeCompiler({
  * A turn of the event loop. A statement runs on this thread: one right after the other, they would keep answers unread
  * until these seem to be late, and each would be asked for the little that was there when the one before it began.
  */
-const turn = Effect.async<void>((resume) => {
-  const immediate = setImmediate(() => resume(Effect.void))
-  return Effect.sync(() => clearImmediate(immediate))
-})
+const turn = Effect.async<void>((resume) => void setImmediate(resume, Effect.void))
 
 /** A client for the life of the scope; it does not close the database. */
 export const makeClient = (pg: PGlite): Effect.Effect<SqlClient.SqlClient> =>
@@ -157,7 +154,7 @@ export const makeClient = (pg: PGlite): Effect.Effect<SqlClient.SqlClient> =>
     const acquirer = Effect.uninterruptibleMask((restore) =>
       restore(permit.take(1)).pipe(
         Effect.zipRight(Effect.flatMap(Effect.scope, (scope) => Scope.addFinalizer(scope, permit.release(1)))),
-        Effect.zipRight(restore(turn)),
+        Effect.zipRight(turn),
         Effect.as(connection)
       )
     )

@@ -109,6 +109,15 @@ describe("Startlist.make", () => {
     expect([status, headers["retry-after"]]).toEqual([503, "1"])
   })
 
+  it("gives up what takes longer than it may", async () => {
+    const { handler } = await start({
+      limits: { timeout: "20 millis" },
+      visitors: { identify: () => new Promise(() => {}), signInUrl: fail, signOutUrl: "/sign-out" }
+    })
+    const { status } = await handler(new Request("https://club.example/connect/account/applications"))
+    expect(status).toBe(503)
+  })
+
   it("says in the type what can be expected, and refuses without throwing", async () => {
     const { applications, registrations } = await start()
     const refused = await applications.create(8, { name: "", redirectUris: [] })

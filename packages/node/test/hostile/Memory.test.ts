@@ -2,6 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { connect, type Socket } from "node:net"
+import { setTimeout } from "node:timers/promises"
 import { growth, most, type Point } from "./support/Growth.ts"
 import { makeMeasuredService, type MeasuredService } from "./support/MeasuredService.ts"
 import { converse } from "./support/Wire.ts"
@@ -40,12 +41,26 @@ const round = async ({ port }: MeasuredService, from: number): Promise<void> => 
   }
 }
 
+/**
+ * Bytes in use once they stay the same: clients go away long before what they asked for is done. Looking takes the
+ * service's only thread, so it gets time to work between two looks.
+ */
+const settled = async ({ measure }: MeasuredService, of: "heapUsed" | "rss", tolerance: number): Promise<number> => {
+  let last = (await measure())[of]
+  for (;;) {
+    await setTimeout(300)
+    const now = (await measure())[of]
+    if (Math.abs(now - last) < tolerance) return now
+    last = now
+  }
+}
+
 /** How much more is in use with every request (bytes). */
 const growthOf = async (service: MeasuredService): Promise<number> => {
   const points: Array<Point> = []
   for (let i = 0; i < 9; i++) {
     await round(service, i * connections)
-    const { heapUsed } = await service.measure()
+    const heapUsed = await settled(service, "heapUsed", 50_000)
     points.push({ requests: (i + 1) * connections * requestsPerConnection, heapUsed })
   }
   return growth(points)
@@ -59,22 +74,12 @@ const askAndStop = (port: number): Promise<Socket> =>
     socket.write("GET /docs HTTP/1.1\r\nHost: x\r\n\r\n".repeat(4))
   })
 
-/** Bytes in use, when they do not become more any more. */
-const settled = async ({ measure }: MeasuredService): Promise<number> => {
-  let last = (await measure()).rss
-  for (;;) {
-    const { rss } = await measure()
-    if (rss - last < 1_000_000) return rss
-    last = rss
-  }
-}
-
 /** How much more is in use while so many clients more do not read the page (bytes, most of them outside of the heap). */
 const heldFor = async (clients: number, service: MeasuredService): Promise<number> => {
   const first = await askAndStop(service.port)
-  const before = await settled(service)
+  const before = await settled(service, "rss", 1_000_000)
   const others = await Promise.all(Array.from({ length: clients }, () => askAndStop(service.port)))
-  const after = await settled(service)
+  const after = await settled(service, "rss", 1_000_000)
   for (const socket of [first, ...others]) socket.destroy()
   return after - before
 }

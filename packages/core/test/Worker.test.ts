@@ -131,7 +131,7 @@ describe("a delivery", () => {
       yield* queue(applicationId, [7])
       yield* TestClock.adjust(Duration.zero)
       expect(yield* states).toStrictEqual(["delivered"])
-      yield* seconds(600)
+      yield* seconds(200)
       const [delivery] = yield* deliveries
       const requests = yield* received(callbackUrl)
       expect(requests).toHaveLength(1)
@@ -146,7 +146,7 @@ describe("a delivery", () => {
       yield* queue(applicationId, [7])
       const began = yield* TestClock.currentTimeMillis
       yield* start()
-      yield* seconds(600)
+      yield* seconds(200)
       const requests = yield* received(callbackUrl)
       expect(requests.map(({ at }) => (at - began) / 1000)).toStrictEqual([0, 5, 65])
       expect(new Set(requests.map(({ body, id }) => `${id} ${body}`)).size).toBe(1)
@@ -182,7 +182,7 @@ describe("a delivery", () => {
       yield* start()
       yield* seconds(0)
       expect(yield* states).toStrictEqual(["pending", "pending", "delivered", "pending"])
-      yield* seconds(600)
+      yield* seconds(200)
       const done = yield* deliveries
       const ofOne = done.filter(({ event }) => event.objectId === 1)
       expect(ofOne.map(({ state }) => state)).toStrictEqual(["delivered", "delivered", "delivered"])
@@ -206,7 +206,7 @@ describe("a delivery", () => {
       yield* start()
       yield* seconds(1)
       yield* subscriptions.remove(subscription.id, yield* DateTime.now)
-      yield* seconds(600)
+      yield* seconds(200)
       expect(yield* received(callbackUrl)).toHaveLength(2)
       expect(yield* states).toStrictEqual(["cancelled", "cancelled", "cancelled"])
     }).pipe(Effect.provide(layerWith())))
@@ -412,7 +412,7 @@ describe("a dispatcher that gives requests", () => {
       yield* seconds(1)
       expect((yield* deliveries).map(({ attempts, state }) => [state, attempts.map(({ outcome }) => outcome)]))
         .toStrictEqual([["pending", ["timeout"]]])
-      yield* seconds(600)
+      yield* seconds(200)
       expect([given.length, givenUp]).toStrictEqual([3, 3])
       expect(yield* states).toStrictEqual(["exhausted"])
     }).pipe(Effect.provide(layerWith())))
@@ -424,7 +424,7 @@ describe("a dispatcher that gives requests", () => {
       yield* startWith(() => {
         throw new Error("bug")
       })
-      yield* seconds(600)
+      yield* seconds(200)
       expect((yield* deliveries).map(({ attempts, state }) => [state, attempts.map(({ outcome }) => outcome)]))
         .toStrictEqual([["exhausted", ["unreachable", "unreachable", "unreachable"]]])
     }).pipe(Effect.provide(layerWith())))

@@ -45,7 +45,7 @@ describe("a backlog", () => {
         const { rows: [claimed] } = yield* Effect.promise(() =>
           admin.query(quick.text, [1, 2, "token", 128, 256, "{}", true])
         )
-        expect(claimed.deliveries.length).toBe(128)
+        expect(claimed.deliveries[0].length).toBe(128)
         const { rows } = yield* Effect.promise(() =>
           admin.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${quick.text}`, [1, 2, "again", 128, 256, "{}", true])
         )
@@ -64,7 +64,7 @@ describe("a backlog", () => {
         const { rows: [{ deliveries }] } = yield* Effect.promise(() =>
           admin.query(quick.text, [1, 2, "token", 256, 256, "{}", true])
         )
-        const settlements = deliveries.map(([id]: ReadonlyArray<number>) => ({
+        const settlements = deliveries[0].map((id: number) => ({
           id,
           token: "token",
           state: "d",

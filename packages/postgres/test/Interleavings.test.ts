@@ -10,8 +10,10 @@ import {
   Subscription,
   User
 } from "@startlist/core"
-import { DateTime, Deferred, Effect, Fiber, Option, Redacted, Schedule } from "effect"
+import { Database } from "@startlist/postgres"
+import { DateTime, Deferred, Effect, Fiber, Layer, Option, Redacted, Schedule } from "effect"
 import { describe, expect } from "vitest"
+import * as stores from "../src/internal/stores.ts"
 import * as fixtures from "./support/fixtures.ts"
 import * as TestDatabase from "./support/TestDatabase.ts"
 
@@ -118,6 +120,7 @@ const onPostgres = <A, E>(
     | Registrations.Registrations
     | SqlClient.SqlClient
     | Delivery.DeliveryStore
+    | Database.Database
   >
 ) =>
   Effect.flatMap(TestDatabase.TestDatabase, ({ url }) => Effect.provide(test, fixtures.node({ url }))).pipe(
@@ -174,5 +177,45 @@ describe("what a commit in between must not break", () => {
       yield* change(id, "one")
       const [held, none] = yield* overlapping(claim, claim)
       expect([comments(held), comments(none)]).toEqual([["one"], []])
+    })))
+
+  it.live("a subscription that is renewed, or removed, before a claim has read it is not called as it was", () =>
+    onPostgres(Effect.gen(function*() {
+      const { registration: { id }, subscription } = yield* told
+      const database = yield* Database.Database
+      const subscriptions = yield* Subscription.SubscriptionStore
+      const renewed = Subscription.rotateSecret(subscription, Redacted.make("whsec_y"), instant(1), instant(2))
+      /** A worker that has not seen the subscription; the other happens when the claim is committed. */
+      const claimBefore = <A, E>(other: Effect.Effect<A, E>) =>
+        Effect.provide(
+          claim,
+          Layer.provide(
+            stores.layer,
+            Layer.succeed(Database.Database, {
+              ...database,
+              query: <Row>(
+                statement: Database.Statement,
+                parameters: ReadonlyArray<Database.Parameter>
+              ) =>
+                Effect.zipRight(
+                  Effect.when(Effect.orDie(other), () => statement.name === "startlist_subscription_find_claimed"),
+                  database.query<Row>(statement, parameters)
+                )
+            })
+          ).pipe(Layer.provide(fixtures.seal))
+        )
+      yield* change(id, "one")
+      const claimed = yield* claimBefore(subscriptions.save(renewed))
+      expect(claimed.map((one) => one.subscription)).toEqual([renewed])
+      yield* settle(claimed)
+      yield* change(id, "two")
+      expect(yield* claimBefore(subscriptions.remove(subscription.id, instant(2)))).toEqual([])
+      const [last] = yield* (yield* Delivery.DeliveryStore).list({
+        applicationId: Option.none(),
+        state: Option.none(),
+        after: Option.none(),
+        limit: 1
+      })
+      expect(last?.state).toBe("cancelled")
     })))
 })

@@ -162,7 +162,13 @@ const inSettle: ReadonlyArray<Recorded> = [
     statement: { name: "record", text: recordText("startlist_") },
     parameters: [JSON.stringify([{ id: 1, token: "token", state: "d", attempts: [], due_at: 1, ended_at: 1 }])]
   },
-  { statement: { name: "promote", text: promoteText("startlist_", "$1::bigint[]") }, parameters: ["{1,3}"] }
+  {
+    statement: {
+      name: "promote",
+      text: promoteText("startlist_", "$1::bigint[]", "$2::bigint[]", `$3::"char"[]`, "$4::bigint[]")
+    },
+    parameters: ["{1,3}", "{1,1}", "{r,r}", "{1,3}"]
+  }
 ]
 
 const literal = (value: Database.Parameter) =>

@@ -72,25 +72,27 @@ const program = Effect.gen(function*() {
         settle: (settlements) =>
           Effect.tap(store.settle(settlements), (ids) => {
             // An attempt that failed is recorded too, but is not the last one.
-            const delivered = new Set(
-              settlements.flatMap(({ delivery }) => delivery.state === "delivered" ? [delivery.id] : [])
-            )
-            recorded += ids.filter((id) => delivered.has(id)).length
+            const failed = settlements.filter(({ delivery }) => delivery.state !== "delivered")
+            recorded += failed.length === 0
+              ? ids.length
+              : ids.filter((id) => !failed.some(({ delivery }) => delivery.id === id)).length
             return recorded === count ? Deferred.succeed(done, undefined) : Effect.void
           })
       })
-      const began = performance.now()
-      const worker = yield* Effect.forkDaemon(Effect.provideService(Worker.run, DeliveryStore, counting))
-      yield* Deferred.await(done)
-      const millis = performance.now() - began
-      yield* Fiber.interrupt(worker)
-      const pending = yield* store.list({
+      const pending = store.list({
         applicationId: Option.none(),
         state: Option.some("pending"),
         after: Option.none(),
         limit: 1
       })
-      if (pending.length > 0) return yield* Effect.dieMessage("not all were delivered")
+      // On a machine that stood still a save may be recorded though its answer came too late to be counted.
+      const allRecorded = Effect.repeat(Effect.delay(pending, "1 second"), { until: (waiting) => waiting.length === 0 })
+      const began = performance.now()
+      const worker = yield* Effect.forkDaemon(Effect.provideService(Worker.run, DeliveryStore, counting))
+      yield* Effect.race(Deferred.await(done), allRecorded)
+      const millis = performance.now() - began
+      yield* Fiber.interrupt(worker)
+      if ((yield* pending).length > 0) return yield* Effect.dieMessage("not all were delivered")
       return { millis }
     })
 

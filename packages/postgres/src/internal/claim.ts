@@ -1,7 +1,6 @@
 /** The statement that claims deliveries, fairly, without walking through anybody's backlog. */
 import type { Statement } from "../Database.ts"
 import { eventColumns } from "./rows.ts"
-import { subscriptionColumns } from "./subscriptionRows.ts"
 
 /**
  * Two ways to claim, of the same parameters and with the same answer. Parameters: now, end of the lease, token, limit, per
@@ -13,12 +12,13 @@ import { subscriptionColumns } from "./subscriptionRows.ts"
  * The commit of its own transaction does not wait for the disk, which takes milliseconds, as long as the rest: a claim
  * that a crash of the server takes back is like that of a lost worker.
  *
- * The answer is one row of JSON: an event that is told to a hundred subscriptions, and a subscription that hears of a
- * hundred objects, are in it once: the worker would read and decode them for each delivery.
+ * The answer is one row of JSON, the deliveries column by column. An event that is told to a hundred subscriptions is in
+ * it once: the worker would read and decode it for each delivery. Of a subscription there is only the present version:
+ * claim after claim it is one that the worker knows.
  */
 export interface ClaimStatements {
   /**
-   * Looks at the earliest heads only, twice as many as are wanted. If these are enough (`decided`), they are what the
+   * Looks at the earliest heads only, `spare` more than are wanted. If these are enough (`decided`), they are what the
    * other way would find: whatever is later cannot matter. Else it claims nothing: somebody's backlog is in front.
    */
   readonly quick: Statement
@@ -29,6 +29,9 @@ export interface ClaimStatements {
    */
   readonly thorough: Statement
 }
+
+/** So many heads may be passed over because their subscription has its allowance, or they wait for an earlier one. */
+const spare = 64
 
 const lastId = "9223372036854775807"
 
@@ -63,8 +66,9 @@ export const claimStatements = (p: string): ClaimStatements => {
   )
   SELECT CASE WHEN $7::boolean THEN set_config('synchronous_commit', 'off', true) END, (SELECT count(*) FROM candidates)::integer AS candidates,
     (
-      SELECT json_agg(json_build_array(d.id, d.subscription_id, d.event_seq, d.due_at, d.attempts) ORDER BY d.due_at, d.id)
-      FROM claimed d
+      SELECT json_build_array(
+        array_agg(d.id), array_agg(d.subscription_id), array_agg(d.event_seq), array_agg(d.due_at), json_agg(d.attempts)
+      ) FROM (SELECT * FROM claimed ORDER BY due_at, id) d HAVING count(*) > 0
     ) AS deliveries,
     (
       SELECT json_agg(e) FROM (
@@ -72,10 +76,8 @@ export const claimStatements = (p: string): ClaimStatements => {
       ) e
     ) AS events,
     (
-      SELECT json_agg(s) FROM (
-        SELECT ${subscriptionColumns} FROM ${p}subscriptions s
-        WHERE s.application_id = ANY (ARRAY(SELECT DISTINCT application_id FROM claimed))
-      ) s
+      SELECT json_agg(json_build_array(s.id, s.version)) FROM ${p}subscriptions s
+      WHERE s.application_id = ANY (ARRAY(SELECT DISTINCT application_id FROM claimed))
     ) AS subscriptions`
   return {
     quick: {
@@ -84,7 +86,7 @@ export const claimStatements = (p: string): ClaimStatements => {
   earliest AS MATERIALIZED (
     SELECT d.id, d.subscription_id, d.object_type, d.object_id, d.due_at
     FROM ${heads} AND d.due_at <= (SELECT $1::bigint) AND ${free}
-    ORDER BY d.due_at, d.id LIMIT 2 * (SELECT $4::integer)
+    ORDER BY d.due_at, d.id LIMIT (SELECT $4::integer) + ${spare}
   ),
   allowed AS MATERIALIZED (
     SELECT d.* FROM (
@@ -95,7 +97,7 @@ export const claimStatements = (p: string): ClaimStatements => {
   ),
   firsts AS MATERIALIZED (SELECT d.id FROM allowed d WHERE ${isFirst}),
   judged AS MATERIALIZED (
-    SELECT f.count = $4::integer OR f.count = a.count AND e.count < 2 * $4::integer AS decided
+    SELECT f.count = $4::integer OR f.count = a.count AND e.count < $4::integer + ${spare} AS decided
     FROM (SELECT count(*) FROM firsts) f, (SELECT count(*) FROM allowed) a, (SELECT count(*) FROM earliest) e
   ),
   candidates AS MATERIALIZED (SELECT id FROM firsts WHERE (SELECT decided FROM judged)),

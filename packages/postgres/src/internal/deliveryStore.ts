@@ -20,27 +20,28 @@ import {
 } from "./deliveryRows.ts"
 import { insertDeliveries, lanes, objectLetters, outbox, outgoingOf } from "./outbox.ts"
 import { type EventRow, millisOf, millisOrNull, toEvent, toInstant } from "./rows.ts"
-import { type SubscriptionRow, toSubscription } from "./subscriptionRows.ts"
+import { subscriptionColumns, type SubscriptionRow, toSubscription } from "./subscriptionRows.ts"
 
 /** No deliveries, but candidates: these were all somebody else's. */
 interface ClaimRow {
   readonly candidates: number
   readonly decided: boolean
-  readonly deliveries: ReadonlyArray<ClaimedRow> | null
+  readonly deliveries: ClaimedColumns | null
   readonly events: ReadonlyArray<EventRow & { readonly seq: number }> | null
-  readonly subscriptions: ReadonlyArray<SubscriptionRow> | null
+  readonly subscriptions: ReadonlyArray<readonly [id: number, version: number]> | null
 }
 
-type ClaimedRow = readonly [
-  id: number,
-  subscriptionId: number,
-  eventSeq: number,
-  dueAt: number,
-  attempts: ReadonlyArray<AttemptRow> | null
+/** The columns of what was claimed. */
+type ClaimedColumns = readonly [
+  ids: ReadonlyArray<number>,
+  subscriptions: ReadonlyArray<number>,
+  events: ReadonlyArray<number>,
+  dueAt: ReadonlyArray<number>,
+  attempts: ReadonlyArray<ReadonlyArray<AttemptRow> | null>
 ]
 
-/** So many subscriptions are remembered as they were decoded. */
-const maxKnown = 1024
+/** So many subscriptions are remembered as they were decoded: every claim is for nearly the same ones. */
+const maxKnown = 4096
 
 /** How often a claim that met only deliveries under another node's hand looks for others. */
 const maxLooks = 3
@@ -51,18 +52,13 @@ export const make = (
 ): DeliveryStore.Service => {
   const { quick, thorough } = claimStatements(p)
   const attemptsByHour = hoursStatement(p)
+  const findSubscriptions = {
+    name: `${p}subscription_find_claimed`,
+    text: `SELECT ${subscriptionColumns} FROM ${p}subscriptions s
+      WHERE s.id = ANY (ARRAY(SELECT value::bigint FROM json_array_elements_text($1::json)))`
+  }
   const decodeSubscription = toSubscription(seal)
   const known = new Map<number, Claimed["subscription"]>()
-  /** Decoded once for each version: every claim answers with nearly the same ones. */
-  const subscriptionOf = (row: SubscriptionRow) => {
-    const last = known.get(Number(row.subscription_id))
-    if (last?.version === row.subscription_version) return Either.right(last)
-    return Either.map(decodeSubscription(row), (subscription) => {
-      if (known.size >= maxKnown) known.clear()
-      known.set(subscription.id, subscription)
-      return subscription
-    })
-  }
 
   const settle = { name: `${p}delivery_settle`, text: `SELECT ${p}settle($1::json) AS recorded` }
   const find = {
@@ -159,43 +155,64 @@ export const make = (
   const claimLooking = (request: ClaimRequest, looks: number): Effect.Effect<ReadonlyArray<Claimed>, StoreError> =>
     Effect.flatMap(claimOnce(request), ([row]) => {
       if (row === undefined) return Effect.succeed([])
-      if (row.deliveries !== null) return toClaimed(row, request)
+      if (row.deliveries !== null) return toClaimed(row, row.deliveries, request)
       return row.candidates > 0 && looks > 1 ? claimLooking(request, looks - 1) : Effect.succeed([])
     })
 
   /**
-   * A subscription whose secrets no key opens holds nobody else up: what was claimed for it waits until the lease is over,
-   * and is claimed again.
+   * The subscriptions of a claim: only those that are not known in this version are read. One whose secrets no key opens
+   * holds nobody else up: what was claimed for it waits until the lease is over, and is claimed again.
    */
-  const toClaimed = ({ deliveries, events, subscriptions }: ClaimRow, { leaseEnds, token }: ClaimRequest) =>
+  const heardBy = (versions: ReadonlyArray<readonly [id: number, version: number]>) =>
+    Effect.gen(function*() {
+      const heard = new Map<number, Claimed["subscription"]>()
+      const missing: Array<number> = []
+      for (const [id, version] of versions) {
+        const last = known.get(id)
+        if (last?.version === version) heard.set(id, last)
+        else missing.push(id)
+      }
+      if (missing.length === 0) return heard
+      if (known.size + missing.length > maxKnown) known.clear()
+      for (const row of yield* query<SubscriptionRow>(findSubscriptions, [JSON.stringify(missing)])) {
+        const subscription = decodeSubscription(row)
+        if (Either.isRight(subscription)) {
+          known.set(subscription.right.id, subscription.right)
+          heard.set(subscription.right.id, subscription.right)
+        } else yield* Effect.logError(`the events of application ${row.application_id} wait`, subscription.left)
+      }
+      return heard
+    })
+
+  const toClaimed = (
+    { events, subscriptions }: ClaimRow,
+    [ids, subscriptionIds, seqs, dueAt, attempts]: ClaimedColumns,
+    { leaseEnds, token }: ClaimRequest
+  ) =>
     Effect.gen(function*() {
       const told = new Map((events ?? []).map((row) => [row.seq, toEvent(row)]))
-      const heard = new Map<number, Claimed["subscription"]>()
-      for (const row of subscriptions ?? []) {
-        const subscription = subscriptionOf(row)
-        if (Either.isRight(subscription)) heard.set(subscription.right.id, subscription.right)
-        else yield* Effect.logError(`the events of application ${row.application_id} wait`, subscription.left)
-      }
+      const heard = yield* heardBy(subscriptions ?? [])
       const claimed: Array<Claimed> = []
       let due = toInstant(0)
-      for (const [id, subscriptionId, seq, dueAt, attempts] of deliveries ?? []) {
-        const event = told.get(seq)
-        const subscription = heard.get(subscriptionId)
-        if (event === undefined || subscription === undefined) continue
+      ids.forEach((id, place) => {
+        const event = told.get(seqs[place] ?? 0)
+        const subscription = heard.get(subscriptionIds[place] ?? 0)
+        if (event === undefined || subscription === undefined) return
         // They come in the order of it, and many are due at once.
-        if (due.epochMillis !== dueAt) due = toInstant(dueAt)
+        const millis = dueAt[place] ?? 0
+        if (due.epochMillis !== millis) due = toInstant(millis)
         const delivery: Claimed["delivery"] = {
           id: toDeliveryId(id),
           applicationId: subscription.applicationId,
           subscriptionId: subscription.id,
           event,
           state: "pending",
-          attempts: (attempts ?? []).map(toAttempt),
+          attempts: (attempts[place] ?? []).map(toAttempt),
           dueAt: due,
           endedAt: Option.none()
         }
         claimed.push({ delivery, subscription, token, leaseEnds })
-      }
+      })
       return claimed
     })
 

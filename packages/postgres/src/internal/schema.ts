@@ -182,6 +182,16 @@ const promptVacuum = (p: string): ReadonlyArray<string> => [
   )`
 ]
 
+/**
+ * `0008`: an update that ends a delivery waits for the saves that hold the head of its lane, because the state is a column
+ * of a unique index, which PostgreSQL treats as a key that others may refer to: settling locks no row before it writes it.
+ */
+const settlingAtOnce = (p: string): ReadonlyArray<string> => [
+  `DROP INDEX ${p}deliveries_application`,
+  `CREATE UNIQUE INDEX ${p}deliveries_application ON ${p}deliveries (application_id, state, id)`,
+  settleFunction(p)
+]
+
 /** By number and name, in order: the statements of each step, with this prefix in front of every name. */
 const steps: Readonly<Record<string, (prefix: string) => ReadonlyArray<string>>> = {
   "0001_initial": initial,
@@ -190,7 +200,8 @@ const steps: Readonly<Record<string, (prefix: string) => ReadonlyArray<string>>>
   "0004_roomy_deliveries": roomyDeliveries,
   "0005_earliest_deliveries": earliest,
   "0006_linear_settling": linearSettling,
-  "0007_prompt_vacuum": promptVacuum
+  "0007_prompt_vacuum": promptVacuum,
+  "0008_settling_at_once": settlingAtOnce
 }
 
 /** Changes when the schema does, or the name of a step. */

@@ -156,6 +156,8 @@ export const everyPage: ReadonlyArray<Sight> = [
     await other.goto(`${site.url}/account/applications`)
     await other.locator("header button").click()
     await signInHere(other, athlete.email)
+    // Chromium now and then never closes a window that is on its way to another page.
+    await other.locator("header button").waitFor()
     await other.close()
     // A page behind another one may be drawn no more, and what measures it waits for that.
     await page.bringToFront()

@@ -1,3 +1,4 @@
+import * as SqlClient from "@effect/sql/SqlClient"
 import { it } from "@effect/vitest"
 import {
   Application,
@@ -176,7 +177,7 @@ const literal = (value: Database.Parameter) =>
 
 describe("the queries", () => {
   it.live(
-    "none of them reads a table of 100 000 rows from end to end, planned for its values or for all",
+    "none of them reads a table of 100 000 rows from end to end, planned for its values or, as they are, once for all",
     () =>
       Effect.gen(function*() {
         const { admin, url } = yield* TestDatabase.TestDatabase
@@ -187,6 +188,11 @@ describe("the queries", () => {
           yield* Effect.promise(() => admin.query("VACUUM ANALYZE"))
           const { claimed } = yield* Effect.provide(everything, recording(database, recorded))
           expect(claimed).toBe(256)
+          const sql = yield* SqlClient.SqlClient
+          const planned = yield* sql<{ readonly name: string; readonly custom_plans: string }>`
+            SELECT name, custom_plans FROM pg_prepared_statements`
+          expect(planned.map(({ name }) => name)).toContain("startlist_delivery_list_application_pdxc")
+          expect(planned.filter(({ custom_plans }) => Number(custom_plans) > 0)).toEqual([])
           for (const part of inSettle) recorded.set(part.statement.name, part)
           const scanned = scannedBy(yield* firstColumns(admin))
           const client = yield* Effect.acquireRelease(
@@ -204,7 +210,7 @@ describe("the queries", () => {
                 const [{ "QUERY PLAN": [{ Plan: plan }] }] = rows
                 return { statement: statement.name, mode, scanned: scanned(plan), cost: Number(plan["Total Cost"]) }
               })))
-        }).pipe(Effect.provide(Postgres.layerWith({ url })))
+        }).pipe(Effect.provide(Postgres.layerWith({ url, maxConnections: 1 })))
         expect(recorded.size).toBeGreaterThanOrEqual(45)
         expect(
           plans.flat().filter((plan) =>

@@ -37,11 +37,17 @@ export const make = (connection: Connection): Effect.Effect<Pg.Pool, never, Scop
 export const makePatient = (connection: Connection): Effect.Effect<Pg.Pool, never, Scope.Scope> =>
   acquire({ ...settings(connection), max: 1 })
 
+/**
+ * Servers compile a plan that they think dear, each time it runs: that takes longer than any statement of ours. And they
+ * plan anew, each time, what seems dearer for all values than for those at hand: to list the newest of a long history
+ * took twice as long for that. Ours have one plan for all values, and a test looks at it.
+ */
+const planning = "SET jit = off; SET plan_cache_mode = force_generic_plan"
+
 const acquire = (config: Pg.PoolConfig) =>
   Effect.acquireRelease(
     Effect.sync(() => {
-      // Servers compile a plan that they think dear, each time it runs: that takes longer than any statement of ours.
-      const pool = new Pg.Pool({ ...config, onConnect: (client) => client.query("SET jit = off") })
+      const pool = new Pg.Pool({ ...config, onConnect: (client) => client.query(planning) })
       // A connection that breaks while idle leaves the pool; there is nothing else to do.
       pool.on("error", () => {})
       return pool

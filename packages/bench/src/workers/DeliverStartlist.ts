@@ -72,10 +72,10 @@ const program = Effect.gen(function*() {
         settle: (settlements) =>
           Effect.tap(store.settle(settlements), (ids) => {
             // An attempt that failed is recorded too, but is not the last one.
-            const failed = settlements.filter(({ delivery }) => delivery.state !== "delivered")
-            recorded += failed.length === 0
-              ? ids.length
-              : ids.filter((id) => !failed.some(({ delivery }) => delivery.id === id)).length
+            const delivered = new Set(
+              settlements.flatMap(({ delivery }) => delivery.state === "delivered" ? [delivery.id] : [])
+            )
+            recorded += ids.filter((id) => delivered.has(id)).length
             return recorded === count ? Deferred.succeed(done, undefined) : Effect.void
           })
       })

@@ -7,8 +7,8 @@ ARG NODE_VERSION=20
 FROM node:${NODE_VERSION}-bookworm-slim AS build
 WORKDIR /source
 COPY . .
-RUN --mount=type=cache,target=/root/.npm npm ci --no-audit --no-fund
-RUN npm run --silent build && chmod 0755 packages/node/dist/program/startlist.js
+RUN --mount=type=cache,target=/root/.npm npm ci --loglevel=warn --no-audit --no-fund
+RUN node packages/node/scripts/program.mjs && chmod 0755 packages/node/dist/program/startlist.js
 
 # The program is bundled: it needs only what has files of its own beside its code.
 FROM node:${NODE_VERSION}-bookworm-slim

@@ -1,24 +1,29 @@
-import { existsSync, readdirSync } from "node:fs"
-import { defineWorkspace } from "vitest/config"
+import { fileURLToPath } from "node:url"
+import type { TestProjectInlineConfiguration } from "vitest/config"
 
-// Workspace packages are resolved to their sources, so that tests need no build. Vite wants it said in both places.
+// Workspace packages resolve to their sources, so that tests need no build. Vite needs it in both places.
 const conditions = ["@startlist/source", "node", "import", "module", "default"]
 
-const projects = ["packages", "examples"]
-  .filter((folder) => existsSync(folder))
-  .flatMap((folder) => readdirSync(folder).map((name) => ({ folder, name, root: `${folder}/${name}` })))
-  .filter(({ root }) => existsSync(`${root}/test`))
-
-export default defineWorkspace(projects.map(({ folder, name, root }) => ({
-  root,
+/** Tests below these folders, except some. */
+const tier = (name: string, folder: string, exclude: ReadonlyArray<string>): TestProjectInlineConfiguration => ({
+  root: fileURLToPath(new URL(".", import.meta.url)),
   resolve: { conditions },
   ssr: { resolve: { conditions } },
   esbuild: { target: "es2022", jsx: "automatic", jsxImportSource: "preact" },
   test: {
-    name: folder === "packages" ? name : `${folder}/${name}`,
-    include: ["test/**/*.test.ts", "test/**/*.test.tsx"],
+    name,
+    globalSetup: "packages/test-support/src/databases.ts",
+    setupFiles: "packages/test-support/src/setup.ts",
+    include: [`{packages,examples}/*/${folder}/**/*.test.{ts,tsx}`],
+    exclude: ["**/node_modules/**", ...exclude],
     testTimeout: 20_000,
-    hookTimeout: 60_000,
-    teardownTimeout: 20_000
+    hookTimeout: 60_000
   }
-})))
+})
+
+// CONTRIBUTING.md describes the tiers.
+export default [
+  tier("fast", "test", ["**/test/system/**"]),
+  tier("system", "test/system", ["**/test/system/measured/**"]),
+  tier("measured", "test/system/measured", [])
+]

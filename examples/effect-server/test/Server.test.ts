@@ -5,9 +5,9 @@ import { Applications, Deliveries, Registration, Registrations, User } from "@st
 import { ApplicationId } from "@startlist/core/Application"
 import { Context, Effect, Layer, Option, Redacted, Runtime } from "effect"
 import { createServer } from "node:http"
-import { callbacks } from "../../../packages/node/test/support/EmbeddedServer.ts"
-import * as Loop from "../../../packages/node/test/support/Loop.ts"
-import { LoopServer } from "../../../packages/node/test/support/LoopServer.ts"
+import { callbacks } from "@startlist/test-support/EmbeddedServer"
+import * as Loop from "@startlist/test-support/Loop"
+import { LoopServer } from "@startlist/test-support/LoopServer"
 import * as Server from "../src/Server.ts"
 import * as Users from "../src/Users.ts"
 

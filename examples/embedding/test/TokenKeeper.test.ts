@@ -25,7 +25,8 @@ const connect = Effect.gen(function*() {
     state: Option.none(),
     role: Option.none(),
     codeChallenge: Option.none(),
-    codeChallengeMethod: Option.none()
+    codeChallengeMethod: Option.none(),
+    responseMode: Option.none()
   })
   const client = { id: application.id, secret }
   const code = yield* oauth.consent(request, owner)

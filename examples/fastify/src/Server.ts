@@ -29,7 +29,11 @@ export const make = (startlist: Startlist.Startlist): FastifyInstance => {
   // A route of the server's own, for applications that a user has allowed to read.
   app.get("/results", async ({ headers }, reply) => {
     const checked = await startlist.check(headers.authorization, { scopes: ["read"] })
-    if (!checked.ok) return reply.code(checked.answer.status).headers(checked.answer.headers).send(checked.answer.body)
+    if (!checked.ok) {
+      const { body, headers, status } = checked.answer
+      for (const [name, value] of Object.entries(headers)) reply.header(name, value)
+      return reply.code(status).send(body)
+    }
     return { results: [], user: checked.access.userId, application: checked.access.applicationId }
   })
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import * as EmbeddedServer from "../../../packages/node/test/support/EmbeddedServer.ts"
-import * as Loop from "../../../packages/node/test/support/Loop.ts"
+import * as EmbeddedServer from "@startlist/test-support/EmbeddedServer"
+import * as Loop from "@startlist/test-support/Loop"
 import * as Connect from "../src/Connect.ts"
 import * as Server from "../src/Server.ts"
 import * as Users from "../src/Users.ts"

@@ -102,14 +102,12 @@ export const makeGrants = (atomically: Atomically, wake: () => void): GrantStore
         Effect.flatMap((isSaved) => isSaved ? Effect.void : new Store.Conflict()),
         Effect.tap(wake)
       ),
-    purge: ({ codes, limit, tokens }) =>
+    purge: (expiredBy, limit) =>
       atomically(({ run }) =>
         run(
           `delete from credentials where (kind, hash) in (
-             select kind, hash from credentials
-             where (kind = 'code' and expires_at <= ?) or (kind <> 'code' and expires_at <= ?) limit ?)`,
-          codes.epochMillis,
-          tokens.epochMillis,
+             select kind, hash from credentials where expires_at <= ? limit ?)`,
+          expiredBy.epochMillis,
           limit
         )
       )

@@ -26,7 +26,7 @@ export const add = (
     objectOf(event),
     dueAt.epochMillis
   ))
-  const delivery = {
+  const delivery: Delivery.Delivery = {
     id,
     applicationId,
     subscriptionId,

@@ -7,11 +7,11 @@ import * as Record from "./Record.ts"
 import type { Seal } from "./Seal.ts"
 import type { Atomically, Sql } from "./Sqlite.ts"
 
-const Claimable = Schema.Struct({ delivery: Schema.String, subscription: Schema.String })
+const Claimable = Schema.Struct({ delivery: Schema.String, subscription: Schema.String, claims: Schema.Int })
 
 /** Due, not under a live lease, first of their object; earliest due first. */
 const claimable = `
-  select d.record as delivery, s.record as subscription
+  select d.record as delivery, s.record as subscription, d.claims + 1 as claims
   from deliveries d join subscriptions s on s.id = d.subscription
   where d.state = 'pending' and d.due_at <= ?1 and (d.lease_ends is null or d.lease_ends <= ?1)
     and not exists (select 1 from deliveries e where e.state = 'pending'
@@ -38,20 +38,41 @@ export const makeQueue = (
       const count = (taken.get(delivery.subscriptionId) ?? 0) + 1
       if (count > (allowances.get(delivery.subscriptionId) ?? perSubscription)) continue
       taken.set(delivery.subscriptionId, count)
-      run("update deliveries set claim = ?, lease_ends = ? where id = ?", token, leaseEnds.epochMillis, delivery.id)
-      claimed.push({ delivery, subscription: subscriptions.read(row.subscription), token, leaseEnds })
+      run(
+        "update deliveries set claim = ?, lease_ends = ?, claims = ? where id = ?",
+        token,
+        leaseEnds.epochMillis,
+        row.claims,
+        delivery.id
+      )
+      const subscription = subscriptions.read(row.subscription)
+      claimed.push({ delivery, subscription, token, leaseEnds, claims: row.claims })
     }
     return claimed
   }
 
   const settle = ({ run }: Sql, { delivery, token }: Delivery.Settlement): boolean =>
     run(
-      `update deliveries set state = ?, due_at = ?, ended_at = ?, claim = null, lease_ends = null, record = ?
+      `update deliveries set state = ?, due_at = ?, ended_at = ?, claim = null, lease_ends = null, claims = 0, record = ?
        where id = ? and claim = ? and state = 'pending'`,
       delivery.state,
       delivery.dueAt.epochMillis,
       Option.match(delivery.endedAt, { onNone: () => null, onSome: ({ epochMillis }) => epochMillis }),
       Record.delivery.write(delivery),
+      delivery.id,
+      token
+    ) === 1
+
+  const release = (
+    { run }: Sql,
+    { delivery, token }: Pick<Delivery.Claimed, "delivery" | "token">,
+    dueAt: DateTime.Utc
+  ) =>
+    run(
+      `update deliveries set due_at = ?, claim = null, lease_ends = null, claims = claims - 1, record = ?
+       where id = ? and claim = ? and state = 'pending'`,
+      dueAt.epochMillis,
+      Record.delivery.write({ ...delivery, dueAt }),
       delivery.id,
       token
     ) === 1
@@ -72,6 +93,8 @@ export const makeQueue = (
     claim: (request) => atomically((sql) => claim(sql, request)),
     settle: (settlements) =>
       atomically((sql) => settlements.filter((one) => settle(sql, one)).map(({ delivery }) => delivery.id)),
+    release: (claims, dueAt) =>
+      atomically((sql) => claims.filter((one) => release(sql, one, dueAt)).map(({ delivery }) => delivery.id)),
     wakeUps,
     find: (id) => atomically((sql) => findOne(sql, Record.delivery, "select record from deliveries where id = ?", id)),
     list: (filter) => atomically((sql) => list(sql, filter)),

@@ -14,9 +14,9 @@ import {
 import { Embedded, Postgres } from "@startlist/postgres"
 import { DateTime, Effect, Either, Layer, Option, Redacted } from "effect"
 import { describe, expect } from "vitest"
-import * as fixtures from "../../../packages/postgres/test/support/fixtures.ts"
-import { temporaryFolder } from "../../../packages/postgres/test/support/temporaryFolder.ts"
-import * as TestDatabase from "../../../packages/postgres/test/support/TestDatabase.ts"
+import * as fixtures from "@startlist/test-support/StoreFixtures"
+import { temporaryFolder } from "@startlist/test-support/TemporaryFolder"
+import * as TestDatabase from "@startlist/test-support/TestDatabase"
 import * as Documents from "../src/Documents.ts"
 
 const onPostgres = Layer.unwrapEffect(

@@ -20,6 +20,8 @@ export interface Server extends Pick<Contender, "name" | "role"> {
   readonly args: ReadonlyArray<string>
   /** What it gets afresh, as its last argument. */
   readonly storage?: "database" | "folder"
+  /** The Node binary that runs it; default: the one that runs the benchmarks. */
+  readonly node?: string
 }
 
 const provide = async (
@@ -38,12 +40,12 @@ const provide = async (
 
 /** Starts a server under test and lets it go when `use` is done with it. One that does the work is tried first. */
 export const serving = async <A>(
-  { args, program, role, storage }: Omit<Server, "name">,
+  { args, node, program, role, storage }: Omit<Server, "name">,
   use: (running: Process.Running<Protocol.Ready>) => Promise<A>
 ): Promise<A> => {
   const { remove, where } = await provide(storage)
   try {
-    const running = await Process.start<Protocol.Ready>(`servers/${program}`, [...args, ...where])
+    const running = await Process.start<Protocol.Ready>(`servers/${program}`, [...args, ...where], "measured", node)
     try {
       if (role !== "limit") await Protocol.probe(running.ready)
       return await use(running)

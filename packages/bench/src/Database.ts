@@ -1,5 +1,5 @@
 /** A PostgreSQL server for the run, with durable commits; it goes with the run. */
-import * as PostgresServer from "@startlist/development/PostgresServer"
+import * as PostgresServer from "@startlist/test-support/PostgresServer"
 import * as Pg from "pg"
 import * as Cleanup from "./Cleanup.ts"
 import { spawnAt } from "./Process.ts"

@@ -72,10 +72,11 @@ export const profileInto = (folder: string): void => {
 export const start = async <Ready>(
   program: string,
   args: ReadonlyArray<string>,
-  place: Place = "measured"
+  place: Place = "measured",
+  node: string = process.execPath
 ): Promise<Running<Ready>> => {
   const file = fileURLToPath(new URL(`./${program}.${isSource ? "ts" : "js"}`, import.meta.url))
-  const { child, stop } = spawnAt(place, process.execPath, [...flags, file, ...args], {
+  const { child, stop } = spawnAt(place, node, [...flags, file, ...args], {
     env: { ...process.env, NODE_ENV: "production" },
     stdio: ["ignore", "inherit", "inherit", "ipc"]
   })

@@ -1,11 +1,13 @@
 /** All scenarios, in the order of the document. */
 import type { Scenario } from "./Scenario.ts"
+import * as Commands from "./scenarios/Commands.ts"
 import * as Deliveries from "./scenarios/Deliveries.ts"
 import * as Fanout from "./scenarios/Fanout.ts"
 import * as Growth from "./scenarios/Growth.ts"
 import * as Http from "./scenarios/Http.ts"
 import * as Import from "./scenarios/Import.ts"
 import * as Postgres from "./scenarios/Postgres.ts"
+import * as Runtimes from "./scenarios/Runtimes.ts"
 import * as Service from "./scenarios/Service.ts"
 
 export const all: ReadonlyArray<Scenario> = [
@@ -20,5 +22,7 @@ export const all: ReadonlyArray<Scenario> = [
   Growth.growth,
   Service.embedded,
   Service.start,
+  Commands.commands,
+  Runtimes.runtimes,
   Import.imports
 ]

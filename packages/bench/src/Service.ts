@@ -18,10 +18,11 @@ export interface Started {
 export const start = async (
   folder: string,
   databaseUrl?: string,
-  place: Process.Place = "measured"
+  place: Process.Place = "measured",
+  node: string = process.execPath
 ): Promise<Started> => {
   const began = performance.now()
-  const { child, stop } = Process.spawnAt(place, process.execPath, [program, "serve"], {
+  const { child, stop } = Process.spawnAt(place, node, [program, "serve"], {
     env: {
       PATH: process.env["PATH"],
       PORT: "0",

@@ -3,7 +3,7 @@
  * alternating in one run. Prints what came of it and writes `docs/benchmarks.md`; `--dry` only prints. With
  * `--profile FOLDER` every measured process leaves a CPU profile there.
  */
-import { integer, number, parse, refuse } from "@startlist/development/Arguments"
+import { integer, number, parse, refuse } from "@startlist/test-support/Arguments"
 import { resolve } from "node:path"
 import * as Cleanup from "./Cleanup.ts"
 import * as Machine from "./Machine.ts"

@@ -75,8 +75,8 @@ export declare namespace ApplicationStore {
   }
 }
 
-/** "localhost and 127.0.0.1 are allowed" (requirements §4.1): any port, path and query; no user info, no fragment. */
-const loopback = /^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?(?:[/?][!-~]*)?$/
+/** "localhost and 127.0.0.1 are allowed" (requirements §4.1): http or https, any port, path and query; no user info. */
+const loopback = /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?(?:[/?][!-~]*)?$/
 
 /** An https address with a host, without user info or fragment, in printable ASCII. */
 const https = /^https:\/\/[A-Za-z0-9[][A-Za-z0-9.:[\]-]*(?:[/?][!-~]*)?$/
@@ -97,11 +97,12 @@ export const checkRedirectUris = (uris: ReadonlyArray<string>): Either.Either<vo
 }
 
 /** Without its port, if the host is a loopback address in digits: an application on a desktop takes what is free. */
-const withoutPort = (uri: string): string => uri.replace(/^(http:\/\/(?:127\.0\.0\.1|\[::1\])):\d{1,5}(?=[/?]|$)/, "$1")
+const withoutPort = (uri: string): string =>
+  uri.replace(/^(https?:\/\/(?:127\.0\.0\.1|\[::1\])):\d{1,5}(?=[/?]|$)/, "$1")
 
 /**
  * Whether the browser may be sent to `uri`: exact string equality with a registered one, but for the port on loopback
- * (RFC 9700 §2.1, RFC 8252 §7.3), or, in the documented profile, any http address on loopback.
+ * (RFC 9700 §2.1, RFC 8252 §7.3), or, in the documented profile, any address on loopback.
  */
 export const acceptsRedirect = (application: Application, uri: string, policy: Policy.Service): boolean =>
   application.redirectUris.includes(uri) ||

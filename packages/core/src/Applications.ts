@@ -8,6 +8,7 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import * as Application from "./Application.ts"
+import * as ApplicationName from "./ApplicationName.ts"
 import { ApplicationNotFound, ApplicationStore, InvalidApplication, Settings } from "./Application.ts"
 import { Policy } from "./Policy.ts"
 import { Secrets } from "./Secrets.ts"
@@ -25,9 +26,6 @@ export interface Registered {
   readonly application: Application.Application
   readonly secret: Redacted.Redacted<string>
 }
-
-/** Line breaks and other controls, and marks that turn the direction of text: what users consent to must look as it is. */
-const misleading = /[\p{Cc}\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069]/u
 
 export class Applications extends Context.Tag("@startlist/core/Applications")<Applications, Applications.Service>() {}
 
@@ -79,13 +77,15 @@ const make = Effect.gen(function*() {
     )
 
   const checkName = (name: string) =>
-    Schema.is(Settings.fields.name)(name) && !misleading.test(name)
-      ? Effect.void
-      : new InvalidApplication({
-        field: "name",
-        message:
-          "a name has 1 to 100 characters, no space around it, and none that changes lines or the direction of text"
-      })
+    Option.match(
+      Schema.is(Settings.fields.name)(name)
+        ? ApplicationName.problemOf(name, policy.platformNames)
+        : Option.some("must have 1 to 100 characters, and no space around them"),
+      {
+        onNone: () => Effect.void,
+        onSome: (problem) => new InvalidApplication({ field: "name", message: `the name ${problem}` })
+      }
+    )
 
   const checkOwner = (ownerId: UserId) =>
     Effect.flatMap(users.find(ownerId), (owner) =>

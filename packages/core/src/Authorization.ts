@@ -8,10 +8,11 @@ import { Text } from "./Store.ts"
 import type { Scope } from "./Token.ts"
 import { Role } from "./User.ts"
 
-/** The parameters as they came; one without a value counts as omitted (RFC 6749 §3.1). */
+/** The parameters as sent. One without a value counts as omitted (RFC 6749 §3.1), except `state`, which is echoed. */
 export interface Parameters {
   readonly redirectUri: Option.Option<string>
   readonly responseType: Option.Option<string>
+  readonly responseMode: Option.Option<string>
   readonly scope: Option.Option<string>
   readonly state: Option.Option<string>
   readonly role: Option.Option<string>
@@ -57,8 +58,8 @@ export class RoleMismatch extends Schema.TaggedError<RoleMismatch>("@startlist/c
 const isRole = Schema.is(Role)
 const isText = Schema.is(Text)
 
-/** The longest `state` that is kept and echoed, in characters. */
-const maxStateLength = 4096
+/** The name of a requested scope for a message, if it is a short scope-token of RFC 6749 §3.3. */
+export const scopeName = (scope: string): string => /^[!#-[\]-~]{1,100}$/.test(scope) ? scope : "a requested scope"
 
 /** Checks a request against the application that makes it. */
 export const check = (
@@ -66,33 +67,38 @@ export const check = (
   parameters: Parameters,
   policy: Policy.Service
 ): Either.Either<AuthorizationRequest, InvalidRedirect | AuthorizationRefused> => {
-  const { codeChallenge, codeChallengeMethod, redirectUri, responseType } = parameters
+  const { codeChallenge, codeChallengeMethod, redirectUri, responseMode, responseType } = parameters
   if (Option.isNone(redirectUri)) return Either.left(new InvalidRedirect({ reason: "missing_redirect_uri" }))
   if (!acceptsRedirect(application, redirectUri.value, policy)) {
     return Either.left(new InvalidRedirect({ reason: "unregistered_redirect_uri" }))
   }
-  const stateIsGood = Option.match(parameters.state, {
-    onNone: () => true,
-    onSome: (state) => state.length <= maxStateLength && isText(state)
-  })
+  const state = Option.filter(parameters.state, isText)
   const refuse = (error: AuthorizationRefused["error"], description: string) =>
     Either.left(
       new AuthorizationRefused({
         error,
         description,
         redirectUri: redirectUri.value,
-        state: stateIsGood ? parameters.state : Option.none()
+        state
       })
     )
 
-  if (!stateIsGood) return refuse("invalid_request", `state is longer than ${maxStateLength} characters or not text`)
+  if (Option.isSome(parameters.state) && Option.isNone(state)) {
+    return refuse("invalid_request", "state contains a NUL or an unpaired surrogate. Send text.")
+  }
   if (Option.isNone(responseType)) return refuse("invalid_request", "response_type is missing")
   if (responseType.value !== "code") return refuse("unsupported_response_type", "response_type must be code")
+  if (Option.isSome(responseMode) && responseMode.value !== "query") {
+    return refuse("invalid_request", "response_mode must be query")
+  }
   // RFC 6749 §3.3: without a default, a missing scope is an invalid one.
   if (Option.isNone(parameters.scope)) return refuse("invalid_scope", "scope is missing")
   const scope = parseScope(parameters.scope.value)
   const unknown = scope.find((name) => !policy.scopes.includes(name))
-  if (unknown !== undefined || scope.length === 0) return refuse("invalid_scope", "a requested scope is not known")
+  if (unknown !== undefined) {
+    return refuse("invalid_scope", `${scopeName(unknown)} is not a known scope. Separate scopes with spaces.`)
+  }
+  if (scope.length === 0) return refuse("invalid_scope", "scope is missing")
   const role = Option.filter(parameters.role, isRole)
   if (Option.isSome(parameters.role) && Option.isNone(role)) {
     return refuse("invalid_request", "role must be platform, organizer, club or athlete")
@@ -114,7 +120,7 @@ export const check = (
     application,
     redirectUri: redirectUri.value,
     scope,
-    state: parameters.state,
+    state,
     role,
     challenge: codeChallenge
   })

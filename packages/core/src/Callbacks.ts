@@ -1,4 +1,5 @@
 /** The outward port: what the service sends to callbacks. An implementation makes one try and reports what happened. */
+import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import type * as Duration from "effect/Duration"
@@ -29,6 +30,13 @@ export type Answer = Data.TaggedEnum<{
   Forbidden: { readonly detail: string }
 }>
 export const Answer = Data.taggedEnum<Answer>()
+
+/** The answer in place of a request that met a bug of this service. */
+export const broken: Answer = Answer.Unreachable({ detail: "internal error of the sender" })
+
+/** Logs a bug that ended a request to a callback. */
+export const reportBug = (cause: Cause.Cause<unknown>): Effect.Effect<void> =>
+  Effect.logError("a request to a callback met a bug", cause)
 
 /** The validation GET (requirements §4.7). */
 export interface Validation {
@@ -70,14 +78,20 @@ export class Request extends Effectable.Class<Answer> {
   }
 }
 
-/** Ends a request to a callback at its deadline, whatever the implementation does: law 9 must not depend on it. */
+/**
+ * Ends a request to a callback at its deadline, and answers for one that meets a bug: laws 5 and 9 must not depend on
+ * the implementation.
+ */
 export const within = (timeout: Duration.Duration) => (request: Effect.Effect<Answer>): Effect.Effect<Answer> =>
   // Disconnected: an implementation that does not let itself be interrupted is not waited for.
-  Effect.timeoutTo(Effect.disconnect(request), {
+  Effect.timeoutTo(Effect.disconnect(Effect.catchAllCause(request, answerBroken)), {
     duration: timeout,
     onSuccess: (answer) => answer,
     onTimeout: () => Answer.TimedOut({ detail: "" })
   })
+
+const answerBroken = (cause: Cause.Cause<never>): Effect.Effect<Answer> =>
+  Cause.isInterruptedOnly(cause) ? Effect.failCause(cause) : Effect.as(reportBug(cause), broken)
 
 /** Sends to callbacks. Neither method fails: whatever happens, within `timeout`, is an `Answer`. */
 export class Callbacks extends Context.Tag("@startlist/core/Callbacks")<Callbacks, Callbacks.Service>() {}

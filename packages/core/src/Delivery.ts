@@ -16,8 +16,11 @@ import { type Subscription, SubscriptionId } from "./Subscription.ts"
 export const DeliveryId = Schema.Int.pipe(Schema.between(1, maxId), Schema.brand("@startlist/DeliveryId"))
 export type DeliveryId = typeof DeliveryId.Type
 
-/** `pending` until a 200 (`delivered`), the last failure (`exhausted`) or the end of its subscription (`cancelled`). */
-export const State = Schema.Literal("pending", "delivered", "exhausted", "cancelled")
+/**
+ * `pending` until a 200 (`delivered`), the last failure (`exhausted`), the end of its subscription (`cancelled`), or too
+ * many claims without an outcome (`set_aside`).
+ */
+export const State = Schema.Literal("pending", "delivered", "exhausted", "cancelled", "set_aside")
 export type State = typeof State.Type
 
 /** One finished attempt. */
@@ -52,6 +55,8 @@ export interface Claimed {
   readonly subscription: Subscription
   readonly token: string
   readonly leaseEnds: DateTime.Utc
+  /** Number of claims since an outcome was recorded, this one included: above 1, a worker was lost or not heard. */
+  readonly claims: number
 }
 
 /** What a worker asks for. */
@@ -109,7 +114,8 @@ export declare namespace DeliveryStore {
     /**
      * Claims pending deliveries: due, not under a live lease, the first of their object for their subscription
      * (law 6), earliest due first, at most the allowance of each subscription, at most `limit`. No two claims get
-     * the same delivery while its lease lives.
+     * the same delivery while its lease lives. Counts the claims of each delivery that it returns; a settlement starts
+     * the count again.
      */
     readonly claim: (request: ClaimRequest) => Effect.Effect<ReadonlyArray<Claimed>, StoreError>
     /**
@@ -117,6 +123,14 @@ export declare namespace DeliveryStore {
      * went to another worker, or the delivery was cancelled) is left out. Answers the identifiers that were recorded.
      */
     readonly settle: (settlements: ReadonlyArray<Settlement>) => Effect.Effect<ReadonlyArray<DeliveryId>, StoreError>
+    /**
+     * Ends claims under which nothing was attempted, as if they had not been made; the deliveries are due at `dueAt`.
+     * Leaves out those whose claim is no longer their own. Answers the identifiers of the others.
+     */
+    readonly release: (
+      claims: ReadonlyArray<Pick<Claimed, "delivery" | "token">>,
+      dueAt: DateTime.Utc
+    ) => Effect.Effect<ReadonlyArray<DeliveryId>, StoreError>
     /** A hint that there may be work, from this or another node. Never the truth: workers poll besides. */
     readonly wakeUps: Stream.Stream<void>
     readonly find: (id: DeliveryId) => Effect.Effect<Option.Option<Delivery>, StoreError>
@@ -209,3 +223,13 @@ export const next = (
   const dueAt = DateTime.addDuration(ended, pause(base, answer, random, policy))
   return { ...delivery, attempts, dueAt }
 }
+
+/**
+ * The delivery, ended because no claim of it gives an outcome: it may be what ends the workers. The next event of its
+ * object goes on, as after the last failure.
+ */
+export const setAside = (delivery: Delivery, now: DateTime.Utc): Delivery => ({
+  ...delivery,
+  state: "set_aside",
+  endedAt: Option.some(now)
+})

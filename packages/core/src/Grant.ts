@@ -188,8 +188,8 @@ export interface Redemption {
 
 /**
  * Exchanges a code for tokens: once, within its lifetime, by its own client, with its redirect URI and verifier
- * (RFC 6749 §4.1.3, RFC 7636 §4.6). What binds the code is checked before its replay, so that a stolen code in
- * other hands revokes nothing.
+ * (RFC 6749 §4.1.3, RFC 7636 §4.6). A second use within its lifetime is a replay. What binds the code is checked before
+ * that, so that a stolen code in other hands revokes nothing.
  */
 export const redeem = (
   { credential: code, grant }: Found<Code>,
@@ -203,24 +203,24 @@ export const redeem = (
     return refuse("mismatch")
   }
   if (Option.getOrNull(presented.challenge) !== Option.getOrNull(code.challenge)) return refuse("mismatch")
+  // A code is forgotten when its lifetime ends, used or not: whether a purge has removed it makes no difference.
+  if (isOver(code.expiresAt, now)) return refuse("expired")
   if (!isLive(grant, code.epoch)) return refuse("revoked")
   if (code.redeemed) return refuse(policy.revokeOnReplay ? "replayed" : "expired")
-  if (isOver(code.expiresAt, now)) return refuse("expired")
   return Either.right(issue(grant, code.scope, fresh, now, Option.some(code.hash)))
 }
 
 /** A refresh asks for more than was granted (RFC 6749 §6; §5.2 `invalid_scope`). Nothing has happened. */
-export class ScopeExceeded
-  extends Schema.TaggedError<ScopeExceeded>("@startlist/core/ScopeExceeded")("ScopeExceeded", {})
-{}
+export class ScopeExceeded extends Schema.TaggedError<ScopeExceeded>("@startlist/core/ScopeExceeded")("ScopeExceeded", {
+  /** One that was not granted. */
+  scope: Schema.String
+}) {}
 
 /** Who presents a refresh token, and the scope asked for, if one is. */
 export interface Renewal {
   readonly applicationId: ApplicationId
   readonly scope: Option.Option<Scope>
 }
-
-const exceeds = (requested: Scope, granted: Scope): boolean => requested.some((name) => !granted.includes(name))
 
 /**
  * Refreshes: the current refresh token is replaced, and dies at once (requirements §3.2).
@@ -243,7 +243,8 @@ export const rotate = (
     return refuse(sentTwice || !policy.revokeOnReplay ? "replaced" : "replayed")
   }
   if (isOver(token.expiresAt, now)) return refuse("expired")
-  if (Option.isSome(scope) && exceeds(scope.value, grant.scope)) return Either.left(new ScopeExceeded())
+  const excess = Option.isSome(scope) ? scope.value.find((name) => !grant.scope.includes(name)) : undefined
+  if (excess !== undefined) return Either.left(new ScopeExceeded({ scope: excess }))
   return Either.right(issue(grant, grant.scope, fresh, now, Option.none()))
 }
 

@@ -46,14 +46,7 @@ export declare namespace GrantStore {
      * its tokens and the deliveries of its events, all or nothing.
      */
     readonly save: (change: Change) => Effect.Effect<void, Conflict | StoreError>
-    /**
-     * Removes at most `limit` credentials: access and refresh tokens that expired by `tokens`, codes that expired by
-     * `codes`. Answers how many went.
-     */
-    readonly purge: (cutoff: {
-      readonly tokens: DateTime.Utc
-      readonly codes: DateTime.Utc
-      readonly limit: number
-    }) => Effect.Effect<number, StoreError>
+    /** Removes at most `limit` codes and tokens that expired by `expiredBy`. Returns how many were removed. */
+    readonly purge: (expiredBy: DateTime.Utc, limit: number) => Effect.Effect<number, StoreError>
   }
 }

@@ -1,6 +1,7 @@
 /** The numbers and choices of the service in one place. Nothing has to be provided in the common case. */
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
+import * as Option from "effect/Option"
 
 export declare namespace Policy {
   export interface Service {
@@ -12,6 +13,8 @@ export declare namespace Policy {
     readonly profile: "documented" | "rfc"
     /** The scopes that an application may ask for. The interface names none; these are its illustrations. */
     readonly scopes: ReadonlyArray<string>
+    /** The scope that an access token needs for the webhook interface, one of `scopes`. Default: none is needed. */
+    readonly webhookScope: Option.Option<string>
     /** Lifetime of an access token (requirements §8: 28 800 s). */
     readonly accessTokenLifetime: Duration.Duration
     /** A refresh token that is not used for so long dies. */
@@ -32,16 +35,21 @@ export declare namespace Policy {
     readonly deliveryJitter: number
     /** How long a claimed delivery belongs to its worker. Well above the callback timeout. */
     readonly deliveryLease: Duration.Duration
+    /**
+     * Maximum number of claims in a row that may end without an outcome. At the next claim, a delivery is set aside. After
+     * half of them, a worker attempts such deliveries one at a time.
+     */
+    readonly deliveryClaims: number
     /** Attempts in flight, per node. */
     readonly deliveryConcurrency: number
     /** Attempts in flight to one subscription, per node. */
     readonly deliveryPerSubscription: number
     /** How often a worker looks for work when nothing wakes it. */
     readonly deliveryPoll: Duration.Duration
-    /** Delivered, exhausted and cancelled deliveries are kept for so long after they ended. */
+    /** Deliveries that are not pending are kept for so long after they ended. */
     readonly deliveryRetention: Duration.Duration
-    /** Codes are remembered for so long after they expired, so that the replay of a used one is known as one. */
-    readonly codeRetention: Duration.Duration
+    /** Names of the platform, as users know it. No application may contain one in its own name. */
+    readonly platformNames: ReadonlyArray<string>
     /** Rows that one statement of the purge removes at most. */
     readonly purgeBatch: number
   }
@@ -51,6 +59,7 @@ export declare namespace Policy {
 export const documented: Policy.Service = {
   profile: "documented",
   scopes: ["profile:read", "profile:write", "read", "write", "read+write"],
+  webhookScope: Option.none(),
   accessTokenLifetime: Duration.hours(8),
   refreshTokenIdle: Duration.days(90),
   codeLifetime: Duration.minutes(5),
@@ -61,11 +70,12 @@ export const documented: Policy.Service = {
   deliveryDelays: [Duration.seconds(5), Duration.seconds(60)],
   deliveryJitter: 0.2,
   deliveryLease: Duration.seconds(15),
+  deliveryClaims: 5,
   deliveryConcurrency: 256,
   deliveryPerSubscription: 16,
   deliveryPoll: Duration.seconds(1),
   deliveryRetention: Duration.days(30),
-  codeRetention: Duration.days(30),
+  platformNames: ["Startlist"],
   purgeBatch: 1000
 }
 

@@ -22,7 +22,7 @@ export const inBatches = <E, R>(
   })
 
 /**
- * Removes expired tokens, codes whose replay need not be known any more, and deliveries that ended long ago. Any number of nodes may run it at once.
+ * Removes expired codes and tokens, and deliveries that ended long ago. Any number of nodes may run it at the same time.
  */
 export const purge: Effect.Effect<
   { readonly credentials: number; readonly deliveries: number },
@@ -33,10 +33,9 @@ export const purge: Effect.Effect<
   const grants = yield* GrantStore
   const deliveries = yield* DeliveryStore
   const now = yield* DateTime.now
-  const codes = DateTime.subtractDuration(now, policy.codeRetention)
   const endedBefore = DateTime.subtractDuration(now, policy.deliveryRetention)
   return {
-    credentials: yield* inBatches((limit) => grants.purge({ tokens: now, codes, limit })),
+    credentials: yield* inBatches((limit) => grants.purge(now, limit)),
     deliveries: yield* inBatches((limit) => deliveries.purge(endedBefore, limit))
   }
 })

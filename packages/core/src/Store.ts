@@ -23,6 +23,16 @@ export const Text = Schema.String.pipe(Schema.filter((text) => !/[\0\p{Cs}]/u.te
   message: () => "must not contain NUL or unpaired surrogates"
 }))
 
+/**
+ * Text of one line that a person types, such as a name or an address: no control characters, which include line breaks
+ * and escapes, and no format characters, which change the direction of text. Some scripts need the two joiners.
+ */
+export const Line = Text.pipe(
+  Schema.filter((text) => !/[\p{Cc}\p{Zl}\p{Zp}]|(?![\u200C\u200D])\p{Cf}/u.test(text), {
+    message: () => "must not contain control or format characters"
+  })
+)
+
 /** The number that counts how often a record was saved; a store accepts version n + 1 only over version n. */
 export const Version = Schema.NonNegativeInt
 

@@ -29,7 +29,7 @@ export const Subscription = Schema.Struct({
   callbackUrl: Schema.NonEmptyString.pipe(Schema.maxLength(255)),
   createdAt: Schema.DateTimeUtcFromSelf,
   updatedAt: Schema.DateTimeUtcFromSelf,
-  /** Newest first; one or two are live. */
+  /** Newest first; one or two are live. Without those that the store cannot unseal, unless it was claimed. */
   signingSecrets: Schema.Array(SigningSecret)
 })
 export type Subscription = typeof Subscription.Type
@@ -48,7 +48,15 @@ export class SubscriptionNotFound
   extends Schema.TaggedError<SubscriptionNotFound>("@startlist/core/SubscriptionNotFound")("SubscriptionNotFound", {})
 {}
 
-/** The callback did not prove itself (requirements §4.7). `reason` says how, and nothing of what it answered. */
+/** What a callback answered. Never the body: a validation must not be a way to read what an address answers. */
+export const Answered = Schema.Struct({
+  status: Schema.Int,
+  /** For example `text/html` (RFC 9110 §8.3.1); empty if there was none. */
+  mediaType: Schema.String
+})
+export type Answered = typeof Answered.Type
+
+/** The callback did not prove itself (requirements §4.7): why, and what it answered if it answered in time. */
 export class ValidationFailed
   extends Schema.TaggedError<ValidationFailed>("@startlist/core/ValidationFailed")("ValidationFailed", {
     reason: Schema.Literal(
@@ -58,7 +66,8 @@ export class ValidationFailed
       "wrong_status",
       "wrong_content_type",
       "wrong_body"
-    )
+    ),
+    answered: Schema.optionalWith(Answered, { exact: true })
   })
 {}
 
@@ -88,7 +97,15 @@ export declare namespace SubscriptionStore {
  * `hub.challenge`, equal to the challenge, within the time (requirements §4.7).
  */
 export const validate = (answer: Answer, challenge: string): Either.Either<void, ValidationFailed> => {
-  const failed = (reason: ValidationFailed["reason"]) => Either.left(new ValidationFailed({ reason }))
+  const failed = (reason: ValidationFailed["reason"]) =>
+    Either.left(
+      new ValidationFailed({
+        reason,
+        ...(answer._tag === "Answered"
+          ? { answered: { status: answer.status, mediaType: mediaTypeOf(answer.contentType) } }
+          : {})
+      })
+    )
   switch (answer._tag) {
     case "TimedOut":
       return failed("timeout")
@@ -102,6 +119,10 @@ export const validate = (answer: Answer, challenge: string): Either.Either<void,
       return isChallenge(answer.body, challenge) ? Either.void : failed("wrong_body")
   }
 }
+
+/** The media type of a header that a stranger wrote, of limited length and without its parameters. */
+const mediaTypeOf = (contentType: string): string =>
+  /^[\w!#$&^.+-]{1,60}\/[\w!#$&^.+-]{1,60}(?=[ ;,]|$)/.exec(contentType)?.[0].toLowerCase() ?? ""
 
 const ChallengeBody = Schema.parseJson(Schema.Struct({ "hub.challenge": Schema.String }))
 const decodeChallenge = Schema.decodeUnknownOption(ChallengeBody, { onExcessProperty: "error" })

@@ -2,6 +2,7 @@
 import * as Context from "effect/Context"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
@@ -20,6 +21,26 @@ export class NotPlatformUser extends Schema.TaggedError<NotPlatformUser>("@start
   "NotPlatformUser",
   {}
 ) {}
+
+/** The access token lacks the scope to which the webhook interface is bound (RFC 6750 §3.1). */
+export class InsufficientScope
+  extends Schema.TaggedError<InsufficientScope>("@startlist/core/InsufficientScope")("InsufficientScope", {
+    /** The scope that is needed. */
+    scope: Schema.String
+  })
+{}
+
+/** Why an access token does not give access to the webhook interface. */
+export type NotEntitled = NotPlatformUser | InsufficientScope
+
+/** Checks the role (requirements §5.8) and the scope that `Policy.webhookScope` asks for. */
+export const entitled = (access: Access, { webhookScope }: Policy.Service): Either.Either<void, NotEntitled> => {
+  if (access.role !== "platform") return Either.left(new NotPlatformUser())
+  if (Option.isSome(webhookScope) && !access.scope.includes(webhookScope.value)) {
+    return Either.left(new InsufficientScope({ scope: webhookScope.value }))
+  }
+  return Either.void
+}
 
 /** The callback URL is too long, no URL, or of a scheme that is not called. */
 export class InvalidCallbackUrl
@@ -43,11 +64,11 @@ export declare namespace Subscriptions {
     /** Validates the callback, then subscribes the application of this access token. */
     readonly create: (access: Access, wanted: Wanted) => Effect.Effect<
       Subscription.Subscription,
-      NotPlatformUser | InvalidCallbackUrl | AlreadySubscribed | ValidationFailed | StoreError
+      NotEntitled | InvalidCallbackUrl | AlreadySubscribed | ValidationFailed | StoreError
     >
     readonly find: (
       access: Access
-    ) => Effect.Effect<Subscription.Subscription, NotPlatformUser | SubscriptionNotFound | StoreError>
+    ) => Effect.Effect<Subscription.Subscription, NotEntitled | SubscriptionNotFound | StoreError>
     /**
      * Ends the subscription, if `id` is given only that one. Its pending deliveries are cancelled with it: none is
      * claimed any more once this has returned.
@@ -55,7 +76,7 @@ export declare namespace Subscriptions {
     readonly remove: (
       access: Access,
       id: Option.Option<number>
-    ) => Effect.Effect<void, NotPlatformUser | SubscriptionNotFound | StoreError>
+    ) => Effect.Effect<void, NotEntitled | SubscriptionNotFound | StoreError>
     /** For the application's owner, who has no access token. */
     readonly findByApplication: SubscriptionStore.Service["findByApplication"]
     /** A new signing secret; the present one signs too until the policy's overlap ends. */
@@ -75,8 +96,6 @@ const make = Effect.gen(function*() {
   const secrets = yield* Secrets
   const policy = yield* Policy
 
-  const checkRole = (access: Access) => access.role === "platform" ? Effect.void : new NotPlatformUser()
-
   const findByApplication = (id: ApplicationId) =>
     Effect.flatMap(
       store.findByApplication(id),
@@ -84,14 +103,15 @@ const make = Effect.gen(function*() {
     )
 
   const create = Effect.fn("Subscriptions.create")(function*(access: Access, { callbackUrl, verifyToken }: Wanted) {
-    yield* checkRole(access)
+    yield* entitled(access, policy)
     if (callbackUrl.length > 255) return yield* new InvalidCallbackUrl({ reason: "too_long" })
     if (!callbacks.accepts(callbackUrl)) return yield* new InvalidCallbackUrl({ reason: "invalid" })
     if (Option.isSome(yield* store.findByApplication(access.applicationId))) return yield* new AlreadySubscribed()
 
     const challenge = Redacted.value(yield* secrets.make("challenge"))
     const timeout = policy.callbackTimeout
-    const answer = yield* within(timeout)(callbacks.validate({ callbackUrl, challenge, verifyToken, timeout }))
+    const validation = { callbackUrl, challenge, verifyToken, timeout }
+    const answer = yield* within(timeout)(Effect.suspend(() => callbacks.validate(validation)))
     yield* Subscription.validate(answer, challenge)
 
     const now = yield* DateTime.now
@@ -105,7 +125,7 @@ const make = Effect.gen(function*() {
   })
 
   const find = Effect.fn("Subscriptions.find")(function*(access: Access) {
-    yield* checkRole(access)
+    yield* entitled(access, policy)
     return yield* findByApplication(access.applicationId)
   })
 

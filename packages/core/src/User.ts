@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { maxId, StoreError, Text } from "./Store.ts"
+import { Line, maxId, StoreError, Text } from "./Store.ts"
 
 /** Identifies a user; the `object_id` of user events (requirements §6.2). A positive integer below 2^53. */
 export const UserId = Schema.Int.pipe(Schema.between(1, maxId), Schema.brand("@startlist/UserId"))
@@ -14,16 +14,23 @@ export type UserId = typeof UserId.Type
 export const Role = Schema.Literal("platform", "organizer", "club", "athlete")
 export type Role = typeof Role.Type
 
+const address = /^[^\s@]+@[^\s@]+$/
+
 export class User extends Schema.Class<User>("@startlist/core/User")({
   id: UserId,
   role: Role,
-  email: Text.pipe(Schema.pattern(/^[^\s@]+@[^\s@]+$/), Schema.maxLength(254)),
+  email: Text.pipe(Schema.pattern(address), Schema.maxLength(254)),
   firstName: Text.pipe(Schema.maxLength(200)),
   lastName: Text.pipe(Schema.maxLength(200))
 }) {}
 
-/** A user before the store has given an identifier. */
-export const NewUser = Schema.Struct(User.fields).omit("id")
+/** A user before the store has given an identifier. What people type has no control or format characters. */
+export const NewUser = Schema.Struct({
+  role: Role,
+  email: Line.pipe(Schema.pattern(address), Schema.maxLength(254)),
+  firstName: Line.pipe(Schema.maxLength(200)),
+  lastName: Line.pipe(Schema.maxLength(200))
+})
 export type NewUser = typeof NewUser.Type
 
 /** Two users cannot share an e-mail address; case does not distinguish. */

@@ -15,8 +15,8 @@ import * as Random from "effect/Random"
 import * as Redacted from "effect/Redacted"
 import * as Runtime from "effect/Runtime"
 import * as Stream from "effect/Stream"
-import { Answer, Callbacks, Request } from "./Callbacks.ts"
-import { type Claimed, DeliveryStore, next, type Settlement } from "./Delivery.ts"
+import { Answer, broken, Callbacks, reportBug, Request } from "./Callbacks.ts"
+import { type Claimed, type Delivery, DeliveryStore, next, setAside, type Settlement } from "./Delivery.ts"
 import { body, toSeconds } from "./Event.ts"
 import { makeInstants } from "./internal/instants.ts"
 import { Policy } from "./Policy.ts"
@@ -25,7 +25,7 @@ import { liveSecrets } from "./Subscription.ts"
 import { makeDeadlines } from "./WorkerDeadlines.ts"
 import { makeSlots } from "./WorkerSlots.ts"
 
-/** An attempt that was made and is to be recorded. */
+/** A delivery that was attempted or set aside, and is to be recorded. */
 interface Finished extends Settlement {
   readonly claimed: Claimed
 }
@@ -60,6 +60,10 @@ export const run: Effect.Effect<never, never, DeliveryStore | Callbacks | Secret
   const toRecord = yield* Queue.sliding<void>(1)
   const finished: Array<Finished> = []
   const toInstant = makeInstants()
+  /** The delivery in flight that was claimed before without an outcome, several times. */
+  let doubtful: Claimed | undefined
+  /** When a claim or a record last failed or came late, in milliseconds since 1970. */
+  let storeFailedAt = Number.NEGATIVE_INFINITY
 
   const now = (): DateTime.Utc => toInstant(clock.unsafeCurrentTimeMillis())
 
@@ -67,8 +71,8 @@ export const run: Effect.Effect<never, never, DeliveryStore | Callbacks | Secret
   const answerOf = (exit: Exit.Exit<Answer>): Answer => {
     if (Exit.isSuccess(exit)) return exit.value
     if (Cause.isInterruptedOnly(exit.cause)) return Answer.TimedOut({ detail: "" })
-    runFork(Effect.logError("the dispatcher broke", exit.cause))
-    return Answer.Unreachable({ detail: "internal error of the sender" })
+    runFork(reportBug(exit.cause))
+    return broken
   }
 
   /** Begins a request, in a fiber only if it has no other way. Answers how to give it up. */
@@ -96,18 +100,54 @@ export const run: Effect.Effect<never, never, DeliveryStore | Callbacks | Secret
   const isTooLate = (claimed: Claimed, at: DateTime.Utc) =>
     at.epochMillis + Duration.toMillis(policy.callbackTimeout) >= claimed.leaseEnds.epochMillis
 
-  /** No effect: what surrounds a request would cost as much again. */
-  const attempt = (claimed: Claimed, random: number): void => {
-    const { id } = claimed.subscription
+  /**
+   * Whether this delivery may be what ends the workers. Trouble with the store is the likelier reason while it is recent:
+   * then nobody could record an outcome.
+   */
+  const isSuspect = ({ claims }: Claimed, at: DateTime.Utc) =>
+    claims > policy.deliveryClaims &&
+    at.epochMillis - storeFailedAt > policy.deliveryClaims * Duration.toMillis(policy.deliveryLease)
+
+  const finish = (claimed: Claimed, delivery: Delivery, ended: DateTime.Utc): void => {
+    if (doubtful === claimed) doubtful = undefined
+    slots.finish(claimed.subscription.id, delivery.state === "delivered", ended)
+    if (finished.push({ claimed, delivery, token: claimed.token }) === 1) toRecord.unsafeOffer(undefined)
+  }
+
+  /** `next` for an answer that an implementation may have got wrong: a bug in it fails this attempt only. */
+  const after = (delivery: Delivery, answer: Answer, attempted: Parameters<typeof next>[2]): Delivery => {
+    try {
+      return next(delivery, answer, attempted, policy)
+    } catch (bug) {
+      return next(delivery, answerOf(Exit.die(bug)), attempted, policy)
+    }
+  }
+
+  /**
+   * Attempts a delivery, or sets it aside. Answers whether it did: it is no effect, which would cost as much again as the
+   * request. Doubtful deliveries are attempted one at a time, so that one that ends the process ends no others with it.
+   */
+  const attempt = (claimed: Claimed, random: number): boolean => {
     const at = now()
-    if (isTooLate(claimed, at)) return void wake.unsafeOffer(undefined)
+    if (isTooLate(claimed, at)) {
+      storeFailedAt = at.epochMillis
+      return false
+    }
+    if (isSuspect(claimed, at)) {
+      runFork(Effect.logError(`delivery ${claimed.delivery.id} is set aside: its last claims had no outcome`))
+      slots.take(claimed.subscription.id)
+      finish(claimed, setAside(claimed.delivery, at), at)
+      return true
+    }
+    if (claimed.claims > policy.deliveryClaims / 2) {
+      if (doubtful !== undefined) return false
+      doubtful = claimed
+    }
+    slots.take(claimed.subscription.id)
     const end = (answer: Answer) => {
       const ended = now()
-      const delivery = next(claimed.delivery, answer, { at, ended, random }, policy)
-      slots.finish(id, delivery.state === "delivered", ended)
-      if (finished.push({ claimed, delivery, token: claimed.token }) === 1) toRecord.unsafeOffer(undefined)
+      finish(claimed, after(claimed.delivery, answer, { at, ended, random }), ended)
     }
-    slots.take(id)
     const isInTime = deadlines.watch(at, () => {
       end(Answer.TimedOut({ detail: "" }))
       giveUp()
@@ -115,6 +155,7 @@ export const run: Effect.Effect<never, never, DeliveryStore | Callbacks | Secret
     const giveUp = begin(claimed, at, (answer) => {
       if (isInTime()) end(answer)
     })
+    return true
   }
 
   /**
@@ -133,20 +174,23 @@ export const run: Effect.Effect<never, never, DeliveryStore | Callbacks | Secret
       perSubscription: policy.deliveryPerSubscription,
       allowances: slots.allowances(at)
     })
-    for (const one of claimed) attempt(one, yield* Random.next)
+    const left: Array<Claimed> = []
+    for (const one of claimed) if (!attempt(one, yield* Random.next)) left.push(one)
+    // What cannot be released is claimed again after its lease.
+    if (left.length > 0) yield* Effect.ignore(store.release(left, DateTime.addDuration(now(), policy.deliveryPoll)))
     return claimed.length === limit
-  }).pipe(Effect.uninterruptible)
-
-  /** Claims as soon as the store answers: says once that it does not, and once that it does again. */
-  const claimAtLast = Effect.catchTag(
-    claim,
-    "StoreError",
-    (error) =>
-      Effect.logWarning("deliveries wait for the store", Cause.fail(error)).pipe(
-        Effect.zipRight(Effect.eventually(Effect.delay(claim, storePause))),
-        Effect.zipLeft(Effect.logInfo("deliveries go on: the store answers again"))
-      )
+  }).pipe(
+    Effect.tapErrorCause(() => Effect.sync(() => storeFailedAt = now().epochMillis)),
+    Effect.sandbox,
+    Effect.uninterruptible
   )
+
+  /** Claims as soon as the store answers, after a bug too: logs once that it does not, and once that it does again. */
+  const claimAtLast = Effect.catchAll(claim, (cause) =>
+    Effect.logWarning("deliveries wait for the store", cause).pipe(
+      Effect.zipRight(Effect.eventually(Effect.delay(claim, storePause))),
+      Effect.zipLeft(Effect.logInfo("deliveries go on: the store answers again"))
+    ))
 
   const claimAgain = Effect.gen(function*() {
     if (yield* claimAtLast) {
@@ -159,7 +203,7 @@ export const run: Effect.Effect<never, never, DeliveryStore | Callbacks | Secret
 
   /** Records a batch; one that fails, or meets a bug, is recorded row by row, so that a bad row harms only itself. */
   const record = (batch: ReadonlyArray<Finished>): Effect.Effect<ReadonlyArray<Finished>> =>
-    store.settle(batch).pipe(
+    Effect.suspend(() => store.settle(batch)).pipe(
       Effect.as([]),
       Effect.catchAllCause((cause) =>
         batch.length === 1
@@ -177,6 +221,7 @@ export const run: Effect.Effect<never, never, DeliveryStore | Callbacks | Secret
     const batch = finished.splice(0, settleBatch)
     const failed = new Set(yield* record(batch))
     const at = now()
+    if (failed.size > 0) storeFailedAt = at.epochMillis
     const lost = [...failed].filter(({ claimed }) => at.epochMillis >= claimed.leaseEnds.epochMillis)
     for (const one of lost) failed.delete(one)
     slots.record(batch.length - failed.size)

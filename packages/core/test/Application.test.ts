@@ -6,12 +6,15 @@ import { layer, layerOver, makeClient, makeUser, redirectUri } from "./support/f
 const accepted = (uris: ReadonlyArray<string>) => Either.isRight(Application.checkRedirectUris(uris))
 
 describe("a redirect URI that is not registered", () => {
-  it.effect("is accepted on http://localhost, http://127.0.0.1 and http://[::1], any port, path and query", () =>
+  it.effect("is accepted on localhost, 127.0.0.1 and [::1], by http and https, any port, path and query", () =>
     Effect.gen(function*() {
       const { application } = yield* makeClient()
       for (const host of ["localhost", "127.0.0.1", "[::1]"]) {
         for (const rest of ["", "/", ":1", ":65535/callback", "/a/b?c=d&e=f", "?x"]) {
-          expect(Application.acceptsRedirect(application, `http://${host}${rest}`, Policy.documented)).toBe(true)
+          for (const scheme of ["http", "https"]) {
+            const uri = `${scheme}://${host}${rest}`
+            expect(Application.acceptsRedirect(application, uri, Policy.documented), uri).toBe(true)
+          }
         }
       }
     }).pipe(Effect.provide(layer)))
@@ -46,7 +49,11 @@ describe("a redirect URI that is not registered", () => {
           "http:localhost",
           "http:///localhost/",
           "//localhost/",
-          "https://localhost/",
+          "https://localhost.evil.test/",
+          "https://localhost@evil.test/",
+          "https://evil.test@127.0.0.1/",
+          "https://localhost/#fragment",
+          "ftp://localhost/",
           "javascript://localhost/%0aalert(1)",
           "http://localhost/" + "a".repeat(2000),
           " http://localhost/",
@@ -90,6 +97,7 @@ describe("a registered redirect URI", () => {
           "http://127.0.0.1:49152/",
           "http://127.0.0.1:49152/cb?x",
           "http://127.0.0.1:123456/cb",
+          "https://127.0.0.1:49152/cb",
           "http://127.0.0.1:1@evil.test/cb",
           "http://127.0.0.1:1.evil.test/cb",
           "http://localhost:3001/cb",
@@ -230,11 +238,13 @@ describe("an application", () => {
       expect({ name, requirePkce, version }).toStrictEqual({ name: "New", requirePkce: true, version: 3 })
     }).pipe(Effect.provide(layer)))
 
-  it.effect("has a name that shows as it is: no line breaks, nothing that turns the direction of text", () =>
+  it.effect("has a name that shows as it is, and not that of the platform", () =>
     Effect.gen(function*() {
       const applications = yield* Applications.Applications
       const { id } = yield* makeClient()
-      for (const name of ["Club\u202Eekaf", "Club\nAllowed by the police", "\u2066Club", "Club\u0000"]) {
+      for (
+        const name of ["Club\u202Eekaf", "Club\nAllowed by the police", "\u2066Club", "Club\u0000", "Cӏub", "Startlist"]
+      ) {
         expect(yield* Effect.flip(applications.change(id, { name }))).toMatchObject({ field: "name" })
       }
       for (const name of ["Club d’athlétisme 🏃‍♀️", "نادي العدائين", "陸上クラブ"]) {

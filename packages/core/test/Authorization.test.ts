@@ -64,6 +64,13 @@ describe("an authorization request", () => {
       expect(yield* outcome({ role: Option.some("admin") })).toBe("invalid_request")
     }))
 
+  it.effect("is answered in the query: no other response mode is accepted", () =>
+    Effect.gen(function*() {
+      expect(yield* outcome({ responseMode: Option.some("query") })).toBe("profile:read")
+      expect(yield* outcome({ responseMode: Option.some("fragment") })).toBe("invalid_request")
+      expect(yield* outcome({ responseMode: Option.some("form_post") })).toBe("invalid_request")
+    }))
+
   it.effect("may use PKCE with S256 and no other method", () =>
     Effect.gen(function*() {
       const codeChallenge = Option.some(yield* challengeOf)
@@ -97,7 +104,9 @@ describe("an authorization request", () => {
           (error) => error._tag === "AuthorizationRefused" ? [error.error, Option.getOrNull(error.state)] : error
         )
       expect(yield* stateOf("my state & more", "unknown")).toStrictEqual(["invalid_scope", "my state & more"])
-      expect(yield* stateOf("a".repeat(4097), "read")).toStrictEqual(["invalid_request", null])
+      expect(yield* stateOf("", "unknown")).toStrictEqual(["invalid_scope", ""])
+      const long = "a".repeat(100_000)
+      expect(yield* stateOf(long, "unknown")).toStrictEqual(["invalid_scope", long])
       expect(yield* stateOf("nul\0", "read")).toStrictEqual(["invalid_request", null])
       expect(yield* stateOf("\ud800", "read")).toStrictEqual(["invalid_request", null])
     }).pipe(Effect.provide(layer)))

@@ -67,14 +67,19 @@ describe("a code", () => {
       expect(yield* refusal(refresh(client, tokens.refreshToken))).toBe("revoked")
     }).pipe(Effect.provide(layer)))
 
-  it.effect("is known as used long after it has expired", () =>
+  it.effect("is known as used until its lifetime ends; used after that, it revokes nothing", () =>
     Effect.gen(function*() {
       const client = yield* makeClient()
-      const code = yield* consent(client, yield* makeUser())
-      const tokens = yield* exchange(client, code)
-      yield* TestClock.adjust("1 hour")
-      expect(yield* refusal(exchange(client, code))).toBe("replayed")
-      expect(yield* authenticate(tokens.accessToken)).toBe("InvalidToken")
+      const [early, late] = [yield* makeUser(), yield* makeUser()]
+      const [known, forgotten] = [yield* consent(client, early), yield* consent(client, late)]
+      const [first, second] = [yield* exchange(client, known), yield* exchange(client, forgotten)]
+      yield* TestClock.adjust("299999 millis")
+      expect(yield* refusal(exchange(client, known))).toBe("replayed")
+      expect(yield* authenticate(first.accessToken)).toBe("InvalidToken")
+      yield* TestClock.adjust("1 millis")
+      expect(yield* refusal(exchange(client, forgotten))).toBe("expired")
+      expect(yield* authenticate(second.accessToken)).toBe("good")
+      expect(yield* refusal(exchange(client, known))).toBe("expired")
     }).pipe(Effect.provide(layer)))
 
   it.effect("is refused to another application, which revokes nothing, used or not", () =>

@@ -71,26 +71,29 @@ describe("a purge", () => {
       const user = yield* makeUser()
       const code = yield* consent(client, user)
       const first = yield* exchange(client, code)
-      yield* TestClock.adjust("8 hours")
-      expect((yield* Retention.purge).credentials, "the access token").toBe(1)
-      expect(yield* authenticate(first.accessToken)).toBe("InvalidToken")
-      const second = yield* refresh(client, first.refreshToken)
+      yield* TestClock.adjust("299999 millis")
+      expect((yield* Retention.purge).credentials).toBe(0)
+      const other = yield* consent(client, user)
       expect(yield* refusal(exchange(client, code)), "the used code").toBe("replayed")
-      expect(yield* authenticate(second.accessToken)).toBe("InvalidToken")
+      expect(yield* refusal(exchange(client, other))).toBe("revoked")
+      const again = yield* exchange(client, yield* consent(client, user))
+      yield* TestClock.adjust("8 hours")
+      expect((yield* Retention.purge).credentials, "three codes and two access tokens").toBe(5)
+      expect(yield* authenticate(again.accessToken)).toBe("InvalidToken")
+      expect(yield* refusal(refresh(client, first.refreshToken))).toBe("revoked")
+      yield* refresh(client, again.refreshToken)
     }).pipe(Effect.provide(layer)))
 
-  it.effect("forgets a code 30 days after it expired, and a refresh token after 90 idle days", () =>
+  it.effect("forgets a code after its five minutes, and a refresh token after 90 idle days", () =>
     Effect.gen(function*() {
       const client = yield* makeClient()
       const code = yield* consent(client, yield* makeUser())
       const { refreshToken } = yield* exchange(client, code)
-      yield* TestClock.adjust("2592299999 millis")
-      yield* Retention.purge
-      expect(yield* refusal(exchange(client, code))).toBe("replayed")
-      yield* TestClock.adjust("1 millis")
+      yield* TestClock.adjust("5 minutes")
+      expect(yield* refusal(exchange(client, code))).toBe("expired")
       yield* Retention.purge
       expect(yield* refusal(exchange(client, code))).toBe("unknown")
-      yield* TestClock.adjust("60 days")
+      yield* TestClock.adjust("90 days")
       yield* Retention.purge
       expect(yield* refusal(refresh(client, refreshToken))).toBe("unknown")
     }).pipe(Effect.provide(layer)))

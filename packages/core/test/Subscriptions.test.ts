@@ -11,7 +11,7 @@ import {
 } from "@startlist/core"
 import { ScriptedCallbacks } from "@startlist/testing"
 import { Effect, Either, FastCheck, Fiber, Option, Redacted, TestClock } from "effect"
-import { callbackUrl, type Client, layer, makeClient, makeUser, tokensOf } from "./support/fixture.ts"
+import { callbackUrl, type Client, layer, layerWith, makeClient, makeUser, tokensOf } from "./support/fixture.ts"
 
 const { Answer } = Callbacks
 const { Reaction } = ScriptedCallbacks
@@ -173,6 +173,26 @@ describe("a subscription", () => {
       const tags = results.map((result) => Either.match(result, { onLeft: ({ _tag }) => _tag, onRight: () => "made" }))
       expect(tags.sort()).toStrictEqual([...Array.from({ length: 9 }, () => "AlreadySubscribed"), "made"])
     }).pipe(Effect.provide(layer)))
+
+  it.effect("is managed with the scope that the policy asks for, and nothing is sent or changed without it", () =>
+    Effect.gen(function*() {
+      const { find, remove } = yield* Subscriptions.Subscriptions
+      const access = yield* accessOf(yield* makeClient())
+      for (const scope of [[], ["read"], ["webhooks:read"]]) {
+        const narrow = { ...access, scope }
+        const missing = { _tag: "InsufficientScope", scope: "webhooks" }
+        expect(yield* Effect.flip(create(narrow))).toMatchObject(missing)
+        expect(yield* Effect.flip(find(narrow))).toMatchObject(missing)
+        expect(yield* Effect.flip(remove(narrow, Option.none()))).toMatchObject(missing)
+      }
+      expect(yield* requests).toHaveLength(0)
+      const wide = { ...access, scope: ["read", "webhooks"] }
+      const { id } = yield* create(wide)
+      expect((yield* find(wide)).id).toBe(id)
+      const athlete = { ...wide, role: "athlete" as const }
+      expect(yield* failure(find(athlete))).toBe("NotPlatformUser")
+      yield* remove(wide, Option.none())
+    }).pipe(Effect.provide(layerWith({ webhookScope: Option.some("webhooks") }))))
 
   it.effect("is managed by platform users only", () =>
     Effect.gen(function*() {

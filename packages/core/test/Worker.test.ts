@@ -438,7 +438,165 @@ const failing = (operation: Interception.Operation, isFailing: (input: ReadonlyA
     )
   ).pipe(Layer.provide(Memory.layer))
 
+/** Callbacks that answer nothing, of which `deliver` is given. */
+const delivering = (deliver: Callbacks.Callbacks.Service["deliver"]) =>
+  Effect.provideService(Callbacks.Callbacks, { accepts: () => true, validate: () => Effect.never, deliver })
+
+describe("a delivery without an outcome", () => {
+  /** Works until the lease of what it claimed is over, and is then gone like a process that was killed. */
+  const die = Effect.gen(function*() {
+    const store = yield* Delivery.DeliveryStore
+    const now = yield* DateTime.now
+    yield* store.claim({
+      now,
+      leaseEnds: DateTime.addDuration(now, policy.deliveryLease),
+      token: `lost at ${now.epochMillis}`,
+      limit: 10,
+      perSubscription: 10,
+      allowances: new Map()
+    })
+    yield* seconds(15)
+  })
+
+  it.effect("is attempted after five claims that came to nothing", () =>
+    Effect.gen(function*() {
+      const { applicationId, callbackUrl } = yield* subscribe("unlucky")
+      yield* queue(applicationId, [7])
+      yield* Effect.repeatN(die, 3)
+      yield* start()
+      yield* seconds(1)
+      expect(yield* states).toStrictEqual(["delivered"])
+      expect(yield* received(callbackUrl)).toHaveLength(1)
+    }).pipe(Effect.provide(layerWith())))
+
+  it.effect("is set aside at the sixth claim without an attempt, and the next event of its object goes on", () =>
+    Effect.gen(function*() {
+      const { applicationId, callbackUrl } = yield* subscribe("lethal")
+      yield* queue(applicationId, [7, 7, 8])
+      yield* Effect.repeatN(die, 4)
+      yield* queue(applicationId, [9])
+      yield* start()
+      yield* seconds(10)
+      expect(yield* states).toStrictEqual(["set_aside", "delivered", "set_aside", "delivered"])
+      expect(yield* received(callbackUrl)).toHaveLength(2)
+      const [lethal] = yield* deliveries
+      expect(lethal?.attempts).toStrictEqual([])
+      expect(Option.isSome(lethal?.endedAt ?? Option.none())).toBe(true)
+    }).pipe(Effect.provide(layerWith())))
+
+  it.effect("is attempted alone after half of the claims, and the others that wait for it do not count", () =>
+    Effect.gen(function*() {
+      const { applicationId, callbackUrl } = yield* subscribe("unlucky")
+      yield* habit(callbackUrl, Reaction.Comply({ afterMs: 500 }))
+      yield* queue(applicationId, range(7))
+      yield* Effect.repeatN(die, 1)
+      yield* start()
+      yield* seconds(20)
+      expect(new Set(yield* states)).toStrictEqual(new Set(["delivered"]))
+      const times = (yield* received(callbackUrl)).map(({ at }) => at)
+      const pauses = times.slice(1).map((at, index) => at - (times[index] ?? 0))
+      expect(times).toHaveLength(7)
+      expect(Math.min(...pauses)).toBeGreaterThanOrEqual(500)
+    }).pipe(Effect.provide(layerWith())))
+
+  it.effect("starts with a fresh count after each outcome", () =>
+    Effect.gen(function*() {
+      const { applicationId, callbackUrl } = yield* subscribe("failing")
+      yield* habit(callbackUrl, Reaction.Reject({ status: 500 }))
+      yield* queue(applicationId, [7])
+      for (let attempt = 0; attempt < 3; attempt++) {
+        yield* Effect.repeatN(die, 3)
+        const worker = yield* start()
+        yield* seconds(1)
+        yield* Fiber.interrupt(worker)
+        yield* seconds(60)
+      }
+      expect((yield* deliveries).map(({ attempts, state }) => [state, attempts.length])).toStrictEqual([
+        ["exhausted", 3]
+      ])
+    }).pipe(Effect.provide(layerWith())))
+
+  it.effect("is not set aside while the store records no outcome of anything", () => {
+    let isDown = true
+    return Effect.gen(function*() {
+      const { applicationId, callbackUrl } = yield* subscribe("good")
+      yield* queue(applicationId, [1])
+      yield* start()
+      yield* seconds(200)
+      isDown = false
+      yield* seconds(16)
+      expect((yield* received(callbackUrl)).length).toBeGreaterThan(6)
+      expect(yield* states).toStrictEqual(["delivered"])
+    }).pipe(Effect.provide(layerWith(failing("DeliveryStore.settle", () => isDown))))
+  })
+})
+
+describe("a dispatcher with a bug", () => {
+  const garbage: ReadonlyArray<unknown> = [undefined, null, {}, { _tag: "Answered" }, { _tag: "Delivered" }, 200]
+
+  it.effect("that answers something else than an answer has failed, and the worker goes on", () =>
+    Effect.gen(function*() {
+      const { applicationId } = yield* subscribe("odd")
+      yield* queue(applicationId, range(garbage.length))
+      let calls = 0
+      yield* Effect.forkDaemon(
+        Worker.run.pipe(
+          Effect.provideService(Policy.Policy, policy),
+          delivering(() => {
+            const odd = garbage[calls++ % garbage.length]
+            return calls % 2 === 0
+              // @ts-expect-error: an implementation that is not checked by its types
+              ? new Callbacks.Request((done) => void done(odd))
+              // @ts-expect-error: the same
+              : Effect.succeed<Callbacks.Answer>(odd)
+          })
+        )
+      )
+      yield* seconds(300)
+      expect((yield* deliveries).map(({ attempts, state }) => [state, attempts.map(({ outcome }) => outcome)]))
+        .toStrictEqual(garbage.map(() => ["exhausted", ["unreachable", "unreachable", "unreachable"]]))
+    }).pipe(Effect.provide(layerWith())))
+
+  it.effect("that answers twice, or answers and then throws, has answered once", () =>
+    Effect.gen(function*() {
+      const { applicationId } = yield* subscribe("twice")
+      yield* queue(applicationId, range(2))
+      yield* Effect.forkDaemon(
+        Worker.run.pipe(
+          Effect.provideService(Policy.Policy, policy),
+          delivering(() =>
+            new Callbacks.Request((done) => {
+              const refused = Callbacks.Answer.Unreachable({ detail: "refused" })
+              done(refused)
+              done(refused)
+              throw new Error("bug")
+            })
+          )
+        )
+      )
+      yield* seconds(1)
+      expect((yield* deliveries).map(({ attempts }) => attempts.map(({ detail }) => detail)))
+        .toStrictEqual([["refused"], ["refused"]])
+    }).pipe(Effect.provide(layerWith())))
+})
+
 describe("a store that fails", () => {
+  it.effect("with a bug, while claiming or recording, does not end the worker", () => {
+    let bugs = 4
+    const broken = Interception.layer((name, effect) =>
+      Effect.suspend(() =>
+        /\.(?:claim|settle)$/.test(name) && bugs-- > 0 ? Effect.dieMessage("a bug in the store") : effect
+      )
+    ).pipe(Layer.provide(Memory.layer))
+    return Effect.gen(function*() {
+      const { applicationId } = yield* subscribe("good")
+      yield* queue(applicationId, [1])
+      yield* start()
+      yield* seconds(60)
+      expect(yield* states).toStrictEqual(["delivered"])
+    }).pipe(Effect.provide(layerWith(broken)))
+  })
+
   it.effect("while claiming only delays: the worker asks again, and says once that it waits and once that it goes on", () => {
     let failures = 5
     const logged: Array<unknown> = []

@@ -3,11 +3,16 @@ import { connect as connectTcp, isIP, type LookupFunction, type Socket } from "n
 import { connect as connectTls, createSecureContext, rootCertificates } from "node:tls"
 import { type Block, permits } from "./AddressGuard.ts"
 import type { CallbackUrl } from "./CallbackUrl.ts"
-import type { Resolve } from "./Resolver.ts"
+import { NoAddress, type Resolve } from "./Resolver.ts"
 
 /** The guard refused an address. Nothing was sent to it. */
 export class ForbiddenAddress extends Error {
   readonly code = "FORBIDDEN_ADDRESS"
+}
+
+/** The resolver failed with something other than an error of `node:dns`. */
+export class UnresolvedName extends Error {
+  readonly code = "ESERVFAIL"
 }
 
 /** Told once: the socket that is ready for HTTP, or why there is none. */
@@ -42,8 +47,9 @@ export const make = ({ allow, ca, resolve }: Options): Dial => {
       dialled(new ForbiddenAddress(), null)
       return undefined
     }
-    const target = { host, port, lookup: guarded(resolve, isPermitted), autoSelectFamily: true, noDelay: true }
-    const socket = protocol === "https:"
+    const lookup = guarded(resolve, isPermitted, (error) => socket.destroy(error))
+    const target = { host, port, lookup, autoSelectFamily: true, noDelay: true }
+    const socket: Socket = protocol === "https:"
       ? connectTls({
         ...target,
         secureContext,
@@ -57,7 +63,11 @@ export const make = ({ allow, ca, resolve }: Options): Dial => {
     const tell: Dialled = (...result) => {
       if (isTold) return
       isTold = true
-      dialled(...result)
+      try {
+        dialled(...result)
+      } catch (bug) {
+        socket.destroy(toError(bug))
+      }
     }
     return socket
       .once(protocol === "https:" ? "secureConnect" : "connect", () => tell(null, socket))
@@ -66,24 +76,46 @@ export const make = ({ allow, ca, resolve }: Options): Dial => {
   }
 }
 
-/** Resolves a name for the socket, which then dials what this gave it. */
-const guarded =
-  (resolve: Resolve, isPermitted: (address: string) => boolean): LookupFunction => (name, options, callback) => {
-    addressesOf(name, resolve, isPermitted).then((addresses) => {
-      const found = addresses.map((address) => ({ address, family: isIP(address) }))
-      const [first] = found
-      if (first === undefined) return callback(new ForbiddenAddress(), "")
-      return options.all === true ? callback(null, found) : callback(null, first.address, first.family)
-    }, (error: Error) => callback(error, ""))
-  }
+const toError = (reason: unknown): Error => reason instanceof Error ? reason : new Error("broken", { cause: reason })
 
-/** None if they are not all permitted. `localhost` is loopback, and asked of nobody (RFC 6761 §6.3). */
+/**
+ * Resolves a name for the socket, which then dials exactly these addresses. A failure ends the socket itself: a lookup
+ * callback treats a falsy error as success, and a throw in it would end the process.
+ */
+const guarded = (
+  resolve: Resolve,
+  isPermitted: (address: string) => boolean,
+  fail: (error: Error) => void
+): LookupFunction =>
+(name, options, callback) => {
+  addressesOf(name, resolve, isPermitted).then((addresses) => {
+    const found = addresses.map((address) => ({ address, family: isIP(address) }))
+    const [first] = found
+    if (first === undefined) throw new NoAddress()
+    return options.all === true ? callback(null, found) : callback(null, first.address, first.family)
+  }).catch((reason: unknown) => fail(toError(reason)))
+}
+
+/** Rejects if any address is not permitted. `localhost` is loopback, and no resolver is asked for it (RFC 6761 §6.3). */
 const addressesOf = async (
   name: string,
   resolve: Resolve,
   isPermitted: (address: string) => boolean
 ): Promise<ReadonlyArray<string>> => {
-  if (name === "localhost" || name.endsWith(".localhost")) return ["127.0.0.1", "::1"].filter(isPermitted)
-  const addresses = await resolve(name)
-  return addresses.every(isPermitted) ? addresses : []
+  if (name === "localhost" || name.endsWith(".localhost")) {
+    const permitted = ["127.0.0.1", "::1"].filter(isPermitted)
+    if (permitted.length > 0) return permitted
+    throw new ForbiddenAddress()
+  }
+  const addresses = await resolved(name, resolve)
+  if (addresses.every(isPermitted)) return addresses
+  throw new ForbiddenAddress()
+}
+
+const resolved = async (name: string, resolve: Resolve): Promise<ReadonlyArray<string>> => {
+  try {
+    return await resolve(name)
+  } catch (reason) {
+    throw reason instanceof Error && "code" in reason ? reason : new UnresolvedName("no code", { cause: reason })
+  }
 }

@@ -1,10 +1,12 @@
 /** Core's `Callbacks` over HTTP: the validation GET and the event POST, each one try within one deadline. */
-import { Callbacks, type Post, Request, type Validation } from "@startlist/core/Callbacks"
+import { Callbacks, type Post, reportBug, Request, type Validation } from "@startlist/core/Callbacks"
+import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
+import * as Runtime from "effect/Runtime"
 import type { Block } from "./AddressGuard.ts"
 import * as CallbackUrl from "./CallbackUrl.ts"
 import * as Connections from "./Connections.ts"
@@ -41,6 +43,8 @@ const make = (options: Options) =>
       ({ close }) => Effect.sync(close)
     )
 
+    const runFork = Runtime.runFork(yield* Effect.runtime<never>())
+    const start = Exchange.make(connections, (bug) => void runFork(reportBug(Cause.die(bug))))
     const parse = CallbackUrl.makeParser(allow)
 
     /** Giving it up frees the socket. */
@@ -51,7 +55,7 @@ const make = (options: Options) =>
     ): Request =>
       new Request((done) => {
         const url = Option.getOrUndefined(parse(callbackUrl))
-        if (url !== undefined) return Exchange.start(connections, url, content(url), Duration.toMillis(timeout), done)
+        if (url !== undefined) return start(url, content(url), Duration.toMillis(timeout), done)
         done(refusedUrl)
         return () => {}
       })

@@ -1,5 +1,5 @@
 /** One request to a callback and what came of it: all within one deadline, and little of the answer is read. */
-import { Answer } from "@startlist/core/Callbacks"
+import { Answer, broken } from "@startlist/core/Callbacks"
 import * as Option from "effect/Option"
 import type { Dispatcher } from "undici"
 import type { CallbackUrl } from "./CallbackUrl.ts"
@@ -42,25 +42,24 @@ const maxInterim = 8
 
 /**
  * Sends a request and calls `done` once, after at most `timeout` milliseconds for everything: name, connection, TLS,
- * request and answer. Answers how to give it up: the socket is free then, and `done` is not called any more.
+ * request and answer. Returns a function that gives the request up: it frees the socket, and `done` is not called.
  */
-export const start = (
-  connections: Connections,
-  url: CallbackUrl,
-  content: Content,
-  timeout: number,
-  done: (answer: Answer) => void
-): () => void => {
-  const exchange = new Exchange(connections.acquire(url), content, timeout, done)
-  exchange.send()
-  return () => exchange.abandon()
-}
+export type Start = (url: CallbackUrl, content: Content, timeout: number, done: (answer: Answer) => void) => () => void
+
+/** Exchanges over these connections. `report` gets each bug that an exchange meets; the exchange fails with it. */
+export const make =
+  (connections: Connections, report: (bug: unknown) => void): Start => (url, content, timeout, done) => {
+    const exchange = new Exchange(connections.acquire(url), content, timeout, done, report)
+    exchange.send()
+    return () => exchange.abandon()
+  }
 
 class Exchange implements Dispatcher.DispatchHandler {
   readonly #connection: Connection
   readonly #content: Content
   readonly #timeout: number
   readonly #done: (answer: Answer) => void
+  readonly #report: (bug: unknown) => void
   readonly #startedAt = performance.now()
   #timer: NodeJS.Timeout
   #isOver = false
@@ -72,75 +71,95 @@ class Exchange implements Dispatcher.DispatchHandler {
   #chunks: Array<Buffer> = []
   #bytes = 0
 
-  constructor(connection: Connection, content: Content, timeout: number, done: (answer: Answer) => void) {
+  constructor(
+    connection: Connection,
+    content: Content,
+    timeout: number,
+    done: (answer: Answer) => void,
+    report: (bug: unknown) => void
+  ) {
     this.#connection = connection
     this.#content = content
     this.#timeout = timeout
     this.#done = done
+    this.#report = report
     this.#isWhole = content.reads === "whole"
     this.#timer = setTimeout(onTime, timeout, this)
   }
 
+  /** Runs one event of the exchange. A bug in it must end neither the process nor another exchange. */
+  #on(event: () => void): void {
+    if (this.#isOver) return
+    try {
+      event()
+    } catch (bug) {
+      this.#report(bug)
+      this.#end(broken)
+    }
+  }
+
   send(): void {
     const { body, headers, method, target } = this.#content
-    this.#connection.send({ method, path: target, headers, body }, this)
+    this.#on(() => this.#connection.send({ method, path: target, headers, body }, this))
   }
 
   /** A process that was paused may find its connection ready long after the deadline. Then nothing is sent. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    if (this.#isOver || performance.now() - this.#startedAt < this.#timeout) return
-    this.#end(timedOut)
-    controller.abort(new Error("the deadline has passed"))
+    this.#on(() => {
+      if (performance.now() - this.#startedAt < this.#timeout) return
+      this.#end(timedOut)
+      controller.abort(new Error("the deadline has passed"))
+    })
   }
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: Dispatcher.ResponseData["headers"]): void {
-    if (this.#isOver) return
-    if (status < 200) {
-      this.#interim++
-      if (this.#interim > maxInterim) this.#end(tooManyInterim)
-      return
-    }
-    this.#afterMs = performance.now() - this.#startedAt
-    if (this.#afterMs > this.#timeout) return this.#end(timedOut)
-    this.#status = status
-    this.#headers = headers
-    this.#isWhole &&= status === 200
-    // Most answers are complete with their headers, and need no other timer.
-    if (!this.#isWhole) queueMicrotask(() => this.#awaitBody())
+    this.#on(() => {
+      if (status < 200) {
+        this.#interim++
+        if (this.#interim > maxInterim) this.#end(tooManyInterim)
+        return
+      }
+      this.#afterMs = performance.now() - this.#startedAt
+      if (this.#afterMs > this.#timeout) return this.#end(timedOut)
+      this.#status = status
+      this.#headers = headers
+      this.#isWhole &&= status === 200
+      // Most answers are complete with their headers, and need no other timer.
+      if (!this.#isWhole) queueMicrotask(() => this.#on(() => this.#awaitBody()))
+    })
   }
 
   #awaitBody(): void {
-    if (this.#isOver) return
     clearTimeout(this.#timer)
     const left = this.#timeout - this.#afterMs
     this.#timer = setTimeout(onTime, Math.max(0, Math.min(excerptWait, left - excerptReserve)), this)
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#isOver) return
-    if (this.#bytes < (this.#isWhole ? wholeBytes : keptBytes)) this.#chunks.push(chunk)
-    this.#bytes += chunk.length
-    if (this.#bytes > (this.#isWhole ? wholeBytes : excerptBytes)) this.#end(this.#answered())
+    this.#on(() => {
+      if (this.#bytes < (this.#isWhole ? wholeBytes : keptBytes)) this.#chunks.push(chunk)
+      this.#bytes += chunk.length
+      if (this.#bytes > (this.#isWhole ? wholeBytes : excerptBytes)) this.#end(this.#answered())
+    })
   }
 
   onResponseEnd(): void {
-    if (!this.#isOver) this.#end(this.#answered(), true)
+    this.#on(() => this.#end(this.#answered(), true))
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
-    if (!this.#isOver) this.#end(this.#isDecided() ? this.#answered() : fromError(error))
+    this.#on(() => this.#end(this.#isDecided() ? this.#answered() : fromError(error)))
   }
 
   /** The deadline, or enough of waiting for the rest of a body. */
   onTime(): void {
-    if (!this.#isOver) this.#end(this.#isDecided() ? this.#answered() : timedOut)
+    this.#on(() => this.#end(this.#isDecided() ? this.#answered() : timedOut))
   }
 
   abandon(): void {
     if (this.#isOver) return
     this.#isOver = true
-    clearTimeout(this.#timer)
-    this.#connection.discard()
+    this.#free(false)
   }
 
   #isDecided(): boolean {
@@ -149,10 +168,18 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   #end(answer: Answer, isComplete = false): void {
     this.#isOver = true
-    clearTimeout(this.#timer)
-    if (isComplete) this.#connection.release()
-    else this.#connection.discard()
+    this.#free(isComplete)
     this.#done(answer)
+  }
+
+  #free(isComplete: boolean): void {
+    clearTimeout(this.#timer)
+    try {
+      if (isComplete) this.#connection.release()
+      else this.#connection.discard()
+    } catch (bug) {
+      this.#report(bug)
+    }
   }
 
   #answered(): Answer {

@@ -3,8 +3,13 @@ import { promises as dns } from "node:dns"
 import { readFileSync } from "node:fs"
 import { isIP } from "node:net"
 
-/** Every address of a name. Rejects with an error of `node:dns` if there is none. */
+/** Returns every address of a name. Rejects with an error of `node:dns` or with `NoAddress` if there is none. */
 export type Resolve = (name: string) => Promise<ReadonlyArray<string>>
+
+/** The name exists, but it has no address. */
+export class NoAddress extends Error {
+  readonly code = "ENODATA"
+}
 
 /** Milliseconds that the addresses of one family wait for those of the other, which may never come (RFC 8305 §3). */
 const familyDelay = 150
@@ -26,7 +31,10 @@ export const make = (servers: ReadonlyArray<string> = []): Resolve => {
   }
 }
 
-/** The addresses of all families that answer in time; if none has any, what the first one failed with. */
+/**
+ * Returns the addresses of all families that answer in time. A name server may answer with an empty list and no error,
+ * as for a CNAME without addresses: the rejection is an error even then.
+ */
 const firstOf = (families: ReadonlyArray<Promise<ReadonlyArray<string>>>): Promise<ReadonlyArray<string>> =>
   new Promise((resolve, reject) => {
     const found: Array<string> = []
@@ -35,7 +43,7 @@ const firstOf = (families: ReadonlyArray<Promise<ReadonlyArray<string>>>): Promi
     const settled = () => {
       waiting--
       if (found.length > 0) setTimeout(resolve, waiting > 0 ? familyDelay : 0, found)
-      else if (waiting === 0) reject(failures[0])
+      else if (waiting === 0) reject(failures[0] ?? new NoAddress())
     }
     for (const family of families) {
       family.then((addresses) => found.push(...addresses), (failure) => failures.push(failure)).then(settled)

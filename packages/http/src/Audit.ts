@@ -6,12 +6,16 @@ import * as Effect from "effect/Effect"
 import type { ApplicationId } from "@startlist/core/Application"
 import type { UserId } from "@startlist/core/User"
 
-/** Who acts, or on whom. An e-mail address stands for someone who could not sign in with it; empty: it was none. */
+/**
+ * Who acts, or on whom. An e-mail address stands for someone who could not sign in with it; empty: it was none. `Unknown`:
+ * the request names nobody.
+ */
 export type Party = Data.TaggedEnum<{
   User: { readonly userId: UserId }
   Application: { readonly applicationId: ApplicationId }
   Email: { readonly email: string }
   Operator: {}
+  Unknown: {}
 }>
 export const Party = Data.taggedEnum<Party>()
 
@@ -24,6 +28,7 @@ export type Action =
   | "consent"
   | "consent_refused"
   | "revocation"
+  | "revocation_refused"
   | "replay_refused"
   | "application_created"
   | "application_changed"
@@ -39,6 +44,8 @@ export interface Entry {
   readonly subject: Party
   /** The address of the client, as the binding found it. */
   readonly address: string
+  /** More about it, in a few words. Default: nothing. */
+  readonly detail?: string
 }
 
 export declare namespace Audit {

@@ -3,7 +3,7 @@ import ipaddr from "ipaddr.js"
 
 export type Network = readonly [ipaddr.IPv4 | ipaddr.IPv6, number]
 
-/** Networks from CIDRs. Throws for what is none: configuration is checked before. */
+/** Networks from CIDRs. Throws if one is invalid: the configuration checks them before. */
 export const parseNetworks = (cidrs: ReadonlyArray<string>): ReadonlyArray<Network> =>
   cidrs.map((cidr) => ipaddr.parseCIDR(cidr))
 
@@ -19,8 +19,10 @@ export const clientAddress = (
   let address = peer ?? ""
   if (trusted.length === 0 || forwardedFor === undefined) return address
   for (const entry of forwardedFor.split(",").reverse()) {
-    const claimed = entry.trim()
-    if (!isTrusted(address, trusted) || !ipaddr.isValid(claimed)) return address
+    const text = entry.trim()
+    if (text === "") continue
+    const claimed = parseEntry(text)
+    if (claimed === undefined || !isTrusted(address, trusted)) return address
     address = claimed
   }
   return address
@@ -31,4 +33,18 @@ export const isTrusted = (address: string, trusted: ReadonlyArray<Network>): boo
   if (!ipaddr.isValid(address)) return false
   const parsed = ipaddr.process(address)
   return trusted.some(([network, bits]) => parsed.kind() === network.kind() && parsed.match([network, bits]))
+}
+
+/** Some proxies add the port, and then put brackets around an IPv6 address: `[2001:db8::1]:443`, `203.0.113.9:443`. */
+const withPort = /^(?:\[([0-9a-f:.]+)\]|([0-9.]+))(?::\d{1,5})?$/i
+
+/** The address in an entry, without port and brackets; an IPv4 address in IPv6 form becomes one in its own form. */
+const parseEntry = (entry: string): string | undefined => {
+  if (entry.length > 64) return undefined
+  const [, ipv6, ipv4] = withPort.exec(entry) ?? []
+  const address = ipv6 ?? ipv4 ?? entry
+  const isAddress = ipv6 !== undefined || address.includes(":")
+    ? ipaddr.IPv6.isValid(address)
+    : ipaddr.IPv4.isValidFourPartDecimal(address)
+  return isAddress ? ipaddr.process(address).toString() : undefined
 }

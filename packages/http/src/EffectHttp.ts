@@ -14,10 +14,12 @@ import type { Access } from "@startlist/core/Access"
 import type { OAuth } from "@startlist/core/OAuth"
 import { clientAddress, parseNetworks } from "./ClientAddress.ts"
 import * as Guard from "./Guard.ts"
+import { Body } from "./internal/body.ts"
+import { refusalOf } from "./internal/head.ts"
 import { parseTarget } from "./internal/target.ts"
 import { broken, readBefore, tooLate, tooSlow } from "./internal/unanswered.ts"
-import { Collected } from "./internal/webBody.ts"
 import * as Message from "./Message.ts"
+import type { Refusal } from "./Refusal.ts"
 import { Site } from "./Site.ts"
 
 export interface Options {
@@ -46,17 +48,21 @@ export const app = (
       const request = yield* HttpServerRequest.HttpServerRequest
       const body = yield* Effect.timeoutOption(readBody(request), timeout)
       if (Option.isNone(body)) return toResponse(tooLate, true)
+      const { bytes, refusal = refusalOf(linesOf(request)) } = body.value
       // A stream that was read to its end before ends at once.
-      if (body.value.byteLength === 0 && Number(request.headers["content-length"] ?? 0) > 0) {
+      if (bytes.byteLength === 0 && Number(request.headers["content-length"] ?? 0) > 0) {
         yield* Effect.logError(readBefore)
         return toResponse(broken, true)
       }
-      const response = yield* Effect.timeoutTo(Effect.suspend(() => handler(toRequest(request, body.value, trusted))), {
-        duration: timeout,
-        onSuccess: (response) => response,
-        onTimeout: () => tooSlow
-      })
-      return toResponse(response, body.value.byteLength > Message.maxBodyBytes)
+      const response = yield* Effect.timeoutTo(
+        Effect.suspend(() => handler(toRequest(request, bytes, trusted, refusal))),
+        {
+          duration: timeout,
+          onSuccess: (response) => response,
+          onTimeout: () => tooSlow
+        }
+      )
+      return toResponse(response, body.value.refusal !== undefined || bytes.byteLength > Message.maxBodyBytes)
     }).pipe(
       Effect.catchAllDefect((bug) =>
         Effect.as(Effect.logError("a request died of a bug", Cause.die(bug)), toResponse(broken, true))
@@ -89,30 +95,38 @@ export const guard = <A, E, R>(
  * Reads the body as far as it is worth it. To end its stream is to end the connection, which still has to carry the
  * answer: so the reader waits for the end of the request.
  */
-const readBody = (request: HttpServerRequest.HttpServerRequest): Effect.Effect<Uint8Array, never, Scope.Scope> =>
+const readBody = (request: HttpServerRequest.HttpServerRequest): Effect.Effect<Body, never, Scope.Scope> =>
   Effect.gen(function*() {
-    const collected = new Collected()
+    const body = new Body()
     const enough = yield* Deferred.make<void>()
     const reading = Stream.runForEach(
       request.stream,
-      (chunk) => collected.add(chunk) ? Effect.void : Effect.zipRight(Deferred.succeed(enough, undefined), Effect.never)
+      (chunk) => body.add(chunk) ? Effect.void : Effect.zipRight(Deferred.succeed(enough, undefined), Effect.never)
     )
     // A stream that breaks has no more to give, and nobody to be answered.
     yield* Effect.forkScoped(Effect.ensuring(Effect.ignore(reading), Deferred.succeed(enough, undefined)))
     yield* Deferred.await(enough)
-    return collected.body
+    return body
   })
+
+/** Names and values in turn: on Node as they were sent, elsewhere as the server joined them. */
+const linesOf = ({ headers, source }: HttpServerRequest.HttpServerRequest): ReadonlyArray<string> =>
+  typeof source === "object" && source !== null && "rawHeaders" in source && Array.isArray(source.rawHeaders)
+    ? source.rawHeaders
+    : Object.entries(headers).flat()
 
 const toRequest = (
   request: HttpServerRequest.HttpServerRequest,
   body: Uint8Array,
-  trusted: ReturnType<typeof parseNetworks>
+  trusted: ReturnType<typeof parseNetworks>,
+  refusal: Refusal | undefined
 ): Message.Request => ({
   ...parseTarget(request.originalUrl),
   method: request.method,
   headers: request.headers,
   body,
-  address: clientAddress(Option.getOrUndefined(request.remoteAddress), request.headers["x-forwarded-for"], trusted)
+  address: clientAddress(Option.getOrUndefined(request.remoteAddress), request.headers["x-forwarded-for"], trusted),
+  ...(refusal === undefined ? {} : { refusal })
 })
 
 const utf8 = new TextEncoder()

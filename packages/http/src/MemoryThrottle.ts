@@ -3,6 +3,7 @@ import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import QuickLRU from "quick-lru"
 import { type Key, Throttle } from "./Throttle.ts"
 
@@ -21,8 +22,6 @@ const maxSize = 50_000
 /** Counts in memory: after a restart, and on each node of its own. */
 export const layer: Layer.Layer<Throttle> = Layer.sync(Throttle, () => {
   const counts = new QuickLRU<string, Count>({ maxSize })
-  /** When the last window will be over. Behind it nothing is blocked, and nothing need be looked up. */
-  let quietFrom = 0
 
   /** The count of the window that is not over. */
   const current = ({ value }: Key, now: number): Count | undefined => {
@@ -33,30 +32,29 @@ export const layer: Layer.Layer<Throttle> = Layer.sync(Throttle, () => {
   const count = (key: Key, now: number): void => {
     const known = current(key, now)
     if (known !== undefined) known.failures++
-    else {
-      const endsAt = now + Duration.toMillis(key.limit.window)
-      counts.set(key.value, { failures: 1, endsAt })
-      quietFrom = Math.max(quietFrom, endsAt)
-    }
+    else counts.set(key.value, { failures: 1, endsAt: now + Duration.toMillis(key.limit.window) })
   }
 
-  /** For how long the key is blocked: none of its failures is left, and its window is not over. */
+  /** Milliseconds until the key has attempts left. */
   const waitOf = (key: Key, now: number): number => {
     const known = current(key, now)
     return known === undefined || known.failures < key.limit.failures ? 0 : known.endsAt - now
   }
 
   return {
-    blocked: (keys) =>
-      Effect.clockWith((clock) => {
-        const now = clock.unsafeCurrentTimeMillis()
-        if (now >= quietFrom) return Effect.succeedNone
-        const wait = keys.reduce((longest, key) => Math.max(longest, waitOf(key, now)), 0)
-        return wait > 0 ? Effect.succeedSome(Duration.millis(wait)) : Effect.succeedNone
-      }),
-    failed: (keys) =>
+    take: (keys) =>
       Effect.map(Clock.currentTimeMillis, (now) => {
+        const wait = keys.reduce((longest, key) => Math.max(longest, waitOf(key, now)), 0)
+        if (wait > 0) return Option.some(Duration.millis(wait))
         for (const key of keys) count(key, now)
+        return Option.none()
+      }),
+    giveBack: (keys) =>
+      Effect.map(Clock.currentTimeMillis, (now) => {
+        for (const key of keys) {
+          const known = current(key, now)
+          if (known !== undefined && known.failures > 0) known.failures--
+        }
       })
   }
 })

@@ -1,5 +1,6 @@
 /** A request and its response as plain values: what every endpoint takes and gives, whatever server it runs in. */
 import type * as Effect from "effect/Effect"
+import type { Refusal } from "./Refusal.ts"
 
 /** A request as a binding hands it over. Nothing in it has been decoded or believed yet. */
 export interface Request {
@@ -15,6 +16,8 @@ export interface Request {
   readonly body: Uint8Array
   /** The address of the client, behind the proxies that the operator trusts; for limits and the audit only. */
   readonly address: string
+  /** Why the binding refuses this request. The router words it as the route does, and calls no endpoint. */
+  readonly refusal?: Refusal
 }
 
 /** A response, complete: bindings add nothing to it but `Content-Length` and `Date`. */
@@ -26,7 +29,7 @@ export interface Response {
   readonly body: string | Uint8Array
 }
 
-/** Answers every request: never fails, and dies only by a bug. */
+/** Answers every request: never fails, and dies only by a bug. It must refuse a request that has a `refusal`. */
 export type Handler = (request: Request) => Effect.Effect<Response>
 
 /** The largest request body (64 KiB). */
@@ -35,8 +38,25 @@ export const maxBodyBytes = 65_536
 /** So much of a too large body is read away before the answer: a client that is still sending may not read it (1 MiB). */
 export const maxSwallowedBytes = 1_048_576
 
+/** Maximum number of pieces (chunks, packets) in which a body may arrive. */
+export const maxBodyPieces = 1024
+
+/** Maximum number of header lines. Node drops lines behind a larger number of its own, and does not say so. */
+export const maxHeaders = 100
+
 /** The value of a header that makes sense once only; the first if it was repeated. */
 export const header = (request: Pick<Request, "headers">, name: string): string | undefined => {
   const value = request.headers[name]
   return typeof value === "string" || value === undefined ? value : value[0]
+}
+
+/**
+ * The credentials behind `scheme` in the `Authorization` header (RFC 9110 §11.4), empty if there are none; `undefined` if
+ * the header is missing or has another scheme. The scheme is compared without case.
+ */
+export const credentials = (request: Pick<Request, "headers">, scheme: string): string | undefined => {
+  const authorization = header(request, "authorization")?.trim()
+  if (authorization?.slice(0, scheme.length).toLowerCase() !== scheme.toLowerCase()) return undefined
+  const rest = authorization.slice(scheme.length)
+  return rest === "" || rest.startsWith(" ") ? rest.trim() : undefined
 }

@@ -9,23 +9,25 @@ import type * as Fiber from "effect/Fiber"
 import * as Runtime from "effect/Runtime"
 import type { Access } from "@startlist/core/Access"
 import type { OAuth } from "@startlist/core/OAuth"
+import * as ApiResponse from "./api/ApiResponse.ts"
 import { clientAddress, parseNetworks } from "./ClientAddress.ts"
 import * as Guard from "./Guard.ts"
+import { refusalOf } from "./internal/head.ts"
 import { hasBody, readBody } from "./internal/nodeBody.ts"
 import { lean } from "./internal/lean.ts"
 import { type Complete, start as startLayers } from "./internal/start.ts"
 import { parseTarget } from "./internal/target.ts"
+import * as Turns from "./internal/turns.ts"
 import * as Unanswered from "./internal/unanswered.ts"
-import type { Handler, Request, Response } from "./Message.ts"
+import { type Handler, maxHeaders, type Request, type Response } from "./Message.ts"
+import { Busy, type Refusal } from "./Refusal.ts"
 import { Site } from "./Site.ts"
 
 export interface Options {
   /** So long may the body take to arrive, then the work, then the client to read the answer. Default: 30 seconds. */
   readonly timeout?: Duration.DurationInput
-  /** So many requests may be in the works at once; what comes beyond them goes to `overloaded`. Default: no limit. */
+  /** Maximum number of requests that are processed at the same time. The others are refused with 503. Default: no limit. */
   readonly capacity?: number
-  /** Answers, without waiting for anything, what there is no capacity for. Default: 503 with an empty body. */
-  readonly overloaded?: Handler
 }
 
 /**
@@ -33,8 +35,11 @@ export interface Options {
  *
  * Every request runs on one prepared runtime, in a fiber that is interrupted when the client goes away. A body over the
  * limit is cut there, and refused by the endpoint; one that does not come in time is answered with 408. A client that
- * does not read its answer in time is cut off. Requests in the works are bounded by `capacity`, so that under any load
- * the accepted ones are answered soon; those whose body is still to come are bounded by the connections.
+ * does not read its answer in time is cut off. Requests that are being processed are bounded by `capacity`, so that under
+ * any load the accepted ones are answered soon; those whose body is still to come are bounded by the connections. Of one
+ * connection, one request is processed at a time.
+ *
+ * The server must keep at least 200 headers of a request (`maxHeadersCount`; `harden` sets it): it drops those behind.
  */
 export const listener = (handler: Handler, options: Options = {}): Effect.Effect<RequestListener> =>
   Effect.gen(function*() {
@@ -42,8 +47,9 @@ export const listener = (handler: Handler, options: Options = {}): Effect.Effect
     const runFork = Runtime.runFork(lean(yield* Effect.runtime<never>()))
     const trusted = parseNetworks(trustedProxies)
     const timeout = Duration.toMillis(options.timeout ?? "30 seconds")
-    const { capacity = Infinity, overloaded = refuseBusy } = options
-    let inTheWorks = 0
+    const { capacity = Infinity } = options
+    const takeTurn = Turns.make()
+    let running = 0
 
     const answer = (outgoing: ServerResponse, exit: Exit.Exit<Response>): void => {
       if (Exit.isSuccess(exit)) {
@@ -56,11 +62,12 @@ export const listener = (handler: Handler, options: Options = {}): Effect.Effect
       write(outgoing, broken)
     }
 
-    const run = (incoming: IncomingMessage, outgoing: ServerResponse, body: Uint8Array): void => {
+    const run = (incoming: IncomingMessage, outgoing: ServerResponse, body: Uint8Array, refused?: Refusal): void => {
       const forwardedFor = incoming.headers["x-forwarded-for"]
       const address = clientAddress(incoming.socket.remoteAddress, String(forwardedFor ?? "") || undefined, trusted)
-      const request = toRequest(incoming, body, address)
-      const fiber = runFork(Effect.suspend(() => (inTheWorks < capacity ? handler : overloaded)(request)))
+      const refusal = refused ?? (running < capacity ? undefined : busy)
+      const request = toRequest(incoming, body, address, refusal)
+      const fiber = runFork(Effect.suspend(() => handler(request)))
       const exit = fiber.unsafePoll()
       if (exit === null) wait(fiber, outgoing)
       else answer(outgoing, exit)
@@ -68,28 +75,30 @@ export const listener = (handler: Handler, options: Options = {}): Effect.Effect
 
     /** The request is still running: ends it when the client goes away or the time is over. */
     const wait = (fiber: Fiber.RuntimeFiber<Response>, outgoing: ServerResponse): void => {
-      inTheWorks++
+      running++
       const interrupt = () => fiber.unsafeInterruptAsFork(fiber.id())
       const timer = setTimeout(interrupt, timeout)
       outgoing.once("close", interrupt)
       fiber.addObserver((exit) => {
-        inTheWorks--
+        running--
         clearTimeout(timer)
         outgoing.off("close", interrupt)
         answer(outgoing, exit)
       })
     }
 
-    return (incoming, outgoing) => {
+    const serve = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
       if (incoming.readableEnded && hasBody(incoming)) {
         runFork(Effect.logError(Unanswered.readBefore))
         return write(outgoing, broken)
       }
       readBody(incoming, timeout, {
-        onBody: (body) => run(incoming, outgoing, body),
+        onBody: (body, refusal = refusalOf(incoming.rawHeaders)) => run(incoming, outgoing, body, refusal),
         onTimeout: () => write(outgoing, tooLate)
       })
     }
+
+    return (incoming, outgoing) => takeTurn(incoming, outgoing, () => serve(incoming, outgoing))
   })
 
 /** What a guarded route does for a request with this access; what it throws or rejects is left to the server. */
@@ -117,6 +126,8 @@ export const guard: Effect.Effect<NodeGuard, never, OAuth> = Effect.gen(function
     handle: GuardedListener<Incoming, Outgoing>
   ) =>
   async (incoming: Incoming, outgoing: Outgoing) => {
+    const refusal = refusalOf(incoming.rawHeaders)
+    if (refusal !== undefined) return write(outgoing, ApiResponse.refused(refusal))
     const { access, refused } = await runPromise(check(incoming, requirement))
     if (access === undefined) write(outgoing, refused)
     else await handle(incoming, outgoing, access)
@@ -136,23 +147,20 @@ export const start = async <Provided, E, Needed>(
   return { listener: value, dispose }
 }
 
-/** Limits how long a connection of this server may take for its headers, and for a whole request. */
+/** Limits how long a connection may take for its headers and for a whole request, and how many headers are kept. */
 export const harden = (server: Server): Server => {
   server.headersTimeout = 10_000
   server.requestTimeout = 60_000
   server.keepAliveTimeout = 65_000
+  // More than are accepted: a request of which Node drops headers is then noticed and refused.
+  server.maxHeadersCount = 2 * maxHeaders
   return server
 }
 
 /**
- * Cuts the connection if the client does not take the whole answer in time: it would be kept in memory for ever. An answer
- * that waits behind another one has time from its turn on, and none if its turn does not come.
+ * Closes the connection if the client does not read the whole answer in time: the answer would stay in memory.
  */
 const expectReader = (outgoing: ServerResponse, timeout: number): void => {
-  if (outgoing.socket === null) {
-    outgoing.once("socket", () => expectReader(outgoing, timeout))
-    return
-  }
   const timer = setTimeout(() => outgoing.destroy(), timeout)
   outgoing.once("close", () => clearTimeout(timer))
 }
@@ -166,12 +174,17 @@ const closing = (response: Response): Response => ({
 const tooLate = closing(Unanswered.tooLate)
 const tooSlow = closing(Unanswered.tooSlow)
 const broken = closing(Unanswered.broken)
-const busy: Response = { status: 503, headers: { "retry-after": "1", "cache-control": "no-store" }, body: "" }
-const refuseBusy: Handler = () => Effect.succeed(busy)
+const busy = new Busy()
 
-const toRequest = (incoming: IncomingMessage, body: Uint8Array, address: string): Request => {
+const toRequest = (
+  incoming: IncomingMessage,
+  body: Uint8Array,
+  address: string,
+  refusal: Refusal | undefined
+): Request => {
   const { path, query } = parseTarget(targetOf(incoming))
-  return { method: incoming.method ?? "GET", path, query, headers: incoming.headers, body, address }
+  const request = { method: incoming.method ?? "GET", path, query, headers: incoming.headers, body, address }
+  return refusal === undefined ? request : { ...request, refusal }
 }
 
 /** As the client sent it: Express and its kin take the path of a mount from `url`, and keep it in `originalUrl`. */

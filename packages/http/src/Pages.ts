@@ -18,6 +18,7 @@ import * as WebhookPages from "./pages/developer/WebhookPages.ts"
 import * as ErrorPage from "./pages/ErrorPage.ts"
 import * as Language from "./pages/Language.ts"
 import * as Login from "./pages/Login.ts"
+import * as ReferencePage from "./pages/ReferencePage.tsx"
 import * as Welcome from "./pages/Welcome.tsx"
 import { fallback, type Route } from "./Router.ts"
 import type { Throttle } from "./Throttle.ts"
@@ -44,19 +45,22 @@ export const account: Routes<OAuth | Visitors> = Effect.map(
 )
 
 /** `/developer/applications`: a platform user's applications, their secrets, subscriptions and deliveries. */
-export const developer: Routes<Applications | Deliveries | Subscriptions | Visitors> = Effect.map(
+export const developer: Routes<Applications | Deliveries | Subscriptions | Throttle | Visitors> = Effect.map(
   Effect.all([ApplicationPages.make, WebhookPages.make, DeliveryPages.make, furniture]),
   (made) => made.flat()
 )
 
 /** Consent, authorised applications, developer pages: for every server, whoever its visitors are. */
-export const routes: Routes<Applications | Deliveries | OAuth | Subscriptions | Visitors> = Effect.map(
+export const routes: Routes<Applications | Deliveries | OAuth | Subscriptions | Throttle | Visitors> = Effect.map(
   Effect.all([consent, account, developer]),
   (made) => made.flat()
 )
 
 /** `/`, for a server that is nothing else: it links to what the service has besides. */
 export const welcome: Effect.Effect<Route, never, Visitors> = Welcome.make
+
+/** `/docs`: HTML about the API, in English and without scripts, in the frame of the pages. */
+export const reference: (content: Effect.Effect<string>) => Effect.Effect<Route> = ReferencePage.make
 
 /** `/login` and `/logout`: for a service whose visitors are those of `Sessions.layer`. */
 export const signIn: Routes<Accounts | Secrets | Throttle> = Login.make

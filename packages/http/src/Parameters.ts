@@ -1,16 +1,22 @@
-/** Parameters of a request, from its query and from a form body, each at most once (RFC 6749 §3.1 and §3.2). */
+/**
+ * Parameters of a request, from its query and from a form body. Each has one reading (RFC 6749 §3.1 and §3.2): the same
+ * value in both places counts once; different values, or one name twice in one place, are an error.
+ */
 import * as Either from "effect/Either"
 import { header, maxBodyBytes, type Request } from "./Message.ts"
-import { Malformed, Repeated, TooLarge, UnsupportedMediaType } from "./Refusal.ts"
+import { Contradictory, Malformed, Repeated, TooLarge, UnsupportedMediaType } from "./Refusal.ts"
 
 export const formType = "application/x-www-form-urlencoded"
 
 /** The decoded parameters by name. One that was sent without a value counts as omitted (RFC 6749 §3.1). */
 export interface Parameters {
   readonly values: ReadonlyMap<string, string>
-  /** Names that were given more than once; `values` has the first of each. */
-  readonly repeated: ReadonlySet<string>
+  /** The names without one reading, and why; `values` has their first value. */
+  readonly ambiguous: ReadonlyMap<string, Ambiguous>
 }
+
+/** Why a parameter has no single reading. */
+export type Ambiguous = Repeated | Contradictory
 
 /** The value of a parameter, if it has one. */
 export const get = ({ values }: Parameters, name: string): string | undefined => values.get(name) || undefined
@@ -18,7 +24,7 @@ export const get = ({ values }: Parameters, name: string): string | undefined =>
 /** Why parameters cannot be read at all. */
 export type Unreadable = TooLarge | UnsupportedMediaType | Malformed
 
-const noneRepeated: ReadonlySet<string> = new Set()
+const noneAmbiguous: Parameters["ambiguous"] = new Map()
 
 /** `Content-Type` without its parameters, in lower case. */
 export const mediaType = (request: Request): string => {
@@ -38,28 +44,48 @@ export const text = (body: Uint8Array): string | undefined => {
   }
 }
 
-/** Reads query and form body. */
+/** Whether a body carries no parameters: it is empty, or the `{}` that some HTTP clients send without being asked. */
+export const isBlank = (body: Uint8Array): boolean =>
+  body.byteLength === 0 || (body.byteLength === 2 && body[0] === 0x7b && body[1] === 0x7d)
+
+/** Reads query and form body. Beside a query, a blank body of any media type is ignored. */
 export const read = (request: Request): Either.Either<Parameters, Unreadable> => {
   const { body, query } = request
   if (body.byteLength > maxBodyBytes) return Either.left(new TooLarge())
   const values = new Map<string, string>()
-  const repeated = new Set<string>()
-  if (query !== "" && !(isPrintable.test(query) && parse(query, values, repeated))) {
+  const ambiguous = new Map<string, Ambiguous>()
+  if (query !== "" && !(isPrintable.test(query) && parse(query, values, ambiguous))) {
     return Either.left(new Malformed({ what: "query" }))
   }
-  if (body.byteLength > 0) {
+  if (body.byteLength > 0 && !(query !== "" && isBlank(body))) {
     if (mediaType(request) !== formType) return Either.left(new UnsupportedMediaType({ accepted: formType }))
     const form = text(body)
-    if (form === undefined || !parse(form, values, repeated)) return Either.left(new Malformed({ what: "body" }))
+    const posted = query === "" ? values : new Map<string, string>()
+    if (form === undefined || !parse(form, posted, ambiguous)) return Either.left(new Malformed({ what: "body" }))
+    if (posted !== values) merge(values, posted, ambiguous)
   }
-  return Either.right({ values, repeated: repeated.size === 0 ? noneRepeated : repeated })
+  return Either.right({ values, ambiguous: ambiguous.size === 0 ? noneAmbiguous : ambiguous })
 }
 
-/** Reads query and form body, and refuses what is repeated: two readings of one request are how checks are got round. */
-export const readOnce = (request: Request): Either.Either<Parameters, Unreadable | Repeated> => {
+/** Adds what the body has. A value that differs from the query's would let two readers see different requests. */
+const merge = (
+  values: Map<string, string>,
+  posted: ReadonlyMap<string, string>,
+  ambiguous: Map<string, Ambiguous>
+): void => {
+  for (const [name, value] of posted) {
+    if (!values.has(name)) values.set(name, value)
+    else if (values.get(name) !== value && !ambiguous.has(name)) {
+      ambiguous.set(name, new Contradictory({ name: nameable(name) }))
+    }
+  }
+}
+
+/** Reads query and form body, and refuses parameters without one reading: two readings are how checks are bypassed. */
+export const readOnce = (request: Request): Either.Either<Parameters, Unreadable | Ambiguous> => {
   const parameters = read(request)
   if (Either.isLeft(parameters)) return parameters
-  for (const name of parameters.right.repeated) return Either.left(new Repeated({ name: nameable(name) }))
+  for (const reason of parameters.right.ambiguous.values()) return Either.left(reason)
   for (const value of parameters.right.values.values()) {
     if (value.includes("\0")) return Either.left(new Malformed({ what: "text of a parameter" }))
   }
@@ -69,18 +95,18 @@ export const readOnce = (request: Request): Either.Either<Parameters, Unreadable
 /** What may stand in a query on the wire (RFC 3986 §3.4), generously. */
 const isPrintable = /^[!-~]*$/
 
-/** A parameter's name for an error message: ours, or nothing that comes from outside. */
-const nameable = (name: string): string => /^[a-z_]{1,40}$/.test(name) ? name : "a parameter"
+/** A parameter's name for an error message, unless its characters do not belong there. */
+const nameable = (name: string): string => /^[\w.-]{1,40}$/.test(name) ? name : "a parameter"
 
 /** Adds the pairs of `source`; answers whether it could be decoded. */
-const parse = (source: string, values: Map<string, string>, repeated: Set<string>): boolean => {
+const parse = (source: string, values: Map<string, string>, ambiguous: Map<string, Ambiguous>): boolean => {
   for (const pair of source.split("&")) {
     if (pair === "") continue
     const equals = pair.indexOf("=")
     const name = decode(equals < 0 ? pair : pair.slice(0, equals))
     const value = equals < 0 ? "" : decode(pair.slice(equals + 1))
     if (name === undefined || value === undefined) return false
-    if (values.has(name)) repeated.add(name)
+    if (values.has(name)) ambiguous.set(name, new Repeated({ name: nameable(name) }))
     else values.set(name, value)
   }
   return true

@@ -28,7 +28,10 @@ export const oauth: Routes<Applications | OAuth | Secrets | Throttle> = Effect.a
 export const athlete: Routes<OAuth | UserStore> = Effect.map(Athlete.make, (route) => [route])
 
 /** `/api/v1/webhook_subscription` (requirements §4.6 to §4.9). */
-export const webhooks: Routes<OAuth | Subscriptions> = Effect.map(WebhookSubscription.make, (route) => [route])
+export const webhooks: Routes<Applications | OAuth | Subscriptions | Throttle> = Effect.map(
+  WebhookSubscription.make,
+  (route) => [route]
+)
 
 /** All of them; the pages are in `Pages`. */
 export const routes: Routes<Applications | OAuth | Secrets | Subscriptions | Throttle | UserStore> = Effect.map(

@@ -18,10 +18,19 @@ export class UnsupportedMediaType extends Data.TaggedError("UnsupportedMediaType
 /** The query or body cannot be decoded: percent-encoding, UTF-8, JSON (400). `what` names the place. */
 export class Malformed extends Data.TaggedError("Malformed")<{ readonly what: string }> {}
 
-/** A parameter is given twice, or in two places (400). */
+/** A parameter appears twice in the query, or twice in the body (400). */
 export class Repeated extends Data.TaggedError("Repeated")<{ readonly name: string }> {}
 
-/** Too many failures before this request (429). */
+/** A parameter has different values in two places (400). */
+export class Contradictory extends Data.TaggedError("Contradictory")<{ readonly name: string }> {}
+
+/** The request has more than `most` header lines (431). */
+export class TooManyHeaders extends Data.TaggedError("TooManyHeaders")<{ readonly most: number }> {}
+
+/** The body came in more than `most` pieces (400). */
+export class Fragmented extends Data.TaggedError("Fragmented")<{ readonly most: number }> {}
+
+/** A limit is used up: of failures, or of what one owner may ask for (429). */
 export class TooMany extends Data.TaggedError("TooMany")<{ readonly retryAfterSeconds: number }> {
   static after(wait: Duration.Duration): TooMany {
     return new TooMany({ retryAfterSeconds: Math.ceil(Duration.toSeconds(wait)) })
@@ -38,6 +47,9 @@ export type Refusal =
   | UnsupportedMediaType
   | Malformed
   | Repeated
+  | TooManyHeaders
+  | Fragmented
+  | Contradictory
   | TooMany
   | Busy
 
@@ -69,11 +81,17 @@ export const describe = (error: Refusal | StoreError): Refused => {
     case "Malformed":
       return { status: 400, message: `the ${error.what} is malformed`, headers: {} }
     case "Repeated":
-      return { status: 400, message: `${error.name} is given more than once`, headers: {} }
+      return { status: 400, message: `${error.name} appears more than once. Send it once.`, headers: {} }
+    case "Contradictory":
+      return { status: 400, message: `${error.name} has different values in two places. Send it once.`, headers: {} }
+    case "TooManyHeaders":
+      return { status: 431, message: `the request has more than ${error.most} headers`, headers: {} }
+    case "Fragmented":
+      return { status: 400, message: `the body came in more than ${error.most} pieces`, headers: {} }
     case "TooMany":
       return {
         status: 429,
-        message: "too many failures, try again later",
+        message: "too many attempts, try again later",
         headers: { "retry-after": String(error.retryAfterSeconds) }
       }
     case "Busy":

@@ -14,18 +14,20 @@ export type Endpoint = (
 /** How a family of endpoints words what it refuses. */
 export type Refuse = (request: Request, error: Refusal | StoreError) => Response
 
-/** What is served at one path. */
+/** The endpoints at one path. */
 export interface Route {
   /** Literal segments, and `{name}` for any one segment: `/account/applications/{client_id}/revoke`. */
   readonly path: string
   /** By method. `HEAD` is added where there is a `GET`. */
   readonly methods: Readonly<Record<string, Endpoint>>
   readonly refuse: Refuse
+  /** Whether it is served even while the server is overloaded, as a health check is. Default: no. */
+  readonly always?: boolean
 }
 
-/** Answers everything that no route matches: with 404 unless told otherwise, in the words of `refuse`. */
-export const fallback = (refuse: Refuse, refusal: Refusal = new NotFound()): Handler => (request) =>
-  Effect.succeed(refuse(request, refusal))
+/** Answers everything that no route matches with 404, in the words of `refuse`. */
+export const fallback = (refuse: Refuse): Handler => (request) =>
+  Effect.succeed(refuse(request, request.refusal ?? new NotFound()))
 
 /**
  * One handler for all routes; what none of them matches goes to `otherwise`. A route found twice is a bug of the
@@ -48,23 +50,18 @@ export const make = (routes: ReadonlyArray<Route>, otherwise: Handler): Handler 
   }
 }
 
-/** The same routes while there is no room for another request: every endpoint refuses. */
-export const refusing = (routes: ReadonlyArray<Route>, refusal: Refusal): ReadonlyArray<Route> =>
-  routes.map((route) => ({
-    ...route,
-    methods: Object.fromEntries(Object.keys(route.methods).map((method) => [method, () => Effect.fail(refusal)]))
-  }))
-
 const toExpression = (path: string): RegExp =>
-  new RegExp(`^${path.replaceAll(/[.*+?^$()|[\]\\]/g, String.raw`\$&`).replaceAll(/\{[^}]*\}/g, "([^/]+)")}$`)
+  new RegExp(`^${path.replaceAll(/[.*+?^$()|[\]\\]/g, String.raw`\$&`).replaceAll(/\{[^{}]*\}/g, "([^/]+)")}$`)
 
-const toHandler = ({ methods, refuse }: Route) => {
+const toHandler = ({ always = false, methods, refuse }: Route) => {
   const endpoints = new Map(Object.entries(methods))
   const get = endpoints.get("GET")
   if (get !== undefined) endpoints.set("HEAD", (request, captured) => Effect.map(get(request, captured), withoutBody))
   const notAllowed = new MethodNotAllowed({ allow: [...endpoints.keys()].sort().join(", ") })
 
   return (request: Request, captured: ReadonlyArray<string>): Effect.Effect<Response> => {
+    const { refusal } = request
+    if (refusal !== undefined && !(always && refusal._tag === "Busy")) return Effect.succeed(refuse(request, refusal))
     const endpoint = endpoints.get(request.method)
     if (endpoint === undefined) return Effect.succeed(refuse(request, notAllowed))
     return Effect.catchAll(endpoint(request, captured), (error) =>

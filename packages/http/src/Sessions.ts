@@ -1,5 +1,6 @@
 /** The service's own visitors: a session cookie over `Accounts`. */
 import { parseCookie, stringifySetCookie } from "cookie"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
@@ -16,42 +17,54 @@ const isSecure = ({ authUrl }: Site.Service): boolean => authUrl.startsWith("htt
 /** Where the cookie is sent: to us alone, not to the rest of the server in which we are mounted. */
 const pathOf = (site: Site.Service): string => basePath(site) || "/"
 
+/** The session ends with the browser. The device cookie outlives it: it limits guesses, and signs nobody in. */
+type Kind = "session" | "device"
+
+/** How long a browser counts as known after its last sign-in. */
+export const deviceLifetime = Duration.days(180)
+
 /**
  * Over https the name itself promises that the cookie is ours alone: no plain http, and no subdomain, which the promise
  * can say only of a cookie for the whole host (RFC 6265bis).
  */
-const nameAt = (site: Site.Service): string =>
-  !isSecure(site) ? "startlist_session" : `__${pathOf(site) === "/" ? "Host" : "Secure"}-startlist_session`
+const nameAt = (kind: Kind, site: Site.Service): string =>
+  !isSecure(site) ? `startlist_${kind}` : `__${pathOf(site) === "/" ? "Host" : "Secure"}-startlist_${kind}`
 
-/** The session value of a request, signed in or not. */
-export const sessionOf = (request: Request, site: Site.Service): Option.Option<Redacted.Redacted<string>> =>
+const cookieOf = (kind: Kind, request: Request, site: Site.Service): Option.Option<Redacted.Redacted<string>> =>
   Option.map(
-    Option.fromNullable(parseCookie(header(request, "cookie") ?? "")[nameAt(site)] || undefined),
+    Option.fromNullable(parseCookie(header(request, "cookie") ?? "")[nameAt(kind, site)] || undefined),
     Redacted.make
   )
 
-/** Sets the session cookie; it lives as long as the browser, and no script reads it. */
-export const setCookie = (session: Redacted.Redacted<string>, site: Site.Service): string =>
+const stringify = (kind: Kind, value: string, site: Site.Service, maxAge: { readonly maxAge?: number }): string =>
   stringifySetCookie({
-    name: nameAt(site),
-    value: Redacted.value(session),
+    name: nameAt(kind, site),
+    value,
     path: pathOf(site),
+    ...maxAge,
     httpOnly: true,
     sameSite: "lax",
     secure: isSecure(site)
   })
 
+/** The session value of a request, signed in or not. */
+export const sessionOf = (request: Request, site: Site.Service): Option.Option<Redacted.Redacted<string>> =>
+  cookieOf("session", request, site)
+
+/** Sets the session cookie; it lives as long as the browser, and no script reads it. */
+export const setCookie = (session: Redacted.Redacted<string>, site: Site.Service): string =>
+  stringify("session", Redacted.value(session), site, {})
+
 /** Removes it. */
-export const clearCookie = (site: Site.Service): string =>
-  stringifySetCookie({
-    name: nameAt(site),
-    value: "",
-    path: pathOf(site),
-    maxAge: 0,
-    httpOnly: true,
-    sameSite: "lax",
-    secure: isSecure(site)
-  })
+export const clearCookie = (site: Site.Service): string => stringify("session", "", site, { maxAge: 0 })
+
+/** The device cookie of a request (OWASP): see `Accounts.recognizeBrowser`. */
+export const deviceOf = (request: Request, site: Site.Service): Option.Option<Redacted.Redacted<string>> =>
+  cookieOf("device", request, site)
+
+/** Sets the device cookie. */
+export const setDeviceCookie = (value: Redacted.Redacted<string>, site: Site.Service): string =>
+  stringify("device", Redacted.value(value), site, { maxAge: Duration.toSeconds(deviceLifetime) })
 
 /** The form token of a session: unguessable as the session value is, and nothing leads back from it. */
 export const csrfOf = (session: Redacted.Redacted<string>, secrets: Secrets.Service): string =>

@@ -35,7 +35,7 @@ export class Site extends Context.Reference<Site>()("@startlist/http/Site", {
 }) {}
 
 const parts = (url: string): readonly [origin: string, path: string] => {
-  const [, origin = "", path = ""] = /^([a-z]+:\/\/[^/]+)(.*)$/i.exec(url) ?? []
+  const [, origin = "", path = ""] = /^([a-z]+:\/\/[^/]+)(\/.*)?$/i.exec(url) ?? []
   return [origin, path]
 }
 

@@ -141,7 +141,7 @@ const layerUsers = (findUser: NonNullable<Options["findUser"]>): Layer.Layer<Cor
 
 /** Every address of ours begins with it: a slash more, and none of them would be found. */
 const placeOf = (url: string): string => {
-  const place = url.replace(/\/+$/, "")
+  const place = url.replace(/(?<!\/)\/+$/, "")
   if (/^https?:\/\/[^/?#\s]+(?:\/[^?#\s]*)?$/i.test(place)) return place
   throw new TypeError("url must be an http or https address without query: https://club.example/connect")
 }

@@ -1,4 +1,4 @@
-/** The brake on guessing: how often someone may fail before being told to wait. */
+/** Limits on guessing: how many attempts may fail before the next one has to wait. */
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
@@ -7,7 +7,7 @@ import ipaddr from "ipaddr.js"
 
 const { IPv6 } = ipaddr
 
-/** So many failures within this time, then no more until it is over. */
+/** Maximum number of failures within a window, which starts with the first of them. */
 export interface Limit {
   readonly failures: number
   readonly window: Duration.Duration
@@ -20,31 +20,51 @@ export interface Key {
   readonly value: string
 }
 
-/** Client authentication: a mistyped secret in a deployment must not lock out for long. */
+/** Client authentication. Only failures are counted, and a correct secret is never refused. */
 const clientLimit: Limit = { failures: 30, window: Duration.minutes(1) }
 const clientNetworkLimit: Limit = { failures: 300, window: Duration.minutes(1) }
 
-/** The keys for the authentication of a client: that client from that network, and the network. */
+/** The keys for a failed authentication of a client: that client from that network, and the network. */
 export const clientKeys = (clientId: number, address: string): ReadonlyArray<Key> => [
   { limit: clientLimit, value: `client:${clientId}@${networkOf(address)}` },
   { limit: clientNetworkLimit, value: `clients@${networkOf(address)}` }
 ]
 
-/** Logins: passwords can be guessed. The limit per account over all networks is high, as anybody can use it up. */
+/** Refused revocations: only their lines in the audit are limited, since anybody can cause them. */
+const refusedRevocationLimit: Limit = { failures: 30, window: Duration.minutes(1) }
+
+/** The keys for the audit of refused revocations: the network. */
+export const refusedRevocationKeys = (address: string): ReadonlyArray<Key> => [
+  { limit: refusedRevocationLimit, value: `revocations@${networkOf(address)}` }
+]
+
+/** Logins: passwords can be guessed. Anybody can use up the limit per account, so its window is short. */
 const loginLimit: Limit = { failures: 10, window: Duration.minutes(5) }
 const loginNetworkLimit: Limit = { failures: 100, window: Duration.minutes(5) }
-const loginAccountLimit: Limit = { failures: 100, window: Duration.hours(1) }
+const loginAccountLimit: Limit = { failures: 30, window: Duration.minutes(15) }
 
-/** The keys for a login: that account from that network, the network, and the account. */
-export const loginKeys = (email: string, address: string): ReadonlyArray<Key> => {
-  // What is longer than any address (RFC 5321 §4.5.3.1) is nobody's, and would only fill the memory.
-  const account = email.length > 320 ? "nobody" : email.toLowerCase()
-  return [
-    { limit: loginLimit, value: `login:${account}@${networkOf(address)}` },
-    { limit: loginNetworkLimit, value: `logins@${networkOf(address)}` },
-    { limit: loginAccountLimit, value: `login:${account}` }
-  ]
-}
+/** The longest e-mail address (RFC 5321 §4.5.3.1). Longer input shares one counter, so that it fills no memory. */
+const accountOf = (email: string): string => email.length > 320 ? "nobody" : email.toLowerCase()
+
+/** The keys for a login from an unknown browser: that account from that network, the network, and the account. */
+export const loginKeys = (email: string, address: string): ReadonlyArray<Key> => [
+  { limit: loginLimit, value: `login:${accountOf(email)}@${networkOf(address)}` },
+  { limit: loginNetworkLimit, value: `logins@${networkOf(address)}` },
+  { limit: loginAccountLimit, value: `login:${accountOf(email)}` }
+]
+
+/** The key for a login from a browser that has signed in to this account before: nobody else's guesses count here. */
+export const browserKeys = (email: string, browser: string): ReadonlyArray<Key> => [
+  { limit: loginLimit, value: `login:${accountOf(email)}#${browser}` }
+]
+
+/** Requests with a wrong operator token. The right token is never refused because of them. */
+const operatorLimit: Limit = { failures: 30, window: Duration.minutes(1) }
+
+/** The key for a wrong operator token: its network, for every endpoint that takes the token. */
+export const operatorKeys = (address: string): ReadonlyArray<Key> => [
+  { limit: operatorLimit, value: `operator@${networkOf(address)}` }
+]
 
 /** One customer's network: an IPv4 address, or the /64 of an IPv6 address, of which a single person has 2^64. */
 export const networkOf = (address: string): string => {
@@ -55,14 +75,17 @@ export const networkOf = (address: string): string => {
     : parsed.parts.slice(0, 4).map((part) => part.toString(16)).join(":")
 }
 
-/** Counts failures. A service on several nodes may share the counters; one that loses them on a restart is good enough. */
+/** Counts attempts. A service on several nodes may share the counters. Losing them at a restart is acceptable. */
 export class Throttle extends Context.Tag("@startlist/http/Throttle")<Throttle, Throttle.Service>() {}
 
 export declare namespace Throttle {
   export interface Service {
-    /** How long to wait, if any of these keys has failed too often. On the hot path: answers from memory. */
-    readonly blocked: (keys: ReadonlyArray<Key>) => Effect.Effect<Option.Option<Duration.Duration>>
-    /** Counts one failure for each key. */
-    readonly failed: (keys: ReadonlyArray<Key>) => Effect.Effect<void>
+    /**
+     * Takes one attempt of each key, or returns how long to wait if one of them has none left, and then takes nothing.
+     * Atomic: of n parallel calls, no more succeed than attempts are left.
+     */
+    readonly take: (keys: ReadonlyArray<Key>) => Effect.Effect<Option.Option<Duration.Duration>>
+    /** Returns the attempt that was taken, because it did not fail. */
+    readonly giveBack: (keys: ReadonlyArray<Key>) => Effect.Effect<void>
   }
 }

@@ -13,11 +13,14 @@ import type { Access } from "@startlist/core/Access"
 import type { OAuth } from "@startlist/core/OAuth"
 import { clientAddress, parseNetworks } from "./ClientAddress.ts"
 import * as Guard from "./Guard.ts"
+import type { Body } from "./internal/body.ts"
+import { refusalOf } from "./internal/head.ts"
 import { type Complete, start as startLayers } from "./internal/start.ts"
 import { parseTarget } from "./internal/target.ts"
 import { broken, readBefore, tooLate, tooSlow } from "./internal/unanswered.ts"
 import { readStream } from "./internal/webBody.ts"
 import type * as Message from "./Message.ts"
+import type { Refusal } from "./Refusal.ts"
 import { Site } from "./Site.ts"
 
 export interface Options {
@@ -51,7 +54,7 @@ export const handler = (handler: Message.Handler, options: Options = {}): Effect
     const read = ({ body }: Request) =>
       Effect.tryPromise((signal) => readStream(body, signal)).pipe(
         Effect.timeoutOption(timeout),
-        Effect.orElseSucceed(() => Option.none<Uint8Array>())
+        Effect.orElseSucceed(() => Option.none<Body>())
       )
 
     const answer = (request: Request, connection: Connection) =>
@@ -62,7 +65,8 @@ export const handler = (handler: Message.Handler, options: Options = {}): Effect
         }
         const body = yield* read(request)
         if (Option.isNone(body)) return tooLate
-        const received = toRequest(request, body.value, connection, trusted)
+        const { refusal = refusalOf([...request.headers].flat()) } = body.value
+        const received = toRequest(request, body.value, connection, trusted, refusal)
         return yield* Effect.timeoutTo(Effect.suspend(() => handler(received)), {
           duration: timeout,
           onSuccess: (response) => response,
@@ -112,15 +116,17 @@ export const start = async <Provided, E, Needed>(
 
 const toRequest = (
   request: Request,
-  body: Uint8Array,
+  { bytes }: Body,
   { address }: Connection,
-  trusted: ReturnType<typeof parseNetworks>
+  trusted: ReturnType<typeof parseNetworks>,
+  refusal: Refusal | undefined
 ): Message.Request => ({
   ...parseTarget(request.url),
   method: request.method,
   headers: Object.fromEntries(request.headers),
-  body,
-  address: clientAddress(address, request.headers.get("x-forwarded-for") ?? undefined, trusted)
+  body: bytes,
+  address: clientAddress(address, request.headers.get("x-forwarded-for") ?? undefined, trusted),
+  ...(refusal === undefined ? {} : { refusal })
 })
 
 const utf8 = new TextEncoder()

@@ -5,6 +5,7 @@
  */
 export * as Accounts from "./Accounts.ts"
 export * as Audit from "./Audit.ts"
+export * as Cors from "./Cors.ts"
 export * as EffectHttp from "./EffectHttp.ts"
 export * as Guard from "./Guard.ts"
 export * as Look from "./Look.ts"

@@ -59,6 +59,8 @@ describe("GET /api/v1/athlete (requirements §4.5)", () => {
         expect(response.headers["www-authenticate"]).toBe("Bearer realm=\"startlist\"")
         expect(World.json(response)).toEqual({
           message: expect.any(String),
+          error: "invalid_token",
+          error_description: expect.any(String),
           errors: [{ resource: "AccessToken", field: "authorization", code: "invalid", message: expect.any(String) }]
         })
       })

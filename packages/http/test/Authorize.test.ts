@@ -80,6 +80,8 @@ describe("GET /oauth/authorize (requirements §4.1)", () => {
           { redirect_uri: "http://localhost.evil.test/" },
           { redirect_uri: "http://localhost@evil.test/" },
           { redirect_uri: "http://127.0.0.1/#fragment" },
+          { redirect_uri: "https://localhost.evil.test/" },
+          { redirect_uri: "https://localhost@evil.test/" },
           { redirect_uri: "javascript:alert(1)" }
         ]
         for (const parameters of bad) {
@@ -91,10 +93,11 @@ describe("GET /oauth/authorize (requirements §4.1)", () => {
   )
 
   testing(
-    "http://localhost, 127.0.0.1 and [::1] are allowed unregistered, on any port and path",
+    "localhost, 127.0.0.1 and [::1] are allowed unregistered, by http and https, on any port and path",
     (world) =>
       Effect.gen(function*() {
-        for (const uri of ["http://localhost:3000/cb", "http://127.0.0.1/", "http://[::1]:8/x?y=z"]) {
+        const loopback = ["http://localhost:3000/cb", "http://127.0.0.1/", "http://[::1]:8/x?y=z"]
+        for (const uri of [...loopback, ...loopback.map((uri) => uri.replace("http:", "https:"))]) {
           const { address } = World.redirectOf(yield* world.decide("allow", { redirect_uri: uri }))
           expect(uri.startsWith(address)).toBe(true)
         }
@@ -159,10 +162,22 @@ describe("GET /oauth/authorize (requirements §4.1)", () => {
     "a repeated parameter is invalid_request by redirect; a repeated client_id or redirect_uri is told to the user",
     (world) =>
       Effect.gen(function*() {
-        const repeated = yield* world.browser.get(`${world.authorizeUrl({ state: "s" })}&scope=write`)
-        expect(World.redirectOf(repeated).query).toMatchObject({ error: "invalid_request", state: "s" })
+        for (const name of ["scope", "role", "locale", "response_type"]) {
+          const url = `${world.authorizeUrl({ state: "s", role: "athlete", locale: "en" })}&${name}=write`
+          expect(World.redirectOf(yield* world.browser.get(url)).query).toEqual({
+            error: "invalid_request",
+            error_description: `${name} appears more than once. Send it once.`,
+            state: "s"
+          })
+        }
+        const states = yield* world.browser.get(`${world.authorizeUrl({ state: "s" })}&state=s`)
+        expect(World.redirectOf(states).query).toEqual({
+          error: "invalid_request",
+          error_description: "state appears more than once. Send it once."
+        })
         for (const name of ["client_id", "redirect_uri"]) {
-          expect((yield* world.browser.get(`${world.authorizeUrl()}&${name}=1`)).status).toBe(400)
+          const page = yield* world.browser.get(`${world.authorizeUrl()}&${name}=1`)
+          expect([page.status, page.body]).toEqual([400, expect.stringContaining(`(${name}) more than once`)])
         }
       })
   )
@@ -181,4 +196,93 @@ describe("GET /oauth/authorize (requirements §4.1)", () => {
       const page = yield* world.browser.get(world.authorizeUrl().replace("scope=read", "scope=read+write"))
       expect(Browser.formTo("/oauth/authorize", page).hidden["scope"]).toBe("read write")
     }))
+
+  testing("names the scope that is not known, and says what separates scopes", (world) =>
+    Effect.gen(function*() {
+      const describedAs: Readonly<Record<string, string>> = {
+        "read,write": "read,write is not a known scope. Separate scopes with spaces.",
+        "read everything": "everything is not a known scope. Separate scopes with spaces.",
+        "r\u00e9ad": "a requested scope is not a known scope. Separate scopes with spaces.",
+        "say\"": "a requested scope is not a known scope. Separate scopes with spaces."
+      }
+      for (const [scope, error_description] of Object.entries(describedAs)) {
+        const { query } = World.redirectOf(yield* world.browser.get(world.authorizeUrl({ scope })))
+        expect(query).toEqual({ error: "invalid_scope", error_description })
+      }
+    }))
+
+  testing("takes the response mode query, and refuses every other one", (world) =>
+    Effect.gen(function*() {
+      expect(World.redirectOf(yield* world.decide("allow", { response_mode: "query" })).query["code"]).toBeDefined()
+      for (const response_mode of ["fragment", "form_post", "query.jwt", "QUERY"]) {
+        const url = world.authorizeUrl({ response_mode, state: "s" })
+        expect(World.redirectOf(yield* world.browser.get(url)).query).toEqual({
+          error: "invalid_request",
+          error_description: "response_mode must be query",
+          state: "s"
+        })
+      }
+    }))
+})
+
+describe("state", () => {
+  const long = "a/b+c=d&".repeat(300)
+  const signsIn = (url: string) =>
+    Effect.gen(function*() {
+      const browser = yield* Browser.make
+      const { query } = World.redirectOf(yield* browser.get(url))
+      const signedIn = yield* browser.signIn("athlete@example.test", undefined, query["return_to"])
+      const page = yield* browser.get(String(signedIn.headers["location"]))
+      const { hidden } = Browser.formTo("/oauth/authorize", page)
+      return yield* browser.post("/oauth/authorize", { ...hidden, decision: "allow" })
+    })
+
+  for (const [what, state] of [["empty", ""], ["of 10 000 characters", "x".repeat(10_000)], ["of any signs", long]]) {
+    testing(
+      `that is ${what} is returned in the redirect and at the exchange, through sign-in, and when refused`,
+      (world) =>
+        Effect.gen(function*() {
+          const { query } = World.redirectOf(yield* signsIn(world.authorizeUrl({ state: state ?? "" })))
+          expect(query["state"]).toBe(state)
+          expect(World.tokensOf(yield* world.exchange(query["code"] ?? "")).state).toBe(state)
+          const denied = yield* world.decide("deny", { state: state ?? "" })
+          expect(World.redirectOf(denied).query).toMatchObject({ error: "access_denied", state })
+          const wrong = yield* world.browser.get(world.authorizeUrl({ state: state ?? "", scope: "everything" }))
+          expect(World.redirectOf(wrong).query).toMatchObject({ error: "invalid_scope", state })
+        })
+    )
+  }
+
+  testing("that is absent is not returned", (world) =>
+    Effect.gen(function*() {
+      const { query } = World.redirectOf(yield* world.decide("allow"))
+      expect(Object.keys(query)).toEqual(["code", "scope"])
+      expect(World.tokensOf(yield* world.exchange(query["code"] ?? ""))).not.toHaveProperty("state")
+    }))
+
+  testing(
+    "that is too long to be carried through sign-in is refused on a page of ours, signed in or not",
+    (world) =>
+      Effect.gen(function*() {
+        const stranger = yield* Browser.make
+        for (const state of ["x".repeat(12_289), "+".repeat(2_458)]) {
+          for (const browser of [stranger, world.browser]) {
+            const page = yield* browser.get(world.authorizeUrl({ state }))
+            expect([page.status, page.headers["location"], page.headers["content-type"]])
+              .toEqual([414, undefined, "text/html;charset=UTF-8"])
+          }
+        }
+      })
+  )
+
+  testing(
+    "that is too long with a mistake is refused there in the strict profile, too",
+    (world) =>
+      Effect.gen(function*() {
+        const stranger = yield* Browser.make
+        const url = world.authorizeUrl({ scope: "everything", state: "x".repeat(12_289) })
+        expect((yield* stranger.get(url)).status).toBe(414)
+      }),
+    { policy: Policy.rfc }
+  )
 })

@@ -54,7 +54,10 @@ const tokenEndpoint = (
     form("a parameter twice in the body", `${refresh}&refresh_token=x`, [400, "invalid_request"]),
     form("a parameter twice, once empty", `${refresh}&refresh_token=`, [400, "invalid_request"]),
     form("an unknown parameter twice", `${refresh}&x=1&x=2`, [400, "invalid_request"]),
-    { ...form("a parameter in two places", refresh, [400, "invalid_request"]), target: "/oauth/token?refresh_token=x" },
+    {
+      ...form("two values of a parameter in two places", refresh, [400, "invalid_request"]),
+      target: "/oauth/token?refresh_token=y"
+    },
     form("a NUL", `${refresh}%00`, [400, "invalid_request"]),
     form("a broken escape", `${refresh}%zz`, [400, "invalid_request"]),
     form("an unfinished escape", `${refresh}%`, [400, "invalid_request"]),
@@ -162,6 +165,8 @@ const check = (bad: Bad) =>
     const response = yield* send(bad.method ?? "POST", bad.target, bad)
     expect([bad.what, response.status, nameOf(response)]).toEqual([bad.what, ...bad.named])
     expect(response.headers["content-type"]).toMatch(/^application\/json/)
+    const { error_description, message } = JSON.parse(String(response.body))
+    if (bad.target.startsWith("/api/")) expect([bad.what, error_description]).toEqual([bad.what, message])
     if (response.status === 405) expect(response.headers["allow"]).toMatch(/^[A-Z, ]+$/)
   })
 
@@ -207,9 +212,7 @@ describe("bad input gets the response that is named for it", () => {
       }
       const state = yield* world.browser.get(world.authorizeUrl({ state: "\0" }))
       expect(World.redirectOf(state).query["error"]).toBe("invalid_request")
-      for (const state of ["x".repeat(4097), lone]) {
-        expect((yield* world.browser.get(world.authorizeUrl({ state }))).status).toBeLessThan(400)
-      }
+      expect((yield* world.browser.get(world.authorizeUrl({ state: lone }))).status).toBeLessThan(400)
     }))
 
   testing("unknown paths answer programs in JSON", () =>

@@ -13,7 +13,13 @@ describe("the address of a client", () => {
       ["10.0.0.1", "1.1.1.1, 198.51.100.7", "198.51.100.7"],
       ["10.0.0.1", "198.51.100.7, 10.0.0.2", "198.51.100.7"],
       ["fd00::1", "2001:db8::1", "2001:db8::1"],
-      ["10.0.0.1", "10.0.0.3, 10.0.0.2", "10.0.0.3"]
+      ["10.0.0.1", "10.0.0.3, 10.0.0.2", "10.0.0.3"],
+      ["10.0.0.1", "198.51.100.7:4711", "198.51.100.7"],
+      ["10.0.0.1", "[2001:db8::1]:4711, 10.0.0.2:80", "2001:db8::1"],
+      ["10.0.0.1", "[2001:DB8:0::1]", "2001:db8::1"],
+      ["10.0.0.1", "::ffff:198.51.100.7", "198.51.100.7"],
+      ["10.0.0.1", "198.51.100.7,", "198.51.100.7"],
+      ["10.0.0.1", ", 198.51.100.7 , ,10.0.0.2, ", "198.51.100.7"]
     ]
     for (const [peer, forwarded, address] of cases) {
       expect([peer, forwarded, ClientAddress.clientAddress(peer, forwarded, trusted)]).toEqual([
@@ -25,7 +31,23 @@ describe("the address of a client", () => {
   })
 
   it("is never something that is no address", () => {
-    for (const forwarded of ["", "unknown", "198.51.100.7, <script>", "_hidden", "1.2.3.4:80"]) {
+    for (
+      const forwarded of [
+        "",
+        " , ,",
+        "unknown",
+        "198.51.100.7, <script>",
+        "_hidden",
+        "1.2.3.4:",
+        "1.2.3.4:port",
+        "[1.2.3.4]",
+        "[::1",
+        "1",
+        "0x7f.1",
+        "1.2.3.4.5",
+        `${"1".repeat(15_000)}!`
+      ]
+    ) {
       expect(ClientAddress.clientAddress("10.0.0.1", forwarded, trusted)).toBe("10.0.0.1")
     }
   })

@@ -8,7 +8,7 @@ import { EffectHttp, Guard, NodeHttp, WebHttp } from "@startlist/http"
 import { Effect, Layer, Logger, Schema, type Scope } from "effect"
 import { createServer } from "node:http"
 import { describe, expect, expectTypeOf } from "vitest"
-import { type Answer, send } from "./support/BindingLaws.ts"
+import { type Answer, raw, send } from "./support/BindingLaws.ts"
 import { listen } from "./support/listen.ts"
 import { layer, Service } from "./support/Service.ts"
 import { bearer, make as makeWorld } from "./support/World.ts"
@@ -70,6 +70,19 @@ const essence = ({ body, headers, status }: Answer) => ({
   challenge: headers["www-authenticate"],
   type: headers["content-type"],
   cache: headers["cache-control"]
+})
+
+describe("a guarded route in the node:http binding", () => {
+  it.scopedLive("refuses two Authorization headers with 400", () =>
+    Effect.gen(function*() {
+      const world = yield* makeWorld
+      const port = yield* bindings["node:http"] ?? Effect.dieMessage("no binding")
+      const { access_token } = yield* world.tokens({ scope: "read" })
+      const header = `Authorization: Bearer ${access_token}\r\n`
+      const get = `GET /results HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${header}`
+      expect(yield* raw(port, `${get}\r\n`)).toMatch(/^HTTP\/1\.1 200 /)
+      expect(yield* raw(port, `${get}${header}\r\n`)).toMatch(/^HTTP\/1\.1 400 .*repeated/s)
+    }).pipe(Effect.provide(layer())))
 })
 
 for (const [name, serve] of Object.entries(bindings)) {

@@ -2,6 +2,7 @@ import { describe, expect } from "@effect/vitest"
 import { Effect, TestClock } from "effect"
 import * as Browser from "./support/Browser.ts"
 import { Service } from "./support/Service.ts"
+import { TestAccounts } from "@startlist/test-support/TestAccounts"
 import { testing } from "./support/Testing.ts"
 
 const email = "athlete@example.test"
@@ -99,6 +100,46 @@ describe("/login", () => {
       })
   )
 
+  testing(
+    "a browser that signed in before has attempts of its own, also from the network of the guesses",
+    () =>
+      Effect.gen(function*() {
+        const known = yield* Browser.make
+        yield* known.signIn(email)
+        known.cookies.delete("startlist_session")
+        const guesser = yield* Browser.make
+        yield* Effect.replicateEffect(guesser.signIn(email, "wrong"), 11, { discard: true })
+        expect((yield* guesser.signIn(email)).status).toBe(429)
+        for (let i = 0; i < 10; i++) expect((yield* known.signIn(email, "wrong")).status).toBe(403)
+        expect((yield* known.signIn(email)).status).toBe(429)
+        yield* TestClock.adjust("5 minutes")
+        expect((yield* known.signIn(email)).status).toBe(303)
+      })
+  )
+
+  testing("the device cookie of one account says nothing about another one", () =>
+    Effect.gen(function*() {
+      const guesser = yield* Browser.make
+      yield* guesser.signIn("platform@example.test")
+      guesser.cookies.delete("startlist_session")
+      yield* Effect.replicateEffect(guesser.signIn(email, "wrong"), 10, { discard: true })
+      guesser.cookies.delete("startlist_device")
+      expect((yield* guesser.signIn(email)).status).toBe(429)
+    }))
+
+  testing("a burst of parallel guesses gets no more attempts than the limit", () =>
+    Effect.gen(function*() {
+      const { passwordChecks } = yield* TestAccounts
+      const browser = yield* Browser.make
+      const before = passwordChecks()
+      const answers = yield* Effect.all(
+        Array.from({ length: 50 }, () => browser.signIn(email, "wrong")),
+        { concurrency: "unbounded" }
+      )
+      expect(passwordChecks() - before).toBe(10)
+      expect(answers.filter(({ status }) => status === 429)).toHaveLength(40)
+    }))
+
   testing("logins, failed ones too, and logouts are recorded without the password", () =>
     Effect.gen(function*() {
       const { audit } = yield* Service
@@ -112,16 +153,18 @@ describe("/login", () => {
     }))
 
   testing(
-    "what is typed for an e-mail address and is none is not recorded: it may be a password",
+    "a failed sign-in records the address of an account, and no other text: it may be a password",
     () =>
       Effect.gen(function*() {
         const { audit } = yield* Service
         const browser = yield* Browser.make
-        for (const typed of ["correct horse", "hunter2", `${"x".repeat(300)}@example.test`, "nobody@example.test"]) {
+        for (
+          const typed of ["correct horse", "p@ssphrase", `${"x".repeat(300)}@example.test`, "ATHLETE@example.test"]
+        ) {
           expect((yield* browser.signIn(typed, "wrong")).status).toBe(403)
         }
         expect(audit.map(({ actor }) => actor).slice(-4)).toEqual(
-          ["", "", "", "nobody@example.test"].map((email) => expect.objectContaining({ _tag: "Email", email }))
+          ["", "", "", email].map((email) => expect.objectContaining({ _tag: "Email", email }))
         )
       })
   )
@@ -139,7 +182,7 @@ describe("/login", () => {
         "evil.test",
         "/x\\..\\y",
         "/é",
-        `/${"x".repeat(9000)}`,
+        `/${"x".repeat(13_000)}`,
         ""
       ]
       for (const returnTo of evil) {

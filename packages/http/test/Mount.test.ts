@@ -5,7 +5,7 @@ import { DateTime, Effect, Layer, Option, Redacted } from "effect"
 import { describe, expect } from "vitest"
 import { formsOf, urlencoded } from "./support/Browser.ts"
 import * as TestServer from "./support/Service.ts"
-import { TestAccounts } from "./support/TestAccounts.ts"
+import { TestAccounts } from "@startlist/test-support/TestAccounts"
 
 const authUrl = "https://club.example/connect"
 const place = { ...Site.local, authUrl, baseUrl: authUrl, issuer: Option.some(authUrl) }

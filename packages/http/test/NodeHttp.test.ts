@@ -4,7 +4,7 @@ import { Deferred, Effect, Fiber, Logger, Runtime } from "effect"
 import type { IncomingMessage } from "node:http"
 import { connect } from "node:net"
 import { describe, expect } from "vitest"
-import { echo, ok, raw, send } from "./support/BindingLaws.ts"
+import { answering, echo, ok, raw, send } from "./support/BindingLaws.ts"
 import { listen } from "./support/listen.ts"
 
 const serve = Effect.flatMap(NodeHttp.listener(echo), listen)
@@ -98,27 +98,58 @@ describe("what the node:http binding takes on", () => {
       }
     }))
 
-  it.scopedLive("hands what comes beyond its capacity to another handler, and takes more when there is room again", () =>
+  it.scopedLive("refuses what comes beyond its capacity, and takes more when there is room again", () =>
     Effect.gen(function*() {
       const held = yield* Deferred.make<void>()
       const started = yield* Deferred.make<void>()
-      const say = (body: string): Message.Response => ({ status: 200, headers: {}, body })
-      const slow: Message.Handler = () =>
-        Deferred.succeed(started, undefined).pipe(Effect.zipRight(Deferred.await(held)), Effect.as(say("served")))
-      const listener = yield* NodeHttp.listener(slow, { capacity: 1, overloaded: () => Effect.succeed(say("refused")) })
-      const port = yield* listen(listener)
+      const slow = Deferred.succeed(started, undefined).pipe(
+        Effect.zipRight(Deferred.await(held)),
+        Effect.as(ok("served"))
+      )
+      const port = yield* Effect.flatMap(NodeHttp.listener(answering(() => slow), { capacity: 1 }), listen)
       const first = yield* Effect.fork(send(port, "/"))
       yield* Deferred.await(started)
-      expect((yield* send(port, "/")).body).toBe("refused")
+      const refused = yield* send(port, "/")
+      expect([refused.status, refused.headers["retry-after"], refused.body]).toEqual([503, "1", "Busy"])
+      expect((yield* send(port, "/health")).status).toBe(200)
       yield* Deferred.succeed(held, undefined)
       expect((yield* Fiber.join(first)).body).toBe("served")
       expect((yield* send(port, "/")).body).toBe("served")
     }))
 
-  it.scopedLive("says by itself that there is no room, and when to come back", () =>
+  it.scopedLive("processes one request of a connection at a time, in their order", () =>
     Effect.gen(function*() {
-      const port = yield* Effect.flatMap(NodeHttp.listener(echo, { capacity: 0 }), listen)
-      const { headers, status } = yield* send(port, "/")
-      expect([status, headers["retry-after"]]).toEqual([503, "1"])
+      let running = 0
+      let most = 0
+      const order: Array<string> = []
+      const handler: Message.Handler = ({ path }) =>
+        Effect.gen(function*() {
+          most = Math.max(most, ++running)
+          order.push(path)
+          yield* Effect.yieldNow()
+          running--
+          return ok(path)
+        })
+      const port = yield* Effect.flatMap(NodeHttp.listener(handler), listen)
+      const paths = Array.from({ length: 600 }, (_, i) => `/${i}`)
+      const requests = paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`)
+      const answers = yield* raw(
+        port,
+        [...requests, "GET /last HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"].join("")
+      )
+      expect(answers.match(/HTTP\/1\.1 200 /g)).toHaveLength(601)
+      expect([order, most]).toEqual([[...paths, "/last"], 1])
+    }))
+
+  it.scopedLive("closes a connection that adds to more waiting requests than it keeps, and keeps the others", () =>
+    Effect.gen(function*() {
+      const port = yield* Effect.flatMap(
+        NodeHttp.listener(({ path }) => path === "/slow" ? Effect.never : Effect.succeed(ok(""))),
+        listen
+      )
+      expect(yield* raw(port, "GET /slow HTTP/1.1\r\nHost: x\r\n\r\n".repeat(1100))).toBe("")
+      // What waited on the closed connection makes room.
+      const hundred = get.repeat(100) + "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+      expect((yield* raw(port, hundred)).match(/HTTP\/1\.1 200 /g)).toHaveLength(101)
     }))
 })

@@ -4,7 +4,7 @@ import type { Message } from "@startlist/http"
 import { Effect } from "effect"
 import * as Browser from "./support/Browser.ts"
 import { Service } from "./support/Service.ts"
-import { TestAccounts } from "./support/TestAccounts.ts"
+import { TestAccounts } from "@startlist/test-support/TestAccounts"
 import { testing, type TestWorld } from "./support/Testing.ts"
 import * as World from "./support/World.ts"
 

@@ -1,6 +1,7 @@
 import { describe, expect } from "@effect/vitest"
 import { Policy } from "@startlist/core"
-import { Effect } from "effect"
+import type { Message } from "@startlist/http"
+import { Effect, FastCheck, Runtime, TestClock } from "effect"
 import { Service } from "./support/Service.ts"
 import { testing } from "./support/Testing.ts"
 import * as World from "./support/World.ts"
@@ -32,27 +33,113 @@ describe("POST /oauth/revoke (requirements §4.4)", () => {
   }
 
   testing(
-    "never answers with an error body, always {} (requirements §7), and records what ended access only",
+    "answers 200 to a token that gives the client no access, and records nothing (RFC 7009 §2.2)",
+    (world) =>
+      Effect.gen(function*() {
+        const { audit } = yield* Service
+        const { access_token: token } = yield* world.tokens()
+        const other = yield* world.register("Other")
+        expect(yield* world.form("/oauth/revoke", { ...world.client, token: "unknown" })).toEqual(isEmptyObject)
+        expect(yield* world.form("/oauth/revoke", { ...other, token })).toEqual(isEmptyObject)
+        expect(audit.map(({ action }) => action).filter((action) => action.startsWith("revocation"))).toEqual([])
+        expect((yield* world.athleteWith(token)).status).toBe(200)
+      })
+  )
+
+  testing(
+    "answers {} to a request that was not read or not authenticated, too, but never 200, and records it",
     (world) =>
       Effect.gen(function*() {
         const { audit, send } = yield* Service
         const { access_token: token } = yield* world.tokens()
-        const other = yield* world.register("Other")
-        const attempts = [
-          world.form("/oauth/revoke", { ...world.client, token: "unknown" }),
-          world.form("/oauth/revoke", { ...world.client }),
-          world.form("/oauth/revoke", { ...world.client, client_secret: "wrong", token }),
-          world.form("/oauth/revoke", { ...world.client, client_id: "1e3", token }),
-          world.form("/oauth/revoke", { ...other, token }),
-          world.form("/oauth/revoke", {}),
-          world.form("/oauth/revoke", { token }),
-          send("POST", "/oauth/revoke?client_id=%zz"),
-          send("POST", "/oauth/revoke", { body: "x".repeat(70_000) }),
-          send("POST", "/oauth/revoke", { body: "{}", headers: { "content-type": "application/json" } })
+        const json = { "content-type": "application/json" }
+        const credentials = new URLSearchParams(world.client).toString()
+        const refused: ReadonlyArray<readonly [number, Effect.Effect<Message.Response>]> = [
+          [400, world.form("/oauth/revoke", { ...world.client })],
+          [400, world.form("/oauth/revoke", { ...world.client, client_id: "1e3", token })],
+          [400, world.form(`/oauth/revoke?token=another`, { ...world.client, token })],
+          [400, send("POST", `/oauth/revoke?${credentials}&token=${token}&token=${token}`)],
+          [400, send("POST", "/oauth/revoke?client_id=%zz")],
+          [401, world.form("/oauth/revoke", { ...world.client, client_secret: "wrong", token })],
+          [401, world.form("/oauth/revoke", { ...world.client, client_secret: "", token })],
+          [401, world.form("/oauth/revoke", { token })],
+          [401, world.form("/oauth/revoke", {})],
+          [413, send("POST", "/oauth/revoke", { body: "x".repeat(70_000) })],
+          [415, send("POST", "/oauth/revoke", { body: JSON.stringify({ ...world.client, token }), headers: json })],
+          [415, send("POST", "/oauth/revoke", { body: "{}", headers: json })]
         ]
-        for (const attempt of attempts) expect(yield* attempt).toEqual(isEmptyObject)
-        expect(audit.map(({ action }) => action)).not.toContain("revocation")
+        for (const [status, attempt] of refused) {
+          const before = audit.length
+          expect(yield* attempt).toMatchObject({ status, body: "{}" })
+          const added = audit.slice(before)
+          expect(added.at(-1)).toMatchObject({ action: "revocation_refused", detail: String(status) })
+        }
+        expect(audit.filter(({ action }) => action === "revocation_refused").slice(0, 2)).toMatchObject([
+          { actor: { _tag: "Application", applicationId: Number(world.client.client_id) } },
+          { actor: { _tag: "Unknown" } }
+        ])
         expect((yield* world.athleteWith(token)).status).toBe(200)
+      })
+  )
+
+  testing(
+    "writes only so many lines a minute about the refused revocations of one network",
+    (world) =>
+      Effect.gen(function*() {
+        const { audit, send } = yield* Service
+        yield* Effect.replicateEffect(send("POST", "/oauth/revoke"), 100)
+        expect(audit.filter(({ action }) => action === "revocation_refused")).toHaveLength(30)
+        yield* send("POST", "/oauth/revoke", { address: "192.0.2.2" })
+        yield* TestClock.adjust("1 minute")
+        yield* world.form("/oauth/revoke", { client_id: world.client.client_id })
+        expect(audit.filter(({ action }) => action === "revocation_refused")).toHaveLength(32)
+      })
+  )
+
+  testing(
+    "answers 200 only when the token has ended, whatever way the request is sent",
+    (world) =>
+      Effect.gen(function*() {
+        const { audit, send } = yield* Service
+        const pick = FastCheck.constantFrom
+        const place = pick("query", "body", "both", "differs", "nowhere")
+        const sendings = FastCheck.record({
+          client_id: place,
+          client_secret: place,
+          token: place,
+          basic: pick("none", "right", "wrong"),
+          type: pick("application/x-www-form-urlencoded", "application/json", "")
+        })
+        const runPromise = Runtime.runPromise(yield* Effect.runtime())
+        let token = (yield* world.tokens()).access_token
+        const property = FastCheck.asyncProperty(sendings, async ({ basic, type, ...places }) => {
+          const values = { ...world.client, token }
+          const written = (...wanted: ReadonlyArray<string>) =>
+            new URLSearchParams(
+              Object.entries(values).flatMap(([name, value]) => {
+                const at = Reflect.get(places, name)
+                return !wanted.includes(at) ? [] : [[name, at === "differs" && wanted[0] === "body" ? "other" : value]]
+              })
+            ).toString()
+          const { client_id, client_secret } = world.client
+          const secret = basic === "right" ? client_secret : "wrong"
+          const response = await runPromise(
+            send("POST", `/oauth/revoke?${written("query", "both", "differs")}`, {
+              headers: {
+                ...(type === "" ? {} : { "content-type": type }),
+                ...(basic === "none" ? {} : { authorization: `Basic ${btoa(`${client_id}:${secret}`)}` })
+              },
+              body: written("body", "both", "differs"),
+              address: `192.0.2.${audit.length % 250}`
+            })
+          )
+          const isAlive = (await runPromise(world.athleteWith(token))).status === 200
+          expect(response.body).toBe("{}")
+          expect(isAlive).toBe(response.status !== 200)
+          expect(audit.at(-1)?.action).toBe(isAlive ? "revocation_refused" : "revocation")
+          if (!isAlive) token = (await runPromise(world.tokens())).access_token
+        })
+        yield* Effect.promise(() => FastCheck.assert(property, { numRuns: 300 }))
       })
   )
 

@@ -1,32 +1,49 @@
 import { describe, expect, it } from "@effect/vitest"
 import { MemoryThrottle, Throttle } from "@startlist/http"
-import { Duration, Effect, Option, TestClock } from "effect"
+import { Duration, Effect, Option, Schema, TestClock } from "effect"
 
 const limit: Throttle.Limit = { failures: 3, window: Duration.minutes(1) }
 const key = { limit, value: "key" }
+const other = { limit, value: "other" }
 
-describe("the brake on guessing", () => {
-  it.effect("blocks a key after its last failure, and only that key, until the window is over", () =>
+describe("the limit on guessing", () => {
+  it.effect("a key has no attempts left after its last one, and only that key, until the window is over", () =>
     Effect.gen(function*() {
       const throttle = yield* Throttle.Throttle
-      for (let i = 0; i < 3; i++) {
-        expect(yield* throttle.blocked([key])).toEqual(Option.none())
-        yield* throttle.failed([key])
-      }
-      const wait = yield* throttle.blocked([{ limit, value: "other" }, key])
+      for (let i = 0; i < 3; i++) expect(yield* throttle.take([key])).toEqual(Option.none())
+      const wait = yield* throttle.take([other, key])
       expect(Option.map(wait, Duration.lessThanOrEqualTo(limit.window))).toEqual(Option.some(true))
-      expect(yield* throttle.blocked([{ limit, value: "other" }])).toEqual(Option.none())
+      for (let i = 0; i < 3; i++) {
+        expect(yield* throttle.take([other]), "a refusal takes nothing").toEqual(Option.none())
+      }
       yield* TestClock.adjust(limit.window)
-      expect(yield* throttle.blocked([key])).toEqual(Option.none())
+      expect(yield* throttle.take([key])).toEqual(Option.none())
     }).pipe(Effect.provide(MemoryThrottle.layer)))
 
-  it.effect("remembers a bounded number of keys, and lets those go that nobody asked about for longest", () =>
+  it.effect.prop(
+    "of any order of attempts, failed or given back, no more than the limit are open or failed",
+    { succeeds: Schema.Array(Schema.Boolean) },
+    ({ succeeds }) =>
+      Effect.gen(function*() {
+        const throttle = yield* Throttle.Throttle
+        let open = 0
+        for (const success of succeeds) {
+          const taken = Option.isNone(yield* throttle.take([key]))
+          expect(taken).toBe(open < limit.failures)
+          if (taken && success) yield* throttle.giveBack([key])
+          else if (taken) open++
+        }
+      }).pipe(Effect.provide(MemoryThrottle.layer)),
+    { fastCheck: { numRuns: 30 } }
+  )
+
+  it.effect("remembers a bounded number of keys, and forgets those that were unused for longest", () =>
     Effect.gen(function*() {
       const throttle = yield* Throttle.Throttle
       const keyOf = (n: number): Throttle.Key => ({ limit: { ...limit, failures: 1 }, value: `key ${n}` })
-      const isBlocked = (n: number) => Effect.map(throttle.blocked([keyOf(n)]), Option.isSome)
+      const isBlocked = (n: number) => Effect.map(throttle.take([keyOf(n)]), Option.isSome)
       for (let n = 0; n <= 100_000; n++) {
-        yield* throttle.failed([keyOf(n)])
+        yield* throttle.take([keyOf(n)])
         if (n % 10_000 === 0) expect(yield* isBlocked(0)).toBe(true)
       }
       expect(yield* isBlocked(1)).toBe(false)

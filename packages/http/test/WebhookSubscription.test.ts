@@ -1,6 +1,6 @@
 import { describe, expect } from "@effect/vitest"
 import { Callbacks } from "@startlist/core"
-import { Effect, Fiber, Redacted, TestClock } from "effect"
+import { Effect, Fiber, Option, Redacted, TestClock } from "effect"
 import { answered, answers, Service } from "./support/Service.ts"
 import { testing, type TestWorld } from "./support/Testing.ts"
 import * as World from "./support/World.ts"
@@ -28,6 +28,8 @@ const wanted = { callback_url: callbackUrl, verify_token: "v&t" }
 
 const problem = (field: string, code: string) => ({
   message: expect.any(String),
+  error: expect.stringMatching(/^(?:invalid_request|insufficient_scope)$/),
+  error_description: expect.any(String),
   errors: [{ resource: "WebhookSubscription", field, code, message: expect.any(String) }]
 })
 
@@ -75,18 +77,21 @@ describe("POST /api/v1/webhook_subscription (requirements §4.6)", () => {
       expect((yield* post({ ...wanted, callback_url: long(255) })).status).toBe(201)
     }))
 
-  const failures: ReadonlyArray<readonly [code: string, answer: Callbacks.Answer]> = [
-    ["unreachable", Callbacks.Answer.Unreachable({ detail: "secret detail" })],
-    ["forbidden_address", Callbacks.Answer.Forbidden({ detail: "secret detail" })],
-    ["timeout", Callbacks.Answer.TimedOut({ detail: "secret detail" })],
-    ["wrong_status", answered({ status: 500, body: "secret detail" })],
-    ["wrong_status", answered({ status: 302, body: "secret detail" })],
-    ["wrong_content_type", answered({ contentType: "text/html", body: "secret detail" })],
-    ["wrong_body", answered({ body: "{\"hub.challenge\":\"secret detail\"}" })]
+  const html = { contentType: "text/html; charset=\"secret detail\"", body: "secret detail" }
+  const failures: ReadonlyArray<readonly [code: string, answer: Callbacks.Answer, message: string]> = [
+    ["unreachable", Callbacks.Answer.Unreachable({ detail: "secret detail" }), "could not be reached"],
+    ["forbidden_address", Callbacks.Answer.Forbidden({ detail: "secret detail" }), "is not called"],
+    ["timeout", Callbacks.Answer.TimedOut({ detail: "secret detail" }), "within 2 seconds"],
+    ["wrong_status", answered({ status: 500, body: "secret detail" }), "with status 500"],
+    ["wrong_status", answered({ status: 302, ...html }), "with status 302"],
+    ["wrong_content_type", answered(html), "as text/html,"],
+    ["wrong_content_type", answered({ contentType: "secret detail", body: "" }), "without a media type"],
+    ["wrong_content_type", answered({ contentType: `a/${"x".repeat(5000)}`, body: "" }), "without a media type"],
+    ["wrong_body", answered({ body: "{\"hub.challenge\":\"secret detail\"}" }), "exactly hub.challenge"]
   ]
-  for (const [code, answer] of failures) {
+  for (const [code, answer, message] of failures) {
     testing(
-      `callback validation fails: 422 with the code ${code} (requirements §7), and nothing of the answer`,
+      `callback validation fails: 422 with the code ${code} (requirements §7) and "${message}", and no body of the answer`,
       (world) =>
         Effect.gen(function*() {
           const { switches } = yield* Service
@@ -95,6 +100,7 @@ describe("POST /api/v1/webhook_subscription (requirements §4.6)", () => {
           const response = yield* post(wanted)
           expect(response.status).toBe(422)
           expect(World.json(response)).toEqual(problem("callback_url", code))
+          expect(response.body).toContain(message)
           expect(response.body).not.toContain("secret detail")
           expect((yield* get).status).toBe(404)
         })
@@ -178,6 +184,35 @@ describe("GET and DELETE /api/v1/webhook_subscription (requirements §4.8, §4.9
         const { validations } = yield* Service
         expect(validations).toHaveLength(0)
       })
+  )
+
+  testing(
+    "bound to a scope, it answers 403 insufficient_scope that names the scope (RFC 6750 §3.1), before anything else",
+    (world) =>
+      Effect.gen(function*() {
+        const { send, validations } = yield* Service
+        const headersWith = (scope: string) =>
+          Effect.map(world.tokens({ scope }, world.platformBrowser), ({ access_token }) => World.bearer(access_token))
+        const headers = yield* headersWith("read")
+        for (const [method, body] of [["GET", ""], ["POST", "{"], ["DELETE", "{"]] as const) {
+          const response = yield* send(method, "/api/v1/webhook_subscription", { headers, body })
+          expect([method, response.status]).toEqual([method, 403])
+          expect(World.json(response)).toMatchObject({
+            error: "insufficient_scope",
+            error_description: "the scope profile:write is required",
+            errors: [{ field: "scope", code: "insufficient_scope" }]
+          })
+          const challenge = String(response.headers["www-authenticate"])
+          expect(challenge).toContain("error=\"insufficient_scope\"")
+          expect(challenge).toContain("scope=\"profile:write\"")
+        }
+        expect(validations).toHaveLength(0)
+        const wide = { "content-type": "application/json", ...(yield* headersWith("read profile:write")) }
+        const body = JSON.stringify({ webhook_subscription: wanted })
+        expect((yield* send("POST", "/api/v1/webhook_subscription", { headers: wide, body })).status).toBe(201)
+        expect((yield* send("DELETE", "/api/v1/webhook_subscription", { headers: wide })).status).toBe(204)
+      }),
+    { policy: { webhookScope: Option.some("profile:write") } }
   )
 
   testing("401 with a Bearer challenge without a token", () =>

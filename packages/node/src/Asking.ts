@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { CommandFailed, request, type Target, target } from "./OperatorClient.ts"
+import { printableJson } from "./internal/printable.ts"
 import * as Table from "./Table.ts"
 
 /** An option with a text. */
@@ -45,7 +46,7 @@ export type Paging = {
 
 /** Prints an answer: as JSON, or as a table for people. */
 export const print = ({ json }: Pick<Common, "json">, answer: unknown): Effect.Effect<void> =>
-  Console.log(json ? JSON.stringify(answer, null, 2) : Table.render(answer))
+  Console.log(json ? printableJson(answer) : Table.render(answer))
 
 /** The service that a command is to ask. */
 export const serviceOf = ({ token, url }: Omit<Common, "json">) => target(url, token)

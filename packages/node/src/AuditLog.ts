@@ -30,7 +30,7 @@ export interface Line {
   /** The address of the client. */
   readonly address: string
   readonly outcome: Outcome
-  /** For an operator's call: method, path (never the query) and status. */
+  /** For an operator's call: method, path (never the query) and status. For a refused revocation: the status. */
   readonly detail: string
 }
 
@@ -59,13 +59,15 @@ const toParty = Audit.Party.$match({
   User: ({ userId }): Party => ({ type: "user", id: userId }),
   Application: ({ applicationId }): Party => ({ type: "application", id: applicationId }),
   Email: ({ email }): Party => ({ type: "email", email }),
-  Operator: (): Party => ({ type: "operator" })
+  Operator: (): Party => ({ type: "operator" }),
+  Unknown: (): Party => ({ type: "unknown" })
 })
 
 const refused: ReadonlySet<Audit.Action> = new Set<Audit.Action>([
   "login_failed",
   "client_authentication_failed",
   "consent_refused",
+  "revocation_refused",
   "replay_refused"
 ])
 
@@ -77,7 +79,7 @@ export const toLine = (entry: Audit.Entry): NewLine => ({
   subject: toParty(entry.subject),
   address: entry.address,
   outcome: refused.has(entry.action) ? "refused" : "success",
-  detail: ""
+  detail: entry.detail ?? ""
 })
 
 /** Keeps a line; if that cannot be done now, it goes to the log, and the request goes on. */

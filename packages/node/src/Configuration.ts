@@ -63,12 +63,31 @@ export interface Configuration {
   readonly misspelt: ReadonlyArray<Misspelt.Misspelt>
 }
 
-/** Whether only this machine can reach the service. */
+/** Whether this host is reachable from this machine only. */
 export const isLoopback = (host: string): boolean =>
   host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."))
 
+/** Host of a URL, without the brackets of an IPv6 address. */
+const hostOf = (url: string): string => new URL(url).hostname.replace(/^\[|\]$/g, "")
+
+/** Addresses that browsers and applications use. Without `AUTH_URL`, the address on which the service listens. */
+export const publicUrls = (
+  { authUrl, baseUrl }: Pick<Configuration, "authUrl" | "baseUrl">,
+  listening: string
+): { readonly authUrl: string; readonly baseUrl: string } => ({
+  authUrl: Option.getOrElse(authUrl, () => listening),
+  baseUrl: Option.getOrElse(Option.orElse(baseUrl, () => authUrl), () => listening)
+})
+
+/** Whether browsers and applications can reach the service on this machine only. */
+export const isLocal = (given: Pick<Configuration, "authUrl" | "baseUrl" | "host" | "port">): boolean =>
+  Object.values(publicUrls(given, origin(given.host, given.port))).every((url) => isLoopback(hostOf(url)))
+
 /** `http://HOST:PORT`, with the brackets that an IPv6 address needs. */
 export const origin = (host: string, port: number): string => `http://${isIP(host) === 6 ? `[${host}]` : host}:${port}`
+
+/** The name that the pages show. */
+const ourName = "Startlist"
 
 const variables = Config.all({
   host: Setting.host("HOST").pipe(Config.withDefault("127.0.0.1")),
@@ -79,8 +98,10 @@ const variables = Config.all({
   dataDir: Config.string("DATA_DIR").pipe(Config.withDefault(".startlist")),
   operatorToken: Config.option(Setting.bearerToken("OPERATOR_TOKEN")),
   masterKeys: Config.option(Setting.keys("MASTER_KEY")),
+  platformName: Setting.label("PLATFORM_NAME").pipe(Config.withDefault(ourName)),
   profile: Setting.oneOf("PROFILE", ["documented", "rfc"]).pipe(Config.withDefault("documented")),
   scopes: Setting.scopes("SCOPES").pipe(Config.withDefault(Policy.documented.scopes)),
+  webhookScope: Config.option(Setting.scope("WEBHOOK_SCOPE")),
   callbackAllow: Config.option(Setting.cidrs("CALLBACK_ALLOW")),
   callbackTraceparent: Setting.flag("CALLBACK_TRACEPARENT").pipe(Config.withDefault(false)),
   deliveryDelays: Setting.durations("DELIVERY_DELAYS").pipe(Config.withDefault(Policy.documented.deliveryDelays)),
@@ -115,6 +136,9 @@ const contradiction = (given: Variables): Option.Option<string> => {
       `DELIVERY_PER_SUBSCRIPTION: ${perSubscription} is more than DELIVERY_CONCURRENCY (${given.deliveryConcurrency})`
     )
   }
+  if (Option.isSome(given.webhookScope) && !given.scopes.includes(given.webhookScope.value)) {
+    return Option.some(`WEBHOOK_SCOPE: ${given.webhookScope.value} is not one of SCOPES. Add it there.`)
+  }
   if (Option.isSome(given.databaseUrl) && Option.isNone(given.operatorToken)) {
     return Option.some("OPERATOR_TOKEN: must be set together with DATABASE_URL, the same on every node")
   }
@@ -136,6 +160,8 @@ const toConfiguration = (
   policy: {
     ...(given.profile === "rfc" ? Policy.rfc : Policy.documented),
     scopes: given.scopes,
+    webhookScope: given.webhookScope,
+    platformNames: [...new Set([given.platformName, ourName])],
     deliveryDelays: given.deliveryDelays,
     deliveryConcurrency: given.deliveryConcurrency,
     deliveryPerSubscription: Option.getOrElse(
@@ -145,7 +171,7 @@ const toConfiguration = (
   },
   callbackAllow: Option.getOrElse(
     given.callbackAllow,
-    () => isLoopback(given.host) ? ["127.0.0.0/8", "::1/128"] : []
+    () => isLocal(given) ? ["127.0.0.0/8", "::1/128"] : []
   ),
   logFormat: Option.getOrElse(given.logFormat, () => isTerminal ? "pretty" as const : "json" as const),
   misspelt

@@ -7,7 +7,7 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Folder from "@startlist/postgres/Folder"
 import { type Configuration, InvalidConfiguration } from "./Configuration.ts"
-import { type MasterKeys, parseKeys } from "./internal/setting.ts"
+import { type MasterKeys, parseKeys, parseToken } from "./internal/setting.ts"
 
 export interface Keys {
   /** The bearer token of the operator API. */
@@ -67,11 +67,9 @@ const kept = <A>(
   }).pipe(Effect.flatMap((text) => {
     const parsed = parse(text)
     return parsed === undefined
-      ? new InvalidConfiguration({ message: `DATA_DIR: the file ${join(dataDir, name)} is damaged` })
+      ? new InvalidConfiguration({ message: `DATA_DIR: the file ${join(dataDir, name)} is damaged or too short` })
       : Effect.succeed(parsed)
   }))
-
-const parseToken = (text: string) => /^[!-~]{1,}$/.test(text) ? Redacted.make(text) : undefined
 
 /** The keys of this installation; those that the environment does not give are made at the first start. */
 export const load = (configuration: Configuration): Effect.Effect<Keys, InvalidConfiguration> => {

@@ -4,6 +4,7 @@ import type { Socket } from "node:net"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Runtime from "effect/Runtime"
 import type * as Scope from "effect/Scope"
 import { isTrusted, parseNetworks } from "@startlist/http/ClientAddress"
 import * as NodeHttp from "@startlist/http/NodeHttp"
@@ -111,6 +112,34 @@ const boundConnections = (server: Server, { maxConnections, trustedProxies }: Li
   })
 }
 
+/** Networks in which a proxy of the operator's own is likely. */
+const nearby = parseNetworks([
+  "127.0.0.0/8",
+  "10.0.0.0/8",
+  "172.16.0.0/12",
+  "192.168.0.0/16",
+  "100.64.0.0/10",
+  "::1/128",
+  "fc00::/7",
+  "fe80::/10"
+])
+
+/** Warns once if a proxy nearby is not trusted: all its clients then share one limit and one address in the audit. */
+const warnOfProxy = (server: Server, trustedProxies: ReadonlyArray<string>): Effect.Effect<void> =>
+  Effect.map(Effect.runtime(), (runtime) => {
+    const trusted = parseNetworks(trustedProxies)
+    const look: RequestListener = ({ headers, socket }) => {
+      const peer = socket.remoteAddress ?? ""
+      if (headers["x-forwarded-for"] === undefined || isTrusted(peer, trusted) || !isTrusted(peer, nearby)) return
+      server.off("request", look)
+      Runtime.runFork(runtime)(Effect.logWarning(
+        `${peer} sends X-Forwarded-For, and TRUSTED_PROXIES does not contain it: all its clients share one limit. ` +
+          "If it is your proxy, add it to TRUSTED_PROXIES"
+      ))
+    }
+    server.on("request", look)
+  })
+
 const close = (server: Server, unanswered: Unanswered): Effect.Effect<void> =>
   Effect.gen(function*() {
     const closed = yield* Deferred.make<void>()
@@ -132,6 +161,7 @@ export const bind = (
   Effect.gen(function*() {
     const server = NodeHttp.harden(createServer({ connectionsCheckingInterval }))
     boundConnections(server, limits)
+    yield* warnOfProxy(server, limits.trustedProxies)
     const unanswered = trackAnswers(server)
     let current = starting
     server.on("request", (request, response) => current(request, response))

@@ -1,5 +1,6 @@
 /** The service's own sign-in: passwords hashed with argon2id, sessions known by their fingerprint. */
 import { randomBytes } from "node:crypto"
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
@@ -10,10 +11,12 @@ import * as Schema from "effect/Schema"
 import { Secrets } from "@startlist/core/Secrets"
 import { StoreError, Text } from "@startlist/core/Store"
 import type { EmailTaken, NewUser, User } from "@startlist/core/User"
-import { Accounts } from "@startlist/http/Accounts"
+import { Accounts, PasswordCheck } from "@startlist/http/Accounts"
 import { Busy } from "@startlist/http/Refusal"
 import { AccountStore, isLive, isStale } from "./AccountStore.ts"
+import * as DeviceCookie from "./DeviceCookie.ts"
 import { once } from "./internal/once.ts"
+import type { MasterKeys } from "./internal/setting.ts"
 
 /** Registers users who sign in with a password. */
 export class Registrar extends Context.Tag("@startlist/node/Registrar")<Registrar, Registrar.Service>() {}
@@ -42,65 +45,94 @@ const clear = (password: Redacted.Redacted<string>): string => Redacted.value(pa
 
 const isText = Schema.is(Text)
 
-const make = Effect.gen(function*() {
-  const store = yield* AccountStore
-  const secrets = yield* Secrets
-  const turn = (yield* Effect.makeSemaphore(parallelHashes)).withPermits(1)
-  let checks = 0
+const make = (keys: DeviceCookie.Keys) =>
+  Effect.gen(function*() {
+    const store = yield* AccountStore
+    const secrets = yield* Secrets
+    const turn = (yield* Effect.makeSemaphore(parallelHashes)).withPermits(1)
+    let checks = 0
 
-  /** OWASP's argon2id parameters (19 MiB, 2 passes, 1 lane) are the library's defaults. */
-  const toHash = (password: string) => turn(Effect.promise(async () => (await argon2()).hash(password)))
-  const matches = (stored: string, password: string) =>
-    turn(Effect.tryPromise({
-      try: async () => (await argon2()).verify(stored, password),
-      catch: (cause) => new StoreError({ cause })
-    }))
+    /** OWASP's argon2id parameters (19 MiB, 2 passes, 1 lane) are the library's defaults. */
+    const toHash = (password: string) => turn(Effect.promise(async () => (await argon2()).hash(password)))
+    const matches = (stored: string, password: string) =>
+      turn(Effect.tryPromise({
+        try: async () => (await argon2()).verify(stored, password),
+        catch: (cause) => new StoreError({ cause })
+      }))
 
-  /** Refuses rather than let a queue grow in which everybody waits for longer than anybody would. */
-  const inBoundedQueue = <A, E>(check: Effect.Effect<A, E>): Effect.Effect<A, Busy | E> =>
-    Effect.suspend((): Effect.Effect<A, Busy | E> => {
-      if (checks >= parallelHashes + waitingHashes) return Effect.fail(new Busy())
-      checks++
-      return Effect.ensuring(check, Effect.sync(() => checks--))
+    /** Refuses rather than let a queue grow in which everybody waits for longer than anybody would. */
+    const inBoundedQueue = <A, E>(check: Effect.Effect<A, E>): Effect.Effect<A, Busy | E> =>
+      Effect.suspend((): Effect.Effect<A, Busy | E> => {
+        if (checks >= parallelHashes + waitingHashes) return Effect.fail(new Busy())
+        checks++
+        return Effect.ensuring(check, Effect.sync(() => checks--))
+      })
+
+    /** Checked in place of the hash of somebody unknown, so that both take the same time. */
+    const decoy = yield* once(toHash(randomBytes(16).toString("base64")))
+
+    const verifyPassword = Effect.fn("Accounts.verifyPassword")(
+      function*(email: string, password: Redacted.Redacted<string>) {
+        const account = isText(email) ? yield* store.findByEmail(email) : Option.none()
+        const stored = Option.isSome(account) ? account.value.passwordHash : yield* decoy
+        const isCorrect = yield* matches(stored, clear(password))
+        if (Option.isNone(account)) return PasswordCheck.Unknown()
+        const { user } = account.value
+        return isCorrect ? PasswordCheck.Correct({ user }) : PasswordCheck.Wrong({ user })
+      },
+      inBoundedQueue
+    )
+
+    const startSession: Accounts.Service["startSession"] = Effect.fn("Accounts.startSession")(function*(userId) {
+      const value = `sl_se_${randomBytes(32).toString("base64url")}`
+      const now = yield* DateTime.now
+      yield* store.insertSession({ hash: secrets.hash(value), userId, startedAt: now, seenAt: now })
+      return Redacted.make(value)
     })
 
-  /** Checked in place of the hash of somebody unknown, so that both take the same time. */
-  const decoy = yield* once(toHash(randomBytes(16).toString("base64")))
+    const findSession = Effect.fn("Accounts.findSession")(function*(value: Redacted.Redacted<string>) {
+      const hash = secrets.hash(Redacted.value(value))
+      const now = yield* DateTime.now
+      const found = Option.filter(yield* store.findSession(hash), ({ session }) => isLive(session, now))
+      if (Option.exists(found, ({ session }) => isStale(session, now))) yield* store.touchSession(hash, now)
+      return Option.map(found, ({ user }) => user)
+    })
 
-  const verifyPassword = Effect.fn("Accounts.verifyPassword")(
-    function*(email: string, password: Redacted.Redacted<string>) {
-      const account = isText(email) ? yield* store.findByEmail(email) : Option.none()
-      const stored = Option.isSome(account) ? account.value.passwordHash : yield* decoy
-      const good = yield* matches(stored, clear(password))
-      return good ? Option.map(account, ({ user }) => user) : Option.none()
-    },
-    inBoundedQueue
-  )
+    const endSession = (value: Redacted.Redacted<string>) => store.removeSession(secrets.hash(Redacted.value(value)))
 
-  const startSession: Accounts.Service["startSession"] = Effect.fn("Accounts.startSession")(function*(userId) {
-    const value = `sl_se_${randomBytes(32).toString("base64url")}`
-    const now = yield* DateTime.now
-    yield* store.insertSession({ hash: secrets.hash(value), userId, startedAt: now, seenAt: now })
-    return Redacted.make(value)
+    const register = Effect.fn("Registrar.register")(function*(user: NewUser, password: Redacted.Redacted<string>) {
+      return yield* store.insert(user, yield* toHash(clear(password)))
+    })
+
+    const recognizeBrowser: Accounts.Service["recognizeBrowser"] = (value, email) =>
+      Effect.map(Clock.currentTimeMillis, (now) => DeviceCookie.browserOf(keys, Redacted.value(value), email, now))
+
+    const rememberBrowser: Accounts.Service["rememberBrowser"] = ({ email }, previous) =>
+      Effect.map(Clock.currentTimeMillis, (now) =>
+        Redacted.make(DeviceCookie.extend(
+          keys,
+          Option.getOrElse(Option.map(previous, Redacted.value), () => ""),
+          email,
+          now
+        )))
+
+    return Context.make(Accounts, {
+      endSession,
+      findSession,
+      recognizeBrowser,
+      rememberBrowser,
+      startSession,
+      verifyPassword
+    }).pipe(Context.add(Registrar, { register }))
   })
 
-  const findSession = Effect.fn("Accounts.findSession")(function*(value: Redacted.Redacted<string>) {
-    const hash = secrets.hash(Redacted.value(value))
-    const now = yield* DateTime.now
-    const found = Option.filter(yield* store.findSession(hash), ({ session }) => isLive(session, now))
-    if (Option.exists(found, ({ session }) => isStale(session, now))) yield* store.touchSession(hash, now)
-    return Option.map(found, ({ user }) => user)
-  })
+/** Accounts whose device cookies are signed with keys derived from these master keys: all nodes and restarts know them. */
+export const layerWith = (
+  masterKeys: MasterKeys
+): Layer.Layer<Accounts | Registrar, never, AccountStore | Secrets> =>
+  Layer.effectContext(Effect.suspend(() => make(DeviceCookie.keysFrom(masterKeys))))
 
-  const endSession = (value: Redacted.Redacted<string>) => store.removeSession(secrets.hash(Redacted.value(value)))
-
-  const register = Effect.fn("Registrar.register")(function*(user: NewUser, password: Redacted.Redacted<string>) {
-    return yield* store.insert(user, yield* toHash(clear(password)))
-  })
-
-  return Context.make(Accounts, { endSession, findSession, startSession, verifyPassword }).pipe(
-    Context.add(Registrar, { register })
-  )
-})
-
-export const layer: Layer.Layer<Accounts | Registrar, never, AccountStore | Secrets> = Layer.effectContext(make)
+/** Accounts whose device cookies end with the process. */
+export const layer: Layer.Layer<Accounts | Registrar, never, AccountStore | Secrets> = Layer.effectContext(
+  Effect.suspend(() => make([randomBytes(32)]))
+)

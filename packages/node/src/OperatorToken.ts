@@ -1,8 +1,12 @@
-/** The bearer token of whoever operates the service. */
+/** The bearer token of the operator. */
 import { createHash, timingSafeEqual } from "node:crypto"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
-import { error } from "@startlist/http/api/ApiResponse"
-import { header, type Request } from "@startlist/http/Message"
+import { error, refused } from "@startlist/http/api/ApiResponse"
+import { credentials, type Request, type Response } from "@startlist/http/Message"
+import { TooMany } from "@startlist/http/Refusal"
+import { operatorKeys, Throttle } from "@startlist/http/Throttle"
 
 const digest = (text: string): Buffer => createHash("sha256").update(text).digest()
 
@@ -10,13 +14,12 @@ const digest = (text: string): Buffer => createHash("sha256").update(text).diges
 export const isOperator = (token: Redacted.Redacted<string>): (request: Request) => boolean => {
   const expected = digest(Redacted.value(token))
   return (request) => {
-    const [, given] = /^Bearer +(\S+) *$/i.exec(header(request, "authorization") ?? "") ?? []
+    const given = credentials(request, "bearer")
     return given !== undefined && timingSafeEqual(digest(given), expected)
   }
 }
 
-/** The answer to everybody else. */
-export const unauthorized = error(
+const unauthorized = error(
   401,
   "the operator token is missing or wrong",
   [{
@@ -27,3 +30,11 @@ export const unauthorized = error(
   }],
   { "www-authenticate": "Bearer realm=\"operator\"" }
 )
+
+/** Answers requests without the token: 401, and 429 after too many attempts from one network. */
+export const makeRefuseStranger: Effect.Effect<(request: Request) => Effect.Effect<Response>, never, Throttle> = Effect
+  .map(Throttle, (throttle) => ({ address }) =>
+    Effect.map(
+      throttle.take(operatorKeys(address)),
+      Option.match({ onNone: () => unauthorized, onSome: (wait) => refused(TooMany.after(wait)) })
+    ))

@@ -8,7 +8,7 @@ import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
-import { Problem } from "./operator/Refusal.ts"
+import { ErrorBody } from "./operator/Refusal.ts"
 
 const under = <A, I>(status: number, description: string, schema: Schema.Schema<A, I>, identifier?: string) =>
   schema.annotations(
@@ -21,8 +21,7 @@ const optional = Schema.optional(Schema.String)
 const oauthError = (status: number, description: string) =>
   under(status, description, Schema.Struct({ error: Schema.String, error_description: optional }), "OAuthError")
 
-const apiError = (status: number, description: string) =>
-  under(status, description, Schema.Struct({ message: Schema.String, errors: Schema.Array(Problem) }), "ApiError")
+const apiError = (status: number, description: string) => under(status, description, ErrorBody, "ApiError")
 
 const tooManyFailures = oauthError(429, "Too many failures before this request; try again after Retry-After")
 const oauthUnavailable = oauthError(503, "The database is away; try again after Retry-After")
@@ -33,6 +32,7 @@ const AuthorizeParameters = Schema.Struct({
   client_id: Schema.String,
   redirect_uri: Schema.String,
   response_type: Schema.Literal("code"),
+  response_mode: Schema.optional(Schema.Literal("query")),
   scope: Schema.String,
   state: optional,
   role: Schema.optional(Schema.Literal("platform", "organizer", "club", "athlete")),
@@ -88,6 +88,7 @@ const OAuth = HttpApiGroup.make("oauth")
       .setUrlParams(AuthorizeParameters)
       .addSuccess(under(200, "The consent page", page))
       .addSuccess(under(303, "To the sign-in page, or back to the application", Schema.Void))
+      .addError(under(414, "A page: the request is too long to be returned to the application", page))
       .addError(under(503, "A page: the database is away", page))
       .annotate(OpenApi.Description, "The application redirects the user's browser here.")
   )
@@ -104,17 +105,24 @@ const OAuth = HttpApiGroup.make("oauth")
       .addError(oauthUnavailable)
       .annotate(
         OpenApi.Description,
-        "Exchanges a code or a refresh token. Parameters are in the query or in a form, client credentials there or in HTTP Basic."
+        "Exchanges a code or a refresh token. Parameters are in the query or in a form, client credentials there or in HTTP Basic. A parameter in both places must have the same value."
       )
   )
   .add(
     HttpApiEndpoint.post("revoke", "/oauth/revoke")
       .setUrlParams(TokenOf)
       .setPayload(TokenOfForm)
-      .addSuccess(nothing)
+      .addSuccess(under(200, "Access has ended, or the token gives none to this application", nothing))
+      .addError(under(400, "The request is not valid: nothing was revoked", nothing))
+      .addError(under(401, "The client is not known, or its secret is missing or wrong: nothing was revoked", nothing))
+      .addError(under(413, "The body is larger than 64 KiB: nothing was revoked", nothing))
+      .addError(under(415, "The body is not a form: nothing was revoked", nothing))
       .addError(under(429, "Too many failures before this request: nothing was revoked", nothing))
       .addError(under(503, "The database is away: nothing was revoked", nothing))
-      .annotate(OpenApi.Description, "Ends all tokens of the application for the user of this token. Always {}.")
+      .annotate(
+        OpenApi.Description,
+        "Ends all tokens of the application for the user of this token. The body is always {}: check the status."
+      )
   )
   .add(
     HttpApiEndpoint.post("introspect", "/oauth/introspect")
@@ -175,6 +183,7 @@ const Resources = HttpApiGroup.make("resources")
       .addError(apiError(415, "The content type is not application/json"))
       .addError(unavailable)
       .addError(apiError(409, "The application has a subscription already"))
+      .addError(apiError(429, "A validation is running, or its owner has had ten in a minute; see Retry-After"))
       .addError(apiError(422, "The callback URL is not valid, or did not answer the challenge"))
   )
   .add(
@@ -213,6 +222,7 @@ const Service = HttpApiGroup.make("service")
     HttpApiEndpoint.get("metrics", "/metrics")
       .addSuccess(HttpApiSchema.Text({ contentType: "text/plain; version=0.0.4; charset=utf-8" }))
       .addError(apiError(401, "Neither from this machine nor with the operator token"))
+      .addError(apiError(429, "Too many wrong operator tokens; try again after Retry-After"))
       .annotate(OpenApi.Description, "The numbers of this process, for Prometheus.")
   )
   .add(

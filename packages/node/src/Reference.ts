@@ -1,20 +1,28 @@
-/** Scalar's page, which shows what programs can ask this service for, and brings its script along (3 MB). */
-import * as HttpApiScalar from "@effect/platform/HttpApiScalar"
-import * as HttpLayerRouter from "@effect/platform/HttpLayerRouter"
-import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
-import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
+/** The description of the API as HTML for people, without scripts. */
 import * as Effect from "effect/Effect"
-import { Api } from "./Description.ts"
+import { Marked } from "marked"
+import { gfmHeadingId } from "marked-gfm-heading-id"
+import { convertMarkdown } from "openapi-to-md"
+import { document } from "./Description.ts"
 
-/** The page's bytes. */
-export const page: Effect.Effect<Uint8Array> = Effect.gen(function*() {
-  const page = yield* HttpLayerRouter.toHttpEffect(
-    HttpApiScalar.layerHttpLayerRouter({ api: Api, path: "/docs", scalar: { withDefaultFonts: false } })
-  )
-  const response = yield* Effect.provideService(
-    page,
-    HttpServerRequest.HttpServerRequest,
-    HttpServerRequest.fromWeb(new Request("http://documentation.invalid/docs"))
-  )
-  return yield* Effect.promise(async () => new Uint8Array(await HttpServerResponse.toWeb(response).arrayBuffer()))
-}).pipe(Effect.scoped, Effect.orDie)
+/** Code can be wider than a phone: whoever has no mouse scrolls it with the keyboard. */
+const marked = new Marked(gfmHeadingId(), {
+  renderer: {
+    code: ({ text }) =>
+      `<pre tabindex="0"><code>${text.replaceAll("&", "&amp;").replaceAll("<", "&lt;")}</code></pre>\n`
+  }
+})
+
+/** The converter's first heading is the title, which the page has already. */
+const withoutTitle = (markdown: string): string => markdown.replace(/^# .*\n/, "")
+
+/** A table below a heading of its own scrolls within the page, as on the other pages. */
+const scrolling = (html: string): string =>
+  html.replaceAll(/>([^<>]*)<\/h2>\n<table>/g, `>$1</h2>\n<section class="scroll" aria-label="$1" tabindex="0"><table>`)
+    .replaceAll("</table>", "</table></section>")
+
+/** HTML of all operations and schemas. */
+export const content: Effect.Effect<string> = Effect.promise(async () => {
+  const markdown = await convertMarkdown(document())
+  return scrolling(await marked.parse(withoutTitle(markdown ?? "")))
+})

@@ -29,13 +29,13 @@ export type Record = (request: Request, response: Response, seconds: number) => 
 /**
  * Names the requests of a handler, and tells `record` of each. The fiber of a request is its own, so its log annotations
  * are set and never restored; and all that is on the way of every request is in one step: together some microseconds.
- * A bug is logged here, where the name is known.
+ * A bug is logged here, where the name is known. Every answer also gets the `common` headers.
  */
-export const identified = (handler: Handler, record: Record): Handler => (request) => {
+export const identified = (handler: Handler, record: Record, common: Response["headers"]): Handler => (request) => {
   const start = performance.now()
   const id = of(request)
   const answer = ({ body, headers, status }: Response): Effect.Effect<Response> => {
-    const response = { status, headers: { ...headers, "x-request-id": id }, body }
+    const response = { status, headers: { ...headers, ...common, "x-request-id": id }, body }
     record(request, response, (performance.now() - start) / 1000)
     return Effect.succeed(response)
   }

@@ -24,13 +24,12 @@ import * as NodeHttp from "@startlist/http/NodeHttp"
 import * as NodeSecrets from "@startlist/http/NodeSecrets"
 import * as Pages from "@startlist/http/Pages"
 import * as Protocol from "@startlist/http/Protocol"
-import { Busy } from "@startlist/http/Refusal"
 import * as Router from "@startlist/http/Router"
 import * as Sessions from "@startlist/http/Sessions"
 import { Site } from "@startlist/http/Site"
 import { AccountStore } from "./AccountStore.ts"
 import * as AuditLog from "./AuditLog.ts"
-import { type Configuration, origin } from "./Configuration.ts"
+import { type Configuration, origin, publicUrls } from "./Configuration.ts"
 import * as Database from "./Database.ts"
 import * as Documentation from "./Documentation.ts"
 import * as Dispatcher from "./internal/dispatcher.ts"
@@ -45,6 +44,7 @@ import * as Requests from "./metrics/Requests.ts"
 import * as Tokens from "./metrics/Tokens.ts"
 import type * as OperatorApi from "./operator/OperatorApi.ts"
 import * as RequestId from "./RequestId.ts"
+import { checkSettings } from "./Settings.ts"
 import { shownPath } from "./ShownPath.ts"
 import * as Status from "./Status.ts"
 import * as Traces from "./Traces.ts"
@@ -107,32 +107,35 @@ export const apiRoutes = Effect.map(
   ([documentation, protocol, pages, signIn, welcome]) => [...documentation, ...protocol, ...pages, ...signIn, welcome]
 )
 
-/** Everything that this node serves: `handler`, and in its place `overloaded`, which leaves the status out only. */
-const makeHandlers = Effect.fnUntraced(
+/** Everything that this node serves. */
+const makeHandler = Effect.fnUntraced(
   function*(configuration: Configuration, keys: Keys.Keys, draining: Ref.Ref<boolean>) {
     const isApi = configuration.roles.has("api")
     const status = yield* Status.routes(keys.operatorToken, draining)
     const routes = isApi ? yield* apiRoutes : []
     const notFound = yield* Pages.notFound
     const operatorApi = isApi ? yield* makeOperatorApi(keys.operatorToken) : notFound
-    const refusingOperatorApi = isApi ? Router.fallback(ApiResponse.refuse, new Busy()) : notFound
+    const refusing = Router.fallback(ApiResponse.refuse)
     const routeOf = Requests.routesOf([...status, ...routes].map(({ path }) => path))
     const record = Requests.makeRecord(routeOf)
     const traced = Option.isSome(configuration.otlpEndpoint)
       ? (yield* telemetry).traced
       : (handler: Handler) => handler
+    const { authUrl, baseUrl } = yield* Site
+    // A year. Browsers ignore the header over plain http (RFC 6797 §8.1).
+    const common = [authUrl, baseUrl].some((url) => url.startsWith("https:"))
+      ? { "strict-transport-security": "max-age=31536000" }
+      : {}
     const isLoud = LogLevel.lessThanEqual(configuration.logLevel, LogLevel.Debug)
 
-    const serving = (served: ReadonlyArray<Router.Route>, operator: Handler) => {
-      const otherwise: Handler = (request) =>
-        request.path.startsWith("/operator/") ? operator(request) : notFound(request)
-      const handler = Router.make([...status, ...served], otherwise)
-      return RequestId.identified(traced(isLoud ? logged(handler) : handler, routeOf), record)
-    }
-    return {
-      handler: serving(routes, operatorApi),
-      overloaded: serving(Router.refusing(routes, new Busy()), refusingOperatorApi)
-    }
+    const otherwise: Handler = (request) =>
+      !isApi || !request.path.startsWith("/operator/")
+        ? notFound(request)
+        : request.refusal === undefined
+        ? operatorApi(request)
+        : refusing(request)
+    const handler = Router.make([...status, ...routes], otherwise)
+    return RequestId.identified(traced(isLoud ? logged(handler) : handler, routeOf), record, common)
   }
 )
 
@@ -140,8 +143,7 @@ const makeHandlers = Effect.fnUntraced(
 const layerSite = (configuration: Configuration, keys: Keys.Keys, url: string): Layer.Layer<never, never, Secrets> =>
   Layer.unwrapEffect(Effect.map(Secrets, (secrets) => {
     return Layer.succeed(Site, {
-      authUrl: Option.getOrElse(configuration.authUrl, () => url),
-      baseUrl: Option.getOrElse(Option.orElse(configuration.baseUrl, () => configuration.authUrl), () => url),
+      ...publicUrls(configuration, url),
       issuer: configuration.authUrl,
       trustedProxies: configuration.trustedProxies,
       operatorToken: Option.some(secrets.hash(Redacted.value(keys.operatorToken)))
@@ -164,8 +166,13 @@ const layerDatabase = (configuration: Configuration, keys: Keys.Keys) =>
   )
 
 /** The core's services and the sign-in, over the database. */
-const layerCore = (configuration: Configuration) =>
-  Layer.mergeAll(Tokens.layer(Services.layer), LocalAccounts.layer, AuditLog.layerAudit, MemoryThrottle.layer).pipe(
+const layerCore = (configuration: Configuration, keys: Keys.Keys) =>
+  Layer.mergeAll(
+    Tokens.layer(Services.layer),
+    LocalAccounts.layerWith(keys.masterKeys),
+    AuditLog.layerAudit,
+    MemoryThrottle.layer
+  ).pipe(
     Layer.provideMerge(layerCallbacks(configuration)),
     Layer.provideMerge(NodeSecrets.layer),
     Layer.provideMerge(Layer.succeed(Policy, configuration.policy))
@@ -181,7 +188,7 @@ const layerTelemetry = ({ otlpEndpoint }: Configuration): Layer.Layer<never> =>
   })
 
 /** Serves and works until interrupted, then stops accepting and finishes what was begun. */
-const node = (configuration: Configuration, keys: Keys.Keys) =>
+const node = (configuration: Configuration, keys: Keys.Keys, onListening: OnListening) =>
   Effect.gen(function*() {
     const { host, port, roles } = configuration
     const draining = yield* Ref.make(false)
@@ -190,9 +197,8 @@ const node = (configuration: Configuration, keys: Keys.Keys) =>
     const site = Sessions.layer.pipe(Layer.provideMerge(layerSite(configuration, keys, url)))
     yield* Effect.provide(
       Effect.gen(function*() {
-        const { handler, overloaded } = yield* makeHandlers(configuration, keys, draining)
-        const capacity = configuration.maxRequests
-        yield* listener.serve(yield* NodeHttp.listener(handler, { capacity, overloaded }))
+        const handler = yield* makeHandler(configuration, keys, draining)
+        yield* listener.serve(yield* NodeHttp.listener(handler, { capacity: configuration.maxRequests }))
       }),
       site
     )
@@ -201,6 +207,7 @@ const node = (configuration: Configuration, keys: Keys.Keys) =>
     const work = [...(roles.has("worker") ? [yield* Effect.fork(Worker.run)] : []), purging]
     const { description } = yield* Database.Database
     yield* Effect.log(startLine(configuration, url, description))
+    yield* onListening(url)
 
     const drain = Ref.set(draining, true).pipe(
       Effect.zipRight(Effect.sleep(configuration.drainDelay)),
@@ -212,14 +219,17 @@ const node = (configuration: Configuration, keys: Keys.Keys) =>
     )
   })
 
+/** Called once, with the address on which the service listens. */
+export type OnListening = (url: string) => Effect.Effect<unknown>
+
 /** The service as this configuration says. Fails if it cannot start, and else runs until it is interrupted. */
-export const run = (configuration: Configuration) =>
+export const run = (configuration: Configuration, onListening: OnListening = () => Effect.void) =>
   Effect.gen(function*() {
-    for (const { given, meant } of configuration.misspelt) {
-      yield* Effect.logWarning(`${given} is set, and nothing reads it: is ${meant} meant?`)
+    for (const { advice, level, seen } of checkSettings(configuration)) {
+      if (level !== "good") yield* Effect.logWarning(`${seen}: ${advice}`)
     }
     const keys = yield* Keys.load(configuration)
-    return yield* node(configuration, keys).pipe(
-      Effect.provide(layerCore(configuration).pipe(Layer.provideMerge(layerDatabase(configuration, keys))))
+    return yield* node(configuration, keys, onListening).pipe(
+      Effect.provide(layerCore(configuration, keys).pipe(Layer.provideMerge(layerDatabase(configuration, keys))))
     )
   }).pipe(Effect.scoped, Effect.provide(Layer.provideMerge(layerTelemetry(configuration), Log.layer(configuration))))

@@ -5,4 +5,4 @@
  * left out too, since they may be tokens.
  */
 export const shownPath = (path: string): string =>
-  path.replace(/[^\w./-].*$/s, "…").replaceAll(/[\w-]{25,}/g, "…").slice(0, 200)
+  path.replace(/[^\w./-].*/s, "…").replaceAll(/[\w-]{25,}/g, "…").slice(0, 200)

@@ -7,7 +7,7 @@ import { header, type Request } from "@startlist/http/Message"
 import type { Endpoint, Route } from "@startlist/http/Router"
 import { Database } from "./Database.ts"
 import * as Metrics from "./Metrics.ts"
-import { isOperator, unauthorized } from "./OperatorToken.ts"
+import { isOperator, makeRefuseStranger } from "./OperatorToken.ts"
 
 /** A database that takes longer than that to say hello is away. */
 const patience = "2 seconds"
@@ -19,7 +19,12 @@ const isLocal = (request: Request): boolean =>
   /^(?:127\.|::1$|::ffff:127\.)/.test(request.address) &&
   header(request, "x-forwarded-for") === undefined && header(request, "forwarded") === undefined
 
-const route = (path: string, get: Endpoint): Route => ({ path, methods: { GET: get }, refuse: Response.refuse })
+const route = (path: string, get: Endpoint): Route => ({
+  path,
+  methods: { GET: get },
+  refuse: Response.refuse,
+  always: true
+})
 
 /**
  * - `/healthz`: 200 while the process answers.
@@ -30,6 +35,7 @@ export const routes = Effect.fnUntraced(function*(token: Redacted.Redacted<strin
   const database = yield* Database
   const numbers = yield* Metrics.makeRender
   const isAllowed = isOperator(token)
+  const refuseStranger = yield* makeRefuseStranger
 
   const ready = database.check.pipe(
     Effect.timeout(patience),
@@ -50,6 +56,6 @@ export const routes = Effect.fnUntraced(function*(token: Redacted.Redacted<strin
           headers: { "content-type": contentType, "cache-control": "no-store" },
           body
         }))
-        : Effect.succeed(unauthorized))
+        : refuseStranger(request))
   ]
 })

@@ -1,12 +1,17 @@
 /** Records as tables for people. */
+import { printable } from "./internal/printable.ts"
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
 const cell = (value: unknown): string => {
   if (value === null || value === undefined || value === "") return "-"
-  if (Array.isArray(value)) return value.every((item) => !isRecord(item)) ? value.join(", ") || "-" : `${value.length}`
-  return isRecord(value) ? Object.values(value).map(cell).join(" ") : String(value)
+  if (Array.isArray(value)) {
+    return value.every((item) => !isRecord(item))
+      ? value.map(cell).join(", ") || "-"
+      : `${value.length}`
+  }
+  return isRecord(value) ? Object.values(value).map(cell).join(" ") : printable(String(value))
 }
 
 const align = (rows: ReadonlyArray<ReadonlyArray<string>>): string => {
@@ -21,7 +26,7 @@ const listOf = (records: ReadonlyArray<Readonly<Record<string, unknown>>>): stri
   return records.length === 0
     ? "none"
     : align([
-      columns.map((name) => name.toUpperCase()),
+      columns.map((name) => printable(name.toUpperCase())),
       ...records.map((record) => columns.map((name) => cell(record[name])))
     ])
 }
@@ -29,9 +34,9 @@ const listOf = (records: ReadonlyArray<Readonly<Record<string, unknown>>>): stri
 /** A line for each field; a field that is a list of records follows as a table. */
 const recordOf = (record: Readonly<Record<string, unknown>>): string => {
   const details = Object.entries(record).flatMap(([name, value]) =>
-    Array.isArray(value) && value.length > 0 && value.every(isRecord) ? [`${name}:\n${listOf(value)}`] : []
+    Array.isArray(value) && value.length > 0 && value.every(isRecord) ? [`${printable(name)}:\n${listOf(value)}`] : []
   )
-  return [align(Object.entries(record).map(([name, value]) => [name, cell(value)])), ...details].join("\n\n")
+  return [align(Object.entries(record).map(([name, value]) => [printable(name), cell(value)])), ...details].join("\n\n")
 }
 
 /**

@@ -5,6 +5,7 @@ import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import { printable } from "./internal/printable.ts"
 
 /** However stubborn a database or a receiver: the process is gone so long after the signal. */
 const hardLimit = 9000
@@ -16,7 +17,7 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
   process.once(signal, () => setTimeout(() => process.exit(stopped), hardLimit).unref())
 }
 
-const oneLine = (text: string): string => stripVTControlCharacters(text).replaceAll(/\s+/g, " ").trim()
+const oneLine = (text: string): string => printable(stripVTControlCharacters(text).replaceAll(/\s+/g, " ").trim())
 
 /** What went wrong, in one line. */
 const describe = (cause: Cause.Cause<unknown>): string => {

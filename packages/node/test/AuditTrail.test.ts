@@ -3,14 +3,14 @@ import { describe, expect, it, layer } from "@effect/vitest"
 import { Database, Embedded, Postgres, Seal } from "@startlist/postgres"
 import { DateTime, Effect, Either, Layer, Logger, Option, Redacted } from "effect"
 import { Store } from "@startlist/core"
-import { layer as testDatabase, TestDatabase } from "../../postgres/test/support/TestDatabase.ts"
+import { layer as testDatabase, TestDatabase } from "@startlist/test-support/TestDatabase"
 import * as AuditLog from "../src/AuditLog.ts"
 import * as SqlAuditLog from "../src/SqlAuditLog.ts"
 import * as SqlTables from "../src/SqlTables.ts"
-import { createUser, operate } from "./support/Operator.ts"
-import { temporaryFolder } from "./support/ServiceProcess.ts"
-import * as TestService from "./support/TestService.ts"
-import { on } from "./support/TestService.ts"
+import { createUser, operate } from "@startlist/test-support/Operator"
+import { temporaryFolder } from "@startlist/test-support/TemporaryFolder"
+import * as InProcessService from "@startlist/test-support/InProcessService"
+import { on } from "@startlist/test-support/InProcessService"
 
 const seal = Seal.layerWith({ key: Redacted.make(Buffer.alloc(32, 3).toString("base64")) })
 const migrations = [SqlTables.migrations()]
@@ -79,7 +79,7 @@ const messageOf = (error: unknown): string => {
   return inner instanceof Error ? inner.message : String(inner)
 }
 
-layer(TestService.layer(), { timeout: "60 seconds" })("every call of the operator", (it) => {
+layer(InProcessService.layer(), { timeout: "60 seconds" })("every call of the operator", (it) => {
   it.effect(
     "is written down with its path, without its query, and with what came of it: reads, refusals, strangers",
     on(async (service) => {
@@ -121,10 +121,14 @@ layer(TestService.layer(), { timeout: "60 seconds" })("every call of the operato
   )
 
   it.effect(
-    "calls without the token fill the trail with no more than 30 lines a minute, and lock nobody out",
+    "calls without the token get 429 after 30 in a minute, are not recorded from then on, and lock nobody out",
     on(async (service) => {
       const stranger = { ...service, operatorToken: "wrong" }
-      for (let i = 0; i < 40; i++) expect((await operate(stranger, "GET", "/stranger")).status).toBe(401)
+      const statuses: Array<number> = []
+      for (let i = 0; i < 40; i++) statuses.push((await operate(stranger, "GET", "/stranger")).status)
+      expect(new Set(statuses)).toEqual(new Set([401, 429]))
+      const { headers } = await operate(stranger, "GET", "/stranger")
+      expect(headers.get("retry-after")).toMatch(/^[1-9]\d*$/)
       const { body, status } = await operate(service, "GET", "/audit?limit=100")
       expect(status).toBe(200)
       const lines = body.entries.filter(({ action }: { action: string }) => action === "operator_authentication_failed")

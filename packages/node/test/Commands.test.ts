@@ -1,21 +1,18 @@
 /** What an operator can do from the command line besides what `CommandLine.test.ts` shows in processes of its own. */
 import { expect, it, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { execFileSync } from "node:child_process"
-import { writeFileSync } from "node:fs"
 import { createServer } from "node:http"
-import { join } from "node:path"
+import { printableJson } from "../src/internal/printable.ts"
 import * as Progress from "../src/Progress.ts"
 import { render } from "../src/Table.ts"
-import { command, commandJson, runHere } from "./support/Commands.ts"
-import { obtainTokens, redirectUri, subscribe } from "./support/Consent.ts"
-import { changeRegistration, createApplication, createRegistration, createUser } from "./support/Operator.ts"
-import { makeReceiver } from "./support/Receiver.ts"
-import { temporaryFolder } from "./support/ServiceProcess.ts"
-import * as TestService from "./support/TestService.ts"
-import { on } from "./support/TestService.ts"
+import { command, commandJson, runHere } from "@startlist/test-support/Commands"
+import { obtainTokens, redirectUri, subscribe } from "@startlist/test-support/Consent"
+import { changeRegistration, createApplication, createRegistration, createUser } from "@startlist/test-support/Operator"
+import { makeReceiver } from "@startlist/test-support/Receiver"
+import * as InProcessService from "@startlist/test-support/InProcessService"
+import { on } from "@startlist/test-support/InProcessService"
 
-layer(TestService.layer({ DELIVERY_DELAYS: "1ms" }), { timeout: "60 seconds" })("commands", (it) => {
+layer(InProcessService.layer({ DELIVERY_DELAYS: "1ms" }), { timeout: "60 seconds" })("commands", (it) => {
   it.effect(
     "an application is shown and updated; only what is given changes",
     on(async (service) => {
@@ -93,7 +90,7 @@ layer(TestService.layer({ DELIVERY_DELAYS: "1ms" }), { timeout: "60 seconds" })(
     "all exhausted deliveries are sent once more, each event once, in the order in which they came",
     () =>
       Effect.gen(function*() {
-        const service = yield* TestService.TestService
+        const service = yield* InProcessService.InProcessService
         const receiver = yield* makeReceiver
         yield* Effect.promise(async () => {
           const platform = await createUser(service, "platform")
@@ -184,35 +181,6 @@ layer(TestService.layer({ DELIVERY_DELAYS: "1ms" }), { timeout: "60 seconds" })(
   )
 })
 
-it.scoped("completions: the shell offers commands and options", () =>
-  Effect.gen(function*() {
-    const folder = yield* temporaryFolder
-    yield* Effect.promise(async () => {
-      for (const shell of ["bash", "zsh", "fish"]) {
-        const { code, stdout } = await runHere(["--completions", shell])
-        expect(code).toBe(0)
-        for (const word of ["application", "rotate-secret", "redeliver", "audit"]) expect(stdout).toContain(word)
-        expect(stdout).not.toContain("\u001B[")
-      }
-      const script = join(folder, "completions.bash")
-      writeFileSync(script, (await runHere(["--completions", "bash"])).stdout)
-      const complete = (...words: ReadonlyArray<string>) =>
-        execFileSync("bash", [
-          "-c",
-          `source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); ` +
-          "_startlist_bash_completions startlist; printf '%s\\n' \"${COMPREPLY[@]}\"",
-          "bash",
-          script,
-          ...words
-        ], { encoding: "utf8" }).trim().split("\n")
-      expect(complete("startlist", "del")).toEqual(["delivery"])
-      expect(complete("startlist", "delivery", "re")).toEqual(["redeliver"])
-      expect(complete("startlist", "delivery", "list", "--st")).toEqual(["--state"])
-      expect(complete("startlist", "delivery", "list", "--state", "ex")).toEqual(["exhausted"])
-      expect(complete("startlist", "application", "rotate-secret", "7", "--ov")).toEqual(["--overlap-seconds"])
-    })
-  }))
-
 it.scoped("a server that is not Startlist is told apart, and a wrong address is named", () =>
   Effect.gen(function*() {
     const server = yield* Effect.acquireRelease(
@@ -244,6 +212,34 @@ it("tables: numbers of records in lists, parties as words, a record with its det
   expect(render({ id: 1, attempts: [{ at: "x", status: 500 }] })).toBe(
     "id        1\nattempts  1\n\nattempts:\nAT  STATUS\nx   500"
   )
+})
+
+const dangerous = ["\u001b[2J", "\u009b31m", "\r", "\n", "\u0007", "\u007f", "\u202e", "\u2066", "\u2028", "\u{e0041}"]
+
+it("tables and JSON never pass a control character to the terminal, wherever it is in the answer", () => {
+  for (const text of dangerous) {
+    const name = `Race${text}Day`
+    const answers = [
+      { id: 1, name },
+      { id: 1, [name]: "x" },
+      { entries: [{ id: 1, actor: { type: name } }, { [name]: 2 }] },
+      { id: 1, redirect_uris: [name, "x"] },
+      { id: 1, [name]: [{ name }] },
+      { entries: [{ name }], next: name }
+    ]
+    for (const answer of answers) {
+      const rows = render(answer).split("\n")
+      expect(rows.join("")).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u)
+      expect(rows.join("")).toContain("Race\\u")
+      expect(rows).toHaveLength(
+        render(JSON.parse(JSON.stringify(answer).replaceAll(JSON.stringify(name).slice(1, -1), "x")))
+          .split("\n").length
+      )
+      const json = printableJson(answer)
+      expect(json.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u)
+      expect(JSON.parse(json)).toEqual(answer)
+    }
+  }
 })
 
 it("progress is one line that is rewritten on a terminal, and silent elsewhere", () => {

@@ -7,6 +7,8 @@ const decode = (environment: Readonly<Record<string, string>>) => Configuration.
 
 const key = Buffer.alloc(32, 7).toString("base64")
 
+const token = "t".repeat(32)
+
 const database = { DATABASE_URL: "postgres://me:secret-word@db.test:5432/startlist" }
 
 describe("defaults", () => {
@@ -44,13 +46,22 @@ describe("defaults", () => {
       expect((yield* Configuration.decode({ LOG_FORMAT: "json" }, true)).logFormat).toBe("json")
     }))
 
-  it.effect("callbacks on loopback are allowed only if the service itself is on loopback", () =>
+  it.effect("callbacks on loopback are allowed by default only if every public address is on loopback", () =>
     Effect.gen(function*() {
       for (const HOST of ["localhost", "::1", "127.0.0.2"]) {
         expect((yield* decode({ HOST })).callbackAllow).toEqual(["127.0.0.0/8", "::1/128"])
       }
       for (const HOST of ["0.0.0.0", "::", "192.168.1.7", "example.org", "127.example.org"]) {
         expect((yield* decode({ HOST })).callbackAllow).toEqual([])
+      }
+      const behindProxy = ["https://auth.example.org", "http://auth.example.org", "https://127.example.org"]
+      for (const url of behindProxy) {
+        expect((yield* decode({ AUTH_URL: url })).callbackAllow).toEqual([])
+        expect((yield* decode({ AUTH_URL: "http://127.0.0.1:8080", BASE_URL: url })).callbackAllow).toEqual([])
+        expect((yield* decode({ BASE_URL: url })).callbackAllow).toEqual([])
+      }
+      for (const AUTH_URL of ["http://localhost:9000", "https://[::1]", "http://127.0.0.1"]) {
+        expect((yield* decode({ AUTH_URL, HOST: "0.0.0.0" })).callbackAllow).toEqual(["127.0.0.0/8", "::1/128"])
       }
       expect((yield* decode({ CALLBACK_ALLOW: "10.0.0.0/8" })).callbackAllow).toEqual(["10.0.0.0/8"])
     }))
@@ -59,6 +70,13 @@ describe("defaults", () => {
     Effect.gen(function*() {
       const { policy } = yield* decode({ PROFILE: "rfc", SCOPES: "a, b+c" })
       expect(policy).toMatchObject({ profile: "rfc", scopes: ["a", "b+c"] })
+    }))
+
+  it.effect("the webhook interface needs no scope unless one is named", () =>
+    Effect.gen(function*() {
+      expect((yield* decode({})).policy.webhookScope).toEqual(Option.none())
+      const { policy } = yield* decode({ SCOPES: "read,webhooks", WEBHOOK_SCOPE: "webhooks" })
+      expect(policy.webhookScope).toEqual(Option.some("webhooks"))
     }))
 
   it.effect("the number of attempts is one more than that of the delays", () =>
@@ -91,7 +109,7 @@ describe("defaults", () => {
 
   it.effect("a database with its two secrets is taken", () =>
     Effect.gen(function*() {
-      const given = yield* decode({ ...database, OPERATOR_TOKEN: "abc", MASTER_KEY: key })
+      const given = yield* decode({ ...database, OPERATOR_TOKEN: token, MASTER_KEY: key })
       expect(Option.map(given.databaseUrl, Redacted.value)).toEqual(Option.some(database.DATABASE_URL))
       expect(Option.map(given.masterKeys, (keys) => keys.map(Redacted.value))).toEqual(Option.some([key]))
     }))
@@ -111,8 +129,9 @@ const wrong: ReadonlyArray<readonly [name: string, value: string, others?: Reado
   ["BASE_URL", "https://api.test/#x"],
   ["DATABASE_URL", "mysql://db.test/x"],
   ["DATABASE_URL", "db.test"],
-  ["OPERATOR_TOKEN", "two words"],
-  ["OPERATOR_TOKEN", "umläut"],
+  ["OPERATOR_TOKEN", "two words of more than 32 characters"],
+  ["OPERATOR_TOKEN", `umläut${"x".repeat(32)}`],
+  ["OPERATOR_TOKEN", "x".repeat(31)],
   ["MASTER_KEY", Buffer.alloc(31, 7).toString("base64")],
   ["MASTER_KEY", Buffer.alloc(33, 7).toString("base64")],
   ["MASTER_KEY", "secret-word, not base64"],
@@ -128,6 +147,10 @@ const wrong: ReadonlyArray<readonly [name: string, value: string, others?: Reado
   ["SCOPES", "a,a"],
   ["SCOPES", "a,\"b\""],
   ["SCOPES", ","],
+  ["WEBHOOK_SCOPE", "read,write"],
+  ["WEBHOOK_SCOPE", "read write"],
+  ["WEBHOOK_SCOPE", "webhooks"],
+  ["WEBHOOK_SCOPE", "read", { SCOPES: "write" }],
   ["CALLBACK_ALLOW", "10.0.0.0"],
   ["CALLBACK_ALLOW", "10.0.0.0/33"],
   ["CALLBACK_ALLOW", "10.0.0.0/8,localhost/8"],
@@ -163,7 +186,7 @@ describe("a wrong setting", () => {
   for (const missing of ["OPERATOR_TOKEN", "MASTER_KEY"]) {
     it.effect(`DATABASE_URL without ${missing} is a contradiction that names it`, () =>
       Effect.gen(function*() {
-        const complete = { ...database, OPERATOR_TOKEN: "abc", MASTER_KEY: key }
+        const complete = { ...database, OPERATOR_TOKEN: token, MASTER_KEY: key }
         const { message } = yield* Effect.flip(decode({ ...complete, [missing]: "" }))
         expect(message).toBe(`${missing}: must be set together with DATABASE_URL, the same on every node`)
       }))

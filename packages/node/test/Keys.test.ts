@@ -1,11 +1,13 @@
 /** Generated keys: made once, readable by their owner alone, complete or absent. */
 import { expect, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import * as Configuration from "../src/Configuration.ts"
 import * as Keys from "../src/Keys.ts"
-import { temporaryFolder } from "./support/ServiceProcess.ts"
+import { temporaryFolder } from "@startlist/test-support/TemporaryFolder"
+
+const mine = "an operator token of 32 characters".replaceAll(" ", "-")
 
 const load = (environment: Readonly<Record<string, string>>) =>
   Effect.flatMap(Configuration.decode(environment, false), Keys.load)
@@ -38,7 +40,7 @@ it.scoped("keys of the environment are used as they are, and nothing is written"
   Effect.gen(function*() {
     const DATA_DIR = join(yield* temporaryFolder, "data")
     const MASTER_KEY = Buffer.alloc(32, 1).toString("base64")
-    expect(shown(yield* load({ DATA_DIR, OPERATOR_TOKEN: "mine", MASTER_KEY }))).toEqual(["mine", MASTER_KEY])
+    expect(shown(yield* load({ DATA_DIR, OPERATOR_TOKEN: mine, MASTER_KEY }))).toEqual([mine, MASTER_KEY])
     expect(() => statSync(DATA_DIR)).toThrow()
   }))
 
@@ -46,14 +48,14 @@ it.scoped("several master keys keep their order, from the environment and from t
   Effect.gen(function*() {
     const DATA_DIR = yield* temporaryFolder
     const [present, retired] = [1, 2].map((fill) => Buffer.alloc(32, fill).toString("base64"))
-    const environment = { DATA_DIR, OPERATOR_TOKEN: "mine" }
+    const environment = { DATA_DIR, OPERATOR_TOKEN: mine }
     expect(shown(yield* load({ ...environment, MASTER_KEY: `${present}, ${retired}` }))).toEqual([
-      "mine",
+      mine,
       present,
       retired
     ])
     writeFileSync(join(DATA_DIR, "master-key"), `${retired},${present}\n`)
-    expect(shown(yield* load(environment))).toEqual(["mine", retired, present])
+    expect(shown(yield* load(environment))).toEqual([mine, retired, present])
   }))
 
 it.scoped("a damaged key file stops the start with a line that names it, and stays as it is", () =>
@@ -62,8 +64,22 @@ it.scoped("a damaged key file stops the start with a line that names it, and sta
     const file = join(DATA_DIR, "master-key")
     writeFileSync(file, "half a k")
     const { message } = yield* Effect.flip(load({ DATA_DIR }))
-    expect(message).toBe(`DATA_DIR: the file ${file} is damaged`)
+    expect(message).toBe(`DATA_DIR: the file ${file} is damaged or too short`)
     expect(readFileSync(file, "utf8")).toBe("half a k")
+  }))
+
+it.scoped("a data folder in which others may write is refused as it is, with what to do", () =>
+  Effect.gen(function*() {
+    const DATA_DIR = yield* temporaryFolder
+    for (const mode of [0o777, 0o1777, 0o775, 0o720]) {
+      chmodSync(DATA_DIR, mode)
+      const { message } = yield* Effect.flip(load({ DATA_DIR }))
+      expect(message).toMatch(/^DATA_DIR: others may write in [^\n]*chmod 700 [^\n]*$/)
+      expect(statSync(DATA_DIR).mode & 0o1777).toBe(mode)
+      expect(readdirSync(DATA_DIR)).toEqual([])
+    }
+    chmodSync(DATA_DIR, 0o755)
+    yield* load({ DATA_DIR })
   }))
 
 it.scoped("a data folder that cannot be made stops the start with a line that names the variable", () =>

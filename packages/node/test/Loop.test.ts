@@ -1,4 +1,4 @@
-import * as Loop from "./support/Loop.ts"
-import * as LoopServer from "./support/LoopServer.ts"
+import * as Loop from "@startlist/test-support/Loop"
+import * as LoopServer from "@startlist/test-support/LoopServer"
 
 Loop.suite("the loop with the service", LoopServer.process)

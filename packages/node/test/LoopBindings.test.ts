@@ -19,10 +19,10 @@ import {
 } from "@startlist/http"
 import { Effect, Layer, Option, Redacted, Runtime, type Scope } from "effect"
 import { createServer } from "node:http"
-import { TestAccounts } from "../../http/test/support/TestAccounts.ts"
-import * as EmbeddedServer from "./support/EmbeddedServer.ts"
-import * as Loop from "./support/Loop.ts"
-import { LoopServer } from "./support/LoopServer.ts"
+import { TestAccounts } from "@startlist/test-support/TestAccounts"
+import * as EmbeddedServer from "@startlist/test-support/EmbeddedServer"
+import * as Loop from "@startlist/test-support/Loop"
+import { LoopServer } from "@startlist/test-support/LoopServer"
 
 /** A socket that is bound already, so that its address is known, and how to serve a handler on it. */
 interface Bound {

@@ -5,13 +5,12 @@
  */
 import { expect, it } from "@effect/vitest"
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js"
-import { Effect, Redacted } from "effect"
-import { Browser } from "./support/Browser.ts"
-import { authorizeUrl, consent, openAs, redirectUri } from "./support/Consent.ts"
-import { installation, makeDatabase, makeNode } from "./support/Nodes.ts"
-import type { Client, Person } from "./support/Operator.ts"
-import { makeReceiver, type Receiver } from "./support/Receiver.ts"
-import type { Service } from "./support/ServiceProcess.ts"
+import { Effect } from "effect"
+import { Browser } from "@startlist/test-support/Browser"
+import { authorizeUrl, consent, openAs, redirectUri } from "@startlist/test-support/Consent"
+import * as InProcessService from "@startlist/test-support/InProcessService"
+import type { Client, Person, Target } from "@startlist/test-support/Operator"
+import { makeReceiver, type Receiver } from "@startlist/test-support/Receiver"
 
 interface Media {
   readonly [contentType: string]: { readonly schema: object }
@@ -44,7 +43,7 @@ const pointer = (...parts: ReadonlyArray<string>): string =>
   `openapi#/${parts.map((part) => encodeURIComponent(part.replaceAll("~", "~0").replaceAll("/", "~1"))).join("/")}`
 
 /** Calls the service as described, and no other way. */
-const makeCaller = (document: Document, service: Pick<Service, "url" | "operatorToken">) => {
+const makeCaller = (document: Document, service: Target) => {
   const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false })
   ajv.addSchema(document, "openapi")
   const validators = new Map<string, ValidateFunction>()
@@ -127,9 +126,32 @@ interface World {
   readonly registration: number
 }
 
+const operatorOperations = [
+  ["GET", "/users"],
+  ["POST", "/users"],
+  ["GET", "/users/1"],
+  ["POST", "/users/1/revocations"],
+  ["GET", "/applications"],
+  ["POST", "/applications"],
+  ["GET", "/applications/1"],
+  ["PATCH", "/applications/1"],
+  ["POST", "/applications/1/secrets"],
+  ["POST", "/registrations"],
+  ["GET", "/registrations/1"],
+  ["PATCH", "/registrations/1"],
+  ["GET", "/deliveries"],
+  ["GET", "/deliveries/1"],
+  ["POST", "/deliveries/1/redeliver"],
+  ["GET", "/audit"]
+] as const
+
+/** Calls with a wrong operator token, from an address that a trusted proxy names. */
+const wrongToken = ({ call }: Caller, address: string, method: string, path: string) =>
+  call(method, path, { headers: { authorization: "Bearer wrong", "x-forwarded-for": address } })
+
 /** Every operation of the operator API, with every answer but the one of a database that is away. */
-const operatorApi = async (caller: Caller, service: Service): Promise<World> => {
-  const { bearing, operate } = caller
+const operatorApi = async (caller: Caller, service: Target): Promise<World> => {
+  const { operate } = caller
   const person = async (role: string): Promise<Person> => {
     const email = `${role}@example.test`
     const names = { first_name: "Ada", last_name: "Lovelace" }
@@ -138,7 +160,9 @@ const operatorApi = async (caller: Caller, service: Service): Promise<World> => 
   }
   const platform = await person("platform")
   const athlete = await person("athlete")
-  expect((await operate("POST", "/users", { role: "athlete", email: "athlete@example.test", password: "x" })).status)
+  expect(
+    (await operate("POST", "/users", { role: "athlete", email: "athlete@example.test", password: "pass word" })).status
+  )
     .toBe(409)
   await operate("POST", "/users", { role: "athlete" })
   await operate("GET", "/users?email=athlete@example.test")
@@ -175,27 +199,8 @@ const operatorApi = async (caller: Caller, service: Service): Promise<World> => 
   await operate("GET", "/audit")
   await operate("GET", "/audit?limit=0")
 
-  for (
-    const [method, path] of [
-      ["GET", "/users"],
-      ["POST", "/users"],
-      ["GET", "/users/1"],
-      ["POST", "/users/1/revocations"],
-      ["GET", "/applications"],
-      ["POST", "/applications"],
-      ["GET", "/applications/1"],
-      ["PATCH", "/applications/1"],
-      ["POST", "/applications/1/secrets"],
-      ["POST", "/registrations"],
-      ["GET", "/registrations/1"],
-      ["PATCH", "/registrations/1"],
-      ["GET", "/deliveries"],
-      ["GET", "/deliveries/1"],
-      ["POST", "/deliveries/1/redeliver"],
-      ["GET", "/audit"]
-    ] as const
-  ) {
-    expect((await bearing("wrong", method, `/operator/v1${path}`)).status).toBe(401)
+  for (const [method, path] of operatorOperations) {
+    expect((await wrongToken(caller, "198.51.100.1", method, `/operator/v1${path}`)).status).toBe(401)
     const takesBody = method !== "GET" && !path.endsWith("/redeliver")
     if (takesBody) await sendUnreadable(caller, `/operator/v1${path}`, `Bearer ${service.operatorToken}`, method)
   }
@@ -203,13 +208,14 @@ const operatorApi = async (caller: Caller, service: Service): Promise<World> => 
 }
 
 /** The loop of an application, with every refusal on its way. */
-const protocol = async (caller: Caller, service: Service, receiver: Receiver, world: World) => {
+const protocol = async (caller: Caller, service: Target, receiver: Receiver, world: World) => {
   const { bearing, call, form, operate } = caller
   const { athlete, client, platform } = world
   const path = new URL(authorizeUrl(service, client, { scope: "profile:read" })).pathname +
     new URL(authorizeUrl(service, client, { scope: "profile:read" })).search
   expect((await call("GET", path)).status).toBe(303)
   expect((await call("GET", "/oauth/authorize?client_id=999999")).status).toBe(400)
+  expect((await call("GET", `${path}&state=${"x".repeat(13_000)}`)).status).toBe(414)
   const browser = new Browser()
   const shown = await openAs(browser, `${service.url}${path}`, athlete)
   const cookie = await browser.jar.getCookieString(service.url)
@@ -238,7 +244,9 @@ const protocol = async (caller: Caller, service: Service, receiver: Receiver, wo
     })).status
   )
     .toBe(401)
-  for (const endpoint of ["/oauth/token", "/oauth/introspect"]) await sendUnreadable(caller, endpoint, "")
+  for (const endpoint of ["/oauth/token", "/oauth/revoke", "/oauth/introspect"]) {
+    await sendUnreadable(caller, endpoint, "")
+  }
   expect((await form("/oauth/introspect", { ...credentials, token: first.access_token })).body.active).toBe(true)
   expect((await form("/oauth/introspect", { ...credentials, token: "sl_at_unknown" })).body).toEqual({ active: false })
   expect((await form("/oauth/introspect", { ...credentials, client_secret: "wrong", token: "x" })).status).toBe(401)
@@ -273,10 +281,15 @@ const protocol = async (caller: Caller, service: Service, receiver: Receiver, wo
   expect((await operate("POST", `/deliveries/${delivery}/redeliver`)).status).toBe(202)
   expect((await bearing(owner, "DELETE", subscription)).status).toBe(204)
   expect((await operate("POST", `/deliveries/${delivery}/redeliver`)).status).toBe(409)
+  const unreachable = { webhook_subscription: { callback_url: "http://127.0.0.1:1/", verify_token: "v" } }
+  for (let i = 0; i < 9; i++) expect((await bearing(owner, "POST", subscription, unreachable)).status).toBe(422)
+  expect((await bearing(owner, "POST", subscription, unreachable)).status).toBe(429)
 
   const user = `/users/${athlete.id}/revocations`
   expect((await operate("POST", user, { client_id: client.client_id })).status).toBe(204)
   await operate("POST", user, {})
+  expect((await form("/oauth/revoke", credentials)).status).toBe(400)
+  expect((await form("/oauth/revoke", { ...credentials, client_secret: "wrong", token: owner })).status).toBe(401)
   expect((await form("/oauth/revoke", { ...credentials, token: owner })).status).toBe(200)
   return owner
 }
@@ -294,6 +307,18 @@ const guessTooOften = async ({ form }: Caller, endpoint: string) => {
   throw new Error(`${endpoint} lets anybody guess`)
 }
 
+/** Wrong operator tokens until the limit, then every endpoint that takes the token. The right token still counts. */
+const guessOperatorToken = async (caller: Caller) => {
+  const address = "198.51.100.2"
+  for (let i = 0; i < 30; i++) expect((await wrongToken(caller, address, "GET", "/operator/v1/audit")).status).toBe(401)
+  for (const [method, path] of operatorOperations) {
+    expect((await wrongToken(caller, address, method, `/operator/v1${path}`)).status).toBe(429)
+  }
+  expect((await wrongToken(caller, address, "GET", "/metrics")).status).toBe(429)
+  expect((await wrongToken(caller, address, "POST", "/oauth/introspect")).status).toBe(429)
+  expect((await caller.operate("GET", "/audit")).status).toBe(200)
+}
+
 /** All that needs the database, while there is none. */
 const outage = async (caller: Caller, world: World) => {
   const { bearing, call, form, operate } = caller
@@ -308,7 +333,7 @@ const outage = async (caller: Caller, world: World) => {
     ...["GET", "POST", "DELETE"].map((method) =>
       bearing("sl_at_x", method, "/api/v1/webhook_subscription", method === "POST" ? {} : undefined)
     ),
-    operate("POST", "/users", { role: "club", email: "c@example.test", password: "x" }),
+    operate("POST", "/users", { role: "club", email: "c@example.test", password: "pass word" }),
     operate("GET", "/users?email=a@example.test"),
     operate("GET", `/users/${athlete.id}`),
     operate("POST", `/users/${athlete.id}/revocations`, { client_id: client.client_id }),
@@ -333,12 +358,8 @@ it.scopedLive(
   "every described answer of every operation is given as described, and no other is",
   () =>
     Effect.gen(function*() {
-      const database = yield* makeDatabase
       const receiver = yield* makeReceiver
-      const service = yield* makeNode({
-        ...installation(Redacted.value(database.url)),
-        TRUSTED_PROXIES: "127.0.0.0/8"
-      })
+      const service = yield* InProcessService.make({ TRUSTED_PROXIES: "127.0.0.0/8" })
       const document: Document = yield* Effect.promise(() =>
         fetch(`${service.url}/openapi.json`).then((response) => response.json())
       )
@@ -352,11 +373,11 @@ it.scopedLive(
         const made = await operatorApi(caller, service)
         await protocol(caller, service, receiver, made)
         for (const endpoint of ["token", "revoke", "introspect"]) await guessTooOften(caller, `/oauth/${endpoint}`)
+        await guessOperatorToken(caller)
         return made
       })
-      yield* database.server.stop
+      yield* service.database.close
       yield* Effect.promise(() => outage(caller, world))
-      yield* database.server.start
       expect(caller.seen.size).toBeGreaterThan(100)
       expect([...caller.seen].sort()).toEqual([...promised(document)].sort())
     }),

@@ -1,9 +1,9 @@
 /** The operator API from outside: every documented answer, and a 4xx with a reason for everything else. */
 import { expect, layer } from "@effect/vitest"
-import { authorizeUrl, consent, exchange, obtainTokens } from "./support/Consent.ts"
-import { createApplication, createRegistration, createUser, operate } from "./support/Operator.ts"
-import * as TestService from "./support/TestService.ts"
-import { on } from "./support/TestService.ts"
+import { authorizeUrl, consent, exchange, obtainTokens } from "@startlist/test-support/Consent"
+import { createApplication, createRegistration, createUser, operate } from "@startlist/test-support/Operator"
+import * as InProcessService from "@startlist/test-support/InProcessService"
+import { on } from "@startlist/test-support/InProcessService"
 
 const problem = (resource: string, field: string, code: string) =>
   expect.objectContaining({ resource, field, code, message: expect.any(String) })
@@ -51,7 +51,7 @@ const cases: ReadonlyArray<Case> = [
   ],
   [
     "an unknown field",
-    ["POST", "/users", { role: "athlete", email: "a@b.test", password: "x", nickname: "y" }],
+    ["POST", "/users", { role: "athlete", email: "a@b.test", password: "correct horse", nickname: "y" }],
     400,
     ["Request", "nickname", "unknown_field"]
   ],
@@ -80,11 +80,16 @@ const cases: ReadonlyArray<Case> = [
     "reasons",
     "invalid"
   ]],
-  ["NUL in an e-mail address", ["POST", "/users", { role: "athlete", email: "a\0@b", password: "x" }], 400, [
-    "Request",
-    "email",
-    "invalid"
-  ]],
+  [
+    "NUL in an e-mail address",
+    ["POST", "/users", { role: "athlete", email: "a\0@b", password: "correct horse" }],
+    400,
+    [
+      "Request",
+      "email",
+      "invalid"
+    ]
+  ],
   ["NUL in a name", ["POST", "/applications", { name: "a\0", owner_id: 1, redirect_uris: [] }], 400, [
     "Request",
     "name",
@@ -100,6 +105,32 @@ const cases: ReadonlyArray<Case> = [
     400,
     ["Request", "redirect_uris", "invalid"]
   ],
+  [
+    "control characters in what a person typed",
+    ["POST", "/users", {
+      role: "athlete",
+      email: "a\u001b@b.test",
+      password: "correct horse",
+      first_name: "A\u202eda",
+      last_name: "Love\nlace"
+    }],
+    400,
+    ["Request", "email", "invalid"],
+    ["Request", "first_name", "invalid"],
+    ["Request", "last_name", "invalid"]
+  ],
+  ...["Startlist", "StartIist", "Strаva", "Race\u200bDay", "Race\u202eDay", "Race\u001b[2J"].map((name): Case => [
+    `the application name ${JSON.stringify(name)}`,
+    ["POST", "/applications", { name, owner_id: 1, redirect_uris: [] }],
+    422,
+    ["Application", "name", "invalid"]
+  ]),
+  ...["", "secret", "1234567", "password", "QWERTYUIOP"].map((password): Case => [
+    `the password ${JSON.stringify(password)}`,
+    ["POST", "/users", { role: "athlete", email: "a@b.test", password }],
+    400,
+    ["Request", "password", "invalid"]
+  ]),
   ["an owner who does not exist", ["POST", "/applications", { name: "a", owner_id: 999_999, redirect_uris: [] }], 422, [
     "Application",
     "owner_id",
@@ -160,7 +191,7 @@ const cases: ReadonlyArray<Case> = [
   ]]
 ]
 
-layer(TestService.layer(), { timeout: "60 seconds" })("the operator API", (it) => {
+layer(InProcessService.layer(), { timeout: "60 seconds" })("the operator API", (it) => {
   for (const [name, [method, path, body], status, ...problems] of cases) {
     it.effect(
       `${name}: ${status}`,
@@ -169,6 +200,8 @@ layer(TestService.layer(), { timeout: "60 seconds" })("the operator API", (it) =
         expect(answer.status).toBe(status)
         expect(answer.body).toEqual({
           message: expect.stringMatching(/./),
+          error: expect.stringMatching(/^(?:invalid_request|invalid_token)$/),
+          error_description: answer.body.message,
           errors: problems.map((args) => problem(...args))
         })
       })
@@ -433,7 +466,16 @@ layer(TestService.layer(), { timeout: "60 seconds" })("the operator API", (it) =
       const docs = await fetch(`${service.url}/docs`)
       expect(docs.status).toBe(200)
       expect(docs.headers.get("content-type")).toContain("text/html")
-      expect(await docs.text()).toContain("/operator/v1/applications")
+      const html = await docs.text()
+      for (const path of Object.keys(specification.paths)) expect(html).toContain(path)
+      const policy = docs.headers.get("content-security-policy")
+      expect(policy).toBe((await fetch(`${service.url}/login`)).headers.get("content-security-policy"))
+      expect(policy).not.toMatch(/unsafe|script/)
+      expect(html).not.toMatch(/<script|<style|\sstyle=|\son\w+=|(?:src|href)="?(?:https?:)?\/\//)
+      expect(html.match(/<section class="scroll"/g)?.length).toBe(html.match(/<table>/g)?.length)
+      const ids = [...html.matchAll(/\sid="([^"]+)"/g)].map(([, id]) => id)
+      expect(new Set(ids).size).toBe(ids.length)
+      for (const [, target] of html.matchAll(/href="#([^"]+)"/g)) expect(ids).toContain(target)
     })
   )
 })

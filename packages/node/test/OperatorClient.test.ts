@@ -4,11 +4,11 @@ import { expect, layer } from "@effect/vitest"
 import { Delivery, User } from "@startlist/core"
 import { OperatorApi } from "@startlist/node"
 import { Effect, Option, Redacted } from "effect"
-import * as TestService from "./support/TestService.ts"
+import * as InProcessService from "@startlist/test-support/InProcessService"
 
 const clientWith = (token: (operatorToken: string) => string) =>
   Effect.flatMap(
-    TestService.TestService,
+    InProcessService.InProcessService,
     ({ operatorToken, url }) => OperatorApi.client({ url, token: Redacted.make(token(operatorToken)) })
   ).pipe(Effect.provide(FetchHttpClient.layer))
 
@@ -22,7 +22,7 @@ const athlete = {
 
 const firstPage = { after: Option.none(), limit: 10 }
 
-layer(TestService.layer(), { timeout: 60_000 })("the typed client", (it) => {
+layer(InProcessService.layer(), { timeout: 60_000 })("the typed client", (it) => {
   it.effect("answers what the service answers, decoded", () =>
     Effect.gen(function*() {
       const client = yield* clientWith((token) => token)

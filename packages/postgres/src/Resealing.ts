@@ -3,10 +3,9 @@ import { type ApplicationId } from "@startlist/core/Application"
 import { StoreError } from "@startlist/core/Store"
 import { SubscriptionStore } from "@startlist/core/Subscription"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import { Database } from "./Database.ts"
 import { type Int8, toApplicationId } from "./internal/rows.ts"
-import type { SubscriptionRow } from "./internal/subscriptionRows.ts"
+import { subscriptionColumns, type SubscriptionRow, toSigning } from "./internal/subscriptionRows.ts"
 import { CannotOpen, Seal } from "./Seal.ts"
 
 /** What was found and done. */
@@ -22,14 +21,22 @@ const batch = 500
 
 type Row = Pick<SubscriptionRow, "application_id" | "signing_secrets">
 
-/** Whether there was something to do. A change that comes in between is read again: it may have sealed by itself. */
+/**
+ * Whether there was something to do. A change that comes in between is read again: it may have sealed by itself. The row
+ * is decoded here, because the store leaves out the secrets that no key opens, and saving would remove them.
+ */
 const reseal = (id: ApplicationId) =>
   Effect.gen(function*() {
+    const { prefix: p, query } = yield* Database
     const subscriptions = yield* SubscriptionStore
-    const found = yield* subscriptions.findByApplication(id)
-    if (Option.isNone(found)) return false
-    const { value } = found
-    yield* subscriptions.save({ ...value, version: value.version + 1 })
+    const find = {
+      name: `${p}resealing_find`,
+      text: `SELECT ${subscriptionColumns} FROM ${p}subscriptions s WHERE s.application_id = $1::bigint`
+    }
+    const [row] = yield* query<SubscriptionRow>(find, [id])
+    if (row === undefined) return false
+    const subscription = yield* toSigning(yield* Seal)(row)
+    yield* subscriptions.save({ ...subscription, version: subscription.version + 1 })
     return true
   }).pipe(Effect.retry({ while: ({ _tag }) => _tag === "Conflict", times: 20 }))
 

@@ -4,8 +4,8 @@ import { Delivery, Subscription } from "@startlist/core"
 import { Postgres } from "@startlist/postgres"
 import { DateTime, Effect, FastCheck, Runtime } from "effect"
 import { describe, expect } from "vitest"
-import * as fixtures from "./support/fixtures.ts"
-import * as TestDatabase from "./support/TestDatabase.ts"
+import * as fixtures from "@startlist/test-support/StoreFixtures"
+import * as TestDatabase from "@startlist/test-support/TestDatabase"
 
 const now = 20
 const subscriptions = [1, 2, 3, 4, 5]

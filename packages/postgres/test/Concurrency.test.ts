@@ -14,8 +14,8 @@ import {
 } from "@startlist/core"
 import { Context, DateTime, Effect, Either, Exit, Layer, Option, Redacted } from "effect"
 import { describe, expect } from "vitest"
-import * as fixtures from "./support/fixtures.ts"
-import * as TestDatabase from "./support/TestDatabase.ts"
+import * as fixtures from "@startlist/test-support/StoreFixtures"
+import * as TestDatabase from "@startlist/test-support/TestDatabase"
 
 /** Two nodes, each with a pool of its own, on one database. */
 const nodes = Effect.gen(function*() {
@@ -152,8 +152,9 @@ describe("two nodes on one PostgreSQL", () => {
       Effect.gen(function*() {
         const { application } = yield* Effect.provide(registered, one)
         for (let round = 0; round < 20; round++) {
-          const answers = yield* Effect.all(
-            [one, two].map((node) => Effect.either(Effect.provide(subscribe(application), node))),
+          const answers = yield* Effect.forEach(
+            [one, two],
+            (node) => Effect.either(Effect.provide(subscribe(application), node)),
             { concurrency: "unbounded" }
           )
           const stored = answers.filter(Either.isRight)

@@ -3,16 +3,12 @@ import { SqlClient } from "@effect/sql"
 import { User } from "@startlist/core"
 import { Embedded, type Migrations, Postgres } from "@startlist/postgres"
 import { Effect, Layer, Option } from "effect"
-import { spawn } from "node:child_process"
 import { createHash } from "node:crypto"
-import { once } from "node:events"
-import { cpSync, mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs"
+import { cpSync, readdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { createInterface } from "node:readline"
-import { fileURLToPath } from "node:url"
 import { describe, expect } from "vitest"
-import * as fixtures from "./support/fixtures.ts"
-import { temporaryFolder } from "./support/temporaryFolder.ts"
+import * as fixtures from "@startlist/test-support/StoreFixtures"
+import { temporaryFolder } from "@startlist/test-support/TemporaryFolder"
 
 const open = (folder: string, options: Partial<Embedded.Options> = {}) =>
   Embedded.layerWith({ folder, ...options }).pipe(Layer.provide(fixtures.seal))
@@ -37,26 +33,6 @@ const fingerprint = (folder: string) => {
   }
   return hash.digest("hex")
 }
-
-/** Another process that opens the folder; lines are what it says. */
-const holder = (folder: string) =>
-  Effect.acquireRelease(
-    Effect.sync(() => {
-      const script = fileURLToPath(new URL("support/holdFolder.ts", import.meta.url))
-      const child = spawn(process.execPath, ["--import", "tsx", "--conditions=@startlist/source", script, folder], {
-        stdio: ["ignore", "pipe", "inherit"]
-      })
-      const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
-      const next = Effect.promise(() => lines.next()).pipe(Effect.map(({ value }) => String(value)))
-      const kill = Effect.async<void>((resume) => {
-        if (child.exitCode !== null || child.signalCode !== null) return resume(Effect.void)
-        child.once("exit", () => resume(Effect.void))
-        child.kill("SIGKILL")
-      })
-      return { next, kill }
-    }),
-    ({ kill }) => kill
-  )
 
 describe("the embedded database", () => {
   it.live(
@@ -89,70 +65,6 @@ describe("the embedded database", () => {
         }).pipe(Effect.provide(open(folder)))
       ),
     60_000
-  )
-
-  it.live(
-    "refuses a folder that another process, or another layer of this one, has open",
-    () =>
-      inFolder((folder) =>
-        Effect.gen(function*() {
-          const refusal = `the data folder ${folder} is in use by another process`
-          yield* Effect.gen(function*() {
-            const error = yield* Effect.flip(Layer.build(open(folder)))
-            expect(error.message).toBe(refusal)
-            const second = yield* holder(folder)
-            expect(yield* second.next).toBe(refusal)
-            yield* insert
-          }).pipe(Effect.provide(open(folder)))
-        })
-      ),
-    60_000
-  )
-
-  // Containers that share a folder do not see each other's sockets, unless they are files: as if the holder were in another.
-  it.live.skipIf(process.platform !== "linux")(
-    "refuses a folder that another container has open; what a killed one left behind refuses nobody",
-    () =>
-      inFolder((parent) =>
-        Effect.gen(function*() {
-          const folder = join(parent, "a-path-too-long-for-a-socket".repeat(5))
-          mkdirSync(folder)
-          const elsewhere = spawn(process.execPath, [
-            "-e",
-            "process.chdir(process.argv[1]); require('net').createServer().listen('lock', () => console.log('holds'))",
-            folder
-          ], { stdio: ["ignore", "pipe", "inherit"] })
-          yield* Effect.addFinalizer(() => Effect.sync(() => elsewhere.kill("SIGKILL")))
-          yield* Effect.promise(() => once(elsewhere.stdout, "data"))
-          const error = yield* Effect.flip(Effect.scoped(Layer.build(open(folder))))
-          expect(error.message).toBe(`the data folder ${folder} is in use by another process`)
-          elsewhere.kill("SIGKILL")
-          yield* Effect.promise(() => once(elsewhere, "exit"))
-          expect(readdirSync(folder)).toContain("lock")
-          yield* Effect.provide(insert, open(folder))
-          expect(readdirSync(folder)).toEqual(["pgdata"])
-        })
-      ),
-    60_000
-  )
-
-  it.live(
-    "opens at once after its holder was killed, with every row that had been acknowledged",
-    () =>
-      inFolder((folder) =>
-        Effect.gen(function*() {
-          for (let round = 0; round < 3; round++) {
-            const first = yield* holder(folder)
-            expect(yield* first.next).toBe("ready")
-            let last = ""
-            for (let saved = 0; saved < 20 + round; saved++) last = yield* first.next
-            yield* first.kill
-            const id = User.UserId.make(Number(last.replace("saved ", "")))
-            expect(yield* Effect.provide(isThere(id), open(folder))).toBe(true)
-          }
-        })
-      ),
-    120_000
   )
 
   it.live(
@@ -256,21 +168,6 @@ describe("the embedded database", () => {
           yield* start("fourth")
           expect(runs).toBe(2)
           expect(readdirSync(options.image.folder)).toEqual([image])
-        })
-      ),
-    60_000
-  )
-
-  it.live(
-    "begins again when its first start was killed on the way",
-    () =>
-      inFolder((folder) =>
-        Effect.gen(function*() {
-          mkdirSync(join(folder, "pgdata.new", "base", "5"), { recursive: true })
-          writeFileSync(join(folder, "pgdata.new", "PG_VERSION"), "1")
-          const { id } = yield* Effect.provide(insert, open(folder))
-          expect(yield* Effect.provide(isThere(id), open(folder))).toBe(true)
-          expect(readdirSync(folder)).toEqual(["pgdata"])
         })
       ),
     60_000

@@ -1,8 +1,8 @@
 import { Embedded } from "@startlist/postgres"
 import { ProgramLaws, StoreLaws } from "@startlist/testing"
 import { Effect, Layer } from "effect"
-import * as fixtures from "./support/fixtures.ts"
-import { temporaryFolder } from "./support/temporaryFolder.ts"
+import * as fixtures from "@startlist/test-support/StoreFixtures"
+import { temporaryFolder } from "@startlist/test-support/TemporaryFolder"
 
 const stores = Layer.unwrapScoped(
   Effect.map(temporaryFolder, (folder) => Embedded.layerWith({ folder }))
@@ -10,4 +10,4 @@ const stores = Layer.unwrapScoped(
 
 StoreLaws.suite("the stores on the embedded database", stores, { timeout: "60 seconds" })
 
-ProgramLaws.suite("programs on the embedded database", stores, { timeout: "60 seconds", isExternal: true, numRuns: 15 })
+ProgramLaws.suite("programs on the embedded database", stores, { timeout: "60 seconds", isExternal: true, numRuns: 8 })

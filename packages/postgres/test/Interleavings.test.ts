@@ -14,8 +14,8 @@ import { Database } from "@startlist/postgres"
 import { DateTime, Deferred, Effect, Fiber, Layer, Option, Redacted, Schedule } from "effect"
 import { describe, expect } from "vitest"
 import * as stores from "../src/internal/stores.ts"
-import * as fixtures from "./support/fixtures.ts"
-import * as TestDatabase from "./support/TestDatabase.ts"
+import * as fixtures from "@startlist/test-support/StoreFixtures"
+import * as TestDatabase from "@startlist/test-support/TestDatabase"
 
 const instant = (millis: number) => DateTime.unsafeMake(millis)
 
@@ -99,7 +99,7 @@ const overlapping = <A, E, R, A2, E2, R2>(first: Effect.Effect<A, E, R>, second:
     const waits = Effect.promise(() =>
       admin.query(
         `SELECT FROM pg_locks l JOIN pg_stat_activity a USING (pid)
-          WHERE NOT l.granted AND a.application_name = current_setting('application_name')`
+          WHERE NOT l.granted AND a.datname = current_database()`
       )
     )
     yield* waits.pipe(

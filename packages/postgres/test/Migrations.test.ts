@@ -4,8 +4,8 @@ import { SqlClient } from "@effect/sql"
 import { Migrations, Postgres } from "@startlist/postgres"
 import { Effect, Exit, Redacted } from "effect"
 import { describe, expect } from "vitest"
-import * as fixtures from "./support/fixtures.ts"
-import * as TestDatabase from "./support/TestDatabase.ts"
+import * as fixtures from "@startlist/test-support/StoreFixtures"
+import * as TestDatabase from "@startlist/test-support/TestDatabase"
 
 const tables = Effect.flatMap(
   TestDatabase.TestDatabase,
@@ -16,7 +16,8 @@ const tables = Effect.flatMap(
 ).pipe(Effect.map(({ rows }) => rows.map(({ relname }) => String(relname)).sort()))
 
 /** Each test has an empty schema. */
-const fresh = <A, E>(test: Effect.Effect<A, E, TestDatabase.TestDatabase>) => Effect.provide(test, TestDatabase.layer)
+const fresh = <A, E>(test: Effect.Effect<A, E, TestDatabase.TestDatabase>) =>
+  Effect.provide(test, TestDatabase.layerEmpty)
 
 const own: Migrations.MigrationSet = {
   table: "own_migrations",

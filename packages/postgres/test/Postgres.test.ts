@@ -1,8 +1,8 @@
 import { Postgres } from "@startlist/postgres"
 import { ProgramLaws, StoreLaws } from "@startlist/testing"
 import { Effect, Layer } from "effect"
-import * as fixtures from "./support/fixtures.ts"
-import * as TestDatabase from "./support/TestDatabase.ts"
+import * as fixtures from "@startlist/test-support/StoreFixtures"
+import * as TestDatabase from "@startlist/test-support/TestDatabase"
 
 const stores = Layer.unwrapEffect(
   Effect.map(TestDatabase.TestDatabase, ({ url }) => Postgres.layerWith({ url }))
@@ -10,4 +10,4 @@ const stores = Layer.unwrapEffect(
 
 StoreLaws.suite("the stores on PostgreSQL", stores, { timeout: "20 seconds" })
 
-ProgramLaws.suite("programs on PostgreSQL", stores, { timeout: "20 seconds", isExternal: true, numRuns: 25 })
+ProgramLaws.suite("programs on PostgreSQL", stores, { timeout: "20 seconds", isExternal: true, numRuns: 15 })

@@ -4,7 +4,7 @@ import * as Pg from "pg"
 import { describe, expect } from "vitest"
 import type { Parameter, Statement } from "../src/Database.ts"
 import * as Prepared from "../src/internal/prepared.ts"
-import * as TestDatabase from "./support/TestDatabase.ts"
+import * as TestDatabase from "@startlist/test-support/TestDatabase"
 
 const client = Effect.gen(function*() {
   const { url } = yield* TestDatabase.TestDatabase

@@ -16,9 +16,9 @@ import { Database, Postgres } from "@startlist/postgres"
 import { DateTime, Effect, Option, Redacted } from "effect"
 import { describe, expect } from "vitest"
 import { promoteText, recordText } from "../src/internal/settle.ts"
-import * as fixtures from "./support/fixtures.ts"
+import * as fixtures from "@startlist/test-support/StoreFixtures"
 import { firstColumns, type Recorded, recording, scannedBy } from "./support/plans.ts"
-import * as TestDatabase from "./support/TestDatabase.ts"
+import * as TestDatabase from "@startlist/test-support/TestDatabase"
 
 /** 100 000 rows in every table; one subscription has half of the pending deliveries. */
 const fill = `
@@ -111,7 +111,7 @@ const everything = Effect.gen(function*() {
     )
   }
   yield* grants.save(Grant.revokeByUser(Grant.Grant.make({ ...grant, version: 2 }), event.id, instant(0)))
-  yield* grants.purge({ tokens: instant(5), codes: instant(5), limit: 1000 })
+  yield* grants.purge(instant(5), 1000)
   const subscriptions = yield* Subscription.SubscriptionStore
   const subscription = Option.getOrThrow(yield* subscriptions.findByApplication(application))
   yield* Effect.flip(subscriptions.insert(subscription))
@@ -141,10 +141,13 @@ const everything = Effect.gen(function*() {
     perSubscription: 16,
     allowances: new Map([[subscription.id, 1]])
   })
-  yield* deliveries.settle(claimed.map(({ delivery, token }) => ({
-    token,
-    delivery: Delivery.Delivery.make({ ...delivery, state: "delivered", endedAt: Option.some(instant(1_000_000)) })
-  })))
+  yield* deliveries.release(claimed.slice(0, 1), instant(1_000_000))
+  yield* deliveries.settle(
+    claimed.slice(1).map(({ delivery, token }) => ({
+      token,
+      delivery: Delivery.Delivery.make({ ...delivery, state: "delivered", endedAt: Option.some(instant(1_000_000)) })
+    }))
+  )
   const one = Option.getOrThrow(yield* deliveries.find(Delivery.DeliveryId.make(1)))
   yield* deliveries.again(one, instant(0))
   for (const applicationId of [Option.none(), Option.some(application)]) {
@@ -191,7 +194,7 @@ describe("the queries", () => {
           const sql = yield* SqlClient.SqlClient
           const planned = yield* sql<{ readonly name: string; readonly custom_plans: string }>`
             SELECT name, custom_plans FROM pg_prepared_statements`
-          expect(planned.map(({ name }) => name)).toContain("startlist_delivery_list_application_pdxc")
+          expect(planned.map(({ name }) => name)).toContain("startlist_delivery_list_application_pdxcs")
           expect(planned.filter(({ custom_plans }) => Number(custom_plans) > 0)).toEqual([])
           for (const part of inSettle) recorded.set(part.statement.name, part)
           const scanned = scannedBy(yield* firstColumns(admin))

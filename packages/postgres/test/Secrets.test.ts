@@ -3,8 +3,8 @@ import { Applications, OAuth, Subscriptions, User } from "@startlist/core"
 import { Seal } from "@startlist/postgres"
 import { Effect, Either, Option, Redacted } from "effect"
 import { describe, expect } from "vitest"
-import * as fixtures from "./support/fixtures.ts"
-import * as TestDatabase from "./support/TestDatabase.ts"
+import * as fixtures from "@startlist/test-support/StoreFixtures"
+import * as TestDatabase from "@startlist/test-support/TestDatabase"
 
 /** Uses every kind of secret that there is, and answers those that were handed out. */
 const everySecret = Effect.gen(function*() {

@@ -3,12 +3,13 @@ import * as Application from "@startlist/core/Application"
 import type { Attempt } from "@startlist/core/Delivery"
 import { type Updates } from "@startlist/core/Event"
 import type { NewRegistration, Parties } from "@startlist/core/Registration"
-import { maxId } from "@startlist/core/Store"
+import { Line, maxId } from "@startlist/core/Store"
 import type { NewUser } from "@startlist/core/User"
 import * as Arbitrary from "effect/Arbitrary"
 import * as DateTime from "effect/DateTime"
 import * as FastCheck from "effect/FastCheck"
 import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
 
 /** Texts that were mangled by some store, driver or encoding before. */
 const notorious = [
@@ -38,6 +39,9 @@ export const text = (maxLength = 200): FastCheck.Arbitrary<string> =>
     FastCheck.fullUnicodeString({ maxLength: Math.floor(maxLength / 2) })
   ).map((value) => value.replaceAll("\0", " ").slice(0, maxLength)).filter((value) => !/\p{Cs}/u.test(value))
 
+/** Text of one line, as in names of people. */
+export const line = (maxLength = 200): FastCheck.Arbitrary<string> => text(maxLength).filter(Schema.is(Line))
+
 /** Text that is not empty. */
 export const nonEmptyText = (maxLength = 200): FastCheck.Arbitrary<string> =>
   text(maxLength).filter((value) => value !== "")
@@ -64,8 +68,8 @@ export const newUser = (label: string): FastCheck.Arbitrary<NewUser> =>
     role: FastCheck.constantFrom("platform", "organizer", "club", "athlete"),
     email: FastCheck.tuple(FastCheck.constantFrom("Anna", "o'brien+tag", "ünïcode", "東京"), FastCheck.uuid())
       .map(([name, unique]) => `${name}.${label}.${unique}@example.test`),
-    firstName: text(),
-    lastName: text()
+    firstName: line(),
+    lastName: line()
   })
 
 /** The six fields of a registration's `updates`. */

@@ -16,34 +16,11 @@ import type * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
+import { outcomeLaws } from "./internal/outcomeLaws.ts"
+import type { Receiver, Scripted } from "./internal/receiver.ts"
 import { forAll, type Law, law } from "./Law.ts"
 
-/** What a receiver answers with: after `afterMs`, or `"hang"` (never), or `"close"` (the connection, without a word). */
-export type Reply = "hang" | "close" | {
-  readonly status: number
-  readonly headers?: Readonly<Record<string, string>>
-  readonly body?: string
-  readonly afterMs?: number
-}
-
-/** A request as it arrived; header names in lower case. */
-export interface Request {
-  readonly method: string
-  /** Path and query. */
-  readonly target: string
-  readonly headers: Readonly<Record<string, string | undefined>>
-  readonly body: string
-}
-
-/** A real HTTP server that the callbacks can reach, on an address of its own. */
-export interface Receiver {
-  /** For example `http://127.0.0.1:4711/hook`. */
-  readonly url: string
-  /** What it answers from now on. At first 200. */
-  readonly reply: (reply: Reply) => Effect.Effect<void>
-  /** What arrived, oldest first. */
-  readonly requests: Effect.Effect<ReadonlyArray<Request>>
-}
+export type { Receiver, Reply, Request, Scripted } from "./internal/receiver.ts"
 
 const secrets = [
   "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
@@ -258,12 +235,18 @@ export const laws = (start: Effect.Effect<Receiver, never, Scope.Scope>): Readon
   ]
 }
 
-/** Declares the laws as tests of these callbacks, which must be allowed to reach the receivers. */
+/**
+ * Declares the laws as tests of these callbacks, which must be allowed to reach the receivers. With `scripted`, also the
+ * law that whatever resolvers and receivers answer, nothing escapes and every delivery ends.
+ */
 export const suite = <E>(
   name: string,
   callbacks: Layer.Layer<Callbacks, E>,
-  receiver: Effect.Effect<Receiver, never, Scope.Scope>
+  receiver: Effect.Effect<Receiver, never, Scope.Scope>,
+  scripted?: Scripted
 ): void =>
   describeLayer(callbacks, { excludeTestServices: true })(name, (it) => {
     for (const { check, name } of laws(receiver)) it.effect(name, () => check)
+    if (scripted === undefined) return
+    for (const { check, name } of outcomeLaws(receiver, scripted)) it.effect(name, () => check, 120_000)
   })

@@ -18,7 +18,16 @@ export type Operation =
   | `GrantStore.${"find" | "findByCode" | "findByRefresh" | "findByAccess" | "listByUser" | "save" | "purge"}`
   | `SubscriptionStore.${"findByApplication" | "insert" | "save" | "remove"}`
   | `RegistrationStore.${"find" | "insert" | "save"}`
-  | `DeliveryStore.${"claim" | "settle" | "find" | "list" | "attemptsByHour" | "again" | "enqueue" | "purge"}`
+  | `DeliveryStore.${
+    | "claim"
+    | "settle"
+    | "release"
+    | "find"
+    | "list"
+    | "attemptsByHour"
+    | "again"
+    | "enqueue"
+    | "purge"}`
 
 /** What is put around an operation; `input` is what the operation was called with. */
 export type Around = <A, E>(
@@ -70,6 +79,7 @@ export const intercept = (stores: Context.Context<Stores>, around: Around): Cont
     Context.add(DeliveryStore, {
       claim: (...input) => around("DeliveryStore.claim", deliveries.claim(...input), input),
       settle: (...input) => around("DeliveryStore.settle", deliveries.settle(...input), input),
+      release: (...input) => around("DeliveryStore.release", deliveries.release(...input), input),
       find: (...input) => around("DeliveryStore.find", deliveries.find(...input), input),
       list: (...input) => around("DeliveryStore.list", deliveries.list(...input), input),
       attemptsByHour: (...input) => around("DeliveryStore.attemptsByHour", deliveries.attemptsByHour(...input), input),

@@ -52,7 +52,6 @@ export interface Prediction {
 }
 
 const codeLifetime = 5 * 60
-const codeMemory = 30 * 86_400
 const accessLifetime = 28_800
 const refreshIdle = 90 * 86_400
 const replayGrace = 60
@@ -112,9 +111,9 @@ export const predict = (world: World, happening: Happening): Prediction => {
       const code = world.codes[happening.code]
       if (code === undefined) return refused("unknown")
       if (!happening.fits) return refused("mismatch")
+      if (at >= code.expiresAt) return refused("expired")
       if (!isLive(world, code)) return refused("revoked")
       if (code.isUsed) return refused("replayed", end(world, code.grant))
-      if (at >= code.expiresAt) return refused("expired")
       const used = { ...world, codes: { ...world.codes, [happening.code]: { ...code, isUsed: true } } }
       return ok(issue(used, code.grant, at, happening.access, happening.refresh))
     }
@@ -189,7 +188,7 @@ export const predict = (world: World, happening: Happening): Prediction => {
     case "Purged":
       return ok({
         ...world,
-        codes: without(world.codes, ({ expiresAt }) => expiresAt + codeMemory <= at),
+        codes: without(world.codes, ({ expiresAt }) => expiresAt <= at),
         access: without(world.access, ({ expiresAt }) => expiresAt <= at),
         refresh: without(world.refresh, ({ expiresAt }) => expiresAt <= at),
         deliveries: Object.fromEntries(

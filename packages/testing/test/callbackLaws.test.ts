@@ -16,7 +16,10 @@ const receiver = Effect.gen(function*() {
       )
       requests.push({ method: request.method ?? "", target: request.url ?? "", headers, body })
       if (now === "close") request.socket.destroy()
-      else if (now !== "hang") {
+      else if (typeof now === "object" && "raw" in now) {
+        request.socket.write(now.raw, "latin1")
+        if (now.ends) request.socket.end()
+      } else if (now !== "hang") {
         // The receiver's slowness is what is tested.
         setTimeout(() => response.writeHead(now.status, now.headers).end(now.body), now.afterMs ?? 0)
       }
@@ -34,10 +37,18 @@ const receiver = Effect.gen(function*() {
       Effect.sync(() => {
         reply = next
       }),
-    requests: Effect.sync(() => requests)
+    requests: Effect.succeed(requests)
   }
 })
 
 const loopback = Option.toArray(AddressGuard.parseBlock("127.0.0.0/8"))
 
-CallbackLaws.suite("the dispatcher", Dispatcher.layerWith({ allow: loopback }), receiver)
+const escaped: Array<unknown> = []
+for (const event of ["unhandledRejection", "uncaughtExceptionMonitor"] as const) {
+  process.on(event, (trouble: unknown) => escaped.push(trouble))
+}
+
+CallbackLaws.suite("the dispatcher", Dispatcher.layerWith({ allow: loopback }), receiver, {
+  resolving: (resolve) => Dispatcher.layerWith({ allow: loopback, resolve }),
+  escaped: Effect.sync(() => [...escaped])
+})

@@ -1,7 +1,7 @@
 import { expect, it } from "@effect/vitest"
 import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
-import { mutants } from "./mutants/mutants.ts"
+import { mutants } from "./system/mutants/mutants.ts"
 
 const source = (file: string) => readFileSync(fileURLToPath(new URL(`../../core/src/${file}`, import.meta.url)), "utf8")
 

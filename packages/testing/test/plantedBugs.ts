@@ -1,6 +1,8 @@
-/** Stores with one bug each, made of good stores: what the laws must find. */
+/** Stores with one bug each, made of good stores, for the laws to find. */
 import { Delivery, Event, GrantStore, Memory, Registration } from "@startlist/core"
-import { Context, Effect, Layer, Option } from "effect"
+import { Command, Program } from "@startlist/testing"
+import { Context, Effect, FastCheck, Layer, Logger, LogLevel, Option } from "effect"
+import { expect } from "vitest"
 
 type Stores = Memory.Stores
 
@@ -104,3 +106,59 @@ export const audienceOfRevoked = planted((stores) => {
 export const settlementLost = withDeliveries(({ settle }) => ({
   settle: (settlements) => Effect.as(settle(settlements.slice(1)), settlements.map(({ delivery }) => delivery.id))
 }))
+
+export interface Bug {
+  readonly name: string
+  readonly stores: Layer.Layer<Stores>
+  /** Where the search with seed 1 ends: the path of its counterexample. */
+  readonly path: string
+}
+
+export const bugs: ReadonlyArray<Bug> = [
+  { name: "a replaced refresh token is accepted", stores: rotationWithoutGeneration, path: "2:1:1:0:0:3:6:5:5:5" },
+  {
+    name: "a token outlives the revocation once the user consents again",
+    stores: accessWithoutEpoch,
+    path: "2:3:0:2:6:6:6:3"
+  },
+  { name: "a refresh that races a revocation undoes it", stores: saveWithoutVersion, path: "42:5:7:8:10:2:7:4:3" },
+  { name: "a revocation is saved without its event", stores: revocationWithoutOutbox, path: "2:4:1:5:4:3:3:2:4" },
+  { name: "a status change is saved without its events", stores: changeWithoutOutbox, path: "6:2:0:0:4:8:4" },
+  {
+    name: "an application gets events after its access was revoked",
+    stores: audienceOfRevoked,
+    path: "2:4:1:8:10:11:11:11:11:5"
+  },
+  { name: "a settlement is lost", stores: settlementLost, path: "2:4:1:5:4:3:3:2:4" }
+]
+
+const runs = FastCheck.record({ program: Command.program(), seed: FastCheck.nat() })
+
+/** Number of commands, those of parallel groups included. */
+const size = (program: Command.Program): number =>
+  program.reduce((sum, command) => sum + (command._tag === "Parallel" ? command.commands.length : 1), 0)
+
+/** Checks programs until one shows the bug: the counterexample must have at most six commands. */
+export const expectFound = async (
+  { stores }: Bug,
+  parameters: { readonly seed: number; readonly numRuns?: number; readonly path?: string }
+): Promise<void> => {
+  const found = await FastCheck.check(
+    FastCheck.asyncProperty(
+      runs,
+      ({ program, seed }) =>
+        Effect.runPromise(
+          Program.check(program, { seed }).pipe(Effect.provide(stores), Logger.withMinimumLogLevel(LogLevel.None))
+        )
+    ),
+    parameters
+  )
+  const [counterexample] = found.counterexample ?? []
+  expect(found.failed, "no counterexample: after a change of the programs, take the path from the system tier").toBe(
+    true
+  )
+  expect(String(found.errorInstance)).toContain("LawBroken")
+  const story = `path ${found.counterexamplePath}: ${JSON.stringify(counterexample)}`
+  expect(size(counterexample?.program ?? []), story).toBeLessThanOrEqual(6)
+  if (parameters.path === undefined) console.log(story)
+}

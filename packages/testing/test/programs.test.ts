@@ -3,7 +3,7 @@ import { Memory } from "@startlist/core"
 import { Command, Program, ProgramLaws } from "@startlist/testing"
 import { Effect } from "effect"
 
-ProgramLaws.suite("programs in memory", Memory.layer, { numRuns: 200 })
+ProgramLaws.suite("programs in memory", Memory.layer, { numRuns: 100 })
 
 it.effect("what was delivered and then forgotten was no mistake", () =>
   Program.check([

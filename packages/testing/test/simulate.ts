@@ -4,7 +4,7 @@
  * Prints how far it is, and at the end what happened how often. The first seed that breaks a law ends it with status 1
  * and its shortened story. `--seed 17` tells one seed in full.
  */
-import { integer, number, parse } from "@startlist/development/Arguments"
+import { integer, number, parse } from "@startlist/test-support/Arguments"
 import { Effect, Exit } from "effect"
 import * as Simulation from "../src/Simulation.ts"
 

@@ -35,7 +35,8 @@ const parameters = {
   state: Option.none(),
   role: Option.none(),
   codeChallenge: Option.none(),
-  codeChallengeMethod: Option.none()
+  codeChallengeMethod: Option.none(),
+  responseMode: Option.none()
 }
 
 /** One athlete for each connection and one more, with tokens. */

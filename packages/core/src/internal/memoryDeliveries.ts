@@ -26,7 +26,7 @@ const isConcerned = ({ grants }: State, audience: Audience, applicationId: Deliv
 
 const add = (state: State, fields: Omit<Delivery, "id">): Delivery => {
   const delivery: Delivery = { ...fields, id: DeliveryId.make(++state.lastIds.delivery) }
-  const queued: Queued = { delivery, claim: Option.none() }
+  const queued: Queued = { delivery, claims: 0, claim: Option.none() }
   state.deliveries.set(delivery.id, queued)
   state.pending.set(delivery.id, queued)
   return delivery
@@ -130,7 +130,8 @@ export const makeDeliveryStore = (
           if (subscription === undefined) return []
           const { leaseEnds, token } = request
           queued.claim = Option.some({ token, leaseEnds: leaseEnds.epochMillis })
-          return [{ delivery, subscription, token, leaseEnds }]
+          const claims = ++queued.claims
+          return [{ delivery, subscription, token, leaseEnds, claims }]
         })
       ),
     settle: (settlements) =>
@@ -140,8 +141,20 @@ export const makeDeliveryStore = (
           if (queued === undefined || !Option.exists(queued.claim, (claim) => claim.token === token)) return []
           queued.delivery = delivery
           queued.claim = Option.none()
+          queued.claims = 0
           if (delivery.state !== "pending") pending.delete(delivery.id)
           return [delivery.id]
+        })
+      ),
+    release: (claims, dueAt) =>
+      Effect.sync(() =>
+        claims.flatMap(({ delivery: { id }, token }) => {
+          const queued = pending.get(id)
+          if (queued === undefined || !Option.exists(queued.claim, (claim) => claim.token === token)) return []
+          queued.delivery = { ...queued.delivery, dueAt }
+          queued.claim = Option.none()
+          queued.claims--
+          return [id]
         })
       ),
     wakeUps,

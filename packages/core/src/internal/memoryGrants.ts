@@ -62,11 +62,11 @@ export const makeGrantStore = (state: State, enqueue: Enqueue): GrantStore.Servi
         enqueue(outgoing)
         return true
       }),
-    purge: ({ codes: codesBy, limit, tokens }) =>
+    purge: (expiredBy, limit) =>
       Effect.sync(() => {
-        const access = removeExpired(accessTokens, tokens, limit)
-        const refresh = removeExpired(refreshTokens, tokens, limit - access)
-        return access + refresh + removeExpired(codes, codesBy, limit - access - refresh)
+        const access = removeExpired(accessTokens, expiredBy, limit)
+        const refresh = removeExpired(refreshTokens, expiredBy, limit - access)
+        return access + refresh + removeExpired(codes, expiredBy, limit - access - refresh)
       })
   }
 }

@@ -17,9 +17,10 @@ export interface Kept<Credential> {
   readonly credential: Credential
 }
 
-/** A delivery and who has claimed it. */
+/** A delivery, its claim, and the number of claims since an outcome was recorded. */
 export interface Queued {
   delivery: Delivery
+  claims: number
   claim: Option.Option<{ readonly token: string; readonly leaseEnds: number }>
 }
 

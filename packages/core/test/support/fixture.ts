@@ -56,6 +56,7 @@ export const parameters = (changes: Partial<Authorization.Parameters> = {}): Aut
   role: Option.none(),
   codeChallenge: Option.none(),
   codeChallengeMethod: Option.none(),
+  responseMode: Option.none(),
   ...changes
 })
 

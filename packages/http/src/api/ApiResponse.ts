@@ -1,4 +1,7 @@
-/** Answers of `/api/v1/*`: `{"message", "errors": [{"resource", "field", "code", "message"}]}` with stable codes. */
+/**
+ * Answers of `/api/v1/*`. Errors are `{"message", "errors": [{"resource", "field", "code", "message"}]}` with stable codes,
+ * and `error` and `error_description` (RFC 6750 §3.1): common client libraries look only there.
+ */
 import type { StoreError } from "@startlist/core/Store"
 import type { Response } from "../Message.ts"
 import { describe, type Refusal } from "../Refusal.ts"
@@ -26,12 +29,44 @@ export const json = (status: number, body: unknown, headers?: Response["headers"
 
 export const noContent: Response = { status: 204, headers: { "cache-control": "no-store" }, body: "" }
 
+export type ErrorName = "invalid_request" | "invalid_token" | "insufficient_scope" | "temporarily_unavailable"
+
+/** The name of RFC 6750 §3.1 for a status; RFC 6749 §4.1.2.1 has the one for a server that cannot answer now. */
+const nameOf = (status: number): ErrorName => {
+  switch (status) {
+    case 401:
+      return "invalid_token"
+    case 403:
+      return "insufficient_scope"
+    case 429:
+    case 503:
+      return "temporarily_unavailable"
+    default:
+      return "invalid_request"
+  }
+}
+
+/** The body of an error. */
+export interface ErrorBody {
+  readonly message: string
+  readonly errors: ReadonlyArray<Problem>
+  readonly error: ErrorName
+  readonly error_description: string
+}
+
+export const errorBody = (status: number, message: string, errors: ReadonlyArray<Problem>): ErrorBody => ({
+  message,
+  errors,
+  error: nameOf(status),
+  error_description: message
+})
+
 export const error = (
   status: number,
   message: string,
   errors: ReadonlyArray<Problem>,
   headers?: Response["headers"]
-): Response => json(status, { message, errors }, headers)
+): Response => json(status, errorBody(status, message, errors), headers)
 
 const codes: Readonly<Record<(Refusal | StoreError)["_tag"], string>> = {
   NotFound: "not_found",
@@ -40,6 +75,9 @@ const codes: Readonly<Record<(Refusal | StoreError)["_tag"], string>> = {
   UnsupportedMediaType: "unsupported_media_type",
   Malformed: "malformed",
   Repeated: "repeated",
+  Contradictory: "repeated",
+  TooManyHeaders: "too_many_headers",
+  Fragmented: "fragmented",
   TooMany: "too_many_requests",
   Busy: "unavailable",
   StoreError: "unavailable"

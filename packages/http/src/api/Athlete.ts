@@ -4,6 +4,7 @@ import * as Option from "effect/Option"
 import type { Access } from "@startlist/core/Access"
 import type { OAuth } from "@startlist/core/OAuth"
 import { UserStore } from "@startlist/core/User"
+import { anyOrigin } from "../Cors.ts"
 import type { Request } from "../Message.ts"
 import type { Route } from "../Router.ts"
 import * as ApiResponse from "./ApiResponse.ts"
@@ -37,9 +38,9 @@ export const make: Effect.Effect<Route, never, OAuth | UserStore> = Effect.gen(f
     )
   }
 
-  return {
+  return anyOrigin({
     path: "/api/v1/athlete",
     methods: { GET: (request: Request) => withBearer(request, show) },
     refuse: ApiResponse.refuse
-  }
+  })
 })

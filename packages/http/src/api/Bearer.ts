@@ -5,19 +5,17 @@ import * as Redacted from "effect/Redacted"
 import type { Access } from "@startlist/core/Access"
 import { OAuth } from "@startlist/core/OAuth"
 import type { StoreError } from "@startlist/core/Store"
-import { header, type Request, type Response } from "../Message.ts"
+import { credentials, type Request, type Response } from "../Message.ts"
 import * as ApiResponse from "./ApiResponse.ts"
 
 /** The token of an `Authorization: Bearer` header; the scheme in any case (RFC 9110 §11.1). */
 export const bearerToken = (request: Pick<Request, "headers">): Option.Option<string> => {
-  const authorization = header(request, "authorization")
-  const match = authorization === undefined ? null : /^bearer +([\w.~+/-]+=*) *$/i.exec(authorization)
-  return match?.[1] === undefined ? Option.none() : Option.some(match[1])
+  const token = credentials(request, "bearer")
+  return token !== undefined && /^[\w.~+/-]+=*$/.test(token) ? Option.some(token) : Option.none()
 }
 
 /** Whether the request tries to authenticate by the scheme Bearer at all. */
-export const usesBearer = (request: Pick<Request, "headers">): boolean =>
-  /^bearer(?: |$)/i.test(header(request, "authorization") ?? "")
+export const usesBearer = (request: Pick<Request, "headers">): boolean => credentials(request, "bearer") !== undefined
 
 const unauthorized = (message: string, challenge: string): Response =>
   ApiResponse.error(
@@ -37,14 +35,16 @@ export const challenge =
 /** The token is unknown, expired, replaced or revoked (requirements §7). */
 export const invalidToken = unauthorized("the access token is not valid", challenge)
 
-/** The token is good, but not for this (RFC 6750 §3.1). */
-export const insufficientScope = (resource: string, message: string): Response =>
-  ApiResponse.error(
+/** The token is good, but not for this (RFC 6750 §3.1). The challenge names the scope that is needed, if it is one. */
+export const insufficientScope = (resource: string, message: string, scope?: string): Response => {
+  const challenge = `Bearer realm="startlist", error="insufficient_scope", error_description="${message}"`
+  return ApiResponse.error(
     403,
     message,
     [{ resource, field: "scope", code: "insufficient_scope", message }],
-    { "www-authenticate": `Bearer realm="startlist", error="insufficient_scope", error_description="${message}"` }
+    { "www-authenticate": scope === undefined ? challenge : `${challenge}, scope="${scope}"` }
   )
+}
 
 /** Lets the bearer of a good token through to `use`; everybody else gets 401 with a challenge. */
 export type WithBearer = <A, E>(

@@ -3,14 +3,28 @@ import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
+import type { Access } from "@startlist/core/Access"
+import { Applications } from "@startlist/core/Applications"
 import type { OAuth } from "@startlist/core/OAuth"
+import { Policy } from "@startlist/core/Policy"
 import type { Subscription, ValidationFailed } from "@startlist/core/Subscription"
-import { type InvalidCallbackUrl, Subscriptions } from "@startlist/core/Subscriptions"
+import {
+  entitled,
+  InsufficientScope,
+  type InvalidCallbackUrl,
+  type NotEntitled,
+  NotPlatformUser,
+  Subscriptions
+} from "@startlist/core/Subscriptions"
+import * as Allowance from "../Allowance.ts"
+import { anyOrigin } from "../Cors.ts"
 import type { Request, Response } from "../Message.ts"
-import { get, readOnce } from "../Parameters.ts"
+import { get, isBlank, readOnce } from "../Parameters.ts"
 import type { Endpoint, Route } from "../Router.ts"
+import type { Throttle } from "../Throttle.ts"
 import * as ApiResponse from "./ApiResponse.ts"
 import * as Bearer from "./Bearer.ts"
+import * as Validations from "./Validations.ts"
 import { readWanted } from "./WantedSubscription.ts"
 
 /** Requirements §2.3; instants as ISO 8601 in UTC with milliseconds. */
@@ -25,6 +39,17 @@ const error = (status: number, field: string, code: string, message: string): Re
   ApiResponse.error(status, message, [{ resource: "WebhookSubscription", field, code, message }])
 
 const notPlatform = error(403, "role", "forbidden", "only a registration platform user may manage the subscription")
+
+const isNotEntitled = (error: unknown): error is NotEntitled =>
+  error instanceof NotPlatformUser || error instanceof InsufficientScope
+
+const refuse = (error: NotEntitled): Effect.Effect<Response> =>
+  Effect.succeed(
+    error._tag === "NotPlatformUser"
+      ? notPlatform
+      : Bearer.insufficientScope("WebhookSubscription", `the scope ${error.scope} is required`, error.scope)
+  )
+
 const notFound = error(404, "id", "not_found", "there is no such subscription")
 const alreadySubscribed = error(409, "callback_url", "already_exists", "the application has a subscription already")
 
@@ -33,65 +58,95 @@ const urlProblems: Readonly<Record<InvalidCallbackUrl["reason"], string>> = {
   invalid: "callback_url must be an absolute https address without user name and fragment"
 }
 
-/** Which kind of failure it was, and nothing of what the callback answered. */
-const validationProblems: Readonly<Record<ValidationFailed["reason"], string>> = {
-  unreachable: "the callback could not be reached",
-  forbidden_address: "the callback has an address that is not called",
-  timeout: "the callback did not answer the validation within 2 seconds",
-  wrong_status: "the callback did not answer the validation with status 200",
-  wrong_content_type: "the callback did not answer the validation with application/json",
-  wrong_body: "the callback did not answer the validation with a JSON object of exactly hub.challenge"
+/** Which kind of failure it was, and which status and media type the callback answered instead. */
+const validationProblem = ({ answered, reason }: ValidationFailed): string => {
+  switch (reason) {
+    case "unreachable":
+      return "the callback could not be reached"
+    case "forbidden_address":
+      return "the callback has an address that is not called"
+    case "timeout":
+      return "the callback did not answer the validation within 2 seconds"
+    case "wrong_status":
+      return `the callback answered the validation with status ${answered?.status}, it must be 200`
+    case "wrong_content_type":
+      return `the callback answered the validation ${as(answered?.mediaType ?? "")}, it must be application/json`
+    case "wrong_body":
+      return "the callback did not answer the validation with a JSON object of exactly hub.challenge"
+  }
 }
 
-export const make: Effect.Effect<Route, never, OAuth | Subscriptions> = Effect.gen(function*() {
+const as = (mediaType: string): string => mediaType === "" ? "without a media type" : `as ${mediaType}`
+
+type Needed = Applications | OAuth | Subscriptions | Throttle
+
+/** No request was sent to the callback. */
+const isBeforeValidation = ({ _tag }: { readonly _tag: string }): boolean => _tag !== "ValidationFailed"
+
+export const make: Effect.Effect<Route, never, Needed> = Effect.gen(function*() {
+  const applications = yield* Applications
   const subscriptions = yield* Subscriptions
+  const policy = yield* Policy
+  const spend = yield* Allowance.make
+  const alone = yield* Validations.make
   const withBearer = yield* Bearer.make
 
+  /** Runs `use` with a token that gives access to this interface. Nothing else is looked at before that is checked. */
+  const managing = <E>(
+    request: Request,
+    use: (access: Access) => Effect.Effect<Response, E | NotEntitled>
+  ) =>
+    withBearer(
+      request,
+      (access) => Effect.zipRight(entitled(access, policy), use(access)).pipe(Effect.catchIf(isNotEntitled, refuse))
+    )
+
   const create: Endpoint = (request) =>
-    withBearer(request, (access) =>
+    managing(request, (access) =>
       Effect.gen(function*() {
-        if (access.role !== "platform") return notPlatform
         const wanted = yield* readWanted(request)
         if (Either.isLeft(wanted)) return ApiResponse.error(422, "the subscription is not valid", wanted.left)
-        const created = yield* subscriptions.create(access, wanted.right)
+        const { ownerId } = yield* applications.find(access.applicationId)
+        const create = subscriptions.create(access, wanted.right)
+        const created = yield* alone(
+          access.applicationId,
+          spend("validation", ownerId, create, isBeforeValidation)
+        )
         return ApiResponse.json(201, toBody(created))
       }).pipe(Effect.catchTags({
-        NotPlatformUser: () => Effect.succeed(notPlatform),
+        ApplicationNotFound: () => Effect.succeed(Bearer.invalidToken),
         AlreadySubscribed: () => Effect.succeed(alreadySubscribed),
         InvalidCallbackUrl: ({ reason }) => Effect.succeed(error(422, "callback_url", reason, urlProblems[reason])),
-        ValidationFailed: ({ reason }) => Effect.succeed(error(422, "callback_url", reason, validationProblems[reason]))
+        ValidationFailed: (failed) =>
+          Effect.succeed(error(422, "callback_url", failed.reason, validationProblem(failed)))
       })))
 
   const show: Endpoint = (request) =>
-    withBearer(request, (access) =>
+    managing(request, (access) =>
       subscriptions.find(access).pipe(
         Effect.map((subscription) => ApiResponse.json(200, toBody(subscription))),
-        Effect.catchTags({
-          NotPlatformUser: () => Effect.succeed(notPlatform),
-          SubscriptionNotFound: () => Effect.succeed(notFound)
-        })
+        Effect.catchTag("SubscriptionNotFound", () => Effect.succeed(notFound))
       ))
 
   const remove: Endpoint = (request) =>
-    withBearer(request, (access) =>
+    managing(request, (access) =>
       Effect.flatMap(readId(request), (id) => subscriptions.remove(access, id)).pipe(
         Effect.as(ApiResponse.noContent),
-        Effect.catchTags({
-          NotPlatformUser: () => Effect.succeed(notPlatform),
-          SubscriptionNotFound: () => Effect.succeed(notFound)
-        })
+        Effect.catchTag("SubscriptionNotFound", () => Effect.succeed(notFound))
       ))
 
-  return {
+  return anyOrigin({
     path: "/api/v1/webhook_subscription",
     methods: { DELETE: remove, GET: show, POST: create },
     refuse: ApiResponse.refuse
-  }
+  })
 })
 
+const nothing = new Uint8Array()
+
 /** The `id` that DELETE accepts; one that is no identifier names no subscription, like any wrong one. */
-const readId = (request: Request) =>
-  Either.map(readOnce(request), (parameters) =>
+const readId = ({ body, ...request }: Request) =>
+  Either.map(readOnce({ ...request, body: isBlank(body) ? nothing : body }), (parameters) =>
     Option.map(
       Option.fromNullable(get(parameters, "id")),
       (id) => /^[1-9][0-9]{0,15}$/.test(id) ? Number(id) : 0

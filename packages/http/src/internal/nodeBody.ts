@@ -1,7 +1,8 @@
 /** Reading the body of a `node:http` request, up to a limit of size and time. */
-import { Buffer } from "node:buffer"
+import type { Buffer } from "node:buffer"
 import type { IncomingMessage } from "node:http"
-import { maxBodyBytes, maxSwallowedBytes } from "../Message.ts"
+import type { Refusal } from "../Refusal.ts"
+import { Body } from "./body.ts"
 
 const empty = new Uint8Array()
 
@@ -9,30 +10,32 @@ const empty = new Uint8Array()
 export const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0"
 
-/** Called with the body, cut one byte behind the limit, or when it did not come in time. */
+/** Called with the body, cut one byte behind the limit, and why to refuse it; or when it did not come in time. */
 export interface Reader {
-  readonly onBody: (body: Uint8Array) => void
+  readonly onBody: (body: Uint8Array, refusal?: Refusal) => void
   readonly onTimeout: () => void
 }
 
 /**
- * Calls one of both, once; neither if the client goes away before. Most bodies come in one packet with their head, and
- * are there when that is parsed: for these no event need be waited for.
+ * Calls one of both, once; neither if the client goes away before. Most bodies come in one packet with their head and
+ * are complete when the head is parsed: these need no event. Chunks are counted, so each of them does.
  */
 export const readBody = (incoming: IncomingMessage, timeout: number, reader: Reader): void => {
   if (!hasBody(incoming)) return reader.onBody(empty)
   process.nextTick(() => {
-    const isHere = incoming.complete && incoming.readableFlowing === null
-    const body: Buffer | null = isHere ? incoming.read() : null
-    if (body === null) collectBody(incoming, timeout, reader)
-    else reader.onBody(cut(body))
+    const isHere = incoming.complete && incoming.readableFlowing === null &&
+      incoming.headers["transfer-encoding"] === undefined
+    const whole: Buffer | null = isHere ? incoming.read() : null
+    if (whole === null) return collectBody(incoming, timeout, reader)
+    const body = new Body()
+    body.add(whole)
+    reader.onBody(body.bytes)
   })
 }
 
 /** Collects what comes until the end. */
 const collectBody = (incoming: IncomingMessage, timeout: number, { onBody, onTimeout }: Reader): void => {
-  const chunks: Array<Buffer> = []
-  let size = 0
+  const body = new Body()
 
   const stop = (): void => {
     clearTimeout(timer)
@@ -40,13 +43,10 @@ const collectBody = (incoming: IncomingMessage, timeout: number, { onBody, onTim
   }
   const finish = (): void => {
     stop()
-    const [only, another] = chunks
-    onBody(cut(only !== undefined && another === undefined ? only : Buffer.concat(chunks)))
+    onBody(body.bytes, body.refusal)
   }
-  const collect = (chunk: Buffer): void => {
-    if (size <= maxBodyBytes) chunks.push(chunk)
-    size += chunk.length
-    if (size > maxSwallowedBytes) finish()
+  const collect = (piece: Buffer): void => {
+    if (!body.add(piece)) finish()
   }
   const timer = setTimeout(() => {
     stop()
@@ -54,8 +54,6 @@ const collectBody = (incoming: IncomingMessage, timeout: number, { onBody, onTim
   }, timeout)
   incoming.on("data", collect).on("end", finish).on("close", stop).on("error", ignore)
 }
-
-const cut = (body: Buffer): Buffer => body.length > maxBodyBytes ? body.subarray(0, maxBodyBytes + 1) : body
 
 /** A connection that breaks is reported by `close`. */
 const ignore = (): void => {}

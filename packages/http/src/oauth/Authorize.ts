@@ -1,4 +1,5 @@
 /** `/oauth/authorize`: the user is asked, and sent back to the application with the answer (requirements §4.1). */
+import * as Data from "effect/Data"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -24,8 +25,9 @@ import * as Frame from "../pages/Frame.ts"
 import * as Locale from "../pages/Locale.ts"
 import type { ErrorKind } from "../pages/Messages.ts"
 import * as Page from "../pages/Page.ts"
-import { get, type Parameters, read, write } from "../Parameters.ts"
-import { Malformed } from "../Refusal.ts"
+import * as ReturnTo from "../pages/ReturnTo.ts"
+import { encode, get, type Parameters, read, write } from "../Parameters.ts"
+import { describe, Malformed } from "../Refusal.ts"
 import type { Endpoint, Route } from "../Router.ts"
 import { basePath, Site } from "../Site.ts"
 import { type Visitor, Visitors } from "../Visitors.ts"
@@ -35,6 +37,7 @@ const names = [
   "client_id",
   "redirect_uri",
   "response_type",
+  "response_mode",
   "scope",
   "state",
   "role",
@@ -43,20 +46,31 @@ const names = [
   "code_challenge_method"
 ]
 
-/** What the request carried of the parameters that mean something. */
+/** A parameter without a value counts as omitted (RFC 6749 §3.1), but `state` is returned as it was sent. */
+const valueOf = (parameters: Parameters, name: string): Option.Option<string> =>
+  Option.fromNullable(name === "state" ? parameters.values.get(name) : get(parameters, name))
+
+/** The known parameters of the request. */
 const fieldsOf = (parameters: Parameters): Fields =>
-  names.flatMap((name) => {
-    const value = get(parameters, name)
-    return value === undefined ? [] : [[name, value] as const]
-  })
+  names.flatMap((name) => Option.toArray(Option.map(valueOf(parameters, name), (value) => [name, value] as const)))
 
 const path = "/oauth/authorize"
+
+/** The request is refused on a page of ours: the user cannot be sent back, or the request cannot be carried. */
+class RefusedHere extends Data.TaggedError("RefusedHere")<{ readonly status: 400 | 414; readonly kind: ErrorKind }> {
+  static readonly tooLong = new RefusedHere({ status: 414, kind: "requestTooLong" })
+}
 
 const kinds: Readonly<Record<InvalidRedirect["reason"], ErrorKind>> = {
   unknown_client: "unknownClient",
   missing_redirect_uri: "missingRedirect",
   unregistered_redirect_uri: "unregisteredRedirect"
 }
+
+const refusedHere = ({ reason }: InvalidRedirect) => new RefusedHere({ status: 400, kind: kinds[reason] })
+
+/** Whether an address fits through sign-in, where the link to the other language carries it encoded twice. */
+const isTooLong = (address: string): boolean => encode(encode(address)).length > ReturnTo.maxLength
 
 /** Adds to whatever query the address has (RFC 6749 §3.1.2); it has no fragment. */
 const append = (uri: string, parameters: Fields): string => {
@@ -88,36 +102,36 @@ export const make: Effect.Effect<Route, never, OAuth | Visitors> = Effect.gen(fu
   const refuse = ({ description, error, redirectUri, state }: AuthorizationRefused): Response =>
     sendBack(redirectUri, state, [["error", error], ["error_description", description]])
 
-  /** Checks the request, as often as it comes: nothing of it is kept between the page and the decision. */
+  /** Checks the request each time it arrives: nothing of it is stored between the page and the decision. */
   const check = (
     parameters: Parameters
-  ): Effect.Effect<AuthorizationRequest, InvalidRedirect | AuthorizationRefused | StoreError> => {
-    const { repeated } = parameters
-    const clientId = Option.flatMap(Option.fromNullable(get(parameters, "client_id")), parseClientId)
-    if (Option.isNone(clientId) || repeated.has("client_id")) {
-      return Effect.fail(new InvalidRedirect({ reason: "unknown_client" }))
-    }
-    const once = (name: string) => repeated.has(name) ? Option.none() : Option.fromNullable(get(parameters, name))
+  ): Effect.Effect<AuthorizationRequest, RefusedHere | AuthorizationRefused | StoreError> => {
+    const { ambiguous } = parameters
+    if (ambiguous.has("client_id")) return new RefusedHere({ status: 400, kind: "repeatedClient" })
+    if (ambiguous.has("redirect_uri")) return new RefusedHere({ status: 400, kind: "repeatedRedirect" })
+    const clientId = Option.flatMap(valueOf(parameters, "client_id"), parseClientId)
+    if (Option.isNone(clientId)) return new RefusedHere({ status: 400, kind: "unknownClient" })
+    const once = (name: string) => ambiguous.has(name) ? Option.none() : valueOf(parameters, name)
     const checked = oauth.authorize(clientId.value, {
       redirectUri: once("redirect_uri"),
       responseType: once("response_type"),
+      responseMode: once("response_mode"),
       scope: once("scope"),
       state: once("state"),
       role: once("role"),
       codeChallenge: once("code_challenge"),
       codeChallengeMethod: once("code_challenge_method")
     })
-    if (repeated.size === 0) return checked
+    const answerable = Effect.catchTag(checked, "InvalidRedirect", refusedHere).pipe(
+      Effect.filterOrFail(() => !isTooLong(addressOf(fieldsOf(parameters))), () => RefusedHere.tooLong)
+    )
+    const [reason] = ambiguous.values()
+    if (reason === undefined) return answerable
     const repetition = ({ redirectUri, state }: Pick<AuthorizationRequest, "redirectUri" | "state">) =>
-      new AuthorizationRefused({
-        error: "invalid_request",
-        description: "a parameter is given more than once",
-        redirectUri,
-        state
-      })
-    return checked.pipe(
-      Effect.catchTag("AuthorizationRefused", (refused) => Effect.fail(repetition(refused))),
-      Effect.flatMap((request) => Effect.fail(repetition(request)))
+      new AuthorizationRefused({ error: "invalid_request", description: describe(reason).message, redirectUri, state })
+    return answerable.pipe(
+      Effect.catchTag("AuthorizationRefused", (refused) => repetition(refused)),
+      Effect.flatMap((request) => repetition(request))
     )
   }
 
@@ -151,28 +165,32 @@ export const make: Effect.Effect<Route, never, OAuth | Visitors> = Effect.gen(fu
   const answering = <E>(
     request: Request,
     parameters: Parameters,
-    answer: Effect.Effect<Response, E | InvalidRedirect | AuthorizationRefused>
+    answer: Effect.Effect<Response, E | RefusedHere | AuthorizationRefused>
   ) =>
     Effect.catchIf(
       answer,
-      (error) => error instanceof InvalidRedirect || error instanceof AuthorizationRefused,
+      (error) => error instanceof RefusedHere || error instanceof AuthorizationRefused,
       (error) =>
         Effect.succeed(
           error instanceof AuthorizationRefused
             ? refuse(error)
-            : errors.show(request, 400, kinds[error.reason], {
+            : errors.show(request, error.status, error.kind, {
               locale: Locale.of(request, get(parameters, "locale"))
             })
         )
     )
 
   /** Strictly, nobody is sent on to an application before signing in, not even with an error (RFC 9700 §4.11.2). */
-  const refuseVisitor = (request: Request, refused: AuthorizationRefused) =>
+  const refuseVisitor = (
+    request: Request,
+    refused: AuthorizationRefused
+  ): Effect.Effect<Response, AuthorizationRefused | RefusedHere | StoreError> =>
     profile === "rfc"
-      ? Effect.flatMap(visitors.identify(request), (visitor) =>
-        Option.isSome(visitor)
-          ? refused
-          : Effect.succeed(Page.redirect(visitors.signInUrl(`${action}?${request.query}`))))
+      ? Effect.flatMap(visitors.identify(request), (visitor): Effect.Effect<Response, typeof refused | RefusedHere> => {
+        if (Option.isSome(visitor)) return refused
+        const address = `${action}?${request.query}`
+        return isTooLong(address) ? RefusedHere.tooLong : Effect.succeed(Page.redirect(visitors.signInUrl(address)))
+      })
       : refused
 
   const visit: Endpoint = (request) =>

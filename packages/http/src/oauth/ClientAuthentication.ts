@@ -9,8 +9,8 @@ import type { ClientCredentials } from "@startlist/core/Applications"
 import { Policy } from "@startlist/core/Policy"
 import { maxId } from "@startlist/core/Store"
 import { Audit, Party } from "../Audit.ts"
-import { header, type Request, type Response } from "../Message.ts"
-import { get, type Parameters, readOnce } from "../Parameters.ts"
+import { credentials, type Request, type Response } from "../Message.ts"
+import { get, type Parameters, read, readOnce } from "../Parameters.ts"
 import { type Refusal, TooMany } from "../Refusal.ts"
 import { clientKeys, Throttle } from "../Throttle.ts"
 import * as OAuthResponse from "./OAuthResponse.ts"
@@ -31,6 +31,8 @@ export const parseClientId = (value: string): Option.Option<ApplicationId> => {
 
 /** Id and secret as RFC 6749 §2.3.1 has them: each form-encoded, joined by a colon, in base64 of UTF-8. */
 const parseBasic = (value: string): Option.Option<readonly [id: string, secret: string]> => {
+  // A decoder skips spaces, which a token68 has none of (RFC 9110 §11.2).
+  if (value.includes(" ")) return Option.none()
   try {
     const bytes = Uint8Array.from(atob(value), (character) => character.charCodeAt(0))
     const decoded = new TextDecoder("utf-8", { fatal: true }).decode(bytes)
@@ -48,12 +50,11 @@ const invalid = (description: string) => Either.left(OAuthResponse.error(400, "i
 /** Reads the parameters and the client's credentials, or answers why they cannot be read. */
 const readCredentials = (request: Request, policy: Policy.Service): Either.Either<Presented, Refusal | Response> => {
   if (policy.profile === "rfc" && request.query !== "") return invalid("parameters must be sent in the body")
-  const read = readOnce(request)
-  if (Either.isLeft(read)) return Either.left(read.left)
-  const parameters = read.right
-  const authorization = header(request, "authorization")
-  const basic = authorization === undefined ? null : /^basic +([^ ]*) *$/i.exec(authorization)
-  const usedBasic = basic !== null
+  const readable = readOnce(request)
+  if (Either.isLeft(readable)) return Either.left(readable.left)
+  const parameters = readable.right
+  const basic = credentials(request, "basic")
+  const usedBasic = basic !== undefined
   const present = (id: string | undefined, secret: string | undefined): Either.Either<Presented, Response> => {
     if (id === undefined || secret === undefined) return Either.left(OAuthResponse.invalidClient(usedBasic))
     const clientId = parseClientId(id)
@@ -61,21 +62,35 @@ const readCredentials = (request: Request, policy: Policy.Service): Either.Eithe
       ? invalid("client_id must be a positive integer")
       : Either.right({ parameters, client: { id: clientId.value, secret: Redacted.make(secret) }, usedBasic })
   }
-  if (basic === null) return present(get(parameters, "client_id"), get(parameters, "client_secret"))
-  if (parameters.values.has("client_id") || parameters.values.has("client_secret")) {
-    return invalid("the client credentials are given in two places")
+  if (basic === undefined) return present(get(parameters, "client_id"), get(parameters, "client_secret"))
+  // RFC 6749 §2.3: one method for each request. The same `client_id` beside it is no second method.
+  if (get(parameters, "client_secret") !== undefined) {
+    return invalid("client_secret is sent beside Basic credentials. Send the secret once.")
   }
-  return Option.match(parseBasic(basic[1] ?? ""), {
+  const named = get(parameters, "client_id")
+  return Option.match(parseBasic(basic), {
     onNone: () => invalid("the Basic credentials are malformed"),
-    onSome: ([id, secret]) => present(id, secret)
+    onSome: ([id, secret]) =>
+      named === undefined || named === id
+        ? present(id, secret)
+        : invalid("client_id differs from the one in the Basic credentials. Send one client_id.")
   })
+}
+
+/** The client that a refused request claims to be from, as far as it can be read: for the audit. */
+export const claimedId = (request: Request): Option.Option<ApplicationId> => {
+  const basic = credentials(request, "basic")
+  const named = basic === undefined
+    ? Option.flatMap(Either.getRight(read(request)), ({ values }) => Option.fromNullable(values.get("client_id")))
+    : Option.map(parseBasic(basic), ([id]) => id)
+  return Option.flatMap(named, parseClientId)
 }
 
 const isInvalidClient = (error: unknown): error is InvalidClient => error instanceof InvalidClient
 
 /**
- * Runs what a client asks for with the credentials that it presents, unless they cannot be read or failed too often.
- * `attempt` checks them; a failure is counted, recorded and answered.
+ * Runs the request of a client with the credentials that it presents. `attempt` checks them. A failure is counted,
+ * recorded and answered; too many of them get 429.
  */
 export type WithClient = <E>(
   request: Request,
@@ -87,8 +102,10 @@ export const make: Effect.Effect<WithClient, never, Throttle> = Effect.gen(funct
   const audit = yield* Audit
   const policy = yield* Policy
 
+  // A secret has 256 bits: it is checked first, and only failures are limited. So nobody can lock a client out.
   const failed = Effect.fnUntraced(function*({ client, usedBasic }: Presented, address: string) {
-    yield* throttle.failed(clientKeys(client.id, address))
+    const wait = yield* throttle.take(clientKeys(client.id, address))
+    if (Option.isSome(wait)) return yield* TooMany.after(wait.value)
     const application = Party.Application({ applicationId: client.id })
     const at = yield* DateTime.now
     yield* audit.record({
@@ -105,14 +122,6 @@ export const make: Effect.Effect<WithClient, never, Throttle> = Effect.gen(funct
     const read = readCredentials(request, policy)
     if (Either.isLeft(read)) return "_tag" in read.left ? Effect.fail(read.left) : Effect.succeed(read.left)
     const presented = read.right
-    const { address } = request
-    const keys = clientKeys(presented.client.id, address)
-    return Effect.flatMap(
-      throttle.blocked(keys),
-      (wait): Effect.Effect<Response, Exclude<E, InvalidClient> | TooMany> =>
-        Option.isSome(wait)
-          ? Effect.fail(TooMany.after(wait.value))
-          : Effect.catchIf(attempt(presented), isInvalidClient, () => failed(presented, address))
-    )
+    return Effect.catchIf(attempt(presented), isInvalidClient, () => failed(presented, request.address))
   }
 })

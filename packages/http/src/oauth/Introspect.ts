@@ -12,9 +12,10 @@ import { Secrets } from "@startlist/core/Secrets"
 import { bearerToken, challenge, usesBearer } from "../api/Bearer.ts"
 import type { Request } from "../Message.ts"
 import { get, type Parameters, readOnce } from "../Parameters.ts"
+import { TooMany } from "../Refusal.ts"
 import type { Route } from "../Router.ts"
 import { Site } from "../Site.ts"
-import type { Throttle } from "../Throttle.ts"
+import { operatorKeys, Throttle } from "../Throttle.ts"
 import * as ClientAuthentication from "./ClientAuthentication.ts"
 import * as OAuthResponse from "./OAuthResponse.ts"
 
@@ -38,6 +39,7 @@ export const make: Effect.Effect<Route, never, Applications | OAuth | Secrets | 
   const applications = yield* Applications
   const oauth = yield* OAuth
   const secrets = yield* Secrets
+  const throttle = yield* Throttle
   const { operatorToken } = yield* Site
   const withClient = yield* ClientAuthentication.make
 
@@ -63,7 +65,13 @@ export const make: Effect.Effect<Route, never, Applications | OAuth | Secrets | 
         onRight: (parameters) => introspect(parameters, Option.none())
       })
       : usesBearer(request)
-      ? Effect.succeed(notOperator)
+      ? Effect.flatMap(
+        throttle.take(operatorKeys(request.address)),
+        Option.match({
+          onNone: () => Effect.succeed(notOperator),
+          onSome: (wait): Effect.Effect<typeof notOperator, TooMany> => TooMany.after(wait)
+        })
+      )
       : withClient(request, ({ client, parameters }) =>
         Effect.zipRight(applications.authenticate(client), introspect(parameters, Option.some(client.id))))
 

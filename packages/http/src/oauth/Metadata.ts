@@ -2,6 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { Policy } from "@startlist/core/Policy"
+import { anyOrigin } from "../Cors.ts"
 import type { Response } from "../Message.ts"
 import type { Route } from "../Router.ts"
 import { Site } from "../Site.ts"
@@ -30,9 +31,9 @@ export const make: Effect.Effect<Route> = Effect.gen(function*() {
     authorization_response_iss_parameter_supported: Option.isSome(issuer)
   }, { "cache-control": "public, max-age=3600" })
 
-  return {
+  return anyOrigin({
     path: "/.well-known/oauth-authorization-server",
     methods: { GET: () => Effect.succeed(metadata) },
     refuse: OAuthResponse.refuse
-  }
+  })
 })

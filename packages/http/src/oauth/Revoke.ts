@@ -12,30 +12,21 @@ import { lasting } from "../internal/lasting.ts"
 import type { Request, Response } from "../Message.ts"
 import { get } from "../Parameters.ts"
 import { describe } from "../Refusal.ts"
-import type { Refuse, Route } from "../Router.ts"
-import type { Throttle } from "../Throttle.ts"
+import type { Endpoint, Refuse, Route } from "../Router.ts"
+import { refusedRevocationKeys, Throttle } from "../Throttle.ts"
 import * as ClientAuthentication from "./ClientAuthentication.ts"
 import * as OAuthResponse from "./OAuthResponse.ts"
 
-/** "An empty JSON object in every case" (requirements §4.4). */
-const empty: Response = OAuthResponse.json(200, {})
+/** "An empty JSON object in every case" (requirements §4.4): only the status says whether access has ended. */
+const withoutError = (response: Response): Response => ({ ...response, body: "{}" })
 
-/**
- * "Never an error body" (requirements §7). The status tells the truth where the token may be alive although the request
- * was right: when the store is down, and when the client has to wait.
- */
-const refuseSilently: Refuse = (_request, error) => {
-  const { headers, status } = describe(error)
-  return status === 405 || status === 429 || status === 503 ? OAuthResponse.json(status, {}, headers) : empty
-}
-
-/** Whatever went wrong with the request itself, it revoked nothing and is answered like one that did. */
-const silence = (response: Response): Response => response.status === 200 ? response : empty
+const refuseWithoutError: Refuse = (request, error) => withoutError(OAuthResponse.refuse(request, error))
 
 export const make: Effect.Effect<Route, never, OAuth | Throttle> = Effect.gen(function*() {
   const oauth = yield* OAuth
   const audit = yield* Audit
   const policy = yield* Policy
+  const throttle = yield* Throttle
   const withClient = yield* ClientAuthentication.make
 
   const record = (client: ClientCredentials, ended: Option.Option<UserId>, { address }: Request) =>
@@ -46,7 +37,28 @@ export const make: Effect.Effect<Route, never, OAuth | Throttle> = Effect.gen(fu
       yield* audit.record({ at: yield* DateTime.now, action: "revocation", actor, subject, address })
     })
 
-  const endpoint = (request: Request) =>
+  /** Anybody can send such requests, so each network gets only so many lines. */
+  const recordRefused = (request: Request, status: number) =>
+    Effect.gen(function*() {
+      const { address } = request
+      if (Option.isSome(yield* throttle.take(refusedRevocationKeys(address)))) return
+      const claimed = ClientAuthentication.claimedId(request)
+      const party = Option.match(claimed, {
+        onNone: () => Party.Unknown(),
+        onSome: (applicationId) => Party.Application({ applicationId })
+      })
+      const at = yield* DateTime.now
+      yield* audit.record({
+        at,
+        action: "revocation_refused",
+        actor: party,
+        subject: party,
+        address,
+        detail: String(status)
+      })
+    })
+
+  const revoke: Endpoint = (request) =>
     withClient(request, ({ client, parameters }) =>
       Effect.gen(function*() {
         const token = get(parameters, "token")
@@ -54,14 +66,20 @@ export const make: Effect.Effect<Route, never, OAuth | Throttle> = Effect.gen(fu
         yield* lasting(
           Effect.tap(oauth.revoke(client, Redacted.make(token)), (ended) => record(client, ended, request))
         )
-        return empty
+        return OAuthResponse.json(200, {})
       }))
+
+  const endpoint: Endpoint = (request) =>
+    revoke(request, []).pipe(
+      Effect.tap(({ status }) => status === 200 ? Effect.void : lasting(recordRefused(request, status))),
+      Effect.tapError((error) => lasting(recordRefused(request, describe(error).status)))
+    )
 
   return policy.profile === "rfc"
     ? { path: "/oauth/revoke", methods: { POST: endpoint }, refuse: OAuthResponse.refuse }
     : {
       path: "/oauth/revoke",
-      methods: { POST: (request) => Effect.map(endpoint(request), silence) },
-      refuse: refuseSilently
+      methods: { POST: (request) => Effect.map(endpoint(request, []), withoutError) },
+      refuse: refuseWithoutError
     }
 })

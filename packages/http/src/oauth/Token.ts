@@ -3,7 +3,7 @@ import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
-import { parseScope } from "@startlist/core/Authorization"
+import { parseScope, scopeName } from "@startlist/core/Authorization"
 import type { InvalidClient } from "@startlist/core/Application"
 import type { ClientCredentials } from "@startlist/core/Applications"
 import { toSeconds } from "@startlist/core/Event"
@@ -43,8 +43,6 @@ const issued = (
 }
 
 const missing = (name: string): Response => OAuthResponse.error(400, "invalid_request", `${name} is missing`)
-
-const scopeExceeded = OAuthResponse.error(400, "invalid_scope", "the scope is more than was granted")
 
 const optional = (parameters: Parameters, name: string): Option.Option<string> =>
   Option.fromNullable(get(parameters, name))
@@ -120,7 +118,12 @@ export const make: Effect.Effect<Route, never, OAuth | Throttle> = Effect.gen(fu
         InvalidGrant: ({ reason }) =>
           Effect.succeed(OAuthResponse.error(statusOf(reason, grantType), "invalid_grant", descriptions[reason])),
         MissingParameter: ({ name }) => Effect.succeed(missing(name)),
-        ScopeExceeded: () => Effect.succeed(scopeExceeded)
+        ScopeExceeded: ({ scope }) =>
+          Effect.succeed(OAuthResponse.error(
+            400,
+            "invalid_scope",
+            `${scopeName(scope)} was not granted. Separate scopes with spaces.`
+          ))
       })
     })
 

@@ -164,6 +164,21 @@ export const messages: Messages = {
       what:
         "The application that sent you here wants you to return to an address that is not registered for it (redirect_uri).",
       advice: tellMaker
+    },
+    repeatedClient: {
+      title: "The request is ambiguous",
+      what: "The application that sent you here gave its identifier (client_id) more than once.",
+      advice: tellMaker
+    },
+    repeatedRedirect: {
+      title: "The request is ambiguous",
+      what: "The application that sent you here gave the address for your return (redirect_uri) more than once.",
+      advice: tellMaker
+    },
+    requestTooLong: {
+      title: "The request is too long",
+      what: "The application that sent you here sent more than this service can return to it (usually in state).",
+      advice: tellMaker
     }
   },
   developer

@@ -36,6 +36,9 @@ const kinds: Readonly<Record<(Refusal | StoreError)["_tag"], ErrorKind>> = {
   UnsupportedMediaType: "badRequest",
   Malformed: "badRequest",
   Repeated: "badRequest",
+  Contradictory: "badRequest",
+  TooManyHeaders: "badRequest",
+  Fragmented: "badRequest",
   TooMany: "tooMany",
   Busy: "unavailable",
   StoreError: "unavailable"

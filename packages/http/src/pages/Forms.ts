@@ -1,8 +1,7 @@
 /** Whether a posted form is one of ours, in the session of the one who posts it. */
 import * as Either from "effect/Either"
 import { header, type Request } from "../Message.ts"
-import { get, type Parameters, readOnce, type Unreadable } from "../Parameters.ts"
-import type { Repeated } from "../Refusal.ts"
+import { type Ambiguous, get, type Parameters, readOnce, type Unreadable } from "../Parameters.ts"
 import { originOf, type Site } from "../Site.ts"
 
 /** The parameters of a form, and whether it carries the token of the session. */
@@ -12,7 +11,7 @@ export interface Posted {
   readonly isGenuine: (csrf: string) => boolean
 }
 
-export const read = (request: Request, site: Site.Service): Either.Either<Posted, Unreadable | Repeated> =>
+export const read = (request: Request, site: Site.Service): Either.Either<Posted, Unreadable | Ambiguous> =>
   Either.map(readOnce(request), (parameters) => ({
     parameters,
     isGenuine: (csrf) => isSameOrigin(request, site) && isEqual(get(parameters, "csrf") ?? "", csrf)

@@ -176,6 +176,22 @@ export const messages: Messages = {
       what:
         "L’application qui vous a envoyé ici veut vous renvoyer vers une adresse qui n’est pas enregistrée pour elle (redirect_uri).",
       advice: tellMaker
+    },
+    repeatedClient: {
+      title: "Demande ambiguë",
+      what: "L’application qui vous a envoyé ici a indiqué plusieurs fois son identifiant (client_id).",
+      advice: tellMaker
+    },
+    repeatedRedirect: {
+      title: "Demande ambiguë",
+      what: "L’application qui vous a envoyé ici a indiqué plusieurs fois l’adresse de retour (redirect_uri).",
+      advice: tellMaker
+    },
+    requestTooLong: {
+      title: "Demande trop longue",
+      what:
+        "L’application qui vous a envoyé ici a transmis plus de données que ce service ne peut lui renvoyer (en général dans state).",
+      advice: tellMaker
     }
   },
   developer

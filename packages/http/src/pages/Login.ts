@@ -4,18 +4,16 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
-import * as Schema from "effect/Schema"
 import { Secrets } from "@startlist/core/Secrets"
-import { User } from "@startlist/core/User"
-import { Accounts } from "../Accounts.ts"
+import { Accounts, type PasswordCheck } from "../Accounts.ts"
 import { type Action, Audit, Party } from "../Audit.ts"
 import { lasting } from "../internal/lasting.ts"
 import type { Request, Response } from "../Message.ts"
 import { get, readOnce, write } from "../Parameters.ts"
 import type { Endpoint, Route } from "../Router.ts"
-import { clearCookie, csrfOf, sessionOf, setCookie } from "../Sessions.ts"
+import { clearCookie, csrfOf, deviceOf, sessionOf, setCookie, setDeviceCookie } from "../Sessions.ts"
 import { basePath, Site } from "../Site.ts"
-import { loginKeys, Throttle } from "../Throttle.ts"
+import { browserKeys, loginKeys, Throttle } from "../Throttle.ts"
 import * as ErrorPage from "./ErrorPage.ts"
 import * as Forms from "./Forms.ts"
 import * as Frame from "./Frame.ts"
@@ -28,13 +26,9 @@ import * as ReturnTo from "./ReturnTo.ts"
 const localeOf = (request: Request, returnTo: string): Locale.Locale =>
   Locale.of(request, /[?&]locale=(en|fr)(?:&|$)/.exec(returnTo)?.[1])
 
-/**
- * Who could not sign in, for the record. What is no address may be a password that was typed into the wrong field, or
- * anything at all of any length: it is not kept.
- */
-const claimant = (email: string): Party => Party.Email({ email: isAddress(email) ? email : "" })
-
-const isAddress = Schema.is(User.fields.email)
+/** The account that a failed sign-in was for. Other text is not recorded: people type passwords into this field. */
+const claimant = (check: PasswordCheck): Party =>
+  Party.Email({ email: check._tag === "Unknown" ? "" : check.user.email })
 
 export const make: Effect.Effect<ReadonlyArray<Route>, never, Accounts | Secrets | Throttle> = Effect.gen(function*() {
   const accounts = yield* Accounts
@@ -106,26 +100,33 @@ export const make: Effect.Effect<ReadonlyArray<Route>, never, Accounts | Secrets
         return yield* show(request, { status: 422, returnTo, email, problem: { kind: "passwordMissing" } })
       }
 
-      const keys = loginKeys(email, request.address)
-      const wait = yield* throttle.blocked(keys)
+      const device = deviceOf(request, site)
+      const browser = Option.isSome(device) ? yield* accounts.recognizeBrowser(device.value, email) : Option.none()
+      const keys = Option.isSome(browser) ? browserKeys(email, browser.value) : loginKeys(email, request.address)
+      // The attempt is taken before the slow check: a burst of parallel guesses gets no more than the limit.
+      const wait = yield* throttle.take(keys)
       if (Option.isSome(wait)) {
         const seconds = Math.ceil(Duration.toSeconds(wait.value))
         const headers = { "retry-after": String(seconds) }
         return yield* show(request, { status: 429, returnTo, email, problem: { kind: "wait", seconds }, headers })
       }
-      const user = yield* accounts.verifyPassword(email, Redacted.make(password))
-      if (Option.isNone(user)) {
-        yield* throttle.failed(keys)
-        yield* record("login_failed", claimant(email), request)
+      const check = yield* Effect.tapError(
+        accounts.verifyPassword(email, Redacted.make(password)),
+        () => throttle.giveBack(keys)
+      )
+      if (check._tag !== "Correct") {
+        yield* record("login_failed", claimant(check), request)
         return yield* show(request, { status: 403, returnTo, email, problem: { kind: "wrong" } })
       }
+      yield* throttle.giveBack(keys)
       // A new value at each login: one that somebody else planted in this browser is worth nothing afterwards.
       if (Option.isSome(session)) yield* accounts.endSession(session.value)
-      const { id: userId } = user.value
+      const { user } = check
       const fresh = yield* lasting(
-        Effect.tap(accounts.startSession(userId), record("login", Party.User({ userId }), request))
+        Effect.tap(accounts.startSession(user.id), record("login", Party.User({ userId: user.id }), request))
       )
-      return Page.redirect(returnTo, { "set-cookie": setCookie(fresh, site) })
+      const known = yield* accounts.rememberBrowser(user, device)
+      return Page.redirect(returnTo, { "set-cookie": [setCookie(fresh, site), setDeviceCookie(known, site)] })
     })
 
   const signOut: Endpoint = (request) =>

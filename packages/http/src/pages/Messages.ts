@@ -16,6 +16,9 @@ export type ErrorKind =
   | "unknownClient"
   | "missingRedirect"
   | "unregisteredRedirect"
+  | "repeatedClient"
+  | "repeatedRedirect"
+  | "requestTooLong"
 
 /** What went wrong, and what to do about it. */
 export interface Explanation {

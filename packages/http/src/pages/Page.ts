@@ -37,10 +37,10 @@ const headersWith = (options: Options): Response["headers"] => ({
 export const render = (page: VNode): string => `<!doctype html>${renderToStaticMarkup(page)}`
 
 /** A page, written already or to be rendered. */
-export const html = (status: number, page: VNode | string, options: Options = {}): Response => ({
+export const html = (status: number, page: VNode | string | Uint8Array, options: Options = {}): Response => ({
   status,
   headers: { ...headersWith(options), ...options.headers },
-  body: typeof page === "string" ? page : render(page)
+  body: typeof page === "string" || page instanceof Uint8Array ? page : render(page)
 })
 
 /** See Other: the browser goes on with a GET, whatever it sent (RFC 9700 §4.12). */

@@ -1,6 +1,6 @@
 /** What every binding does with requests, over real sockets: one suite, a function of the binding. */
 import { it } from "@effect/vitest"
-import { Message, Site } from "@startlist/http"
+import { Message, Refusal, Router, Site } from "@startlist/http"
 import { Deferred, Effect, Layer, Logger, Schema, type Scope } from "effect"
 import { type IncomingMessage, request as httpRequest } from "node:http"
 import { connect } from "node:net"
@@ -23,6 +23,19 @@ export const ok = (body: string): Message.Response => ({ status: 200, headers: {
 
 export const echo: Message.Handler = (request) =>
   Effect.succeed(ok(JSON.stringify({ ...request, body: new TextDecoder().decode(request.body) })))
+
+/** Routes that answer everything with `answer`, and a refusal with its name; `/health` is served in every state. */
+export const answering = (answer: () => Effect.Effect<Message.Response>): Message.Handler => {
+  const refuse: Router.Refuse = (_request, refusal) => {
+    const { headers, status } = Refusal.describe(refusal)
+    return { status, headers, body: refusal._tag }
+  }
+  const routes = [
+    { path: "/", methods: { GET: answer, POST: answer }, refuse },
+    { path: "/health", methods: { GET: () => Effect.succeed(ok("alive")) }, refuse, always: true }
+  ]
+  return Router.make(routes, Router.fallback(refuse))
+}
 
 const Echoed = Schema.parseJson(Schema.Struct({
   method: Schema.String,
@@ -240,6 +253,52 @@ export const suite = (name: string, serve: Serve): void => {
         expect([answer.status, answer.body]).toEqual([500, ""])
         expect(logged.join()).toContain("a detail")
         expect(logged.join()).not.toContain("hidden")
+      }))
+
+    it.scopedLive("refuses a body in thousands of pieces with 400, without reading it to its end", () =>
+      Effect.gen(function*() {
+        const port = yield* serve(answering(() => Effect.succeed(ok("read"))), {})
+        const post = (chunk: string, count: number) =>
+          raw(
+            port,
+            "POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n",
+            ...Array.from({ length: count / 8 }, () => chunk.repeat(8)),
+            "0\r\n\r\n"
+          )
+        expect(yield* post("1\r\na\r\n", 800)).toMatch(/^HTTP\/1\.1 200 /)
+        expect(yield* post("1\r\na\r\n", 16_000)).toMatch(/^HTTP\/1\.1 400 [^]*Fragmented$/)
+      }))
+
+    it.scopedLive("refuses more than a hundred headers with 431, however many the server drops", () =>
+      Effect.gen(function*() {
+        const port = yield* serve(answering(() => Effect.succeed(ok("served"))), {})
+        const named = (count: number) => Array.from({ length: count }, (_, i) => `a${i}:\r\n`).join("")
+        const get = (count: number) =>
+          raw(port, `GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${named(count)}X-Last: 1\r\n\r\n`)
+        expect(yield* get(50)).toMatch(/^HTTP\/1\.1 200 /)
+        expect(yield* get(150)).toMatch(/^HTTP\/1\.1 431 [^]*TooManyHeaders$/)
+        // Beyond `maxHeadersCount` newer versions of Node refuse the request themselves, with the same status.
+        for (const count of [400, 2000, 3000]) expect(yield* get(count)).toMatch(/^HTTP\/1\.1 431 /)
+      }))
+
+    it.scopedLive("refuses a header of one value that is sent twice with 400", () =>
+      Effect.gen(function*() {
+        const port = yield* serve(answering(() => Effect.succeed(ok("served"))), {})
+        const pairs = [
+          "Host: y",
+          "host: x",
+          "Content-Type: text/plain\r\nContent-Type: text/plain",
+          "Origin: null\r\nORIGIN: http://x",
+          "Content-Length: 0\r\nContent-Length: 0"
+        ]
+        const head = "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+        for (const pair of pairs) {
+          expect([pair, yield* raw(port, `${head}${pair}\r\n\r\n`)]).toEqual([
+            pair,
+            expect.stringMatching(/^HTTP\/1\.1 400 /)
+          ])
+        }
+        expect(yield* raw(port, `${head}Accept: a\r\nAccept: b\r\n\r\n`)).toMatch(/^HTTP\/1\.1 200 /)
       }))
 
     it.scopedLive("believes X-Forwarded-For only from a trusted proxy", () =>

@@ -18,7 +18,7 @@ export const formsOf = (response: Message.Response): ReadonlyArray<Form> =>
   ) => ({
     action: unescape(action),
     hidden: Object.fromEntries(
-      [...(content ?? "").matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"/g)]
+      [...(content ?? "").matchAll(/<input type="hidden" name="([^"]*)" value(?:="([^"]*)")?/g)]
         .map(([, name, value]) => [unescape(name), unescape(value)])
     )
   }))

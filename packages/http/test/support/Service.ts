@@ -5,7 +5,7 @@ import { GrantStore } from "@startlist/core/GrantStore"
 import { SubscriptionStore } from "@startlist/core/Subscription"
 import { Audit, MemoryThrottle, Message, Mount, Pages, Protocol, Sessions, Site } from "@startlist/http"
 import { Context, Effect, Layer, Option } from "effect"
-import { TestAccounts } from "./TestAccounts.ts"
+import { TestAccounts } from "@startlist/test-support/TestAccounts"
 
 export interface Options {
   readonly policy?: Partial<Policy.Policy.Service>

@@ -4,7 +4,7 @@ import type { Message } from "@startlist/http"
 import { Effect, Redacted, Schema } from "effect"
 import * as Browser from "./Browser.ts"
 import { Service } from "./Service.ts"
-import { TestAccounts } from "./TestAccounts.ts"
+import { TestAccounts } from "@startlist/test-support/TestAccounts"
 
 export const redirectUri = "https://app.test/callback"
 

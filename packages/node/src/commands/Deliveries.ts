@@ -7,6 +7,7 @@ import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import { State } from "@startlist/core/Delivery"
 import { asking, type Common, common, list, optionalId, paging, print, serviceOf, strange } from "../Asking.ts"
 import { CommandFailed, request, type Target } from "../OperatorClient.ts"
 import * as Progress from "../Progress.ts"
@@ -16,7 +17,7 @@ const application = optionalId("application", "only this client_id's")
 const listAll = Command.make(
   "list",
   {
-    state: Options.choice("state", ["pending", "delivered", "exhausted", "cancelled"]).pipe(Options.optional),
+    state: Options.choice("state", State.literals).pipe(Options.optional),
     application,
     ...paging,
     ...common
@@ -39,7 +40,8 @@ const Listed = Schema.Struct({
     id: Schema.Int,
     webhook_id: Schema.String,
     subscription_id: Schema.Int,
-    attempts: Schema.Array(Schema.Struct({ at: Schema.DateTimeUtc }))
+    attempts: Schema.Array(Schema.Struct({ at: Schema.DateTimeUtc })),
+    ended_at: Schema.optional(Schema.DateTimeUtc)
   }))
 })
 type Listed = typeof Listed.Type["deliveries"][number]
@@ -62,10 +64,12 @@ const select = (service: Target, { application, since, state }: Wanted) =>
     Effect.flatMap(Schema.decodeUnknown(Listed)),
     Effect.catchTag("ParseError", () => strange(service)),
     Effect.map(({ deliveries }) => {
-      const isRecent = ({ attempts }: Listed) =>
+      const isRecent = ({ attempts, ended_at }: Listed) =>
         Option.match(since, {
           onNone: () => true,
-          onSome: (from) => attempts.some(({ at }) => DateTime.greaterThanOrEqualTo(at, from))
+          onSome: (from) =>
+            [...attempts.map(({ at }) => at), ...(ended_at === undefined ? [] : [ended_at])]
+              .some((at) => DateTime.greaterThanOrEqualTo(at, from))
         })
       const isSame = (a: Listed, b: Listed) => a.webhook_id === b.webhook_id && a.subscription_id === b.subscription_id
       return Arr.dedupeWith(deliveries.filter(isRecent), isSame).reverse()
@@ -103,13 +107,13 @@ const redeliver = Command.make(
   "redeliver",
   {
     id: Args.integer({ name: "id" }).pipe(Args.optional),
-    state: Options.choice("state", ["exhausted", "delivered"]).pipe(
+    state: Options.choice("state", ["exhausted", "set_aside", "delivered"]).pipe(
       Options.withDescription("instead of an id: all that are in this state"),
       Options.optional
     ),
     application,
     since: Options.date("since").pipe(
-      Options.withDescription("only those that were tried since then, such as 2026-01-31T08:00:00Z"),
+      Options.withDescription("only those that were tried or ended since then, such as 2026-01-31T08:00:00Z"),
       Options.optional
     ),
     ...common
@@ -129,7 +133,11 @@ const redeliver = Command.make(
       message: "give the id of a delivery, or --state with or without --application, --since"
     })
   }
-).pipe(Command.withDescription("sends an event once more, with the same webhook-id; or all events that failed"))
+).pipe(
+  Command.withDescription(
+    "sends an event once more, with the same webhook-id; or all events that failed or were set aside"
+  )
+)
 
 /** What was sent to callbacks. */
 export const delivery = Command.make("delivery").pipe(

@@ -8,6 +8,8 @@ import * as Either from "effect/Either"
 import * as LogLevel from "effect/LogLevel"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import { Line } from "@startlist/core/Store"
 import { parseBlock } from "@startlist/dispatcher/AddressGuard"
 
 const quoted = (value: string): string => JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value)
@@ -51,6 +53,14 @@ export const host = (name: string): Config.Config<string> =>
     (value) => isIP(value) !== 0 || /^[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/.test(value) ? value : undefined
   )
 
+/** A name that people read. */
+export const label = (name: string): Config.Config<string> =>
+  setting(
+    name,
+    "a name of one line, of at most 100 characters",
+    (value) => value.length <= 100 && Schema.is(Line)(value) ? value : undefined
+  )
+
 /** `https://host[:port]`, given back without a trailing slash. */
 export const publicOrigin = (name: string): Config.Config<string> =>
   setting(name, "an origin such as https://auth.example.org", (value) => {
@@ -64,7 +74,7 @@ export const publicOrigin = (name: string): Config.Config<string> =>
 export const endpoint = (name: string): Config.Config<string> =>
   setting(name, "an http or https URL", (value) => {
     const url = parseUrl(value)
-    return url !== undefined && /^https?:$/.test(url.protocol) ? value.replace(/\/+$/, "") : undefined
+    return url !== undefined && /^https?:$/.test(url.protocol) ? value.replace(/(?<!\/)\/+$/, "") : undefined
   })
 
 /** Contains a password: never shown. */
@@ -74,12 +84,18 @@ export const databaseUrl = (name: string): Config.Config<Redacted.Redacted<strin
     return url !== undefined && /^postgres(?:ql)?:$/.test(url.protocol) ? Redacted.make(value) : undefined
   }, hidden)
 
-/** What fits into an `Authorization: Bearer` header. */
+/** Minimum length of an operator token: shorter ones can be guessed. */
+export const minTokenLength = 32
+
+/** A token that fits into an `Authorization: Bearer` header and cannot be guessed. */
+export const parseToken = (value: string): Redacted.Redacted<string> | undefined =>
+  /^[!-~]+$/.test(value) && value.length >= minTokenLength ? Redacted.make(value) : undefined
+
 export const bearerToken = (name: string): Config.Config<Redacted.Redacted<string>> =>
   setting(
     name,
-    "a token of visible ASCII characters without spaces",
-    (value) => /^[!-~]+$/.test(value) ? Redacted.make(value) : undefined,
+    `a token of at least ${minTokenLength} visible ASCII characters without spaces (openssl rand -hex 32 makes one)`,
+    parseToken,
     hidden
   )
 
@@ -118,10 +134,16 @@ export const roles = (name: string): Config.Config<ReadonlySet<"api" | "worker">
     return parsed === undefined ? undefined : new Set(parsed)
   })
 
-/** Scope names (RFC 6749 §3.3: no spaces, quotes or backslashes), each once. */
+/** A scope name (RFC 6749 §3.3): no spaces, quotes or backslashes. */
+const parseScope = (value: string): string | undefined => /^[!#-[\]-~]+$/.test(value) ? value : undefined
+
+export const scope = (name: string): Config.Config<string> =>
+  setting(name, "one scope name without spaces, quotes and backslashes", parseScope)
+
+/** Scope names, each once. */
 export const scopes = (name: string): Config.Config<ReadonlyArray<string>> =>
   setting(name, "a comma-separated list of scope names, each once", (value) => {
-    const parsed = listOf((item) => /^[!#-[\]-~]+$/.test(item) ? item : undefined)(value)
+    const parsed = listOf(parseScope)(value)
     return parsed !== undefined && new Set(parsed).size === parsed.length ? parsed : undefined
   })
 

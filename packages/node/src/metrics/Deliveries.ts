@@ -25,7 +25,7 @@ const attemptDurations = Series.make(
 )
 const ended = Series.make(
   Metric.counter(`${Series.prefix}deliveries_ended_total`, {
-    description: "Deliveries that came to their end: delivered, or exhausted after the last failure"
+    description: "Deliveries that ended: delivered, exhausted after the last failure, or set aside without an outcome"
   }),
   "state"
 )
@@ -47,11 +47,12 @@ for (const outcome of Attempt.fields.outcome.literals) {
   attempts.declare(outcome, "1")
   attemptDurations.declare(outcome)
 }
-for (const state of ["delivered", "exhausted"]) ended.declare(state)
+for (const state of ["delivered", "exhausted", "set_aside"]) ended.declare(state)
 latencies.declare()
 validations.declare("200")
 
 const count = (delivery: Delivery): void => {
+  if (delivery.state === "set_aside") return ended.update(1, delivery.state)
   const attempt = delivery.attempts.at(-1)
   if (attempt === undefined) return
   attempts.update(1, attempt.outcome, String(delivery.attempts.length))

@@ -33,7 +33,7 @@ const operatorRouteOf = (path: string): string => {
 export const routesOf = (paths: ReadonlyArray<string>): (path: string) => string => {
   const exact = new Map(paths.filter((path) => !path.includes("{")).map((path) => [path, path]))
   const patterns = paths.filter((path) => path.includes("{")).map((path) =>
-    [path, new RegExp(`^${path.replaceAll(".", "\\.").replaceAll(/\{[^}]*\}/g, "[^/]+")}$`)] as const
+    [path, new RegExp(`^${path.replaceAll(".", "\\.").replaceAll(/\{[^{}]*\}/g, "[^/]+")}$`)] as const
   )
   return (path) =>
     exact.get(path) ??

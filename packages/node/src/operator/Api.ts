@@ -15,7 +15,10 @@ const accepted = <A, I, R>(schema: Schema.Schema<A, I, R>) =>
 
 /** Every request needs the operator token and the database. */
 const group = <const Name extends string>(name: Name) =>
-  HttpApiGroup.make(name).addError(Refusal.Wire.Unauthorized).addError(Refusal.Wire.Unavailable)
+  HttpApiGroup.make(name)
+    .addError(Refusal.Wire.Unauthorized)
+    .addError(Refusal.Wire.TooMany)
+    .addError(Refusal.Wire.Unavailable)
 
 /** People, and the revocation of access on their behalf. */
 export const Users = group("users")

@@ -6,7 +6,6 @@ import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import * as Arr from "effect/Array"
 import * as DateTime from "effect/DateTime"
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
@@ -32,10 +31,10 @@ import {
 import * as Refused from "@startlist/http/Refusal"
 import * as Router from "@startlist/http/Router"
 import type { Endpoint, Route } from "@startlist/http/Router"
-import { type Limit, Throttle } from "@startlist/http/Throttle"
+import type { Throttle } from "@startlist/http/Throttle"
 import * as AuditLog from "../AuditLog.ts"
 import type { Registrar } from "../LocalAccounts.ts"
-import { isOperator, unauthorized } from "../OperatorToken.ts"
+import { isOperator, makeRefuseStranger } from "../OperatorToken.ts"
 import { Api } from "./Api.ts"
 import * as Handlers from "./Handlers.ts"
 import type { Problem } from "./Refusal.ts"
@@ -164,9 +163,6 @@ const toLine = (
   detail: `${method} ${path} ${status}`
 })
 
-/** Nobody fills the audit by calling without the token: of one address so many calls are written down. */
-const strangers: Limit = { failures: 30, window: Duration.minutes(1) }
-
 /** What the operator API works with. */
 export type Services =
   | Applications
@@ -187,8 +183,7 @@ export const make = (token: Redacted.Redacted<string>): Effect.Effect<Handler, n
     )
     const log = yield* AuditLog.AuditLog
     const isAllowed = isOperator(token)
-
-    const throttle = yield* Throttle
+    const refuseStranger = yield* makeRefuseStranger
 
     const serve: Endpoint = (request) =>
       Effect.flatMap(jsonBody(request), (body) =>
@@ -208,13 +203,12 @@ export const make = (token: Redacted.Redacted<string>): Effect.Effect<Handler, n
         (at) => Effect.provideService(AuditLog.record(toLine(request, response, at)), AuditLog.AuditLog, log)
       )
 
-    const writeStranger = (request: PlainRequest) => {
-      const keys = [{ limit: strangers, value: `operator@${request.address}` }]
-      return Effect.flatMap(throttle.blocked(keys), (wait) =>
-        Option.isSome(wait)
-          ? Effect.void
-          : Effect.zipRight(throttle.failed(keys), write(request, unauthorized)))
-    }
+    /** Calls above the limit are not recorded: nobody can fill the audit. */
+    const refuse = (request: PlainRequest) =>
+      Effect.tap(
+        refuseStranger(request),
+        (response) => response.status === 401 ? write(request, response) : Effect.void
+      )
 
     const routes = [...methodsByPath()].map(([path, methods]): Route => ({
       path,
@@ -225,5 +219,5 @@ export const make = (token: Redacted.Redacted<string>): Effect.Effect<Handler, n
     return (request) =>
       isAllowed(request)
         ? Effect.tap(served(request), (response) => write(request, response))
-        : Effect.as(writeStranger(request), unauthorized)
+        : refuse(request)
   })

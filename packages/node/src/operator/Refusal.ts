@@ -1,7 +1,8 @@
-/** How the operator API says no: one body, `{message, errors}`, under the status that fits. */
+/** How the operator API refuses: with the body of all errors, under the status that fits. */
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as Data from "effect/Data"
 import * as Schema from "effect/Schema"
+import { errorBody } from "@startlist/http/api/ApiResponse"
 
 /** One thing that is wrong. `code` is stable, `message` is for people. */
 export const Problem = Schema.Struct({
@@ -12,8 +13,15 @@ export const Problem = Schema.Struct({
 }).annotations({ identifier: "Problem" })
 export type Problem = typeof Problem.Type
 
-const Body = Schema.Struct({ message: Schema.String, errors: Schema.Array(Problem) })
-type Body = typeof Body.Type
+/** What is wrong, for programs that read `errors`, and by the names of RFC 6750 for libraries that look only there. */
+export const ErrorBody = Schema.Struct({
+  message: Schema.String,
+  errors: Schema.Array(Problem),
+  error: Schema.Literal("invalid_request", "invalid_token", "insufficient_scope", "temporarily_unavailable"),
+  error_description: Schema.String
+})
+
+type Body = Pick<typeof ErrorBody.Type, "message" | "errors">
 
 /** The operator token is missing or wrong. */
 export class Unauthorized extends Data.TaggedError("Unauthorized")<Body> {}
@@ -27,6 +35,9 @@ export class Conflict extends Data.TaggedError("Conflict")<Body> {}
 /** The request is understood, but what it asks for would break a rule. */
 export class Unprocessable extends Data.TaggedError("Unprocessable")<Body> {}
 
+/** Too many requests with a wrong operator token came from this network. */
+export class TooMany extends Data.TaggedError("TooMany")<Body> {}
+
 /** The database is away. */
 export class Unavailable extends Data.TaggedError("Unavailable")<Body> {}
 
@@ -37,10 +48,10 @@ const under = <A extends Body>(
   description: string,
   Refusal: new(body: Body) => A
 ) =>
-  Schema.transform(Body, Schema.instanceOf(Refusal), {
+  Schema.transform(ErrorBody, Schema.instanceOf(Refusal), {
     strict: true,
-    decode: (body) => new Refusal(body),
-    encode: ({ errors, message }) => ({ message, errors })
+    decode: ({ errors, message }) => new Refusal({ message, errors }),
+    encode: ({ errors, message }) => errorBody(status, message, errors)
   }).annotations(HttpApiSchema.annotations({ status, identifier, description }))
 
 /** The refusals as `Api` declares them; a request that cannot be decoded is refused by the framework, with 400. */
@@ -49,6 +60,7 @@ export const Wire = {
   NotFound: under(404, "NotFound", "There is no such record", NotFound),
   Conflict: under(409, "Conflict", "The state of the record does not allow it", Conflict),
   Unprocessable: under(422, "Unprocessable", "It would break a rule", Unprocessable),
+  TooMany: under(429, "TooMany", "Too many wrong operator tokens; try again after Retry-After", TooMany),
   Unavailable: under(503, "Unavailable", "The database is away; try again after Retry-After", Unavailable)
 }
 

@@ -11,6 +11,7 @@ import * as Registration from "@startlist/core/Registration"
 import { Text } from "@startlist/core/Store"
 import * as User from "@startlist/core/User"
 import type * as AuditLog from "../AuditLog.ts"
+import * as Password from "../Password.ts"
 import { ApplicationId, digits, Flag, limit, maybe, saying, strict, UserId, Words } from "./Fields.ts"
 
 export const UserIdPath = Schema.Struct({ id: digits(User.UserId) })
@@ -18,15 +19,20 @@ export const ApplicationIdPath = Schema.Struct({ client_id: digits(Application.A
 export const RegistrationIdPath = Schema.Struct({ id: digits(Registration.RegistrationId) })
 export const DeliveryIdPath = Schema.Struct({ id: digits(Delivery.DeliveryId) })
 
+const line = "must be text of at most 200 characters on one line, without control characters"
+
 export const NewUser = strict(Schema.Struct({
   role: saying(User.Role, "must be platform, organizer, club or athlete"),
-  email: saying(User.User.fields.email, "must be an e-mail address of at most 254 characters"),
-  password: saying(
-    Schema.Redacted(Text.pipe(Schema.minLength(1), Schema.maxLength(1000))),
-    "must be text of 1 to 1000 characters"
+  email: saying(
+    User.NewUser.fields.email,
+    "must be an e-mail address of at most 254 characters, without control characters"
   ),
-  first_name: maybe(saying(User.User.fields.firstName, "must be text of at most 200 characters")),
-  last_name: maybe(saying(User.User.fields.lastName, "must be text of at most 200 characters"))
+  password: saying(
+    Schema.Redacted(Text.pipe(Schema.filter(Password.isAcceptable, { jsonSchema: { minLength: 8, maxLength: 1000 } }))),
+    Password.rule
+  ),
+  first_name: maybe(saying(User.NewUser.fields.firstName, line)),
+  last_name: maybe(saying(User.NewUser.fields.lastName, line))
 }))
 
 export const UserRecord = Schema.Struct({
@@ -172,11 +178,12 @@ export const DeliveryRecord = Schema.Struct({
   object_id: Schema.Int,
   state: Delivery.State,
   attempts: Schema.Array(Attempt),
-  next_attempt_at: Schema.optional(Schema.String)
+  next_attempt_at: Schema.optional(Schema.String),
+  ended_at: Schema.optional(Schema.String)
 }).annotations({ identifier: "Delivery" })
 
 export const DeliveryQuery = strict(Schema.Struct({
-  state: Schema.optionalWith(saying(Delivery.State, "must be pending, delivered, exhausted or cancelled"), {
+  state: Schema.optionalWith(saying(Delivery.State, "must be pending, delivered, exhausted, cancelled or set_aside"), {
     as: "Option"
   }),
   client_id: Schema.optionalWith(digits(Application.ApplicationId), { as: "Option" }),
@@ -204,7 +211,8 @@ export const showDelivery = (delivery: Delivery.Delivery): typeof DeliveryRecord
     duration_ms: attempt.durationMs,
     ...(attempt.detail === "" ? {} : { detail: attempt.detail })
   })),
-  ...(delivery.state === "pending" ? { next_attempt_at: DateTime.formatIso(delivery.dueAt) } : {})
+  ...(delivery.state === "pending" ? { next_attempt_at: DateTime.formatIso(delivery.dueAt) } : {}),
+  ...(Option.isSome(delivery.endedAt) ? { ended_at: DateTime.formatIso(delivery.endedAt.value) } : {})
 })
 
 const Party = Schema.Struct({

@@ -4,13 +4,14 @@ import { eventColumns } from "./rows.ts"
 
 /**
  * Two ways to claim, of the same parameters and with the same answer. Parameters: now, end of the lease, token, limit, per
- * subscription, allowances (JSON object by subscription), whether the transaction is the claim's own.
+ * subscription, allowances (JSON object by subscription), whether the commit need not wait for the disk.
  *
  * A head is only a hint: that nothing earlier of its object is pending is looked up for each candidate. Another node's
  * claim is skipped, not waited for. `candidates` tells how many there were before that.
  *
- * The commit of its own transaction does not wait for the disk, which takes milliseconds, as long as the rest: a claim
- * that a crash of the server takes back is like that of a lost worker.
+ * The commit of a claim's own transaction on a server does not wait for the disk, which would double its time: a crash of
+ * the server that undoes a claim is harmless. A database in the process must wait: a delivery that ends the process would
+ * end the database too, and undo the count of its claims.
  *
  * The answer is one row of JSON, the deliveries column by column. An event that is told to a hundred subscriptions is in
  * it once: the worker would read and decode it for each delivery. Of a subscription there is only the present version:
@@ -60,14 +61,15 @@ export const claimStatements = (p: string): ClaimStatements => {
     FOR NO KEY UPDATE SKIP LOCKED
   ),
   claimed AS (
-    UPDATE ${p}deliveries d SET claim_token = $3::text, lease_ends = $2::bigint
+    UPDATE ${p}deliveries d SET claim_token = $3::text, lease_ends = $2::bigint, claims = d.claims + 1
     WHERE d.id = ANY (ARRAY(SELECT id FROM locked))
-    RETURNING d.id, d.application_id, d.subscription_id, d.event_seq, d.due_at, d.attempts
+    RETURNING d.id, d.application_id, d.subscription_id, d.event_seq, d.due_at, d.attempts, d.claims
   )
   SELECT CASE WHEN $7::boolean THEN set_config('synchronous_commit', 'off', true) END, (SELECT count(*) FROM candidates)::integer AS candidates,
     (
       SELECT json_build_array(
-        array_agg(d.id), array_agg(d.subscription_id), array_agg(d.event_seq), array_agg(d.due_at), json_agg(d.attempts)
+        array_agg(d.id), array_agg(d.subscription_id), array_agg(d.event_seq), array_agg(d.due_at), json_agg(d.attempts),
+        array_agg(d.claims)
       ) FROM (SELECT * FROM claimed ORDER BY due_at, id) d HAVING count(*) > 0
     ) AS deliveries,
     (

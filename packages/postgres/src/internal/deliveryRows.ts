@@ -13,9 +13,15 @@ import {
 } from "./rows.ts"
 import { toSubscriptionId } from "./subscriptionRows.ts"
 
-export const stateLetters = { pending: "p", delivered: "d", exhausted: "x", cancelled: "c" } as const
+export const stateLetters = { pending: "p", delivered: "d", exhausted: "x", cancelled: "c", set_aside: "s" } as const
 type Letter = (typeof stateLetters)[State]
-const states: Readonly<Record<Letter, State>> = { p: "pending", d: "delivered", x: "exhausted", c: "cancelled" }
+const states: Readonly<Record<Letter, State>> = {
+  p: "pending",
+  d: "delivered",
+  x: "exhausted",
+  c: "cancelled",
+  s: "set_aside"
+}
 
 export type AttemptRow = readonly [
   at: number,

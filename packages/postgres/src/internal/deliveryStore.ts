@@ -19,8 +19,8 @@ import {
   toDeliveryId
 } from "./deliveryRows.ts"
 import { insertDeliveries, lanes, objectLetters, outbox, outgoingOf } from "./outbox.ts"
-import { type EventRow, millisOf, millisOrNull, toEvent, toInstant } from "./rows.ts"
-import { subscriptionColumns, type SubscriptionRow, toSubscription } from "./subscriptionRows.ts"
+import { type EventRow, type Int8, millisOf, millisOrNull, toEvent, toInstant } from "./rows.ts"
+import { subscriptionColumns, type SubscriptionRow, toSigning } from "./subscriptionRows.ts"
 
 /** No deliveries, but candidates: these were all somebody else's. */
 interface ClaimRow {
@@ -37,7 +37,8 @@ type ClaimedColumns = readonly [
   subscriptions: ReadonlyArray<number>,
   events: ReadonlyArray<number>,
   dueAt: ReadonlyArray<number>,
-  attempts: ReadonlyArray<ReadonlyArray<AttemptRow> | null>
+  attempts: ReadonlyArray<ReadonlyArray<AttemptRow> | null>,
+  claims: ReadonlyArray<number>
 ]
 
 /** So many subscriptions are remembered as they were decoded: every claim is for nearly the same ones. */
@@ -47,7 +48,7 @@ const maxKnown = 4096
 const maxLooks = 3
 
 export const make = (
-  { prefix: p, query, wake, wakeUps }: Database.Service,
+  { isInProcess, prefix: p, query, wake, wakeUps }: Database.Service,
   seal: Seal.Service
 ): DeliveryStore.Service => {
   const { quick, thorough } = claimStatements(p)
@@ -57,10 +58,21 @@ export const make = (
     text: `SELECT ${subscriptionColumns} FROM ${p}subscriptions s
       WHERE s.id = ANY (ARRAY(SELECT value::bigint FROM json_array_elements_text($1::json)))`
   }
-  const decodeSubscription = toSubscription(seal)
+  const decodeSubscription = toSigning(seal)
   const known = new Map<number, Claimed["subscription"]>()
 
   const settle = { name: `${p}delivery_settle`, text: `SELECT ${p}settle($1::json) AS recorded` }
+  const release = {
+    name: `${p}delivery_release`,
+    text: `UPDATE ${p}deliveries d SET claim_token = NULL, lease_ends = NULL, claims = d.claims - 1, due_at = $2::bigint
+      FROM json_to_recordset($1::json) AS i(id bigint, token text)
+      WHERE d.id = i.id AND d.claim_token = i.token AND d.state = 'p' RETURNING d.id`
+  }
+  const uncount = {
+    name: `${p}delivery_uncount`,
+    text: `UPDATE ${p}deliveries SET claims = 0
+      WHERE id = ANY (ARRAY(SELECT value::bigint FROM json_array_elements_text($1::json))) AND claim_token = $2::text`
+  }
   const find = {
     name: `${p}delivery_find`,
     text: `SELECT ${deliveryColumns} FROM ${p}deliveries d JOIN ${p}events e ON e.seq = d.event_seq
@@ -142,7 +154,7 @@ export const make = (
         request.limit,
         request.perSubscription,
         JSON.stringify(Object.fromEntries(request.allowances)),
-        !isJoined(fiber)
+        !isInProcess && !isJoined(fiber)
       ])
     )
 
@@ -186,18 +198,19 @@ export const make = (
 
   const toClaimed = (
     { events, subscriptions }: ClaimRow,
-    [ids, subscriptionIds, seqs, dueAt, attempts]: ClaimedColumns,
+    [ids, subscriptionIds, seqs, dueAt, attempts, claims]: ClaimedColumns,
     { leaseEnds, token }: ClaimRequest
   ) =>
     Effect.gen(function*() {
       const told = new Map((events ?? []).map((row) => [row.seq, toEvent(row)]))
       const heard = yield* heardBy(subscriptions ?? [])
       const claimed: Array<Claimed> = []
+      const unheard: Array<number> = []
       let due = toInstant(0)
       ids.forEach((id, place) => {
         const event = told.get(seqs[place] ?? 0)
         const subscription = heard.get(subscriptionIds[place] ?? 0)
-        if (event === undefined || subscription === undefined) return
+        if (event === undefined || subscription === undefined) return void unheard.push(id)
         // They come in the order of it, and many are due at once.
         const millis = dueAt[place] ?? 0
         if (due.epochMillis !== millis) due = toInstant(millis)
@@ -211,8 +224,10 @@ export const make = (
           dueAt: due,
           endedAt: Option.none()
         }
-        claimed.push({ delivery, subscription, token, leaseEnds })
+        claimed.push({ delivery, subscription, token, leaseEnds, claims: claims[place] ?? 1 })
       })
+      // These waited for a key. Their claims must not count against them once it is there.
+      if (unheard.length > 0) yield* query(uncount, [JSON.stringify(unheard), token])
       return claimed
     })
 
@@ -235,6 +250,14 @@ export const make = (
           const recorded = new Set(row?.recorded)
           return settlements.flatMap(({ delivery }) => recorded.has(delivery.id) ? [delivery.id] : [])
         }
+      ),
+    release: (claims, dueAt) =>
+      claims.length === 0 ? Effect.succeed([]) : Effect.map(
+        query<{ readonly id: Int8 }>(release, [
+          JSON.stringify(claims.map(({ delivery: { id }, token }) => ({ id, token }))),
+          millisOf(dueAt)
+        ]),
+        (rows) => rows.map(({ id }) => toDeliveryId(id))
       ),
     find: (id) =>
       Effect.map(query<DeliveryRow>(find, [id]), ([row]) => Option.map(Option.fromNullable(row), toDelivery)),

@@ -138,10 +138,11 @@ export const make = ({ isInProcess, prefix: p, query, wake }: Database.Service):
       findByAccess: yield* finder("access_tokens", "c.scope, c.created_at", toAccessToken),
       listByUser: (userId) => Effect.map(query<GrantRow>(list, [userId]), (rows) => rows.map(toGrant)),
       save: (change) => Effect.flatMap(saveOne(change), (isSaved) => isSaved ? Effect.void : new Conflict()),
-      purge: Effect.fnUntraced(function*({ codes, limit, tokens }) {
-        const access = yield* purged(purgeAccess, millisOf(tokens), limit)
-        const refresh = yield* purged(purgeRefresh, millisOf(tokens), limit - access)
-        return access + refresh + (yield* purged(purgeCodes, millisOf(codes), limit - access - refresh))
+      purge: Effect.fnUntraced(function*(expiredBy, limit) {
+        const by = millisOf(expiredBy)
+        const access = yield* purged(purgeAccess, by, limit)
+        const refresh = yield* purged(purgeRefresh, by, limit - access)
+        return access + refresh + (yield* purged(purgeCodes, by, limit - access - refresh))
       })
     }
   })

@@ -123,6 +123,7 @@ const initial = (p: string): ReadonlyArray<string> => [
     due_at bigint NOT NULL,
     ended_at bigint,
     lease_ends bigint,
+    claims integer NOT NULL DEFAULT 0,
     object_type "char" NOT NULL,
     state "char" NOT NULL,
     head boolean NOT NULL,

@@ -19,7 +19,7 @@ export const recordText = (p: string, into = ""): string => `
   ),
   settled AS (
     UPDATE ${p}deliveries d SET state = i.state, attempts = i.attempts, due_at = i.due_at, ended_at = i.ended_at,
-      claim_token = NULL, lease_ends = NULL
+      claim_token = NULL, lease_ends = NULL, claims = 0
     FROM input i WHERE d.id = i.id AND d.claim_token = i.token
     RETURNING d.id, d.state, d.subscription_id, d.object_type, d.object_id
   )

@@ -1,6 +1,7 @@
 /** Subscriptions in rows: their signing secrets are sealed for the application. */
 import { StoreError } from "@startlist/core/Store"
 import { type SigningSecret, type Subscription, SubscriptionId } from "@startlist/core/Subscription"
+import * as Arr from "effect/Array"
 import * as Either from "effect/Either"
 import type { Seal } from "../Seal.ts"
 import { type Int8, millisOrNull, toApplicationId, toInstant, toInstantOption } from "./rows.ts"
@@ -33,22 +34,35 @@ export const sealedOf = (
     secrets.map(({ expiresAt, value }) => [seal.seal(ownerOf(applicationId), value), millisOrNull(expiresAt)])
   )
 
-/** Not an effect but its result: a claim decodes a subscription for every delivery or two. */
-export const toSubscription =
-  (seal: Seal.Service) => (row: SubscriptionRow): Either.Either<Subscription, StoreError> => {
-    const signingSecrets: Array<SigningSecret> = []
-    for (const [sealed, expiresAt] of row.signing_secrets) {
-      const value = seal.open(ownerOf(row.application_id), sealed)
-      if (Either.isLeft(value)) return Either.left(new StoreError({ cause: value.left }))
-      signingSecrets.push({ value: value.right, expiresAt: toInstantOption(expiresAt) })
-    }
-    return Either.right({
-      id: toSubscriptionId(row.subscription_id),
-      version: row.subscription_version,
-      applicationId: toApplicationId(row.application_id),
-      callbackUrl: row.callback_url,
-      signingSecrets,
-      createdAt: toInstant(row.created_at),
-      updatedAt: toInstant(row.updated_at)
-    })
-  }
+/** Opens the signing secrets of a row, each or why not. */
+const opened = (seal: Seal.Service, { application_id, signing_secrets }: SubscriptionRow) =>
+  signing_secrets.map(([sealed, expiresAt]) =>
+    Either.map(
+      seal.open(ownerOf(application_id), sealed),
+      (value): SigningSecret => ({ value, expiresAt: toInstantOption(expiresAt) })
+    )
+  )
+
+const withSecrets = (row: SubscriptionRow, signingSecrets: ReadonlyArray<SigningSecret>): Subscription => ({
+  id: toSubscriptionId(row.subscription_id),
+  version: row.subscription_version,
+  applicationId: toApplicationId(row.application_id),
+  callbackUrl: row.callback_url,
+  signingSecrets,
+  createdAt: toInstant(row.created_at),
+  updatedAt: toInstant(row.updated_at)
+})
+
+/** Returns the subscription without the secrets that no key opens: it can be shown, deleted and given a new secret. */
+export const toSubscription = (seal: Seal.Service) => (row: SubscriptionRow): Subscription =>
+  withSecrets(row, Arr.getRights(opened(seal, row)))
+
+/**
+ * Returns the subscription only if every secret opens: events must not go out with fewer signatures. Not an effect but
+ * its result, because a claim decodes a subscription for every delivery or two.
+ */
+export const toSigning = (seal: Seal.Service) => (row: SubscriptionRow): Either.Either<Subscription, StoreError> =>
+  Either.mapBoth(Either.all(opened(seal, row)), {
+    onLeft: (cause) => new StoreError({ cause }),
+    onRight: (secrets) => withSecrets(row, secrets)
+  })

@@ -2,6 +2,7 @@
 import { Conflict, type StoreError } from "@startlist/core/Store"
 import { AlreadySubscribed, type Subscription, type SubscriptionStore } from "@startlist/core/Subscription"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import type { Database } from "../Database.ts"
 import type { Seal } from "../Seal.ts"
 import { millisOf } from "./rows.ts"
@@ -44,7 +45,7 @@ export const make = (
     findByApplication: (id) =>
       Effect.flatMap(
         query<SubscriptionRow>(find, [id]),
-        ([row]) => row ? Effect.asSome(decode(row)) : Effect.succeedNone
+        ([row]) => Effect.succeed(Option.map(Option.fromNullable(row), decode))
       ),
     insert: ({ applicationId, callbackUrl, createdAt, signingSecrets, updatedAt }) =>
       Effect.flatMap(
@@ -56,7 +57,7 @@ export const make = (
           millisOf(updatedAt)
         ]),
         ([row]): Effect.Effect<Subscription, AlreadySubscribed | StoreError> =>
-          row ? decode(row) : new AlreadySubscribed()
+          row ? Effect.succeed(decode(row)) : new AlreadySubscribed()
       ),
     save: ({ applicationId, callbackUrl, id, signingSecrets, updatedAt, version }) =>
       Effect.flatMap(

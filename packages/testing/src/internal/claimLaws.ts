@@ -1,6 +1,6 @@
 /** Laws of the queue: what a claim gets. Each begins with an empty queue. */
 import { expect } from "@effect/vitest"
-import { type Claimed, Delivery } from "@startlist/core/Delivery"
+import { type Claimed, Delivery, State } from "@startlist/core/Delivery"
 import { emptyUpdates } from "@startlist/core/Registration"
 import type { Stores } from "@startlist/core/Memory"
 import { Subscription } from "@startlist/core/Subscription"
@@ -22,7 +22,7 @@ const eligible: LawGroup<Stores> = {
   about: "what can be claimed",
   laws: [
     law(
-      "a claim gets the delivery, its subscription as it is now, the claim's token and the end of the lease",
+      "a claim gets the delivery, its subscription as it is now, the claim's token, the end of the lease and its number",
       () =>
         Effect.gen(function*() {
           const { claim, event, listed, queue, subscribed, subscriptions } = yield* empty
@@ -35,7 +35,7 @@ const eligible: LawGroup<Stores> = {
           yield* queue(app, [event(2)])
           const [, delivery] = yield* listed(app)
           const claimed = yield* claim({ token: "my token", leaseEnds: at(15) })
-          same(claimed, [{ delivery, subscription: renewed, token: "my token", leaseEnds: at(15) }])
+          same(claimed, [{ delivery, subscription: renewed, token: "my token", leaseEnds: at(15), claims: 1 }])
         })
     ),
     law("what is due is claimed, and nothing before it is due", () =>
@@ -56,23 +56,65 @@ const eligible: LawGroup<Stores> = {
           const [first] = yield* claim({ leaseEnds: at(15) })
           same(yield* claim({ now: at(14.999), leaseEnds: at(29) }), [])
           const [second] = yield* claim({ now: at(15), leaseEnds: at(30) })
-          same(second, { ...first, token: second?.token, leaseEnds: at(30) })
+          same(second, { ...first, token: second?.token, leaseEnds: at(30), claims: 2 })
           expect(second?.token).not.toBe(first?.token)
           same(yield* claim({ now: at(29.999), leaseEnds: at(44) }), [])
           expect(objects(yield* claim({ now: at(30), leaseEnds: at(45) }))).toStrictEqual([1])
         })
     ),
-    law("delivered, exhausted and cancelled deliveries are not claimed", () =>
+    law("claims are counted for each delivery, and a settlement starts the count again", () =>
       Effect.gen(function*() {
         const { claim, deliveries, event, queue, subscribed } = yield* empty
         const { app } = yield* subscribed
-        yield* queue(app, [event(1), event(2), event(3)])
+        yield* queue(app, [event(1), event(2)])
+        const claimAt = (seconds: number) => claim({ now: at(seconds), leaseEnds: at(seconds + 15) })
+        const counts = (claimed: ReadonlyArray<Claimed>) =>
+          claimed.map(({ claims, delivery }) => [delivery.event.objectId, claims])
+        expect(counts(yield* claim({ limit: 1 }))).toStrictEqual([[1, 1]])
+        const second = yield* claimAt(15)
+        expect(counts(second)).toStrictEqual([[1, 2], [2, 1]])
+        yield* deliveries.settle(
+          second.slice(0, 1).map(({ delivery, token }) => ({
+            delivery: Delivery.make({ ...delivery, dueAt: at(5) }),
+            token
+          }))
+        )
+        yield* deliveries.settle(second.slice(1).map(({ delivery }) => ({ delivery, token: "of another worker" })))
+        const counted = counts(yield* claimAt(30))
+        expect(counted.sort(([a = 0], [b = 0]) => a - b)).toStrictEqual([[1, 1], [2, 2]])
+      })),
+    law(
+      "a released claim does not count, and the delivery is claimed again when it is due",
+      () =>
+        Effect.gen(function*() {
+          const { claim, deliveries, event, queue, subscribed } = yield* empty
+          const { app } = yield* subscribed
+          yield* queue(app, [event(1), event(2)])
+          const claimed = yield* claim()
+          const [one, two] = claimed
+          if (one === undefined || two === undefined) return yield* Effect.dieMessage("too few were claimed")
+          const others = { delivery: two.delivery, token: "of another worker" }
+          same(yield* deliveries.release([one, others], at(3)), [one.delivery.id])
+          same(yield* deliveries.release([one], at(9)), [])
+          same(yield* deliveries.settle([{ delivery: ended(one.delivery), token: one.token }]), [])
+          same(yield* claim({ now: at(2.999), leaseEnds: at(17) }), [])
+          const again = yield* claim({ now: at(3), leaseEnds: at(18) })
+          same(again.map(({ claims, delivery }) => [delivery, claims]), [[{ ...one.delivery, dueAt: at(3) }, 1]])
+        })
+    ),
+    law("deliveries that are not pending are not claimed", () =>
+      Effect.gen(function*() {
+        const { claim, deliveries, event, queue, subscribed } = yield* empty
+        const { app } = yield* subscribed
+        const states = State.literals.filter((state) => state !== "pending")
+        yield* queue(app, states.map((_, index) => event(index + 1)))
         const claimed = yield* claim()
-        const states = ["delivered", "exhausted"] as const
         yield* deliveries.settle(claimed.map(({ delivery, token }, index) => ({
-          delivery: index === 2
-            ? Delivery.make({ ...delivery, state: "cancelled", endedAt: Option.some(at(1)) })
-            : ended(delivery, states[index]),
+          delivery: Delivery.make({
+            ...delivery,
+            state: states[index] ?? expect.unreachable("too many were claimed"),
+            endedAt: Option.some(at(1))
+          }),
           token
         })))
         same(yield* claim({ now: at(1000), leaseEnds: at(1015) }), [])
@@ -101,23 +143,24 @@ const eligible: LawGroup<Stores> = {
         })
     ),
     law(
-      "a later event of an object waits while the earlier one waits for its next attempt, until it is exhausted",
+      "a later event of an object waits while the earlier one waits for its next attempt, until it is exhausted or set aside",
       () =>
-        Effect.gen(function*() {
-          const { claim, deliveries, event, queue, subscribed } = yield* empty
-          const { app } = yield* subscribed
-          yield* queue(app, [event(1), event(1, at(1))])
-          const [first] = yield* claim()
-          if (first === undefined) return yield* Effect.dieMessage("nothing was claimed")
-          const again = Delivery.make({ ...first.delivery, dueAt: at(60) })
-          yield* deliveries.settle([{ delivery: again, token: first.token }])
-          same(yield* claim({ now: at(59), leaseEnds: at(74) }), [])
-          const [retried] = yield* claim({ now: at(60), leaseEnds: at(75) })
-          same(retried?.delivery, again)
-          yield* deliveries.settle([{ delivery: ended(again, "exhausted"), token: retried?.token ?? "" }])
-          const [later] = yield* claim({ now: at(61), leaseEnds: at(76) })
-          same(later?.delivery.dueAt, at(1))
-        })
+        Effect.forEach(["exhausted", "set_aside"] as const, (state) =>
+          Effect.gen(function*() {
+            const { claim, deliveries, event, queue, subscribed } = yield* empty
+            const { app } = yield* subscribed
+            yield* queue(app, [event(1), event(1, at(1))])
+            const [first] = yield* claim()
+            if (first === undefined) return yield* Effect.dieMessage("nothing was claimed")
+            const again = Delivery.make({ ...first.delivery, dueAt: at(60) })
+            yield* deliveries.settle([{ delivery: again, token: first.token }])
+            same(yield* claim({ now: at(59), leaseEnds: at(74) }), [])
+            const [retried] = yield* claim({ now: at(60), leaseEnds: at(75) })
+            same(retried?.delivery, again)
+            yield* deliveries.settle([{ delivery: ended(again, state), token: retried?.token ?? "" }])
+            const [later] = yield* claim({ now: at(61), leaseEnds: at(76) })
+            same(later?.delivery.dueAt, at(1))
+          }))
     ),
     law("objects of another type, and other subscriptions, do not wait for each other", () =>
       Effect.gen(function*() {

@@ -25,6 +25,7 @@ const attemptsAreRight = ({ attempts, endedAt, state }: Delivery): boolean => {
   switch (state) {
     case "pending":
     case "cancelled":
+    case "set_aside":
       return attempts.length < 3 && successes === 0
     case "exhausted":
       return attempts.length === 3 && successes === 0

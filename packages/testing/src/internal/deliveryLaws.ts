@@ -33,6 +33,10 @@ const lists: LawGroup<Stores> = {
         expect(yield* list(9, Option.none(), Option.some("delivered"))).toStrictEqual([ids[2], ids[3]])
         expect(yield* list(9, Option.fromNullable(ids[2]), Option.some("delivered"))).toStrictEqual([ids[3]])
         expect(yield* list(9, Option.none(), Option.some("exhausted"))).toStrictEqual([])
+        yield* f.deliveries.settle(
+          claimed.slice(0, 1).map(({ delivery, token }) => ({ delivery: ended(delivery, "set_aside"), token }))
+        )
+        expect(yield* list(9, Option.none(), Option.some("set_aside"))).toStrictEqual([ids[4]])
         const all = yield* f.deliveries.list({
           applicationId: Option.none(),
           state: Option.none(),
@@ -115,22 +119,23 @@ const repeats: LawGroup<Stores> = {
   about: "delivering again",
   laws: [
     law(
-      "a delivery again is a new one of the same event, pending, due now, without attempts",
+      "a delivery again is a new one of the same event, pending, due now, without attempts, whatever ended the first",
       () =>
-        Effect.gen(function*() {
-          const { app, claimed, f } = yield* claimedDeliveries(1)
-          const [first] = claimed
-          if (first === undefined) return yield* Effect.dieMessage("nothing was claimed")
-          const original = ended(first.delivery, "exhausted")
-          yield* f.deliveries.settle([{ delivery: original, token: first.token }])
-          const again = Option.getOrThrow(yield* f.deliveries.again(original, at(99)))
-          expect(again.id).toBeGreaterThan(original.id)
-          const fresh = { state: "pending", attempts: [], dueAt: at(99), endedAt: Option.none() }
-          same(again, { ...original, ...fresh, id: again.id })
-          same(yield* f.listed(app), [original, again])
-          same(yield* f.claim({ now: at(98), leaseEnds: at(113) }), [])
-          same((yield* f.claim({ now: at(99), leaseEnds: at(114) })).map(({ delivery }) => delivery), [again])
-        })
+        Effect.forEach(["exhausted", "set_aside"] as const, (state) =>
+          Effect.gen(function*() {
+            const { app, claimed, f } = yield* claimedDeliveries(1)
+            const [first] = claimed
+            if (first === undefined) return yield* Effect.dieMessage("nothing was claimed")
+            const original = ended(first.delivery, state)
+            yield* f.deliveries.settle([{ delivery: original, token: first.token }])
+            const again = Option.getOrThrow(yield* f.deliveries.again(original, at(99)))
+            expect(again.id).toBeGreaterThan(original.id)
+            const fresh = { state: "pending", attempts: [], dueAt: at(99), endedAt: Option.none() }
+            same(again, { ...original, ...fresh, id: again.id })
+            same(yield* f.listed(app), [original, again])
+            same(yield* f.claim({ now: at(98), leaseEnds: at(113) }), [])
+            same((yield* f.claim({ now: at(99), leaseEnds: at(114) })).map(({ delivery }) => delivery), [again])
+          }))
     ),
     law(
       "what went to a removed subscription is not delivered again, not even to the next one",
@@ -165,7 +170,7 @@ const purges: LawGroup<Stores> = {
           const endings = [30, 10, 20, 15, 11, 12]
           yield* deliveries.settle(
             claimed.slice(0, 6).map(({ delivery, token }, index) => ({
-              delivery: ended(delivery, index % 2 === 0 ? "delivered" : "exhausted", long(endings[index] ?? 0)),
+              delivery: ended(delivery, index % 2 === 0 ? "set_aside" : "exhausted", long(endings[index] ?? 0)),
               token
             }))
           )

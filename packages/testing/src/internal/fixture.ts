@@ -40,7 +40,7 @@ export const following = (grant: Grant, fields: Partial<Grant> = {}): Grant =>
 /** The delivery after its last attempt. */
 export const ended = (
   delivery: Delivery,
-  state: "delivered" | "exhausted" = "delivered",
+  state: "delivered" | "exhausted" | "set_aside" = "delivered",
   endedAt: DateTime.Utc = start
 ): Delivery => Delivery.make({ ...delivery, state, endedAt: Option.some(endedAt) })
 

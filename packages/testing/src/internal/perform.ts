@@ -29,7 +29,8 @@ const consent = (ledger: Ledger, command: typeof Command.Consent.Type): Performe
         state: Option.some("a state"),
         role: Option.none(),
         codeChallenge: Option.map(verifier, (clear) => secrets.hash(Redacted.value(clear))),
-        codeChallengeMethod: Option.map(verifier, () => "S256")
+        codeChallengeMethod: Option.map(verifier, () => "S256"),
+        responseMode: Option.none()
       }),
       (request) => oauth.consent(request, user.value)
     ))

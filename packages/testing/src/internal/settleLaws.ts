@@ -1,6 +1,6 @@
 /** Laws of the queue: what a settlement records. */
 import { expect } from "@effect/vitest"
-import { type Claimed, Delivery, DeliveryId } from "@startlist/core/Delivery"
+import { type Claimed, Delivery, DeliveryId, State } from "@startlist/core/Delivery"
 import type { Stores } from "@startlist/core/Memory"
 import { maxId } from "@startlist/core/Store"
 import * as Effect from "effect/Effect"
@@ -33,7 +33,7 @@ export const settleLaws: LawGroup<Stores> = {
         const { app } = yield* f.subscribed
         const outcome = FastCheck.record({
           attempts: FastCheck.array(Arbitraries.attempt, { maxLength: 3 }),
-          state: FastCheck.constantFrom<"delivered" | "exhausted">("delivered", "exhausted"),
+          state: FastCheck.constantFrom(...State.literals.filter((state) => state !== "pending")),
           endedAt: Arbitraries.instant.map(Option.some)
         })
         yield* forAll(outcome, (fields) =>

@@ -9,12 +9,14 @@ import { Deliveries } from "@startlist/core/Deliveries"
 import { Policy } from "@startlist/core/Policy"
 import { Conflict } from "@startlist/core/Store"
 import { Subscriptions } from "@startlist/core/Subscriptions"
+import * as Allowance from "../../Allowance.ts"
 import { lasting } from "../../internal/lasting.ts"
 import { parseClientId } from "../../oauth/ClientAuthentication.ts"
 import { get, readOnce } from "../../Parameters.ts"
 import { NotFound } from "../../Refusal.ts"
 import type { Endpoint, Route } from "../../Router.ts"
 import { Site } from "../../Site.ts"
+import type { Throttle } from "../../Throttle.ts"
 import type { Visitors } from "../../Visitors.ts"
 import * as Page from "../Page.ts"
 import { ApplicationsView, type Refused } from "./ApplicationsView.tsx"
@@ -28,7 +30,7 @@ const pageSize = 50
 export const make: Effect.Effect<
   ReadonlyArray<Route>,
   never,
-  Applications | Deliveries | Subscriptions | Visitors
+  Applications | Deliveries | Subscriptions | Throttle | Visitors
 > = Effect.gen(function*() {
   const applications = yield* Applications
   const deliveries = yield* Deliveries
@@ -36,6 +38,7 @@ export const make: Effect.Effect<
   const policy = yield* Policy
   const { baseUrl } = yield* Site
   const desk = yield* Desk.make
+  const spend = yield* Allowance.make
 
   const ownedBy = ({ visitor }: Desk.Seat, after: Option.Option<Application["id"]>, limit: number) =>
     applications.list({ owner: Option.some(visitor.user.id), after, limit })
@@ -76,8 +79,9 @@ export const make: Effect.Effect<
           if (get(parameters, "newest") !== (yield* newestOf(seat))) {
             return yield* showList(seat, 409, { refused: { values, problem: undefined } })
           }
+          const owner = seat.visitor.user.id
           const registered = yield* lasting(Effect.tap(
-            applications.create(seat.visitor.user.id, values),
+            spend("application", owner, applications.create(owner, values)),
             ({ application }) => desk.record(request, "application_created", seat, application)
           ))
           return Page.html(201, SecretView({ seat, registered, isNew: true, formerUntil: Option.none() }))

@@ -133,7 +133,7 @@ export const DeliveriesView = ({ deliveries, hours, isFirst, next, seat, state }
   )
 }
 
-const Attempts = ({ delivery: { attempts }, locale }: { readonly delivery: Delivery; readonly locale: Locale }) => {
+const Attempts = ({ attempts, locale }: Pick<Delivery, "attempts"> & { readonly locale: Locale }) => {
   const { developer: { delivery: words, milliseconds, outcomes }, number } = messagesIn(locale)
   return attempts.length === 0 ? <p class="muted">{words.noAttempts}</p> : (
     <Table
@@ -168,7 +168,7 @@ export const DeliveryView = ({ delivery, isRepeatable, seat: { application, fram
 }) => {
   const { locale } = frame
   const { developer: { deliveries, delivery: words } } = messagesIn(locale)
-  const { dueAt, event, id, state } = delivery
+  const { attempts, dueAt, event, id, state } = delivery
   const path = `${pathOf(frame, application)}/deliveries`
   return (
     <Layout frame={frame} title={words.title(id)}>
@@ -193,7 +193,10 @@ export const DeliveryView = ({ delivery, isRepeatable, seat: { application, fram
           )
           : null}
         <h2>{words.attempts}</h2>
-        <Attempts delivery={delivery} locale={locale} />
+        {state === "set_aside"
+          ? <p>{words.setAside}</p>
+          : null}
+        {state === "set_aside" && attempts.length === 0 ? null : <Attempts attempts={attempts} locale={locale} />}
         {isRepeatable
           ? (
             <Form action={`${path}/${id}/redeliver`} csrf={visitor.csrf}>

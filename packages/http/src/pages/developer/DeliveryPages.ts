@@ -7,9 +7,11 @@ import { Deliveries } from "@startlist/core/Deliveries"
 import { type Delivery, DeliveryId, State } from "@startlist/core/Delivery"
 import type { StoreError } from "@startlist/core/Store"
 import { Subscriptions } from "@startlist/core/Subscriptions"
+import * as Allowance from "../../Allowance.ts"
 import { get, readOnce } from "../../Parameters.ts"
 import { NotFound } from "../../Refusal.ts"
 import type { Endpoint, Route } from "../../Router.ts"
+import type { Throttle } from "../../Throttle.ts"
 import type { Visitors } from "../../Visitors.ts"
 import * as Page from "../Page.ts"
 import { DeliveriesView, DeliveryView, listUrl } from "./DeliveriesView.tsx"
@@ -23,11 +25,12 @@ const decodeState = Schema.decodeUnknownOption(State)
 export const make: Effect.Effect<
   ReadonlyArray<Route>,
   never,
-  Applications | Deliveries | Subscriptions | Visitors
+  Applications | Deliveries | Subscriptions | Throttle | Visitors
 > = Effect.gen(function*() {
   const deliveries = yield* Deliveries
   const subscriptions = yield* Subscriptions
   const desk = yield* Desk.make
+  const spend = yield* Allowance.make
 
   const list: Endpoint = (request, [id]) =>
     Effect.flatMap(readOnce(request), (parameters) => {
@@ -86,13 +89,15 @@ export const make: Effect.Effect<
       (seat) =>
         desk.posted(request, seat, () =>
           Effect.flatMap(find(seat, deliveryId), (original) =>
-            deliveries.redeliver(original.id)).pipe(
+            spend("delivery", seat.application.ownerId, deliveries.redeliver(original.id))).pipe(
               Effect.map((again) =>
                 Page.redirect(`${listUrl(seat, Option.none())}/${again.id}`)
               ),
               Effect.catchTags({
-                DeliveryNotFound: () => new NotFound(),
-                SubscriptionNotFound: () => new NotFound()
+                DeliveryNotFound: () =>
+                  new NotFound(),
+                SubscriptionNotFound: () =>
+                  new NotFound()
               })
             ))
     )

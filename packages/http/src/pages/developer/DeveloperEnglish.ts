@@ -115,7 +115,9 @@ export const developer: DeveloperMessages = {
     redeliverMeans: "Makes a new delivery of the same event, with the same webhook-id.",
     gone: "The subscription that this went to has ended: it cannot be delivered again.",
     queued: "This delivery is queued. Load the page again in a moment to see what came of it.",
-    reload: "Load again"
+    reload: "Load again",
+    setAside:
+      "Attempts began, but the service could not record how they ended. It stopped trying. The later events went on."
   },
   chart: {
     title: "The last 24 hours",
@@ -130,7 +132,13 @@ export const developer: DeveloperMessages = {
     slowest: "Slowest",
     asTable: "The same as a table"
   },
-  states: { pending: "pending", delivered: "delivered", exhausted: "failed", cancelled: "cancelled" },
+  states: {
+    pending: "pending",
+    delivered: "delivered",
+    exhausted: "failed",
+    cancelled: "cancelled",
+    set_aside: "set aside"
+  },
   outcomes: {
     delivered: "delivered",
     rejected: "not answered with 200",

@@ -117,7 +117,9 @@ export const developer: DeveloperMessages = {
     redeliverMeans: "Crée une nouvelle livraison du même événement, avec le même webhook-id.",
     gone: "L’abonnement destinataire a pris fin\u00a0: une nouvelle livraison est impossible.",
     queued: "Cette livraison est en file d’attente. Rechargez la page dans un instant pour en voir le résultat.",
-    reload: "Recharger"
+    reload: "Recharger",
+    setAside:
+      "Des essais ont commencé, mais le service n’a pas pu en enregistrer le résultat. Il a cessé d’essayer. Les événements suivants ont continué."
   },
   chart: {
     title: "Les dernières 24 heures",
@@ -132,7 +134,13 @@ export const developer: DeveloperMessages = {
     slowest: "Le plus lent",
     asTable: "Les mêmes chiffres en tableau"
   },
-  states: { pending: "en attente", delivered: "livrée", exhausted: "échouée", cancelled: "annulée" },
+  states: {
+    pending: "en attente",
+    delivered: "livrée",
+    exhausted: "échouée",
+    cancelled: "annulée",
+    set_aside: "mise de côté"
+  },
   outcomes: {
     delivered: "livré",
     rejected: "réponse autre que 200",

@@ -110,6 +110,7 @@ export interface DeveloperMessages {
     readonly gone: string
     readonly queued: string
     readonly reload: string
+    readonly setAside: string
   }
   readonly chart: {
     readonly title: string

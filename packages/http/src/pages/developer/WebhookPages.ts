@@ -8,11 +8,13 @@ import { Conflict, type StoreError } from "@startlist/core/Store"
 import type { Subscription } from "@startlist/core/Subscription"
 import { Subscriptions } from "@startlist/core/Subscriptions"
 import type { Applications } from "@startlist/core/Applications"
+import * as Allowance from "../../Allowance.ts"
 import { lasting } from "../../internal/lasting.ts"
 import type { Response } from "../../Message.ts"
 import { get } from "../../Parameters.ts"
 import { Malformed, NotFound, type Refusal } from "../../Refusal.ts"
 import type { Endpoint, Route } from "../../Router.ts"
+import type { Throttle } from "../../Throttle.ts"
 import type { Visitors } from "../../Visitors.ts"
 import * as Page from "../Page.ts"
 import * as Desk from "./Desk.ts"
@@ -21,12 +23,13 @@ import { SigningView } from "./SigningView.tsx"
 export const make: Effect.Effect<
   ReadonlyArray<Route>,
   never,
-  Applications | Deliveries | Subscriptions | Visitors
+  Applications | Deliveries | Subscriptions | Throttle | Visitors
 > = Effect.gen(function*() {
   const deliveries = yield* Deliveries
   const subscriptions = yield* Subscriptions
   const { secretOverlap: overlap } = yield* Policy
   const desk = yield* Desk.make
+  const spend = yield* Allowance.make
 
   const pathOf = (id: string | undefined) => `${Desk.home}/${id}/signing-secret`
 
@@ -99,11 +102,12 @@ export const make: Effect.Effect<
       `${Desk.home}/${id}`,
       (seat) =>
         desk.posted(request, seat, () =>
-          deliveries.sendTest(seat.application.id).pipe(
+          spend("delivery", seat.application.ownerId, deliveries.sendTest(seat.application.id)).pipe(
             Effect.map((delivery) =>
               Page.redirect(`${Desk.pathOf(seat.frame, seat.application)}/deliveries/${delivery.id}`)
             ),
-            Effect.catchTag("SubscriptionNotFound", () => new NotFound())
+            Effect.catchTag("SubscriptionNotFound", () =>
+              new NotFound())
           ))
     )
 

@@ -46,6 +46,10 @@ export class AttemptLedger {
   /** Milliseconds that a receiver has. */
   readonly #timeout: number
   readonly #claims = new Map<DeliveryId, Claim>()
+  /** Number of claims of each delivery since an outcome was recorded. */
+  readonly #counts = new Map<DeliveryId, number>()
+  /** Number of claims without an outcome that a delivery is allowed. */
+  readonly #allowed: number
   readonly #sent = new Map<string, Array<Sent>>()
 
   constructor(
@@ -58,10 +62,11 @@ export class AttemptLedger {
     this.#subscriptions = subscriptions
     this.#deliveries = deliveries
     this.#timeout = Duration.toMillis(policy.callbackTimeout)
+    this.#allowed = policy.deliveryClaims
   }
 
   claimed(request: ClaimRequest, claimed: ReadonlyArray<Claimed>, holder: object): void {
-    for (const { delivery: { id }, leaseEnds, subscription } of claimed) {
+    for (const { claims, delivery: { id }, leaseEnds, subscription } of claimed) {
       const left = (this.#claims.get(id)?.leaseEnds ?? -Infinity) - request.now.epochMillis
       this.#journal.check(
         5,
@@ -73,6 +78,9 @@ export class AttemptLedger {
         this.#subscriptions.get(subscription.id)?.removed === false,
         () => `delivery ${id} was claimed after subscription ${subscription.id} was deleted`
       )
+      const count = (this.#counts.get(id) ?? 0) + 1
+      this.#journal.check(5, claims === count, () => `claim ${count} of delivery ${id} counts as its claim ${claims}`)
+      this.#counts.set(id, count)
       this.#journal.tell(`delivery ${id} is claimed`)
       this.#claims.set(id, { holder, token: request.token, leaseEnds: leaseEnds.epochMillis })
     }
@@ -89,7 +97,23 @@ export class AttemptLedger {
         holds,
         () => `an attempt of delivery ${id} was recorded under a claim that is not the last one`
       )
+      const isSetAside = settlements.some(({ delivery }) => delivery.id === id && delivery.state === "set_aside")
+      const count = this.#counts.get(id) ?? 0
+      this.#journal.check(
+        5,
+        !isSetAside || count > this.#allowed,
+        () => `delivery ${id} is set aside after ${count} claims`
+      )
+      this.#counts.delete(id)
       this.#claims.delete(id)
+    }
+  }
+
+  /** Claims were ended without an attempt, and do not count. */
+  released(ids: ReadonlyArray<DeliveryId>): void {
+    for (const id of ids) {
+      this.#claims.delete(id)
+      this.#counts.set(id, (this.#counts.get(id) ?? 1) - 1)
     }
   }
 

@@ -146,6 +146,10 @@ export class DeliveryLedger {
       check(4, this.#subscriptions.isRemoved(after.subscriptionId), "is cancelled, and its subscription is there")
       return
     }
+    if (state === "set_aside") {
+      check(5, before.attempts.length === attempts.length, "is set aside with an attempt that nobody made")
+      return
+    }
     check(4, (last === "delivered") === (state === "delivered"), `is ${state}, and its last attempt was ${last}`)
     const isAllowed = state === "delivered" || attempts.length === this.#attempts
     check(4, isAllowed, `is exhausted after ${attempts.length} attempts`)

@@ -142,6 +142,11 @@ export class TokenLedger {
     journal.count("exchanges")
   }
 
+  /** Whether every node still knows the code as used: the clocks of the nodes differ by less than a minute. */
+  isKnown({ begin }: Consented): boolean {
+    return this.#journal.now() - begin < Duration.toMillis(this.#policy.codeLifetime) - 60_000
+  }
+
   refreshed(pair: Pair, used: Issued, tokens: Omit<Issued, "of" | "refreshed">): void {
     used.refreshed++
     this.#journal.check(1, used.refreshed === 1, () => `${this.#name(pair)}: one refresh token succeeded twice`)

@@ -213,6 +213,8 @@ export const observe = (
           attempts.settled(settlements, ids)
           return audit(world)
         }),
+      release: (claims, dueAt) =>
+        then(queue.release(claims, dueAt), (ids) => Effect.sync(() => attempts.released(ids))),
       again: (original, now) => then(queue.again(original, now), () => audit(world))
     })
   )

@@ -97,7 +97,7 @@ export const tokenDeeds = ({ ask, cast, world }: Stage, step: Step) => {
           tokens.exchanged(pair, consented, issued(value.right), began + offset)
           yield* dead(pair, tokens.dead(pair))
         } else if (how === "again" && wasExchanged && value.left._tag === "InvalidGrant") {
-          yield* dead(pair, tokens.died(pair, consented))
+          if (tokens.isKnown(consented) || isFatal(value.left)) yield* dead(pair, tokens.died(pair, consented))
         } else if (how === "properly" && journal.now() - consented.begin < 60_000) {
           tokens.refused(pair, 3, consented, "a fresh code was refused")
         }
@@ -123,9 +123,11 @@ export const tokenDeeds = ({ ask, cast, world }: Stage, step: Step) => {
       return replied
     })
 
+  const isFatal = ({ reason }: Pick<InvalidGrant, "reason">) => reason === "replayed" || reason === "revoked"
+
   /** A replayed token takes its grant with it. */
-  const refusal = (pair: Pair, used: Issued, { reason }: InvalidGrant) =>
-    reason === "replayed" || reason === "revoked" ? dead(pair, tokens.died(pair, used.of)) : Effect.void
+  const refusal = (pair: Pair, used: Issued, refused: InvalidGrant) =>
+    isFatal(refused) ? dead(pair, tokens.died(pair, used.of)) : Effect.void
 
   const refresh = ({ times, ...of }: Of & { readonly times: number }) => {
     const pair = pairOf(of)

@@ -1,0 +1,73 @@
+/** The same work on every supported version of Node. */
+import { execFileSync } from "node:child_process"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import * as Cleanup from "../Cleanup.ts"
+import * as Contender from "../Contender.ts"
+import { type Effort, median } from "../Measurement.ts"
+import { asking, refreshing } from "../Protocol.ts"
+import { compare, count, type Scenario, type Table } from "../Scenario.ts"
+import * as Service from "../Service.ts"
+
+interface Runtime {
+  readonly name: string
+  readonly node: string
+}
+
+/** From the newest to the oldest. The first use downloads them. */
+const find = (): ReadonlyArray<Runtime> => {
+  const script = fileURLToPath(new URL("../../../../scripts/runtimes.mjs", import.meta.url))
+  const found = execFileSync(process.execPath, [script], { encoding: "utf8" }).trim().split("\n").reverse()
+  return found.map((node) => ({ node, name: `Node ${execFileSync(node, ["--version"], { encoding: "utf8" }).trim()}` }))
+}
+
+const startMillis = async ({ node }: Runtime, folder: string): Promise<number> => {
+  const { millis, stop } = await Service.start(folder, undefined, "anywhere", node)
+  await stop()
+  return millis
+}
+
+const starts = async (runtimes: ReadonlyArray<Runtime>, { rounds }: Effort): Promise<Table> => {
+  const { path, remove } = Cleanup.temporaryFolder()
+  const found = runtimes.map((runtime, index) => ({ runtime, folder: join(path, String(index)), all: Array<number>() }))
+  for (const { folder, runtime } of found) await startMillis(runtime, folder)
+  for (let round = 0; round < rounds; round++) {
+    for (const { all, folder, runtime } of found) all.push(await startMillis(runtime, folder))
+  }
+  await remove()
+  return {
+    title: "Starting over an existing embedded database",
+    columns: ["", "ms", "range"],
+    rows: found.map(({ all, runtime }) => [
+      runtime.name,
+      count(median(all)),
+      `${count(Math.min(...all))} – ${count(Math.max(...all))}`
+    ]),
+    goals: []
+  }
+}
+
+export const runtimes: Scenario = {
+  name: "runtimes",
+  title: "Versions of Node",
+  about: `
+Startlist itself on every supported version of Node, in memory, 64 connections, one core. The last column says how many times
+as fast the newest version is.
+`,
+  run: async (effort) => {
+    const found = find()
+    const contenders = (conversations: typeof refreshing) =>
+      found.map(({ name, node }, index) =>
+        Contender.server(
+          { name, node, role: index === 0 ? "ours" : "peer", program: "Startlist", args: ["memory"] },
+          conversations
+        )
+      )
+    const ratio = "the newest is"
+    return [
+      await compare({ title: "Refreshing a token", contenders: contenders(refreshing), goals: [], ratio }, effort),
+      await compare({ title: "Checking a bearer", contenders: contenders(asking), goals: [], ratio }, effort),
+      await starts(found, effort)
+    ]
+  }
+}

@@ -1,0 +1,33 @@
+import { describe, expect, it } from "vitest"
+import * as Contender from "../../src/Contender.ts"
+import * as Load from "../../src/Load.ts"
+import { asking, refreshing } from "../../src/Protocol.ts"
+
+/** Some hundred calls: no measurement. */
+const few = { isQuick: true, rounds: 1, seconds: 0.2, warmUpCalls: 100, warmUpSeconds: 5 }
+
+const servers = [
+  { name: "Startlist", program: "Startlist", args: ["memory"] },
+  { name: "@node-oauth, bare", program: "NodeOauth", args: ["bare"] },
+  { name: "@node-oauth, Express", program: "NodeOauth", args: ["express"] },
+  { name: "@jmondi", program: "Jmondi", args: [] },
+  { name: "oidc-provider", program: "OidcProvider", args: [] }
+]
+
+describe("The servers that are compared in memory", () => {
+  for (const { args, name, program } of servers) {
+    it(`${name} does the work: it refuses what must be refused, and all its answers under load are right`, async () => {
+      await Contender.serving({ role: "peer", program, args }, async ({ ready }) => {
+        for (const conversations of [refreshing(ready), asking(ready)]) {
+          const { perSecond } = await Load.run(ready.port, conversations, few)
+          expect(perSecond).toBeGreaterThan(0)
+        }
+      })
+    }, 60_000)
+  }
+
+  it("a server that takes everything is not measured", async () => {
+    const raw = Contender.serving({ role: "peer", program: "Raw", args: [] }, async () => {})
+    await expect(raw).rejects.toThrow("a wrong secret: 200")
+  }, 60_000)
+})

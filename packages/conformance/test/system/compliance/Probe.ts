@@ -1,0 +1,210 @@
+/** What the checks do with the running service: plain requests, and people in browsers without a screen. */
+import { Browser, formsOf, type Page, signIn, theForm } from "@startlist/test-support/Browser"
+import { decide } from "@startlist/test-support/Consent"
+import { type Client, createApplication, createUser, type Person } from "@startlist/test-support/Operator"
+import type { Clock } from "../support/Clock.ts"
+import type { Profile, Service } from "../support/Sites.ts"
+
+/** The public origin: a proxy in front of the service is taken for granted, and speaks TLS. */
+export const issuer = "https://id.example.test"
+
+/** What every application of the checks has registered. Nothing listens there: the browser stops in front of it. */
+export const callback = "https://client.example.test/callback"
+export const callbackWithQuery = "https://client.example.test/callback?tenant=7"
+export const loopbackCallback = "http://127.0.0.1:7999/callback"
+
+export type Pairs = Readonly<Record<string, string | undefined>> | ReadonlyArray<readonly [string, string]>
+
+/** Form encoding; a value that is `undefined` is left out. */
+export const encode = (pairs: Pairs): string => {
+  const list = Array.isArray(pairs) ? pairs : Object.entries(pairs)
+  return new URLSearchParams(list.flatMap(([name, value]) => value === undefined ? [] : [[name, value]])).toString()
+}
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  /** The JSON of the body; empty if it is none. */
+  readonly body: Readonly<Record<string, unknown>>
+}
+
+export interface Tokens {
+  readonly access_token: string
+  readonly refresh_token: string
+}
+
+const parse = (text: string): Answer["body"] => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return {}
+  }
+}
+
+export const credentials = ({ client_id, client_secret }: Client) => ({ client_id: String(client_id), client_secret })
+
+export const basic = ({ client_id, client_secret }: Client) => ({
+  authorization: `Basic ${Buffer.from(`${client_id}:${client_secret}`).toString("base64")}`
+})
+
+/** Where a redirect leads. */
+export const locationOf = (answer: { readonly headers: Headers; readonly status: number }): URL => {
+  const location = answer.headers.get("location")
+  if (location === null) throw new Error(`no redirect, but ${answer.status}`)
+  return new URL(location, "http://relative.example.test")
+}
+
+export class Probe {
+  readonly profile: Profile
+  readonly service: Service
+  readonly clock: Clock
+  private readonly people = new Map<string, Promise<Person>>()
+  private readonly browsers = new Map<Person, Browser>()
+
+  constructor(profile: Profile, service: Service, clock: Clock) {
+    this.profile = profile
+    this.service = service
+    this.clock = clock
+  }
+
+  /** The one user of this name, with this role; made when first asked for. */
+  user(role: "platform" | "athlete" | "organizer", name: string = role): Promise<Person> {
+    const known = this.people.get(name)
+    if (known !== undefined) return known
+    const made = createUser(this.service, role)
+    this.people.set(name, made)
+    return made
+  }
+
+  /** A new application. */
+  async application(
+    redirectUris: ReadonlyArray<string> = [callback, callbackWithQuery, loopbackCallback],
+    settings: Readonly<Record<string, unknown>> = {}
+  ): Promise<Client> {
+    return createApplication(this.service, await this.user("platform"), redirectUris, settings)
+  }
+
+  async request(path: string, init: RequestInit = {}): Promise<Answer> {
+    const response = await fetch(`${this.service.url}${path}`, { ...init, redirect: "manual" })
+    const text = await response.text()
+    return { status: response.status, headers: response.headers, text, body: parse(text) }
+  }
+
+  post(path: string, pairs: Pairs, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
+    return this.request(path, {
+      method: "POST",
+      body: encode(pairs),
+      headers: { "content-type": "application/x-www-form-urlencoded", ...headers }
+    })
+  }
+
+  /** The address of an authorization request; an `undefined` removes a parameter. */
+  authorizePath(client: Client, changes: Readonly<Record<string, string | undefined>> = {}): string {
+    return `/oauth/authorize?${
+      encode({
+        client_id: String(client.client_id),
+        redirect_uri: callback,
+        response_type: "code",
+        scope: "profile:read read",
+        ...changes
+      })
+    }`
+  }
+
+  /** A browser in which this user is signed in. */
+  async browserOf(user: Person): Promise<Browser> {
+    const known = this.browsers.get(user)
+    if (known !== undefined) return known
+    const browser = new Browser()
+    await signIn(browser, await browser.open(`${this.service.url}/login`), user.email, user.password)
+    this.browsers.set(user, browser)
+    return browser
+  }
+
+  /** An authorization request in the browser of a signed-in user; no redirect is followed. */
+  async ask(client: Client, changes: Readonly<Record<string, string | undefined>> = {}, user?: Person): Promise<Page> {
+    return this.askAt(this.authorizePath(client, changes), user)
+  }
+
+  async askAt(path: string, user?: Person): Promise<Page> {
+    const person = user ?? await this.user("athlete")
+    const browser = await this.browserOf(person)
+    const page = await browser.request(`${this.service.url}${path}`)
+    if (page.headers.get("location")?.startsWith("/login") !== true) return page
+    // The clock was put forward, and the session has ended.
+    this.browsers.delete(person)
+    return (await this.browserOf(person)).request(`${this.service.url}${path}`)
+  }
+
+  /** The user decides: where the browser is sent. */
+  async consent(
+    client: Client,
+    changes: Readonly<Record<string, string | undefined>> = {},
+    decision: "allow" | "deny" = "allow",
+    user?: Person
+  ): Promise<URL> {
+    const person = user ?? await this.user("athlete")
+    return decide(await this.browserOf(person), await this.ask(client, changes, person), decision)
+  }
+
+  async code(client: Client, changes: Readonly<Record<string, string | undefined>> = {}, user?: Person) {
+    return (await this.consent(client, changes, "allow", user)).searchParams.get("code") ?? ""
+  }
+
+  /** A token request with the credentials in the body; an `undefined` removes a parameter. */
+  token(client: Client, changes: Readonly<Record<string, string | undefined>>): Promise<Answer> {
+    return this.post("/oauth/token", { ...credentials(client), ...changes })
+  }
+
+  exchange(client: Client, code: string, changes: Readonly<Record<string, string | undefined>> = {}): Promise<Answer> {
+    return this.token(client, { grant_type: "authorization_code", code, redirect_uri: callback, ...changes })
+  }
+
+  refresh(client: Client, token: string, changes: Readonly<Record<string, string | undefined>> = {}): Promise<Answer> {
+    return this.token(client, { grant_type: "refresh_token", refresh_token: token, ...changes })
+  }
+
+  /** A pair of tokens of this client. */
+  async tokens(client: Client, changes: Readonly<Record<string, string | undefined>> = {}, user?: Person) {
+    return this.pair(await this.exchange(client, await this.code(client, changes, user)))
+  }
+
+  pair({ body, status }: Answer): Tokens {
+    const { access_token, refresh_token } = body
+    if (typeof access_token === "string" && typeof refresh_token === "string") return { access_token, refresh_token }
+    throw new Error(`no tokens, but ${status} ${JSON.stringify(body)}`)
+  }
+
+  introspect(client: Client, token: string, changes: Readonly<Record<string, string>> = {}): Promise<Answer> {
+    return this.post("/oauth/introspect", { ...credentials(client), token, ...changes })
+  }
+
+  revoke(client: Client, token: string, changes: Readonly<Record<string, string>> = {}): Promise<Answer> {
+    return this.post("/oauth/revoke", { ...credentials(client), token, ...changes })
+  }
+
+  /** Whether a token is good, as its own client is told. */
+  async isActive(client: Client, token: string): Promise<boolean> {
+    return (await this.introspect(client, token)).body["active"] === true
+  }
+
+  resource(headers: Readonly<Record<string, string>>, query = ""): Promise<Answer> {
+    return this.request(`/api/v1/athlete${query}`, { headers })
+  }
+
+  bearer(token: string): Promise<Answer> {
+    return this.resource({ authorization: `Bearer ${token}` })
+  }
+
+  metadata(): Promise<Answer> {
+    return this.request("/.well-known/oauth-authorization-server")
+  }
+}
+
+/** Whether a page asks for consent. */
+export const asksForConsent = (page: Page): boolean =>
+  formsOf(page).some(({ buttons }) => buttons.some(([name]) => name === "decision"))
+
+export { formsOf, theForm }
+export type { Client, Page, Person }

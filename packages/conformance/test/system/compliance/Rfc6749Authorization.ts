@@ -1,0 +1,151 @@
+/** RFC 6749: the authorization endpoint and its answers. */
+import { expect } from "@effect/vitest"
+import { expectRedirectedError, expectShown, plainText } from "./Expectations.ts"
+import { asksForConsent, callback, callbackWithQuery, issuer, locationOf, loopbackCallback } from "./Probe.ts"
+import { deviates, elsewhere, everywhere, holds, type Requirement } from "./Requirement.ts"
+
+const request: ReadonlyArray<Requirement> = [
+  holds("3.1", "MUST", "the user is identified before access can be granted", async (probe) => {
+    const answer = await probe.request(probe.authorizePath(await probe.application()))
+    expect(locationOf(answer).pathname).toBe("/login")
+  }),
+  holds("3.1", "MUST NOT", "the address of the authorization endpoint has a fragment", async (probe) => {
+    const endpoint = String((await probe.metadata()).body["authorization_endpoint"])
+    expect(endpoint.startsWith(issuer)).toBe(true)
+    expect(endpoint).not.toContain("#")
+  }),
+  holds(
+    "3.1",
+    "MUST",
+    "the authorization endpoint supports GET",
+    async (probe) => expect((await probe.ask(await probe.application())).status).toBe(200)
+  ),
+  holds("3.1", "MUST", "a parameter without a value counts as omitted", async (probe) => {
+    const client = await probe.application()
+    const back = await probe.consent(client, { role: "", code_challenge: "" })
+    expect([...back.searchParams.keys()].sort()).toEqual(["code", "iss", "scope"])
+    expectRedirectedError(await probe.ask(client, { response_type: "" }), callback, "invalid_request")
+  }),
+  holds("3.1", "MUST", "unknown parameters are ignored", async (probe) => {
+    const page = await probe.ask(await probe.application(), { prompt: "none", nonce: "1", "<b>": "ü", resource: "x" })
+    expect(asksForConsent(page)).toBe(true)
+  }),
+  holds("3.1", "MUST NOT", "parameters of the request come more than once", async (probe) => {
+    const client = await probe.application()
+    const path = probe.authorizePath(client, { state: "s" })
+    for (const again of ["scope=read", "response_type=code", "state=t"]) {
+      expectRedirectedError(await probe.askAt(`${path}&${again}`), callback, "invalid_request")
+    }
+    expectShown(await probe.askAt(`${path}&client_id=${client.client_id}`))
+    expectShown(await probe.askAt(`${path}&redirect_uri=${encodeURIComponent(callbackWithQuery)}`))
+  }),
+  holds("3.1", "MUST NOT", "parameters of the answer come more than once", async (probe) => {
+    const { searchParams } = await probe.consent(await probe.application(), { state: "s" })
+    expect([...searchParams.keys()].sort()).toEqual(["code", "iss", "scope", "state"])
+  }),
+  holds("3.1.1", "MUST", "a missing response type is an error", async (probe) => {
+    const page = await probe.ask(await probe.application(), { response_type: undefined })
+    expectRedirectedError(page, callback, "invalid_request")
+  }),
+  holds("3.1.1", "MUST", "a response type that is not understood is an error", async (probe) => {
+    const client = await probe.application()
+    for (const response_type of ["token", "code token", "id_token", "CODE", "none"]) {
+      expectRedirectedError(await probe.ask(client, { response_type }), callback, "unsupported_response_type")
+    }
+  }),
+  holds("3.3", "MUST", "a request without scope gets a default, or is refused as an invalid scope", async (probe) => {
+    const page = await probe.ask(await probe.application(), { scope: undefined })
+    expectRedirectedError(page, callback, "invalid_scope")
+  }),
+  holds("3.3", "MUST", "scopes are case-sensitive words between spaces, in any order", async (probe) => {
+    const client = await probe.application()
+    expectRedirectedError(await probe.ask(client, { scope: "Read" }), callback, "invalid_scope")
+    expectRedirectedError(await probe.ask(client, { scope: "read,write" }), callback, "invalid_scope")
+    const { searchParams } = await probe.consent(client, { scope: "write read" })
+    expect(searchParams.get("scope")?.split(" ").sort()).toEqual(["read", "write"])
+  }),
+  elsewhere(
+    "3.3",
+    "SHOULD",
+    "scopes and the default are documented",
+    "docs/configuration.md (`SCOPES`); there is no default"
+  ),
+  deviates(
+    "10.3",
+    "SHOULD",
+    "who the client is has a say in which scopes it gets",
+    async (probe) => {
+      const client = await probe.application()
+      expect((await probe.consent(client, { scope: "read write" })).searchParams.get("scope")).not.toBe("read write")
+    },
+    everywhere({
+      reason: "the user accepts all requested scopes or none (requirements §1); which are known is configuration",
+      instead: async (probe) => {
+        const { searchParams } = await probe.consent(await probe.application(), { scope: "read write" })
+        expect(searchParams.get("scope")).toBe("read write")
+      }
+    })
+  )
+]
+
+const answer: ReadonlyArray<Requirement> = [
+  holds("4.1.2", "MUST", "`state` comes back exactly as it was sent, also if it is empty", async (probe) => {
+    const client = await probe.application()
+    for (const state of ["", "a b+c%20d&e=f#g?h/é✓", "\"'<>\\", " ", "x".repeat(10_000)]) {
+      expect((await probe.consent(client, { state })).searchParams.getAll("state")).toEqual([state])
+    }
+  }),
+  holds("4.1.2.1", "MUST", "`state` comes back with an error, too", async (probe) => {
+    const client = await probe.application()
+    const page = await probe.ask(client, { scope: "bogus", state: "é &=" })
+    expect(locationOf(page).searchParams.get("state")).toBe("é &=")
+    expect((await probe.consent(client, { state: "é &=" }, "deny")).searchParams.get("state")).toBe("é &=")
+  }),
+  holds("4.1.2.1", "SHOULD", "the user is told of an unknown client and of a wrong redirect URI", async (probe) => {
+    const client = await probe.application()
+    expectShown(await probe.ask({ ...client, client_id: 9007199254740991 }))
+    expectShown(await probe.ask(client, { client_id: "x" }))
+    expectShown(await probe.ask(client, { redirect_uri: "https://evil.test/" }))
+  }),
+  holds(
+    "4.1.2.1",
+    "MUST NOT",
+    "the browser is redirected for an unknown client or a wrong redirect URI",
+    async (probe) => {
+      const client = await probe.application()
+      const pages = [
+        await probe.ask(client, { client_id: undefined }),
+        await probe.ask({ ...client, client_id: 9007199254740991 }, { redirect_uri: loopbackCallback }),
+        await probe.ask(client, { redirect_uri: "https://evil.test/" })
+      ]
+      expect(pages.map(({ headers }) => headers.get("location"))).toEqual([null, null, null])
+    }
+  ),
+  holds("4.1.2.1", "MUST", "a refusal by the user is `access_denied`", async (probe) => {
+    const { searchParams } = await probe.consent(await probe.application(), {}, "deny")
+    expect(searchParams.get("error")).toBe("access_denied")
+    expect(searchParams.has("code")).toBe(false)
+  }),
+  holds("4.1.2.1", "MUST", "a scope that is not known is `invalid_scope`", async (probe) => {
+    const client = await probe.application()
+    for (const scope of ["bogus", "read bogus", "\"", "read\\write"]) {
+      expectRedirectedError(await probe.ask(client, { scope }), callback, "invalid_scope")
+    }
+  }),
+  holds(
+    "4.1.2.1",
+    "MUST NOT",
+    "error codes and descriptions have characters outside the allowed set",
+    async (probe) => {
+      const client = await probe.application()
+      const wrong = [{ scope: "\"\\é" }, { response_type: "\"\\é" }, { role: "\"\\é" }, { code_challenge: "\"\\é" }]
+      for (const changes of wrong) {
+        const { searchParams } = locationOf(await probe.ask(client, changes))
+        expect(searchParams.get("error")).toMatch(plainText)
+        expect(searchParams.get("error_description")).toMatch(plainText)
+      }
+    }
+  )
+]
+
+export const requirements: ReadonlyArray<Requirement> = [...request, ...answer]

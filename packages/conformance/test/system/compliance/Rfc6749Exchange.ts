@@ -1,0 +1,128 @@
+/** RFC 6749: codes and refresh tokens at the token endpoint. */
+import { expect } from "@effect/vitest"
+import { expectError } from "./Expectations.ts"
+import { callback, callbackWithQuery } from "./Probe.ts"
+import { deviates, elsewhere, holds, type Requirement } from "./Requirement.ts"
+
+const wrong = "sl_cs_wrong"
+
+const exchange: ReadonlyArray<Requirement> = [
+  holds("4.1.2", "MUST", "a code expires soon, ten minutes after it was issued at the latest", async (probe) => {
+    const client = await probe.application()
+    const code = await probe.code(client)
+    const prompt = await probe.code(client)
+    probe.clock.advance(60)
+    expect((await probe.exchange(client, prompt)).status).toBe(200)
+    probe.clock.advance(540)
+    expectError(await probe.exchange(client, code), 400, "invalid_grant")
+  }),
+  holds("4.1.2", "MUST", "a used code is refused", async (probe) => {
+    const client = await probe.application()
+    const code = await probe.code(client)
+    expect((await probe.exchange(client, code)).status).toBe(200)
+    expectError(await probe.exchange(client, code), 400, "invalid_grant")
+  }),
+  holds("4.1.2", "SHOULD", "the second use of a live code revokes what the first one gave", async (probe) => {
+    const client = await probe.application()
+    const code = await probe.code(client)
+    const tokens = probe.pair(await probe.exchange(client, code))
+    expect((await probe.bearer(tokens.access_token)).status).toBe(200)
+    expectError(await probe.exchange(client, code), 400, "invalid_grant")
+    expect((await probe.bearer(tokens.access_token)).status).toBe(401)
+    expect(await probe.isActive(client, tokens.refresh_token)).toBe(false)
+  }),
+  holds(
+    "4.1.2",
+    "SHOULD",
+    "a used code is forgotten when its lifetime ends: its use revokes nothing",
+    async (probe) => {
+      const client = await probe.application()
+      const code = await probe.code(client)
+      const tokens = probe.pair(await probe.exchange(client, code))
+      probe.clock.advance(600)
+      expectError(await probe.exchange(client, code), 400, "invalid_grant")
+      expect((await probe.bearer(tokens.access_token)).status).toBe(200)
+    }
+  ),
+  elsewhere("4.1.2", "SHOULD", "the size of a code is documented", "docs/openapi.json; also of tokens (§4.2.2, §5.1)"),
+  holds(
+    "4.1.3",
+    "MUST",
+    "the client is authenticated before its code is looked at: a failure uses up nothing",
+    async (probe) => {
+      const client = await probe.application()
+      const code = await probe.code(client)
+      expectError(await probe.exchange(client, code, { client_secret: wrong }), 401, "invalid_client")
+      expect((await probe.exchange(client, code)).status).toBe(200)
+    }
+  ),
+  holds("4.1.3", "MUST", "a code is good for its own client alone, and unharmed by another", async (probe) => {
+    const [client, other] = [await probe.application(), await probe.application()]
+    const code = await probe.code(client)
+    expectError(await probe.exchange(other, code), 400, "invalid_grant")
+    expect((await probe.exchange(client, code)).status).toBe(200)
+    expectError(await probe.exchange(other, code), 400, "invalid_grant")
+  }),
+  holds("4.1.3", "MUST", "a code that was never issued is refused", async (probe) => {
+    const client = await probe.application()
+    const code = await probe.code(client)
+    for (const bad of [code.slice(0, -1), `${code}A`, code.toLowerCase(), "x"]) {
+      expectError(await probe.exchange(client, bad), 400, "invalid_grant")
+    }
+  }),
+  holds("4.1.3", "MUST", "the redirect URI equals the one of the authorization request", async (probe) => {
+    const client = await probe.application()
+    const code = await probe.code(client)
+    for (const redirect_uri of [callbackWithQuery, `${callback}/`, "https://evil.test/"]) {
+      expectError(await probe.exchange(client, code, { redirect_uri }), 400, "invalid_grant")
+    }
+    expect((await probe.exchange(client, code)).status).toBe(200)
+  }),
+  deviates(
+    "4.1.3",
+    "MUST",
+    "the redirect URI is given at the exchange if it was given before",
+    async (probe) => {
+      const client = await probe.application()
+      const answer = await probe.exchange(client, await probe.code(client), { redirect_uri: undefined })
+      expectError(answer, 400, "invalid_request")
+    },
+    {
+      documented: {
+        reason:
+          "the interface does not list redirect_uri at the exchange (requirements §4.2); if given it must be equal",
+        instead: async (probe) => {
+          const client = await probe.application()
+          const answer = await probe.exchange(client, await probe.code(client), { redirect_uri: undefined })
+          expect(answer.status).toBe(200)
+        }
+      }
+    }
+  )
+]
+
+const refresh: ReadonlyArray<Requirement> = [
+  holds("6", "MUST", "a refresh token is good for its own client alone, and unharmed by another", async (probe) => {
+    const [client, other] = [await probe.application(), await probe.application()]
+    const { refresh_token } = await probe.tokens(client)
+    expectError(await probe.refresh(other, refresh_token), 400, "invalid_grant")
+    expect((await probe.refresh(client, refresh_token)).status).toBe(200)
+  }),
+  holds("6", "MUST NOT", "a refresh asks for more scope than was granted", async (probe) => {
+    const client = await probe.application()
+    const { refresh_token } = await probe.tokens(client, { scope: "read" })
+    for (const scope of ["read write", "write", "bogus"]) {
+      expectError(await probe.refresh(client, refresh_token, { scope }), 400, "invalid_scope")
+    }
+    const { access_token } = probe.pair(await probe.refresh(client, refresh_token, { scope: "read" }))
+    expect((await probe.introspect(client, access_token)).body["scope"]).toBe("read")
+  }),
+  holds("6", "MUST", "a new refresh token has the scope of the one before", async (probe) => {
+    const client = await probe.application()
+    const { refresh_token } = await probe.tokens(client, { scope: "read write" })
+    const fresh = probe.pair(await probe.refresh(client, refresh_token, { scope: "read" }))
+    expect((await probe.introspect(client, fresh.refresh_token)).body["scope"]).toBe("read write")
+  })
+]
+
+export const requirements: ReadonlyArray<Requirement> = [...exchange, ...refresh]

@@ -1,0 +1,123 @@
+/** RFC 6749: applications and their redirect URIs. */
+import { expect } from "@effect/vitest"
+import { operate } from "@startlist/test-support/Operator"
+import { expectRefusedRedirects, expectShown } from "./Expectations.ts"
+import { asksForConsent, callback, callbackWithQuery, loopbackCallback, type Probe } from "./Probe.ts"
+import { deviates, elsewhere, holds, notApplicable, type Requirement } from "./Requirement.ts"
+
+const register = async (probe: Probe, uri: string): Promise<number> => {
+  const { id } = await probe.user("platform")
+  const body = { name: "Race Day", owner_id: id, redirect_uris: [uri] }
+  return (await operate(probe.service, "POST", "/applications", body)).status
+}
+
+const registration: ReadonlyArray<Requirement> = [
+  elsewhere(
+    "1.6",
+    "MUST",
+    "TLS protects every endpoint to which credentials, codes or tokens are sent (also §2.3.1, §3.1, §3.2, §10.3 to §10.9)",
+    "the operator's proxy terminates TLS: docs/operating.md"
+  ),
+  holds("2.2", "MUST NOT", "the client identifier alone authenticates nobody", async (probe) => {
+    const client = await probe.application()
+    const answer = await probe.exchange(client, await probe.code(client), { client_secret: undefined })
+    expect(answer.status).toBe(401)
+    expect(answer.body["error"]).toBe("invalid_client")
+  }),
+  elsewhere("2.2", "SHOULD", "the size of a client identifier is documented", "docs/decisions.md: below 2^53"),
+  notApplicable(
+    "2.1",
+    "MUST",
+    "clients are told apart by type, public or confidential",
+    "every application has a secret and uses it (requirements §2.1, §4.2): all clients are confidential"
+  ),
+  holds("3.1.2", "MUST", "a redirect URI is absolute", async (probe) => {
+    for (const uri of ["/callback", "client.example.test/callback", "//client.example.test/"]) {
+      expect(await register(probe, uri), uri).toBe(422)
+    }
+    expect(await register(probe, "https://client.example.test/callback")).toBe(201)
+  }),
+  holds("3.1.2", "MUST NOT", "a redirect URI has a fragment", async (probe) => {
+    expect(await register(probe, `${callback}#top`)).toBe(422)
+    await expectRefusedRedirects(probe, await probe.application(), [`${callback}#top`, `${loopbackCallback}#top`])
+  }),
+  holds("3.1.2", "MUST", "the query of a redirect URI is kept when parameters are added", async (probe) => {
+    const back = await probe.consent(await probe.application(), { redirect_uri: callbackWithQuery, state: "s" })
+    expect(back.href.startsWith(`${callbackWithQuery}&`)).toBe(true)
+    expect(back.searchParams.getAll("tenant")).toEqual(["7"])
+    expect(back.searchParams.getAll("code")).toHaveLength(1)
+  }),
+  holds("3.1.2.1", "SHOULD", "redirect URIs use TLS, but on the machine of the user", async (probe) => {
+    expect(await register(probe, "http://client.example.test/callback")).toBe(422)
+  }),
+  deviates(
+    "3.1.2.2",
+    "SHOULD",
+    "a client registers its redirect URIs before it may use the authorization endpoint",
+    async (probe) => expectRefusedRedirects(probe, await probe.application([]), [loopbackCallback, callback]),
+    {
+      documented: {
+        reason: "the interface allows localhost and 127.0.0.1 (requirements §4.1); everything else is registered",
+        instead: async (probe) => {
+          const client = await probe.application([])
+          expect(asksForConsent(await probe.ask(client, { redirect_uri: loopbackCallback }))).toBe(true)
+          await expectRefusedRedirects(probe, client, [callback])
+        }
+      }
+    }
+  ),
+  holds(
+    "3.1.2.3",
+    "MUST",
+    "a request without redirect URI is refused if several are registered",
+    async (probe) => expectShown(await probe.ask(await probe.application(), { redirect_uri: undefined }))
+  ),
+  holds(
+    "3.1.2.3",
+    "MUST",
+    "the redirect URI equals a registered one, compared as a string",
+    async (probe) =>
+      expectRefusedRedirects(probe, await probe.application(), [
+        `${callback}/`,
+        `${callback}?`,
+        `${callback}?x=1`,
+        `${callback}/more`,
+        callback.toUpperCase(),
+        callback.replace("https://client", "https://Client"),
+        callback.replace("example.test/", "example.test:443/"),
+        callback.replace("callback", "%63allback"),
+        callback.replace("callback", "./callback"),
+        callback.slice(0, -1)
+      ])
+  ),
+  holds(
+    "3.1.2.3",
+    "MUST",
+    "lookalike hosts and user info are no match",
+    async (probe) =>
+      expectRefusedRedirects(probe, await probe.application(), [
+        "https://client.example.test.evil.test/callback",
+        "https://client.example.test@evil.test/callback",
+        "https://evil.test/callback?https://client.example.test/callback",
+        "https://client.example.test\\@evil.test/callback",
+        "http://localhost.evil.test/callback",
+        "http://localhost@evil.test/callback",
+        "http://127.0.0.1@evil.test/callback",
+        "http://127.0.0.1.evil.test/callback",
+        "http://user:pass@127.0.0.1:7999/callback",
+        "http://127.0.0.2:7999/callback",
+        "http://[::2]:7999/callback",
+        "http://0x7f.1/callback",
+        "javascript:alert(1)"
+      ])
+  ),
+  holds(
+    "3.1.2.4",
+    "MUST NOT",
+    "the browser is sent to an invalid redirect URI",
+    async (probe) =>
+      expectShown(await probe.ask(await probe.application(), { redirect_uri: "https://evil.test/", scope: "bogus" }))
+  )
+]
+
+export const requirements: ReadonlyArray<Requirement> = [...registration]

@@ -1,0 +1,31 @@
+/** What is wrong with the head of a request before anything in it is read. */
+import { maxHeaders } from "../Message.ts"
+import { type Refusal, Repeated, TooManyHeaders } from "../Refusal.ts"
+
+/** Headers with one value, of which Node keeps the first and other servers the last (RFC 9110 §5.3). */
+const single: ReadonlyMap<string, string> = new Map(
+  ["Authorization", "Content-Length", "Content-Type", "Host", "Idempotency-Key", "Origin"].map((name) =>
+    [name.toLowerCase(), name] as const
+  )
+)
+const lengths = new Set([...single.keys()].map((name) => name.length))
+
+/** Single values that have no comma: a server that joins repeated headers puts one there. */
+const withoutComma = new Set(["content-length", "content-type", "host", "origin"])
+
+/** Takes names and values in turn, as `rawHeaders` of Node has them. */
+export const refusalOf = (headers: ReadonlyArray<string>): Refusal | undefined => {
+  if (headers.length / 2 > maxHeaders) return new TooManyHeaders({ most: maxHeaders })
+  let seen = ""
+  for (let i = 0; i < headers.length; i += 2) {
+    const raw = headers[i] ?? ""
+    if (!lengths.has(raw.length)) continue
+    const lower = raw.toLowerCase()
+    const name = single.get(lower)
+    if (name === undefined) continue
+    const isJoined = withoutComma.has(lower) && headers[i + 1]?.includes(",") === true
+    if (isJoined || seen.includes(`${lower} `)) return new Repeated({ name: `the header ${name}` })
+    seen += `${lower} `
+  }
+  return undefined
+}

@@ -1,0 +1,146 @@
+/** What an owner of applications may ask for, and how often. */
+import { describe, expect, it } from "@effect/vitest"
+import { Deliveries, Subscription } from "@startlist/core"
+import { ApplicationId } from "@startlist/core/Application"
+import { Refusal } from "@startlist/http"
+import * as Validations from "@startlist/http/api/Validations"
+import { DateTime, Deferred, Effect, Fiber, Option, Redacted, TestClock } from "effect"
+import * as Browser from "./support/Browser.ts"
+import { answered, answers, Service } from "./support/Service.ts"
+import { testing, type TestWorld } from "./support/Testing.ts"
+import * as World from "./support/World.ts"
+
+/** How a new application of the platform user asks for its subscription. */
+const subscriber = (world: TestWorld, name: string) =>
+  Effect.gen(function*() {
+    const { send } = yield* Service
+    const client = yield* world.register(name)
+    const code = yield* world.codeOf({ client_id: client.client_id }, world.platformBrowser)
+    const { access_token } = World.tokensOf(yield* world.exchange(code, client))
+    return (callbackUrl = "https://receiver.test/events") =>
+      send("POST", "/api/v1/webhook_subscription", {
+        headers: { ...World.bearer(access_token), "content-type": "application/json" },
+        body: JSON.stringify({ webhook_subscription: { callback_url: callbackUrl, verify_token: "v" } })
+      })
+  })
+
+const ids = (count: number): ReadonlyArray<number> => Array.from({ length: count }, (_, i) => i + 1)
+
+const refusal = Effect.succeed(answered({ body: "", status: 500 }))
+
+describe("validations of callbacks", () => {
+  testing("of one application run one at a time", (world) =>
+    Effect.gen(function*() {
+      const { switches, validations } = yield* Service
+      const started = yield* Deferred.make<void>()
+      const [first, other] = [yield* subscriber(world, "First"), yield* subscriber(world, "Other")]
+      switches.validate = () => Effect.zipRight(Deferred.succeed(started, undefined), Effect.never)
+      const slow = yield* Effect.fork(first())
+      yield* Deferred.await(started)
+      switches.validate = answers
+
+      const second = yield* first()
+      expect([second.status, second.headers["retry-after"]]).toEqual([429, "2"])
+      expect((yield* other()).status).toBe(201)
+      yield* TestClock.adjust("2 seconds")
+      expect((yield* Fiber.join(slow)).status).toBe(422)
+      expect((yield* first()).status).toBe(201)
+      expect(validations).toHaveLength(3)
+    }))
+
+  testing(
+    "of one owner are ten in a minute over all of their applications, and nobody else has to wait",
+    (world) =>
+      Effect.gen(function*() {
+        const { switches, validations } = yield* Service
+        switches.validate = () => refusal
+        const [first, other] = [yield* subscriber(world, "First"), yield* subscriber(world, "Other")]
+        for (let i = 0; i < 5; i++) {
+          expect((yield* first("ftp://not.called")).status).toBe(422)
+          expect((yield* first()).status).toBe(422)
+          expect((yield* other()).status).toBe(422)
+        }
+        for (const post of [first, other]) {
+          const { headers, status } = yield* post()
+          expect([status, headers["retry-after"]]).toEqual([429, "60"])
+        }
+        expect(validations).toHaveLength(10)
+        yield* TestClock.adjust("60 seconds")
+        switches.validate = answers
+        expect((yield* first()).status).toBe(201)
+        for (let i = 0; i < 12; i++) expect((yield* first()).status).toBe(409)
+        expect((yield* other()).status).toBe(201)
+      })
+  )
+
+  it.effect("at the same time are 64 in a process; one more is refused with 503, until one of them ends", () =>
+    Effect.gen(function*() {
+      const alone = yield* Validations.make
+      const validate = (id: number, answer: Effect.Effect<void>) => alone(ApplicationId.make(id), answer)
+      const slow = yield* Effect.forEach(ids(64), (id) => Effect.fork(validate(id, Effect.never)))
+      yield* Effect.yieldNow()
+      expect(yield* Effect.flip(validate(65, Effect.void))).toMatchObject({ _tag: "Busy" })
+      expect(Refusal.describe(new Refusal.Busy())).toMatchObject({ status: 503, headers: { "retry-after": "1" } })
+      yield* Effect.forEach(slow.slice(0, 1), Fiber.interrupt)
+      yield* validate(65, Effect.void)
+    }))
+})
+
+describe("on the developer pages, one owner", () => {
+  const home = "/developer/applications"
+
+  const post = (world: TestWorld, path: string, fields: Browser.Fields) =>
+    Effect.gen(function*() {
+      const { csrf = "" } = Browser.formTo("/logout", yield* world.platformBrowser.get(home)).hidden
+      return yield* world.platformBrowser.post(path, { ...fields, csrf })
+    })
+
+  testing(
+    "creates at most 30 applications in an hour; those that are refused do not count",
+    (world) =>
+      Effect.gen(function*() {
+        const create = (name: string) =>
+          Effect.gen(function*() {
+            const page = yield* world.platformBrowser.get(home)
+            const { newest = "" } = Browser.formTo(home, page).hidden
+            return yield* post(world, home, { name, redirect_uris: "", newest })
+          })
+        for (let i = 0; i < 40; i++) expect((yield* create("")).status).toBe(422)
+        for (let i = 0; i < 30; i++) expect((yield* create(`Application ${i}`)).status).toBe(201)
+        const { headers, status } = yield* create("One more")
+        expect([status, Number(headers["retry-after"])]).toEqual([429, 3600])
+        yield* TestClock.adjust("1 hour")
+        expect((yield* create("One more")).status).toBe(201)
+      })
+  )
+
+  testing("sends at most 60 test events and redeliveries in a minute", (world) =>
+    Effect.gen(function*() {
+      const deliveries = yield* Deliveries.Deliveries
+      const store = yield* Subscription.SubscriptionStore
+      const applicationId = ApplicationId.make(Number(world.client.client_id))
+      const now = yield* DateTime.now
+      yield* store.insert({
+        applicationId,
+        callbackUrl: "https://app.test/hook",
+        createdAt: now,
+        updatedAt: now,
+        signingSecrets: [{ value: Redacted.make("whsec_first"), expiresAt: Option.none() }]
+      })
+      const { id } = yield* deliveries.sendTest(applicationId)
+      const test = post(world, `${home}/${applicationId}/test-event`, {})
+      const redeliver = post(world, `${home}/${applicationId}/deliveries/${id}/redeliver`, {})
+      for (let i = 0; i < 30; i++) {
+        expect((yield* test).status).toBe(303)
+        expect((yield* redeliver).status).toBe(303)
+      }
+      for (const again of [test, redeliver]) {
+        const { headers, status } = yield* again
+        expect([status, headers["retry-after"]]).toEqual([429, "60"])
+      }
+      const filter = { applicationId: Option.some(applicationId), state: Option.none(), after: Option.none() }
+      expect(yield* deliveries.list({ ...filter, limit: 100 })).toHaveLength(61)
+      yield* TestClock.adjust("1 minute")
+      expect((yield* redeliver).status).toBe(303)
+    }))
+})

@@ -1,0 +1,135 @@
+/**
+ * Bundles the program from the sources, and makes the image of the embedded database, if something changed since the
+ * last time. `--fresh` starts from nothing, for a package that is published.
+ */
+import { execFile } from "node:child_process"
+import { createHash, randomUUID } from "node:crypto"
+import { readdirSync, readFileSync, statSync } from "node:fs"
+import { mkdir, rename, rm, writeFile } from "node:fs/promises"
+import { basename, join, relative } from "node:path"
+import { fileURLToPath } from "node:url"
+import { promisify } from "node:util"
+
+const root = fileURLToPath(new URL("../../../", import.meta.url))
+const dist = fileURLToPath(new URL("../dist/", import.meta.url))
+const folder = join(dist, "program")
+const manifest = join(dist, ".program.json")
+
+/** The program. */
+export const entry = join(folder, "startlist.js")
+
+/** Clocks of file systems lag by up to this many milliseconds. */
+const clockLag = 10
+
+/** Files of earlier builds stay for a day: a service that runs may load them later. */
+const keptMillis = 24 * 60 * 60 * 1000
+
+/** The change time, because `git checkout` and `cp -p` cannot set it. */
+const stampOf = (path) => {
+  const found = statSync(join(root, path), { throwIfNoEntry: false })
+  return found === undefined ? "missing" : `${found.ctimeMs} ${found.size}`
+}
+
+const hashOf = (path) => createHash("sha256").update(readFileSync(path)).digest("hex")
+
+/** Whether the program is what a build would make now. */
+export const isCurrent = () => {
+  try {
+    const { entryHash, stamps } = JSON.parse(readFileSync(manifest, "utf8"))
+    return hashOf(entry) === entryHash && readdirSync(dist).some((name) => name.endsWith(".image")) &&
+      Object.entries(stamps).every(([path, stamp]) => stampOf(path) === stamp)
+  } catch {
+    return false
+  }
+}
+
+/** What decides the result besides the bundled files. npm writes the second file whenever it changes a dependency. */
+const settings = (inputs) =>
+  [
+    relative(root, fileURLToPath(import.meta.url)),
+    "node_modules/.package-lock.json",
+    "tsconfig.base.json",
+    ...new Set(inputs.flatMap((path) => path.match(/^packages\/[^/]+\//) ?? []))
+  ].flatMap((path) => path.endsWith("/") ? [`${path}package.json`, `${path}tsconfig.json`] : [path])
+
+/** Readers see the old file or the new one. */
+const replace = async (file, contents) => {
+  const beside = `${file}.${randomUUID()}`
+  await writeFile(beside, contents)
+  await rename(beside, file)
+}
+
+const bundle = async () => {
+  const esbuild = await import("esbuild")
+  const began = Date.now()
+  const { metafile, outputFiles } = await esbuild.build({
+    absWorkingDir: root,
+    entryPoints: { startlist: "packages/node/src/main.ts", image: "packages/node/src/internal/image.ts" },
+    outdir: folder,
+    write: false,
+    metafile: true,
+    conditions: ["@startlist/source"],
+    bundle: true,
+    // Modules that are loaded on demand stay separate.
+    splitting: true,
+    format: "esm",
+    platform: "node",
+    target: "node20",
+    // Packages with files beside their code: a native module, the engine of the database.
+    external: ["@electric-sql/pglite", "@node-rs/argon2", "pg-native"],
+    // Small, but with the names that stack traces show.
+    minifySyntax: true,
+    minifyWhitespace: true,
+    legalComments: "linked",
+    // For bundled CommonJS modules.
+    banner: {
+      js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url)"
+    },
+    logLevel: "warning"
+  })
+  await esbuild.stop()
+  await mkdir(folder, { recursive: true })
+  // The other files have their hash in their name. The entry comes last: it refers to them.
+  const isEntry = ({ path }) => path === entry
+  await Promise.all(outputFiles.filter((file) => !isEntry(file)).map(({ contents, path }) => replace(path, contents)))
+  await Promise.all(outputFiles.filter(isEntry).map(({ contents, path }) => replace(path, contents)))
+  const current = new Set(outputFiles.map(({ path }) => basename(path)))
+  for (const name of readdirSync(folder)) {
+    const found = statSync(join(folder, name), { throwIfNoEntry: false })
+    const isOld = found !== undefined && found.mtimeMs < began - keptMillis
+    if (isOld && !current.has(name)) await rm(join(folder, name), { force: true })
+  }
+  const inputs = Object.keys(metafile.inputs)
+  const stamps = Object.fromEntries([...inputs, ...settings(inputs)].map((path) => {
+    const stamp = stampOf(path)
+    // A file that changes during the build makes the next one necessary.
+    return [path, Number.parseFloat(stamp) < began - clockLag ? stamp : "changing"]
+  }))
+  return { entryHash: hashOf(entry), stamps }
+}
+
+/** One line for people. What esbuild says about sources is on stderr already. */
+const explain = (error) => {
+  if (error.code === "ERR_MODULE_NOT_FOUND") return "The dependencies are missing. Run `npm ci --loglevel=warn`."
+  return `Startlist cannot be built.${error.errors === undefined ? ` ${error.message}` : ""}`
+}
+
+/** Brings the program up to date. Ends this process with status 1 if that is impossible. */
+export const build = async () => {
+  if (isCurrent()) return
+  const notice = setTimeout(() => console.error("Building Startlist. This takes a few seconds."), 1000)
+  try {
+    const built = await bundle()
+    await promisify(execFile)(process.execPath, [join(folder, "image.js")])
+    await replace(manifest, JSON.stringify(built))
+  } catch (error) {
+    console.error(explain(error))
+    process.exit(1)
+  }
+  clearTimeout(notice)
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  if (process.argv.includes("--fresh")) await rm(folder, { recursive: true, force: true })
+  await build()
+}

@@ -1,0 +1,6 @@
+/** `npm start` and `npm run startlist`: brings the program up to date, and runs it in this process. */
+import { pathToFileURL } from "node:url"
+import { build, entry } from "./program.mjs"
+
+await build()
+await import(pathToFileURL(entry).href)

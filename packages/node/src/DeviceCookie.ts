@@ -1,0 +1,56 @@
+/**
+ * Device cookies (OWASP): proof that a browser has signed in to an account before. It signs nobody in. It only gives the
+ * browser a failure counter of its own, so that guesses of strangers cannot lock its user out.
+ */
+import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from "node:crypto"
+import type { NonEmptyReadonlyArray } from "effect/Array"
+import * as Duration from "effect/Duration"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import { deviceLifetime } from "@startlist/http/Sessions"
+import type { MasterKeys } from "./internal/setting.ts"
+
+/** The first key signs. All of them verify. */
+export type Keys = NonEmptyReadonlyArray<Uint8Array>
+
+/** Derives one signing key from each master key (RFC 5869). */
+export const keysFrom = ([first, ...others]: MasterKeys): Keys => {
+  const derive = (master: Redacted.Redacted<string>) =>
+    new Uint8Array(hkdfSync("sha256", Buffer.from(Redacted.value(master), "base64"), "", "startlist device cookie", 32))
+  return [derive(first), ...others.map(derive)]
+}
+
+/** One proof: random identifier, seconds since 1970 in base 36, signature. A cookie holds several, joined by `~`. */
+const pattern = /^([\w-]{22})\.([0-9a-z]{1,9})\.([\w-]{43})$/
+
+/** Maximum number of accounts that one browser is known for. */
+const maxAccounts = 4
+
+/** The account is signed but not contained: the cookie tells nobody whose it is. */
+const signatureOf = (key: Uint8Array, id: string, issued: string, email: string): Buffer =>
+  createHmac("sha256", key).update(`${id}.${issued}.${email.toLowerCase()}`).digest()
+
+/** The identifier in a proof, if it is genuine, for this account, and has not expired. */
+const identify = (keys: Keys, proof: string, email: string, now: number): string | undefined => {
+  const [, id = "", issued = "", signature = ""] = pattern.exec(proof) ?? []
+  if (id === "" || parseInt(issued, 36) * 1000 + Duration.toMillis(deviceLifetime) <= now) return undefined
+  const given = Buffer.from(signature, "base64url")
+  return keys.some((key) => timingSafeEqual(signatureOf(key, id, issued, email), given)) ? id : undefined
+}
+
+const proofsIn = (cookie: string): ReadonlyArray<string> => cookie.split("~", maxAccounts)
+
+/** The browser that this cookie was given to, if it has signed in to this account. `now` in milliseconds. */
+export const browserOf = (keys: Keys, cookie: string, email: string, now: number): Option.Option<string> =>
+  Option.fromNullable(proofsIn(cookie).map((proof) => identify(keys, proof, email, now)).find((id) => id !== undefined))
+
+/** A cookie with a new proof for this account, and the proofs for other accounts that the former cookie had. */
+export const extend = (keys: Keys, former: string, email: string, now: number): string => {
+  const id = randomBytes(16).toString("base64url")
+  const issued = Math.floor(now / 1000).toString(36)
+  const proof = `${id}.${issued}.${signatureOf(keys[0], id, issued, email).toString("base64url")}`
+  const others = proofsIn(former).filter((other) =>
+    pattern.test(other) && identify(keys, other, email, now) === undefined
+  )
+  return [proof, ...others].slice(0, maxAccounts).join("~")
+}

@@ -1,0 +1,64 @@
+/** What is doubtful about the settings. `doctor` prints it, and a start logs it. */
+import { isWithin, parseBlock } from "@startlist/dispatcher/AddressGuard"
+import * as Option from "effect/Option"
+import { type Configuration, isLocal, isLoopback, origin, publicUrls } from "./Configuration.ts"
+import { type Finding, warning } from "./Finding.ts"
+import type { Misspelt } from "./internal/misspelt.ts"
+
+const what = "configuration"
+
+const setAuthUrl = "set AUTH_URL to the origin that browsers and applications use, such as https://auth.example.org"
+
+const checkAddress = ({ authUrl, host, port }: Configuration): ReadonlyArray<Finding> => {
+  if (Option.isSome(authUrl)) {
+    return authUrl.value.startsWith("http:") && !isLoopback(new URL(authUrl.value).hostname.replace(/^\[|\]$/g, ""))
+      ? [
+        warning(
+          what,
+          `AUTH_URL is ${authUrl.value}: passwords and tokens travel in clear, and cookies are not Secure`,
+          "put a proxy with TLS in front and set AUTH_URL to its https origin"
+        )
+      ]
+      : []
+  }
+  if (isLoopback(host)) return []
+  const listening = origin(host, port)
+  return ["0.0.0.0", "::"].includes(host)
+    ? [
+      warning(
+        what,
+        `HOST is ${host} and AUTH_URL is not set: the metadata names ${listening}, which no other machine can open`,
+        setAuthUrl
+      )
+    ]
+    : [warning(what, `others can reach ${listening}, and AUTH_URL is not set`, setAuthUrl)]
+}
+
+const thisMachine = ["127.0.0.1", "::1"]
+
+/** Behind a proxy on the same machine, such a callback reaches every port that only this machine should reach. */
+const checkCallbackAllow = (configuration: Configuration): ReadonlyArray<Finding> => {
+  const open = configuration.callbackAllow.find((cidr) =>
+    thisMachine.some((address) => isWithin(Option.toArray(parseBlock(cidr)), address))
+  )
+  const { authUrl } = publicUrls(configuration, origin(configuration.host, configuration.port))
+  return open === undefined || isLocal(configuration)
+    ? []
+    : [
+      warning(
+        what,
+        `CALLBACK_ALLOW has ${open}: owners of applications at ${authUrl} can send requests to every port of this machine`,
+        "remove it from CALLBACK_ALLOW, unless every owner may do so"
+      )
+    ]
+}
+
+const checkNames = ({ given, meant }: Misspelt): Finding =>
+  warning(what, `${given} is set, and nothing reads it`, `set ${meant} instead, if you meant that`)
+
+/** One warning for each doubtful setting. */
+export const checkSettings = (configuration: Configuration): ReadonlyArray<Finding> => [
+  ...checkAddress(configuration),
+  ...checkCallbackAllow(configuration),
+  ...configuration.misspelt.map(checkNames)
+]

@@ -1,0 +1,62 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Duration, Option, Redacted } from "effect"
+import { deviceLifetime } from "../../http/src/Sessions.ts"
+import * as DeviceCookie from "../src/DeviceCookie.ts"
+
+const masterKey = (byte: number) => Redacted.make(Buffer.alloc(32, byte).toString("base64"))
+const keys = DeviceCookie.keysFrom([masterKey(1)])
+const now = 1_700_000_000_000
+const cookie = DeviceCookie.extend(keys, "", "Ada@example.test", now)
+
+const isKnown = (value: string, email: string, at = now, by = keys) =>
+  Option.isSome(DeviceCookie.browserOf(by, value, email, at))
+
+describe("a device cookie", () => {
+  it("proves a sign-in to its account only, whatever the case of the address", () => {
+    expect(isKnown(cookie, "ada@EXAMPLE.test")).toBe(true)
+    expect(isKnown(cookie, "bob@example.test")).toBe(false)
+  })
+
+  it("contains nothing about the account", () => {
+    expect(cookie).not.toMatch(/ada|example/i)
+    expect(cookie).toMatch(/^[\w.~-]+$/)
+  })
+
+  it("is refused when any character is changed", () => {
+    for (let i = 0; i < cookie.length; i++) {
+      const changed = cookie.slice(0, i) + (cookie[i] === "x" ? "y" : "x") + cookie.slice(i + 1)
+      // The last character of a signature carries four bits only.
+      if (i < cookie.length - 1) expect(isKnown(changed, "ada@example.test"), `character ${i}`).toBe(false)
+    }
+  })
+
+  it("survives a restart and a rotation of the master key, and ends with the key", () => {
+    const rotated = DeviceCookie.keysFrom([masterKey(2), masterKey(1)])
+    expect(isKnown(cookie, "ada@example.test", now, DeviceCookie.keysFrom([masterKey(1)]))).toBe(true)
+    expect(isKnown(cookie, "ada@example.test", now, rotated)).toBe(true)
+    expect(isKnown(cookie, "ada@example.test", now, DeviceCookie.keysFrom([masterKey(2)]))).toBe(false)
+  })
+
+  it("expires", () => {
+    const lifetime = Duration.toMillis(deviceLifetime)
+    expect(isKnown(cookie, "ada@example.test", now + lifetime - 1)).toBe(true)
+    expect(isKnown(cookie, "ada@example.test", now + lifetime)).toBe(false)
+  })
+
+  it("serves the last four accounts of a browser, each with a new identifier at every sign-in", () => {
+    const people = ["a", "b", "c", "d", "e"].map((name) => `${name}@example.test`)
+    const all = people.reduce((value, email) => DeviceCookie.extend(keys, value, email, now), "")
+    expect(people.map((email) => isKnown(all, email))).toEqual([false, true, true, true, true])
+    const again = DeviceCookie.extend(keys, all, "d@example.test", now)
+    expect(again.length).toBe(all.length)
+    expect(DeviceCookie.browserOf(keys, again, "d@example.test", now))
+      .not.toEqual(DeviceCookie.browserOf(keys, all, "d@example.test", now))
+    expect(all.length).toBeLessThan(1000)
+  })
+
+  it("of any other form proves nothing", () => {
+    for (const value of ["", "~", "~~~~~~", ".".repeat(5000), cookie.replaceAll(".", "~"), `${cookie}${cookie}`]) {
+      expect(isKnown(value, "ada@example.test")).toBe(false)
+    }
+  })
+})

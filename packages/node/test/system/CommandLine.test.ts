@@ -1,0 +1,274 @@
+/** The command line as people and scripts use it: tables or JSON, exit status 0, or 1 with one line on stderr. */
+import { expect, it, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { execFileSync } from "node:child_process"
+import { once } from "node:events"
+import { existsSync, openSync, writeFileSync } from "node:fs"
+import { createServer } from "node:net"
+import { join } from "node:path"
+import { runHere } from "@startlist/test-support/Commands"
+import { makeReceiver } from "@startlist/test-support/Receiver"
+import { runStartlist, type Service, spawnStartlist } from "@startlist/test-support/ServiceProcess"
+import { temporaryFolder } from "@startlist/test-support/TemporaryFolder"
+import * as TestService from "@startlist/test-support/TestService"
+import { on } from "@startlist/test-support/TestService"
+
+/** In the environment of the service: it is found, and so is its token. */
+const environment = (service: Service) => ({ DATA_DIR: service.dataDir, PORT: new URL(service.url).port })
+
+const run = (service: Service, ...args: ReadonlyArray<string>) => runStartlist(args, environment(service))
+
+/** Runs a command with these options, several values for one that is repeated; answers its JSON. */
+const json = async (
+  service: Service,
+  command: string,
+  options: Readonly<Record<string, string | number | ReadonlyArray<string>>> = {}
+) => {
+  const given = Object.entries(options).flatMap(([name, value]) =>
+    (Array.isArray(value) ? value : [value]).flatMap((one) => [`--${name}`, String(one)])
+  )
+  const { code, stderr, stdout } = await run(service, ...command.split(" "), ...given, "--json")
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+  return JSON.parse(stdout)
+}
+
+const oneLine = /^startlist: [^\n]+\n$/
+
+layer(TestService.layer(), { timeout: "60 seconds" })("the command line", (it) => {
+  it.effect(
+    "the way of an operator: users, an application, a registration, a change, the deliveries",
+    on(async (service) => {
+      const owner = await json(service, "user create", {
+        "role": "platform",
+        "email": "p@example.test",
+        "password": "pass word",
+        "first-name": "Ada",
+        "last-name": "Lovelace"
+      })
+      expect(owner).toMatchObject({ role: "platform", email: "p@example.test", first_name: "Ada" })
+      const redirect_uris = ["https://a.test/cb", "https://b.test/cb"]
+      const application = await json(service, "application create", {
+        "name": "Race Day",
+        "owner-email": "P@example.test",
+        "redirect-uri": redirect_uris
+      })
+      expect(application).toMatchObject({
+        owner_id: owner.id,
+        redirect_uris,
+        client_secret: expect.stringMatching(/^sl_cs_/)
+      })
+      const listed = await run(service, "application", "list")
+      expect(listed.stdout.split("\n")[0]).toMatch(/^CLIENT_ID +NAME +OWNER_ID +REDIRECT_URIS +REQUIRE_PKCE$/)
+      expect(listed.stdout).toContain("Race Day")
+      expect(listed.stdout).not.toContain("sl_cs_")
+
+      const rotated = await json(service, `application rotate-secret ${application.client_id}`)
+      expect(rotated.client_secret).not.toBe(application.client_secret)
+
+      const athlete = await json(service, "user create", {
+        role: "athlete",
+        email: "a@example.test",
+        password: "pass word"
+      })
+      const registration = await json(service, "registration create", {
+        "athlete": athlete.id,
+        "platform": owner.id,
+        "platform-id": "PLT-1"
+      })
+      expect(registration).toMatchObject({
+        athlete_id: athlete.id,
+        platform_user_id: owner.id,
+        organizer_id: null,
+        platform_id: "PLT-1"
+      })
+      const changed = await json(service, `registration change ${registration.id}`, {
+        "status": "refused",
+        "document-type": "license",
+        "document-status": "refused",
+        "reason": ["unreadable", "expired"],
+        "comment": "Sorry, no."
+      })
+      expect(changed).toEqual({
+        ...registration,
+        registration_status: "refused",
+        document_type: "license",
+        document_status: "refused",
+        reasons: ["unreadable", "expired"],
+        comment: "Sorry, no."
+      })
+      const filter = { state: "pending", application: application.client_id }
+      expect(await json(service, "delivery list", filter)).toEqual({ deliveries: [] })
+      expect((await run(service, "delivery", "list")).stdout).toBe("none\n")
+    }),
+    60_000
+  )
+
+  const refusals: ReadonlyArray<readonly [args: string, line: RegExp]> = [
+    ["bogus", /bogus|subcommand/i],
+    ["user create --role king --email a@b.test --password x", /role|king|expected/i],
+    ["user create --role athlete --email a@b.test", /password/],
+    ["user create --role athlete --email nonsense --password correct-horse", /email must be an e-mail address/],
+    ["application create --name X --owner-email nobody@example.test", /no user with the e-mail address nobody/],
+    ["application rotate-secret 999999", /Application not found/],
+    ["application rotate-secret one", /one|integer/],
+    ["registration create --athlete 999999", /athlete_id/],
+    ["delivery redeliver 999999", /Delivery not found/],
+    ["delivery list --state lost", /state|lost|expected/i],
+    ["application list --token wrong", /operator token is missing or wrong/],
+    ["application list --url http://127.0.0.1:1", /http:\/\/127\.0\.0\.1:1 does not answer/]
+  ]
+  for (const [args, line] of refusals) {
+    it.effect(
+      `${args}: exit 1, one line on stderr, nothing on stdout`,
+      on(async (service) => {
+        const { code, stderr, stdout } = await run(service, ...args.split(" "))
+        expect({ code, stdout }).toEqual({ code: 1, stdout: "" })
+        expect(stderr).toMatch(oneLine)
+        expect(stderr).toMatch(line)
+      }),
+      60_000
+    )
+  }
+
+  it.effect(
+    "without a token anywhere it says where one is looked for",
+    on(async (service) => {
+      const { code, stderr } = await runStartlist(["application", "list", "--url", service.url], {
+        DATA_DIR: `${service.dataDir}/nowhere`
+      })
+      expect(code).toBe(1)
+      expect(stderr).toMatch(/^startlist: no operator token: give --token, set OPERATOR_TOKEN, or .*nowhere.*\n$/)
+    }),
+    60_000
+  )
+
+  it.effect.skipIf(!existsSync("/dev/full"))(
+    "an answer that cannot be written is a failure; a reader that has gone away is none",
+    on(async (service) => {
+      const printing = async (stdout?: number) => {
+        const list = spawnStartlist(["application", "list"], environment(service), undefined, { stdout })
+        list.child.stdout?.destroy()
+        const { code } = await list.exit
+        return { code, stderr: list.stderr() }
+      }
+      expect(await printing()).toEqual({ code: 0, stderr: "" })
+      expect(await printing(openSync("/dev/full", "w"))).toEqual({
+        code: 1,
+        stderr: expect.stringMatching(/^startlist: the answer cannot be written: ENOSPC[^\n]*\n$/)
+      })
+    }),
+    60_000
+  )
+
+  it.effect(
+    "a command that is interrupted has failed",
+    on(async () => {
+      const silent = createServer().listen(0, "127.0.0.1")
+      await once(silent, "listening")
+      const address = silent.address()
+      const url = `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}`
+      const list = spawnStartlist(["application", "list", "--url", url, "--token", "token"], {})
+      const [socket] = await once(silent, "connection")
+      list.child.kill("SIGINT")
+      expect([await list.exit, list.stderr()]).toEqual([
+        { code: 1, signal: null },
+        "startlist: interrupted before the end\n"
+      ])
+      socket.destroy()
+      silent.close()
+    }),
+    60_000
+  )
+
+  it.effect(
+    "--url and --token reach a service from anywhere",
+    on(async (service) => {
+      const given = ["--url", service.url, "--token", service.operatorToken]
+      const { code, stdout } = await runStartlist(["application", "list", ...given], {})
+      expect([code, stdout.length > 0]).toEqual([0, true])
+    }),
+    60_000
+  )
+
+  it.effect(
+    "--help and --version speak on stdout, without colours when piped",
+    on(async (service) => {
+      const help = await run(service, "--help")
+      expect(help.code).toBe(0)
+      for (const command of ["serve", "migrate", "doctor", "application", "user", "registration", "delivery"]) {
+        expect(help.stdout).toContain(command)
+      }
+      expect(help.stdout).not.toContain("\u001B[")
+      expect((await run(service, "--version")).stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
+    }),
+    60_000
+  )
+
+  it.effect(
+    "migrate and a second serve are told in one line that the data folder is in use",
+    on(async (service) => {
+      for (const args of [["migrate"], ["serve"]]) {
+        const { code, stderr, stdout } = await runStartlist(args, { DATA_DIR: service.dataDir, PORT: "0" })
+        expect({ code, stdout, stderr }).toEqual({
+          code: 1,
+          stdout: "",
+          stderr: `startlist: DATA_DIR: the data folder ${service.dataDir} is in use by another process\n`
+        })
+      }
+    }),
+    60_000
+  )
+
+  it.scoped(
+    "doctor: all is well beside a running service, and a callback is tried on demand",
+    () =>
+      Effect.gen(function*() {
+        const service = yield* TestService.TestService
+        const receiver = yield* makeReceiver
+        yield* Effect.promise(async () => {
+          const well = await run(service, "doctor", "--callback", receiver.url)
+          expect(well.stderr).toBe("")
+          expect(well.stdout.split("\n").filter((line) => line !== "").every((line) => line.startsWith("ok"))).toBe(
+            true
+          )
+          expect(receiver.received).toHaveLength(1)
+          const ill = await run(service, "doctor", "--callback", "http://127.0.0.1:1/")
+          expect(ill.code).toBe(1)
+          expect(ill.stdout).toMatch(/^FAIL {2}callback: cannot be reached/m)
+          expect(ill.stderr).toMatch(oneLine)
+          const forbidden = await run(service, "doctor", "--callback", "https://10.0.0.1/")
+          expect(forbidden.stderr).toMatch(/^startlist: callback: .*CALLBACK_ALLOW/)
+        })
+      }),
+    60_000
+  )
+})
+
+it.scoped("completions: the shell offers commands and options", () =>
+  Effect.gen(function*() {
+    const folder = yield* temporaryFolder
+    yield* Effect.promise(async () => {
+      for (const shell of ["bash", "zsh", "fish"]) {
+        const { code, stdout } = await runHere(["--completions", shell])
+        expect(code).toBe(0)
+        for (const word of ["application", "rotate-secret", "redeliver", "audit"]) expect(stdout).toContain(word)
+        expect(stdout).not.toContain("\u001B[")
+      }
+      const script = join(folder, "completions.bash")
+      writeFileSync(script, (await runHere(["--completions", "bash"])).stdout)
+      const complete = (...words: ReadonlyArray<string>) =>
+        execFileSync("bash", [
+          "-c",
+          `source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); ` +
+          "_startlist_bash_completions startlist; printf '%s\\n' \"${COMPREPLY[@]}\"",
+          "bash",
+          script,
+          ...words
+        ], { encoding: "utf8" }).trim().split("\n")
+      expect(complete("startlist", "del")).toEqual(["delivery"])
+      expect(complete("startlist", "delivery", "re")).toEqual(["redeliver"])
+      expect(complete("startlist", "delivery", "list", "--st")).toEqual(["--state"])
+      expect(complete("startlist", "delivery", "list", "--state", "ex")).toEqual(["exhausted"])
+      expect(complete("startlist", "application", "rotate-secret", "7", "--ov")).toEqual(["--overlap-seconds"])
+    })
+  }))

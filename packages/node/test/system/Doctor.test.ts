@@ -1,0 +1,354 @@
+/** `startlist doctor` on installations that are really broken: it names what is wrong and what to do, and touches nothing. */
+import { describe, expect, it } from "@effect/vitest"
+import { Application, Subscription } from "@startlist/core"
+import { Clock, DateTime, Effect, Option, Redacted } from "effect"
+import { chmodSync, mkdirSync, readdirSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { layerEmpty as testDatabase, TestDatabase } from "@startlist/test-support/TestDatabase"
+import * as Configuration from "../../src/Configuration.ts"
+import * as Database from "../../src/Database.ts"
+import { inspect } from "../../src/Doctor.ts"
+import type { Finding } from "../../src/Finding.ts"
+import * as Keys from "../../src/Keys.ts"
+import { runStartlist, spawnStartlist } from "@startlist/test-support/ServiceProcess"
+import { temporaryFolder } from "@startlist/test-support/TemporaryFolder"
+
+const key = (byte: number) => Buffer.alloc(32, byte).toString("base64")
+
+const OPERATOR_TOKEN = "a token that nobody will ever guess".replaceAll(" ", "-")
+
+const configured = (environment: Readonly<Record<string, string>>) =>
+  Effect.orDie(Configuration.decode({ DATA_DIR: "/nonexistent", PORT: "1", ...environment }, false))
+
+/** The settings of a node on the database of the test. */
+const onDatabase = (masterKey = key(1)) =>
+  Effect.flatMap(
+    TestDatabase,
+    ({ url }) => configured({ DATABASE_URL: Redacted.value(url), OPERATOR_TOKEN, MASTER_KEY: masterKey })
+  )
+
+const examine = (configuration: Configuration.Configuration) => inspect(configuration, Option.none())
+
+const about = (findings: ReadonlyArray<Finding>, what: string): Finding => {
+  const found = findings.find((finding) => finding.what === what)
+  if (found === undefined) throw new Error(`nothing about ${what} in ${JSON.stringify(findings)}`)
+  return found
+}
+
+/** Brings the database up to date and keeps a subscription whose secret is sealed with key 1. */
+const prepare = Effect.gen(function*() {
+  const configuration = yield* onDatabase()
+  const keys = yield* Keys.load(configuration)
+  const store = Subscription.SubscriptionStore
+  yield* Effect.flatMap(store, ({ insert }) =>
+    insert({
+      applicationId: Application.ApplicationId.make(7),
+      callbackUrl: "https://example.test/",
+      createdAt: DateTime.unsafeMake(0),
+      updatedAt: DateTime.unsafeMake(0),
+      signingSecrets: [{ value: Redacted.make("whsec_secret-word"), expiresAt: Option.none() }]
+    })).pipe(Effect.provide(Database.layer(configuration, keys)))
+}).pipe(Effect.orDie)
+
+/** The clock of a machine that is ahead by so many milliseconds. */
+const shifted = (by: number): Clock.Clock => {
+  const clock = Clock.make()
+  return {
+    [Clock.ClockTypeId]: Clock.ClockTypeId,
+    unsafeCurrentTimeMillis: () => clock.unsafeCurrentTimeMillis() + by,
+    currentTimeMillis: Effect.map(clock.currentTimeMillis, (now) => now + by),
+    unsafeCurrentTimeNanos: () => clock.unsafeCurrentTimeNanos(),
+    currentTimeNanos: clock.currentTimeNanos,
+    sleep: (duration) => clock.sleep(duration)
+  }
+}
+
+describe("a database", () => {
+  it.scopedLive("that is well is good in every respect", () =>
+    Effect.gen(function*() {
+      yield* prepare
+      const findings = yield* examine(yield* onDatabase())
+      expect(findings.filter(({ level }) => level !== "good")).toEqual([])
+      expect(about(findings, "master key").seen).toContain("1 subscriptions")
+    }).pipe(Effect.provide(testDatabase)), 60_000)
+
+  it.scopedLive(
+    "whose secrets were sealed with another master key: bad, and no secret is shown",
+    () =>
+      Effect.gen(function*() {
+        yield* prepare
+        const findings = yield* examine(yield* onDatabase(key(2)))
+        const { advice, level, seen } = about(findings, "master key")
+        expect([level, seen]).toEqual(["bad", expect.stringContaining("1 of 1 subscriptions (applications 7)")])
+        expect(advice).toContain("MASTER_KEY")
+        expect(JSON.stringify(findings)).not.toContain("secret-word")
+        const both = yield* examine(yield* onDatabase(`${key(2)},${key(1)}`))
+        expect(about(both, "master key").level).toBe("good")
+      }).pipe(Effect.provide(testDatabase)),
+    60_000
+  )
+
+  it.scopedLive(
+    "whose master key is lost: the subscriptions are ended when that is asked for, and only then",
+    () =>
+      Effect.gen(function*() {
+        yield* prepare
+        const { admin, url } = yield* TestDatabase
+        const environment = { DATABASE_URL: Redacted.value(url), OPERATOR_TOKEN, MASTER_KEY: key(2) }
+        const kept = Effect.promise(() => admin.query("SELECT application_id FROM startlist_subscriptions"))
+        const reseal = (...options: ReadonlyArray<string>) =>
+          Effect.promise(() => runStartlist(["reseal", ...options], environment))
+        expect(yield* reseal()).toEqual({
+          code: 1,
+          stdout: expect.stringContaining("0 more subscriptions"),
+          stderr: "startlist: MASTER_KEY: no key given opens the signing secrets of the applications 7\n"
+        })
+        expect((yield* kept).rows).toHaveLength(1)
+        expect(yield* reseal("--end-unreadable")).toEqual({
+          code: 0,
+          stdout: expect.stringMatching(/anew: the subscriptions of the applications 7\n$/),
+          stderr: ""
+        })
+        expect((yield* kept).rows).toEqual([])
+        expect(about(yield* examine(yield* onDatabase(key(2))), "master key").level).toBe("good")
+      }).pipe(Effect.provide(testDatabase)),
+    60_000
+  )
+
+  it.scopedLive("that a newer program has changed: bad", () =>
+    Effect.gen(function*() {
+      yield* prepare
+      const { admin } = yield* TestDatabase
+      yield* Effect.promise(() => admin.query("INSERT INTO startlist_migrations (name) VALUES ('9999_future')"))
+      const { advice, level, seen } = about(yield* examine(yield* onDatabase()), "tables")
+      expect([level, seen]).toEqual(["bad", "newer than this program: 9999_future"])
+      expect(advice).toContain("newer")
+    }).pipe(Effect.provide(testDatabase)), 60_000)
+
+  it.scopedLive("that is behind, or empty: a warning, and it is still so afterwards", () =>
+    Effect.gen(function*() {
+      const { admin } = yield* TestDatabase
+      const tables = Effect.promise(() =>
+        admin.query("SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()")
+      )
+      const empty = about(yield* examine(yield* onDatabase()), "tables")
+      expect([empty.level, empty.seen]).toEqual(["warning", expect.stringMatching(/0001_initial.* not taken yet/)])
+      expect((yield* tables).rows).toEqual([])
+      yield* prepare
+      yield* Effect.promise(() =>
+        admin.query("DELETE FROM startlist_service_migrations WHERE name = '0002_audit_append_only'")
+      )
+      const behind = about(yield* examine(yield* onDatabase()), "tables")
+      expect([behind.level, behind.seen]).toEqual(["warning", "0002_audit_append_only not taken yet"])
+      expect(behind.advice).toContain("startlist migrate")
+    }).pipe(Effect.provide(testDatabase)), 60_000)
+
+  it.scopedLive("whose clock is up to 2 s away is good, further away a warning", () =>
+    Effect.gen(function*() {
+      yield* prepare
+      const configuration = yield* onDatabase()
+      for (const [by, level] of [[-1500, "good"], [1500, "good"], [5000, "warning"], [-60_000, "warning"]] as const) {
+        const clock = about(yield* Effect.withClock(examine(configuration), shifted(by)), "clock")
+        expect([by, clock.level]).toEqual([by, level])
+        if (level === "warning") expect(clock.advice).toContain("NTP")
+      }
+    }).pipe(Effect.provide(testDatabase)), 60_000)
+
+  it.scopedLive(
+    "that is not there: bad, with a hint that fits, and without the password",
+    () =>
+      Effect.gen(function*() {
+        const { url } = yield* TestDatabase
+        const elsewhere = new URL(Redacted.value(url))
+        elsewhere.pathname = "/nowhere"
+        elsewhere.search = ""
+        const cases = [
+          [
+            "postgres://me:secret-word@127.0.0.1:1/startlist",
+            /^connect ECONNREFUSED 127\.0\.0\.1:1$/,
+            "start PostgreSQL"
+          ],
+          [elsewhere.href, /^database "nowhere" does not exist$/, "create the database"]
+        ] as const
+        for (const [DATABASE_URL, seen, advice] of cases) {
+          const findings = yield* examine(
+            yield* configured({ DATABASE_URL, OPERATOR_TOKEN, MASTER_KEY: key(1) })
+          )
+          expect(about(findings, "database")).toMatchObject({
+            level: "bad",
+            seen: expect.stringMatching(seen),
+            advice: expect.stringContaining(advice)
+          })
+          expect(JSON.stringify(findings)).not.toContain("secret-word")
+        }
+      }).pipe(Effect.provide(testDatabase)),
+    60_000
+  )
+})
+
+describe("a database that answers", () => {
+  const cases = [
+    ["and takes no writes", "default_transaction_read_only=on", "database", /answers, but takes no writes$/],
+    ["in which the user may not make tables", "role=pg_read_all_data", "tables", /may not make tables$/]
+  ] as const
+  for (const [name, setting, what, seen] of cases) {
+    it.scopedLive(`${name}: bad`, () =>
+      Effect.gen(function*() {
+        const { url } = yield* TestDatabase
+        const given = new URL(Redacted.value(url))
+        given.searchParams.set("options", `${given.searchParams.get("options") ?? ""} -c ${setting}`)
+        const findings = yield* examine(
+          yield* configured({ DATABASE_URL: given.href, OPERATOR_TOKEN, MASTER_KEY: key(1) })
+        )
+        expect(about(findings, what)).toMatchObject({ level: "bad", seen: expect.stringMatching(seen) })
+      }).pipe(Effect.provide(testDatabase)), 60_000)
+  }
+})
+
+describe("a data folder", () => {
+  it.scopedLive("that cannot be made, or is none: bad", () =>
+    Effect.gen(function*() {
+      const folder = yield* temporaryFolder
+      const file = join(folder, "file")
+      writeFileSync(file, "")
+      for (const DATA_DIR of [file, join(file, "new", "newer")]) {
+        expect(about(yield* examine(yield* configured({ DATA_DIR })), "database")).toMatchObject({
+          level: "bad",
+          seen: `DATA_DIR: ${file} is not a folder`,
+          advice: expect.stringContaining("DATA_DIR")
+        })
+      }
+    }))
+
+  it.scopedLive("in which this user may not write: bad", () =>
+    Effect.gen(function*() {
+      const folder = yield* temporaryFolder
+      chmodSync(folder, 0o555)
+      const asWhom = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
+      const doctor = spawnStartlist(["doctor"], { DATA_DIR: join(folder, "new"), PORT: "1" }, undefined, asWhom)
+      const { code } = yield* Effect.promise(() => doctor.exit)
+      expect([code, doctor.stdout()]).toEqual([1, expect.stringContaining(`may not read and write in ${folder}`)])
+    }), 60_000)
+
+  it.scopedLive("that does not exist yet is fine, and still does not exist afterwards", () =>
+    Effect.gen(function*() {
+      const folder = yield* temporaryFolder
+      const findings = yield* examine(yield* configured({ DATA_DIR: join(folder, "new") }))
+      expect(about(findings, "database")).toMatchObject({ level: "good", seen: expect.stringContaining("none yet") })
+      expect(readdirSync(folder)).toEqual([])
+    }))
+
+  it.scopedLive("that has lost its master key: bad, and no other is made", () =>
+    Effect.gen(function*() {
+      const DATA_DIR = yield* temporaryFolder
+      mkdirSync(join(DATA_DIR, "pgdata"))
+      const { advice, level, seen } = about(yield* examine(yield* configured({ DATA_DIR })), "keys")
+      expect([level, seen]).toEqual(["bad", `${join(DATA_DIR, "master-key")} is missing`])
+      expect(advice).toContain("backup")
+      expect(readdirSync(DATA_DIR)).toEqual(["pgdata"])
+    }))
+
+  it.scopedLive("that is damaged, or has a damaged key: bad", () =>
+    Effect.gen(function*() {
+      const DATA_DIR = yield* temporaryFolder
+      mkdirSync(join(DATA_DIR, "pgdata"))
+      writeFileSync(join(DATA_DIR, "operator-token"), "t".repeat(40))
+      writeFileSync(join(DATA_DIR, "master-key"), key(1))
+      writeFileSync(join(DATA_DIR, "pgdata", "PG_VERSION"), "nonsense")
+      const damaged = about(yield* examine(yield* configured({ DATA_DIR })), "database")
+      expect([damaged.level, damaged.seen]).toEqual(["bad", expect.stringContaining("is damaged")])
+      expect(damaged.advice).toContain("backup")
+      writeFileSync(join(DATA_DIR, "master-key"), "no key")
+      const keys = about(yield* examine(yield* configured({ DATA_DIR })), "keys")
+      expect([keys.level, keys.seen]).toEqual(["bad", expect.stringContaining("master-key is damaged")])
+    }))
+})
+
+describe("settings", () => {
+  const warnings = (environment: Readonly<Record<string, string>>) =>
+    Effect.flatMap(temporaryFolder, (folder) =>
+      Effect.map(
+        Effect.flatMap(configured({ DATA_DIR: join(folder, "new"), ...environment }), examine),
+        (findings) => findings.filter(({ level }) => level === "warning").map(({ seen }) => seen)
+      ))
+
+  it.scopedLive("a public address without AUTH_URL, or with one in clear, is a warning; https and loopback are good", () =>
+    Effect.gen(function*() {
+      expect(yield* warnings({ HOST: "0.0.0.0" })).toEqual([expect.stringContaining("AUTH_URL is not set")])
+      expect(yield* warnings({ HOST: "0.0.0.0", AUTH_URL: "http://auth.example.org" })).toEqual([
+        expect.stringContaining("in clear")
+      ])
+      expect(yield* warnings({ HOST: "0.0.0.0", AUTH_URL: "https://auth.example.org" })).toEqual([])
+      expect(yield* warnings({ AUTH_URL: "http://[::1]:8080" })).toEqual([])
+    }))
+
+  it.scopedLive("a variable that nothing reads and that is nearly a setting is a warning, without its value", () =>
+    Effect.gen(function*() {
+      expect(yield* warnings({ DATABSE_URL: "postgres://me:secret-word@db.test/startlist" })).toEqual([
+        "DATABSE_URL is set, and nothing reads it"
+      ])
+    }))
+
+  it.scopedLive("callbacks to this machine are a warning if the public address is not on it", () =>
+    Effect.gen(function*() {
+      const AUTH_URL = "https://auth.example.org"
+      for (const CALLBACK_ALLOW of ["127.0.0.0/8", "10.0.0.0/8,::1/128", "0.0.0.0/0"]) {
+        expect(yield* warnings({ AUTH_URL, CALLBACK_ALLOW })).toEqual([expect.stringContaining("CALLBACK_ALLOW has ")])
+        expect(yield* warnings({ CALLBACK_ALLOW })).toEqual([])
+      }
+      expect(yield* warnings({ AUTH_URL, CALLBACK_ALLOW: "10.0.0.0/8" })).toEqual([])
+      expect(yield* warnings({ AUTH_URL })).toEqual([])
+    }))
+
+  it.scopedLive("it says where callbacks may be: on loopback only if the public address is there", () =>
+    Effect.gen(function*() {
+      const reach = (environment: Readonly<Record<string, string>>) =>
+        Effect.flatMap(temporaryFolder, (DATA_DIR) =>
+          Effect.map(
+            Effect.flatMap(configured({ DATA_DIR: join(DATA_DIR, "new"), ...environment }), examine),
+            (findings) => about(findings, "callbacks").seen
+          ))
+      expect(yield* reach({})).toContain("127.0.0.0/8")
+      expect(yield* reach({ AUTH_URL: "https://auth.example.org" })).not.toContain("127.0.0.0/8")
+    }))
+
+  it.scopedLive("a data folder in which others may write is bad", () =>
+    Effect.gen(function*() {
+      const DATA_DIR = yield* temporaryFolder
+      chmodSync(DATA_DIR, 0o777)
+      const findings = yield* Effect.flatMap(configured({ DATA_DIR }), examine)
+      expect(findings.filter(({ level }) => level === "bad").map(({ seen }) => seen)).toEqual([
+        expect.stringContaining("others may write")
+      ])
+    }))
+})
+
+describe("the command", () => {
+  it.scopedLive(
+    "a wrong setting is a finding like others: told on stdout with advice, exit 1, one line on stderr",
+    () =>
+      Effect.gen(function*() {
+        const DATA_DIR = yield* temporaryFolder
+        const wrong = yield* Effect.promise(() => runStartlist(["doctor"], { DATA_DIR, PORT: "eighty" }))
+        expect(wrong.code).toBe(1)
+        expect(wrong.stdout).toMatch(/^FAIL {2}configuration: PORT: "eighty" is not .*\n {6}correct the variable/)
+        expect(wrong.stderr).toMatch(/^startlist: configuration: PORT: [^\n]*\n$/)
+      }),
+    60_000
+  )
+
+  it.scopedLive("warnings are no failure, and --json has everything", () =>
+    Effect.gen(function*() {
+      const DATA_DIR = yield* temporaryFolder
+      const { code, stderr, stdout } = yield* Effect.promise(() =>
+        runStartlist(["doctor", "--json"], { DATA_DIR: join(DATA_DIR, "new"), HOST: "0.0.0.0" })
+      )
+      expect([code, stderr]).toEqual([0, ""])
+      expect(JSON.parse(stdout).findings).toContainEqual({
+        what: "configuration",
+        level: "warning",
+        seen: expect.stringContaining("AUTH_URL"),
+        advice: expect.stringContaining("https://")
+      })
+    }), 60_000)
+})

@@ -1,0 +1,136 @@
+/** The database goes away and comes back: the service says so, waits, and goes on by itself. */
+import { describe, expect, it } from "@effect/vitest"
+import { Effect, Redacted } from "effect"
+import { athleteStatus, obtainTokens, refresh, revoke } from "@startlist/test-support/Consent"
+import { installation, makeDatabase, makeNode } from "@startlist/test-support/Nodes"
+import { createApplication, createUser, operate } from "@startlist/test-support/Operator"
+import { makeReceiver } from "@startlist/test-support/Receiver"
+import { brew } from "@startlist/test-support/Storm"
+
+/** Asks until the answer is the wanted one. */
+const until = async (condition: () => Promise<boolean>): Promise<void> => {
+  const end = Date.now() + 30_000
+  while (!await condition().catch(() => false)) {
+    if (Date.now() > end) throw new Error("it did not come to that within 30 s")
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}
+
+describe("an outage of PostgreSQL", () => {
+  it.scopedLive(
+    "while it is away every request is answered with 503 and Retry-After within 5 s; then all is as before",
+    () =>
+      Effect.gen(function*() {
+        const { server, url } = yield* makeDatabase
+        const service = yield* makeNode(installation(Redacted.value(url)))
+        const isReady = async () => (await fetch(`${service.url}/readyz`)).status === 200
+        const prepared = yield* Effect.promise(async () => {
+          const platform = await createUser(service, "platform")
+          const athlete = await createUser(service, "athlete")
+          const client = await createApplication(service, platform)
+          return { client, tokens: await obtainTokens(service, client, athlete) }
+        })
+        yield* server.stop
+        yield* Effect.promise(async () => {
+          const { client, tokens } = prepared
+          const timed = async (ask: () => Promise<Response>) => {
+            const begin = Date.now()
+            const response = await ask()
+            const body = await response.text()
+            return { status: response.status, headers: response.headers, body, elapsed: Date.now() - begin }
+          }
+          const bearer = { authorization: `Bearer ${tokens.access_token}` }
+          const operator = { authorization: `Bearer ${service.operatorToken}` }
+          const answers = await Promise.all([
+            timed(() => refresh(service, client, tokens.refresh_token)),
+            timed(() => revoke(service, client, tokens.refresh_token)),
+            timed(() => fetch(`${service.url}/api/v1/athlete`, { headers: bearer })),
+            timed(() => fetch(`${service.url}/api/v1/webhook_subscription`, { headers: bearer })),
+            timed(() => fetch(`${service.url}/operator/v1/applications`, { headers: operator })),
+            timed(() => fetch(`${service.url}/readyz`))
+          ])
+          for (const { elapsed, headers, status } of answers) {
+            expect(status).toBe(503)
+            expect(Number(headers.get("retry-after"))).toBeGreaterThan(0)
+            expect(elapsed).toBeLessThan(5000)
+          }
+          expect(answers[1]?.body).toBe("{}")
+          expect((await fetch(`${service.url}/healthz`)).status).toBe(200)
+        })
+        yield* server.start
+        yield* Effect.promise(async () => {
+          await until(isReady)
+          const { client, tokens } = prepared
+          expect(await athleteStatus(service, tokens.access_token)).toBe(200)
+          const fresh = await refresh(service, client, tokens.refresh_token)
+          expect(fresh.status).toBe(200)
+          const answer = await revoke(service, client, (await fresh.json()).access_token)
+          expect([answer.status, await answer.json()]).toEqual([200, {}])
+          expect(await athleteStatus(service, tokens.access_token)).toBe(401)
+          expect((await operate(service, "GET", "/applications")).status).toBe(200)
+        })
+      }),
+    120_000
+  )
+
+  it.scopedLive(
+    "restarted five times under load: nothing that was answered is lost, and no restart of the service",
+    () =>
+      Effect.gen(function*() {
+        const { server, url } = yield* makeDatabase
+        const service = yield* makeNode(installation(Redacted.value(url)))
+        const receiver = yield* makeReceiver
+        const storm = yield* Effect.promise(() =>
+          brew(() => Promise.resolve(service), receiver, { writers: 8, chains: 8 })
+        )
+        for (let round = 1; round <= 5; round++) {
+          yield* Effect.promise(() => storm.progress(10 + round * 3))
+          yield* server.restart
+        }
+        yield* Effect.promise(async () => {
+          await storm.progress(25)
+          expect(await storm.settle()).toEqual([])
+          expect(service.child.exitCode).toBe(null)
+        })
+      }),
+    240_000
+  )
+
+  it.scopedLive("its backends are terminated twenty times under load: the same", () =>
+    Effect.gen(function*() {
+      const { admin, url } = yield* makeDatabase
+      const service = yield* makeNode(installation(Redacted.value(url)))
+      const receiver = yield* makeReceiver
+      yield* Effect.promise(async () => {
+        const storm = await brew(() => Promise.resolve(service), receiver, { writers: 8, chains: 8 })
+        for (let round = 1; round <= 20; round++) {
+          await storm.progress(3 + (round * 7) % 20)
+          await admin.query(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'startlist' AND pid <> pg_backend_pid()"
+          )
+        }
+        await storm.progress(25)
+        expect(await storm.settle()).toEqual([])
+        expect(service.child.exitCode).toBe(null)
+      })
+    }), 240_000)
+
+  it.scopedLive("a service that is stopped meanwhile ends with 0 within 10 s", () =>
+    Effect.gen(function*() {
+      const { server, url } = yield* makeDatabase
+      const service = yield* makeNode(installation(Redacted.value(url)))
+      const receiver = yield* makeReceiver
+      const storm = yield* Effect.promise(() =>
+        brew(() => Promise.resolve(service), receiver, { writers: 2, chains: 2 })
+      )
+      yield* Effect.promise(() => storm.progress(10))
+      yield* server.stop
+      yield* Effect.promise(async () => {
+        const asked = Date.now()
+        expect(await service.stop("SIGTERM")).toEqual({ code: 0, signal: null })
+        expect(Date.now() - asked).toBeLessThan(10_000)
+        storm.abandon()
+      })
+      yield* server.start
+    }), 120_000)
+})

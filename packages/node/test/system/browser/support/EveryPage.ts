@@ -1,0 +1,166 @@
+/** Every page that the service has, and how one gets to see it. */
+import type { Browser, Page } from "playwright-core"
+import { type Look, type Person, person } from "@startlist/test-support/Chromium"
+import { authorizeUrl, password, type Story } from "./Story.ts"
+import type { Site } from "./TestSite.ts"
+
+/** Fills in the form of the login page that the browser shows. */
+export const signInHere = async (page: Page, email: string, secret = password): Promise<void> => {
+  await page.fill("input[name=email]", email)
+  await page.fill("input[name=password]", secret)
+  await page.click("main button")
+}
+
+/** Signs in on the way to an address. */
+export const openAs = async (
+  page: Page,
+  site: Pick<Site, "url">,
+  email: string,
+  path: string,
+  secret = password
+): Promise<void> => {
+  await open(page, site, path)
+  await signInHere(page, email, secret)
+}
+
+/** Opens an address or a path of the site. */
+const open = (page: Page, site: Pick<Site, "url">, path: string) =>
+  page.goto(path.startsWith("/") ? `${site.url}${path}` : path)
+
+/** The button with this name. */
+export const press = (page: Page, name: string): Promise<void> =>
+  page.getByRole("button", { name, exact: true }).click()
+
+/** Who is at the browser. */
+export type Role = "stranger" | "athlete" | "platform"
+
+export interface Sight {
+  /** For the test and for the picture. */
+  readonly name: string
+  readonly by: Role
+  readonly visit: (page: Page, site: Site, story: Story) => Promise<unknown>
+}
+
+/** The people of a story, each with a browser window, signed in as far as they are users. */
+export const cast = async (
+  browser: Browser,
+  look: Look,
+  site: Site,
+  { athlete, platform }: Story
+): Promise<Readonly<Record<Role, Person>>> => {
+  const stranger = await person(browser, look)
+  const [one, other] = [await person(browser, look), await person(browser, look)]
+  await openAs(one.page, site, athlete.email, "/login")
+  await openAs(other.page, site, platform.email, "/login")
+  return { stranger, athlete: one, platform: other }
+}
+
+const home = "/developer/applications"
+
+const sight = (by: Role, name: string, visit: Sight["visit"]): Sight => ({ by, name, visit })
+
+export const everyPage: ReadonlyArray<Sight> = [
+  sight("stranger", "welcome", (page, site) => open(page, site, "/")),
+  sight("stranger", "login", async (page, site) => {
+    await page.goto(`${site.url}/login`)
+  }),
+  sight("stranger", "login-wrong", async (page, site, { athlete }) => {
+    await page.goto(`${site.url}/login`)
+    await signInHere(page, athlete.email, "wrong")
+  }),
+  sight(
+    "athlete",
+    "consent",
+    (page, site, { hub }) =>
+      open(page, site, authorizeUrl(site, hub.application, { redirect_uri: "https://racehub.example/oauth/callback" }))
+  ),
+  sight(
+    "athlete",
+    "consent-role",
+    (page, site, { hub }) => open(page, site, authorizeUrl(site, hub.application, { role: "organizer" }))
+  ),
+  sight("athlete", "account", async (page, site) => {
+    await open(page, site, "/account/applications")
+  }),
+  sight("athlete", "account-revoke", async (page, site) => {
+    await open(page, site, "/account/applications")
+    await page.locator("summary").first().click()
+  }),
+  sight("platform", "account-empty", (page, site) => open(page, site, "/account/applications")),
+  sight("platform", "developer", (page, site) => open(page, site, home)),
+  sight("platform", "developer-refused", async (page, site) => {
+    await open(page, site, home)
+    await page.fill("input[name=name]", "Finish Line")
+    await page.fill("textarea", "http://finishline.example/callback")
+    await page.locator("main form button").click()
+  }),
+  sight("platform", "application", (page, site, { hub }) => open(page, site, `${home}/${hub.application.id}`)),
+  sight("platform", "application-new", async (page, site) => {
+    await open(page, site, home)
+    await page.fill("input[name=name]", "Finish Line")
+    await page.fill("textarea", "https://finishline.example/callback")
+    await page.locator("main form button").click()
+  }),
+  sight(
+    "platform",
+    "application-no-webhook",
+    (page, site, { club }) => open(page, site, `${home}/${club.application.id}`)
+  ),
+  sight("platform", "application-secret", async (page, site, { club }) => {
+    await open(page, site, `${home}/${club.application.id}`)
+    await page.locator("summary").last().click()
+    await page.locator("button.danger").click()
+  }),
+  sight("platform", "signing-secret", async (page, site, { hub }) => {
+    await open(page, site, `${home}/${hub.application.id}/signing-secret`)
+  }),
+  sight("platform", "signing-secret-shown", async (page, site, { hub }) => {
+    await open(page, site, `${home}/${hub.application.id}/signing-secret`)
+    await page.locator("button[value=reveal]").click()
+  }),
+  sight(
+    "platform",
+    "delivery-list",
+    (page, site, { hub }) => open(page, site, `${home}/${hub.application.id}/deliveries`)
+  ),
+  sight(
+    "platform",
+    "delivery-list-failed",
+    (page, site, { hub }) => open(page, site, `${home}/${hub.application.id}/deliveries?state=exhausted`)
+  ),
+  sight("platform", "delivery", async (page, site, { hub }) => {
+    await open(page, site, `${home}/${hub.application.id}/deliveries?state=exhausted`)
+    await page.locator("tbody a").first().click()
+  }),
+  sight("stranger", "error-not-found", async (page, site) => {
+    await page.goto(`${site.url}/nowhere`)
+  }),
+  sight("stranger", "error-unknown-application", async (page, site, { hub }) => {
+    await page.goto(authorizeUrl(site, hub.application, { client_id: "999999" }))
+  }),
+  sight("stranger", "error-no-redirect", async (page, site, { hub }) => {
+    await page.goto(authorizeUrl(site, hub.application, { redirect_uri: "" }))
+  }),
+  sight("stranger", "error-wrong-redirect", async (page, site, { hub }) => {
+    await page.goto(authorizeUrl(site, hub.application, { redirect_uri: "https://elsewhere.example/" }))
+  }),
+  sight("athlete", "error-not-platform", (page, site) => open(page, site, home)),
+  sight("stranger", "error-unavailable", async (page, site, { hub }) => {
+    site.switches.storeIsDown = true
+    await page.goto(authorizeUrl(site, hub.application))
+    site.switches.storeIsDown = false
+  }),
+  sight("athlete", "error-expired-form", async (page, site, { athlete, hub }) => {
+    await open(page, site, authorizeUrl(site, hub.application))
+    const other = await page.context().newPage()
+    await other.goto(`${site.url}/account/applications`)
+    await other.locator("header button").click()
+    await signInHere(other, athlete.email)
+    // Chromium now and then never closes a window that is on its way to another page.
+    await other.locator("header button").waitFor()
+    await other.close()
+    // A page behind another one may be drawn no more, and what measures it waits for that.
+    await page.bringToFront()
+    await page.locator("button[value=allow]").click()
+  })
+]

@@ -1,0 +1,50 @@
+/** A test with a person at a browser: at its end the browser must not have complained of anything. */
+import { expect } from "@effect/vitest"
+import { Context, Effect, Layer } from "effect"
+import type { Browser, Page } from "playwright-core"
+import { launch, type Look, person } from "@startlist/test-support/Chromium"
+import * as TestSite from "./TestSite.ts"
+
+/** One browser for the tests of a file. */
+export class Chromium extends Context.Tag("@startlist/node/test/Chromium")<Chromium, Browser>() {}
+
+/** A site and a browser. */
+export const layer: Layer.Layer<Chromium | TestSite.TestSite> = Layer.merge(
+  TestSite.layer,
+  Layer.scoped(Chromium, launch)
+)
+
+export interface Scene {
+  readonly site: TestSite.Site
+  readonly page: Page
+  readonly browser: Browser
+  /** Of no other test of the file. */
+  readonly name: string
+  /** What the browser has complained of so far. */
+  readonly complaints: ReadonlyArray<string>
+}
+
+let scenes = 0
+
+const locales = { en: "en-GB", fr: "fr-FR" } as const
+
+/** Plays a scene without JavaScript, unless `look` says otherwise. */
+export const inBrowser = (
+  { locale = "en", ...look }: Omit<Look, "locale"> & { readonly locale?: "en" | "fr" },
+  play: (scene: Scene) => Promise<void>
+) =>
+(): Effect.Effect<void, never, Chromium | TestSite.TestSite> =>
+  Effect.gen(function*() {
+    const site = yield* TestSite.TestSite
+    const browser = yield* Chromium
+    yield* Effect.promise(async () => {
+      const visitor = await person(browser, { ...look, locale: locales[locale] })
+      visitor.page.setDefaultTimeout(8000)
+      try {
+        await play({ ...visitor, browser, name: String(++scenes), site })
+      } finally {
+        await visitor.context.close()
+      }
+      expect(visitor.complaints).toEqual([])
+    })
+  })

@@ -1,0 +1,111 @@
+/** Every command and every piece of code that a page tells people to use is used here, or is listed as not. */
+import { afterAll, describe, expect, it } from "@effect/vitest"
+import { Effect, Exit, Redacted, Scope } from "effect"
+import { readdirSync, readFileSync, rmSync, statSync } from "node:fs"
+import { join } from "node:path"
+import * as CleanCopy from "@startlist/test-support/CleanCopy"
+import { makeDatabase } from "@startlist/test-support/Nodes"
+import * as Guide from "./support/Guide.ts"
+import * as Shell from "./support/Shell.ts"
+
+const { repository } = CleanCopy
+
+/** The pages whose commands are run below, in this order, each as one story. */
+const stories = ["docs/start.md", "README.md", "docs/operating.md"]
+
+/** The pages whose commands are run by a test beside this one. */
+const elsewhere = ["docs/integrating.md"]
+
+/** Pages whose commands and code are not looked at here, and why. */
+const notHere: Readonly<Record<string, string>> = {
+  "docs/testing.md": "its commands are those of the tests themselves, and take long; its code is written with gaps",
+  "examples/own-store/README.md": "its code is put together from its sources",
+  "examples/sample-application/README.md": "it is interactive; its own tests start what the commands start"
+}
+
+const steps = Guide.pages.flatMap((page) => Guide.read(page).map((step) => ({ page, ...step })))
+
+describe("the pages", () => {
+  it("have no command that is neither run nor said not to be", () => {
+    const told = steps.filter(({ kind }) => kind === "run" || kind === "background" || kind === "file")
+    expect(told.length).toBeGreaterThan(20)
+    const forgotten = told.filter(({ page }) => ![...stories, ...elsewhere].includes(page) && !(page in notHere))
+    expect(forgotten.map(({ line, page }) => `${page}:${line}`)).toEqual([])
+  })
+
+  it("say why a command is not run", () => {
+    const reasons = steps.flatMap((step) => step.kind === "not-run" ? [`${step.page}: ${step.reason}`] : [])
+    expect(reasons).toMatchInlineSnapshot(`
+      [
+        "README.md: interactive",
+        "docs/operating.md: systemd",
+        "docs/operating.md: docker",
+        "docs/operating.md: pg_dump",
+        "docs/operating.md: docker",
+        "docs/start.md: interactive",
+        "packages/node/README.md: published",
+      ]
+    `)
+  })
+
+  it("show no code that is not compiled and run: it stands in an example or in a test", () => {
+    /** Indentation is the page's own. */
+    const unindented = (code: string): string => code.split("\n").map((line) => line.trim()).join("\n").trim()
+    const folders = ["examples", "packages/node/test/system/packing/consumer", "packages/testing/test"]
+    const files = folders.flatMap((folder) =>
+      readdirSync(join(repository, folder), { recursive: true, encoding: "utf8" })
+        .filter((name) => !name.includes("node_modules") && /\.tsx?$/.test(name))
+        .map((name) => join(repository, folder, name))
+        .filter((file) => statSync(file).isFile())
+    ).map((file) => unindented(readFileSync(file, "utf8")))
+    const code = steps.filter(({ kind, page }) => kind === "code" && !(page in notHere))
+    expect(code.length).toBeGreaterThan(5)
+    const unknown = code.filter(({ text }) => !files.some((file) => file.includes(unindented(text))))
+    expect(unknown.map(({ line, page }) => `${page}:${line}`)).toEqual([])
+  })
+
+  it("describe every setting, and no other", () => {
+    const source = readFileSync(join(repository, "packages/node/src/Configuration.ts"), "utf8")
+    const read = [...source.matchAll(/(?:Setting\.\w+|Config\.string)\("([A-Z_]+)"/g)].map(([, name]) => name)
+    const page = readFileSync(join(repository, "docs/configuration.md"), "utf8")
+    const rows = [...page.matchAll(/^\| (`[^|]+)\|/gm)].flatMap(([, cell = ""]) => cell.match(/[A-Z_]{3,}/g) ?? [])
+    expect(read.length).toBeGreaterThan(15)
+    expect(rows.sort()).toEqual(read.sort())
+  })
+
+  it("link to what exists", () => {
+    const broken = Guide.pages.flatMap((page) =>
+      [...readFileSync(join(repository, page), "utf8").matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)(?:#[^)]*)?\)/g)]
+        .map(([, path = ""]) => join(page, "..", path))
+        .filter((path) => statSync(join(repository, path), { throwIfNoEntry: false }) === undefined)
+        .map((path) => `${page}: ${path}`)
+    )
+    expect(broken).toEqual([])
+  })
+})
+
+describe("a person who follows the page", () => {
+  const scope = Effect.runSync(Scope.make())
+  afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
+  const built = Effect.tap(
+    CleanCopy.make,
+    (folder) => Effect.promise(() => CleanCopy.execute(folder, "npm", ["run", "--silent", "build"]))
+  )
+  const copy = Effect.runSync(Effect.cached(Scope.extend(built, scope)))
+
+  for (const page of stories) {
+    it.scopedLive(`${page} gets through`, () =>
+      Effect.gen(function*() {
+        const folder = yield* copy
+        const beside = yield* CleanCopy.emptyFolder("beside")
+        const { url } = yield* makeDatabase
+        const program = join(folder, "packages/node/dist/program/startlist.js")
+        yield* Effect.promise(async () => {
+          rmSync(join(folder, ".startlist"), { recursive: true, force: true })
+          const environment = { DATABASE: Redacted.value(url) }
+          const said = await Shell.run(Guide.read(page), { folder, beside, program, environment })
+          expect(said).not.toBe("")
+        })
+      }), 300_000)
+  }
+})

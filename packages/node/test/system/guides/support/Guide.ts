@@ -1,0 +1,74 @@
+/**
+ * The guides as the tests read them. A fenced block is run if its language is `sh`, `ts`, `python` or `sql`, unless its info
+ * string says why it is not. After the language may stand:
+ *
+ * - `background`: starts the service and stays, as in another terminal;
+ * - `file=NAME`: a part of this file, which a test of its own uses;
+ * - `not-run=REASON`: is not run here. The reasons are listed by the tests.
+ *
+ * `<!-- meanwhile: COMMANDS -->` is what a person does between the blocks, as commands of the shell.
+ */
+import { readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { repository } from "@startlist/test-support/CleanCopy"
+
+export type Step =
+  | { readonly kind: "run"; readonly text: string; readonly line: number }
+  | { readonly kind: "background"; readonly text: string; readonly line: number }
+  | { readonly kind: "file"; readonly text: string; readonly line: number; readonly file: string }
+  | { readonly kind: "code"; readonly text: string; readonly line: number; readonly language: string }
+  | { readonly kind: "not-run"; readonly text: string; readonly line: number; readonly reason: string }
+
+const languages = new Set(["sh", "bash", "shell", "console", "ts", "typescript", "js", "python", "py", "sql"])
+
+const pattern = /^```(\S+)([^\n]*)\n(.*?)^```$|^<!-- meanwhile: (.*?) -->$/gms
+
+const toStep = (language: string, info: string, text: string, line: number): Step => {
+  const said = info.trim()
+  const [, reason] = /^not-run=(\S+)$/.exec(said) ?? []
+  if (reason !== undefined) return { kind: "not-run", text, line, reason }
+  const [, file] = /^file=(\S+)$/.exec(said) ?? []
+  if (file !== undefined) return { kind: "file", text, line, file }
+  if (language === "sh" && said === "") return { kind: "run", text, line }
+  if (language === "sh" && said === "background") return { kind: "background", text, line }
+  if (said === "") return { kind: "code", text, line, language }
+  throw new Error(`line ${line}: what is "${said}"?`)
+}
+
+/** What is to be done, in order. */
+export const parse = (markdown: string): ReadonlyArray<Step> =>
+  [...markdown.matchAll(pattern)].flatMap((match): ReadonlyArray<Step> => {
+    const [, language, info = "", text = "", meanwhile] = match
+    const line = markdown.slice(0, match.index).split("\n").length
+    if (meanwhile !== undefined) return [{ kind: "run", text: `${meanwhile}\n`, line }]
+    return language !== undefined && languages.has(language) ? [toStep(language, info, text, line)] : []
+  })
+
+/** A page of the repository, by its path. */
+export const read = (path: string): ReadonlyArray<Step> => parse(readFileSync(join(repository, path), "utf8"))
+
+/** The files that the blocks of a page make up, by their names. */
+export const filesOf = (steps: ReadonlyArray<Step>): ReadonlyMap<string, string> => {
+  const files = new Map<string, string>()
+  for (const step of steps) {
+    if (step.kind === "file") files.set(step.file, (files.get(step.file) ?? "") + step.text)
+  }
+  return files
+}
+
+const isDirectory = (path: string, name: string) =>
+  readdirSync(join(repository, path), { withFileTypes: true })
+    .some((entry) => entry.isDirectory() && entry.name === name)
+
+const readmes = (folder: string): ReadonlyArray<string> =>
+  readdirSync(join(repository, folder)).filter((name) =>
+    isDirectory(folder, name) && readdirSync(join(repository, folder, name)).includes("README.md")
+  ).map((name) => `${folder}/${name}/README.md`)
+
+/** Every page that tells people what to do. */
+export const pages: ReadonlyArray<string> = [
+  ...readdirSync(repository).filter((name) => name.endsWith(".md")),
+  ...readdirSync(join(repository, "docs")).filter((name) => name.endsWith(".md")).map((name) => `docs/${name}`),
+  ...readmes("packages"),
+  ...readmes("examples")
+]

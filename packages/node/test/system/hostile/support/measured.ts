@@ -1,0 +1,48 @@
+/**
+ * The service as its environment says, which also tells how much memory it holds: over a socket in the file system, so
+ * that asking takes no part in what is measured. `PLANTED=leak` makes it keep something of every request, and
+ * `PLANTED=quadratic` makes it read a header in quadratic time.
+ */
+import { subscribe } from "node:diagnostics_channel"
+import { createServer, IncomingMessage } from "node:http"
+import { performance } from "node:perf_hooks"
+import { setFlagsFromString } from "node:v8"
+import { runInNewContext } from "node:vm"
+import { decode } from "@startlist/node/Configuration"
+import * as Service from "@startlist/node/Service"
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import { Effect } from "effect"
+
+setFlagsFromString("--expose-gc")
+const collectGarbage: () => void = runInNewContext("gc")
+
+/** Milliseconds of work on the thread that serves: what other threads and other processes do does not count. */
+const worked = (): number => {
+  const { system, user } = process.cpuUsage()
+  return Math.min((system + user) / 1000, performance.eventLoopUtilization().active)
+}
+
+createServer(({ url }, response) => {
+  if (url === "/sample") return response.end(JSON.stringify({ rss: process.memoryUsage.rss(), worked: worked() }))
+  collectGarbage()
+  collectGarbage()
+  const { heapUsed, rss } = process.memoryUsage()
+  const sockets = process.getActiveResourcesInfo().filter((name) => name === "TCPSocketWrap").length
+  return response.end(JSON.stringify({ heapUsed, rss, sockets }))
+}).listen(process.env["MEASURES"]).unref()
+
+if (process.env["PLANTED"] === "leak") {
+  const kept: Array<string> = []
+  subscribe("http.server.request.start", () => kept.push(Buffer.alloc(1000, "kept").toString("latin1")))
+}
+
+if (process.env["PLANTED"] === "quadratic") {
+  subscribe("http.server.request.start", (message) => {
+    const request = typeof message === "object" && message !== null && "request" in message
+      ? message.request
+      : undefined
+    if (request instanceof IncomingMessage) /^basic +([^ ]*) *$/i.test(request.headers.authorization ?? "")
+  })
+}
+
+NodeRuntime.runMain(Effect.flatMap(decode(process.env, false), Service.run), { disablePrettyLogger: true })

@@ -1,0 +1,79 @@
+/** What the time of an answer tells about secrets: nothing. */
+import { describe, expect, it } from "@effect/vitest"
+import { Memory, Secrets } from "@startlist/core"
+import { Accounts } from "@startlist/http"
+import { Effect, Layer, Option, Redacted } from "effect"
+import * as AccountStore from "../../../src/AccountStore.ts"
+import * as LocalAccounts from "../../../src/LocalAccounts.ts"
+
+const accounts = LocalAccounts.layer.pipe(
+  Layer.provideMerge(AccountStore.layerMemory),
+  Layer.provide([Memory.layer, Secrets.layerTest])
+)
+
+/** The mistake that the first test is there to find: whoever is unknown is told so at once. */
+const hasty = Layer.effect(
+  Accounts.Accounts,
+  Effect.gen(function*() {
+    const careful = yield* Accounts.Accounts
+    const store = yield* AccountStore.AccountStore
+    return {
+      ...careful,
+      verifyPassword: (email, password) =>
+        Effect.flatMap(
+          Effect.orDie(store.findByEmail(email)),
+          Option.match({
+            onNone: () => Effect.succeed(Accounts.PasswordCheck.Unknown()),
+            onSome: () => careful.verifyPassword(email, password)
+          })
+        )
+    }
+  })
+).pipe(Layer.provideMerge(accounts))
+
+const median = (numbers: ReadonlyArray<number>): number =>
+  [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0
+
+/** Microseconds of processor time, in all threads: other programs on the machine do not count. */
+const cost = (effect: Effect.Effect<unknown, unknown>): Effect.Effect<number> =>
+  Effect.suspend(() => {
+    const before = process.cpuUsage()
+    return Effect.map(Effect.orDie(effect), () => {
+      const { system, user } = process.cpuUsage(before)
+      return user + system
+    })
+  })
+
+const wrong = Redacted.make("not the password")
+
+/** How much more it costs to refuse a known address than an unknown one: the quotient of the medians, taken in turns. */
+const difference = Effect.gen(function*() {
+  const { verifyPassword } = yield* Accounts.Accounts
+  const { register } = yield* LocalAccounts.Registrar
+  const email = "ada@example.test"
+  yield* register({ role: "athlete", email, firstName: "Ada", lastName: "Lovelace" }, Redacted.make("the password"))
+  const known: Array<number> = []
+  const unknown: Array<number> = []
+  // The first of each makes what the later ones use.
+  yield* verifyPassword(email, wrong)
+  yield* verifyPassword("nobody@example.test", wrong)
+  for (let i = 0; i < 25; i++) {
+    known.push(yield* cost(verifyPassword(email, wrong)))
+    unknown.push(yield* cost(verifyPassword(`nobody${i}@example.test`, wrong)))
+  }
+  return median(known) / median(unknown)
+})
+
+describe("signing in", () => {
+  it.live("costs as much for an address that nobody has as for a wrong password", () =>
+    Effect.gen(function*() {
+      const quotient = yield* Effect.provide(difference, accounts)
+      expect(quotient).toBeGreaterThan(0.6)
+      expect(quotient).toBeLessThan(1.7)
+    }), 60_000)
+
+  it.live("and this comparison would notice if it did not", () =>
+    Effect.gen(function*() {
+      expect(yield* Effect.provide(difference, hasty)).toBeGreaterThan(5)
+    }), 60_000)
+})

@@ -1,0 +1,116 @@
+/**
+ * The descriptions of installations: every setting in them exists, and what must be closed is closed. The unit is checked
+ * by systemd where there is one. Not tested: Docker Compose and Caddy themselves.
+ */
+import { describe, expect, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { spawnSync } from "node:child_process"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { parse } from "yaml"
+import * as Configuration from "../../../src/Configuration.ts"
+import { repository } from "@startlist/test-support/CleanCopy"
+
+const read = (path: string): string => readFileSync(join(repository, path), "utf8")
+
+const configured = new Set(
+  [...read("docs/configuration.md").matchAll(/^\| (`[^|]+)\|/gm)].flatMap(([, cell = ""]) =>
+    [...cell.matchAll(/`([A-Z_]+)`/g)].map(([, name]) => name)
+  )
+)
+
+/** As Compose does it: `${NAME}` and `${NAME:?message}`. */
+const interpolate = (text: string, given: Readonly<Record<string, string>>): string =>
+  text.replaceAll(/\$\{(\w+)(?::\?[^}]*)?\}/g, (_, name) => given[name] ?? expect.fail(`${name} is not given`))
+
+describe("compose.yaml", () => {
+  const text = read("compose.yaml")
+  const given = {
+    SITE: "auth.example.org",
+    POSTGRES_PASSWORD: "a-password",
+    OPERATOR_TOKEN: "t".repeat(32),
+    MASTER_KEY: Buffer.alloc(32, 3).toString("base64")
+  }
+  const { networks, services, volumes } = parse(interpolate(text, given), { merge: true })
+  const nodes = Object.entries<Record<string, unknown>>(services).filter(([name]) => name.startsWith("node-"))
+
+  it("takes every secret from the environment, and says how to make one that is missing", () => {
+    const asked = [...text.matchAll(/\$\{(\w+)(?::\?([^}]*))?\}/g)]
+    expect(new Set(asked.map(([, name]) => name))).toEqual(new Set(Object.keys(given)))
+    for (const [all, , message] of asked) expect(message, all).toMatch(/./)
+  })
+
+  it.effect("gives both nodes the same settings, which exist and go together", () =>
+    Effect.gen(function*() {
+      expect(nodes.map(([name]) => name)).toEqual(["node-1", "node-2"])
+      const [one, other] = nodes.map(([, node]) => node)
+      expect(one).toEqual(other)
+      const environment: Readonly<Record<string, string>> = Object(one?.["environment"])
+      for (const name of Object.keys(environment)) expect(configured, name).toContain(name)
+      const configuration = yield* Configuration.decode({ HOST: "0.0.0.0", ...environment }, false)
+      expect(configuration.callbackAllow).toEqual([])
+      expect(configuration.trustedProxies).toEqual([networks.outside.ipam.config[0].subnet])
+    }))
+
+  it("gives the nodes and the proxy no right, no writable file and no way around the proxy", () => {
+    for (const [name, service] of [...nodes, ["proxy", services.proxy] as const]) {
+      expect(service, name).toMatchObject({
+        read_only: true,
+        cap_drop: ["ALL"],
+        security_opt: ["no-new-privileges:true"],
+        tmpfs: ["/tmp"]
+      })
+    }
+    for (const [name, node] of nodes) expect(node, name).not.toHaveProperty("ports")
+    expect(services.database).not.toHaveProperty("ports")
+    expect(services.database.networks).toEqual(["inside"])
+    expect(networks.inside.internal).toBe(true)
+    expect(services.proxy.networks).toEqual(["outside"])
+  })
+
+  it("starts each part when what it needs is well", () => {
+    const needed = (service: { readonly depends_on?: object } = {}) => service.depends_on ?? {}
+    const well = { condition: "service_healthy" }
+    for (const [, node] of nodes) expect(needed(node)).toEqual({ database: well })
+    expect(needed(services.proxy)).toEqual({ "node-1": well, "node-2": well })
+    for (const [, node] of nodes) expect(JSON.stringify(node["healthcheck"])).toContain("/readyz")
+    expect(services.database.healthcheck.test).toContain("pg_isready")
+    expect(Object.keys(volumes)).toEqual(expect.arrayContaining(["database", "certificates"]))
+  })
+})
+
+describe("the proxy", () => {
+  const text = read("packaging/Caddyfile")
+
+  it("asks both nodes whether they are ready, and shows nobody what is for operators", () => {
+    expect(text).toContain("node-1:8080 node-2:8080")
+    expect(text).toMatch(/^\t\thealth_uri \/readyz$/m)
+    expect(text).toMatch(/^\t@inside path \/operator\/\* \/metrics /m)
+    expect(text).toMatch(/^\trespond @inside 404$/m)
+  })
+})
+
+describe("the systemd unit", () => {
+  const path = join(repository, "packaging/startlist.service")
+  const isThere = spawnSync("systemd-analyze", ["--version"]).status === 0
+
+  it("has a user of its own and writes nothing but its data folder", () => {
+    const text = readFileSync(path, "utf8")
+    for (const line of ["DynamicUser=yes", "ProtectSystem=strict", "StateDirectory=startlist", "NoNewPrivileges=yes"]) {
+      expect(text).toContain(`\n${line}\n`)
+    }
+    const names = [...text.matchAll(/(?:^Environment=| )([A-Z_]+)=/gm)].map(([, name]) => name)
+    expect(names.length).toBeGreaterThan(2)
+    for (const name of names.filter((one) => one !== "NODE_ENV")) expect(configured, name).toContain(name)
+  })
+
+  it.skipIf(!isThere)("is understood by systemd, and is hardened (needs systemd-analyze)", () => {
+    const verified = spawnSync("systemd-analyze", ["verify", path], { encoding: "utf8" })
+    // Where the program is installed, it is; here it need not be.
+    const found = verified.stderr.split("\n").filter((line) => line !== "" && !line.includes("is not executable"))
+    expect(found.filter((line) => line.includes("startlist.service"))).toEqual([])
+    const judged = spawnSync("systemd-analyze", ["security", "--offline=true", path], { encoding: "utf8" })
+    const exposure = /exposure level for startlist\.service: ([\d.]+)/.exec(judged.stdout)?.[1]
+    expect(Number(exposure)).toBeLessThan(2)
+  })
+})

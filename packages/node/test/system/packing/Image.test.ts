@@ -1,0 +1,175 @@
+/**
+ * The image, as far as it goes without Docker: the Dockerfile is parsed, its build is run and its copies are made from a
+ * clean copy of the repository, and the result is started as a user that can write nothing but the data folder.
+ *
+ * Not tested: the base image, `npm ci` in it, and Docker itself.
+ */
+import { expect, layer } from "@effect/vitest"
+import { DockerfileParser, type ImageTemplate } from "dockerfile-ast"
+import { validate } from "dockerfile-utils"
+import { Context, Effect, Layer } from "effect"
+import { chownSync, cpSync, mkdirSync, readdirSync, readFileSync } from "node:fs"
+import { basename, dirname, join } from "node:path"
+import { openAs } from "@startlist/test-support/Consent"
+import { Browser } from "@startlist/test-support/Browser"
+import { createUser } from "@startlist/test-support/Operator"
+import { startService } from "@startlist/test-support/ServiceProcess"
+import * as CleanCopy from "@startlist/test-support/CleanCopy"
+
+const { execute, repository } = CleanCopy
+
+const text = readFileSync(join(repository, "Dockerfile"), "utf8")
+const dockerfile = DockerfileParser.parse(text)
+
+/** The instructions of a stage with this keyword: their arguments as they are written. */
+const instructions = (stage: ImageTemplate, keyword: string): ReadonlyArray<string> =>
+  stage.getInstructions().filter((found) => found.getKeyword() === keyword).map((found) =>
+    found.getArgumentsContent() ?? ""
+  )
+
+/** What the stages are, by their order: the instructions from one FROM to the next. */
+const stages = dockerfile.getFROMs().map((from) => {
+  const stage = dockerfile.getContainingImage(from.getRange().start)
+  if (stage === null) throw new Error("a FROM without a stage")
+  return stage
+})
+
+const stage = (index: number): ImageTemplate => stages[index] ?? expect.fail(`there is no stage ${index}`)
+
+/** The arguments of the only instruction with this keyword, which is written as JSON. */
+const json = (keyword: string): ReadonlyArray<string> =>
+  JSON.parse(/\[.*\]/s.exec(instructions(stage(1), keyword)[0] ?? "")?.[0] ?? expect.fail(`no ${keyword}`))
+
+/** Copies one path or, with a `*` in its name, what matches it. */
+const copy = (from: string, to: string): void => {
+  const [start = "", end] = basename(from).split("*")
+  const isMeant = (name: string) => end === undefined ? name === start : name.startsWith(start) && name.endsWith(end)
+  const found = readdirSync(dirname(from)).filter(isMeant)
+  expect(found, from).not.toEqual([])
+  for (const name of found) {
+    const target = to.endsWith("/") ? join(to, name) : to
+    mkdirSync(dirname(target), { recursive: true })
+    cpSync(join(dirname(from), name), target, { recursive: true, dereference: true })
+  }
+}
+
+const environment: Readonly<Record<string, string>> = Object.fromEntries(
+  stage(1).getENVs().flatMap((one) => one.getProperties()).map((property) => [
+    property.getName(),
+    property.getValue() ?? ""
+  ])
+)
+
+class Image extends Context.Tag("@startlist/node/test/Image")<Image, {
+  /** What `WORKDIR` of the last stage has in it. */
+  readonly app: string
+}>() {}
+
+const image = Layer.scoped(
+  Image,
+  Effect.gen(function*() {
+    const source = yield* CleanCopy.make
+    const app = yield* CleanCopy.emptyFolder("image")
+    yield* Effect.promise(async () => {
+      const [installs, builds, ...others] = instructions(stage(0), "RUN")
+      expect(installs).toMatch(/npm ci /)
+      expect(others).toEqual([])
+      await execute(source, "sh", ["-c", builds ?? ""])
+      for (const copied of stage(1).getCOPYs()) {
+        expect(copied.getFromFlag()?.getValue()).toBe("build")
+        const [from = "", to = ""] = copied.getArguments().map((argument) => argument.getValue())
+        copy(join(source, from.replace(/^\/source\//, "")), to.endsWith("/") ? `${join(app, to)}/` : join(app, to))
+      }
+      await execute(app, "chmod", ["-R", "a-w,a+rX", app])
+    })
+    return { app }
+  })
+)
+
+const nobody = 65_534
+
+/** Without the image of the database, a start would have to make one here. */
+const nowhere = "/nonexistent"
+
+/** A user that owns nothing, if this one may become it; else this one, who is not root either. */
+const asWhom = process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {}
+
+layer(image, { timeout: "3 minutes" })("the image", (it) => {
+  it("is described without anything that a linter finds, for the Node that the tests run on", () => {
+    expect(validate(text)).toEqual([])
+    const version = readFileSync(join(repository, ".node-version"), "utf8").trim()
+    expect(dockerfile.getInitialARGs().map((arg) => arg.getArgumentsContent())).toEqual([`NODE_VERSION=${version}`])
+    expect(dockerfile.getFROMs().map((from) => from.getImage())).toEqual(
+      Array.from({ length: 2 }, () => "node:${NODE_VERSION}-bookworm-slim")
+    )
+  })
+
+  it("runs as a user without rights and keeps its data in a volume", () => {
+    expect(instructions(stage(1), "USER")).toEqual(["node"])
+    expect(json("VOLUME")).toEqual([environment["DATA_DIR"]])
+    expect(instructions(stage(1), "EXPOSE")).toEqual([environment["PORT"]])
+    expect([...json("ENTRYPOINT"), ...json("CMD")]).toContain("serve")
+  })
+
+  it("leaves out what is built, installed, secret or for tests alone", () => {
+    const ignored = readFileSync(join(repository, ".dockerignore"), "utf8").split("\n")
+    expect(ignored).toEqual(expect.arrayContaining([".git", "**/node_modules", "**/dist", "**/.env", "**/.startlist"]))
+  })
+
+  it.effect("is small: the program and the packages that have files beside their code", () =>
+    Effect.gen(function*() {
+      const { app } = yield* Image
+      const said = yield* Effect.promise(() => execute(app, "du", ["-sk", "."]))
+      const megabytes = Number.parseInt(said, 10) / 1024
+      expect(megabytes).toBeGreaterThan(10)
+      expect(megabytes).toBeLessThan(60)
+    }))
+
+  it.scoped(
+    "serves with code that it cannot write, says that it is well, signs people in and stops",
+    () =>
+      Effect.gen(function*() {
+        const { app } = yield* Image
+        const data = yield* CleanCopy.emptyFolder("data")
+        if (asWhom.uid !== undefined) chownSync(data, asWhom.uid, asWhom.gid)
+        const link = /ln -s (\S+) \/usr\/local\/bin\/startlist/.exec(instructions(stage(1), "RUN")[0] ?? "")?.[1] ?? ""
+        const program = join(app, link.replace(/^\/app\//, ""))
+        const service = yield* Effect.acquireRelease(
+          Effect.promise(() =>
+            startService({ ...environment, HOST: "127.0.0.1", PORT: "0", DATA_DIR: data, TMPDIR: nowhere }, [program], {
+              ...asWhom,
+              cwd: app
+            })
+          ),
+          (started) => Effect.promise(() => started.stop("SIGKILL"))
+        )
+        yield* Effect.promise(async () => {
+          const [, ...check] = json("HEALTHCHECK")
+          const PORT = new URL(service.url).port
+          await execute(app, process.execPath, check, { PORT })
+          await expect(execute(app, process.execPath, check, { PORT: "1" })).rejects.toThrow("Command failed")
+          for (
+            const path of [
+              "/readyz",
+              "/",
+              "/login",
+              "/docs",
+              "/openapi.json",
+              "/.well-known/oauth-authorization-server"
+            ]
+          ) {
+            expect((await fetch(`${service.url}${path}`)).status, path).toBe(200)
+          }
+          const html = await (await fetch(`${service.url}/login`)).text()
+          const sheet = /href="([^"]+\.css)"/.exec(html)?.[1] ?? expect.fail("a page without a style sheet")
+          expect((await fetch(new URL(sheet, service.url))).headers.get("content-type")).toMatch("text/css")
+          const athlete = await createUser(service, "athlete")
+          const page = await openAs(new Browser(), `${service.url}/account/applications`, athlete)
+          expect(page.status).toBe(200)
+          expect(page.html).not.toContain("type=\"password\"")
+          expect(await service.stop()).toEqual({ code: 0, signal: null })
+        })
+      }),
+    60_000
+  )
+})

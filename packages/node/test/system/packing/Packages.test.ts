@@ -1,0 +1,238 @@
+/** The packages as they are published: packed from a clean copy, installed into an empty project, compiled against, run. */
+import { expect, layer } from "@effect/vitest"
+import { Context, Effect, Layer } from "effect"
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { startService } from "@startlist/test-support/ServiceProcess"
+import * as CleanCopy from "@startlist/test-support/CleanCopy"
+
+const { execute, published, repository } = CleanCopy
+
+interface Packed {
+  readonly name: string
+  readonly filename: string
+  readonly files: ReadonlyArray<{ readonly path: string }>
+}
+
+const paths = ({ files }: Packed): ReadonlyArray<string> => files.map(({ path }) => path)
+
+/** The modules of a package that can be imported. */
+const exported = (one: Packed): ReadonlyArray<string> =>
+  paths(one).flatMap((path) => /^dist\/(?!internal\/)(.+)\.d\.ts$/.exec(path)?.[1] ?? [])
+
+class Installation extends Context.Tag("@startlist/node/test/Installation")<Installation, {
+  /** What `npm pack` says of each package, by the name of its folder. */
+  readonly packed: ReadonlyMap<string, Packed>
+  /** The project into which they were installed. */
+  readonly project: string
+}>() {}
+
+const compilerOptions = {
+  target: "ES2022",
+  lib: ["ES2022"],
+  types: ["node"],
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  noUncheckedIndexedAccess: true,
+  // The compiler checks our declarations, and those of the packages that they import.
+  skipLibCheck: false,
+  rootDir: "src",
+  outDir: "out"
+}
+
+/** The two ways in which TypeScript resolves packages with `exports`. The first one also emits the program. */
+const settings = {
+  "nodenext.json": { module: "NodeNext", moduleResolution: "NodeNext", rewriteRelativeImportExtensions: true },
+  "bundler.json": { module: "ESNext", moduleResolution: "Bundler", allowImportingTsExtensions: true, noEmit: true }
+}
+
+const pack = async (copy: string, folder: string) => {
+  const packed = new Map<string, Packed>()
+  for (const name of published) {
+    const said = await execute(join(copy, "packages", name), "npm", ["pack", "--json", "--pack-destination", folder])
+    // What the scripts say comes before.
+    const [answer]: ReadonlyArray<Packed> = JSON.parse(said.slice(said.indexOf("[\n")))
+    if (answer === undefined) throw new Error(`npm pack says nothing of ${name}`)
+    packed.set(name, answer)
+  }
+  return packed
+}
+
+const install = async (project: string, tarballs: ReadonlyArray<string>) => {
+  const manifest = { name: "consumer", version: "1.0.0", private: true, type: "module" }
+  writeFileSync(join(project, "package.json"), JSON.stringify(manifest))
+  // From npm's cache, which the installation of this repository has filled; what is not there comes from the registry.
+  const flags = ["--prefer-offline", "--ignore-scripts", "--no-audit", "--no-fund"]
+  await execute(project, "npm", ["install", ...flags, ...tarballs, "@types/node@20"])
+  mkdirSync(join(project, "src/embedding"), { recursive: true })
+  const consumer = fileURLToPath(new URL("consumer", import.meta.url))
+  cpSync(join(consumer, "main.ts"), join(project, "src/main.ts"))
+  cpSync(join(consumer, "laws.ts"), join(project, "src/laws.test.ts"))
+  cpSync(join(repository, "examples/embedding/src"), join(project, "src/embedding"), { recursive: true })
+  for (const [name, options] of Object.entries(settings)) {
+    writeFileSync(
+      join(project, name),
+      JSON.stringify({ compilerOptions: { ...compilerOptions, ...options }, include: ["src"] })
+    )
+  }
+}
+
+const importAll = (project: string, packed: ReadonlyMap<string, Packed>): void => {
+  const modules = [...packed].flatMap(([name, one]) => exported(one).map((module) => `@startlist/${name}/${module}`))
+  const lines = modules.map((module, index) => `export type * as m${index} from "${module.replace(/\/index$/, "")}"\n`)
+  writeFileSync(join(project, "src/everything.ts"), lines.join(""))
+}
+
+const installation = Layer.scoped(
+  Installation,
+  Effect.gen(function*() {
+    const copy = yield* CleanCopy.make
+    const tarballs = yield* CleanCopy.emptyFolder("tarballs")
+    const project = yield* CleanCopy.emptyFolder("project")
+    return yield* Effect.promise(async () => {
+      const packed = await pack(copy, tarballs)
+      await install(project, [...packed.values()].map(({ filename }) => join(tarballs, filename)))
+      importAll(project, packed)
+      return { packed, project }
+    })
+  })
+)
+
+layer(installation, { timeout: "5 minutes" })("the packages", (it) => {
+  it.effect("have code, types, sources, licence and a README, and nothing else", () =>
+    Effect.gen(function*() {
+      const { packed } = yield* Installation
+      for (const [name, one] of packed) {
+        const all = paths(one)
+        expect(all, name).toEqual(expect.arrayContaining(["package.json", "README.md", "LICENSE", "src/index.ts"]))
+        const isCode = /^(?:dist|src)\/[\w/-]+\.(?:d\.ts|js|ts|tsx)(?:\.map)?$/
+        const isOther = /^(?:package\.json|README\.md|LICENSE|assets\/[\w.]+|dist\/embedded-\w+\.image|.*\.LEGAL\.txt)$/
+        expect(all.filter((path) => !isCode.test(path) && !isOther.test(path)), name).toEqual([])
+        expect(all.filter((path) => /(?:\.test\.|\.tsbuildinfo$|(?:^|\/)test\/)/.test(path)), name).toEqual([])
+      }
+    }))
+
+  it.effect("have the source of every map that they bring", () =>
+    Effect.gen(function*() {
+      const { packed, project } = yield* Installation
+      for (const [name, one] of packed) {
+        const folder = join(project, "node_modules/@startlist", name)
+        const maps = paths(one).filter((path) => path.endsWith(".js.map") && !path.includes("/program/"))
+        expect(maps.length, name).toBeGreaterThan(5)
+        for (const path of maps) {
+          const { sources }: { readonly sources: ReadonlyArray<string> } = JSON.parse(
+            readFileSync(join(folder, path), "utf8")
+          )
+          for (const source of sources) expect(existsSync(join(folder, path, "..", source)), source).toBe(true)
+        }
+      }
+    }))
+
+  it.effect("say the same of themselves as each other", () =>
+    Effect.gen(function*() {
+      const { packed, project } = yield* Installation
+      const licence = readFileSync(join(repository, "LICENSE"), "utf8")
+      const { version } = JSON.parse(readFileSync(join(repository, "package.json"), "utf8"))
+      for (const name of packed.keys()) {
+        const folder = join(project, "node_modules/@startlist", name)
+        const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"))
+        expect(manifest, name).toMatchObject({
+          name: `@startlist/${name}`,
+          version,
+          license: "MIT",
+          type: "module",
+          engines: { node: ">=20.19" }
+        })
+        expect(manifest.exports["."], name).toMatchObject({ types: "./dist/index.d.ts", default: "./dist/index.js" })
+        // The program of `node` does its work when it is imported.
+        expect(manifest.sideEffects, name).toBe(name === "node" ? undefined : false)
+        expect(manifest.description.length, name).toBeGreaterThan(20)
+        expect(readFileSync(join(folder, "LICENSE"), "utf8"), name).toBe(licence)
+        expect(readFileSync(join(folder, "README.md"), "utf8"), name).toContain(`# @startlist/${name}`)
+      }
+    }))
+
+  it.effect("depend on every package that their modules import", () =>
+    Effect.gen(function*() {
+      const { packed, project } = yield* Installation
+      for (const [name, one] of packed) {
+        const folder = join(project, "node_modules/@startlist", name)
+        const { dependencies, peerDependencies } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"))
+        const modules = paths(one).filter((path) => /^dist\/(?!program\/).+(?:\.d\.ts|\.js)$/.test(path))
+        const imported = new Set(modules.flatMap((path) =>
+          [...readFileSync(join(folder, path), "utf8").matchAll(/(?:from |import |import\()"([^".][^"]*)"/g)]
+            .map(([, specifier = ""]) => /^(?:@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? specifier)
+            .map((needed) => !needed.startsWith("node:") ? needed : path.endsWith(".d.ts") ? "@types/node" : name)
+        ))
+        const given = new Set([name, ...Object.keys({ ...dependencies, ...peerDependencies })])
+        expect(imported.size, name).toBeGreaterThan(0)
+        const missing = [...imported].filter((needed) =>
+          !given.has(needed)
+        )
+        expect(missing, name).toEqual([])
+      }
+    }))
+
+  it.effect(
+    "compile with strict settings in both module resolutions, declarations included, and run",
+    () =>
+      Effect.gen(function*() {
+        const { packed, project } = yield* Installation
+        expect([...packed.values()].flatMap(exported).length).toBeGreaterThan(50)
+        yield* Effect.promise(async () => {
+          for (const name of Object.keys(settings)) {
+            await execute(project, join(repository, "node_modules/.bin/tsc"), ["-p", name])
+          }
+          const said = await execute(project, process.execPath, ["out/main.js"])
+          expect(JSON.parse(said)).toEqual({ refreshed: true, status: 401, email: "ada@b.test", port: 1234 })
+          const vitest = join(project, "node_modules/.bin/vitest")
+          const laws = await execute(project, vitest, ["run", "--dir", "out"], { NO_COLOR: "1" })
+          expect(laws).toMatch(/Tests {2}\d+ passed/)
+        })
+      }),
+    180_000
+  )
+
+  it.effect("do not let anybody in to what is internal", () =>
+    Effect.gen(function*() {
+      const { project } = yield* Installation
+      const ask = (specifier: string) =>
+        execute(project, process.execPath, ["-e", `await import("${specifier}")`, "--input-type=module"])
+      yield* Effect.promise(() => ask("@startlist/postgres/Seal"))
+      const refused = yield* Effect.flip(Effect.tryPromise(() => ask("@startlist/postgres/internal/rows")))
+      expect(String(refused.error)).toContain("ERR_PACKAGE_PATH_NOT_EXPORTED")
+    }))
+
+  it.scoped(
+    "bring the program: it helps, and serves from an image of the database that came with it",
+    () =>
+      Effect.gen(function*() {
+        const { packed, project } = yield* Installation
+        const folder = yield* CleanCopy.emptyFolder("data")
+        yield* Effect.promise(async () => {
+          expect(await execute(project, "npx", ["--no-install", "startlist", "--help"])).toContain("serve")
+          for (const name of ["postgres", "node"]) {
+            const images = paths(packed.get(name) ?? expect.fail()).filter((path) => path.endsWith(".image"))
+            expect(images, name).toHaveLength(1)
+          }
+        })
+        const program = join(project, "node_modules/.bin/startlist")
+        // Without the image, the start would have to make one, for which it needs a temporary folder.
+        const service = yield* Effect.acquireRelease(
+          Effect.promise(() => startService({ DATA_DIR: join(folder, "data"), TMPDIR: "/nonexistent" }, [program])),
+          (started) => Effect.promise(() => started.stop("SIGKILL"))
+        )
+        yield* Effect.promise(async () => {
+          for (const path of ["/readyz", "/", "/login", "/docs", "/openapi.json"]) {
+            expect((await fetch(`${service.url}${path}`)).status, path).toBe(200)
+          }
+          const options = { OPERATOR_TOKEN: service.operatorToken }
+          const create = ["user", "create", "--url", service.url, "--role", "platform", "--email", "a@b.test"]
+          await execute(project, program, [...create, "--password", "correct horse"], options)
+          expect(await service.stop()).toEqual({ code: 0, signal: null })
+        })
+      }),
+    60_000
+  )
+})

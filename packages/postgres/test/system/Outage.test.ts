@@ -1,0 +1,169 @@
+import { it } from "@effect/vitest"
+import { Delivery, Secrets, type Store, User } from "@startlist/core"
+import { GrantStore } from "@startlist/core/GrantStore"
+import { Database, Postgres } from "@startlist/postgres"
+import { Deferred, Effect, Either, identity, Layer, Option, Redacted, Schedule, Stream } from "effect"
+import * as Net from "node:net"
+import { describe, expect } from "vitest"
+import * as fixtures from "@startlist/test-support/StoreFixtures"
+import * as TestDatabase from "@startlist/test-support/TestDatabase"
+import * as TestServer from "@startlist/test-support/TestServer"
+
+const until = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.retry(effect, Schedule.intersect(Schedule.spaced("20 millis"), Schedule.recurUpTo("20 seconds")))
+
+/** Holds if a store call fails before a timer that began with it: a machine that stands still holds up both. */
+const failing = <A, E extends { readonly _tag: string }, R>(call: Effect.Effect<A, E, R>) =>
+  Effect.flip(call).pipe(
+    Effect.map(({ _tag }) => _tag),
+    Effect.timeoutTo({ duration: "5 seconds", onSuccess: identity, onTimeout: () => "nothing for 5 s" }),
+    Effect.map((outcome) => expect(outcome).toBe("StoreError"))
+  )
+
+const calls = Effect.gen(function*() {
+  const grants = yield* GrantStore
+  const users = yield* User.UserStore
+  const deliveries = yield* Delivery.DeliveryStore
+  const hash = Secrets.TokenHash.make("hash")
+  return [
+    Postgres.ready,
+    Effect.asVoid(users.find(User.UserId.make(1))),
+    Effect.asVoid(grants.findByAccess(hash)),
+    Effect.asVoid(deliveries.find(Delivery.DeliveryId.make(1)))
+  ]
+})
+
+describe("lost connections", () => {
+  it.live("while the server is away every call fails within 5 s, and works again once it is back", () =>
+    Effect.gen(function*() {
+      const server = yield* TestServer.make()
+      const layer = Postgres.layerWith({ url: Redacted.make(server.url) }).pipe(Layer.provide(fixtures.seal))
+      yield* Effect.gen(function*() {
+        const all = yield* calls
+        yield* Effect.all(all, { concurrency: "unbounded" })
+        yield* server.stop
+        yield* Effect.forEach(all, failing, { concurrency: "unbounded" })
+        yield* server.start
+        yield* until(Effect.all(all, { concurrency: "unbounded" }))
+      }).pipe(Effect.provide(layer))
+    }).pipe(Effect.scoped))
+
+  it.live(
+    "a server that is connected but silent fails calls within 5 s, those that wait behind others too",
+    () =>
+      Effect.gen(function*() {
+        const { url } = yield* TestDatabase.TestDatabase
+        const proxy = yield* silenceable(Redacted.value(url))
+        const layer = Postgres.layerWith({ url: Redacted.make(proxy.url) }).pipe(Layer.provide(fixtures.seal))
+        yield* Effect.gen(function*() {
+          const all = yield* calls
+          yield* Effect.all(all, { concurrency: "unbounded" })
+          proxy.silence()
+          const grants = yield* GrantStore
+          const many = Array.from(
+            { length: 600 },
+            (_, index) => grants.findByAccess(Secrets.TokenHash.make(`${index}`))
+          )
+          yield* Effect.forEach([...all, ...many], failing, { concurrency: "unbounded" })
+          proxy.speak()
+          yield* until(Effect.all(all, { concurrency: "unbounded" }))
+        }).pipe(Effect.provide(layer))
+      }).pipe(Effect.scoped, Effect.provide(TestDatabase.layer)),
+    60_000
+  )
+
+  it.live(
+    "backends that are terminated under load cost the calls that they served, and no others later",
+    () =>
+      Effect.gen(function*() {
+        const { terminate, url } = yield* TestDatabase.TestDatabase
+        yield* Effect.gen(function*() {
+          const users = yield* User.UserStore
+          const done = yield* Deferred.make<void>()
+          const insert = (index: number) =>
+            users.insert({ role: "athlete", email: `${index}@a.test`, firstName: "A", lastName: "B" })
+          const outcomes: Array<Either.Either<User.User, Store.StoreError | User.EmailTaken>> = []
+          const load = Effect.gen(function*() {
+            while (!(yield* Deferred.isDone(done))) {
+              outcomes.push(
+                ...yield* Effect.forEach([1, 2, 3, 4], (lane) => Effect.either(insert(outcomes.length * 10 + lane)), {
+                  concurrency: "unbounded"
+                })
+              )
+            }
+          })
+          yield* Effect.all([load, Effect.zipRight(Effect.repeatN(terminate, 20), Deferred.succeed(done, undefined))], {
+            concurrency: 2
+          })
+          const [failed, succeeded] = [outcomes.filter(Either.isLeft), outcomes.filter(Either.isRight)]
+          expect(new Set(failed.map(({ left }) => left._tag))).toEqual(new Set(failed.length > 0 ? ["StoreError"] : []))
+          const kept = yield* until(Effect.forEach(succeeded, ({ right }) => users.find(right.id)))
+          expect(kept.every(Option.isSome)).toBe(true)
+          yield* until(Effect.forEach([1, 2, 3], (index) => insert(-index)))
+        }).pipe(Effect.provide(Postgres.layerWith({ url })))
+      }).pipe(Effect.provide([TestDatabase.layer, fixtures.seal])),
+    60_000
+  )
+})
+
+describe("wake-ups", () => {
+  it.live("a save wakes the workers of its own node and of the others, also after the connection that listens broke", () =>
+    Effect.gen(function*() {
+      const { terminate, url } = yield* TestDatabase.TestDatabase
+      const node = Layer.build(Postgres.layerWith({ url }))
+      const [one, two] = [yield* node, yield* node]
+      const database = yield* Effect.provide(Database.Database, one)
+      const other = yield* Effect.provide(Database.Database, two)
+      const wakes = Effect.gen(function*() {
+        const heard = Effect.forEach([database, other], ({ wakeUps }) => Stream.runHead(wakeUps), {
+          concurrency: "unbounded"
+        })
+        const waking = Effect.repeat(database.wake, Schedule.spaced("20 millis"))
+        const first = yield* Effect.raceFirst(heard, Effect.zipRight(waking, Effect.never))
+        expect(first.map(Option.isSome)).toEqual([true, true])
+      })
+      yield* wakes
+      yield* terminate
+      yield* wakes
+    }).pipe(Effect.scoped, Effect.provide([TestDatabase.layer, fixtures.seal])))
+})
+
+/** A way to the server on which nothing is passed on while it is silenced. */
+const silenceable = (url: string) =>
+  Effect.acquireRelease(
+    Effect.async<{ readonly url: string; silence: () => void; speak: () => void; close: () => void }>((resume) => {
+      const target = new URL(url)
+      const sockets = new Set<Net.Socket>()
+      let isSilent = false
+      const server = Net.createServer((socket) => {
+        const upstream = Net.connect(Number(target.port), target.hostname)
+        for (const [from, to] of [[socket, upstream], [upstream, socket]] as const) {
+          sockets.add(from)
+          from.on("data", (chunk) => isSilent || to.write(chunk))
+          from.on("close", () => to.destroy())
+          from.on("error", () => to.destroy())
+        }
+      })
+      server.listen(0, "127.0.0.1", () => {
+        const address = server.address()
+        const through = new URL(url)
+        through.port = String(typeof address === "object" && address ? address.port : 0)
+        resume(Effect.succeed({
+          url: through.href,
+          silence: () => {
+            isSilent = true
+          },
+          // What was swallowed is lost: the connections of that time are broken, as after a partition.
+          speak: () => {
+            isSilent = false
+            for (const socket of sockets) socket.destroy()
+          },
+          close: () => {
+            for (const socket of sockets) socket.destroy()
+            server.close()
+          }
+        }))
+      })
+    }),
+    ({ close }) => Effect.sync(close)
+  )

@@ -1,0 +1,215 @@
+import { it } from "@effect/vitest"
+import { Delivery, Event, Registration, User } from "@startlist/core"
+import { Database, Postgres } from "@startlist/postgres"
+import { DateTime, Effect, Option, Schedule } from "effect"
+import { describe, expect } from "vitest"
+import { claimStatements } from "../../../src/internal/claim.ts"
+import { recordText } from "../../../src/internal/settle.ts"
+import * as fixtures from "@startlist/test-support/StoreFixtures"
+import { compared, firstColumns, type Recorded, recording, scannedBy, touched } from "../../support/plans.ts"
+import * as TestDatabase from "@startlist/test-support/TestDatabase"
+import * as TestServer from "@startlist/test-support/TestServer"
+
+const instant = (millis: number) => DateTime.unsafeMake(millis)
+
+describe("a backlog", () => {
+  it.live(
+    "a claim walks through no backlog: 100 000 events of one object, whose first waits, and one of another",
+    () =>
+      Effect.gen(function*() {
+        const { admin, url } = yield* TestDatabase.TestDatabase
+        yield* Postgres.migrate({ url })
+        yield* Effect.promise(() => admin.query(backlog))
+        yield* Effect.promise(() => admin.query("VACUUM ANALYZE"))
+        const claimed = yield* claimAll.pipe(Effect.provide(Postgres.layerWith({ url })))
+        expect(claimed).toEqual([[2, 3], [1, 2]])
+        const { quick, thorough } = claimStatements("startlist_")
+        for (const { text } of [thorough, quick]) {
+          const { rows } = yield* Effect.promise(() =>
+            admin.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, [3_000_000, 4_000_000, "again", 256, 16, "{}", true])
+          )
+          expect(touched(rows)).toBeGreaterThan(0)
+          expect(touched(rows)).toBeLessThan(100)
+          yield* Effect.promise(() => admin.query("UPDATE startlist_deliveries SET lease_ends = NULL"))
+        }
+      }).pipe(Effect.scoped, Effect.provide([TestDatabase.layer, fixtures.seal])),
+    120_000
+  )
+
+  it.live(
+    "a claim looks at little more than it takes of 20 000 that are due, though the statistics know of none",
+    () =>
+      Effect.gen(function*() {
+        const { admin } = yield* unexpected
+        const { quick } = claimStatements("startlist_")
+        const { rows: [claimed] } = yield* Effect.promise(() =>
+          admin.query(quick.text, [1, 2, "token", 128, 256, "{}", true])
+        )
+        expect(claimed.deliveries[0].length).toBe(128)
+        const { rows } = yield* Effect.promise(() =>
+          admin.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${quick.text}`, [1, 2, "again", 128, 256, "{}", true])
+        )
+        expect(touched(rows)).toBeGreaterThanOrEqual(128)
+        expect(touched(rows)).toBeLessThan(1500)
+      }).pipe(Effect.scoped, Effect.provide([TestDatabase.layer, fixtures.seal])),
+    120_000
+  )
+
+  it.live(
+    "settling compares no delivery with the others of its batch, though the statistics know of none",
+    () =>
+      Effect.gen(function*() {
+        const { admin } = yield* unexpected
+        const { quick } = claimStatements("startlist_")
+        const { rows: [{ deliveries }] } = yield* Effect.promise(() =>
+          admin.query(quick.text, [1, 2, "token", 256, 256, "{}", true])
+        )
+        const settlements = deliveries[0].map((id: number) => ({
+          id,
+          token: "token",
+          state: "d",
+          attempts: [],
+          due_at: 0,
+          ended_at: 1
+        }))
+        const { rows } = yield* Effect.promise(() =>
+          admin.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${recordText("startlist_")}`, [JSON.stringify(settlements)])
+        )
+        expect(touched(rows)).toBeGreaterThanOrEqual(256)
+        expect(touched(rows)).toBeLessThan(1000)
+        expect(compared(rows)).toBe(0)
+      }).pipe(Effect.scoped, Effect.provide([TestDatabase.layer, fixtures.seal])),
+    120_000
+  )
+
+  it.live(
+    "a change that 100 subscriptions hear of walks through no backlog, though the statistics know of none",
+    () =>
+      Effect.gen(function*() {
+        const { admin, url } = yield* unexpected
+        const recorded = new Map<string, Recorded>()
+        yield* Effect.gen(function*() {
+          const database = yield* Database.Database
+          yield* Effect.provide(changeOnce, recording(database, recorded))
+        }).pipe(Effect.provide(Postgres.layerWith({ url })))
+        const save = recorded.get("startlist_registration_save_one")
+        // The same once more, to be watched.
+        yield* Effect.promise(() => admin.query("UPDATE startlist_registrations SET version = 1"))
+        const { rows } = yield* Effect.promise(() =>
+          admin.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${save?.statement.text}`, [...save?.parameters ?? []])
+        )
+        const { rows: [told] } = yield* Effect.promise(() =>
+          admin.query("SELECT count(*)::integer AS count FROM startlist_deliveries WHERE object_id = 1 AND NOT head")
+        )
+        expect(told).toEqual({ count: 200 })
+        expect(touched(rows)).toBeGreaterThanOrEqual(100)
+        expect(touched(rows)).toBeLessThan(1000)
+        const scanned = scannedBy(yield* firstColumns(admin))(rows)
+        expect(scanned.filter((name) => name.startsWith("startlist_deliveries"))).toEqual([])
+      }).pipe(Effect.scoped, Effect.provide([TestDatabase.layer, fixtures.seal])),
+    120_000
+  )
+
+  it.live(
+    "what 25 000 deliveries leave behind is cleared away soon, however many have ended",
+    () =>
+      Effect.gen(function*() {
+        const server = yield* TestServer.make({ autovacuum_naptime: "1s" })
+        const { admin, url } = yield* TestDatabase.create(server.url)
+        yield* Postgres.migrate({ url })
+        const run = (text: string) => Effect.promise(() => admin.query(text))
+        const vacuums = Effect.map(
+          run("SELECT autovacuum_count AS count FROM pg_stat_user_tables WHERE relname = 'startlist_deliveries'"),
+          ({ rows }) => Number(rows[0]?.count)
+        )
+        yield* run(history + history)
+        yield* run("VACUUM ANALYZE startlist_deliveries")
+        const before = yield* vacuums
+        yield* run("UPDATE startlist_deliveries SET due_at = 1 WHERE id <= 25000")
+        yield* Effect.repeat(vacuums, {
+          until: (count) => count > before,
+          schedule: Schedule.spaced("100 millis")
+        })
+      }).pipe(Effect.scoped),
+    60_000
+  )
+})
+
+/** One athlete with a registration, who has granted 100 applications access that have subscribed. */
+const audience = `
+  INSERT INTO startlist_grants SELECT i, 1, 1, true, 'athlete', '["read"]', 1, 1, 0, 0 FROM generate_series(1, 100) i;
+  INSERT INTO startlist_subscriptions (application_id, version, callback_url, signing_secrets, created_at, updated_at)
+    SELECT i, 1, 'https://a', '[]', 0, 0 FROM generate_series(1, 100) i;
+  INSERT INTO startlist_registrations (version, athlete_id, updates) VALUES (1, 1, '{}');
+  INSERT INTO startlist_events (id, aspect_type, object_type, object_id, time, remaining)
+    SELECT 'evt_' || i, 'updated', 'registration', i, i, 100 FROM generate_series(1, 200) i;
+`
+
+/** What has ended, so that a pending delivery is one of very many rows. */
+const history = `
+  INSERT INTO startlist_deliveries
+      (application_id, subscription_id, event_seq, object_id, due_at, ended_at, object_type, state, head)
+    SELECT 1, 1, 1, 1, 0, 0, 'r', 'd', true FROM generate_series(1, 100000);
+`
+
+/** For each of them 200 deliveries that wait, one of them about that registration. */
+const burst = `
+  INSERT INTO startlist_deliveries (application_id, subscription_id, event_seq, object_id, due_at, object_type, state, head)
+    SELECT s, s, e, e, 0, 'r', 'p', true FROM generate_series(1, 200) e, generate_series(1, 100) s;
+`
+
+/** The burst comes after the statistics. */
+const unexpected = Effect.gen(function*() {
+  const database = yield* TestDatabase.TestDatabase
+  const { admin, url } = database
+  yield* Postgres.migrate({ url })
+  yield* Effect.promise(() => admin.query(audience + history))
+  yield* Effect.promise(() => admin.query("VACUUM ANALYZE"))
+  yield* Effect.promise(() => admin.query(burst))
+  return database
+})
+
+const changeOnce = Effect.gen(function*() {
+  const registrations = yield* Registration.RegistrationStore
+  const found = Option.getOrThrow(yield* registrations.find(Registration.RegistrationId.make(1)))
+  yield* registrations.save(
+    new Registration.Registration({ ...found, updates: Registration.emptyUpdates, version: 2 }),
+    [{
+      event: Event.Event.make({
+        id: Event.EventId.make("evt_new"),
+        aspectType: "updated",
+        objectType: "registration",
+        objectId: 1,
+        updates: Registration.emptyUpdates,
+        time: instant(0)
+      }),
+      audience: Event.Audience.GrantedBy({ userIds: [User.UserId.make(1)] })
+    }]
+  )
+})
+
+const claimAll = Effect.gen(function*() {
+  const deliveries = yield* Delivery.DeliveryStore
+  const claims = yield* deliveries.claim({
+    now: instant(1_000_000),
+    leaseEnds: instant(2_000_000),
+    token: "token",
+    limit: 256,
+    perSubscription: 16,
+    allowances: new Map()
+  })
+  return claims.map(({ delivery, subscription }) => [subscription.id, delivery.event.objectId])
+})
+
+/** Subscription 1 has a backlog behind a delivery that is not due yet, and one delivery more; subscription 2 has one. */
+const backlog = `
+  INSERT INTO startlist_subscriptions (application_id, version, callback_url, signing_secrets, created_at, updated_at)
+    SELECT i, 1, 'https://a', '[]', 0, 0 FROM generate_series(1, 2) i;
+  INSERT INTO startlist_events (id, aspect_type, object_type, object_id, time, remaining)
+    SELECT 'evt_' || i, 'updated', 'registration', CASE i WHEN 100001 THEN 2 WHEN 100002 THEN 3 ELSE 1 END, i, 1
+    FROM generate_series(1, 100002) i;
+  INSERT INTO startlist_deliveries
+      (application_id, subscription_id, event_seq, object_id, due_at, object_type, state, head)
+    SELECT s, s, seq, object_id, CASE seq WHEN 1 THEN 9000000 WHEN 100002 THEN 1 ELSE seq END, 'r', 'p', seq IN (1, 100001, 100002)
+    FROM (SELECT *, CASE seq WHEN 100002 THEN 2 ELSE 1 END AS s FROM startlist_events ORDER BY seq) e;
+`

@@ -1,0 +1,22 @@
+/** More programs than the fast tier has. */
+import { Embedded, Postgres } from "@startlist/postgres"
+import * as fixtures from "@startlist/test-support/StoreFixtures"
+import { temporaryFolder } from "@startlist/test-support/TemporaryFolder"
+import * as TestDatabase from "@startlist/test-support/TestDatabase"
+import { ProgramLaws } from "@startlist/testing"
+import { Effect, Layer } from "effect"
+
+const embedded = Layer.unwrapScoped(
+  Effect.map(temporaryFolder, (folder) => Embedded.layerWith({ folder }))
+).pipe(Layer.provide(fixtures.seal))
+
+const postgres = Layer.unwrapEffect(
+  Effect.map(TestDatabase.TestDatabase, ({ url }) => Postgres.layerWith({ url }))
+).pipe(Layer.provide([TestDatabase.layer, fixtures.seal]))
+
+ProgramLaws.suite("programs on the embedded database", embedded, {
+  timeout: "60 seconds",
+  isExternal: true,
+  numRuns: 12
+})
+ProgramLaws.suite("programs on PostgreSQL", postgres, { timeout: "60 seconds", isExternal: true, numRuns: 30 })

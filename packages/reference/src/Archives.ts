@@ -1,0 +1,44 @@
+/** Packs the published packages and checks the archives as a consumer would resolve them. */
+import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core"
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs"
+import { join } from "node:path"
+import { modulesOf } from "./Exports.ts"
+import { loud, root, run } from "./Run.ts"
+
+const manifestOf = (folder: string) => JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8"))
+
+/** Names of the folders below `packages/` that are published. */
+export const published: ReadonlyArray<string> = readdirSync(join(root, "packages"))
+  .filter((name) => existsSync(join(root, "packages", name, "package.json")))
+  .filter((name) => manifestOf(`packages/${name}`).private !== true)
+
+/** Builds the packages and packs them into a folder; returns the archive of each. */
+export const pack = (folder: string): ReadonlyMap<string, string> => {
+  // Otherwise a file whose source was removed would be packed, too.
+  for (const name of published) rmSync(join(root, "packages", name, "dist"), { recursive: true, force: true })
+  const workspaces = published.flatMap((name) => ["--workspace", `packages/${name}`])
+  run(root, "npm", "pack", ...loud, "--pack-destination", folder, ...workspaces)
+  return new Map(published.map((name) => [name, join(folder, `startlist-${name}-${manifestOf(".").version}.tgz`)]))
+}
+
+/** The packages are ESM only: CommonJS without `require(esm)` and resolution without `exports` are not supported. */
+const unsupported = new Set(["node10", "node16-cjs"])
+
+/** Resolves the types of every exported module by the rules of Node and of bundlers; returns what is wrong. */
+const typeProblems = async (name: string, archive: string): Promise<ReadonlyArray<string>> => {
+  const modules = modulesOf(join(root, "packages", name))
+  const analysis = await checkPackage(createPackageFromTarballData(readFileSync(archive)), {
+    entrypoints: modules.map((module) => module === "index" ? "." : `./${module}`)
+  })
+  if (analysis.types === false) return ["The archive has no types."]
+  return analysis.problems
+    .filter((problem) => !("resolutionKind" in problem && unsupported.has(problem.resolutionKind)))
+    .map((problem) => JSON.stringify(problem))
+}
+
+/** Checks one archive with publint and arethetypeswrong. Throws if something is wrong. */
+export const check = async (name: string, archive: string): Promise<void> => {
+  run(root, "publint", "run", archive, "--strict")
+  const problems = await typeProblems(name, archive)
+  if (problems.length > 0) throw new Error(`The types of @startlist/${name} do not resolve:\n${problems.join("\n")}`)
+}

@@ -1,0 +1,72 @@
+/**
+ * The repository as a clean clone has it, without what was built, in a folder of its own. The packages of others are
+ * those that are installed here: nothing is downloaded.
+ */
+import { Effect, type Scope } from "effect"
+import { execFile } from "node:child_process"
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { basename, join } from "node:path"
+import { fileURLToPath } from "node:url"
+
+/** Where this repository is. */
+export const repository = fileURLToPath(new URL("../../../", import.meta.url))
+
+/** The packages that are published. */
+export const published = ["core", "dispatcher", "http", "node", "postgres", "testing"]
+
+const passed =
+  /^(?:PATH|HOME|TMPDIR|NODE_EXTRA_CA_CERTS|https?_proxy|no_proxy|npm_config_(?:cache|registry|userconfig))$/i
+
+/** What a program needs to run, and nothing that `npm test` has set for itself. */
+const environment = Object.fromEntries(Object.entries(process.env).filter(([name]) => passed.test(name)))
+
+/** Runs a program to its end; answers what it said. Fails with all that it said if it ended with anything but 0. */
+export const execute = (
+  folder: string,
+  program: string,
+  args: ReadonlyArray<string>,
+  more: Readonly<Record<string, string>> = {}
+): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const options = { cwd: folder, env: { ...environment, ...more }, maxBuffer: 64 * 1024 * 1024 }
+    execFile(program, [...args], options, (error, stdout, stderr) => {
+      if (error === null) resolve(stdout)
+      else reject(new Error(`${program} ${args.join(" ")}: ${error.message}\n${stdout}\n${stderr}`))
+    })
+  })
+
+/** An empty folder that anybody may enter, gone with the scope. */
+export const emptyFolder = (name: string): Effect.Effect<string, never, Scope.Scope> =>
+  Effect.acquireRelease(
+    Effect.promise(async () => {
+      const folder = mkdtempSync(join(tmpdir(), `startlist-${name}-`))
+      await execute(folder, "chmod", ["0755", folder])
+      return folder
+    }),
+    (folder) =>
+      Effect.promise(async () => {
+        await execute(folder, "chmod", ["-R", "u+w", folder])
+        rmSync(folder, { recursive: true, force: true })
+      })
+  )
+
+const isMade = new Set(["node_modules", "dist", ".git", ".startlist", "coverage", "test"])
+
+const linkAll = (from: string, to: string): void => {
+  mkdirSync(to, { recursive: true })
+  for (const name of readdirSync(from)) {
+    if (name !== "@startlist" && name !== ".cache") symlinkSync(join(from, name), join(to, name))
+  }
+}
+
+/** A copy, gone with the scope. */
+export const make: Effect.Effect<string, never, Scope.Scope> = Effect.map(emptyFolder("copy"), (folder) => {
+  cpSync(repository, folder, { recursive: true, filter: (path) => !isMade.has(basename(path)) })
+  linkAll(join(repository, "node_modules"), join(folder, "node_modules"))
+  mkdirSync(join(folder, "node_modules/@startlist"))
+  for (const name of readdirSync(join(folder, "packages"))) {
+    symlinkSync(join(folder, "packages", name), join(folder, "node_modules/@startlist", name))
+  }
+  return folder
+})

@@ -1,0 +1,64 @@
+/** Accounts in memory, with passwords in clear: only for tests. */
+import { User } from "@startlist/core"
+import { Accounts } from "@startlist/http"
+import { Context, Effect, Layer, Option, Redacted } from "effect"
+
+const { PasswordCheck } = Accounts
+
+export class TestAccounts extends Context.Tag("test/TestAccounts")<TestAccounts, {
+  /** Creates a user whose password is `password of <email>`. */
+  readonly create: (role: User.Role, email: string) => Effect.Effect<User.User>
+  /** Number of passwords checked until now. */
+  readonly passwordChecks: () => number
+}>() {
+  static readonly layer = Layer.effectContext(Effect.gen(function*() {
+    const users = yield* User.UserStore
+    const passwords = new Map<string, { readonly password: string; readonly user: User.User }>()
+    const sessions = new Map<string, User.UserId>()
+    const browsers = new Map<string, string>()
+    let started = 0
+    let checked = 0
+    const accounts = Accounts.Accounts.of({
+      // Yields, so that parallel checks overlap as slow hashes do.
+      verifyPassword: (email, password) =>
+        Effect.map(Effect.yieldNow(), () => {
+          checked++
+          const found = passwords.get(email.toLowerCase())
+          if (found === undefined) return PasswordCheck.Unknown()
+          const { user } = found
+          return found.password === Redacted.value(password)
+            ? PasswordCheck.Correct({ user })
+            : PasswordCheck.Wrong({ user })
+        }),
+      recognizeBrowser: (value, email) =>
+        Effect.succeed(Option.fromNullable(browsers.get(`${Redacted.value(value)} ${email}`))),
+      rememberBrowser: ({ email }) =>
+        Effect.sync(() => {
+          const value = `browser${browsers.size + 1}`
+          browsers.set(`${value} ${email}`, value)
+          return Redacted.make(value)
+        }),
+      startSession: (userId) =>
+        Effect.sync(() => {
+          const session = `session${++started}`
+          sessions.set(session, userId)
+          return Redacted.make(session)
+        }),
+      findSession: (session) =>
+        Effect.suspend(() => {
+          const userId = sessions.get(Redacted.value(session))
+          return userId === undefined ? Effect.succeedNone : users.find(userId)
+        }),
+      endSession: (session) => Effect.sync(() => void sessions.delete(Redacted.value(session)))
+    })
+    return Context.make(Accounts.Accounts, accounts).pipe(Context.add(TestAccounts, {
+      passwordChecks: () => checked,
+      create: (role, email) =>
+        Effect.gen(function*() {
+          const user = yield* Effect.orDie(users.insert({ role, email, firstName: "Ada", lastName: "Lovelace" }))
+          passwords.set(email, { password: `password of ${email}`, user })
+          return user
+        })
+    }))
+  }))
+}

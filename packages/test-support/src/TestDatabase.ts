@@ -1,0 +1,73 @@
+/**
+ * A PostgreSQL database for a test. All tests of a run share one server (`databases.ts`), or `TEST_DATABASE_URL`; each
+ * layer creates a database of its own and drops it with its scope.
+ */
+import { Context, Effect, Layer, Redacted } from "effect"
+import { randomBytes } from "node:crypto"
+import * as Pg from "pg"
+import { inject } from "vitest"
+import type { Databases } from "./databases.ts"
+
+export class TestDatabase extends Context.Tag("@startlist/test-support/TestDatabase")<TestDatabase, {
+  readonly url: Redacted.Redacted<string>
+  /** Connections besides those of the code under test. */
+  readonly admin: Pg.Pool
+  /** Ends every connection to the database except this layer's own, as an administrator can. */
+  readonly terminate: Effect.Effect<void>
+  /** Ends every connection and refuses new ones, like a server that is away. */
+  readonly close: Effect.Effect<void>
+  /** Accepts connections again. */
+  readonly open: Effect.Effect<void>
+}>() {}
+
+/** Connections that may break: a test, or the end of the server, can end them. */
+const pool = (connectionString: string, max: number) =>
+  Effect.acquireRelease(
+    Effect.sync(() => {
+      const connections = new Pg.Pool({ connectionString, max })
+      connections.on("error", () => {})
+      return connections
+    }),
+    (connections) => Effect.promise(() => connections.end())
+  )
+
+const databases = Effect.promise(async (): Promise<Databases> => (await fetch(inject("databases"))).json())
+
+/** A database on a server, a copy of `template` or empty. */
+export const create = (server: string, template = "template0") =>
+  Effect.gen(function*() {
+    const name = `test_${randomBytes(8).toString("hex")}`
+    const owner = yield* pool(server, 1)
+    yield* Effect.acquireRelease(
+      Effect.promise(() => owner.query(`CREATE DATABASE ${name} TEMPLATE ${template}`)),
+      // The server may have been stopped by then.
+      () => Effect.ignore(Effect.tryPromise(() => owner.query(`DROP DATABASE ${name} WITH (FORCE)`)))
+    )
+    const address = new URL(server)
+    address.pathname = `/${name}`
+    const admin = yield* pool(address.href, 4)
+    const terminate = Effect.promise(() =>
+      owner.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", [name])
+    ).pipe(Effect.asVoid)
+    const accept = (isAccepting: boolean) =>
+      Effect.promise(() => owner.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS ${isAccepting}`))
+    return TestDatabase.of({
+      url: Redacted.make(address.href),
+      admin,
+      terminate,
+      close: Effect.zipRight(accept(false), terminate),
+      open: Effect.asVoid(accept(true))
+    })
+  })
+
+/** A database that has the tables of the stores and of the service. */
+export const make = Effect.flatMap(databases, ({ server, template }) => create(server, template))
+
+/** As `make`. */
+export const layer: Layer.Layer<TestDatabase> = Layer.scoped(TestDatabase, make)
+
+/** A database without tables. */
+export const layerEmpty: Layer.Layer<TestDatabase> = Layer.scoped(
+  TestDatabase,
+  Effect.flatMap(databases, ({ server }) => create(server))
+)

@@ -1,0 +1,78 @@
+/**
+ * Global setup of the tests: one PostgreSQL for a run and one migrated template database. Both are made when the first
+ * test asks, over HTTP on loopback, because tests run in other processes. `TEST_DATABASE_URL` replaces the server.
+ */
+import { Effect, Exit, Redacted, Scope } from "effect"
+import { randomBytes } from "node:crypto"
+import { once } from "node:events"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
+import * as Pg from "pg"
+import type { TestProject } from "vitest/node"
+
+declare module "vitest" {
+  export interface ProvidedContext {
+    /** URL that answers `Databases`. */
+    readonly databases: string
+  }
+}
+
+export interface Databases {
+  /** URL of a database for statements such as CREATE DATABASE. */
+  readonly server: string
+  /** Name of a database that has all tables. */
+  readonly template: string
+}
+
+const withPool = async (connectionString: string, statement: string): Promise<void> => {
+  const pool = new Pg.Pool({ connectionString, max: 1 })
+  await pool.query(statement)
+  await pool.end()
+}
+
+const migrate = async (url: string): Promise<void> => {
+  const [{ layerWith }, SqlTables, { seal }] = await Promise.all([
+    import("@startlist/postgres/Postgres"),
+    import("@startlist/node/SqlTables"),
+    import("./StoreFixtures.ts")
+  ])
+  const { Layer } = await import("effect")
+  const stores = layerWith({ url: Redacted.make(url), migrations: [SqlTables.migrations()] })
+  await Effect.runPromise(Effect.scoped(Layer.build(Layer.provide(stores, seal))))
+}
+
+const make = async (scope: Scope.CloseableScope): Promise<Databases> => {
+  const TestServer = await import("./TestServer.ts")
+  const given = process.env["TEST_DATABASE_URL"]
+  const server = given ?? (await Effect.runPromise(Scope.extend(TestServer.make(), scope))).url
+  const template = `template_${randomBytes(8).toString("hex")}`
+  await withPool(server, `CREATE DATABASE ${template}`)
+  await Effect.runPromise(
+    Scope.addFinalizer(scope, Effect.promise(() => withPool(server, `DROP DATABASE ${template} WITH (FORCE)`)))
+  )
+  const address = new URL(server)
+  address.pathname = `/${template}`
+  await migrate(address.href)
+  return { server, template }
+}
+
+export default async (project: TestProject) => {
+  const scope = Effect.runSync(Scope.make())
+  let databases: Promise<Databases> | undefined
+  const server = createServer((_, response) => {
+    databases ??= make(scope)
+    databases.then(
+      (made) => response.end(JSON.stringify(made)),
+      (error) => response.writeHead(500).end(String(error))
+    )
+  })
+  server.listen(0, "127.0.0.1")
+  await once(server, "listening")
+  const { port } = server.address() as AddressInfo
+  project.provide("databases", `http://127.0.0.1:${port}/`)
+  return async () => {
+    server.close()
+    server.closeAllConnections()
+    await Effect.runPromise(Scope.close(scope, Exit.void))
+  }
+}

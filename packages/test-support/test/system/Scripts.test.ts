@@ -1,0 +1,30 @@
+import { describe, expect, it } from "@effect/vitest"
+import { spawnSync } from "node:child_process"
+import { fileURLToPath } from "node:url"
+
+const root = fileURLToPath(new URL("../../../../", import.meta.url))
+
+/** Asks a script for what it cannot do. */
+const ask = (script: string, ...args: ReadonlyArray<string>) => {
+  const { status, stderr, stdout } = spawnSync("npm", ["run", "--silent", script, "--", ...args], {
+    cwd: root,
+    encoding: "utf8",
+    timeout: 20_000
+  })
+  const said = stderr.split("\n").filter((line) => line !== "" && !line.startsWith("npm warn"))
+  return { status, said, stdout }
+}
+
+describe("a script that is asked for what it cannot do", () => {
+  it.each([
+    ["simulate", ["--seed", "abc"], "--seed must be a number of at least 0, and is \"abc\""],
+    ["simulate", ["--sed", "1"], "Unknown option '--sed'"],
+    ["mutants", ["nonsense"], "no fault is called \"nonsense\"; there are:"],
+    ["fuzz", ["--minutes", "x"], "--minutes must be a number of at least 0, and is \"x\""]
+  ])("%s %j: ends with status 1 and says why", (script, args, why) => {
+    const { said, status, stdout } = ask(script, ...args)
+    expect(said[0]).toContain(why)
+    expect(said.filter((line) => line.trimStart().startsWith("at "))).toEqual([])
+    expect({ status, stdout }).toEqual({ status: 1, stdout: "" })
+  })
+})

@@ -1,0 +1,300 @@
+/** Faults that are planted, one at a time, to see which suite notices: realistic slips in the rules and the stores. */
+
+export interface Mutant {
+  /** What is wrong. */
+  readonly name: string
+  /** Below `packages/core/src`. */
+  readonly file: string
+  /** Occurs exactly once in the file. */
+  readonly from: string
+  readonly to: string
+}
+
+const of = (file: string) => (name: string, from: string, to: string): Mutant => ({ name, file, from, to })
+
+const access = of("Access.ts")
+const grant = of("Grant.ts")
+const oauth = of("OAuth.ts")
+const issue = of("internal/issue.ts")
+const application = of("Application.ts")
+const authorization = of("Authorization.ts")
+const subscription = of("Subscription.ts")
+const token = of("Token.ts")
+const subscriptions = of("Subscriptions.ts")
+const registration = of("Registration.ts")
+const delivery = of("Delivery.ts")
+const event = of("Event.ts")
+const worker = of("Worker.ts")
+const slots = of("WorkerSlots.ts")
+const stores = of("Memory.ts")
+const state = of("internal/memoryState.ts")
+const grants = of("internal/memoryGrants.ts")
+const queue = of("internal/memoryDeliveries.ts")
+
+export const mutants: ReadonlyArray<Mutant> = [
+  grant(
+    "tokens of every epoch are good",
+    "grant.status === \"active\" && grant.epoch === epoch",
+    "grant.status === \"active\""
+  ),
+  grant(
+    "tokens of a revoked grant are good",
+    "grant.status === \"active\" && grant.epoch === epoch",
+    "grant.epoch === epoch"
+  ),
+  token(
+    "expiry is one moment late",
+    "now.epochMillis >= expiresAt.epochMillis",
+    "now.epochMillis > expiresAt.epochMillis"
+  ),
+  grant("a new life keeps the old epoch", "epoch: grant.epoch + 1,", "epoch: grant.epoch,"),
+  grant("a code can be used again", "if (code.redeemed) return", "if (false) return"),
+  grant("a code never expires", "if (isOver(code.expiresAt, now)) return refuse(\"expired\")", ""),
+  grant(
+    "the replay of an expired code revokes the grant",
+    "if (isOver(code.expiresAt, now)) return refuse(\"expired\")\n  if (!isLive(grant, code.epoch)) return refuse(\"revoked\")\n  if (code.redeemed) return",
+    "if (!isLive(grant, code.epoch)) return refuse(\"revoked\")\n  if (isOver(code.expiresAt, now) && !code.redeemed) return refuse(\"expired\")\n  if (code.redeemed) return"
+  ),
+  grant("a used code is not marked", "fresh, now, Option.some(code.hash)", "fresh, now, Option.none()"),
+  grant(
+    "anyone may exchange a code",
+    "if (grant.applicationId !== presented.applicationId) return refuse(\"mismatch\")",
+    ""
+  ),
+  grant(
+    "the verifier is not compared",
+    "if (Option.getOrNull(presented.challenge) !== Option.getOrNull(code.challenge)) return refuse(\"mismatch\")",
+    ""
+  ),
+  grant("the redirect URI is not compared", "presented.redirectUri.value !== code.redirectUri", "false"),
+  grant(
+    "anyone may refresh, and a replay by another revokes the grant",
+    "if (grant.applicationId !== applicationId) return refuse(\"mismatch\")\n  if (!isLive(grant, token.epoch))",
+    "if (!isLive(grant, token.epoch))"
+  ),
+  grant("a replaced refresh token is accepted", "if (token.generation !== grant.generation) {", "if (false) {"),
+  grant(
+    "a refresh does not replace the refresh token",
+    "const generation = grant.generation + 1",
+    "const generation = grant.generation"
+  ),
+  grant(
+    "every older refresh token counts as a double send",
+    "token.generation === grant.generation - 1 &&",
+    "token.generation < grant.generation &&"
+  ),
+  grant(
+    "a replay revokes nothing",
+    "return refuse(sentTwice || !policy.revokeOnReplay ? \"replaced\" : \"replayed\")",
+    "return refuse(\"replaced\")"
+  ),
+  grant(
+    "a double send revokes the grant",
+    "return refuse(sentTwice || !policy.revokeOnReplay ? \"replaced\" : \"replayed\")",
+    "return refuse(\"replayed\")"
+  ),
+  grant(
+    "a refresh token never expires",
+    "if (isOver(token.expiresAt, now)) return refuse(\"expired\")",
+    ""
+  ),
+  access(
+    "an access token never expires",
+    "Grant.isLive(grant, token.epoch) && !isOver(token.expiresAt, now)\n    ?",
+    "Grant.isLive(grant, token.epoch)\n    ?"
+  ),
+  grant("a revocation changes nothing", "advance(grant, { status: \"revoked\" })", "advance(grant, {})"),
+  grant(
+    "anyone's token revokes",
+    "grant.applicationId === applicationId && isLive(grant, epoch)",
+    "isLive(grant, epoch)"
+  ),
+  grant(
+    "organizers' revocations are not told",
+    "grant.role === \"athlete\" || grant.role === \"organizer\"",
+    "grant.role === \"athlete\""
+  ),
+  issue(
+    "a replay is refused, and the revocation is forgotten",
+    "if (!isReplay(decision.left)) return refused",
+    "return refused"
+  ),
+  oauth(
+    "a revocation by the user is decided once, whatever was saved since",
+    "if (grant.value.status === \"active\") yield* grants.save(Grant.revokeByUser(grant.value, event, now))\n    }))",
+    "if (grant.value.status === \"active\") yield* Effect.ignore(grants.save(Grant.revokeByUser(grant.value, event, now)))\n    }))"
+  ),
+  oauth(
+    "an application sees the tokens of others",
+    "Option.isNone(audience) || audience.value === applicationId",
+    "true"
+  ),
+  application(
+    "an expired client secret is good",
+    "Option.isNone(expiresAt) || now.epochMillis < expiresAt.value.epochMillis",
+    "true"
+  ),
+  application("localhost.evil.test is loopback", "\\[::1\\])(?::\\d{1,5})?(?:[/?]", "\\[::1\\])(?::\\d{1,5})?(?:[/?.]"),
+  application(
+    "a redirect URI needs only begin like a registered one",
+    "application.redirectUris.includes(uri)",
+    "application.redirectUris.some((one) => uri.startsWith(one))"
+  ),
+  authorization(
+    "an unknown scope is granted",
+    "if (unknown !== undefined) {",
+    "if (false) {"
+  ),
+  authorization("plain PKCE is accepted", "if (!Option.contains(codeChallengeMethod, \"S256\")) {", "if (false) {"),
+  subscription("any 2xx answers a challenge", "if (answer.status !== 200) return", "if (answer.status > 299) return"),
+  subscription(
+    "more keys beside the challenge are accepted",
+    "{ onExcessProperty: \"error\" }",
+    "{ onExcessProperty: \"ignore\" }"
+  ),
+  subscription(
+    "any challenge is accepted",
+    "answer[\"hub.challenge\"] === challenge",
+    "answer[\"hub.challenge\"] !== \"\""
+  ),
+  subscriptions("an unproven callback is subscribed", "yield* Subscription.validate(answer, challenge)", ""),
+  subscriptions(
+    "a second subscription is validated before it is refused",
+    "if (Option.isSome(yield* store.findByApplication(access.applicationId))) return yield* new AlreadySubscribed()\n",
+    ""
+  ),
+  subscriptions(
+    "anyone may subscribe",
+    "if (access.role !== \"platform\") return Either.left(new NotPlatformUser())",
+    ""
+  ),
+  registration("the organizer's applications are not told", "...Option.toArray(parties.organizerId),", ""),
+  registration(
+    "a change that changes nothing is told",
+    "if (isSame(updates, registration.updates)) return Option.none()",
+    ""
+  ),
+  delivery(
+    "a fourth attempt is made",
+    "policy.deliveryDelays[attempts.length - 1]",
+    "policy.deliveryDelays[attempts.length - 2] ?? policy.deliveryDelays[attempts.length - 1]"
+  ),
+  delivery("any 2xx acknowledges", "answer.status === 200 ? \"delivered\"", "answer.status < 300 ? \"delivered\""),
+  delivery("an answer after 2 s acknowledges", "outcome: late ? \"timeout\" : answer", "outcome: answer"),
+  delivery(
+    "Retry-After is followed however long it is",
+    "onSome: Duration.clamp({ minimum: base, maximum: Duration.times(base, 2) })",
+    "onSome: Duration.max(base)"
+  ),
+  delivery(
+    "a failed attempt is forgotten",
+    "const attempts = [...delivery.attempts, attempt]",
+    "const attempts = delivery.attempts.length === 0 ? [attempt] : [...delivery.attempts.slice(0, -1), attempt]"
+  ),
+  event("event_time is in milliseconds", "Math.floor(instant.epochMillis / 1000)", "Math.floor(instant.epochMillis)"),
+  event(
+    "the keys of updates come in the order of the store",
+    "\"platform_id\" in event.updates ? orderedUpdates(event.updates) : {}",
+    "event.updates"
+  ),
+  worker(
+    "what is delivered is not recorded",
+    "if (finished.push(",
+    "if (delivery.state === \"delivered\") slots.record(1)\n      else if (finished.push("
+  ),
+  worker(
+    "a worker that stops forgets what is in flight",
+    "while (!slots.isIdle()) yield* Queue.take(wake)",
+    ""
+  ),
+  worker("an attempt starts after its lease", ">= claimed.leaseEnds.epochMillis\n\n", ">= Infinity\n\n"),
+  worker(
+    "a batch that fails is lost",
+    "batch.length === 1\n          ?",
+    "true\n          ? Effect.as(Effect.logWarning(\"lost\", error), [])\n          : batch.length === 1\n          ?"
+  ),
+  worker(
+    "a delivery that ends every worker is claimed for ever",
+    "claims > policy.deliveryClaims &&",
+    "claims > Infinity &&"
+  ),
+  worker("a delivery is set aside at its first repeat", "claims > policy.deliveryClaims &&", "claims > 1 &&"),
+  worker(
+    "a store that fails sets deliveries aside",
+    "at.epochMillis - storeFailedAt > policy",
+    "at.epochMillis > policy"
+  ),
+  delivery("what is set aside keeps its object waiting", "state: \"set_aside\",", "state: \"pending\","),
+  slots(
+    "a receiver that hangs is not suspected",
+    "else suspectUntil.set(id, DateTime.addDuration(now, suspicion))",
+    ""
+  ),
+  state("a save compares no version", "if ((records.get(key)?.version ?? 0) !== next.version - 1) return false\n", ""),
+  state("a save accepts any newer version", "!== next.version - 1", ">= next.version"),
+  grants(
+    "a grant is saved without its deliveries",
+    "        enqueue(outgoing)\n        return true",
+    "        return true"
+  ),
+  grants(
+    "a refused save leaves its tokens",
+    "if (!compareAndSet(grants, grantKey, grant)) return false\n",
+    "const isSaved = compareAndSet(grants, grantKey, grant)\n        if (!isSaved && Option.isNone(issued)) return false\n"
+  ),
+  grants("a purge removes tokens that are good", "if (credential.expiresAt.epochMillis > by.epochMillis) continue", ""),
+  stores(
+    "a registration is saved without its deliveries",
+    "      enqueue(outgoing)\n      return true",
+    "      return true"
+  ),
+  stores(
+    "an application has several subscriptions",
+    "if (byApplication(subscription.applicationId) !== undefined) return new AlreadySubscribed()\n",
+    ""
+  ),
+  stores("deliveries outlive their subscription", "          pending.delete(queued.delivery.id)\n", ""),
+  stores(
+    "an identifier is used again",
+    "const id = SubscriptionId.make(++lastIds.subscription)",
+    "const id = SubscriptionId.make(subscriptions.size + 1)"
+  ),
+  stores("addresses differ by case", "user.email.toLowerCase() === email.toLowerCase()", "user.email === email"),
+  queue("revoked applications are told", "?.status === \"active\")", " !== undefined)"),
+  queue(
+    "an event is told once for each user",
+    "      for (const { applicationId, id: subscriptionId } of subscriptions.values()) {\n        if (!isConcerned(state, audience, applicationId)) continue",
+    "      for (const { applicationId, id: subscriptionId } of [...subscriptions.values()].flatMap((one) =>\n        audience._tag === \"GrantedBy\" ? audience.userIds.map(() => one) : [one]\n      )) {\n        if (!isConcerned(state, audience, applicationId)) continue"
+  ),
+  queue("later events overtake earlier ones", "if (isFirst && isFree && dueAt", "if (isFree && dueAt"),
+  queue("a claim ignores leases", "if (isFirst && isFree && dueAt", "if (isFirst && dueAt"),
+  queue("a lease never ends", "leaseEnds <= now", "leaseEnds < 0"),
+  queue("what is not due is claimed", "isFree && dueAt.epochMillis <= now", "isFree"),
+  queue(
+    "one subscription may take all",
+    "if (count > (request.allowances.get(subscriptionId) ?? request.perSubscription)) return false\n",
+    ""
+  ),
+  queue(
+    "the oldest are claimed last",
+    "a.delivery.dueAt.epochMillis - b.delivery.dueAt.epochMillis ||",
+    "b.delivery.dueAt.epochMillis - a.delivery.dueAt.epochMillis ||"
+  ),
+  queue(
+    "any token settles",
+    "!Option.exists(queued.claim, (claim) => claim.token === token)) return []\n          queued.delivery = delivery\n",
+    "Option.isNone(queued.claim)) return []\n          queued.delivery = delivery\n"
+  ),
+  queue(
+    "a settlement keeps the claim",
+    "          queued.claim = Option.none()\n          queued.claims = 0\n",
+    "          queued.claims = 0\n"
+  ),
+  queue("claims are not counted", "const claims = ++queued.claims", "const claims = 1"),
+  queue("a settlement does not start the count of claims again", "          queued.claims = 0\n", ""),
+  queue(
+    "an old event is delivered again to a new subscription",
+    "if (!subscriptions.has(subscriptionId)) return Option.none()",
+    ""
+  )
+]

@@ -1,0 +1,34 @@
+/** The suites with one fault planted in the core: `MUTANT` is its place in the list. */
+import { existsSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+import { defineConfig } from "vitest/config"
+import { mutants } from "./mutants.ts"
+
+const packages = fileURLToPath(new URL("../../../../", import.meta.url))
+const conditions = ["@startlist/source", "node", "import", "module", "default"]
+const mutant = mutants[Number(process.env.MUTANT)]
+if (mutant !== undefined && !existsSync(`${packages}core/src/${mutant.file}`)) throw new Error(`no ${mutant.file}`)
+
+export default defineConfig({
+  root: packages,
+  resolve: { conditions },
+  ssr: { resolve: { conditions } },
+  esbuild: { target: "es2022" },
+  plugins: [{
+    name: "mutant",
+    enforce: "pre",
+    transform: (code, id) =>
+      mutant !== undefined && id.endsWith(`/core/src/${mutant.file}`)
+        ? code.replace(mutant.from, () => mutant.to)
+        : code
+  }],
+  test: {
+    include: ["testing/test/{storeLaws,programs}.test.ts", "core/test/*.test.ts"],
+    // One process that loads everything once: loading costs more than the tests.
+    pool: "forks",
+    isolate: false,
+    poolOptions: { forks: { singleFork: true, isolate: false } },
+    testTimeout: 20_000,
+    teardownTimeout: 2_000
+  }
+})

@@ -1,0 +1,22 @@
+/** The simulation over more seeds and more time than the fast tier has. */
+import { describe, expect, it } from "@effect/vitest"
+import { Effect } from "effect"
+import * as Simulation from "../../src/Simulation.ts"
+import { bugs, expectFound, size } from "../simulatedBugs.ts"
+
+/** A part of the seeds that changes every day: other runs try others. */
+const today = Math.floor(Date.now() / 86_400_000) % 100_000 * 1000 + 1
+
+describe(`the simulation, with seeds from ${today}`, () => {
+  it.live("finds all laws kept over many seeds", () => Simulation.check({ ...size, from: today, seeds: 100 }), 180_000)
+
+  it.live("runs two simulated days, through the lifetime of tokens", () =>
+    Effect.gen(function*() {
+      const { violation } = yield* Simulation.run({ seed: 5, hours: 48, pace: 10 })
+      expect(violation).toBeUndefined()
+    }), 180_000)
+
+  for (const bug of bugs) {
+    it.live(`finds ${bug.name}`, () => expectFound(bug, 1000, 400), 180_000)
+  }
+})

@@ -1,0 +1,18 @@
+import { defineConfig } from "vitest/config"
+import { SlowestFiles } from "./packages/test-support/src/SlowestFiles.ts"
+import projects from "./vitest.workspace.ts"
+
+// What all projects of vitest.workspace.ts share.
+export default defineConfig({
+  test: {
+    projects,
+    reporters: ["default", new SlowestFiles()],
+    // Tests wait for databases and processes more than they compute.
+    maxWorkers: 4,
+    // With fewer, tinypool ends a worker that still has a task.
+    minWorkers: 4,
+    // Loading `effect` takes longer than most files of the fast tier. vitest reads this here, not from a project.
+    poolOptions: { forks: { isolate: false } },
+    teardownTimeout: 20_000
+  }
+})

@@ -1,6 +1,7 @@
 /** Runs the server: `node --import tsx src/main.ts`. */
 import { NodeHttpServer, NodeRuntime } from "@effect/platform-node"
 import { Dispatcher } from "@startlist/dispatcher"
+import { NodeHttp } from "@startlist/http"
 import { Effect, Layer } from "effect"
 import { createServer } from "node:http"
 import * as Server from "./Server.ts"
@@ -18,9 +19,11 @@ const told = Layer.effectDiscard(
   Effect.log(`${origin} listens; register an application at ${origin}/connect/developer/applications`)
 )
 
+const http = NodeHttpServer.layer(() => NodeHttp.harden(createServer()), { port, host: "127.0.0.1" })
+
 told.pipe(
   Layer.provide(Layer.merge(Server.layer(origin), people)),
-  Layer.provide([Users.layer, Dispatcher.layer, NodeHttpServer.layer(createServer, { port, host: "127.0.0.1" })]),
+  Layer.provide([Users.layer, Dispatcher.layer, http]),
   Layer.launch,
   NodeRuntime.runMain
 )

@@ -1,6 +1,7 @@
 /** A plain `node:http` server: its own pages, and Startlist for everything else. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import { text } from "node:stream/consumers"
+import { NodeHttp } from "@startlist/http"
 import * as Startlist from "./Startlist.ts"
 import * as Users from "./Users.ts"
 
@@ -34,11 +35,11 @@ const own = new Map([["/", home], ["/sign-in", signIn], ["/sign-out", signOut]])
 /** Starts the server; with its end, Startlist ends. */
 export const start = async (port: number): Promise<Server> => {
   const startlist = await Startlist.runtime.runPromise(Startlist.listener)
-  const server = createServer((request, response) => {
+  const server = NodeHttp.harden(createServer((request, response) => {
     const [path = ""] = (request.url ?? "").split("?")
     const handle = own.get(path) ?? startlist
     handle(request, response)
-  })
+  }))
   server.once("close", () => void Startlist.runtime.dispose())
   return new Promise((resolve) => server.listen(port, "127.0.0.1", () => resolve(server)))
 }

@@ -12,6 +12,7 @@ import type { OAuth } from "@startlist/core/OAuth"
 import * as ApiResponse from "./api/ApiResponse.ts"
 import { clientAddress, parseNetworks } from "./ClientAddress.ts"
 import * as Guard from "./Guard.ts"
+import { answerDamaged, lingering } from "./internal/damaged.ts"
 import { refusalOf } from "./internal/head.ts"
 import { hasBody, readBody } from "./internal/nodeBody.ts"
 import { lean } from "./internal/lean.ts"
@@ -147,13 +148,17 @@ export const start = async <Provided, E, Needed>(
   return { listener: value, dispose }
 }
 
-/** Limits how long a connection may take for its headers and for a whole request, and how many headers are kept. */
+/**
+ * Limits how long a connection may take for its headers and for a whole request, and how many headers are kept. What is
+ * no request gets 400, 408, 413 or 431 behind the answers to the requests before it.
+ */
 export const harden = (server: Server): Server => {
   server.headersTimeout = 10_000
   server.requestTimeout = 60_000
   server.keepAliveTimeout = 65_000
   // More than are accepted: a request of which Node drops headers is then noticed and refused.
   server.maxHeadersCount = 2 * maxHeaders
+  answerDamaged(server)
   return server
 }
 
@@ -209,13 +214,10 @@ const write = (outgoing: ServerResponse, { body, headers, status }: Response): v
 }
 
 /**
- * So long a client may go on sending, after the answer, what nobody wants to read any more, in milliseconds. To close a
- * connection on which something is unread resets it, and takes back what the client has not read of its answer
- * (RFC 9112 §9.6): so the rest is read away, and the connection closed behind it.
+ * Sends the answer to a client that is still sending, and closes when that ends or has gone on for `lingering`. To close
+ * a connection on which something is unread resets it, and takes back what the client has not read of its answer
+ * (RFC 9112 §9.6): so the rest is read away first.
  */
-const lingering = 2_000
-
-/** Sends the answer to a client that is still sending, and closes when that ends or has gone on for long enough. */
 const writeLast = (outgoing: ServerResponse, body: Response["body"]): void => {
   const incoming = outgoing.req
   const end = (): void => {

@@ -29,7 +29,9 @@ BindingLaws.suite(
 /** Effect's server with this app, until the scope ends; answers the port. */
 const serveApp = (app: HttpApp.Default<never, Scope.Scope>) =>
   Effect.gen(function*() {
-    const server = yield* Layer.build(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" })).pipe(
+    const server = yield* Layer.build(
+      NodeHttpServer.layer(() => NodeHttp.harden(createServer()), { port: 0, host: "127.0.0.1" })
+    ).pipe(
       Effect.orDie
     )
     return yield* Effect.gen(function*() {

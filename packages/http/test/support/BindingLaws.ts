@@ -281,6 +281,36 @@ export const suite = (name: string, serve: Serve): void => {
         for (const count of [400, 2000, 3000]) expect(yield* get(count)).toMatch(/^HTTP\/1\.1 431 /)
       }))
 
+    it.scopedLive("answers what is no request with 400 or 431, behind all of the answer to the request before it", () =>
+      Effect.gen(function*() {
+        const damages = [
+          ["\0\r\n\r\n", "400"],
+          ["GET / HTTP/1.1\r\nHost : x\r\n\r\n", "400"],
+          [`GET / HTTP/1.1\r\nHost: x\r\nA: ${"x".repeat(20_000)}\r\n\r\n`, "431"],
+          ["POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "400"]
+        ] as const
+        const first = "POST /first HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nhi"
+        const body = "x".repeat(5_000_000)
+        const served: Array<string> = []
+        const port = yield* serve(
+          ({ path }) =>
+            Effect.as(Effect.sleep("20 millis"), ok(path === "/first" ? body : "served")).pipe(
+              Effect.tap(() => Effect.sync(() => served.push(path)))
+            ),
+          {}
+        )
+        for (const [damage, status] of damages) {
+          for (const pieces of [[first + damage], [first, damage], [first + first, damage + damage, damage]]) {
+            const answers = yield* raw(port, ...pieces)
+            const whole = answers.split(body)
+            expect([damage.slice(0, 30), whole.length]).toEqual([damage.slice(0, 30), pieces.length === 3 ? 3 : 2])
+            expect(whole.slice(0, -1).join("")).toMatch(/^(HTTP\/1\.1 200 [^]*?\r\n\r\n){1,2}$/)
+            expect(whole.at(-1)).toMatch(new RegExp(`^HTTP/1\\.1 ${status} [^]*\r\n\r\n$`))
+          }
+        }
+        expect(new Set(served)).toEqual(new Set(["/first"]))
+      }))
+
     it.scopedLive("refuses a header of one value that is sent twice with 400", () =>
       Effect.gen(function*() {
         const port = yield* serve(answering(() => Effect.succeed(ok("served"))), {})

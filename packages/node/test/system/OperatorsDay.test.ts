@@ -15,6 +15,7 @@ import {
   subscribe
 } from "@startlist/test-support/Consent"
 import { balance } from "@startlist/test-support/Balancer"
+import { eventually } from "@startlist/test-support/Eventually"
 import { installation, makeDatabase } from "@startlist/test-support/Nodes"
 import { changeRegistration, type Client, type Person } from "@startlist/test-support/Operator"
 import { makeReceiver } from "@startlist/test-support/Receiver"
@@ -95,7 +96,7 @@ const load = (
     /** Waits until this node has answered so many more requests. */
     progress: async (url: string, count: number): Promise<void> => {
       const goal = (served.get(url) ?? 0) + count
-      while ((served.get(url) ?? 0) < goal && failures.length === 0) await new Promise(setImmediate)
+      await eventually(async () => (served.get(url) ?? 0) >= goal || failures.length > 0, (isOver) => isOver)
     },
     stop: async (): Promise<void> => {
       isOver = true
@@ -167,8 +168,10 @@ it.scopedLive(
         const registration = (await startlist("registration", "create", "--athlete", String(athlete.id))).id
         await startlist("registration", "change", String(registration), "--status", "validated")
         await receiver.posts(3)
-        let failed = { deliveries: [] as ReadonlyArray<{ readonly attempts: ReadonlyArray<object> }> }
-        while (failed.deliveries.length === 0) failed = await startlist("delivery", "list", "--state", "exhausted")
+        const listed = (): Promise<
+          { readonly deliveries: ReadonlyArray<{ readonly attempts: ReadonlyArray<object> }> }
+        > => startlist("delivery", "list", "--state", "exhausted")
+        const failed = await eventually(listed, ({ deliveries }) => deliveries.length > 0)
         expect(failed.deliveries[0]?.attempts).toEqual(
           Array.from({ length: 3 }, () => expect.objectContaining({ outcome: "rejected", status: 500 }))
         )

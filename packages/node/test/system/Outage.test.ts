@@ -2,19 +2,11 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { athleteStatus, obtainTokens, refresh, revoke } from "@startlist/test-support/Consent"
+import { eventually } from "@startlist/test-support/Eventually"
 import { installation, makeDatabase, makeNode } from "@startlist/test-support/Nodes"
 import { createApplication, createUser, operate } from "@startlist/test-support/Operator"
 import { makeReceiver } from "@startlist/test-support/Receiver"
 import { brew } from "@startlist/test-support/Storm"
-
-/** Asks until the answer is the wanted one. */
-const until = async (condition: () => Promise<boolean>): Promise<void> => {
-  const end = Date.now() + 30_000
-  while (!await condition().catch(() => false)) {
-    if (Date.now() > end) throw new Error("it did not come to that within 30 s")
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
-}
 
 describe("an outage of PostgreSQL", () => {
   it.scopedLive(
@@ -23,7 +15,7 @@ describe("an outage of PostgreSQL", () => {
       Effect.gen(function*() {
         const { server, url } = yield* makeDatabase
         const service = yield* makeNode(installation(Redacted.value(url)))
-        const isReady = async () => (await fetch(`${service.url}/readyz`)).status === 200
+        const isReady = () => fetch(`${service.url}/readyz`).then(({ status }) => status === 200, () => false)
         const prepared = yield* Effect.promise(async () => {
           const platform = await createUser(service, "platform")
           const athlete = await createUser(service, "athlete")
@@ -59,7 +51,7 @@ describe("an outage of PostgreSQL", () => {
         })
         yield* server.start
         yield* Effect.promise(async () => {
-          await until(isReady)
+          await eventually(isReady, (ready) => ready)
           const { client, tokens } = prepared
           expect(await athleteStatus(service, tokens.access_token)).toBe(200)
           const fresh = await refresh(service, client, tokens.refresh_token)

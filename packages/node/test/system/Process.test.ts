@@ -7,6 +7,7 @@ import { connect } from "node:net"
 import { join } from "node:path"
 import { authorizeUrl, consent, exchange, obtainTokens, subscribe } from "@startlist/test-support/Consent"
 import { changeRegistration, createApplication, createRegistration, createUser } from "@startlist/test-support/Operator"
+import { eventually } from "@startlist/test-support/Eventually"
 import { makeService, runStartlist, startService } from "@startlist/test-support/ServiceProcess"
 import { temporaryFolder } from "@startlist/test-support/TemporaryFolder"
 
@@ -374,7 +375,8 @@ describe("the stop", () => {
           )
           while (!answer.includes("100 Continue")) await new Promise((resolve) => socket.once("data", resolve))
           const exit = service.stop("SIGTERM")
-          while ((await fetch(`${service.url}/healthz`).then(({ status }) => status, () => 0)) !== 0);
+          const isHealthy = () => fetch(`${service.url}/healthz`).then(() => true, () => false)
+          await eventually(isHealthy, (healthy) => !healthy)
           socket.write(body)
           await closed
           expect(answer).toContain("HTTP/1.1 201 Created")

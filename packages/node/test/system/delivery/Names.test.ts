@@ -1,6 +1,7 @@
 /** Names of callbacks whose answers change between the validation and the delivery, on the service as a process. */
 import { expect, it } from "@effect/vitest"
 import { obtainTokens, subscribe } from "@startlist/test-support/Consent"
+import { eventually } from "@startlist/test-support/Eventually"
 import { makeNameServer, type Zone } from "@startlist/test-support/NameServer"
 import {
   changeRegistration,
@@ -110,8 +111,7 @@ it.scopedLive(
           }) => [clients.get(one.client_id), one.state, one.attempts.map(outcomeOf)])
         }
         const isPending = ([, state]: ReadonlyArray<unknown>) => state === "pending"
-        let seen = await outcomes()
-        while (seen.length < clients.size || seen.some(isPending)) seen = await outcomes()
+        const seen = await eventually(outcomes, (all) => all.length === clients.size && !all.some(isPending))
 
         const expected = Object.entries(cases).map(([name, [, outcome]]) =>
           outcome === "delivered" ? [name, outcome, [outcome]] : [name, "exhausted", [outcome, outcome, outcome]]

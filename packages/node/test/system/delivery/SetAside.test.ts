@@ -2,6 +2,7 @@
 import { expect, it } from "@effect/vitest"
 import { Browser } from "@startlist/test-support/Browser"
 import { obtainTokens, openAs, subscribe } from "@startlist/test-support/Consent"
+import { eventually } from "@startlist/test-support/Eventually"
 import {
   changeRegistration,
   createApplication,
@@ -58,14 +59,11 @@ it.scopedLive(
         const deliveries = async (service: Service, query: string) =>
           (await operate(service, "GET", `/deliveries?${query}`)).body.deliveries
         let deaths = 1
-        const outlived = async (service: Service) => {
+        const outlived = (service: Service) => {
           let isOver = false
           void service.exit.then(() => isOver = true)
-          while (!isOver) {
-            const found = await deliveries(service, "state=set_aside").catch(() => [])
-            if (found.length > 0) return found
-          }
-          return []
+          const setAside = () => deliveries(service, "state=set_aside").catch(() => [])
+          return eventually(setAside, (found) => isOver || found.length > 0)
         }
         let found: ReadonlyArray<{ readonly [field: string]: unknown }> = []
         while (found.length === 0) {

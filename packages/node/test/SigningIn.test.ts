@@ -1,0 +1,73 @@
+/** Guesses at passwords on the running service: how many it takes, whom they hurt, and what they leave behind. */
+import { expect, layer } from "@effect/vitest"
+import { Browser, signIn, theForm } from "@startlist/test-support/Browser"
+import * as InProcessService from "@startlist/test-support/InProcessService"
+import { on, type Service } from "@startlist/test-support/InProcessService"
+import { createUser, operate, type Person } from "@startlist/test-support/Operator"
+
+const openLogin = (service: Service, browser: Browser) => browser.open(`${service.url}/login`)
+
+/** A browser that has signed in to this account, and out again. */
+const knownBrowser = async (service: Service, { email, password }: Person): Promise<Browser> => {
+  const browser = new Browser()
+  const page = await signIn(browser, await openLogin(service, browser), email, password)
+  expect(page.status).toBe(200)
+  await browser.submit(theForm(page, ({ action }) => action.endsWith("/logout")))
+  return browser
+}
+
+/** This many guesses at once, each from a browser of its own; the statuses of the answers. */
+const guessAtOnce = async (service: Service, email: string, count: number): Promise<ReadonlyArray<number>> => {
+  const browsers = Array.from({ length: count }, () => new Browser())
+  const pages = await Promise.all(
+    browsers.map(async (browser) => ({ browser, page: await openLogin(service, browser) }))
+  )
+  const answers = await Promise.all(pages.map(({ browser, page }) => signIn(browser, page, email, "a wrong guess")))
+  return answers.map(({ status }) => status)
+}
+
+layer(InProcessService.layer(), { timeout: "60 seconds" })("signing in", (it) => {
+  it.effect(
+    "a burst of guesses gets no more attempts than the limit, and does not lock out a browser that the account knows",
+    on(async (service) => {
+      const user = await createUser(service, "athlete")
+      const known = await knownBrowser(service, user)
+      const statuses = await guessAtOnce(service, user.email, 40)
+      const count = (wanted: number) => statuses.filter((status) => status === wanted).length
+      expect([count(403), count(429)]).toEqual([10, 30])
+
+      const stranger = new Browser()
+      const refused = await signIn(stranger, await openLogin(service, stranger), user.email, user.password)
+      expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, expect.stringMatching(/^[1-9]\d*$/)])
+
+      const back = await signIn(known, await openLogin(service, known), user.email, user.password)
+      expect([back.status, new URL(back.url).pathname]).toEqual([200, "/account/applications"])
+    })
+  )
+
+  it.effect(
+    "a password that is typed as the address is in no table and in no line of the audit",
+    on(async (service) => {
+      const failures = async () => {
+        const { body } = await operate(service, "GET", "/audit?limit=100")
+        return body.entries.filter(({ action }: { action: string }) => action === "login_failed")
+      }
+      const before = await failures()
+      const typed = "hunter2-in-the-wrong-field"
+      for (const email of [typed, `${typed}@example.test`]) {
+        const browser = new Browser()
+        expect((await signIn(browser, await openLogin(service, browser), email, "wrong password")).status).toBe(403)
+      }
+      const after = await failures()
+      expect(after).toHaveLength(before.length + 2)
+      expect(JSON.stringify(after)).not.toContain(typed)
+      const { admin } = service.database
+      const tables = await admin.query("SELECT tablename FROM pg_tables WHERE schemaname = current_schema()")
+      expect(tables.rowCount).toBeGreaterThan(5)
+      for (const { tablename } of tables.rows) {
+        const found = await admin.query(`SELECT 1 FROM ${tablename} t WHERE t::text LIKE $1`, [`%${typed}%`])
+        expect([tablename, found.rowCount]).toEqual([tablename, 0])
+      }
+    })
+  )
+})

@@ -1,9 +1,20 @@
-/** What the running service answers to requests that it refuses, and what the operator can read about them. */
+/** Requests to the running service that are awkward: what is refused, what is served all the same, and what is recorded. */
 import { expect, layer } from "@effect/vitest"
-import { athleteStatus, authorizeUrl, consent, exchange, obtainTokens } from "@startlist/test-support/Consent"
+import {
+  athleteStatus,
+  authorizeUrl,
+  consent,
+  exchange,
+  obtainTokens,
+  openAs,
+  subscribe
+} from "@startlist/test-support/Consent"
+import { Browser } from "@startlist/test-support/Browser"
 import * as InProcessService from "@startlist/test-support/InProcessService"
 import { on } from "@startlist/test-support/InProcessService"
 import { createApplication, createUser, operate } from "@startlist/test-support/Operator"
+import { makeReceiver } from "@startlist/test-support/Receiver"
+import { Effect } from "effect"
 
 const scopes = { SCOPES: "profile:read,read,webhooks", WEBHOOK_SCOPE: "webhooks" }
 
@@ -53,6 +64,36 @@ layer(InProcessService.layer(scopes), { timeout: "60 seconds" })("the running se
       expect((await statusWith("read webhooks")).status).toBe(404)
     })
   )
+
+  it.scoped("a subscription whose signing secret no key opens can be shown, given another one, and deleted", () =>
+    Effect.gen(function*() {
+      const service = yield* InProcessService.InProcessService
+      const receiver = yield* makeReceiver
+      yield* Effect.promise(async () => {
+        const owner = await createUser(service, "platform")
+        const client = await createApplication(service, owner)
+        const { access_token } = await obtainTokens(service, client, owner, { scope: "read webhooks" })
+        expect((await subscribe(service, access_token, receiver.url)).status).toBe(201)
+        const { admin } = service.database
+        const damage =
+          "UPDATE startlist_subscriptions SET signing_secrets = '[[\"1.AAAA\", null]]' WHERE application_id = $1"
+        expect((await admin.query(damage, [client.client_id])).rowCount).toBe(1)
+
+        const ask = (method: string) =>
+          fetch(`${service.url}/api/v1/webhook_subscription`, {
+            method,
+            headers: { authorization: `Bearer ${access_token}` }
+          })
+        const shown = await ask("GET")
+        expect([shown.status, JSON.stringify(await shown.json())]).toEqual([200, expect.stringContaining(receiver.url)])
+        const page = `${service.url}/developer/applications/${client.client_id}`
+        expect((await openAs(new Browser(), page, owner)).html).toContain(receiver.url)
+        expect(await pressForSigningSecrets(service, client, owner, "reveal")).toEqual([])
+        expect(await pressForSigningSecrets(service, client, owner, "rotate")).toHaveLength(1)
+        expect((await ask("DELETE")).status).toBe(204)
+        expect((await ask("GET")).status).toBe(404)
+      })
+    }))
 
   it.effect(
     "an empty state, and a long one, come back through sign-in, and at the exchange",

@@ -7,6 +7,7 @@ import {
   exchange,
   obtainTokens,
   openAs,
+  pressForSigningSecrets,
   subscribe
 } from "@startlist/test-support/Consent"
 import { Browser } from "@startlist/test-support/Browser"

@@ -49,7 +49,7 @@ const refreshes = Effect.gen(function*() {
 const answers = Effect.gen(function*() {
   yield* Effect.forkScoped(Worker.run)
   const handler = yield* Mount.make(Effect.all([Protocol.routes, Pages.routes]))
-  const server = createServer(yield* NodeHttp.listener(handler))
+  const server = NodeHttp.harden(createServer(yield* NodeHttp.listener(handler)))
   yield* Effect.acquireRelease(
     Effect.async<void>((resume) => void server.listen(0, "127.0.0.1", () => resume(Effect.void))),
     () => Effect.sync(() => server.close())

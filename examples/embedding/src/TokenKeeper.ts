@@ -1,12 +1,12 @@
 /** A part of somebody's application, as it is tested with Startlist in memory: see the test beside. */
-import { Applications, OAuth } from "@startlist/core"
+import { type Applications, OAuth, type Token } from "@startlist/core"
 import { Clock, Duration, Effect, Ref } from "effect"
 
 /** Refreshes so long before the access token expires. */
 const margin = Duration.minutes(1)
 
 /** Keeps the latest tokens, and gives an access token that is good. */
-export const make = (client: Applications.ClientCredentials, first: OAuth.Tokens) =>
+export const make = (client: Applications.ClientCredentials, first: Token.Tokens) =>
   Effect.gen(function*() {
     const oauth = yield* OAuth.OAuth
     const latest = yield* Ref.make(first)

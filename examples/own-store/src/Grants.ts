@@ -1,5 +1,5 @@
 /** Grants and their credentials on SQLite. */
-import { Application, type GrantStore, Store, User } from "@startlist/core"
+import { Application, type Grant, type GrantStore, Store, User } from "@startlist/core"
 import { Effect, Option, Schema } from "effect"
 import { enqueue } from "./Outbox.ts"
 import { findOne, Row } from "./People.ts"
@@ -44,7 +44,7 @@ export const makeGrants = (atomically: Atomically, wake: () => void): GrantStore
       write(credential)
     )
 
-  const save = (sql: Sql, { code, grant, issued, outgoing, redeemed }: GrantStore.Change): boolean => {
+  const save = (sql: Sql, { code, grant, issued, outgoing, redeemed }: Grant.Change): boolean => {
     const changed = grant.version === 1
       ? sql.run(
         `insert or ignore into grants (application, user, version, status, granted_at, record) values (?, ?, 1, ?, ?, ?)`,

@@ -4,7 +4,6 @@ import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import type { ApplicationId } from "./Application.ts"
 import * as Grant from "./Grant.ts"
-import type { Found } from "./GrantStore.ts"
 import { type AccessToken, isOver, type Scope } from "./Token.ts"
 import type { Role, UserId } from "./User.ts"
 
@@ -25,7 +24,7 @@ export interface Access {
 
 /** Whether an access token is good: not expired, its grant active, and of its present epoch. */
 export const authenticate = (
-  { credential: token, grant }: Found<AccessToken>,
+  { credential: token, grant }: Grant.Found<AccessToken>,
   now: DateTime.Utc
 ): Either.Either<Access, InvalidToken> =>
   Grant.isLive(grant, token.epoch) && !isOver(token.expiresAt, now)

@@ -13,12 +13,11 @@ import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { ApplicationId } from "./Application.ts"
-import { Audience, type EventId } from "./Event.ts"
+import { Audience, type EventId, type Outgoing } from "./Event.ts"
 import type { Policy } from "./Policy.ts"
-import type { Change, Found } from "./GrantStore.ts"
 import type { TokenHash } from "./Secrets.ts"
 import { Version } from "./Store.ts"
-import { type Code, isOver, type RefreshToken, Scope } from "./Token.ts"
+import { type AccessToken, type Code, isOver, type RefreshToken, Scope } from "./Token.ts"
 import { Role, UserId } from "./User.ts"
 
 /** A plain record, as tokens are: every refresh makes the next version of one. */
@@ -37,6 +36,23 @@ export const Grant = Schema.Struct({
   issuedAt: Schema.Option(Schema.DateTimeUtcFromSelf)
 })
 export type Grant = typeof Grant.Type
+
+/** A credential together with the grant that it belongs to, read in one snapshot. */
+export interface Found<Credential> {
+  readonly grant: Grant
+  readonly credential: Credential
+}
+
+/** One atomic save: the grant at its next version, and everything that the decision caused. */
+export interface Change {
+  readonly grant: Grant
+  /** A new code. */
+  readonly code: Option.Option<Code>
+  /** The code that was used up. */
+  readonly redeemed: Option.Option<TokenHash>
+  readonly issued: Option.Option<{ readonly access: AccessToken; readonly refresh: RefreshToken }>
+  readonly outgoing: ReadonlyArray<Outgoing>
+}
 
 /**
  * Why a code or refresh token is refused.

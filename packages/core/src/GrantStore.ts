@@ -4,29 +4,11 @@ import type * as DateTime from "effect/DateTime"
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 import type { ApplicationId } from "./Application.ts"
-import type { Outgoing } from "./Event.ts"
-import type { Grant } from "./Grant.ts"
+import type { Change, Found, Grant } from "./Grant.ts"
 import type { TokenHash } from "./Secrets.ts"
 import type { Conflict, StoreError } from "./Store.ts"
 import type { AccessToken, Code, RefreshToken } from "./Token.ts"
 import type { UserId } from "./User.ts"
-
-/** A credential together with the grant that it belongs to, read in one snapshot. */
-export interface Found<Credential> {
-  readonly grant: Grant
-  readonly credential: Credential
-}
-
-/** One atomic save: the grant at its next version, and everything that the decision caused. */
-export interface Change {
-  readonly grant: Grant
-  /** A new code. */
-  readonly code: Option.Option<Code>
-  /** The code that was used up. */
-  readonly redeemed: Option.Option<TokenHash>
-  readonly issued: Option.Option<{ readonly access: AccessToken; readonly refresh: RefreshToken }>
-  readonly outgoing: ReadonlyArray<Outgoing>
-}
 
 /** Where grants live. Every method is atomic, and a find sees every save that has returned, on any node. */
 export class GrantStore extends Context.Tag("@startlist/core/GrantStore")<GrantStore, GrantStore.Service>() {}

@@ -5,7 +5,6 @@ import * as Option from "effect/Option"
 import * as Access from "./Access.ts"
 import type { ApplicationId } from "./Application.ts"
 import * as Grant from "./Grant.ts"
-import type { Found } from "./GrantStore.ts"
 import type { AccessToken, RefreshToken, Scope } from "./Token.ts"
 import type { UserId } from "./User.ts"
 
@@ -20,7 +19,7 @@ export interface Introspection {
 }
 
 /** Of an access token that lets its bearer in. */
-export const ofAccess = (found: Found<AccessToken>, now: DateTime.Utc): Option.Option<Introspection> =>
+export const ofAccess = (found: Grant.Found<AccessToken>, now: DateTime.Utc): Option.Option<Introspection> =>
   Option.map(Either.getRight(Access.authenticate(found, now)), (access) => ({
     ...access,
     kind: "access",
@@ -28,7 +27,7 @@ export const ofAccess = (found: Found<AccessToken>, now: DateTime.Utc): Option.O
   }))
 
 /** Of a refresh token that could be rotated now. */
-export const ofRefresh = (found: Found<RefreshToken>, now: DateTime.Utc): Option.Option<Introspection> =>
+export const ofRefresh = (found: Grant.Found<RefreshToken>, now: DateTime.Utc): Option.Option<Introspection> =>
   Grant.isCurrent(found, now)
     ? Option.some({
       ...found.grant,

@@ -18,14 +18,14 @@ import type { ClientCredentials } from "./Applications.ts"
 import * as Authorization from "./Authorization.ts"
 import { EventId } from "./Event.ts"
 import * as Grant from "./Grant.ts"
-import { type Found, GrantStore } from "./GrantStore.ts"
+import { GrantStore } from "./GrantStore.ts"
 import { makeInstants } from "./internal/instants.ts"
 import { makeIssue } from "./internal/issue.ts"
 import * as Introspection from "./Introspection.ts"
 import { Policy } from "./Policy.ts"
 import { Secrets } from "./Secrets.ts"
 import { type StoreError, untilSaved } from "./Store.ts"
-import type { AccessToken, RefreshToken, Scope } from "./Token.ts"
+import type { AccessToken, RefreshToken, Scope, Tokens } from "./Token.ts"
 import type { User, UserId } from "./User.ts"
 
 /** A required parameter is missing (RFC 6749 §5.2 `invalid_request`). */
@@ -40,15 +40,6 @@ export class GrantNotFound extends Schema.TaggedError<GrantNotFound>("@startlist
   "GrantNotFound",
   {}
 ) {}
-
-/** A pair of tokens in clear, at the only moment at which that exists (requirements §2.2), and the granted scope. */
-export interface Tokens {
-  readonly accessToken: Redacted.Redacted<string>
-  readonly refreshToken: Redacted.Redacted<string>
-  readonly createdAt: DateTime.Utc
-  readonly expiresAt: DateTime.Utc
-  readonly scope: Scope
-}
 
 /**
  * Runs when a replay has revoked a grant (RFC 9700 §4.14.2), also if the caller has gone away meanwhile: whoever replays
@@ -225,7 +216,7 @@ const make = Effect.gen(function*() {
       withClient(client, now, () => {
         const hash = hashOf(token)
         return untilSaved(Effect.gen(function*() {
-          const access: Option.Option<Found<AccessToken | RefreshToken>> = yield* grants.findByAccess(hash)
+          const access: Option.Option<Grant.Found<AccessToken | RefreshToken>> = yield* grants.findByAccess(hash)
           const found = Option.isSome(access) ? access : yield* grants.findByRefresh(hash)
           if (Option.isNone(found)) return Option.none()
           const { credential, grant } = found.value

@@ -4,6 +4,7 @@
  * They are plain records, not classes: two of them are made in every refresh, and a class costs ten times as much.
  */
 import type * as DateTime from "effect/DateTime"
+import type * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { TokenHash } from "./Secrets.ts"
 
@@ -41,6 +42,15 @@ export const AccessToken = Schema.Struct({
   expiresAt: Schema.DateTimeUtcFromSelf
 })
 export type AccessToken = typeof AccessToken.Type
+
+/** A pair of tokens in clear, at the only moment at which that exists (requirements §2.2), and the granted scope. */
+export interface Tokens {
+  readonly accessToken: Redacted.Redacted<string>
+  readonly refreshToken: Redacted.Redacted<string>
+  readonly createdAt: DateTime.Utc
+  readonly expiresAt: DateTime.Utc
+  readonly scope: Scope
+}
 
 /** Whether the time is over. At the very instant it is. */
 export const isOver = (expiresAt: DateTime.Utc, now: DateTime.Utc): boolean => now.epochMillis >= expiresAt.epochMillis

@@ -82,7 +82,7 @@ const everything = Effect.gen(function*() {
   })
   const toAll = { event, audience: Event.Audience.GrantedBy({ userIds: [user] }) }
   const token = { hash: make("new"), epoch: 1, expiresAt: instant(0) }
-  const full: GrantStore.Change = {
+  const full: Grant.Change = {
     grant: Grant.Grant.make({ ...grant, version: 2 }),
     code: Option.some(
       Token.Code.make({

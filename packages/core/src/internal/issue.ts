@@ -6,11 +6,11 @@ import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Grant from "../Grant.ts"
-import type { Change, Found, GrantStore } from "../GrantStore.ts"
-import type { OnReplay, Tokens } from "../OAuth.ts"
+import type { GrantStore } from "../GrantStore.ts"
 import type { Policy } from "../Policy.ts"
 import type { Secrets } from "../Secrets.ts"
 import { type Conflict, type StoreError, untilSaved } from "../Store.ts"
+import type { Tokens } from "../Token.ts"
 import { makeInstants } from "./instants.ts"
 
 type Refused = Grant.InvalidGrant | Grant.ScopeExceeded
@@ -33,10 +33,10 @@ export const makeIssue = ({ grants, policy, secrets }: {
   /** Finds the grant of a credential, decides on a fresh pair of tokens, and saves what was decided. */
   return <Credential, E extends Refused, A>(
     now: DateTime.Utc,
-    find: Effect.Effect<Option.Option<Found<Credential>>, StoreError>,
-    decide: (found: Found<Credential>, fresh: Grant.FreshTokens) => Either.Either<Change, E>,
+    find: Effect.Effect<Option.Option<Grant.Found<Credential>>, StoreError>,
+    decide: (found: Grant.Found<Credential>, fresh: Grant.FreshTokens) => Either.Either<Grant.Change, E>,
     answer: (tokens: Tokens, credential: Credential) => A,
-    onReplay: OnReplay
+    onReplay: Effect.Effect<void>
   ): Effect.Effect<A, E | Grant.InvalidGrant | StoreError> =>
     Effect.flatMap(makeAccess, (accessToken) =>
       Effect.flatMap(makeRefresh, (refreshToken) => {

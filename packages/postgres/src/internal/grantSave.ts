@@ -1,5 +1,5 @@
 /** The statement that saves grants: each row is judged on its own version, and takes its children with it. */
-import type { Change } from "@startlist/core/GrantStore"
+import type { Change } from "@startlist/core/Grant"
 import * as Option from "effect/Option"
 import type { Parameter, Statement } from "../Database.ts"
 import * as Input from "./input.ts"

@@ -1,5 +1,6 @@
 /** Grants and their credentials. Concurrent finds and saves are joined to one statement each. */
-import type { Change, Found, GrantStore } from "@startlist/core/GrantStore"
+import type { Change, Found } from "@startlist/core/Grant"
+import type { GrantStore } from "@startlist/core/GrantStore"
 import type { TokenHash } from "@startlist/core/Secrets"
 import { Conflict, type StoreError } from "@startlist/core/Store"
 import type { AccessToken, Code, RefreshToken, Scope } from "@startlist/core/Token"

@@ -2,7 +2,7 @@
 import { expect } from "@effect/vitest"
 import { Audience } from "@startlist/core/Event"
 import { Grant } from "@startlist/core/Grant"
-import type { Change } from "@startlist/core/GrantStore"
+import type { Change } from "@startlist/core/Grant"
 import type { Stores } from "@startlist/core/Memory"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"

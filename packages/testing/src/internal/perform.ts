@@ -1,5 +1,6 @@
 /** Carries commands out on the services of the core, and says what happened. */
-import { OAuth, type Tokens } from "@startlist/core/OAuth"
+import { OAuth } from "@startlist/core/OAuth"
+import type { Tokens } from "@startlist/core/Token"
 import { Secrets } from "@startlist/core/Secrets"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"

@@ -4,7 +4,11 @@ import * as FiberRef from "effect/FiberRef"
 import * as GlobalValue from "effect/GlobalValue"
 import type * as Scheduler from "effect/Scheduler"
 import { PCGRandom } from "effect/Utils"
-import type { Node, Options } from "../VirtualTime.ts"
+
+/** What the scheduler asks of a node of `VirtualTime`. */
+interface Node {
+  readonly isAlive: boolean
+}
 
 type AnyFiber = Fiber.RuntimeFiber<unknown, unknown>
 
@@ -26,7 +30,7 @@ export class SeededScheduler implements Scheduler.Scheduler {
   /** Steps until the next change of turns. */
   #left = 0
 
-  constructor({ seed, turn = 60 }: Options, arrived: () => void) {
+  constructor({ seed, turn = 60 }: { readonly seed: number; readonly turn?: number }, arrived: () => void) {
     this.#random = new PCGRandom(seed)
     this.#turn = turn
     this.#arrived = arrived

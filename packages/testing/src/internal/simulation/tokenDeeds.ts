@@ -1,6 +1,7 @@
 /** How codes and tokens are asked for, used and revoked, and what the answers promise. */
 import type { InvalidGrant } from "@startlist/core/Grant"
-import { OAuth, type Tokens } from "@startlist/core/OAuth"
+import { OAuth } from "@startlist/core/OAuth"
+import type { Tokens } from "@startlist/core/Token"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"

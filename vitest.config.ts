@@ -1,4 +1,5 @@
 import { defineConfig } from "vitest/config"
+import { LongestFirst } from "./packages/test-support/src/LongestFirst.ts"
 import { SlowestFiles } from "./packages/test-support/src/SlowestFiles.ts"
 import projects from "./vitest.workspace.ts"
 
@@ -7,6 +8,7 @@ export default defineConfig({
   test: {
     projects,
     reporters: ["default", new SlowestFiles()],
+    sequence: { sequencer: LongestFirst },
     // Tests wait for databases and processes more than they compute.
     maxWorkers: 4,
     // With fewer, tinypool ends a worker that still has a task.

@@ -10,7 +10,7 @@ const writers = 6
 /** Changes of a registration that may be ahead of what the slowest receiver has got of it. */
 const ahead = 6
 /** No node is killed after so long. */
-const killing = Duration.seconds(20)
+const killing = Duration.seconds(10)
 
 /** A number below `bound`, the same for the same text. */
 const pick = (text: string, bound: number): number =>

@@ -2,8 +2,8 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { connect, type Socket } from "node:net"
-import { take } from "../hostile/support/Load.ts"
-import { makeMeasuredService, type MeasuredService } from "../hostile/support/MeasuredService.ts"
+import { take } from "./hostile/support/Load.ts"
+import { makeMeasuredService, type MeasuredService } from "./hostile/support/MeasuredService.ts"
 
 /** What a connection has received when the server closes it. */
 const ended = (socket: Socket): Promise<string> =>

@@ -41,9 +41,10 @@ export const layer = Layer.sync(Users, () => {
   }
 })
 
-/** The server's users in place of the store's. */
-export const layerStore: Layer.Layer<User.UserStore, never, Users> = Layer.unwrapEffect(
-  Effect.map(Users, ({ find }) => User.layerReadOnly((id) => Effect.sync(() => find(id))))
+/** The server's users, as Startlist reads them. */
+export const layerStore: Layer.Layer<User.UserStore, never, Users> = Layer.effect(
+  User.UserStore,
+  Effect.map(Users, ({ find }) => ({ find: (id) => Effect.sync(() => find(id)) }))
 )
 
 /** The server's sessions. */

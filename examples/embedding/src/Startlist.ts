@@ -5,8 +5,10 @@ import { MemoryThrottle, Message, Mount, NodeHttp, NodeSecrets, Pages, Protocol,
 import { Effect, Layer, ManagedRuntime, Option } from "effect"
 import * as Users from "./Users.ts"
 
-/** The server's users are read where they are: this takes the place of the store's own. */
-const users = User.layerReadOnly((id) => Effect.sync(() => Option.fromNullable(Users.find(id))))
+/** The server's users are read where they are. */
+const users = Layer.succeed(User.UserStore, {
+  find: (id) => Effect.sync(() => Option.fromNullable(Users.find(id)))
+})
 
 /** Who sits in front of the browser is known by the server's own session. */
 const visitors = Layer.succeed(Visitors.Visitors, {

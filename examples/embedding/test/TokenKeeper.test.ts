@@ -1,21 +1,21 @@
 import { it } from "@effect/vitest"
-import { Applications, Memory, OAuth, Secrets, Services, User } from "@startlist/core"
-import { ScriptedCallbacks, VirtualTime } from "@startlist/testing"
+import { Applications, Memory, OAuth, Secrets, Services } from "@startlist/core"
+import { ScriptedCallbacks, TestUsers, VirtualTime } from "@startlist/testing"
 import { Duration, Effect, Layer, Option, Redacted, Schema, TestClock } from "effect"
 import { expect } from "vitest"
 import * as TokenKeeper from "../src/TokenKeeper.ts"
 
 /** The whole service: the real rules, no network, no database, no waiting. */
 const layer = Services.layer.pipe(
-  Layer.provideMerge(Layer.mergeAll(Memory.layer, Secrets.layerTest, ScriptedCallbacks.layer))
+  Layer.provideMerge(Layer.mergeAll(Memory.layer, TestUsers.layer, Secrets.layerTest, ScriptedCallbacks.layer))
 )
 
 /** Somebody has authorised the application. */
 const connect = Effect.gen(function*() {
-  const users = yield* User.UserStore
+  const users = yield* TestUsers.TestUsers
   const applications = yield* Applications.Applications
   const oauth = yield* OAuth.OAuth
-  const owner = yield* users.insert({ role: "platform", email: "paul@club.example", firstName: "", lastName: "" })
+  const owner = yield* users.add({ role: "platform", email: "paul@club.example", firstName: "", lastName: "" })
   const settings = { name: "Race Planner", redirectUris: ["https://planner.example/back"], requirePkce: false }
   const { application, secret } = yield* applications.create(owner.id, settings)
   const request = yield* oauth.authorize(application.id, {

@@ -1,17 +1,8 @@
 /** All of Startlist's stores on one SQLite file: what `Services.layer` and `Worker.run` of the core need. */
-import {
-  Application,
-  Delivery,
-  GrantStore,
-  type Memory,
-  Registration,
-  Store,
-  Subscription,
-  User
-} from "@startlist/core"
+import { Application, Delivery, GrantStore, type Memory, Registration, Store, Subscription } from "@startlist/core"
 import { Context, Effect, Layer, Stream } from "effect"
 import { makeGrants } from "./Grants.ts"
-import { makeApplications, makeRegistrations, makeSubscriptions, makeUsers } from "./People.ts"
+import { makeApplications, makeRegistrations, makeSubscriptions } from "./People.ts"
 import { makeQueue } from "./Queue.ts"
 import * as Seal from "./Seal.ts"
 import { open, tables } from "./Sqlite.ts"
@@ -48,8 +39,7 @@ export const layerWith = (options: Options): Layer.Layer<Memory.Stores, Store.St
     const atomically = yield* open(options.filename, options.tables ?? tables)
     const seal = Seal.make(options.key)
     const { wake, wakeUps } = makeWakeUps()
-    return Context.make(User.UserStore, makeUsers(atomically)).pipe(
-      Context.add(Application.ApplicationStore, makeApplications(atomically)),
+    return Context.make(Application.ApplicationStore, makeApplications(atomically)).pipe(
       Context.add(GrantStore.GrantStore, makeGrants(atomically, wake)),
       Context.add(Subscription.SubscriptionStore, makeSubscriptions(atomically, seal)),
       Context.add(Registration.RegistrationStore, makeRegistrations(atomically, wake)),

@@ -1,5 +1,5 @@
 /** Users, applications, registrations and subscriptions on SQLite. */
-import { Application, Registration, Store, Subscription, User } from "@startlist/core"
+import { Application, Registration, Store, Subscription } from "@startlist/core"
 import { Effect, Option, Schema } from "effect"
 import { enqueue } from "./Outbox.ts"
 import * as Record from "./Record.ts"
@@ -24,32 +24,13 @@ const orConflict = (changed: Effect.Effect<boolean, Store.StoreError>) =>
 /** Writes a new row, and then the record with the identifier that SQLite gave to it. */
 const inserted = <A extends { readonly id: number }>(
   { run }: Sql,
-  table: "users" | "applications" | "registrations" | "subscriptions",
+  table: "applications" | "registrations" | "subscriptions",
   id: number,
   { write }: Record.Record<A>,
   value: A
 ): A => {
   run(`update ${table} set record = ? where id = ?`, write(value), id)
   return value
-}
-
-export const makeUsers = (atomically: Atomically): User.UserStore.Service => {
-  // SQLite's `lower` knows ASCII only; addresses may have other letters.
-  const key = (email: string) => email.toLowerCase()
-  return {
-    find: (id) => atomically((sql) => findOne(sql, Record.user, "select record from users where id = ?", id)),
-    findByEmail: (email) =>
-      atomically((sql) => findOne(sql, Record.user, "select record from users where email = ?", key(email))),
-    insert: (user) =>
-      Effect.flatten(atomically((sql) => {
-        const taken = Option.isSome(
-          findOne(sql, Record.user, "select record from users where email = ?", key(user.email))
-        )
-        if (taken) return new User.EmailTaken({ email: user.email })
-        const id = User.UserId.make(sql.insert("insert into users (email, record) values (?, '')", key(user.email)))
-        return Effect.succeed(inserted(sql, "users", id, Record.user, new User.User({ ...user, id })))
-      }))
-  }
 }
 
 export const makeApplications = (atomically: Atomically): Application.ApplicationStore.Service => ({

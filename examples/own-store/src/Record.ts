@@ -21,8 +21,6 @@ const MaybeInstant = Schema.OptionFromNullOr(Instant)
 const MaybeText = Schema.OptionFromNullOr(Schema.String)
 const same = <A>(value: A) => value
 
-export const user = record(Schema.Struct(User.User.fields), (fields) => new User.User(fields))(same)
-
 export const application = record(
   Schema.Struct({
     ...Application.Application.fields,

@@ -10,7 +10,6 @@ import sqlite, { type BindValues, type Database } from "node-sqlite3-wasm"
  * identifier may be used twice.
  */
 export const tables = `
-  create table if not exists users (id integer primary key autoincrement, email text not null unique, record text not null);
   create table if not exists applications (
     id integer primary key autoincrement, owner integer not null, version integer not null, record text not null);
   create table if not exists grants (

@@ -8,10 +8,9 @@ import {
   Registration,
   Registrations,
   Secrets,
-  Subscription,
-  User
+  Subscription
 } from "@startlist/core"
-import { Embedded, Postgres } from "@startlist/postgres"
+import { Embedded, Postgres, Users } from "@startlist/postgres"
 import { DateTime, Effect, Either, Layer, Option, Redacted } from "effect"
 import { describe, expect } from "vitest"
 import * as fixtures from "@startlist/test-support/StoreFixtures"
@@ -29,7 +28,7 @@ const embedded = Layer.unwrapScoped(
 
 /** A registration of an athlete who has granted access to an application that has subscribed. */
 const told = Effect.gen(function*() {
-  const users = yield* User.UserStore
+  const users = yield* Users.Users
   const applications = yield* Applications.Applications
   const owner = yield* users.insert({ role: "platform", email: "owner@a.test", firstName: "O", lastName: "P" })
   const athlete = yield* users.insert({ role: "athlete", email: "athlete@a.test", firstName: "A", lastName: "B" })

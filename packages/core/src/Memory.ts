@@ -15,32 +15,14 @@ import { makeGrantStore } from "./internal/memoryGrants.ts"
 import { compareAndSet, makeState, newestFirst, saving, type State } from "./internal/memoryState.ts"
 import { Registration, RegistrationId, RegistrationStore } from "./Registration.ts"
 import { AlreadySubscribed, SubscriptionId, SubscriptionStore } from "./Subscription.ts"
-import { EmailTaken, User, UserId, UserStore } from "./User.ts"
 
-/** Every store port: what an adapter for a database provides. */
+/** Every store port but the users: what an adapter for a database provides. */
 export type Stores =
-  | UserStore
   | ApplicationStore
   | GrantStore
   | SubscriptionStore
   | RegistrationStore
   | DeliveryStore
-
-const makeUserStore = ({ lastIds, users }: State): UserStore.Service => {
-  const byEmail = (email: string) =>
-    [...users.values()].find((user) => user.email.toLowerCase() === email.toLowerCase())
-  return {
-    find: (id) => Effect.sync(() => Option.fromNullable(users.get(id))),
-    findByEmail: (email) => Effect.sync(() => Option.fromNullable(byEmail(email))),
-    insert: (user) =>
-      Effect.suspend(() => {
-        if (byEmail(user.email) !== undefined) return new EmailTaken({ email: user.email })
-        const inserted = new User({ ...user, id: UserId.make(++lastIds.user) })
-        users.set(inserted.id, inserted)
-        return Effect.succeed(inserted)
-      })
-  }
-}
 
 const makeApplicationStore = ({ applications, lastIds }: State): ApplicationStore.Service => ({
   find: (id) => Effect.sync(() => Option.fromNullable(applications.get(id))),
@@ -108,8 +90,7 @@ const makeRegistrationStore = ({ lastIds, registrations }: State, enqueue: Enque
 export const layer: Layer.Layer<Stores> = Layer.syncContext(() => {
   const state = makeState()
   const { enqueue, store } = makeDeliveryStore(state)
-  return Context.make(UserStore, makeUserStore(state)).pipe(
-    Context.add(ApplicationStore, makeApplicationStore(state)),
+  return Context.make(ApplicationStore, makeApplicationStore(state)).pipe(
     Context.add(GrantStore, makeGrantStore(state, enqueue)),
     Context.add(SubscriptionStore, makeSubscriptionStore(state)),
     Context.add(RegistrationStore, makeRegistrationStore(state, enqueue)),

@@ -9,6 +9,7 @@ import * as OAuth from "./OAuth.ts"
 import * as Registrations from "./Registrations.ts"
 import type { Secrets } from "./Secrets.ts"
 import * as Subscriptions from "./Subscriptions.ts"
+import type { UserStore } from "./User.ts"
 
 /** Every service that the core offers. */
 export type Services =
@@ -19,8 +20,8 @@ export type Services =
   | Deliveries.Deliveries
   | Events.Events
 
-/** The services; they need the stores, something that calls callbacks, and a source of secrets. */
-export const layer: Layer.Layer<Services, never, Stores | Callbacks | Secrets> = Layer.mergeAll(
+/** The services; they need the stores, the users, something that calls callbacks, and a source of secrets. */
+export const layer: Layer.Layer<Services, never, Stores | UserStore | Callbacks | Secrets> = Layer.mergeAll(
   OAuth.layer,
   Registrations.layer,
   Subscriptions.layer,

@@ -12,12 +12,12 @@ import {
   User
 } from "@startlist/core"
 import { ApplicationId } from "@startlist/core/Application"
-import { ScriptedCallbacks } from "@startlist/testing"
+import { ScriptedCallbacks, TestUsers } from "@startlist/testing"
 import { DateTime, Effect, Layer, Option, Redacted } from "effect"
 import { expect } from "vitest"
 
 const layer = Services.layer.pipe(
-  Layer.provideMerge(Layer.mergeAll(Memory.layer, Secrets.layerTest, ScriptedCallbacks.layer))
+  Layer.provideMerge(Layer.mergeAll(Memory.layer, TestUsers.layer, Secrets.layerTest, ScriptedCallbacks.layer))
 )
 
 const athleteId = User.UserId.make(8)

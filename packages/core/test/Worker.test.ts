@@ -14,7 +14,7 @@ import {
   Subscription,
   Worker
 } from "@startlist/core"
-import { Interception, ScriptedCallbacks, TestSecrets } from "@startlist/testing"
+import { Interception, ScriptedCallbacks, TestSecrets, TestUsers } from "@startlist/testing"
 import {
   Array as Arr,
   DateTime,
@@ -38,6 +38,7 @@ const layerWith = (stores: Layer.Layer<Memory.Stores> = Memory.layer) =>
   Applications.layer.pipe(
     Layer.provideMerge(ScriptedCallbacks.layer),
     Layer.provideMerge(TestSecrets.layer("worker")),
+    Layer.provideMerge(TestUsers.layer),
     Layer.provideMerge(stores)
   )
 

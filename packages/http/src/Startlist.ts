@@ -66,8 +66,8 @@ export interface Options {
   /** What sends to callbacks: `Dispatcher.layer`. */
   readonly callbacks: Layer.Layer<Callbacks, unknown>
   readonly visitors: SignIn
-  /** The server's own users by identifier. Without it, users are those of the stores. */
-  readonly findUser?: (id: number) => MaybePromise<Plain.User | undefined>
+  /** The server's own users by identifier. */
+  readonly findUser: (id: number) => MaybePromise<Plain.User | undefined>
   /** What is mounted. Default: everything. */
   readonly endpoints?: ReadonlyArray<Endpoints>
   /** Pages of the server's own in place of ours. */
@@ -134,10 +134,10 @@ const layerVisitors = ({ identify, signInUrl, signOutUrl }: SignIn): Layer.Layer
     signOutUrl
   })
 
-const layerUsers = (findUser: NonNullable<Options["findUser"]>): Layer.Layer<CoreUser.UserStore> =>
-  CoreUser.layerReadOnly((id) =>
-    Effect.map(asked(() => findUser(id)), (user) => Option.map(Option.fromNullable(user), Plain.fromUser))
-  )
+const layerUsers = (findUser: Options["findUser"]): Layer.Layer<CoreUser.UserStore> =>
+  Layer.succeed(CoreUser.UserStore, {
+    find: (id) => Effect.map(asked(() => findUser(id)), (user) => Option.map(Option.fromNullable(user), Plain.fromUser))
+  })
 
 /** Every address of ours begins with it: a slash more, and none of them would be found. */
 const placeOf = (url: string): string => {
@@ -149,12 +149,11 @@ const placeOf = (url: string): string => {
 const layerOf = (
   { callbacks, findUser, issuer, look, policy, stores, trustedProxies = [], url, visitors, worker }: Options
 ) => {
-  const kept = findUser === undefined ? stores : Layer.merge(stores, layerUsers(findUser))
   const place = placeOf(url)
   const working = worker === false ? Layer.empty : Layer.scopedDiscard(Effect.forkScoped(Worker.run))
   return Layer.mergeAll(working, MemoryThrottle.layer, layerVisitors(visitors)).pipe(
     Layer.provideMerge(Services.layer),
-    Layer.provideMerge(Layer.mergeAll(kept, callbacks, NodeSecrets.layer)),
+    Layer.provideMerge(Layer.mergeAll(stores, layerUsers(findUser), callbacks, NodeSecrets.layer)),
     Layer.provideMerge(Layer.mergeAll(
       Layer.succeed(Policy, { ...documented, ...policy }),
       Layer.succeed(Look, { ...standard, ...look }),

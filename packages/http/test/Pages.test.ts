@@ -1,9 +1,10 @@
 import { describe, expect } from "@effect/vitest"
-import { Applications, User } from "@startlist/core"
+import { Applications } from "@startlist/core"
 import type { Message } from "@startlist/http"
 import { Effect } from "effect"
 import * as Browser from "./support/Browser.ts"
 import { Service } from "./support/Service.ts"
+import { TestUsers } from "@startlist/testing"
 import { TestAccounts } from "@startlist/test-support/TestAccounts"
 import { testing, type TestWorld } from "./support/Testing.ts"
 import * as World from "./support/World.ts"
@@ -74,8 +75,8 @@ describe("every page", () => {
       const hostile = "\"'><script>alert(1)</script>&lt;"
       const accounts = yield* TestAccounts
       const applications = yield* Applications.Applications
-      const users = yield* User.UserStore
-      const owner = yield* users.insert({ role: "platform", email: "o@example.test", firstName: "", lastName: "" })
+      const users = yield* TestUsers.TestUsers
+      const owner = yield* users.add({ role: "platform", email: "o@example.test", firstName: "", lastName: "" })
       const { application } = yield* applications.create(owner.id, {
         name: hostile,
         redirectUris: [],

@@ -1,4 +1,4 @@
-/** Where password hashes and sessions live, beside the users that they belong to. */
+/** Where users, password hashes and sessions live. */
 import * as Context from "effect/Context"
 import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
@@ -7,7 +7,8 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type { TokenHash } from "@startlist/core/Secrets"
 import type { StoreError } from "@startlist/core/Store"
-import { type EmailTaken, type NewUser, type User, type UserId, UserStore } from "@startlist/core/User"
+import { User, UserId, UserStore } from "@startlist/core/User"
+import { EmailTaken, type NewUser } from "@startlist/postgres/Users"
 
 /** A signed-in browser. Its value is in the cookie alone; here is the fingerprint. */
 export interface Session {
@@ -65,33 +66,31 @@ export declare namespace AccountStore {
   }
 }
 
-/** Password hashes and sessions in memory, beside whatever `UserStore` keeps the users. */
-export const layerMemory: Layer.Layer<AccountStore, never, UserStore> = Layer.effect(
-  AccountStore,
-  Effect.map(UserStore, (users): AccountStore.Service => {
-    const passwordHashes = new Map<UserId, string>()
+/** Users, password hashes and sessions in memory. */
+export const layerMemory: Layer.Layer<AccountStore | UserStore> = Layer.effectContext(
+  Effect.sync(() => {
+    const accounts = new Map<UserId, { readonly user: User; readonly passwordHash: string }>()
     const sessions = new Map<TokenHash, Session>()
-    return {
-      insert: (user, passwordHash) =>
-        Effect.tap(users.insert(user), ({ id }) => Effect.sync(() => passwordHashes.set(id, passwordHash))),
-      findByEmail: (email) =>
-        Effect.map(
-          users.findByEmail(email),
-          Option.flatMap((user) =>
-            Option.map(
-              Option.fromNullable(passwordHashes.get(user.id)),
-              (passwordHash) => ({ user, passwordHash })
-            )
-          )
-        ),
+    const accountOf = (email: string) =>
+      [...accounts.values()].find(({ user }) => user.email.toLowerCase() === email.toLowerCase())
+    const userOf = (id: UserId) => Option.map(Option.fromNullable(accounts.get(id)), ({ user }) => user)
+    const store = AccountStore.of({
+      insert: (given, passwordHash) =>
+        Effect.suspend(() => {
+          if (accountOf(given.email) !== undefined) return new EmailTaken({ email: given.email })
+          const user = new User({ ...given, id: UserId.make(accounts.size + 1) })
+          accounts.set(user.id, { user, passwordHash })
+          return Effect.succeed(user)
+        }),
+      findByEmail: (email) => Effect.sync(() => Option.fromNullable(accountOf(email))),
       insertSession: (session) => Effect.sync(() => sessions.set(session.hash, session)),
       findSession: (hash) =>
-        Effect.suspend(() => {
-          const session = sessions.get(hash)
-          return session === undefined
-            ? Effect.succeedNone
-            : Effect.map(users.find(session.userId), Option.map((user) => ({ user, session })))
-        }),
+        Effect.sync(() =>
+          Option.flatMap(
+            Option.fromNullable(sessions.get(hash)),
+            (session) => Option.map(userOf(session.userId), (user) => ({ user, session }))
+          )
+        ),
       touchSession: (hash, seenAt) =>
         Effect.sync(() => {
           const session = sessions.get(hash)
@@ -104,6 +103,9 @@ export const layerMemory: Layer.Layer<AccountStore, never, UserStore> = Layer.ef
           for (const { hash } of over) sessions.delete(hash)
           return over.length
         })
-    }
+    })
+    return Context.make(AccountStore, store).pipe(
+      Context.add(UserStore, { find: (id) => Effect.sync(() => userOf(id)) })
+    )
   })
 )

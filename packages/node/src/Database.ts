@@ -7,10 +7,12 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import type * as Memory from "@startlist/core/Memory"
 import { StoreError } from "@startlist/core/Store"
+import type { UserStore } from "@startlist/core/User"
 import { Database as SqlDatabase } from "@startlist/postgres/Database"
 import * as Migrations from "@startlist/postgres/Migrations"
 import type * as Postgres from "@startlist/postgres/Postgres"
 import * as Seal from "@startlist/postgres/Seal"
+import * as Users from "@startlist/postgres/Users"
 import * as AccountStore from "./AccountStore.ts"
 import * as AuditLog from "./AuditLog.ts"
 import { type Configuration, InvalidConfiguration } from "./Configuration.ts"
@@ -21,7 +23,7 @@ import * as SqlAuditLog from "./SqlAuditLog.ts"
 import * as SqlTables from "./SqlTables.ts"
 
 /** Everything that is kept. */
-export type Stores = Memory.Stores | AccountStore.AccountStore | AuditLog.AuditLog
+export type Stores = Memory.Stores | UserStore | AccountStore.AccountStore | AuditLog.AuditLog
 
 export class Database extends Context.Tag("@startlist/node/Database")<Database, Database.Service>() {}
 
@@ -78,7 +80,7 @@ const layerSql = (description: string, ready: Effect.Effect<void, StoreError, Sq
         check: Effect.provide(Effect.zipRight(ready, hasTables(migrations[1])), context)
       }))
     )
-  )
+  ).pipe(Layer.provideMerge(Users.layer))
 
 /** How the stores of `DATABASE_URL` are opened. */
 const postgresOptions = (url: Redacted.Redacted<string>, { migrate }: Options): Postgres.Options => ({

@@ -4,8 +4,9 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type { TokenHash } from "@startlist/core/Secrets"
-import { UserId, UserStore } from "@startlist/core/User"
+import { UserId } from "@startlist/core/User"
 import { Database } from "@startlist/postgres/Database"
+import { Users } from "@startlist/postgres/Users"
 import { AccountStore, cutoff, type Session } from "./AccountStore.ts"
 
 /** The driver gives `bigint` as text. */
@@ -24,7 +25,7 @@ const toSession = (hash: TokenHash, row: SessionRow): Session => ({
 
 const make = Effect.gen(function*() {
   const { prefix: p, query, transaction } = yield* Database
-  const users = yield* UserStore
+  const users = yield* Users
   const statement = (name: string, text: string) => ({ name: `${p}${name}`, text })
 
   const insertPassword = statement(
@@ -79,4 +80,4 @@ const make = Effect.gen(function*() {
 })
 
 /** Password hashes and sessions in the service's own tables; a user and the password are inserted in one transaction. */
-export const layer: Layer.Layer<AccountStore, never, Database | UserStore> = Layer.effect(AccountStore, make)
+export const layer: Layer.Layer<AccountStore, never, Database | Users> = Layer.effect(AccountStore, make)

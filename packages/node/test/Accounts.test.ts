@@ -1,8 +1,8 @@
 /** Sign-in and audit: the same on memory, the embedded database and PostgreSQL. */
 import { expect, layer } from "@effect/vitest"
-import { Memory, Secrets, User } from "@startlist/core"
+import { Secrets, User } from "@startlist/core"
 import { Accounts } from "@startlist/http"
-import { Embedded, Postgres, Seal } from "@startlist/postgres"
+import { Embedded, Postgres, Seal, Users } from "@startlist/postgres"
 import { DateTime, Duration, Effect, Either, Layer, Option, Redacted, TestClock } from "effect"
 import { layer as testDatabase, TestDatabase } from "@startlist/test-support/TestDatabase"
 import * as AccountStore from "../src/AccountStore.ts"
@@ -15,15 +15,13 @@ import { temporaryFolder } from "@startlist/test-support/TemporaryFolder"
 
 const { PasswordCheck } = Accounts
 
-type Kept = AccountStore.AccountStore | AuditLog.AuditLog
+type Kept = AccountStore.AccountStore | User.UserStore | AuditLog.AuditLog
 
 const seal = Seal.layerWith({ key: Redacted.make(Buffer.alloc(32, 3).toString("base64")) })
 const migrations = [SqlTables.migrations()]
-const sql = Layer.merge(SqlAccountStore.layer, SqlAuditLog.layer)
+const sql = Layer.merge(SqlAccountStore.layer, SqlAuditLog.layer).pipe(Layer.provideMerge(Users.layer))
 
-const memory: Layer.Layer<Kept> = Layer.merge(AccountStore.layerMemory, AuditLog.layerMemory).pipe(
-  Layer.provide(Memory.layer)
-)
+const memory: Layer.Layer<Kept> = Layer.merge(AccountStore.layerMemory, AuditLog.layerMemory)
 
 const embedded: Layer.Layer<Kept> = Layer.unwrapScoped(
   Effect.map(temporaryFolder, (folder) => Layer.provide(sql, Embedded.layerWith({ folder, migrations })))
@@ -34,7 +32,7 @@ const postgres: Layer.Layer<Kept> = Layer.unwrapEffect(
 ).pipe(Layer.provide([seal, testDatabase]), Layer.orDie)
 
 let people = 0
-const someone = (): User.NewUser => ({
+const someone = (): Users.NewUser => ({
   role: "athlete",
   email: `Person-${++people}@example.test`,
   firstName: "Ada",

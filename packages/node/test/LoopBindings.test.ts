@@ -19,6 +19,7 @@ import {
 } from "@startlist/http"
 import { Effect, Layer, Option, Redacted, Runtime, type Scope } from "effect"
 import { createServer } from "node:http"
+import { TestUsers } from "@startlist/testing"
 import { TestAccounts } from "@startlist/test-support/TestAccounts"
 import * as EmbeddedServer from "@startlist/test-support/EmbeddedServer"
 import * as Loop from "@startlist/test-support/Loop"
@@ -69,6 +70,7 @@ const bindings: Readonly<Record<string, Effect.Effect<Bound, never, Scope.Scope>
 const services = Layer.scopedDiscard(Effect.forkScoped(Worker.run)).pipe(
   Layer.provideMerge(Services.layer),
   Layer.provideMerge(TestAccounts.layer),
+  Layer.provideMerge(TestUsers.layer),
   Layer.provideMerge(
     Layer.mergeAll(Memory.layer, EmbeddedServer.callbacks, NodeSecrets.layer, MemoryThrottle.layer)
   )

@@ -9,9 +9,9 @@ import {
   OAuth,
   Registration,
   Registrations,
-  Subscription,
-  User
+  Subscription
 } from "@startlist/core"
+import { Users } from "@startlist/postgres"
 import { Context, DateTime, Effect, Either, Exit, Layer, Option, Redacted } from "effect"
 import { describe, expect } from "vitest"
 import * as fixtures from "@startlist/test-support/StoreFixtures"
@@ -31,7 +31,7 @@ const onTwoNodes = <A, E>(
 ) => Effect.flatMap(nodes, (pair) => test(...pair)).pipe(Effect.scoped, Effect.provide(TestDatabase.layer))
 
 const registered = Effect.gen(function*() {
-  const users = yield* User.UserStore
+  const users = yield* Users.Users
   const applications = yield* Applications.Applications
   const owner = yield* users.insert({ role: "platform", email: "owner@a.test", firstName: "O", lastName: "P" })
   const athlete = yield* users.insert({ role: "athlete", email: "athlete@a.test", firstName: "A", lastName: "B" })

@@ -1,7 +1,7 @@
 import { it } from "@effect/vitest"
 import { SqlClient } from "@effect/sql"
 import { User } from "@startlist/core"
-import { Embedded, type Migrations, Postgres } from "@startlist/postgres"
+import { Embedded, type Migrations, Postgres, Users } from "@startlist/postgres"
 import { Effect, Layer, Option } from "effect"
 import { createHash } from "node:crypto"
 import { cpSync, readdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs"
@@ -11,18 +11,17 @@ import * as fixtures from "@startlist/test-support/StoreFixtures"
 import { temporaryFolder } from "@startlist/test-support/TemporaryFolder"
 
 const open = (folder: string, options: Partial<Embedded.Options> = {}) =>
-  Embedded.layerWith({ folder, ...options }).pipe(Layer.provide(fixtures.seal))
+  Users.layer.pipe(Layer.provideMerge(Embedded.layerWith({ folder, ...options })), Layer.provide(fixtures.seal))
 
 const inFolder = <A, E, R>(test: (folder: string) => Effect.Effect<A, E, R>) =>
   Effect.scoped(Effect.flatMap(temporaryFolder, test))
 
 const insert = Effect.flatMap(
-  User.UserStore,
+  Users.Users,
   (users) => users.insert({ role: "athlete", email: "a@a.test", firstName: "A", lastName: "B" })
 )
 
-const isThere = (id: User.UserId) =>
-  Effect.flatMap(User.UserStore, (users) => Effect.map(users.find(id), Option.isSome))
+const isThere = (id: User.UserId) => Effect.flatMap(Users.Users, (users) => Effect.map(users.find(id), Option.isSome))
 
 const fingerprint = (folder: string) => {
   const hash = createHash("sha256")
@@ -52,7 +51,7 @@ describe("the embedded database", () => {
     () =>
       inFolder((folder) =>
         Effect.gen(function*() {
-          const users = yield* User.UserStore
+          const users = yield* Users.Users
           let turns = 0
           const count = () => {
             turns++

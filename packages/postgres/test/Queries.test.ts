@@ -12,7 +12,7 @@ import {
   Token,
   User
 } from "@startlist/core"
-import { Database, Postgres } from "@startlist/postgres"
+import { Database, Postgres, Users } from "@startlist/postgres"
 import { DateTime, Effect, Option, Redacted } from "effect"
 import { describe, expect } from "vitest"
 import { promoteText, recordText } from "../src/internal/settle.ts"
@@ -51,7 +51,7 @@ const several = <A, E>(call: (id: number) => Effect.Effect<A, E>) =>
 const everything = Effect.gen(function*() {
   const { make } = Secrets.TokenHash
   const [application, user] = [Application.ApplicationId.make(7), User.UserId.make(7)]
-  const users = yield* User.UserStore
+  const users = yield* Users.Users
   yield* users.find(user)
   yield* users.findByEmail("7@a.test")
   yield* users.insert({ role: "platform", email: "new@a.test", firstName: "A", lastName: "B" })

@@ -1,6 +1,6 @@
 import { it } from "@effect/vitest"
-import { Applications, OAuth, Subscriptions, User } from "@startlist/core"
-import { Seal } from "@startlist/postgres"
+import { Applications, OAuth, Subscriptions } from "@startlist/core"
+import { Seal, Users } from "@startlist/postgres"
 import { Effect, Either, Option, Redacted } from "effect"
 import { describe, expect } from "vitest"
 import * as fixtures from "@startlist/test-support/StoreFixtures"
@@ -8,7 +8,7 @@ import * as TestDatabase from "@startlist/test-support/TestDatabase"
 
 /** Uses every kind of secret that there is, and answers those that were handed out. */
 const everySecret = Effect.gen(function*() {
-  const users = yield* User.UserStore
+  const users = yield* Users.Users
   const applications = yield* Applications.Applications
   const oauth = yield* OAuth.OAuth
   const subscriptions = yield* Subscriptions.Subscriptions

@@ -1,6 +1,7 @@
 /** Accounts in memory, with passwords in clear: only for tests. */
 import { User } from "@startlist/core"
 import { Accounts } from "@startlist/http"
+import { TestUsers } from "@startlist/testing"
 import { Context, Effect, Layer, Option, Redacted } from "effect"
 
 const { PasswordCheck } = Accounts
@@ -13,6 +14,7 @@ export class TestAccounts extends Context.Tag("test/TestAccounts")<TestAccounts,
 }>() {
   static readonly layer = Layer.effectContext(Effect.gen(function*() {
     const users = yield* User.UserStore
+    const { add } = yield* TestUsers.TestUsers
     const passwords = new Map<string, { readonly password: string; readonly user: User.User }>()
     const sessions = new Map<string, User.UserId>()
     const browsers = new Map<string, string>()
@@ -55,7 +57,7 @@ export class TestAccounts extends Context.Tag("test/TestAccounts")<TestAccounts,
       passwordChecks: () => checked,
       create: (role, email) =>
         Effect.gen(function*() {
-          const user = yield* Effect.orDie(users.insert({ role, email, firstName: "Ada", lastName: "Lovelace" }))
+          const user = yield* add({ role, email, firstName: "Ada", lastName: "Lovelace" })
           passwords.set(email, { password: `password of ${email}`, user })
           return user
         })

@@ -4,7 +4,7 @@ import type { Attempt } from "@startlist/core/Delivery"
 import { type Updates } from "@startlist/core/Event"
 import type { NewRegistration, Parties } from "@startlist/core/Registration"
 import { Line, maxId } from "@startlist/core/Store"
-import type { NewUser } from "@startlist/core/User"
+import type { User } from "@startlist/core/User"
 import * as Arbitrary from "effect/Arbitrary"
 import * as DateTime from "effect/DateTime"
 import * as FastCheck from "effect/FastCheck"
@@ -63,7 +63,7 @@ export const bigId: FastCheck.Arbitrary<number> = FastCheck.oneof(
 )
 
 /** A user; the address is unique as far as `label` is. */
-export const newUser = (label: string): FastCheck.Arbitrary<NewUser> =>
+export const newUser = (label: string): FastCheck.Arbitrary<Omit<User, "id">> =>
   FastCheck.record({
     role: FastCheck.constantFrom("platform", "organizer", "club", "athlete"),
     email: FastCheck.tuple(FastCheck.constantFrom("Anna", "o'brien+tag", "ünïcode", "東京"), FastCheck.uuid())

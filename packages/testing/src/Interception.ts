@@ -6,14 +6,12 @@ import type { Stores } from "@startlist/core/Memory"
 import { RegistrationStore } from "@startlist/core/Registration"
 import type { StoreError } from "@startlist/core/Store"
 import { SubscriptionStore } from "@startlist/core/Subscription"
-import { UserStore } from "@startlist/core/User"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
 /** Which operation of which store. */
 export type Operation =
-  | `UserStore.${"find" | "findByEmail" | "insert"}`
   | `ApplicationStore.${"find" | "list" | "insert" | "save"}`
   | `GrantStore.${"find" | "findByCode" | "findByRefresh" | "findByAccess" | "listByUser" | "save" | "purge"}`
   | `SubscriptionStore.${"findByApplication" | "insert" | "save" | "remove"}`
@@ -38,23 +36,17 @@ export type Around = <A, E>(
 
 /** The stores with `around` at every operation. */
 export const intercept = (stores: Context.Context<Stores>, around: Around): Context.Context<Stores> => {
-  const users = Context.get(stores, UserStore)
   const applications = Context.get(stores, ApplicationStore)
   const grants = Context.get(stores, GrantStore)
   const subscriptions = Context.get(stores, SubscriptionStore)
   const registrations = Context.get(stores, RegistrationStore)
   const deliveries = Context.get(stores, DeliveryStore)
-  return Context.make(UserStore, {
-    find: (...input) => around("UserStore.find", users.find(...input), input),
-    findByEmail: (...input) => around("UserStore.findByEmail", users.findByEmail(...input), input),
-    insert: (...input) => around("UserStore.insert", users.insert(...input), input)
+  return Context.make(ApplicationStore, {
+    find: (...input) => around("ApplicationStore.find", applications.find(...input), input),
+    list: (...input) => around("ApplicationStore.list", applications.list(...input), input),
+    insert: (...input) => around("ApplicationStore.insert", applications.insert(...input), input),
+    save: (...input) => around("ApplicationStore.save", applications.save(...input), input)
   }).pipe(
-    Context.add(ApplicationStore, {
-      find: (...input) => around("ApplicationStore.find", applications.find(...input), input),
-      list: (...input) => around("ApplicationStore.list", applications.list(...input), input),
-      insert: (...input) => around("ApplicationStore.insert", applications.insert(...input), input),
-      save: (...input) => around("ApplicationStore.save", applications.save(...input), input)
-    }),
     Context.add(GrantStore, {
       find: (...input) => around("GrantStore.find", grants.find(...input), input),
       findByCode: (...input) => around("GrantStore.findByCode", grants.findByCode(...input), input),

@@ -11,6 +11,7 @@ import * as Policy from "@startlist/core/Policy"
 import * as Retention from "@startlist/core/Retention"
 import type { Secrets } from "@startlist/core/Secrets"
 import * as Services from "@startlist/core/Services"
+import type { UserStore } from "@startlist/core/User"
 import * as Worker from "@startlist/core/Worker"
 import type { Callbacks } from "@startlist/core/Callbacks"
 import * as Clock from "effect/Clock"
@@ -35,6 +36,7 @@ import { watch } from "./internal/watch.ts"
 import * as Model from "./Model.ts"
 import * as ScriptedCallbacks from "./ScriptedCallbacks.ts"
 import * as TestSecrets from "./TestSecrets.ts"
+import * as TestUsers from "./TestUsers.ts"
 import * as VirtualTime from "./VirtualTime.ts"
 
 /** A law does not hold: what was done until then, and what is wrong. */
@@ -55,7 +57,14 @@ export interface Options {
   readonly policy?: Policy.Policy.Service
 }
 
-type Everything = Stores | Services.Services | Callbacks | ScriptedCallbacks.ScriptedCallbacks | Secrets
+type Everything =
+  | Stores
+  | UserStore
+  | TestUsers.TestUsers
+  | Services.Services
+  | Callbacks
+  | ScriptedCallbacks.ScriptedCallbacks
+  | Secrets
 
 /** The documented policy, for programs that last for months. */
 export const policy: Policy.Policy.Service = { ...Policy.documented, deliveryPoll: Duration.seconds(20) }
@@ -75,11 +84,18 @@ export const trace = (
   Effect.gen(function*() {
     const label = options.label ?? (yield* Random.nextIntBetween(0, 2 ** 48)).toString(36)
     const stores = yield* Effect.context<Stores>()
+    const lastUserId = yield* Random.nextIntBetween(0, 2 ** 48)
     yield* Effect.orDie(clearQueue)
-    return yield* VirtualTime.run(run(program, label, stores, options), { seed: options.seed })
+    return yield* VirtualTime.run(run(program, label, lastUserId, stores, options), { seed: options.seed })
   })
 
-const run = (program: Command.Program, label: string, stores: Context.Context<Stores>, options: Options) =>
+const run = (
+  program: Command.Program,
+  label: string,
+  lastUserId: number,
+  stores: Context.Context<Stores>,
+  options: Options
+) =>
   Effect.gen(function*() {
     const time = yield* VirtualTime.VirtualTime
     const ledger = makeLedger()
@@ -92,7 +108,7 @@ const run = (program: Command.Program, label: string, stores: Context.Context<St
     const everything = Services.layer.pipe(
       Layer.provideMerge(ScriptedCallbacks.layer),
       Layer.provideMerge(TestSecrets.layer(label)),
-      Layer.provideMerge(Layer.succeedContext(watched))
+      Layer.provideMerge(Layer.merge(Layer.succeedContext(watched), TestUsers.layerAfter(lastUserId)))
     )
     return yield* Effect.scoped(
       Effect.flatMap(Layer.build(everything), (services) => Effect.provide(interpret(program, ledger, label), services))

@@ -1,19 +1,33 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Application, Grant, GrantStore, Memory, Policy, Secrets, User } from "@startlist/core"
+import { Application, Grant, GrantStore, Memory, Policy, Secrets, Subscription, User } from "@startlist/core"
 import { Clock, DateTime, Duration, Effect, Exit, Fiber, Layer, Option, TestClock } from "effect"
 import * as Faults from "../src/Faults.ts"
 
 const { Fault } = Faults
-const { UserStore } = User
+const { SubscriptionStore } = Subscription
+
+/** Each name stands for an application. */
+const names = new Map<string, Application.ApplicationId>()
+
+const applicationOf = (name: string) => {
+  const id = names.get(name) ?? Application.ApplicationId.make(names.size + 1)
+  names.set(name, id)
+  return id
+}
 
 const insert = (name: string) =>
-  Effect.flatMap(
-    UserStore,
-    (users) => users.insert({ role: "athlete", email: `${name}@example.test`, firstName: name, lastName: "" })
-  )
+  Effect.gen(function*() {
+    const subscriptions = yield* SubscriptionStore
+    const now = yield* DateTime.now
+    const fields = { callbackUrl: "https://app.test/events", createdAt: now, updatedAt: now, signingSecrets: [] }
+    return yield* subscriptions.insert({ ...fields, applicationId: applicationOf(name) })
+  })
 
 const isThere = (name: string) =>
-  Effect.flatMap(UserStore, (users) => Effect.map(users.findByEmail(`${name}@example.test`), Option.isSome))
+  Effect.flatMap(
+    SubscriptionStore,
+    (subscriptions) => Effect.map(subscriptions.findByApplication(applicationOf(name)), Option.isSome)
+  )
 
 const stores = Faults.onDemand(Memory.layer)
 
@@ -30,7 +44,7 @@ describe("a fault", () => {
   it.effect("after a write looks the same to the caller, and the write is there", () =>
     Effect.gen(function*() {
       const faults = yield* Faults.Faults
-      yield* faults.next(1, Fault.FailsAfter(), ["UserStore.insert"])
+      yield* faults.next(1, Fault.FailsAfter(), ["SubscriptionStore.insert"])
       expect(yield* isThere("ada")).toBe(false)
       expect((yield* Effect.flip(insert("ada")))._tag).toBe("StoreError")
       expect(yield* isThere("ada")).toBe(true)
@@ -74,7 +88,7 @@ describe("a fault", () => {
       const faults = yield* Faults.Faults
       yield* faults.next(1, Fault.Repeats())
       expect((yield* insert("ada")).id).toBe(1)
-      expect((yield* Effect.flip(insert("ada")))._tag).toBe("EmailTaken")
+      expect((yield* Effect.flip(insert("ada")))._tag).toBe("AlreadySubscribed")
       expect((yield* insert("eve")).id).toBe(2)
     }).pipe(Effect.provide(stores)))
 
@@ -82,14 +96,14 @@ describe("a fault", () => {
     Effect.gen(function*() {
       const faults = yield* Faults.Faults
       const grants = yield* GrantStore.GrantStore
-      const user = yield* insert("ada")
+      const userId = User.UserId.make(1)
       const applicationId = Application.ApplicationId.make(1)
       const now = yield* DateTime.now
       const consent = Grant.consent(
         Option.none(),
         {
           applicationId,
-          userId: user.id,
+          userId,
           role: "athlete",
           scope: ["read"],
           redirectUri: "https://application.example.test/",
@@ -102,7 +116,7 @@ describe("a fault", () => {
       )
       yield* faults.always(Fault.Conflicts())
       expect((yield* Effect.flip(grants.save(consent)))._tag).toBe("Conflict")
-      expect(yield* grants.find(applicationId, user.id)).toStrictEqual(Option.none())
+      expect(yield* grants.find(applicationId, userId)).toStrictEqual(Option.none())
       yield* faults.none
       yield* grants.save(consent)
     }).pipe(Effect.provide(stores)))
@@ -115,7 +129,7 @@ describe("a store that fails sometimes", () => {
       (name) => Effect.map(Effect.exit(insert(name)), Exit.isSuccess)
     ).pipe(
       Effect.provide(
-        Faults.sometimes({ seed, probability, fault: Fault.FailsBefore(), operations: ["UserStore.insert"] })(
+        Faults.sometimes({ seed, probability, fault: Fault.FailsBefore(), operations: ["SubscriptionStore.insert"] })(
           Layer.fresh(Memory.layer)
         )
       )

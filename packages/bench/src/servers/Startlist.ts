@@ -9,7 +9,7 @@ import { Callbacks } from "@startlist/core/Callbacks"
 import * as Memory from "@startlist/core/Memory"
 import * as OAuth from "@startlist/core/OAuth"
 import * as Services from "@startlist/core/Services"
-import { UserStore } from "@startlist/core/User"
+import { User, UserId, UserStore } from "@startlist/core/User"
 import * as MemoryThrottle from "@startlist/http/MemoryThrottle"
 import * as NodeHttp from "@startlist/http/NodeHttp"
 import * as NodeSecrets from "@startlist/http/NodeSecrets"
@@ -18,6 +18,7 @@ import { fallback, make } from "@startlist/http/Router"
 import * as EmbeddedDatabase from "@startlist/postgres/Embedded"
 import * as Postgres from "@startlist/postgres/Postgres"
 import * as Seal from "@startlist/postgres/Seal"
+import * as Users from "@startlist/postgres/Users"
 import { Effect, Layer, Option, Redacted } from "effect"
 import * as Child from "../Child.ts"
 import { connections, scope } from "../Protocol.ts"
@@ -41,7 +42,7 @@ const parameters = {
 
 /** One athlete for each connection and one more, with tokens. */
 const prepare = Effect.gen(function*() {
-  const users = yield* UserStore
+  const users = yield* Users.Users
   const oauth = yield* OAuth.OAuth
   const owner = yield* users.insert({ role: "platform", email: "owner@example.test", firstName: "", lastName: "" })
   const { application, secret } = yield* (yield* Applications.Applications).create(owner.id, {
@@ -82,7 +83,7 @@ const program = Effect.gen(function*() {
 
 const seal = Seal.layerWith({ key: Redacted.make(randomBytes(32).toString("base64")) })
 
-const serve = <E>(stores: Layer.Layer<Memory.Stores, E>): void => {
+const serve = <E>(stores: Layer.Layer<Memory.Stores | UserStore | Users.Users, E>): void => {
   const layer = Layer.merge(Services.layer, MemoryThrottle.layer).pipe(
     Layer.provideMerge(Layer.mergeAll(stores, NodeSecrets.layer, noCallbacks))
   )
@@ -90,8 +91,30 @@ const serve = <E>(stores: Layer.Layer<Memory.Stores, E>): void => {
 }
 
 const [, , kind, where = ""] = process.argv
-if (kind === "memory") serve(Memory.layer)
-if (kind === "postgres") {
-  serve(Postgres.layerWith({ url: Redacted.make(where) }).pipe(Layer.provide(seal)))
+/** The users of a server that keeps them in memory. */
+const usersInMemory = Layer.sync(Users.Users, () => {
+  const users = new Map<UserId, User>()
+  return {
+    find: (id) => Effect.sync(() => Option.fromNullable(users.get(id))),
+    findByEmail: () => Effect.dieMessage("nobody signs in here"),
+    insert: (fields) =>
+      Effect.sync(() => {
+        const user = new User({ ...fields, id: UserId.make(users.size + 1) })
+        users.set(user.id, user)
+        return user
+      })
+  }
+})
+
+if (kind === "memory") {
+  const users = Layer.provideMerge(Layer.effect(UserStore, Users.Users), usersInMemory)
+  serve(Layer.merge(Memory.layer, users))
 }
-if (kind === "embedded") serve(EmbeddedDatabase.layerWith({ folder: where }).pipe(Layer.provide(seal)))
+if (kind === "postgres") {
+  const stores = Postgres.layerWith({ url: Redacted.make(where) }).pipe(Layer.provide(seal))
+  serve(Layer.provideMerge(Users.layer, stores))
+}
+if (kind === "embedded") {
+  const stores = EmbeddedDatabase.layerWith({ folder: where }).pipe(Layer.provide(seal))
+  serve(Layer.provideMerge(Users.layer, stores))
+}

@@ -10,6 +10,7 @@ import * as Services from "@startlist/core/Services"
 import * as NodeSecrets from "@startlist/http/NodeSecrets"
 import * as Postgres from "@startlist/postgres/Postgres"
 import * as Seal from "@startlist/postgres/Seal"
+import * as Users from "@startlist/postgres/Users"
 import { Effect, Layer, Redacted, Runtime } from "effect"
 import * as Pg from "pg"
 import * as Child from "../Child.ts"
@@ -82,7 +83,10 @@ const insertBarely = (): void => {
 
 if (kind === "insert") insertBarely()
 else {
-  const stores = Postgres.layerWith({ url: Redacted.make(url) }).pipe(Layer.provide(seal))
+  const stores = Users.layer.pipe(
+    Layer.provideMerge(Postgres.layerWith({ url: Redacted.make(url) })),
+    Layer.provide(seal)
+  )
   Effect.runFork(Effect.tapErrorCause(
     Effect.provide(
       change,

@@ -8,7 +8,6 @@ import { Registrations } from "@startlist/core/Registrations"
 import { Secrets } from "@startlist/core/Secrets"
 import * as Services from "@startlist/core/Services"
 import { SubscriptionStore } from "@startlist/core/Subscription"
-import { UserStore } from "@startlist/core/User"
 import * as Worker from "@startlist/core/Worker"
 import { parseBlock } from "@startlist/dispatcher/AddressGuard"
 import * as Dispatcher from "@startlist/dispatcher/Dispatcher"
@@ -16,6 +15,7 @@ import * as NodeSecrets from "@startlist/http/NodeSecrets"
 import * as Embedded from "@startlist/postgres/Embedded"
 import * as Postgres from "@startlist/postgres/Postgres"
 import * as Seal from "@startlist/postgres/Seal"
+import * as Users from "@startlist/postgres/Users"
 import { DateTime, Deferred, Effect, Fiber, Layer, Option, Redacted, Runtime } from "effect"
 import { scope } from "../Protocol.ts"
 import { serve, subscriptions } from "./Delivering.ts"
@@ -24,7 +24,7 @@ const [, , where = "", callbackUrl = ""] = process.argv
 
 /** An athlete who has granted as many applications as there are subscriptions, all to the one callback. */
 const prepare = Effect.gen(function*() {
-  const users = yield* UserStore
+  const users = yield* Users.Users
   const applications = yield* ApplicationStore
   const secrets = yield* Secrets
   const subscribed = yield* SubscriptionStore
@@ -114,7 +114,7 @@ Effect.runFork(Effect.tapErrorCause(
     program,
     Services.layer.pipe(
       Layer.provideMerge(Layer.mergeAll(
-        stores.pipe(Layer.provide(seal)),
+        Users.layer.pipe(Layer.provideMerge(stores), Layer.provide(seal)),
         NodeSecrets.layer,
         Dispatcher.layerWith({ allow: loopback })
       ))

@@ -9,7 +9,7 @@ import type { TokenHash } from "../Secrets.ts"
 import { Conflict } from "../Store.ts"
 import type { Subscription, SubscriptionId } from "../Subscription.ts"
 import type { AccessToken, Code, RefreshToken } from "../Token.ts"
-import type { User, UserId } from "../User.ts"
+import type { UserId } from "../User.ts"
 
 /** A credential, and the key of the grant that it belongs to. */
 export interface Kept<Credential> {
@@ -25,7 +25,6 @@ export interface Queued {
 }
 
 export const makeState = () => ({
-  users: new Map<UserId, User>(),
   applications: new Map<ApplicationId, Application>(),
   grants: new Map<string, Grant>(),
   codes: new Map<TokenHash, Kept<Code>>(),
@@ -37,7 +36,7 @@ export const makeState = () => ({
   /** Those of `deliveries` that are pending, in the order of their identifiers. */
   pending: new Map<DeliveryId, Queued>(),
   /** Identifiers are never used twice, not even after a removal. */
-  lastIds: { user: 0, application: 0, subscription: 0, registration: 0, delivery: 0 }
+  lastIds: { application: 0, subscription: 0, registration: 0, delivery: 0 }
 })
 
 export type State = ReturnType<typeof makeState>

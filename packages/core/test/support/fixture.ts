@@ -1,8 +1,7 @@
 /** The services of the core over the stores in memory, with receivers that do as they are told. */
 import { Applications, type Authorization, Memory, OAuth, Policy, Services, type User } from "@startlist/core"
-import { ScriptedCallbacks, TestSecrets } from "@startlist/testing"
+import { ScriptedCallbacks, TestSecrets, TestUsers } from "@startlist/testing"
 import { Effect, Layer, Option, Redacted } from "effect"
-import { UserStore } from "@startlist/core/User"
 
 export const redirectUri = "https://app.example.test/callback"
 export const callbackUrl = "https://app.example.test/hook"
@@ -12,6 +11,7 @@ export const layerOver = (stores: Layer.Layer<Memory.Stores>) =>
   Services.layer.pipe(
     Layer.provideMerge(ScriptedCallbacks.layer),
     Layer.provideMerge(TestSecrets.layer("test")),
+    Layer.provideMerge(TestUsers.layer),
     Layer.provideMerge(stores)
   )
 
@@ -26,8 +26,8 @@ let made = 0
 /** A new user. */
 export const makeUser = (role: User.Role = "athlete") =>
   Effect.gen(function*() {
-    const users = yield* UserStore
-    return yield* users.insert({ role, email: `user${++made}@example.test`, firstName: "Ada", lastName: "Lovelace" })
+    const users = yield* TestUsers.TestUsers
+    return yield* users.add({ role, email: `user${++made}@example.test`, firstName: "Ada", lastName: "Lovelace" })
   })
 
 /** A new application, as the client that it is. */

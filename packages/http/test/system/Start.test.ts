@@ -1,7 +1,7 @@
 /** From layers to a server in one call, and what the compiler says if a layer is missing. */
 import { Memory, Services } from "@startlist/core"
 import { MemoryThrottle, Mount, NodeHttp, NodeSecrets, Pages, Protocol, Visitors, WebHttp } from "@startlist/http"
-import { ScriptedCallbacks } from "@startlist/testing"
+import { ScriptedCallbacks, TestUsers } from "@startlist/testing"
 import { Effect, Layer } from "effect"
 import { execFile } from "node:child_process"
 import { mkdirSync, writeFileSync } from "node:fs"
@@ -19,7 +19,7 @@ const visitors = Layer.succeed(Visitors.Visitors, {
 })
 
 const services = Services.layer.pipe(
-  Layer.provideMerge(Layer.mergeAll(Memory.layer, ScriptedCallbacks.layer, NodeSecrets.layer)),
+  Layer.provideMerge(Layer.mergeAll(Memory.layer, TestUsers.layer, ScriptedCallbacks.layer, NodeSecrets.layer)),
   Layer.provideMerge(MemoryThrottle.layer)
 )
 
@@ -72,9 +72,9 @@ const programs = {
 const programOf = (layer: string): string =>
   `import { Memory, Services } from "@startlist/core"
 import { MemoryThrottle, Mount, NodeHttp, NodeSecrets, Protocol } from "@startlist/http"
-import { ScriptedCallbacks } from "@startlist/testing"
+import { ScriptedCallbacks, TestUsers } from "@startlist/testing"
 import { Effect, Layer } from "effect"
-const ports = Layer.merge(Memory.layer, NodeSecrets.layer)
+const ports = Layer.mergeAll(Memory.layer, TestUsers.layer, NodeSecrets.layer)
 const services = Services.layer.pipe(Layer.provideMerge(Layer.merge(ports, ScriptedCallbacks.layer)))
 const noCallbacks = Services.layer.pipe(Layer.provideMerge(ports))
 void NodeHttp.start(Mount.make(Effect.all([Protocol.routes])), ${layer})

@@ -11,6 +11,7 @@ import { OAuth } from "@startlist/core/OAuth"
 import { emptyUpdates, type InvalidParty } from "@startlist/core/Registration"
 import { Registrations } from "@startlist/core/Registrations"
 import { UserStore } from "@startlist/core/User"
+import { AccountStore } from "../AccountStore.ts"
 import { AuditLog } from "../AuditLog.ts"
 import { Registrar } from "../LocalAccounts.ts"
 import { Api } from "./Api.ts"
@@ -33,6 +34,7 @@ const noDelivery = { DeliveryNotFound: () => Effect.fail(Refusal.notFound("Deliv
 const users = HttpApiBuilder.group(Api, "users", (handlers) =>
   Effect.gen(function*() {
     const registrar = yield* Registrar
+    const accounts = yield* AccountStore
     const store = yield* UserStore
     const oauth = yield* OAuth
     const orElseText = Option.getOrElse(() => "")
@@ -55,8 +57,8 @@ const users = HttpApiBuilder.group(Api, "users", (handlers) =>
           })
         ))
       .handle("findUsers", ({ urlParams }) =>
-        store.findByEmail(urlParams.email).pipe(
-          Effect.map((found) => ({ users: Option.toArray(found).map(Wire.showUser) })),
+        accounts.findByEmail(urlParams.email).pipe(
+          Effect.map((found) => ({ users: Option.toArray(found).map(({ user }) => Wire.showUser(user)) })),
           Effect.catchTags(orUnavailable)
         ))
       .handle("getUser", ({ path }) => Effect.map(find(path.id), Wire.showUser))

@@ -33,6 +33,7 @@ import * as Router from "@startlist/http/Router"
 import type { Endpoint, Route } from "@startlist/http/Router"
 import type { Throttle } from "@startlist/http/Throttle"
 import * as AuditLog from "../AuditLog.ts"
+import type { AccountStore } from "../AccountStore.ts"
 import type { Registrar } from "../LocalAccounts.ts"
 import { isOperator, makeRefuseStranger } from "../OperatorToken.ts"
 import { Api } from "./Api.ts"
@@ -165,6 +166,7 @@ const toLine = (
 
 /** What the operator API works with. */
 export type Services =
+  | AccountStore
   | Applications
   | ApplicationStore
   | AuditLog.AuditLog

@@ -10,6 +10,7 @@ import * as Event from "@startlist/core/Event"
 import * as Registration from "@startlist/core/Registration"
 import { Text } from "@startlist/core/Store"
 import * as User from "@startlist/core/User"
+import * as Users from "@startlist/postgres/Users"
 import type * as AuditLog from "../AuditLog.ts"
 import * as Password from "../Password.ts"
 import { ApplicationId, digits, Flag, limit, maybe, saying, strict, UserId, Words } from "./Fields.ts"
@@ -24,15 +25,15 @@ const line = "must be text of at most 200 characters on one line, without contro
 export const NewUser = strict(Schema.Struct({
   role: saying(User.Role, "must be platform, organizer, club or athlete"),
   email: saying(
-    User.NewUser.fields.email,
+    Users.NewUser.fields.email,
     "must be an e-mail address of at most 254 characters, without control characters"
   ),
   password: saying(
     Schema.Redacted(Text.pipe(Schema.filter(Password.isAcceptable, { jsonSchema: { minLength: 8, maxLength: 1000 } }))),
     Password.rule
   ),
-  first_name: maybe(saying(User.NewUser.fields.firstName, line)),
-  last_name: maybe(saying(User.NewUser.fields.lastName, line))
+  first_name: maybe(saying(Users.NewUser.fields.firstName, line)),
+  last_name: maybe(saying(Users.NewUser.fields.lastName, line))
 }))
 
 export const UserRecord = Schema.Struct({

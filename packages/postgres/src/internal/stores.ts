@@ -1,11 +1,10 @@
-/** All six stores over one database. */
+/** All stores over one database. */
 import { ApplicationStore } from "@startlist/core/Application"
 import { DeliveryStore } from "@startlist/core/Delivery"
 import { GrantStore } from "@startlist/core/GrantStore"
 import type { Stores } from "@startlist/core/Memory"
 import { RegistrationStore } from "@startlist/core/Registration"
 import { SubscriptionStore } from "@startlist/core/Subscription"
-import { UserStore } from "@startlist/core/User"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -16,13 +15,11 @@ import * as deliveries from "./deliveryStore.ts"
 import * as grants from "./grantStore.ts"
 import * as registrations from "./registrationStore.ts"
 import * as subscriptions from "./subscriptionStore.ts"
-import * as users from "./userStore.ts"
 
 export const layer: Layer.Layer<Stores, never, Database | Seal> = Layer.effectContext(Effect.gen(function*() {
   const database = yield* Database
   const seal = yield* Seal
-  return Context.make(UserStore, yield* users.make(database)).pipe(
-    Context.add(ApplicationStore, yield* applications.make(database)),
+  return Context.make(ApplicationStore, yield* applications.make(database)).pipe(
     Context.add(GrantStore, yield* grants.make(database)),
     Context.add(SubscriptionStore, subscriptions.make(database, seal)),
     Context.add(RegistrationStore, yield* registrations.make(database)),

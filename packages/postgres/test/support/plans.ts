@@ -1,5 +1,5 @@
 /** Watching what the stores ask of the database, and how that is planned. */
-import { Database } from "@startlist/postgres"
+import { Database, Users } from "@startlist/postgres"
 import { Effect, Layer } from "effect"
 import type { Pool } from "pg"
 import * as stores from "../../src/internal/stores.ts"
@@ -12,7 +12,7 @@ export interface Recorded {
 /** The stores over a database that remembers what it was asked. */
 export const recording = (database: Database.Database["Type"], recorded: Map<string, Recorded>) =>
   Layer.provide(
-    stores.layer,
+    Layer.merge(stores.layer, Users.layer),
     Layer.succeed(Database.Database, {
       ...database,
       query: (statement, parameters) => {

@@ -1,6 +1,6 @@
 import { it } from "@effect/vitest"
 import { User } from "@startlist/core"
-import { Embedded } from "@startlist/postgres"
+import { Embedded, Users } from "@startlist/postgres"
 import { Effect, Layer, Option } from "effect"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
@@ -13,18 +13,17 @@ import * as fixtures from "@startlist/test-support/StoreFixtures"
 import { temporaryFolder } from "@startlist/test-support/TemporaryFolder"
 
 const open = (folder: string, options: Partial<Embedded.Options> = {}) =>
-  Embedded.layerWith({ folder, ...options }).pipe(Layer.provide(fixtures.seal))
+  Users.layer.pipe(Layer.provideMerge(Embedded.layerWith({ folder, ...options })), Layer.provide(fixtures.seal))
 
 const inFolder = <A, E, R>(test: (folder: string) => Effect.Effect<A, E, R>) =>
   Effect.scoped(Effect.flatMap(temporaryFolder, test))
 
 const insert = Effect.flatMap(
-  User.UserStore,
+  Users.Users,
   (users) => users.insert({ role: "athlete", email: "a@a.test", firstName: "A", lastName: "B" })
 )
 
-const isThere = (id: User.UserId) =>
-  Effect.flatMap(User.UserStore, (users) => Effect.map(users.find(id), Option.isSome))
+const isThere = (id: User.UserId) => Effect.flatMap(Users.Users, (users) => Effect.map(users.find(id), Option.isSome))
 
 /** Another process that opens the folder; lines are what it says. */
 const holder = (folder: string) =>

@@ -1,7 +1,7 @@
 import { it } from "@effect/vitest"
 import { Delivery, Secrets, type Store, User } from "@startlist/core"
 import { GrantStore } from "@startlist/core/GrantStore"
-import { Database, Postgres } from "@startlist/postgres"
+import { Database, Postgres, Users } from "@startlist/postgres"
 import { Deferred, Effect, Either, identity, Layer, Option, Redacted, Schedule, Stream } from "effect"
 import * as Net from "node:net"
 import { describe, expect } from "vitest"
@@ -22,7 +22,7 @@ const failing = <A, E extends { readonly _tag: string }, R>(call: Effect.Effect<
 
 const calls = Effect.gen(function*() {
   const grants = yield* GrantStore
-  const users = yield* User.UserStore
+  const users = yield* Users.Users
   const deliveries = yield* Delivery.DeliveryStore
   const hash = Secrets.TokenHash.make("hash")
   return [
@@ -33,11 +33,15 @@ const calls = Effect.gen(function*() {
   ]
 })
 
+/** The stores and the users of this database. */
+const layerOf = (options: Postgres.Options) =>
+  Users.layer.pipe(Layer.provideMerge(Postgres.layerWith(options)), Layer.provide(fixtures.seal))
+
 describe("lost connections", () => {
   it.live("while the server is away every call fails within 5 s, and works again once it is back", () =>
     Effect.gen(function*() {
       const server = yield* TestServer.make()
-      const layer = Postgres.layerWith({ url: Redacted.make(server.url) }).pipe(Layer.provide(fixtures.seal))
+      const layer = layerOf({ url: Redacted.make(server.url) })
       yield* Effect.gen(function*() {
         const all = yield* calls
         yield* Effect.all(all, { concurrency: "unbounded" })
@@ -54,7 +58,7 @@ describe("lost connections", () => {
       Effect.gen(function*() {
         const { url } = yield* TestDatabase.TestDatabase
         const proxy = yield* silenceable(Redacted.value(url))
-        const layer = Postgres.layerWith({ url: Redacted.make(proxy.url) }).pipe(Layer.provide(fixtures.seal))
+        const layer = layerOf({ url: Redacted.make(proxy.url) })
         yield* Effect.gen(function*() {
           const all = yield* calls
           yield* Effect.all(all, { concurrency: "unbounded" })
@@ -78,11 +82,11 @@ describe("lost connections", () => {
       Effect.gen(function*() {
         const { terminate, url } = yield* TestDatabase.TestDatabase
         yield* Effect.gen(function*() {
-          const users = yield* User.UserStore
+          const users = yield* Users.Users
           const done = yield* Deferred.make<void>()
           const insert = (index: number) =>
             users.insert({ role: "athlete", email: `${index}@a.test`, firstName: "A", lastName: "B" })
-          const outcomes: Array<Either.Either<User.User, Store.StoreError | User.EmailTaken>> = []
+          const outcomes: Array<Either.Either<User.User, Store.StoreError | Users.EmailTaken>> = []
           const load = Effect.gen(function*() {
             while (!(yield* Deferred.isDone(done))) {
               outcomes.push(
@@ -100,8 +104,8 @@ describe("lost connections", () => {
           const kept = yield* until(Effect.forEach(succeeded, ({ right }) => users.find(right.id)))
           expect(kept.every(Option.isSome)).toBe(true)
           yield* until(Effect.forEach([1, 2, 3], (index) => insert(-index)))
-        }).pipe(Effect.provide(Postgres.layerWith({ url })))
-      }).pipe(Effect.provide([TestDatabase.layer, fixtures.seal])),
+        }).pipe(Effect.provide(layerOf({ url })))
+      }).pipe(Effect.provide(TestDatabase.layer)),
     60_000
   )
 })

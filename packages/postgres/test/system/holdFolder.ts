@@ -1,13 +1,12 @@
 /** A program that keeps an embedded database open: prints `ready` or why not, writes users until it is killed. */
-import { User } from "@startlist/core"
-import { Embedded } from "@startlist/postgres"
+import { Embedded, Users } from "@startlist/postgres"
 import { Effect, Layer } from "effect"
 import * as fixtures from "@startlist/test-support/StoreFixtures"
 
 const folder = process.argv[2] ?? ""
 
 const program = Effect.gen(function*() {
-  const users = yield* User.UserStore
+  const users = yield* Users.Users
   console.log("ready")
   for (let index = 0;; index++) {
     const user = yield* users.insert({
@@ -19,7 +18,7 @@ const program = Effect.gen(function*() {
     console.log(`saved ${user.id}`)
   }
 }).pipe(
-  Effect.provide(Embedded.layerWith({ folder }).pipe(Layer.provide(fixtures.seal))),
+  Effect.provide(Users.layer.pipe(Layer.provide(Embedded.layerWith({ folder })), Layer.provide(fixtures.seal))),
   Effect.catchAll((error) => Effect.sync(() => console.log(error.message)))
 )
 

@@ -2,10 +2,11 @@
 import { Applications } from "@startlist/core/Applications"
 import { emptyUpdates } from "@startlist/core/Registration"
 import { Registrations } from "@startlist/core/Registrations"
-import { type Role, type User, UserStore } from "@startlist/core/User"
+import type { Role, User } from "@startlist/core/User"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { Reaction, ScriptedCallbacks } from "../ScriptedCallbacks.ts"
+import { TestUsers } from "../TestUsers.ts"
 import { type Ledger } from "./ledger.ts"
 import { outcome, push } from "./performed.ts"
 
@@ -15,8 +16,8 @@ export const redirectUri = "https://app.example.test/callback"
 export const createUser = (ledger: Ledger, label: string, role: Role) =>
   Effect.gen(function*() {
     const email = `user-${label}-${ledger.named++}@example.test`
-    const users = yield* UserStore
-    ledger.users.push(yield* users.insert({ role, email, firstName: "A", lastName: "B" }))
+    const users = yield* TestUsers
+    ledger.users.push(yield* users.add({ role, email, firstName: "A", lastName: "B" }))
   })
 
 export const createApplication = (ledger: Ledger) =>

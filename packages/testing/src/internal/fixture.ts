@@ -10,7 +10,7 @@ import { TokenHash } from "@startlist/core/Secrets"
 import type { StoreError } from "@startlist/core/Store"
 import { SubscriptionStore } from "@startlist/core/Subscription"
 import { AccessToken, Code, RefreshToken } from "@startlist/core/Token"
-import { type Role, type User, type UserId, UserStore } from "@startlist/core/User"
+import { type Role, User, UserId } from "@startlist/core/User"
 import * as Context from "effect/Context"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
@@ -54,19 +54,18 @@ export const make = Effect.gen(function*() {
   const grants = Context.get(services, GrantStore)
   const registrations = Context.get(services, RegistrationStore)
   const subscriptions = Context.get(services, SubscriptionStore)
-  const users = Context.get(services, UserStore)
 
   const label = (yield* Random.nextIntBetween(0, 2 ** 48)).toString(36).padStart(10, "0")
   let made = 0
   const name = (kind: string) => `${kind}-${label}-${++made}`
   const hash = () => TokenHash.make(name("hash"))
 
-  const user = (role: Role = "athlete") =>
-    Effect.orDie(
-      Effect.suspend(() =>
-        users.insert({ role, email: `${name("user")}@example.test`, firstName: "Ada", lastName: "Lovelace" })
-      )
-    )
+  /** A user of the server that embeds the stores: they know the identifier only. */
+  const user = (role: Role = "athlete"): Effect.Effect<User> =>
+    Effect.map(Random.nextIntBetween(1, 2 ** 48), (id) => {
+      const email = `${name("user")}@example.test`
+      return new User({ id: UserId.make(id), role, email, firstName: "Ada", lastName: "Lovelace" })
+    })
 
   const application = (owner?: User) =>
     Effect.gen(function*() {
@@ -230,7 +229,6 @@ export const make = Effect.gen(function*() {
     subscription,
     subscriptions,
     tokens,
-    user,
-    users
+    user
   }
 })

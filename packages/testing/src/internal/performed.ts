@@ -11,10 +11,15 @@ import * as Option from "effect/Option"
 import * as Predicate from "effect/Predicate"
 import type { Happening } from "../Happening.ts"
 import { ScriptedCallbacks } from "../ScriptedCallbacks.ts"
+import type { TestUsers } from "../TestUsers.ts"
 import { type Cast, type Ledger } from "./ledger.ts"
 
 /** What a command did; `undefined` for what no law speaks of. */
-export type Performed = Effect.Effect<Happening | undefined, never, Stores | Services | ScriptedCallbacks | Secrets>
+export type Performed = Effect.Effect<
+  Happening | undefined,
+  never,
+  Stores | TestUsers | Services | ScriptedCallbacks | Secrets
+>
 
 /** Nothing that a law speaks of. */
 export const nothing: Performed = Effect.succeed(undefined)

@@ -1,9 +1,8 @@
-/** Laws of the stores of users and applications. */
+/** Laws of the store of applications. */
 import { expect } from "@effect/vitest"
 import { Application, ApplicationId } from "@startlist/core/Application"
 import type { Stores } from "@startlist/core/Memory"
 import { maxId } from "@startlist/core/Store"
-import { UserId } from "@startlist/core/User"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import * as Option from "effect/Option"
@@ -11,61 +10,6 @@ import * as Arbitraries from "../Arbitraries.ts"
 import { forAll, law, type LawGroup } from "../Law.ts"
 import { count, race, same, tagOf } from "./expecting.ts"
 import { make } from "./fixture.ts"
-
-const users: LawGroup<Stores> = {
-  about: "users",
-  laws: [
-    law(
-      "a user is found by identifier and by address, every field as it was given",
-      () =>
-        Effect.flatMap(
-          make,
-          ({ label, users }) =>
-            forAll(Arbitraries.newUser(label), (given) =>
-              Effect.gen(function*() {
-                const user = yield* users.insert(given)
-                same(user, { ...given, id: user.id })
-                same(yield* users.find(user.id), user)
-                same(yield* users.findByEmail(given.email), user)
-              }), { numRuns: 30 })
-        )
-    ),
-    law("an address belongs to one user, whatever its case", () =>
-      Effect.gen(function*() {
-        const { label, user, users } = yield* make
-        const someone = yield* user()
-        for (const [mine, theirs] of [["Ada", "aDA"], ["Élan", "éLAN"]]) {
-          const owner = yield* users.insert({ ...someone, email: `${mine}-${label}@Example.test` })
-          const taken = users.insert({ ...someone, email: `${theirs}-${label}@eXample.TEST` })
-          expect(yield* tagOf(taken)).toBe("EmailTaken")
-          same(yield* users.findByEmail(`${theirs}-${label}@EXAMPLE.test`), owner)
-        }
-      })),
-    law("of parallel inserts of one address exactly one succeeds", () =>
-      Effect.gen(function*() {
-        const { label, user, users } = yield* make
-        const someone = yield* user()
-        const results = yield* race(
-          Array.from({ length: 8 }, () => users.insert({ ...someone, email: `race-${label}@example.test` }))
-        )
-        expect(count(results, "success")).toBe(1)
-        expect(count(results, "EmailTaken")).toBe(7)
-      })),
-    law("an unknown user is not found", () =>
-      Effect.gen(function*() {
-        const { label, users } = yield* make
-        same(yield* users.find(UserId.make(maxId)), Option.none())
-        same(yield* users.findByEmail(`nobody-${label}@example.test`), Option.none())
-        same(yield* users.findByEmail("%"), Option.none())
-      })),
-    law("users have different identifiers", () =>
-      Effect.gen(function*() {
-        const { user } = yield* make
-        const made = yield* Effect.all(Array.from({ length: 10 }, () => user()), { concurrency: "unbounded" })
-        expect(new Set(made.map(({ id }) => id)).size).toBe(10)
-      }))
-  ]
-}
 
 const applications: LawGroup<Stores> = {
   about: "applications",
@@ -154,4 +98,4 @@ const applications: LawGroup<Stores> = {
   ]
 }
 
-export const recordLaws: ReadonlyArray<LawGroup<Stores>> = [users, applications]
+export const recordLaws: ReadonlyArray<LawGroup<Stores>> = [applications]

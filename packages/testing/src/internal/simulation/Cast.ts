@@ -4,11 +4,12 @@ import type { Access } from "@startlist/core/Access"
 import { emptyUpdates, type RegistrationId } from "@startlist/core/Registration"
 import { Registrations } from "@startlist/core/Registrations"
 import { Secrets } from "@startlist/core/Secrets"
-import { type Role, type User, UserStore } from "@startlist/core/User"
+import type { Role, User } from "@startlist/core/User"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Application } from "@startlist/core/Application"
+import { TestUsers } from "../../TestUsers.ts"
 
 export interface Actor {
   readonly application: Application
@@ -34,9 +35,9 @@ export const gather = (
   Effect.gen(function*() {
     const applications = yield* Applications
     const registrations = yield* Registrations
-    const users = yield* UserStore
+    const users = yield* TestUsers
     const person = (role: Role, name: string) =>
-      users.insert({ role, email: `${name}@example.test`, firstName: name, lastName: role })
+      users.add({ role, email: `${name}@example.test`, firstName: name, lastName: role })
     const owner = yield* person("platform", "owner")
 
     const actors = yield* Effect.forEach(count(size.applications), (index) =>

@@ -6,6 +6,7 @@ import { Policy } from "@startlist/core/Policy"
 import { Secrets } from "@startlist/core/Secrets"
 import * as Services from "@startlist/core/Services"
 import { StoreError } from "@startlist/core/Store"
+import { UserStore } from "@startlist/core/User"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -160,6 +161,7 @@ export const boot = (
     const ports = intercept(observed, network).pipe(
       Context.add(Callbacks, callbacks),
       Context.add(Secrets, secrets),
+      Context.add(UserStore, world.users),
       Context.add(Policy, world.policy)
     )
     const built = yield* Layer.buildWithScope(

@@ -9,6 +9,7 @@ import type { Policy } from "@startlist/core/Policy"
 import { RegistrationStore } from "@startlist/core/Registration"
 import type { StoreError } from "@startlist/core/Store"
 import { type SubscriptionId, SubscriptionStore } from "@startlist/core/Subscription"
+import type { UserStore } from "@startlist/core/User"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -29,6 +30,7 @@ export interface World {
   readonly deliveries: DeliveryLedger
   readonly attempts: AttemptLedger
   readonly tokens: TokenLedger
+  readonly users: UserStore.Service
   /** The stores themselves, reached without a network. */
   readonly stores: Context.Context<Stores>
   /** Sees whether a token is good, without a network, at the true time. */

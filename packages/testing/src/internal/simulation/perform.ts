@@ -5,6 +5,7 @@ import * as OAuth from "@startlist/core/OAuth"
 import * as Policy from "@startlist/core/Policy"
 import { type Kind, prefixes, Secrets, TokenHash } from "@startlist/core/Secrets"
 import * as Services from "@startlist/core/Services"
+import { UserStore } from "@startlist/core/User"
 import * as Worker from "@startlist/core/Worker"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -29,6 +30,7 @@ import { Receivers } from "./Receivers.ts"
 import { SubscriptionLedger } from "./SubscriptionLedger.ts"
 import { TokenLedger } from "./TokenLedger.ts"
 import { audit, type World } from "./World.ts"
+import * as TestUsers from "../../TestUsers.ts"
 import * as VirtualTime from "../../VirtualTime.ts"
 
 export interface Options {
@@ -118,7 +120,8 @@ const perform = (options: Options, size: Plan.Size, steps: ReadonlyArray<Plan.St
       journal.check(10, isHarmless([message, String(cause)]), () => "a secret was logged in clear")
     )
     const withPolicy = Layer.succeed(Policy.Policy, policyInUse)
-    const ports = Context.add(stores, Secrets, secrets)
+    const people = yield* Layer.build(TestUsers.layer)
+    const ports = Context.merge(stores, people).pipe(Context.add(Secrets, secrets))
     const subscriptions = new SubscriptionLedger(journal)
     const deliveries = new DeliveryLedger(journal, subscriptions, policyInUse)
 
@@ -131,6 +134,7 @@ const perform = (options: Options, size: Plan.Size, steps: ReadonlyArray<Plan.St
       deliveries,
       attempts: new AttemptLedger(journal, subscriptions, deliveries, policyInUse),
       tokens: new TokenLedger(journal, policyInUse),
+      users: Context.get(people, UserStore),
       stores,
       get oracle(): OAuth.OAuth.Service {
         return oracle

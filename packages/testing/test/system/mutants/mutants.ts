@@ -259,7 +259,6 @@ export const mutants: ReadonlyArray<Mutant> = [
     "const id = SubscriptionId.make(++lastIds.subscription)",
     "const id = SubscriptionId.make(subscriptions.size + 1)"
   ),
-  stores("addresses differ by case", "user.email.toLowerCase() === email.toLowerCase()", "user.email === email"),
   queue("revoked applications are told", "?.status === \"active\")", " !== undefined)"),
   queue(
     "an event is told once for each user",

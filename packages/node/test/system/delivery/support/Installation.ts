@@ -14,7 +14,7 @@ import {
   Subscription,
   User
 } from "@startlist/core"
-import { Postgres } from "@startlist/postgres"
+import { Postgres, Users } from "@startlist/postgres"
 import { Context, DateTime, Effect, Layer, Option, Redacted, Schedule, type Scope } from "effect"
 import { randomBytes } from "node:crypto"
 import { masterKey, services } from "@startlist/test-support/StoreFixtures"
@@ -52,7 +52,7 @@ export const makeInstallation = () =>
     const grants = Context.get(context, GrantStore.GrantStore)
     const registrations = Context.get(context, Registrations.Registrations)
     const subscriptions = Context.get(context, Subscription.SubscriptionStore)
-    const users = Context.get(context, User.UserStore)
+    const users = Context.get(context, Users.Users)
     const platform = yield* Effect.orDie(users.insert({ ...owner, email: "owner@example.test" }))
 
     const environment = (databaseUrl: string): Environment & { readonly DATA_DIR: string } => ({

@@ -3,7 +3,7 @@ import { Applications, Memory, OAuth, Services, User, Worker } from "@startlist/
 import { Dispatcher } from "@startlist/dispatcher"
 import { MemoryThrottle, Mount, NodeHttp, NodeSecrets, Pages, Protocol, Visitors } from "@startlist/http"
 import { Configuration } from "@startlist/node"
-import { Embedded, Seal } from "@startlist/postgres"
+import { Embedded, Seal, Users } from "@startlist/postgres"
 import { Effect, Layer, Option, Redacted } from "effect"
 import { mkdtempSync, rmSync } from "node:fs"
 import { createServer } from "node:http"
@@ -16,15 +16,25 @@ const visitors = Layer.succeed(Visitors.Visitors, {
   signOutUrl: "/sign-out"
 })
 
+const owner = new User.User({
+  id: User.UserId.make(1),
+  role: "platform",
+  email: "a@b.test",
+  firstName: "",
+  lastName: ""
+})
+
+const users = Layer.succeed(User.UserStore, {
+  find: (id) => Effect.succeed(id === owner.id ? Option.some(owner) : Option.none())
+})
+
 const inMemory = Services.layer.pipe(
-  Layer.provideMerge(Layer.mergeAll(Memory.layer, Dispatcher.layer, NodeSecrets.layer))
+  Layer.provideMerge(Layer.mergeAll(Memory.layer, users, Dispatcher.layer, NodeSecrets.layer))
 )
 
 const refreshes = Effect.gen(function*() {
-  const users = yield* User.UserStore
   const applications = yield* Applications.Applications
   const oauth = yield* OAuth.OAuth
-  const owner = yield* users.insert({ role: "platform", email: "a@b.test", firstName: "", lastName: "" })
   const redirectUri = "http://localhost/callback"
   const { application, secret } = yield* applications.create(owner.id, {
     name: "Race Day",
@@ -70,10 +80,10 @@ const keeps = Effect.gen(function*() {
   const stores = Embedded.layerWith({ folder }).pipe(Layer.provide(Seal.layerWith({ key })))
   return yield* Effect.provide(
     Effect.flatMap(
-      User.UserStore,
+      Users.Users,
       (users) => users.insert({ role: "athlete", email: "ada@b.test", firstName: "Ada", lastName: "L" })
     ),
-    stores
+    Layer.provide(Users.layer, stores)
   )
 })
 

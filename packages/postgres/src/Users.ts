@@ -1,0 +1,87 @@
+/** Users in a table, for a server that has none of its own; any other provides `UserStore` over its own table. */
+import { address, Role, User, type UserId, UserStore } from "@startlist/core/User"
+import { Line, type StoreError } from "@startlist/core/Store"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import { Database } from "./Database.ts"
+import * as Coalesce from "./internal/coalesce.ts"
+import * as Input from "./internal/input.ts"
+import { type Int8, toUserId } from "./internal/rows.ts"
+
+/** A user before the table has given an identifier. What people type has no control or format characters. */
+export const NewUser = Schema.Struct({
+  role: Role,
+  email: Line.pipe(Schema.pattern(address), Schema.maxLength(254)),
+  firstName: Line.pipe(Schema.maxLength(200)),
+  lastName: Line.pipe(Schema.maxLength(200))
+})
+export type NewUser = typeof NewUser.Type
+
+/** Two users cannot share an e-mail address; case does not distinguish. */
+export class EmailTaken extends Schema.TaggedError<EmailTaken>("@startlist/postgres/EmailTaken")("EmailTaken", {
+  email: Schema.String
+}) {}
+
+export class Users extends Context.Tag("@startlist/postgres/Users")<Users, Users.Service>() {}
+
+export declare namespace Users {
+  export interface Service extends UserStore.Service {
+    /** The user with this address, whatever its case. */
+    readonly findByEmail: (email: string) => Effect.Effect<Option.Option<User>, StoreError>
+    /** Stores a new user and gives it an identifier. */
+    readonly insert: (user: NewUser) => Effect.Effect<User, EmailTaken | StoreError>
+  }
+}
+
+interface UserRow {
+  readonly id: Int8
+  readonly role: Role
+  readonly email: string
+  readonly first_name: string
+  readonly last_name: string
+}
+
+const toUser = ({ email, first_name, id, last_name, role }: UserRow): User =>
+  new User({ id: toUserId(id), role, email, firstName: first_name, lastName: last_name }, true)
+
+const make = ({ isInProcess, prefix: p, query }: Database.Service): Effect.Effect<Users.Service> =>
+  Effect.gen(function*() {
+    const columns = "id, role, email, first_name, last_name"
+    const find = Input.statement(
+      `${p}user_find`,
+      (isAlone) => `SELECT ${columns} FROM ${p}users WHERE ${Input.isAmong("id", "bigint", isAlone)}`
+    )
+    const findByEmail = { name: `${p}user_email`, text: `SELECT ${columns} FROM ${p}users WHERE email_key = $1::text` }
+    const insert = {
+      name: `${p}user_insert`,
+      text: `INSERT INTO ${p}users (role, email, email_key, first_name, last_name)
+        VALUES ($1::text, $2::text, $3::text, $4::text, $5::text) ON CONFLICT (email_key) DO NOTHING RETURNING ${columns}`
+    }
+    const first = (rows: ReadonlyArray<UserRow>) => Option.map(Option.fromNullable(rows[0]), toUser)
+    const findAll = (ids: ReadonlyArray<UserId>) =>
+      Effect.map(query<UserRow>(find(ids), Input.keysParameters(ids)), (rows) => {
+        const found = new Map(rows.map((row) => [Number(row.id), toUser(row)]))
+        return ids.map((id) => Option.fromNullable(found.get(id)))
+      })
+    return {
+      // Concurrent finds are joined to one statement: many resources show their user.
+      find: yield* Coalesce.make({ isInProcess, run: findAll }),
+      findByEmail: (email) => Effect.map(query<UserRow>(findByEmail, [email.toLowerCase()]), first),
+      insert: ({ email, firstName, lastName, role }) =>
+        Effect.flatMap(
+          query<UserRow>(insert, [role, email, email.toLowerCase(), firstName, lastName]),
+          (rows) => Option.match(first(rows), { onNone: () => new EmailTaken({ email }), onSome: Effect.succeed })
+        )
+    }
+  })
+
+/** The users of the table `users`, which `Migrations.startlist` makes. */
+export const layer: Layer.Layer<Users | UserStore, never, Database> = Layer.effectContext(
+  Effect.map(
+    Effect.flatMap(Database, make),
+    (users) => Context.make(Users, users).pipe(Context.add(UserStore, users))
+  )
+)

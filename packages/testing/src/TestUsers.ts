@@ -1,0 +1,32 @@
+/** Users for tests: Startlist only reads users, so whoever tests with it has to have some. */
+import { User, UserId, UserStore } from "@startlist/core/User"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+
+export class TestUsers extends Context.Tag("@startlist/testing/TestUsers")<TestUsers, TestUsers.Service>() {}
+
+export declare namespace TestUsers {
+  export interface Service {
+    /** Adds a user and gives it the next identifier. */
+    readonly add: (user: Omit<User, "id">) => Effect.Effect<User>
+  }
+}
+
+/** Users in memory whose identifiers follow `lastId`. On a shared database, take identifiers that no other test has. */
+export const layerAfter = (lastId: number): Layer.Layer<TestUsers | UserStore> =>
+  Layer.syncContext(() => {
+    const users = new Map<UserId, User>()
+    return Context.make(TestUsers, {
+      add: (fields) =>
+        Effect.sync(() => {
+          const user = new User({ ...fields, id: UserId.make(lastId + users.size + 1) })
+          users.set(user.id, user)
+          return user
+        })
+    }).pipe(Context.add(UserStore, { find: (id) => Effect.sync(() => Option.fromNullable(users.get(id))) }))
+  })
+
+/** Users in memory, numbered from 1. */
+export const layer: Layer.Layer<TestUsers | UserStore> = layerAfter(0)

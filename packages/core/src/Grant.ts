@@ -9,7 +9,6 @@
  * - `generation` counts the refresh tokens: the one with the grant's generation is current, all others are replaced.
  */
 import * as DateTime from "effect/DateTime"
-import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { ApplicationId } from "./Application.ts"
@@ -66,7 +65,20 @@ export class InvalidGrant extends Schema.TaggedError<InvalidGrant>("@startlist/c
   reason: Schema.Literal("unknown", "expired", "mismatch", "replaced", "replayed", "revoked")
 }) {}
 
-const refuse = (reason: InvalidGrant["reason"]) => Either.left(new InvalidGrant({ reason }))
+/** What presenting a code or refresh token leads to. */
+export type Decision<E = never> =
+  | { readonly _tag: "Issued"; readonly change: Change }
+  | { readonly _tag: "Refused"; readonly error: E | InvalidGrant }
+  /** A replay: refused once the revocation is saved, even if the client goes away (RFC 9700 §4.14.2). */
+  | { readonly _tag: "RevokedAndRefused"; readonly change: Change; readonly error: InvalidGrant }
+
+const refuse = (reason: InvalidGrant["reason"]): Decision => ({ _tag: "Refused", error: new InvalidGrant({ reason }) })
+
+const revokeAndRefuse = (grant: Grant): Decision => ({
+  _tag: "RevokedAndRefused",
+  change: revoke(grant),
+  error: new InvalidGrant({ reason: "replayed" })
+})
 
 /** The next version of a grant. */
 const advance = (
@@ -167,29 +179,32 @@ const issue = (
   fresh: FreshTokens,
   now: DateTime.Utc,
   redeemed: Change["redeemed"]
-): Change => {
+): Decision => {
   const { epoch } = grant
   const generation = grant.generation + 1
   return {
-    grant: {
-      applicationId: grant.applicationId,
-      userId: grant.userId,
-      role: grant.role,
-      scope,
-      version: grant.version + 1,
-      status: grant.status,
-      epoch,
-      generation,
-      grantedAt: grant.grantedAt,
-      issuedAt: Option.some(now)
-    },
-    code: Option.none(),
-    redeemed,
-    issued: Option.some({
-      access: { hash: fresh.access, epoch, scope, createdAt: now, expiresAt: fresh.accessExpiresAt },
-      refresh: { hash: fresh.refresh, epoch, generation, expiresAt: fresh.refreshExpiresAt }
-    }),
-    outgoing: []
+    _tag: "Issued",
+    change: {
+      grant: {
+        applicationId: grant.applicationId,
+        userId: grant.userId,
+        role: grant.role,
+        scope,
+        version: grant.version + 1,
+        status: grant.status,
+        epoch,
+        generation,
+        grantedAt: grant.grantedAt,
+        issuedAt: Option.some(now)
+      },
+      code: Option.none(),
+      redeemed,
+      issued: Option.some({
+        access: { hash: fresh.access, epoch, scope, createdAt: now, expiresAt: fresh.accessExpiresAt },
+        refresh: { hash: fresh.refresh, epoch, generation, expiresAt: fresh.refreshExpiresAt }
+      }),
+      outgoing: []
+    }
   }
 }
 
@@ -213,7 +228,7 @@ export const redeem = (
   fresh: FreshTokens,
   now: DateTime.Utc,
   policy: Policy.Service
-): Either.Either<Change, InvalidGrant> => {
+): Decision => {
   if (grant.applicationId !== presented.applicationId) return refuse("mismatch")
   if (Option.isSome(presented.redirectUri) && presented.redirectUri.value !== code.redirectUri) {
     return refuse("mismatch")
@@ -222,8 +237,8 @@ export const redeem = (
   // A code is forgotten when its lifetime ends, used or not: whether a purge has removed it makes no difference.
   if (isOver(code.expiresAt, now)) return refuse("expired")
   if (!isLive(grant, code.epoch)) return refuse("revoked")
-  if (code.redeemed) return refuse(policy.revokeOnReplay ? "replayed" : "expired")
-  return Either.right(issue(grant, code.scope, fresh, now, Option.some(code.hash)))
+  if (code.redeemed) return policy.revokeOnReplay ? revokeAndRefuse(grant) : refuse("expired")
+  return issue(grant, code.scope, fresh, now, Option.some(code.hash))
 }
 
 /** A refresh asks for more than was granted (RFC 6749 §6; §5.2 `invalid_scope`). Nothing has happened. */
@@ -250,18 +265,18 @@ export const rotate = (
   fresh: FreshTokens,
   now: DateTime.Utc,
   policy: Policy.Service
-): Either.Either<Change, InvalidGrant | ScopeExceeded> => {
+): Decision<ScopeExceeded> => {
   if (grant.applicationId !== applicationId) return refuse("mismatch")
   if (!isLive(grant, token.epoch)) return refuse("revoked")
   if (token.generation !== grant.generation) {
     const sentTwice = token.generation === grant.generation - 1 &&
       Option.exists(grant.issuedAt, (at) => !isOver(DateTime.addDuration(at, policy.replayGrace), now))
-    return refuse(sentTwice || !policy.revokeOnReplay ? "replaced" : "replayed")
+    return sentTwice || !policy.revokeOnReplay ? refuse("replaced") : revokeAndRefuse(grant)
   }
   if (isOver(token.expiresAt, now)) return refuse("expired")
   const excess = Option.isSome(scope) ? scope.value.find((name) => !grant.scope.includes(name)) : undefined
-  if (excess !== undefined) return Either.left(new ScopeExceeded({ scope: excess }))
-  return Either.right(issue(grant, grant.scope, fresh, now, Option.none()))
+  if (excess !== undefined) return { _tag: "Refused", error: new ScopeExceeded({ scope: excess }) }
+  return issue(grant, grant.scope, fresh, now, Option.none())
 }
 
 /** Ends this life of the grant: every code and token of it is dead when the change is saved. */

@@ -4,6 +4,7 @@
  */
 import * as Context from "effect/Context"
 import * as DateTime from "effect/DateTime"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import { identity } from "effect/Function"
@@ -20,11 +21,10 @@ import { EventId } from "./Event.ts"
 import * as Grant from "./Grant.ts"
 import { GrantStore } from "./GrantStore.ts"
 import { makeInstants } from "./internal/instants.ts"
-import { makeIssue } from "./internal/issue.ts"
 import * as Introspection from "./Introspection.ts"
 import { Policy } from "./Policy.ts"
 import { Secrets } from "./Secrets.ts"
-import { type StoreError, untilSaved } from "./Store.ts"
+import { type Conflict, type StoreError, untilSaved } from "./Store.ts"
 import type { AccessToken, RefreshToken, Scope, Tokens } from "./Token.ts"
 import type { User, UserId } from "./User.ts"
 
@@ -130,8 +130,11 @@ const make = Effect.gen(function*() {
 
   const hashOf = (secret: Redacted.Redacted<string>) => secrets.hash(Redacted.value(secret))
 
-  const issue = makeIssue({ grants, secrets, policy })
-  const toNow = makeInstants()
+  const makeAccess = secrets.make("access")
+  const makeRefresh = secrets.make("refresh")
+  const accessLifetime = Duration.toMillis(policy.accessTokenLifetime)
+  const refreshIdle = Duration.toMillis(policy.refreshTokenIdle)
+  const [toNow, toAccessExpiry, toRefreshExpiry] = [makeInstants(), makeInstants(), makeInstants()]
 
   // Refreshing and authenticating are what every application does all day, so their ways are chains of `flatMap`, and the
   // clock is read in one step: a generator takes nearly twice the steps, `DateTime.now` takes five.
@@ -150,6 +153,56 @@ const make = Effect.gen(function*() {
       return Either.isRight(application) ? use(application.right) : Effect.fail(application.left)
     })
   }
+
+  /** Finds the grant of a code or refresh token, decides on a fresh pair of tokens, and commits what was decided. */
+  const issue = <Credential, E, A>(
+    now: DateTime.Utc,
+    find: Effect.Effect<Option.Option<Grant.Found<Credential>>, StoreError>,
+    decide: (found: Grant.Found<Credential>, fresh: Grant.FreshTokens) => Grant.Decision<E>,
+    answer: (tokens: Tokens, credential: Credential) => A,
+    onReplay: OnReplay
+  ): Effect.Effect<A, E | Grant.InvalidGrant | StoreError> =>
+    Effect.flatMap(makeAccess, (accessToken) =>
+      Effect.flatMap(makeRefresh, (refreshToken) => {
+        const expiresAt = toAccessExpiry(now.epochMillis + accessLifetime)
+        const fresh = {
+          access: hashOf(accessToken),
+          accessExpiresAt: expiresAt,
+          refresh: hashOf(refreshToken),
+          refreshExpiresAt: toRefreshExpiry(now.epochMillis + refreshIdle)
+        }
+        const commit = (
+          decision: Grant.Decision<E>,
+          credential: Credential
+        ): Effect.Effect<A, E | Grant.InvalidGrant | Conflict | StoreError> => {
+          switch (decision._tag) {
+            case "Issued": {
+              const { scope } = decision.change.grant
+              const tokens = { accessToken, refreshToken, createdAt: now, expiresAt, scope }
+              return Effect.map(grants.save(decision.change), () => answer(tokens, credential))
+            }
+            case "Refused":
+              return Effect.fail(decision.error)
+            case "RevokedAndRefused":
+              // Not given up when the client goes away, however often it is decided again.
+              return grants.save(decision.change).pipe(
+                Effect.zipRight(onReplay),
+                Effect.zipRight(Effect.fail(decision.error)),
+                Effect.catchTag("Conflict", () => untilSaved(attempt)),
+                Effect.uninterruptible,
+                Effect.disconnect
+              )
+          }
+        }
+        const attempt: Effect.Effect<A, E | Grant.InvalidGrant | Conflict | StoreError> = Effect.flatMap(
+          find,
+          (found) =>
+            Option.isNone(found)
+              ? new Grant.InvalidGrant({ reason: "unknown" })
+              : commit(decide(found.value, fresh), found.value.credential)
+        )
+        return untilSaved(attempt)
+      }))
 
   const authorize = Effect.fn("OAuth.authorize")(
     function*(applicationId: ApplicationId, parameters: Authorization.Parameters) {

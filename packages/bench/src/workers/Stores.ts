@@ -51,7 +51,9 @@ const make = Effect.gen(function*() {
         refresh: Grants.hashOf("r", userId, version + 1),
         refreshExpiresAt: DateTime.addDuration(now, Policy.documented.refreshTokenIdle)
       }
-      const change = yield* Grant.rotate(found, renewal, fresh, now, Policy.documented)
+      const decision = Grant.rotate(found, renewal, fresh, now, Policy.documented)
+      if (decision._tag !== "Issued") return yield* Effect.die(decision.error)
+      const { change } = decision
       yield* grants.save(change)
       versions.set(userId, version + 1)
       const { refresh } = yield* change.issued

@@ -15,7 +15,6 @@ const of = (file: string) => (name: string, from: string, to: string): Mutant =>
 const access = of("Access.ts")
 const grant = of("Grant.ts")
 const oauth = of("OAuth.ts")
-const issue = of("internal/issue.ts")
 const application = of("Application.ts")
 const authorization = of("Authorization.ts")
 const subscription = of("Subscription.ts")
@@ -85,13 +84,13 @@ export const mutants: ReadonlyArray<Mutant> = [
   ),
   grant(
     "a replay revokes nothing",
-    "return refuse(sentTwice || !policy.revokeOnReplay ? \"replaced\" : \"replayed\")",
+    "return sentTwice || !policy.revokeOnReplay ? refuse(\"replaced\") : revokeAndRefuse(grant)",
     "return refuse(\"replaced\")"
   ),
   grant(
     "a double send revokes the grant",
-    "return refuse(sentTwice || !policy.revokeOnReplay ? \"replaced\" : \"replayed\")",
-    "return refuse(\"replayed\")"
+    "return sentTwice || !policy.revokeOnReplay ? refuse(\"replaced\") : revokeAndRefuse(grant)",
+    "return revokeAndRefuse(grant)"
   ),
   grant(
     "a refresh token never expires",
@@ -114,10 +113,10 @@ export const mutants: ReadonlyArray<Mutant> = [
     "grant.role === \"athlete\" || grant.role === \"organizer\"",
     "grant.role === \"athlete\""
   ),
-  issue(
+  oauth(
     "a replay is refused, and the revocation is forgotten",
-    "if (!isReplay(decision.left)) return refused",
-    "return refused"
+    "return grants.save(decision.change).pipe(",
+    "return Effect.void.pipe("
   ),
   oauth(
     "a revocation by the user is decided once, whatever was saved since",

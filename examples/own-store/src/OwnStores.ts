@@ -1,5 +1,5 @@
 /** All of Startlist's stores on one SQLite file: what `Services.layer` and `Worker.run` of the core need. */
-import { Application, Delivery, GrantStore, type Memory, Registration, Store, Subscription } from "@startlist/core"
+import { Application, Delivery, GrantStore, Registration, Store, type Stores, Subscription } from "@startlist/core"
 import { Context, Effect, Layer, Stream } from "effect"
 import { makeGrants } from "./Grants.ts"
 import { makeApplications, makeRegistrations, makeSubscriptions } from "./People.ts"
@@ -34,7 +34,7 @@ const makeWakeUps = () => {
   return { wake, wakeUps }
 }
 
-export const layerWith = (options: Options): Layer.Layer<Memory.Stores, Store.StoreError> =>
+export const layerWith = (options: Options): Layer.Layer<Stores.Stores, Store.StoreError> =>
   Layer.scopedContext(Effect.gen(function*() {
     const atomically = yield* open(options.filename, options.tables ?? tables)
     const seal = Seal.make(options.key)

@@ -14,15 +14,8 @@ import { type Enqueue, makeDeliveryStore } from "./internal/memoryDeliveries.ts"
 import { makeGrantStore } from "./internal/memoryGrants.ts"
 import { compareAndSet, makeState, newestFirst, saving, type State } from "./internal/memoryState.ts"
 import { Registration, RegistrationId, RegistrationStore } from "./Registration.ts"
+import type { Stores } from "./Stores.ts"
 import { AlreadySubscribed, SubscriptionId, SubscriptionStore } from "./Subscription.ts"
-
-/** Every store port but the users: what an adapter for a database provides. */
-export type Stores =
-  | ApplicationStore
-  | GrantStore
-  | SubscriptionStore
-  | RegistrationStore
-  | DeliveryStore
 
 const makeApplicationStore = ({ applications, lastIds }: State): ApplicationStore.Service => ({
   find: (id) => Effect.sync(() => Option.fromNullable(applications.get(id))),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Application, Applications, Memory, Policy, Store } from "@startlist/core"
+import { Application, Applications, Memory, Policy, Store, type Stores } from "@startlist/core"
 import { Context, Duration, Effect, Either, FastCheck, Layer, Option, Redacted, TestClock } from "effect"
 import { layer, layerOver, makeClient, makeUser, redirectUri } from "./support/fixture.ts"
 
@@ -254,7 +254,7 @@ describe("an application", () => {
 
   it.effect("is changed in the end however often the save meets a conflict before", () => {
     let conflicts = 0
-    const stores = Layer.effectContext(Effect.map(Effect.context<Memory.Stores>(), (present) => {
+    const stores = Layer.effectContext(Effect.map(Effect.context<Stores.Stores>(), (present) => {
       const store = Context.get(present, Application.ApplicationStore)
       return Context.add(present, Application.ApplicationStore, {
         ...store,

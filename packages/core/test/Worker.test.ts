@@ -11,6 +11,7 @@ import {
   Policy,
   Registration,
   Store,
+  type Stores,
   Subscription,
   Worker
 } from "@startlist/core"
@@ -34,7 +35,7 @@ const { Reaction } = ScriptedCallbacks
 
 const policy: Policy.Policy.Service = { ...Policy.documented, deliveryJitter: 0 }
 
-const layerWith = (stores: Layer.Layer<Memory.Stores> = Memory.layer) =>
+const layerWith = (stores: Layer.Layer<Stores.Stores> = Memory.layer) =>
   Applications.layer.pipe(
     Layer.provideMerge(ScriptedCallbacks.layer),
     Layer.provideMerge(TestSecrets.layer("worker")),

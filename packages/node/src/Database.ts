@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
-import type * as Memory from "@startlist/core/Memory"
+import type * as Core from "@startlist/core/Stores"
 import { StoreError } from "@startlist/core/Store"
 import type { UserStore } from "@startlist/core/User"
 import { Database as SqlDatabase } from "@startlist/postgres/Database"
@@ -23,7 +23,7 @@ import * as SqlAuditLog from "./SqlAuditLog.ts"
 import * as SqlTables from "./SqlTables.ts"
 
 /** Everything that is kept. */
-export type Stores = Memory.Stores | UserStore | AccountStore.AccountStore | AuditLog.AuditLog
+export type Stores = Core.Stores | UserStore | AccountStore.AccountStore | AuditLog.AuditLog
 
 export class Database extends Context.Tag("@startlist/node/Database")<Database, Database.Service>() {}
 

@@ -1,5 +1,5 @@
 /** What the tests of the stores start from. */
-import { Callbacks, type Memory, Secrets, Services } from "@startlist/core"
+import { Callbacks, Secrets, Services, type Stores } from "@startlist/core"
 import { type Database, Postgres, Seal, Users } from "@startlist/postgres"
 import { Effect, Layer, Option, Redacted } from "effect"
 import { createHash, randomBytes } from "node:crypto"
@@ -29,7 +29,7 @@ const answered = (body: string) =>
 const noRetry = { retryAfter: Option.none() }
 
 /** The services over a database, with real secrets. */
-export const services = <A, E>(database: Layer.Layer<Memory.Stores | Database.Database | A, E, Seal.Seal>) =>
+export const services = <A, E>(database: Layer.Layer<Stores.Stores | Database.Database | A, E, Seal.Seal>) =>
   Services.layer.pipe(
     Layer.provideMerge(Users.layer),
     Layer.provideMerge(database),

@@ -1,5 +1,6 @@
 /** Two kinds of stores agree if the same program, at the same time with the same secrets, gives the same trace. */
 import * as Memory from "@startlist/core/Memory"
+import type * as Stores from "@startlist/core/Stores"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
@@ -24,7 +25,7 @@ const policy = { ...Program.policy, deliveryJitter: 0 }
 export const check = (
   program: Command.Program,
   options: Program.Options
-): Effect.Effect<void, Disagreement | Program.LawBroken, Memory.Stores> =>
+): Effect.Effect<void, Disagreement | Program.LawBroken, Stores.Stores> =>
   Effect.gen(function*() {
     const label = options.label ?? (yield* Random.nextIntBetween(0, 2 ** 48)).toString(36)
     const inMemory = yield* Effect.provide(

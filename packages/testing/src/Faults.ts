@@ -9,7 +9,7 @@
  */
 import { ApplicationStore } from "@startlist/core/Application"
 import { GrantStore } from "@startlist/core/GrantStore"
-import type { Stores } from "@startlist/core/Memory"
+import type { Stores } from "@startlist/core/Stores"
 import { RegistrationStore } from "@startlist/core/Registration"
 import { Conflict, StoreError } from "@startlist/core/Store"
 import { SubscriptionStore } from "@startlist/core/Subscription"

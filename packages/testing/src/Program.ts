@@ -6,7 +6,7 @@
  *   Program.check(program, { seed }).pipe(Effect.provide(Memory.layer)))
  * ```
  */
-import type { Stores } from "@startlist/core/Memory"
+import type { Stores } from "@startlist/core/Stores"
 import * as Policy from "@startlist/core/Policy"
 import * as Retention from "@startlist/core/Retention"
 import type { Secrets } from "@startlist/core/Secrets"

@@ -7,7 +7,7 @@
  * ```
  */
 import { layer as describeLayer } from "@effect/vitest"
-import type { Stores } from "@startlist/core/Memory"
+import type { Stores } from "@startlist/core/Stores"
 import type * as Duration from "effect/Duration"
 import * as FastCheck from "effect/FastCheck"
 import type * as Layer from "effect/Layer"

@@ -9,7 +9,7 @@
  * before or after it, in any order. The laws of the queue end deliveries that others left pending.
  */
 import { layer as describeLayer } from "@effect/vitest"
-import type { Stores } from "@startlist/core/Memory"
+import type { Stores } from "@startlist/core/Stores"
 import type * as Duration from "effect/Duration"
 import type * as Layer from "effect/Layer"
 import { claimLaws } from "./internal/claimLaws.ts"

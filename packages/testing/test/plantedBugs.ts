@@ -1,10 +1,9 @@
 /** Stores with one bug each, made of good stores, for the laws to find. */
 import { Delivery, Event, GrantStore, Memory, Registration } from "@startlist/core"
+import type { Stores } from "@startlist/core/Stores"
 import { Command, Program } from "@startlist/testing"
 import { Context, Effect, FastCheck, Layer, Logger, LogLevel, Option } from "effect"
 import { expect } from "vitest"
-
-type Stores = Memory.Stores
 
 /** The stores in memory, changed. */
 export const planted = (change: (stores: Context.Context<Stores>) => Context.Context<Stores>): Layer.Layer<Stores> =>

@@ -1,5 +1,5 @@
 /** Bugs for the simulation: one store or worker with something wrong, and the law that it breaks. */
-import { Delivery, GrantStore, Memory, Registration, Store, Subscription, Worker } from "@startlist/core"
+import { Delivery, GrantStore, Memory, Registration, Store, type Stores, Subscription, Worker } from "@startlist/core"
 import { Context, DateTime, Effect, Either, Layer, Option } from "effect"
 import { assert, expect } from "vitest"
 import * as Simulation from "../src/Simulation.ts"
@@ -9,7 +9,7 @@ const { RegistrationStore } = Registration
 const { SubscriptionStore } = Subscription
 
 /** The stores in memory with something wrong with one of them. */
-const planted = <Id extends Memory.Stores, S>(tag: Context.Tag<Id, S>, change: (store: S) => S) =>
+const planted = <Id extends Stores.Stores, S>(tag: Context.Tag<Id, S>, change: (store: S) => S) =>
   Layer.map(Memory.layer, (stores) => Context.add(stores, tag, change(Context.get(stores, tag))))
 
 /** Settles whoever asks: the claim token does not matter. */

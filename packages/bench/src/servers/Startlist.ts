@@ -7,6 +7,7 @@ import { createServer } from "node:http"
 import * as Applications from "@startlist/core/Applications"
 import { Callbacks } from "@startlist/core/Callbacks"
 import * as Memory from "@startlist/core/Memory"
+import type * as Stores from "@startlist/core/Stores"
 import * as OAuth from "@startlist/core/OAuth"
 import * as Services from "@startlist/core/Services"
 import { User, UserId, UserStore } from "@startlist/core/User"
@@ -83,7 +84,7 @@ const program = Effect.gen(function*() {
 
 const seal = Seal.layerWith({ key: Redacted.make(randomBytes(32).toString("base64")) })
 
-const serve = <E>(stores: Layer.Layer<Memory.Stores | UserStore | Users.Users, E>): void => {
+const serve = <E>(stores: Layer.Layer<Stores.Stores | UserStore | Users.Users, E>): void => {
   const layer = Layer.merge(Services.layer, MemoryThrottle.layer).pipe(
     Layer.provideMerge(Layer.mergeAll(stores, NodeSecrets.layer, noCallbacks))
   )

@@ -1,5 +1,14 @@
 /** The services of the core over the stores in memory, with receivers that do as they are told. */
-import { Applications, type Authorization, Memory, OAuth, Policy, Services, type User } from "@startlist/core"
+import {
+  Applications,
+  type Authorization,
+  Memory,
+  OAuth,
+  Policy,
+  Services,
+  type Stores,
+  type User
+} from "@startlist/core"
 import { ScriptedCallbacks, TestSecrets, TestUsers } from "@startlist/testing"
 import { Effect, Layer, Option, Redacted } from "effect"
 
@@ -7,7 +16,7 @@ export const redirectUri = "https://app.example.test/callback"
 export const callbackUrl = "https://app.example.test/hook"
 
 /** Everything over these stores. */
-export const layerOver = (stores: Layer.Layer<Memory.Stores>) =>
+export const layerOver = (stores: Layer.Layer<Stores.Stores>) =>
   Services.layer.pipe(
     Layer.provideMerge(ScriptedCallbacks.layer),
     Layer.provideMerge(TestSecrets.layer("test")),

@@ -2,7 +2,7 @@
 import { ApplicationStore } from "@startlist/core/Application"
 import { DeliveryStore } from "@startlist/core/Delivery"
 import { GrantStore } from "@startlist/core/GrantStore"
-import type { Stores } from "@startlist/core/Memory"
+import type { Stores } from "@startlist/core/Stores"
 import { RegistrationStore } from "@startlist/core/Registration"
 import { SubscriptionStore } from "@startlist/core/Subscription"
 import * as Context from "effect/Context"

@@ -2,7 +2,7 @@
 import { expect } from "@effect/vitest"
 import { type Claimed, Delivery, State } from "@startlist/core/Delivery"
 import { emptyUpdates } from "@startlist/core/Registration"
-import type { Stores } from "@startlist/core/Memory"
+import type { Stores } from "@startlist/core/Stores"
 import { Subscription } from "@startlist/core/Subscription"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"

@@ -1,7 +1,7 @@
 /** Laws of the delivery store: listing, counting, delivering again, purging. */
 import { expect } from "@effect/vitest"
 import { type Attempt, Delivery, DeliveryId, State } from "@startlist/core/Delivery"
-import type { Stores } from "@startlist/core/Memory"
+import type { Stores } from "@startlist/core/Stores"
 import { maxId } from "@startlist/core/Store"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"

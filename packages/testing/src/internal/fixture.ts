@@ -4,7 +4,7 @@ import { type Claimed, type ClaimRequest, Delivery, DeliveryStore } from "@start
 import { Audience, Event, EventId, type Outgoing } from "@startlist/core/Event"
 import { type Change, Grant } from "@startlist/core/Grant"
 import { GrantStore } from "@startlist/core/GrantStore"
-import type { Stores } from "@startlist/core/Memory"
+import type { Stores } from "@startlist/core/Stores"
 import { emptyUpdates, Registration, RegistrationStore } from "@startlist/core/Registration"
 import { TokenHash } from "@startlist/core/Secrets"
 import type { StoreError } from "@startlist/core/Store"

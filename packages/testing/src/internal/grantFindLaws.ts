@@ -1,7 +1,7 @@
 /** Laws of the grant store: finding. */
 import { expect } from "@effect/vitest"
 import { Grant } from "@startlist/core/Grant"
-import type { Stores } from "@startlist/core/Memory"
+import type { Stores } from "@startlist/core/Stores"
 import { Code } from "@startlist/core/Token"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"

@@ -1,7 +1,7 @@
 /** Laws of the outbox: whom an event is queued for, and how. */
 import { expect } from "@effect/vitest"
 import { Audience, Event } from "@startlist/core/Event"
-import type { Stores } from "@startlist/core/Memory"
+import type { Stores } from "@startlist/core/Stores"
 import { emptyUpdates } from "@startlist/core/Registration"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"

@@ -1,6 +1,6 @@
 /** What carrying out a command comes to. */
 import type { Access } from "@startlist/core/Access"
-import type { Stores } from "@startlist/core/Memory"
+import type { Stores } from "@startlist/core/Stores"
 import { Secrets } from "@startlist/core/Secrets"
 import type { Services } from "@startlist/core/Services"
 import * as Clock from "effect/Clock"

@@ -1,7 +1,7 @@
 /** Laws of the store of applications. */
 import { expect } from "@effect/vitest"
 import { Application, ApplicationId } from "@startlist/core/Application"
-import type { Stores } from "@startlist/core/Memory"
+import type { Stores } from "@startlist/core/Stores"
 import { maxId } from "@startlist/core/Store"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"

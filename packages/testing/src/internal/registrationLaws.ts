@@ -1,7 +1,7 @@
 /** Laws of the registration store. */
 import { expect } from "@effect/vitest"
 import { Audience } from "@startlist/core/Event"
-import type { Stores } from "@startlist/core/Memory"
+import type { Stores } from "@startlist/core/Stores"
 import { Registration, RegistrationId } from "@startlist/core/Registration"
 import { maxId } from "@startlist/core/Store"
 import * as Effect from "effect/Effect"

@@ -1,7 +1,7 @@
 /** Laws of the queue: what a settlement records. */
 import { expect } from "@effect/vitest"
 import { type Claimed, Delivery, DeliveryId, State } from "@startlist/core/Delivery"
-import type { Stores } from "@startlist/core/Memory"
+import type { Stores } from "@startlist/core/Stores"
 import { maxId } from "@startlist/core/Store"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"

@@ -2,7 +2,7 @@
 import { expect } from "@effect/vitest"
 import { Delivery } from "@startlist/core/Delivery"
 import { Audience } from "@startlist/core/Event"
-import type { Stores } from "@startlist/core/Memory"
+import type { Stores } from "@startlist/core/Stores"
 import { maxId } from "@startlist/core/Store"
 import { Subscription, SubscriptionId } from "@startlist/core/Subscription"
 import * as Effect from "effect/Effect"

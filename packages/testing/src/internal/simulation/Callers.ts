@@ -1,6 +1,6 @@
 /** The callers: applications and users who do what the plan says, and remember what they were answered. */
 import type * as Services from "@startlist/core/Services"
-import type { Stores } from "@startlist/core/Memory"
+import type { Stores } from "@startlist/core/Stores"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"

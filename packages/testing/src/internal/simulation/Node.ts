@@ -1,7 +1,7 @@
 /** A node of the simulated system: its services, its worker, its clock, and the network between it and the stores. */
 import { Callbacks } from "@startlist/core/Callbacks"
 import type { DeliveryStore } from "@startlist/core/Delivery"
-import type { Stores } from "@startlist/core/Memory"
+import type { Stores } from "@startlist/core/Stores"
 import { Policy } from "@startlist/core/Policy"
 import { Secrets } from "@startlist/core/Secrets"
 import * as Services from "@startlist/core/Services"

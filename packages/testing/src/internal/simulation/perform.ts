@@ -1,6 +1,7 @@
 /** One run of the simulation: builds the system, does the steps, and lets everything come to its end. */
 import { Callbacks } from "@startlist/core/Callbacks"
 import * as Memory from "@startlist/core/Memory"
+import type * as Stores from "@startlist/core/Stores"
 import * as OAuth from "@startlist/core/OAuth"
 import * as Policy from "@startlist/core/Policy"
 import { type Kind, prefixes, Secrets, TokenHash } from "@startlist/core/Secrets"
@@ -55,7 +56,7 @@ export interface Options {
   /** Default: the documented one, with few slots and rare polls. */
   readonly policy?: Policy.Policy.Service
   /** The stores to be tried, fresh for every run; default: those in memory. */
-  readonly stores?: Layer.Layer<Memory.Stores>
+  readonly stores?: Layer.Layer<Stores.Stores>
   /** The worker to be tried; default: the core's. */
   readonly worker?: Effect.Effect<never, never, WorkerNeeds>
 }

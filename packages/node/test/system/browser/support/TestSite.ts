@@ -1,5 +1,5 @@
 /** The service in this process, in memory, on a free port: everything of it but the database and what it sends out. */
-import { Callbacks, Memory, Policy, Services, Worker } from "@startlist/core"
+import { Callbacks, Memory, Policy, Services, type Stores, Worker } from "@startlist/core"
 import { ApplicationStore } from "@startlist/core/Application"
 import { StoreError } from "@startlist/core/Store"
 import { MemoryThrottle, NodeHttp, NodeSecrets, Pages, Protocol, Router, Sessions, Site } from "@startlist/http"
@@ -19,7 +19,7 @@ export interface Switches {
 }
 
 /** What effects of a test may use. */
-export type Inside = Memory.Stores | Services.Services | LocalAccounts.Registrar
+export type Inside = Stores.Stores | Services.Services | LocalAccounts.Registrar
 
 export interface Site {
   readonly url: string

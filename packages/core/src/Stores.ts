@@ -1,0 +1,14 @@
+/** The stores as one type: what an adapter for a database provides. */
+import type { ApplicationStore } from "./Application.ts"
+import type { DeliveryStore } from "./Delivery.ts"
+import type { GrantStore } from "./GrantStore.ts"
+import type { RegistrationStore } from "./Registration.ts"
+import type { SubscriptionStore } from "./Subscription.ts"
+
+/** Every store port but `UserStore`, which the server that has the users provides. */
+export type Stores =
+  | ApplicationStore
+  | GrantStore
+  | SubscriptionStore
+  | RegistrationStore
+  | DeliveryStore

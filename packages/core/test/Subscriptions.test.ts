@@ -270,6 +270,16 @@ describe("a subscription", () => {
       expect(live(25)).toHaveLength(1)
       expect(live(25)[0]).not.toBe(oldest)
     }).pipe(Effect.provide(layer)))
+
+  it.effect("rotates its signing secret over the version that is named, once", () =>
+    Effect.gen(function*() {
+      const { rotateSecret } = yield* Subscriptions.Subscriptions
+      const client = yield* makeClient()
+      const { version } = yield* create(yield* accessOf(client))
+      const rotated = yield* rotateSecret(client.id, version)
+      expect((yield* Effect.flip(rotateSecret(client.id, version)))._tag).toBe("Conflict")
+      expect((yield* rotateSecret(client.id)).version).toBe(rotated.version + 1)
+    }).pipe(Effect.provide(layer)))
 })
 
 describe("a registration", () => {

@@ -84,9 +84,9 @@ export const make: Effect.Effect<
                 case "rotate": {
                   if (get(parameters, "version") !== String(subscription.version)) return yield* new Conflict()
                   const rotated = yield* lasting(Effect.tap(
-                    subscriptions.rotateSecretOnce(subscription),
+                    subscriptions.rotateSecret(seat.application.id, subscription.version),
                     desk.record(request, "signing_secret_rotated", seat, seat.application)
-                  ))
+                  )).pipe(Effect.catchTag("SubscriptionNotFound", () => new NotFound()))
                   return yield* reveal(seat, rotated, true)
                 }
                 default:

@@ -102,12 +102,12 @@ const withoutPort = (uri: string): string =>
 
 /**
  * Whether the browser may be sent to `uri`: exact string equality with a registered one, but for the port on loopback
- * (RFC 9700 §2.1, RFC 8252 §7.3), or, in the documented profile, any address on loopback.
+ * (RFC 9700 §2.1, RFC 8252 §7.3), or any address on loopback if the policy accepts it.
  */
 export const acceptsRedirect = (application: Application, uri: string, policy: Policy.Service): boolean =>
   application.redirectUris.includes(uri) ||
   (isLoopback(uri) &&
-    (policy.profile === "documented" ||
+    (policy.acceptAnyLoopback ||
       application.redirectUris.some((registered) => withoutPort(registered) === withoutPort(uri))))
 
 /** Unknown client or wrong secret (RFC 6749 §5.2 `invalid_client`). */

@@ -234,7 +234,7 @@ const make = Effect.gen(function*() {
         client,
         now,
         Effect.fnUntraced(function*(application) {
-          if (policy.profile === "rfc" && Option.isNone(redirectUri)) {
+          if (policy.requireRedirectUri && Option.isNone(redirectUri)) {
             return yield* new MissingParameter({ name: "redirect_uri" })
           }
           if (application.requirePkce && Option.isNone(verifier)) {

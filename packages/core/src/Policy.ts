@@ -5,12 +5,18 @@ import * as Option from "effect/Option"
 
 export declare namespace Policy {
   export interface Service {
-    /**
-     * `documented` answers as the documented interface does. `rfc` is for strict clients: 400 instead of 401 for a
-     * replaced token, no credentials in the query, `redirect_uri` required at the exchange, no unregistered loopback
-     * address, `invalid_client` from revoke.
-     */
-    readonly profile: "documented" | "rfc"
+    /** Whether an exchange without `redirect_uri` is refused, as RFC 6749 §4.1.3 demands. */
+    readonly requireRedirectUri: boolean
+    /** Whether redirects to loopback addresses are accepted that are not registered (requirements §4.1; RFC 9700 §2.1: no). */
+    readonly acceptAnyLoopback: boolean
+    /** Whether `/oauth/token` and `/oauth/revoke` read parameters from the query (RFC 6749 §2.3.1 and §3.2: no). */
+    readonly acceptQueryParameters: boolean
+    /** Status for a refresh token that was replaced or revoked (requirements §7: 401; RFC 6749 §5.2: 400). */
+    readonly revokedTokenStatus: 400 | 401
+    /** Whether a refused revocation says `invalid_client` and the like in its body (RFC 7009 §2.2.1: yes). */
+    readonly describeRefusedRevocation: boolean
+    /** Whether a wrong authorization request is answered to the application before the user has signed in (RFC 9700 §4.11.2: no). */
+    readonly redirectErrorsBeforeSignIn: boolean
     /** The scopes that an application may ask for. The interface names none; these are its illustrations. */
     readonly scopes: ReadonlyArray<string>
     /** The scope that an access token needs for the webhook interface, one of `scopes`. Default: none is needed. */
@@ -57,7 +63,12 @@ export declare namespace Policy {
 
 /** The documented behaviour (requirements §8 and the decisions in `docs/decisions.md`). */
 export const documented: Policy.Service = {
-  profile: "documented",
+  requireRedirectUri: false,
+  acceptAnyLoopback: true,
+  acceptQueryParameters: true,
+  revokedTokenStatus: 401,
+  describeRefusedRevocation: false,
+  redirectErrorsBeforeSignIn: true,
   scopes: ["profile:read", "profile:write", "read", "write", "read+write"],
   webhookScope: Option.none(),
   accessTokenLifetime: Duration.hours(8),
@@ -79,8 +90,16 @@ export const documented: Policy.Service = {
   purgeBatch: 1000
 }
 
-/** The preset for strict clients. */
-export const rfc: Policy.Service = { ...documented, profile: "rfc" }
+/** The preset for strict clients: what the RFCs say where the documented interface differs. */
+export const rfc: Policy.Service = {
+  ...documented,
+  requireRedirectUri: true,
+  acceptAnyLoopback: false,
+  acceptQueryParameters: false,
+  revokedTokenStatus: 400,
+  describeRefusedRevocation: true,
+  redirectErrorsBeforeSignIn: false
+}
 
 export class Policy extends Context.Reference<Policy>()("@startlist/core/Policy", {
   defaultValue: (): Policy.Service => documented

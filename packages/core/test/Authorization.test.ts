@@ -172,10 +172,10 @@ describe("an exchange with PKCE", () => {
     }).pipe(Effect.provide(layer)))
 })
 
-it.effect("the rfc profile requires redirect_uri at the exchange", () =>
+it.effect("a policy can require redirect_uri at the exchange", () =>
   Effect.gen(function*() {
     const client = yield* makeClient()
     const code = yield* consent(client, yield* makeUser())
     const error = yield* Effect.flip(exchange(client, code))
     expect(error).toMatchObject({ _tag: "MissingParameter", name: "redirect_uri" })
-  }).pipe(Effect.provide(layerWith({ profile: "rfc" }))))
+  }).pipe(Effect.provide(layerWith({ requireRedirectUri: true }))))

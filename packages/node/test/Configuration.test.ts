@@ -1,6 +1,7 @@
 /** Settings: what each variable means, and that a wrong one is refused in one line that names it. */
 import { describe, expect, it } from "@effect/vitest"
 import { Duration, Effect, LogLevel, Option, Redacted } from "effect"
+import { Policy } from "@startlist/core"
 import * as Configuration from "../src/Configuration.ts"
 
 const decode = (environment: Readonly<Record<string, string>>) => Configuration.decode(environment, false)
@@ -28,7 +29,7 @@ describe("defaults", () => {
         databaseUrl: Option.none()
       })
       expect([...given.roles]).toEqual(["api", "worker"])
-      expect(given.policy.profile).toBe("documented")
+      expect(given.policy.requireRedirectUri).toBe(false)
       expect(given.policy.scopes).toEqual(["profile:read", "profile:write", "read", "write", "read+write"])
       expect(given.policy.deliveryDelays.map(Duration.toSeconds)).toEqual([5, 60])
       expect([given.policy.deliveryConcurrency, given.policy.deliveryPerSubscription]).toEqual([256, 16])
@@ -69,7 +70,7 @@ describe("defaults", () => {
   it.effect("PROFILE=rfc is the strict preset, with the other settings as given", () =>
     Effect.gen(function*() {
       const { policy } = yield* decode({ PROFILE: "rfc", SCOPES: "a, b+c" })
-      expect(policy).toMatchObject({ profile: "rfc", scopes: ["a", "b+c"] })
+      expect(policy).toMatchObject({ ...Policy.rfc, scopes: ["a", "b+c"] })
     }))
 
   it.effect("the webhook interface needs no scope unless one is named", () =>

@@ -83,7 +83,7 @@ export const make: Effect.Effect<Route, never, OAuth | Visitors> = Effect.gen(fu
   const visitors = yield* Visitors
   const audit = yield* Audit
   const site = yield* Site
-  const { profile } = yield* Policy
+  const { redirectErrorsBeforeSignIn } = yield* Policy
   const look = yield* Look
   const frameOf = yield* Frame.make
   const errors = yield* ErrorPage.make
@@ -161,7 +161,7 @@ export const make: Effect.Effect<Route, never, OAuth | Visitors> = Effect.gen(fu
         address
       }))
 
-  /** Wrong requests are answered before anybody has to sign in, as far as the profile allows. */
+  /** Wrong requests are answered before anybody has to sign in, as far as the policy allows. */
   const answering = <E>(
     request: Request,
     parameters: Parameters,
@@ -185,13 +185,13 @@ export const make: Effect.Effect<Route, never, OAuth | Visitors> = Effect.gen(fu
     request: Request,
     refused: AuthorizationRefused
   ): Effect.Effect<Response, AuthorizationRefused | RefusedHere | StoreError> =>
-    profile === "rfc"
-      ? Effect.flatMap(visitors.identify(request), (visitor): Effect.Effect<Response, typeof refused | RefusedHere> => {
+    redirectErrorsBeforeSignIn
+      ? refused
+      : Effect.flatMap(visitors.identify(request), (visitor): Effect.Effect<Response, typeof refused | RefusedHere> => {
         if (Option.isSome(visitor)) return refused
         const address = `${action}?${request.query}`
         return isTooLong(address) ? RefusedHere.tooLong : Effect.succeed(Page.redirect(visitors.signInUrl(address)))
       })
-      : refused
 
   const visit: Endpoint = (request) =>
     Effect.flatMap(read(request), (parameters) =>

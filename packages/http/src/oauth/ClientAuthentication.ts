@@ -49,7 +49,7 @@ const invalid = (description: string) => Either.left(OAuthResponse.error(400, "i
 
 /** Reads the parameters and the client's credentials, or answers why they cannot be read. */
 const readCredentials = (request: Request, policy: Policy.Service): Either.Either<Presented, Refusal | Response> => {
-  if (policy.profile === "rfc" && request.query !== "") return invalid("parameters must be sent in the body")
+  if (!policy.acceptQueryParameters && request.query !== "") return invalid("parameters must be sent in the body")
   const readable = readOnce(request)
   if (Either.isLeft(readable)) return Either.left(readable.left)
   const parameters = readable.right

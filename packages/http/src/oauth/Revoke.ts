@@ -75,7 +75,7 @@ export const make: Effect.Effect<Route, never, OAuth | Throttle> = Effect.gen(fu
       Effect.tapError((error) => lasting(recordRefused(request, describe(error).status)))
     )
 
-  return policy.profile === "rfc"
+  return policy.describeRefusedRevocation
     ? { path: "/oauth/revoke", methods: { POST: endpoint }, refuse: OAuthResponse.refuse }
     : {
       path: "/oauth/revoke",

@@ -59,9 +59,8 @@ export const make: Effect.Effect<Route, never, OAuth | Throttle> = Effect.gen(fu
    * drop the body. A code is no token: RFC 6749 §5.2 has 400.
    */
   const statusOf = (reason: InvalidGrant["reason"], grantType: GrantType): 400 | 401 =>
-    grantType === "refresh_token" && policy.profile === "documented" &&
-      (reason === "replaced" || reason === "replayed" || reason === "revoked")
-      ? 401
+    grantType === "refresh_token" && (reason === "replaced" || reason === "replayed" || reason === "revoked")
+      ? policy.revokedTokenStatus
       : 400
 
   const recordReplay = (client: ClientCredentials, { address }: Request) =>

@@ -22,7 +22,7 @@ export const layer = Layer.sync(Users, () => {
   const sessions = new Map<string, Visitors.Visitor>()
   return {
     add: (fields, password) => {
-      const user = new User.User({ ...fields, id: User.UserId.make(users.size + 1) })
+      const user = { ...fields, id: User.UserId.make(users.size + 1) }
       users.set(user.id, { user, password })
       return user
     },

@@ -3,20 +3,20 @@ import { User } from "@startlist/core"
 import { randomBytes } from "node:crypto"
 
 const users: ReadonlyArray<User.User> = [
-  new User.User({
+  {
     id: User.UserId.make(7),
     role: "platform",
     email: "paul@club.example",
     firstName: "Paul",
     lastName: "L"
-  }),
-  new User.User({
+  },
+  {
     id: User.UserId.make(8),
     role: "athlete",
     email: "alice@club.example",
     firstName: "Alice",
     lastName: "M"
-  })
+  }
 ]
 
 interface Session {

@@ -51,7 +51,7 @@ export const makeApplications = (atomically: Atomically): Application.Applicatio
     atomically((sql) => {
       const statement = "insert into applications (owner, version, record) values (?, 1, '')"
       const id = Application.ApplicationId.make(sql.insert(statement, application.ownerId))
-      const made = new Application.Application({ ...application, id, version: 1 })
+      const made = { ...application, id, version: 1 }
       return inserted(sql, "applications", id, Record.application, made)
     }),
   save: (next) =>
@@ -77,7 +77,7 @@ export const makeRegistrations = (
       const id = Registration.RegistrationId.make(
         sql.insert("insert into registrations (version, record) values (1, '')")
       )
-      const made = new Registration.Registration({ ...registration, id, version: 1 })
+      const made = { ...registration, id, version: 1 }
       return inserted(sql, "registrations", id, Record.registration, made)
     }),
   save: (next, outgoing) =>

@@ -8,13 +8,10 @@ export interface Record<A> {
   readonly read: (text: string) => A
 }
 
-const record =
-  <A, Fields, I>(schema: Schema.Schema<Fields, I>, make: (fields: Fields) => A) =>
-  (toFields: (value: A) => Fields): Record<A> => {
-    const json = Schema.parseJson(schema)
-    const [encode, decode] = [Schema.encodeSync(json), Schema.decodeSync(json)]
-    return { write: (value) => encode(toFields(value)), read: (text) => make(decode(text)) }
-  }
+const record = <A, I>(schema: Schema.Schema<A, I>): Record<A> => {
+  const json = Schema.parseJson(schema)
+  return { write: Schema.encodeSync(json), read: Schema.decodeSync(json) }
+}
 
 const Instant = Schema.DateTimeUtcFromNumber
 const MaybeInstant = Schema.OptionFromNullOr(Instant)
@@ -26,29 +23,24 @@ export const application = record(
     ...Application.Application.fields,
     secrets: Schema.Array(Schema.Struct({ ...Application.ClientSecret.fields, expiresAt: MaybeInstant })),
     createdAt: Instant
-  }),
-  (fields) => new Application.Application(fields)
-)(same)
+  })
+)
 
 export const grant = record(
-  Schema.Struct({ ...Grant.Grant.fields, grantedAt: Instant, issuedAt: MaybeInstant }),
-  same
-)(same)
+  Schema.Struct({ ...Grant.Grant.fields, grantedAt: Instant, issuedAt: MaybeInstant })
+)
 
 export const code = record(
-  Schema.Struct({ ...Token.Code.fields, state: MaybeText, challenge: MaybeText, expiresAt: Instant }),
-  same
-)(same)
+  Schema.Struct({ ...Token.Code.fields, state: MaybeText, challenge: MaybeText, expiresAt: Instant })
+)
 
 export const refreshToken = record(
-  Schema.Struct({ ...Token.RefreshToken.fields, expiresAt: Instant }),
-  same
-)(same)
+  Schema.Struct({ ...Token.RefreshToken.fields, expiresAt: Instant })
+)
 
 export const accessToken = record(
-  Schema.Struct({ ...Token.AccessToken.fields, createdAt: Instant, expiresAt: Instant }),
-  same
-)(same)
+  Schema.Struct({ ...Token.AccessToken.fields, createdAt: Instant, expiresAt: Instant })
+)
 
 const Party = Schema.OptionFromNullOr(User.UserId)
 
@@ -61,9 +53,8 @@ export const registration = record(
       clubId: Party,
       platformUserId: Party
     })
-  }),
-  (fields) => new Registration.Registration(fields)
-)(same)
+  })
+)
 
 export const delivery = record(
   Schema.Struct({
@@ -80,9 +71,8 @@ export const delivery = record(
     })),
     dueAt: Instant,
     endedAt: MaybeInstant
-  }),
-  same
-)(same)
+  })
+)
 
 /** The signing secrets are sealed, so this one needs a key. */
 export const subscription = ({ seal, unseal }: Seal): Record<Subscription.Subscription> =>
@@ -99,6 +89,5 @@ export const subscription = ({ seal, unseal }: Seal): Record<Subscription.Subscr
         }),
         expiresAt: MaybeInstant
       }))
-    }),
-    same
-  )(same)
+    })
+  )

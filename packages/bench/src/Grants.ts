@@ -1,5 +1,6 @@
 /** Grants in bulk: as many as are wanted, in the tables of the stores, each with a refresh and an access token. */
 import { TokenHash } from "@startlist/core/Secrets"
+import { trusted } from "@startlist/core/Store"
 import * as Postgres from "@startlist/postgres/Postgres"
 import { Effect, Redacted } from "effect"
 import { hash } from "node:crypto"
@@ -11,7 +12,7 @@ export const applicationId = 1
 
 /** The fingerprint of a token, in as many characters as real ones have: computed alike here and in SQL. */
 export const hashOf = (kind: "a" | "r", user: number, version: number): TokenHash =>
-  TokenHash.make(`${kind}${hash("md5", `${user}-${version}`)}0000000000`, { disableValidation: true })
+  trusted(TokenHash, `${kind}${hash("md5", `${user}-${version}`)}0000000000`)
 
 const sqlHashOf = (kind: "a" | "r", user: string, version: string): string =>
   `'${kind}' || md5((${user})::text || '-' || (${version})::text) || '0000000000'`

@@ -26,7 +26,7 @@ export const Settings = Schema.Struct({
 })
 export type Settings = typeof Settings.Type
 
-export class Application extends Schema.Class<Application>("@startlist/core/Application")({
+export const Application = Schema.Struct({
   id: ApplicationId,
   version: Version,
   ownerId: UserId,
@@ -34,10 +34,11 @@ export class Application extends Schema.Class<Application>("@startlist/core/Appl
   /** Newest first; one or two are live. */
   secrets: Schema.Array(ClientSecret),
   createdAt: Schema.DateTimeUtcFromSelf
-}) {}
+})
+export type Application = typeof Application.Type
 
 /** An application before the store has given an identifier; the store saves it as version 1. */
-export const NewApplication = Schema.Struct(Application.fields).omit("id", "version")
+export const NewApplication = Application.omit("id", "version")
 export type NewApplication = typeof NewApplication.Type
 
 /** Why an application cannot be saved as asked. */
@@ -130,16 +131,18 @@ const isLive = ({ expiresAt }: ClientSecret, now: DateTime.Utc): boolean =>
   Option.isNone(expiresAt) || now.epochMillis < expiresAt.value.epochMillis
 
 /** Puts a new secret in front; the present one stays good until `overlapEnds`, older ones end now. */
-export const rotateSecret = (application: Application, hash: TokenHash, overlapEnds: DateTime.Utc): Application =>
-  new Application({
-    ...application,
-    version: application.version + 1,
-    secrets: [
-      { hash, expiresAt: Option.none() },
-      ...application.secrets.slice(0, 1).map((secret) => ({ ...secret, expiresAt: Option.some(overlapEnds) }))
-    ]
-  })
+export const rotateSecret = (application: Application, hash: TokenHash, overlapEnds: DateTime.Utc): Application => ({
+  ...application,
+  version: application.version + 1,
+  secrets: [
+    { hash, expiresAt: Option.none() },
+    ...application.secrets.slice(0, 1).map((secret) => ({ ...secret, expiresAt: Option.some(overlapEnds) }))
+  ]
+})
 
 /** Changes what the owner can change. */
-export const change = (application: Application, settings: Partial<Settings>): Application =>
-  new Application({ ...application, ...settings, version: application.version + 1 })
+export const change = (application: Application, settings: Partial<Settings>): Application => ({
+  ...application,
+  ...settings,
+  version: application.version + 1
+})

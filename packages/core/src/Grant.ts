@@ -19,7 +19,6 @@ import { Version } from "./Store.ts"
 import { type AccessToken, type Code, isOver, type RefreshToken, Scope } from "./Token.ts"
 import { Role, UserId } from "./User.ts"
 
-/** A plain record, as tokens are: every refresh makes the next version of one. */
 export const Grant = Schema.Struct({
   applicationId: ApplicationId,
   userId: UserId,

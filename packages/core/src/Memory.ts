@@ -7,13 +7,13 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import { Application, ApplicationId, ApplicationStore } from "./Application.ts"
+import { ApplicationId, ApplicationStore } from "./Application.ts"
 import { DeliveryStore } from "./Delivery.ts"
 import { GrantStore } from "./GrantStore.ts"
 import { type Enqueue, makeDeliveryStore } from "./internal/memoryDeliveries.ts"
 import { makeGrantStore } from "./internal/memoryGrants.ts"
 import { compareAndSet, makeState, newestFirst, saving, type State } from "./internal/memoryState.ts"
-import { Registration, RegistrationId, RegistrationStore } from "./Registration.ts"
+import { RegistrationId, RegistrationStore } from "./Registration.ts"
 import type { Stores } from "./Stores.ts"
 import { AlreadySubscribed, SubscriptionId, SubscriptionStore } from "./Subscription.ts"
 
@@ -28,7 +28,7 @@ const makeApplicationStore = ({ applications, lastIds }: State): ApplicationStor
     ),
   insert: (application) =>
     Effect.sync(() => {
-      const inserted = new Application({ ...application, id: ApplicationId.make(++lastIds.application), version: 1 })
+      const inserted = { ...application, id: ApplicationId.make(++lastIds.application), version: 1 }
       applications.set(inserted.id, inserted)
       return inserted
     }),
@@ -67,7 +67,7 @@ const makeRegistrationStore = ({ lastIds, registrations }: State, enqueue: Enque
   insert: (registration) =>
     Effect.sync(() => {
       const id = RegistrationId.make(++lastIds.registration)
-      const inserted = new Registration({ ...registration, id, version: 1 })
+      const inserted = { ...registration, id, version: 1 }
       registrations.set(id, inserted)
       return inserted
     }),

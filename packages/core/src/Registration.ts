@@ -21,15 +21,16 @@ export const Parties = Schema.Struct({
 })
 export type Parties = typeof Parties.Type
 
-export class Registration extends Schema.Class<Registration>("@startlist/core/Registration")({
+export const Registration = Schema.Struct({
   id: RegistrationId,
   version: Version,
   parties: Parties,
   updates: Updates
-}) {}
+})
+export type Registration = typeof Registration.Type
 
 /** A registration before the store has given an identifier; the store saves it as version 1. */
-export const NewRegistration = Schema.Struct(Registration.fields).omit("id", "version")
+export const NewRegistration = Registration.omit("id", "version")
 export type NewRegistration = typeof NewRegistration.Type
 
 /** Nothing known yet: `""` and `[]`. */
@@ -106,11 +107,11 @@ export const change = (
 ): Option.Option<{ readonly registration: Registration; readonly outgoing: ReadonlyArray<Outgoing> }> => {
   const updates: Updates = { ...registration.updates, ...checkPatch(patch) }
   if (isSame(updates, registration.updates)) return Option.none()
-  const next = new Registration({ ...registration, version: registration.version + 1, updates }, true)
+  const next = { ...registration, version: registration.version + 1, updates }
   return Option.some({ registration: next, outgoing: [toldOf(next, event, now)] })
 }
 
 const isSame = Schema.equivalence(Updates)
 
-/** Only what is new is checked, with a parser made once: the class would check all of it, by one made anew each time. */
+/** Only what is new is checked. */
 const checkPatch = Schema.validateSync(Schema.partialWith(Updates, { exact: true }))

@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
+import { trusted } from "./Store.ts"
 
 /** The fingerprint under which a token, code or client secret is stored: BASE64URL(SHA-256(value)), 43 characters. */
 export const TokenHash = Schema.NonEmptyString.pipe(Schema.brand("@startlist/TokenHash"))
@@ -45,6 +46,6 @@ export const layerTest: Layer.Layer<Secrets> = Layer.sync(Secrets, () => {
   return {
     make: (kind) => Effect.sync(() => Redacted.make(`${prefixes[kind]}${++made}`)),
     makeSigning: Effect.sync(() => Redacted.make(`whsec_${String(++made).padStart(43, "0")}=`)),
-    hash: (value) => TokenHash.make(`#${value}`, { disableValidation: true })
+    hash: (value) => trusted(TokenHash, `#${value}`)
   }
 })

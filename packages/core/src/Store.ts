@@ -33,6 +33,14 @@ export const Line = Text.pipe(
   })
 )
 
+const unchecked = { disableValidation: true }
+
+/** A branded value without the check of its schema: for what was checked when it was stored, or has just been made. */
+export const trusted = <A, Plain>(
+  brand: { readonly make: (value: Plain, options: typeof unchecked) => A },
+  value: Plain
+): A => brand.make(value, unchecked)
+
 /** The number that counts how often a record was saved; a store accepts version n + 1 only over version n. */
 export const Version = Schema.NonNegativeInt
 

@@ -35,7 +35,7 @@ export const Subscription = Schema.Struct({
 export type Subscription = typeof Subscription.Type
 
 /** A subscription before the store has given an identifier; the store saves it as version 1. */
-export const NewSubscription = Schema.Struct(Subscription.fields).omit("id", "version")
+export const NewSubscription = Subscription.omit("id", "version")
 export type NewSubscription = typeof NewSubscription.Type
 
 /** An application has at most one subscription (requirements §8). */

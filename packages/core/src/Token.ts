@@ -1,8 +1,4 @@
-/**
- * The three credentials of a grant. Each is stored by its fingerprint, in the epoch in which it was made.
- *
- * They are plain records, not classes: two of them are made in every refresh, and a class costs ten times as much.
- */
+/** The three credentials of a grant. Each is stored by its fingerprint, in the epoch in which it was made. */
 import type * as DateTime from "effect/DateTime"
 import type * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"

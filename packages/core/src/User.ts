@@ -16,13 +16,14 @@ export type Role = typeof Role.Type
 /** What an e-mail address looks like. */
 export const address = /^[^\s@]+@[^\s@]+$/
 
-export class User extends Schema.Class<User>("@startlist/core/User")({
+export const User = Schema.Struct({
   id: UserId,
   role: Role,
   email: Text.pipe(Schema.pattern(address), Schema.maxLength(254)),
   firstName: Text.pipe(Schema.maxLength(200)),
   lastName: Text.pipe(Schema.maxLength(200))
-}) {}
+})
+export type User = typeof User.Type
 
 export class UserNotFound extends Schema.TaggedError<UserNotFound>("@startlist/core/UserNotFound")("UserNotFound", {
   userId: UserId

@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { prefixes, Secrets, TokenHash } from "@startlist/core/Secrets"
+import { trusted } from "@startlist/core/Store"
 
 /** 256 bits. */
 const size = 32
@@ -31,6 +32,6 @@ export const layer: Layer.Layer<Secrets> = Layer.sync(Secrets, () => {
   return {
     make: (kind) => Effect.sync(() => Redacted.make(prefixes[kind] + draw())),
     makeSigning: Effect.sync(() => Redacted.make(`whsec_${randomBytes(size).toString("base64")}`)),
-    hash: (value) => TokenHash.make(hash("sha256", value, "base64url"), { disableValidation: true })
+    hash: (value) => trusted(TokenHash, hash("sha256", value, "base64url"))
   }
 })

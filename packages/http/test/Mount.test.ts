@@ -179,13 +179,13 @@ const request = (path: string): Message.Request => ({
   address: ""
 })
 
-const platform = new User.User({
+const platform: User.User = {
   id: User.UserId.make(1),
   role: "platform",
   email: "p@example.test",
   firstName: "",
   lastName: ""
-})
+}
 
 const visitors = Layer.succeed(Visitors.Visitors, {
   identify: () => Effect.succeedSome({ user: platform, csrf: "x" }),

@@ -78,7 +78,7 @@ export const layerMemory: Layer.Layer<AccountStore | UserStore> = Layer.effectCo
       insert: (given, passwordHash) =>
         Effect.suspend(() => {
           if (accountOf(given.email) !== undefined) return new EmailTaken({ email: given.email })
-          const user = new User({ ...given, id: UserId.make(accounts.size + 1) })
+          const user = { ...given, id: UserId.make(accounts.size + 1) }
           accounts.set(user.id, { user, passwordHash })
           return Effect.succeed(user)
         }),

@@ -44,8 +44,13 @@ interface UserRow {
   readonly last_name: string
 }
 
-const toUser = ({ email, first_name, id, last_name, role }: UserRow): User =>
-  new User({ id: toUserId(id), role, email, firstName: first_name, lastName: last_name }, true)
+const toUser = ({ email, first_name, id, last_name, role }: UserRow): User => ({
+  id: toUserId(id),
+  role,
+  email,
+  firstName: first_name,
+  lastName: last_name
+})
 
 const make = ({ isInProcess, prefix: p, query }: Database.Service): Effect.Effect<Users.Service> =>
   Effect.gen(function*() {

@@ -124,11 +124,11 @@ const everything = Effect.gen(function*() {
     updates: Registration.emptyUpdates
   })
   yield* registrations.find(registration.id)
-  yield* registrations.save(new Registration.Registration({ ...registration, version: 2 }), [toAll])
+  yield* registrations.save({ ...registration, version: 2 }, [toAll])
   yield* several((id) => registrations.find(Registration.RegistrationId.make(id)))
   yield* several((id) =>
     registrations.save(
-      new Registration.Registration({ ...registration, id: Registration.RegistrationId.make(id), version: 2 }),
+      { ...registration, id: Registration.RegistrationId.make(id), version: 2 },
       [toAll]
     )
   )

@@ -26,7 +26,7 @@ for (const [name, database] of Object.entries({ embedded, postgres })) {
         const inserted = yield* Effect.forEach(given, users.insert)
         expect(new Set(inserted.map(({ id }) => id)).size).toBe(30)
         for (const [index, user] of inserted.entries()) {
-          expect(user).toEqual(new User.User({ ...given[index] ?? someone, id: user.id }))
+          expect(user).toEqual({ ...given[index] ?? someone, id: user.id })
           expect(yield* users.find(user.id)).toEqual(Option.some(user))
           expect(yield* users.findByEmail(user.email)).toEqual(Option.some(user))
         }

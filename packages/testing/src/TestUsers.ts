@@ -21,7 +21,7 @@ export const layerAfter = (lastId: number): Layer.Layer<TestUsers | UserStore> =
     return Context.make(TestUsers, {
       add: (fields) =>
         Effect.sync(() => {
-          const user = new User({ ...fields, id: UserId.make(lastId + users.size + 1) })
+          const user = { ...fields, id: UserId.make(lastId + users.size + 1) }
           users.set(user.id, user)
           return user
         })

@@ -100,7 +100,7 @@ const usersInMemory = Layer.sync(Users.Users, () => {
     findByEmail: () => Effect.dieMessage("nobody signs in here"),
     insert: (fields) =>
       Effect.sync(() => {
-        const user = new User({ ...fields, id: UserId.make(users.size + 1) })
+        const user = { ...fields, id: UserId.make(users.size + 1) }
         users.set(user.id, user)
         return user
       })

@@ -7,7 +7,7 @@ import * as Redacted from "effect/Redacted"
 import { ApplicationId, InvalidClient } from "@startlist/core/Application"
 import type { ClientCredentials } from "@startlist/core/Applications"
 import { Policy } from "@startlist/core/Policy"
-import { maxId } from "@startlist/core/Store"
+import { maxId, trusted } from "@startlist/core/Store"
 import { Audit, Party } from "../Audit.ts"
 import { credentials, type Request, type Response } from "../Message.ts"
 import { get, type Parameters, read, readOnce } from "../Parameters.ts"
@@ -26,7 +26,7 @@ export interface Presented {
 export const parseClientId = (value: string): Option.Option<ApplicationId> => {
   if (!/^[1-9][0-9]{0,15}$/.test(value)) return Option.none()
   const id = Number(value)
-  return id <= maxId ? Option.some(ApplicationId.make(id, { disableValidation: true })) : Option.none()
+  return id <= maxId ? Option.some(trusted(ApplicationId, id)) : Option.none()
 }
 
 /** Id and secret as RFC 6749 §2.3.1 has them: each form-encoded, joined by a colon, in base64 of UTF-8. */

@@ -39,7 +39,7 @@ export interface User {
 }
 
 export const fromUser = ({ email, firstName = "", id, lastName = "", role }: User): CoreUser.User =>
-  new CoreUser.User({ id: CoreUser.UserId.make(id), role, email, firstName, lastName })
+  CoreUser.User.make({ id: CoreUser.UserId.make(id), role, email, firstName, lastName })
 
 /** What an access token gives access to. */
 export interface Access {

@@ -4,7 +4,7 @@
  */
 import type { Outgoing, Updates } from "@startlist/core/Event"
 import { type Parties, Registration, RegistrationId, type RegistrationStore } from "@startlist/core/Registration"
-import { Conflict } from "@startlist/core/Store"
+import { Conflict, trusted } from "@startlist/core/Store"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Database } from "../Database.ts"
@@ -25,18 +25,17 @@ interface RegistrationRow {
 
 const toParty = (id: Int8 | null) => Option.map(Option.fromNullable(id), toUserId)
 
-const toRegistration = (row: RegistrationRow): Registration =>
-  new Registration({
-    id: RegistrationId.make(Number(row.id), { disableValidation: true }),
-    version: row.version,
-    parties: {
-      athleteId: toUserId(row.athlete_id),
-      organizerId: toParty(row.organizer_id),
-      clubId: toParty(row.club_id),
-      platformUserId: toParty(row.platform_user_id)
-    },
-    updates: row.updates
-  }, true)
+const toRegistration = (row: RegistrationRow): Registration => ({
+  id: trusted(RegistrationId, Number(row.id)),
+  version: row.version,
+  parties: {
+    athleteId: toUserId(row.athlete_id),
+    organizerId: toParty(row.organizer_id),
+    clubId: toParty(row.club_id),
+    platformUserId: toParty(row.platform_user_id)
+  },
+  updates: row.updates
+})
 
 const partyColumns: ReadonlyArray<Input.Column<Parties>> = [
   ["athlete_id", "bigint", ({ athleteId }) => athleteId],

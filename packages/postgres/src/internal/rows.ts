@@ -6,6 +6,7 @@ import { Application, ApplicationId } from "@startlist/core/Application"
 import { Event, EventId, type Updates } from "@startlist/core/Event"
 import type { Grant } from "@startlist/core/Grant"
 import { TokenHash } from "@startlist/core/Secrets"
+import { trusted } from "@startlist/core/Store"
 import type { Scope } from "@startlist/core/Token"
 import { type Role, UserId } from "@startlist/core/User"
 import * as DateTime from "effect/DateTime"
@@ -14,11 +15,9 @@ import * as Option from "effect/Option"
 /** A `bigint`: text from a column, a number inside JSON; identifiers and instants are below 2^53. */
 export type Int8 = string | number
 
-const unchecked = { disableValidation: true }
-
-export const toApplicationId = (id: Int8): ApplicationId => ApplicationId.make(Number(id), unchecked)
-export const toUserId = (id: Int8): UserId => UserId.make(Number(id), unchecked)
-export const toHash = (hash: string): TokenHash => TokenHash.make(hash, unchecked)
+export const toApplicationId = (id: Int8): ApplicationId => trusted(ApplicationId, Number(id))
+export const toUserId = (id: Int8): UserId => trusted(UserId, Number(id))
+export const toHash = (hash: string): TokenHash => trusted(TokenHash, hash)
 
 export const toInstant = (millis: Int8): DateTime.Utc => DateTime.unsafeMake(Number(millis))
 export const toInstantOption = (millis: Int8 | null): Option.Option<DateTime.Utc> =>
@@ -40,17 +39,16 @@ export interface ApplicationRow {
   readonly created_at: Int8
 }
 
-export const toApplication = (row: ApplicationRow): Application =>
-  new Application({
-    id: toApplicationId(row.id),
-    version: row.version,
-    ownerId: toUserId(row.owner_id),
-    name: row.name,
-    redirectUris: row.redirect_uris,
-    requirePkce: row.require_pkce,
-    secrets: row.secrets.map(([hash, expiresAt]) => ({ hash: toHash(hash), expiresAt: toInstantOption(expiresAt) })),
-    createdAt: toInstant(row.created_at)
-  }, true)
+export const toApplication = (row: ApplicationRow): Application => ({
+  id: toApplicationId(row.id),
+  version: row.version,
+  ownerId: toUserId(row.owner_id),
+  name: row.name,
+  redirectUris: row.redirect_uris,
+  requirePkce: row.require_pkce,
+  secrets: row.secrets.map(([hash, expiresAt]) => ({ hash: toHash(hash), expiresAt: toInstantOption(expiresAt) })),
+  createdAt: toInstant(row.created_at)
+})
 
 export const secretsOf = (secrets: Application["secrets"]): string =>
   JSON.stringify(secrets.map(({ expiresAt, hash }) => [hash, millisOrNull(expiresAt)]))
@@ -99,7 +97,7 @@ export const eventColumns = `e.id AS event_id, e.aspect_type, e.object_type AS e
   e.object_id AS event_object_id, e.updates, e.time`
 
 export const toEvent = (row: EventRow): Event => ({
-  id: EventId.make(row.event_id, unchecked),
+  id: trusted(EventId, row.event_id),
   aspectType: row.aspect_type,
   objectType: row.event_object_type,
   objectId: Number(row.event_object_id),

@@ -1,5 +1,5 @@
 /** Subscriptions in rows: their signing secrets are sealed for the application. */
-import { StoreError } from "@startlist/core/Store"
+import { StoreError, trusted } from "@startlist/core/Store"
 import { type SigningSecret, type Subscription, SubscriptionId } from "@startlist/core/Subscription"
 import * as Arr from "effect/Array"
 import * as Either from "effect/Either"
@@ -22,8 +22,7 @@ export const subscriptionColumns = `s.id AS subscription_id, s.version AS subscr
 
 const ownerOf = (applicationId: Int8): string => `application:${applicationId}`
 
-export const toSubscriptionId = (id: Int8): SubscriptionId =>
-  SubscriptionId.make(Number(id), { disableValidation: true })
+export const toSubscriptionId = (id: Int8): SubscriptionId => trusted(SubscriptionId, Number(id))
 
 export const sealedOf = (
   seal: Seal.Service,

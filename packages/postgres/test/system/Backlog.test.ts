@@ -173,7 +173,7 @@ const changeOnce = Effect.gen(function*() {
   const registrations = yield* Registration.RegistrationStore
   const found = Option.getOrThrow(yield* registrations.find(Registration.RegistrationId.make(1)))
   yield* registrations.save(
-    new Registration.Registration({ ...found, updates: Registration.emptyUpdates, version: 2 }),
+    { ...found, updates: Registration.emptyUpdates, version: 2 },
     [{
       event: Event.Event.make({
         id: Event.EventId.make("evt_new"),

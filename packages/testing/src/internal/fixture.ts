@@ -64,7 +64,7 @@ export const make = Effect.gen(function*() {
   const user = (role: Role = "athlete"): Effect.Effect<User> =>
     Effect.map(Random.nextIntBetween(1, 2 ** 48), (id) => {
       const email = `${name("user")}@example.test`
-      return new User({ id: UserId.make(id), role, email, firstName: "Ada", lastName: "Lovelace" })
+      return { id: UserId.make(id), role, email, firstName: "Ada", lastName: "Lovelace" }
     })
 
   const application = (owner?: User) =>
@@ -171,7 +171,7 @@ export const make = Effect.gen(function*() {
   /** Saves the registration at its next version with these events. */
   const change = (registration: Registration, outgoing: ReadonlyArray<Outgoing>) =>
     Effect.gen(function*() {
-      const next = new Registration({ ...registration, version: registration.version + 1 })
+      const next = { ...registration, version: registration.version + 1 }
       yield* registrations.save(next, outgoing)
       return next
     })

@@ -1,6 +1,6 @@
 /** Laws of the store of applications. */
 import { expect } from "@effect/vitest"
-import { Application, ApplicationId } from "@startlist/core/Application"
+import { ApplicationId } from "@startlist/core/Application"
 import type { Stores } from "@startlist/core/Stores"
 import { maxId } from "@startlist/core/Store"
 import * as Effect from "effect/Effect"
@@ -26,7 +26,7 @@ const applications: LawGroup<Stores> = {
               const inserted = yield* applications.insert({ ...settings, ownerId, secrets, createdAt })
               same(inserted, { ...settings, ownerId, secrets, createdAt, id: inserted.id, version: 1 })
               same(yield* applications.find(inserted.id), inserted)
-              const next = new Application({ ...inserted, ...changed, secrets: rotated, version: 2 })
+              const next = { ...inserted, ...changed, secrets: rotated, version: 2 }
               yield* applications.save(next)
               same(yield* applications.find(inserted.id), next)
             }), { numRuns: 25 })
@@ -38,7 +38,7 @@ const applications: LawGroup<Stores> = {
         Effect.gen(function*() {
           const { application, applications } = yield* make
           const first = yield* application()
-          const at = (version: number, name: string) => applications.save(new Application({ ...first, version, name }))
+          const at = (version: number, name: string) => applications.save({ ...first, version, name })
           yield* at(2, "second")
           expect(yield* tagOf(at(2, "stale")), "a stale version").toBe("Conflict")
           expect(yield* tagOf(at(1, "older")), "an older version").toBe("Conflict")
@@ -52,7 +52,7 @@ const applications: LawGroup<Stores> = {
         const first = yield* application()
         const id = ApplicationId.make(maxId)
         for (const version of [1, 2]) {
-          expect(yield* tagOf(applications.save(new Application({ ...first, id, version })))).toBe("Conflict")
+          expect(yield* tagOf(applications.save({ ...first, id, version }))).toBe("Conflict")
         }
         same(yield* applications.find(id), Option.none())
       })),
@@ -64,7 +64,7 @@ const applications: LawGroup<Stores> = {
           const first = yield* application()
           const names = Array.from({ length: 8 }, (_, index) => `name ${index}`)
           const results = yield* race(
-            names.map((name) => applications.save(new Application({ ...first, version: 2, name })))
+            names.map((name) => applications.save({ ...first, version: 2, name }))
           )
           expect(count(results, "success")).toBe(1)
           expect(count(results, "Conflict")).toBe(7)

@@ -2,7 +2,7 @@
 import { expect } from "@effect/vitest"
 import { Audience } from "@startlist/core/Event"
 import type { Stores } from "@startlist/core/Stores"
-import { Registration, RegistrationId } from "@startlist/core/Registration"
+import { RegistrationId } from "@startlist/core/Registration"
 import { maxId } from "@startlist/core/Store"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
@@ -37,7 +37,7 @@ export const registrationLaws: LawGroup<Stores> = {
               const inserted = yield* registrations.insert(registration)
               same(inserted, { ...registration, id: inserted.id, version: 1 })
               same(yield* registrations.find(inserted.id), inserted)
-              const next = new Registration({ ...inserted, version: 2, updates })
+              const next = { ...inserted, version: 2, updates }
               yield* registrations.save(next, [])
               same(yield* registrations.find(inserted.id), next)
             }), { numRuns: 25 })
@@ -53,7 +53,7 @@ export const registrationLaws: LawGroup<Stores> = {
           const audience = Audience.Application({ applicationId: app.id })
           const save = (version: number) => {
             const updates = { ...first.updates, comment: `version ${version}` }
-            return registrations.save(new Registration({ ...first, version, updates }), [{
+            return registrations.save({ ...first, version, updates }, [{
               event: event(first.id, at(version)),
               audience
             }])
@@ -74,7 +74,7 @@ export const registrationLaws: LawGroup<Stores> = {
         const first = yield* registration(yield* user())
         const id = RegistrationId.make(maxId)
         for (const version of [1, 2]) {
-          const save = registrations.save(new Registration({ ...first, id, version }), [{
+          const save = registrations.save({ ...first, id, version }, [{
             event: event(id),
             audience: Audience.Application({ applicationId: app.id })
           }])
@@ -91,7 +91,7 @@ export const registrationLaws: LawGroup<Stores> = {
           const { app } = yield* subscribed
           const first = yield* registration(yield* user())
           const results = yield* race(Array.from({ length: 8 }, (_, index) =>
-            registrations.save(new Registration({ ...first, version: 2 }), [{
+            registrations.save({ ...first, version: 2 }, [{
               event: event(first.id, at(index)),
               audience: Audience.Application({ applicationId: app.id })
             }])))
@@ -112,7 +112,7 @@ export const registrationLaws: LawGroup<Stores> = {
         const athlete = yield* user()
         const many = yield* Effect.all(Array.from({ length: 20 }, () => registration(athlete)))
         const results = yield* race(many.map((one) =>
-          registrations.save(new Registration({ ...one, version: 2 }), [{
+          registrations.save({ ...one, version: 2 }, [{
             event: event(one.id, start),
             audience: Audience.Application({ applicationId: app.id })
           }])

@@ -5,6 +5,7 @@ import type * as Stores from "@startlist/core/Stores"
 import * as OAuth from "@startlist/core/OAuth"
 import * as Policy from "@startlist/core/Policy"
 import { type Kind, prefixes, Secrets, TokenHash } from "@startlist/core/Secrets"
+import { trusted } from "@startlist/core/Store"
 import * as Services from "@startlist/core/Services"
 import { UserStore } from "@startlist/core/User"
 import * as Worker from "@startlist/core/Worker"
@@ -101,7 +102,7 @@ const makeSecrets = (seed: number): Secrets.Service => {
   return {
     make: (kind: Kind) => Effect.sync(() => Redacted.make(`${prefixes[kind]}${kind === "event" ? ++made : fresh()}`)),
     makeSigning: Effect.sync(() => Redacted.make(`whsec_${fresh()}`)),
-    hash: (value) => TokenHash.make(fingerprint(value), { disableValidation: true })
+    hash: (value) => trusted(TokenHash, fingerprint(value))
   }
 }
 

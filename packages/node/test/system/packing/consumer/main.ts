@@ -16,13 +16,13 @@ const visitors = Layer.succeed(Visitors.Visitors, {
   signOutUrl: "/sign-out"
 })
 
-const owner = new User.User({
+const owner: User.User = {
   id: User.UserId.make(1),
   role: "platform",
   email: "a@b.test",
   firstName: "",
   lastName: ""
-})
+}
 
 const users = Layer.succeed(User.UserStore, {
   find: (id) => Effect.succeed(id === owner.id ? Option.some(owner) : Option.none())

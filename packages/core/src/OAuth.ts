@@ -23,8 +23,9 @@ import { GrantStore } from "./GrantStore.ts"
 import { makeInstants } from "./internal/instants.ts"
 import * as Introspection from "./Introspection.ts"
 import { Policy } from "./Policy.ts"
-import { Secrets } from "./Secrets.ts"
+import { Secrets, type TokenHash } from "./Secrets.ts"
 import { type Conflict, type StoreError, untilSaved } from "./Store.ts"
+import * as Token from "./Token.ts"
 import type { AccessToken, RefreshToken, Scope, Tokens } from "./Token.ts"
 import type { User, UserId } from "./User.ts"
 
@@ -130,8 +131,6 @@ const make = Effect.gen(function*() {
 
   const hashOf = (secret: Redacted.Redacted<string>) => secrets.hash(Redacted.value(secret))
 
-  const makeAccess = secrets.make("access")
-  const makeRefresh = secrets.make("refresh")
   const accessLifetime = Duration.toMillis(policy.accessTokenLifetime)
   const refreshIdle = Duration.toMillis(policy.refreshTokenIdle)
   const [toNow, toAccessExpiry, toRefreshExpiry] = [makeInstants(), makeInstants(), makeInstants()]
@@ -154,6 +153,26 @@ const make = Effect.gen(function*() {
     })
   }
 
+  /** A pair of tokens for the next generation of a grant, and its fingerprints. */
+  const makeTokens = <A, E>(
+    grant: Grant.Grant,
+    now: DateTime.Utc,
+    use: (tokens: Omit<Tokens, "scope">, fresh: Grant.FreshTokens) => Effect.Effect<A, E>
+  ): Effect.Effect<A, E> =>
+    Effect.flatMap(secrets.make("access", Token.nameOf(grant)), (accessToken) =>
+      Effect.flatMap(
+        secrets.make("refresh", Token.chainNameOf(grant, grant.epoch, grant.generation + 1)),
+        (refreshToken) => {
+          const expiresAt = toAccessExpiry(now.epochMillis + accessLifetime)
+          return use({ accessToken, refreshToken, createdAt: now, expiresAt }, {
+            access: hashOf(accessToken),
+            accessExpiresAt: expiresAt,
+            refresh: hashOf(refreshToken),
+            refreshExpiresAt: toRefreshExpiry(now.epochMillis + refreshIdle)
+          })
+        }
+      ))
+
   /** Finds the grant of a code or refresh token, decides on a fresh pair of tokens, and commits what was decided. */
   const issue = <Credential, E, A>(
     now: DateTime.Utc,
@@ -161,48 +180,51 @@ const make = Effect.gen(function*() {
     decide: (found: Grant.Found<Credential>, fresh: Grant.FreshTokens) => Grant.Decision<E>,
     answer: (tokens: Tokens, credential: Credential) => A,
     onReplay: OnReplay
-  ): Effect.Effect<A, E | Grant.InvalidGrant | StoreError> =>
-    Effect.flatMap(makeAccess, (accessToken) =>
-      Effect.flatMap(makeRefresh, (refreshToken) => {
-        const expiresAt = toAccessExpiry(now.epochMillis + accessLifetime)
-        const fresh = {
-          access: hashOf(accessToken),
-          accessExpiresAt: expiresAt,
-          refresh: hashOf(refreshToken),
-          refreshExpiresAt: toRefreshExpiry(now.epochMillis + refreshIdle)
-        }
-        const commit = (
-          decision: Grant.Decision<E>,
-          credential: Credential
-        ): Effect.Effect<A, E | Grant.InvalidGrant | Conflict | StoreError> => {
-          switch (decision._tag) {
-            case "Issued": {
-              const { scope } = decision.change.grant
-              const tokens = { accessToken, refreshToken, createdAt: now, expiresAt, scope }
-              return Effect.map(grants.save(decision.change), () => answer(tokens, credential))
+  ): Effect.Effect<A, E | Grant.InvalidGrant | StoreError> => {
+    const attempt: Effect.Effect<A, E | Grant.InvalidGrant | Conflict | StoreError> = Effect.flatMap(
+      find,
+      (found): typeof attempt =>
+        Option.isNone(found)
+          ? new Grant.InvalidGrant({ reason: "unknown" })
+          : makeTokens(found.value.grant, now, (tokens, fresh): typeof attempt => {
+            const decision = decide(found.value, fresh)
+            switch (decision._tag) {
+              case "Issued": {
+                const { grant: { scope } } = decision.change
+                return Effect.map(
+                  grants.save(decision.change),
+                  () => answer({ ...tokens, scope }, found.value.credential)
+                )
+              }
+              case "Refused":
+                return Effect.fail(decision.error)
+              case "RevokedAndRefused":
+                // Not given up when the client goes away, however often it is decided again.
+                return grants.save(decision.change).pipe(
+                  Effect.zipRight(onReplay),
+                  Effect.zipRight(Effect.fail(decision.error)),
+                  Effect.catchTag("Conflict", () => untilSaved(attempt)),
+                  Effect.uninterruptible,
+                  Effect.disconnect
+                )
             }
-            case "Refused":
-              return Effect.fail(decision.error)
-            case "RevokedAndRefused":
-              // Not given up when the client goes away, however often it is decided again.
-              return grants.save(decision.change).pipe(
-                Effect.zipRight(onReplay),
-                Effect.zipRight(Effect.fail(decision.error)),
-                Effect.catchTag("Conflict", () => untilSaved(attempt)),
-                Effect.uninterruptible,
-                Effect.disconnect
-              )
-          }
-        }
-        const attempt: Effect.Effect<A, E | Grant.InvalidGrant | Conflict | StoreError> = Effect.flatMap(
-          find,
-          (found) =>
-            Option.isNone(found)
-              ? new Grant.InvalidGrant({ reason: "unknown" })
-              : commit(decide(found.value, fresh), found.value.credential)
-        )
-        return untilSaved(attempt)
-      }))
+          })
+    )
+    return untilSaved(attempt)
+  }
+
+  /** Finds what a store has of this kind. It is not asked for a text of another form. */
+  const finder = <Credential>(
+    kind: "access" | "code" | "refresh",
+    find: (hash: TokenHash) => Effect.Effect<Option.Option<Grant.Found<Credential>>, StoreError>
+  ) =>
+  (text: Redacted.Redacted<string>): Effect.Effect<Option.Option<Grant.Found<Credential>>, StoreError> =>
+    Option.isSome(Token.parse(kind, text)) ? find(hashOf(text)) : Effect.succeedNone
+
+  const findAccess = finder("access", grants.findByAccess)
+  const findCode = finder("code", grants.findByCode)
+  const findRefresh = finder("refresh", grants.findByRefresh)
+  const isAccess = (text: Redacted.Redacted<string>) => Option.isSome(Token.parse("access", text))
 
   const authorize = Effect.fn("OAuth.authorize")(
     function*(applicationId: ApplicationId, parameters: Authorization.Parameters) {
@@ -217,8 +239,8 @@ const make = Effect.gen(function*() {
       return yield* new Authorization.RoleMismatch({ requested: request.role.value, actual: user.role })
     }
     const now = yield* DateTime.now
-    const code = yield* secrets.make("code")
     const consented = { ...request, applicationId: request.application.id, userId: user.id, role: user.role }
+    const code = yield* secrets.make("code", Token.nameOf(consented))
     yield* untilSaved(
       Effect.flatMap(
         grants.find(consented.applicationId, user.id),
@@ -243,7 +265,7 @@ const make = Effect.gen(function*() {
           const presented = { applicationId: client.id, redirectUri, challenge: Option.map(verifier, hashOf) }
           return yield* issue(
             now,
-            grants.findByCode(hashOf(code)),
+            findCode(code),
             (found, fresh) => Grant.redeem(found, presented, fresh, now, policy),
             (tokens, { state }) => ({ ...tokens, state }),
             onReplay
@@ -257,7 +279,7 @@ const make = Effect.gen(function*() {
       withClient(client, now, () =>
         issue(
           now,
-          grants.findByRefresh(hashOf(token)),
+          findRefresh(token),
           (found, fresh) => Grant.rotate(found, { applicationId: client.id, scope }, fresh, now, policy),
           identity,
           onReplay
@@ -266,18 +288,17 @@ const make = Effect.gen(function*() {
 
   const revoke = Effect.fn("OAuth.revoke")((client: ClientCredentials, token: Redacted.Redacted<string>) =>
     withNow((now) =>
-      withClient(client, now, () => {
-        const hash = hashOf(token)
-        return untilSaved(Effect.gen(function*() {
-          const access: Option.Option<Grant.Found<AccessToken | RefreshToken>> = yield* grants.findByAccess(hash)
-          const found = Option.isSome(access) ? access : yield* grants.findByRefresh(hash)
+      withClient(client, now, () =>
+        untilSaved(Effect.gen(function*() {
+          const found: Option.Option<Grant.Found<AccessToken | RefreshToken>> = yield* isAccess(token)
+            ? findAccess(token)
+            : findRefresh(token)
           if (Option.isNone(found)) return Option.none()
           const { credential, grant } = found.value
           if (!Grant.isRevocable(grant, credential.epoch, client.id)) return Option.none()
           yield* grants.save(Grant.revoke(grant))
           return Option.some(grant.userId)
-        }))
-      })
+        })))
     )
   )
 
@@ -292,7 +313,7 @@ const make = Effect.gen(function*() {
   })
 
   const authenticate: OAuth.Service["authenticate"] = (token) =>
-    Effect.flatMap(grants.findByAccess(hashOf(token)), (found) =>
+    Effect.flatMap(findAccess(token), (found) =>
       Option.isNone(found)
         ? new Access.InvalidToken()
         : withNow((now) => Access.authenticate(found.value, now)))
@@ -300,11 +321,9 @@ const make = Effect.gen(function*() {
   const introspect = Effect.fn("OAuth.introspect")(
     function*(token: Redacted.Redacted<string>, audience: Option.Option<ApplicationId>) {
       const now = yield* DateTime.now
-      const hash = hashOf(token)
-      const access = yield* grants.findByAccess(hash)
-      const known = Option.isSome(access)
-        ? Introspection.ofAccess(access.value, now)
-        : Option.flatMap(yield* grants.findByRefresh(hash), (found) => Introspection.ofRefresh(found, now))
+      const known = isAccess(token)
+        ? Option.flatMap(yield* findAccess(token), (found) => Introspection.ofAccess(found, now))
+        : Option.flatMap(yield* findRefresh(token), (found) => Introspection.ofRefresh(found, now))
       return Option.filter(known, ({ applicationId }) => Option.isNone(audience) || audience.value === applicationId)
     }
   )

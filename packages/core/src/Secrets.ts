@@ -28,8 +28,8 @@ export class Secrets extends Context.Tag("@startlist/core/Secrets")<Secrets, Sec
 
 export declare namespace Secrets {
   export interface Service {
-    /** A fresh value: the prefix of its kind and at least 256 unguessable bits in base64url. */
-    readonly make: (kind: Kind) => Effect.Effect<Redacted.Redacted<string>>
+    /** A fresh value: the prefix of its kind, a name if it has one, and at least 256 unguessable bits in base64url. */
+    readonly make: (kind: Kind, name?: string) => Effect.Effect<Redacted.Redacted<string>>
     /** A fresh webhook signing secret: `whsec_` and 32 bytes in standard base64 (Standard Webhooks). */
     readonly makeSigning: Effect.Effect<Redacted.Redacted<string>>
     /** BASE64URL(SHA-256(value)): the stored form of a secret, and the S256 transformation of RFC 7636 §4.2. */
@@ -38,13 +38,13 @@ export declare namespace Secrets {
 }
 
 /**
- * Predictable secrets for tests: `sl_at_1`, `sl_rt_2`, …; the "hash" is only a marked copy. Gives two runs of one
+ * Predictable secrets for tests: `sl_at_7_42_1`, `sl_cs_2`, …; the "hash" is only a marked copy. Gives two runs of one
  * program the same trace. Never for production.
  */
 export const layerTest: Layer.Layer<Secrets> = Layer.sync(Secrets, () => {
   let made = 0
   return {
-    make: (kind) => Effect.sync(() => Redacted.make(`${prefixes[kind]}${++made}`)),
+    make: (kind, name = "") => Effect.sync(() => Redacted.make(`${prefixes[kind]}${name}${++made}`)),
     makeSigning: Effect.sync(() => Redacted.make(`whsec_${String(++made).padStart(43, "0")}=`)),
     hash: (value) => trusted(TokenHash, `#${value}`)
   }

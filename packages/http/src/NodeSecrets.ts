@@ -30,7 +30,7 @@ const makePool = (secrets: number) => {
 export const layer: Layer.Layer<Secrets> = Layer.sync(Secrets, () => {
   const draw = makePool(128)
   return {
-    make: (kind) => Effect.sync(() => Redacted.make(prefixes[kind] + draw())),
+    make: (kind, name = "") => Effect.sync(() => Redacted.make(prefixes[kind] + name + draw())),
     makeSigning: Effect.sync(() => Redacted.make(`whsec_${randomBytes(size).toString("base64")}`)),
     hash: (value) => trusted(TokenHash, hash("sha256", value, "base64url"))
   }

@@ -107,7 +107,7 @@ export const suite = (name: string, server: Layer.Layer<LoopServer>): void =>
       on(async (service) => {
         const { athlete, client } = await prepare(service)
         const back = await consent(authorizeUrl(service, client, { role: "athlete" }), athlete)
-        expect(back.searchParams.get("code")).toMatch(/^sl_ac_[\w-]{43}$/)
+        expect(back.searchParams.get("code")).toMatch(/^sl_ac_\d+_\d+_[\w-]{43}$/)
 
         const page = await openAs(new Browser(), authorizeUrl(service, client, { role: "organizer" }), athlete)
         expect(formsOf(page).filter(({ buttons }) => buttons.some(([, value]) => value === "allow"))).toEqual([])

@@ -11,7 +11,8 @@ export const seal: Layer.Layer<Seal.Seal> = Seal.layerWith({ key: masterKey }).p
 
 /** Real secrets: several nodes share a database. */
 export const secrets: Layer.Layer<Secrets.Secrets> = Layer.succeed(Secrets.Secrets, {
-  make: (kind) => Effect.sync(() => Redacted.make(Secrets.prefixes[kind] + randomBytes(32).toString("base64url"))),
+  make: (kind, name = "") =>
+    Effect.sync(() => Redacted.make(Secrets.prefixes[kind] + name + randomBytes(32).toString("base64url"))),
   makeSigning: Effect.sync(() => Redacted.make(`whsec_${randomBytes(32).toString("base64")}`)),
   hash: (value) => Secrets.TokenHash.make(createHash("sha256").update(value).digest("base64url"))
 })

@@ -2,7 +2,7 @@
  * Predictable secrets for tests, different for each label, so that tests can share a database. Unlike the real ones,
  * they can be told from anything else: a secret in clear has a mark in it, and its fingerprint has not.
  */
-import { Secrets, TokenHash } from "@startlist/core/Secrets"
+import { prefixes, Secrets, TokenHash } from "@startlist/core/Secrets"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
@@ -19,10 +19,10 @@ export const layer = (label: string): Layer.Layer<Secrets> =>
     let made = 0
     return {
       // Event identifiers, claims and challenges are no secrets.
-      make: (kind) =>
+      make: (kind, name = "") =>
         Effect.sync(() => {
           const isPublic = kind === "event" || kind === "claim" || kind === "challenge"
-          return Redacted.make(`${isPublic ? "" : mark}${kind}${label}n${++made}`)
+          return Redacted.make(`${prefixes[kind]}${name}${isPublic ? kind : mark}${label}n${++made}`)
         }),
       makeSigning: Effect.sync(() => Redacted.make(`whsec_${label}n${++made}`)),
       hash

@@ -100,7 +100,8 @@ const makeSecrets = (seed: number): Secrets.Service => {
   let made = 0
   const fresh = () => fingerprint(`${seed}:${++made}`)
   return {
-    make: (kind: Kind) => Effect.sync(() => Redacted.make(`${prefixes[kind]}${kind === "event" ? ++made : fresh()}`)),
+    make: (kind: Kind, name = "") =>
+      Effect.sync(() => Redacted.make(`${prefixes[kind]}${name}${kind === "event" ? ++made : fresh()}`)),
     makeSigning: Effect.sync(() => Redacted.make(`whsec_${fresh()}`)),
     hash: (value) => trusted(TokenHash, fingerprint(value))
   }

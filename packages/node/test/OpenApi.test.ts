@@ -248,7 +248,7 @@ const protocol = async (caller: Caller, service: Target, receiver: Receiver, wor
     await sendUnreadable(caller, endpoint, "")
   }
   expect((await form("/oauth/introspect", { ...credentials, token: first.access_token })).body.active).toBe(true)
-  expect((await form("/oauth/introspect", { ...credentials, token: "sl_at_unknown" })).body).toEqual({ active: false })
+  expect((await form("/oauth/introspect", { ...credentials, token: "sl_at_1_1_unknown" })).body).toEqual({ active: false })
   expect((await form("/oauth/introspect", { ...credentials, client_secret: "wrong", token: "x" })).status).toBe(401)
   expect((await form("/oauth/introspect", credentials)).status).toBe(400)
   await call("GET", "/.well-known/oauth-authorization-server")
@@ -323,15 +323,15 @@ const guessOperatorToken = async (caller: Caller) => {
 const outage = async (caller: Caller, world: World) => {
   const { bearing, call, form, operate } = caller
   const { athlete, client } = world
-  const credentials = { client_id: String(client.client_id), client_secret: client.client_secret, token: "sl_at_x" }
+  const credentials = { client_id: String(client.client_id), client_secret: client.client_secret, token: "sl_at_1_1_x" }
   const answers = await Promise.all([
     call("GET", `/oauth/authorize?client_id=${client.client_id}`),
     form("/oauth/token", { ...credentials, grant_type: "refresh_token", refresh_token: "x" }),
     form("/oauth/revoke", credentials),
     form("/oauth/introspect", credentials),
-    bearing("sl_at_x", "GET", "/api/v1/athlete"),
+    bearing("sl_at_1_1_x", "GET", "/api/v1/athlete"),
     ...["GET", "POST", "DELETE"].map((method) =>
-      bearing("sl_at_x", method, "/api/v1/webhook_subscription", method === "POST" ? {} : undefined)
+      bearing("sl_at_1_1_x", method, "/api/v1/webhook_subscription", method === "POST" ? {} : undefined)
     ),
     operate("POST", "/users", { role: "club", email: "c@example.test", password: "pass word" }),
     operate("GET", "/users?email=a@example.test"),

@@ -151,7 +151,7 @@ it.effect("a log in JSON says why a token could not be checked", () => {
   })
   return Effect.gen(function*() {
     const check = yield* Guard.make
-    yield* check({ headers: bearer("sl_at_some") })
+    yield* check({ headers: bearer("sl_at_1_1_some") })
     expect(lines).toEqual([expect.stringContaining("connection refused")])
   }).pipe(Effect.provide(Layer.merge(broken, Logger.replace(Logger.defaultLogger, logger))))
 })

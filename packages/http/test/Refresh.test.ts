@@ -86,7 +86,7 @@ describe("POST /oauth/token with a refresh token (requirements §4.3)", () => {
     (world) =>
       Effect.gen(function*() {
         const { refresh_token } = yield* world.tokens()
-        expect(yield* world.refresh("sl_rt_unknown")).toEqual(isInvalidGrant(400))
+        expect(yield* world.refresh("sl_rt_1_1_1_1_unknown")).toEqual(isInvalidGrant(400))
         const other = yield* world.register("Other")
         expect(yield* world.refresh(refresh_token, other)).toEqual(isInvalidGrant(400))
         yield* TestClock.adjust("90 days")

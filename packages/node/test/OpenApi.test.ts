@@ -248,7 +248,9 @@ const protocol = async (caller: Caller, service: Target, receiver: Receiver, wor
     await sendUnreadable(caller, endpoint, "")
   }
   expect((await form("/oauth/introspect", { ...credentials, token: first.access_token })).body.active).toBe(true)
-  expect((await form("/oauth/introspect", { ...credentials, token: "sl_at_1_1_unknown" })).body).toEqual({ active: false })
+  expect((await form("/oauth/introspect", { ...credentials, token: "sl_at_1_1_unknown" })).body).toEqual({
+    active: false
+  })
   expect((await form("/oauth/introspect", { ...credentials, client_secret: "wrong", token: "x" })).status).toBe(401)
   expect((await form("/oauth/introspect", credentials)).status).toBe(400)
   await call("GET", "/.well-known/oauth-authorization-server")

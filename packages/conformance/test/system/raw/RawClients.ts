@@ -139,7 +139,7 @@ const leagueResource: RawClient = {
       "GET /api/v1/athlete HTTP/1.1",
       `Host: ${host}`,
       "User-Agent: GuzzleHttp/7",
-      "Authorization: Bearer sl_at_ended"
+      "Authorization: Bearer sl_at_1_1_ended"
     ]),
   expected: "401, `invalid_token`: the access token is not valid"
 }

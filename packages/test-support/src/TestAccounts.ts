@@ -1,7 +1,7 @@
 /** Accounts in memory, with passwords in clear: only for tests. */
 import { User } from "@startlist/core"
 import { Accounts } from "@startlist/http"
-import { TestUsers } from "@startlist/testing"
+import * as TestUsers from "@startlist/testing/TestUsers"
 import { Context, Effect, Layer, Option, Redacted } from "effect"
 
 const { PasswordCheck } = Accounts

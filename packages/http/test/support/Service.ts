@@ -5,7 +5,7 @@ import { GrantStore } from "@startlist/core/GrantStore"
 import { SubscriptionStore } from "@startlist/core/Subscription"
 import { Audit, MemoryThrottle, Message, Mount, Pages, Protocol, Sessions, Site } from "@startlist/http"
 import { Context, Effect, Layer, Option } from "effect"
-import { TestUsers } from "@startlist/testing"
+import * as TestUsers from "@startlist/testing/TestUsers"
 import { TestAccounts } from "@startlist/test-support/TestAccounts"
 
 export interface Options {

@@ -1,6 +1,6 @@
 /** A reporter for vitest: the twenty slowest files of a run, and its counts as the last line. */
 import { relative } from "node:path"
-import type { Reporter, TestModule } from "vitest/node"
+import type { Reporter, SerializedError, TestModule, TestRunEndReason } from "vitest/node"
 
 const seconds = (millis: number): string => `${(millis / 1000).toFixed(1).padStart(7)} s`
 
@@ -11,7 +11,11 @@ const durationOf = (module: TestModule): number => {
 }
 
 export class SlowestFiles implements Reporter {
-  onTestRunEnd(modules: ReadonlyArray<TestModule>): void {
+  onTestRunEnd(
+    modules: ReadonlyArray<TestModule>,
+    errors: ReadonlyArray<SerializedError>,
+    reason: TestRunEndReason
+  ): void {
     const slowest = [...modules].sort((a, b) => durationOf(b) - durationOf(a)).slice(0, 20)
     if (modules.length > 1) {
       console.log("\nSlowest files:")
@@ -29,5 +33,11 @@ export class SlowestFiles implements Reporter {
       }
     }
     console.log(`\n${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`)
+    // A run can fail although all tests pass: here is why.
+    for (const { message } of errors) console.log(`outside of the tests: ${message}`)
+    if (counts.failed === 0 && reason !== "passed") console.log(`the run is ${reason}`)
+    process.once("exit", (code) => {
+      if (code !== 0) console.log(`vitest ends with status ${code}`)
+    })
   }
 }

@@ -215,6 +215,15 @@ export interface Sight {
 const places = <A>(record: Readonly<Record<number, A>>, isSeen: (value: A, place: number) => boolean) =>
   Object.entries(record).filter(([place, value]) => isSeen(value, Number(place))).map(([place]) => Number(place))
 
+/**
+ * Events such as `updated registration 0 status-1`, those about one object together and in their order. Only that order
+ * is promised (law 6): two saves at the same time may queue their events in either one.
+ */
+export const byObject = (events: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const objectOf = (event: string) => event.split(" ").slice(1, 3).join(" ")
+  return [...events].sort((a, b) => objectOf(a).localeCompare(objectOf(b)))
+}
+
 /** What must be seen of a world at `now`. */
 export const look = (world: World, now: number): Sight => ({
   access: places(world.access, (token) => isLive(world, token) && now < token.expiresAt),
@@ -224,7 +233,9 @@ export const look = (world: World, now: number): Sight => ({
   ),
   authorized: Object.keys(world.grants).filter((key) => world.grants[key]?.isAlive).sort(),
   subscriptions: world.subscriptions,
-  deliveries: Object.fromEntries(Object.entries(world.deliveries).filter(([, events]) => events.length > 0))
+  deliveries: Object.fromEntries(
+    Object.entries(world.deliveries).flatMap(([place, events]) => events.length > 0 ? [[place, byObject(events)]] : [])
+  )
 })
 
 /** The worlds that agree with something that happened. */

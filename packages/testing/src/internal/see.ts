@@ -48,7 +48,7 @@ export const see = (ledger: Ledger) =>
       refresh,
       authorized: authorized.sort(),
       subscriptions: subscribed,
-      deliveries: lists
+      deliveries: Object.fromEntries(Object.entries(lists).map(([place, events]) => [place, Model.byObject(events)]))
     }
     return sight
   })

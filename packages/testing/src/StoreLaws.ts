@@ -12,6 +12,7 @@ import { layer as describeLayer } from "@effect/vitest"
 import type { Stores } from "@startlist/core/Stores"
 import type * as Duration from "effect/Duration"
 import type * as Layer from "effect/Layer"
+import { atomicityLaws } from "./internal/atomicityLaws.ts"
 import { claimLaws } from "./internal/claimLaws.ts"
 import { deliveryLaws } from "./internal/deliveryLaws.ts"
 import { grantFindLaws } from "./internal/grantFindLaws.ts"
@@ -31,6 +32,7 @@ export const laws: ReadonlyArray<LawGroup<Stores>> = [
   grantFindLaws,
   subscriptionLaws,
   outboxLaws,
+  atomicityLaws,
   ...claimLaws,
   settleLaws,
   ...deliveryLaws

@@ -24,10 +24,14 @@ export interface Databases {
   readonly template: string
 }
 
-const withPool = async (connectionString: string, statement: string): Promise<void> => {
-  const pool = new Pg.Pool({ connectionString, max: 1 })
-  await pool.query(statement)
-  await pool.end()
+const ask = async (connectionString: string, statement: string): Promise<void> => {
+  const client = new Pg.Client({ connectionString })
+  // The server may be stopped before the connection has ended. An error that nobody hears ends the process, and vitest
+  // then says nothing of it.
+  client.on("error", () => {})
+  await client.connect()
+  await client.query(statement)
+  await client.end()
 }
 
 const migrate = async (url: string): Promise<void> => {
@@ -46,9 +50,9 @@ const make = async (scope: Scope.CloseableScope): Promise<Databases> => {
   const given = process.env["TEST_DATABASE_URL"]
   const server = given ?? (await Effect.runPromise(Scope.extend(TestServer.make(), scope))).url
   const template = `template_${randomBytes(8).toString("hex")}`
-  await withPool(server, `CREATE DATABASE ${template}`)
+  await ask(server, `CREATE DATABASE ${template}`)
   await Effect.runPromise(
-    Scope.addFinalizer(scope, Effect.promise(() => withPool(server, `DROP DATABASE ${template} WITH (FORCE)`)))
+    Scope.addFinalizer(scope, Effect.promise(() => ask(server, `DROP DATABASE ${template} WITH (FORCE)`)))
   )
   const address = new URL(server)
   address.pathname = `/${template}`

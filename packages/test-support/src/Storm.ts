@@ -144,7 +144,7 @@ export const brew = async (
     } else broken.push(`the current refresh token was answered with ${response.status} ${body.error}`)
   }
 
-  /** A failing service is not asked again at once, as any client would do it. */
+  /** Waits before a failing service is asked again, as a client should. */
   const pause = () => new Promise((resolve) => setTimeout(resolve, 20))
   const forever = async (step: () => Promise<void>): Promise<void> => {
     while (!isOver) {

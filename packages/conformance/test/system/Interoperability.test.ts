@@ -95,8 +95,8 @@ const write = (rows: Readonly<Record<Sites.Profile, ReadonlyArray<readonly [Clie
   [
     "# Interoperability",
     `Client libraries that were written by others, each driven as its own documentation says, against the service as a
-process of its own. What is said here was observed by \`packages/conformance/test/system/Interoperability.test.ts\`, which fails
-as soon as it observes something else; \`npm run documents -w @startlist/conformance\` writes this page anew.`,
+process of its own. \`packages/conformance/test/system/Interoperability.test.ts\` observes every result in the table and fails
+if one differs; \`npm run documents -w @startlist/conformance\` writes this page anew.`,
     `A step is _ok_ if the library was content **and** its effect was seen from outside: tokens open
 \`GET /api/v1/athlete\`, revoked ones do not. _PKCE_ is authorization and exchange with S256. At _replaced refresh token_
 a refresh is sent a second time with the token that it replaced, and the cell says what a program can read of the error.

@@ -1,10 +1,10 @@
 /**
  * Requests of client libraries in other languages, byte for byte. They follow the sources of the named version and of its
- * HTTP library. What varies is filled in: the host, the credentials, the code or token, and the length of the body.
+ * HTTP library. The tests fill in the host, the credentials, the code or token, and the length of the body.
  */
 import { redirectUri } from "@startlist/test-support/Consent"
 
-/** What a request is filled in with. */
+/** The values that the tests fill in. */
 export interface Values {
   readonly host: string
   readonly clientId: string

@@ -77,7 +77,7 @@ const services = (origin: string) =>
   Layer.scopedDiscard(Effect.forkScoped(Worker.run)).pipe(
     Layer.provideMerge(Layer.mergeAll(Services.layer, MemoryThrottle.layer, Users.layerVisitors)),
     Layer.provideMerge(Layer.merge(Memory.layer, Users.layerStore)),
-    Layer.provideMerge(NodeSecrets.layer),
+    Layer.provideMerge(NodeSecrets.layerDrawn),
     Layer.provideMerge(
       Layer.succeed(Site.Site, { ...Site.local, authUrl: `${origin}/connect`, baseUrl: `${origin}/connect` })
     )

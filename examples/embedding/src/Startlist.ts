@@ -19,7 +19,7 @@ const visitors = Layer.succeed(Visitors.Visitors, {
 
 /** The services over a store: here in memory; `Postgres.layerWith` takes its place. */
 const services = Services.layer.pipe(
-  Layer.provideMerge(Layer.mergeAll(Memory.layer, users, Dispatcher.layer, NodeSecrets.layer))
+  Layer.provideMerge(Layer.mergeAll(Memory.layer, users, Dispatcher.layer, NodeSecrets.layerDrawn))
 )
 
 const worker = Layer.scopedDiscard(Effect.forkScoped(Worker.run))

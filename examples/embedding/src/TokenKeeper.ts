@@ -15,7 +15,7 @@ export const make = (client: Applications.ClientCredentials, first: Token.Tokens
       const tokens = yield* Ref.get(latest)
       const now = yield* Clock.currentTimeMillis
       if (now + Duration.toMillis(margin) < tokens.expiresAt.epochMillis) return tokens.accessToken
-      const next = yield* oauth.refresh(client, tokens.refreshToken)
+      const next = yield* oauth.refresh({ client, token: tokens.refreshToken })
       yield* Ref.set(latest, next)
       return next.accessToken
     })

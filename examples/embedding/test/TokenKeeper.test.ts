@@ -1,13 +1,13 @@
 import { it } from "@effect/vitest"
-import { Applications, Memory, OAuth, Secrets, Services } from "@startlist/core"
-import { ScriptedCallbacks, TestUsers, VirtualTime } from "@startlist/testing"
+import { Applications, Memory, OAuth, Services } from "@startlist/core"
+import { ScriptedCallbacks, TestSecrets, TestUsers, VirtualTime } from "@startlist/testing"
 import { Duration, Effect, Layer, Option, Redacted, Schema, TestClock } from "effect"
 import { expect } from "vitest"
 import * as TokenKeeper from "../src/TokenKeeper.ts"
 
 /** The whole service: the real rules, no network, no database, no waiting. */
 const layer = Services.layer.pipe(
-  Layer.provideMerge(Layer.mergeAll(Memory.layer, TestUsers.layer, Secrets.layerTest, ScriptedCallbacks.layer))
+  Layer.provideMerge(Layer.mergeAll(Memory.layer, TestUsers.layer, TestSecrets.layer("test"), ScriptedCallbacks.layer))
 )
 
 /** Somebody has authorised the application. */

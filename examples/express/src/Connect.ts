@@ -1,15 +1,16 @@
 /** Startlist for this server's users: all that it takes. */
 import { Memory } from "@startlist/core"
 import { Dispatcher } from "@startlist/dispatcher"
-import { Startlist } from "@startlist/http"
+import { NodeSecrets, Startlist } from "@startlist/http"
 import * as Users from "./Users.ts"
 
 /** Starts Startlist for a server with this public origin; it is mounted at `/connect`. */
 export const start = (origin: string, options: Partial<Startlist.Options> = {}): Promise<Startlist.Startlist> =>
   Startlist.make({
     url: `${origin}/connect`,
-    // In memory. To keep what is granted: the stores of @startlist/postgres.
+    // In memory. To keep what is granted: the stores of @startlist/postgres, and NodeSecrets.layerWith({ key }).
     stores: Memory.layer,
+    secrets: NodeSecrets.layerDrawn,
     callbacks: Dispatcher.layer,
     findUser: Users.find,
     visitors: {

@@ -1,6 +1,6 @@
 /** All of Startlist's stores on one SQLite file: what `Services.layer` and `Worker.run` of the core need. */
 import { Application, Delivery, GrantStore, Registration, Store, type Stores, Subscription } from "@startlist/core"
-import { Context, Effect, Layer, Stream } from "effect"
+import { Context, Effect, Layer, PubSub, Stream } from "effect"
 import { makeGrants } from "./Grants.ts"
 import { makeApplications, makeRegistrations, makeSubscriptions } from "./People.ts"
 import { makeQueue } from "./Queue.ts"
@@ -16,33 +16,17 @@ export interface Options {
   readonly tables?: string
 }
 
-/** Hints for the workers of this process: one waits for each listener. */
-const makeWakeUps = () => {
-  const listeners = new Set<() => void>()
-  const wakeUps = Stream.asyncPush<void>((emit) =>
-    Effect.acquireRelease(
-      Effect.sync(() => {
-        const listener = () => void emit.single(undefined)
-        listeners.add(listener)
-        return listener
-      }),
-      (listener) => Effect.sync(() => listeners.delete(listener))
-    ), { bufferSize: 1, strategy: "dropping" })
-  const wake = () => {
-    for (const listener of listeners) listener()
-  }
-  return { wake, wakeUps }
-}
-
 export const layerWith = (options: Options): Layer.Layer<Stores.Stores, Store.StoreError> =>
   Layer.scopedContext(Effect.gen(function*() {
     const atomically = yield* open(options.filename, options.tables ?? tables)
     const seal = Seal.make(options.key)
-    const { wake, wakeUps } = makeWakeUps()
+    // Hints for the workers of this process: one waits for each of them.
+    const hints = yield* PubSub.sliding<void>(1)
+    const wake = PubSub.publish(hints, undefined)
     return Context.make(Application.ApplicationStore, makeApplications(atomically)).pipe(
       Context.add(GrantStore.GrantStore, makeGrants(atomically, wake)),
       Context.add(Subscription.SubscriptionStore, makeSubscriptions(atomically, seal)),
       Context.add(Registration.RegistrationStore, makeRegistrations(atomically, wake)),
-      Context.add(Delivery.DeliveryStore, makeQueue(atomically, seal, wakeUps, wake))
+      Context.add(Delivery.DeliveryStore, makeQueue(atomically, seal, Stream.fromPubSub(hints), wake))
     )
   }))

@@ -17,14 +17,30 @@ export const findOne = <A>(
   ...values: ReadonlyArray<number | string>
 ): Option.Option<A> => Option.fromNullable(all(Row, query, ...values).map(({ record }) => read(record))[0])
 
-/** Turns "no row was changed" into a conflict. */
-const orConflict = (changed: Effect.Effect<boolean, Store.StoreError>) =>
-  Effect.flatMap(changed, (isSaved) => isSaved ? Effect.void : new Store.Conflict())
+type Table = "applications" | "registrations" | "subscriptions"
+
+/** Writes version n over version n - 1, and does `more` if that was there. */
+const save = <A extends { readonly id: number; readonly version: number }>(
+  atomically: Atomically,
+  table: Table,
+  { write }: Record.Record<A>,
+  next: A,
+  more: (sql: Sql) => void = () => {}
+): Effect.Effect<void, Store.Conflict | Store.StoreError> =>
+  Effect.flatMap(
+    atomically((sql) => {
+      const statement = `update ${table} set version = ?1, record = ?2 where id = ?3 and version = ?1 - 1`
+      const isSaved = sql.run(statement, next.version, write(next), next.id) === 1
+      if (isSaved) more(sql)
+      return isSaved
+    }),
+    (isSaved) => isSaved ? Effect.void : new Store.Conflict()
+  )
 
 /** Writes a new row, and then the record with the identifier that SQLite gave to it. */
 const inserted = <A extends { readonly id: number }>(
   { run }: Sql,
-  table: "applications" | "registrations" | "subscriptions",
+  table: Table,
   id: number,
   { write }: Record.Record<A>,
   value: A
@@ -54,21 +70,12 @@ export const makeApplications = (atomically: Atomically): Application.Applicatio
       const made = { ...application, id, version: 1 }
       return inserted(sql, "applications", id, Record.application, made)
     }),
-  save: (next) =>
-    orConflict(atomically(({ run }) =>
-      run(
-        "update applications set version = ?, record = ? where id = ? and version = ?",
-        next.version,
-        Record.application.write(next),
-        next.id,
-        next.version - 1
-      ) === 1
-    ))
+  save: (next) => save(atomically, "applications", Record.application, next)
 })
 
 export const makeRegistrations = (
   atomically: Atomically,
-  wake: () => void
+  wake: Effect.Effect<unknown>
 ): Registration.RegistrationStore.Service => ({
   find: (id) =>
     atomically((sql) => findOne(sql, Record.registration, "select record from registrations where id = ?", id)),
@@ -81,20 +88,7 @@ export const makeRegistrations = (
       return inserted(sql, "registrations", id, Record.registration, made)
     }),
   save: (next, outgoing) =>
-    Effect.tap(
-      orConflict(atomically((sql) => {
-        const changed = sql.run(
-          "update registrations set version = ?, record = ? where id = ? and version = ?",
-          next.version,
-          Record.registration.write(next),
-          next.id,
-          next.version - 1
-        )
-        if (changed === 1) enqueue(sql, outgoing)
-        return changed === 1
-      })),
-      wake
-    )
+    Effect.tap(save(atomically, "registrations", Record.registration, next, (sql) => enqueue(sql, outgoing)), wake)
 })
 
 export const makeSubscriptions = (atomically: Atomically, seal: Seal): Subscription.SubscriptionStore.Service => {
@@ -114,16 +108,7 @@ export const makeSubscriptions = (atomically: Atomically, seal: Seal): Subscript
         const made = { ...subscription, id, version: 1 }
         return Effect.succeed(inserted(sql, "subscriptions", id, codec, made))
       })),
-    save: (next) =>
-      orConflict(atomically(({ run }) =>
-        run(
-          "update subscriptions set version = ?, record = ? where id = ? and version = ?",
-          next.version,
-          codec.write(next),
-          next.id,
-          next.version - 1
-        ) === 1
-      )),
+    save: (next) => save(atomically, "subscriptions", codec, next),
     remove: (id, now) =>
       atomically((sql) => {
         const { all, run } = sql

@@ -1,6 +1,6 @@
 /** The queue of deliveries on SQLite: claims with leases, and the record of what was tried. */
 import { Delivery, type Subscription } from "@startlist/core"
-import { DateTime, Option, Schema, type Stream } from "effect"
+import { type DateTime, Effect, Option, Schema, type Stream } from "effect"
 import { add, enqueue } from "./Outbox.ts"
 import { findOne, Row } from "./People.ts"
 import * as Record from "./Record.ts"
@@ -18,13 +18,11 @@ const claimable = `
       and e.subscription = d.subscription and e.object = d.object and e.id < d.id)
   order by d.due_at, d.id`
 
-const hourMillis = 3_600_000
-
 export const makeQueue = (
   atomically: Atomically,
   seal: Seal,
   wakeUps: Stream.Stream<void>,
-  wake: () => void
+  wake: Effect.Effect<unknown>
 ): Delivery.DeliveryStore.Service => {
   const subscriptions = Record.subscription(seal)
 
@@ -33,20 +31,20 @@ export const makeQueue = (
     const taken = new Map<Subscription.SubscriptionId, number>()
     const claimed: Array<Delivery.Claimed> = []
     for (const row of all(Claimable, claimable, now.epochMillis)) {
-      if (claimed.length >= limit) break
+      if (claimed.length === limit) break
       const delivery = Record.delivery.read(row.delivery)
       const count = (taken.get(delivery.subscriptionId) ?? 0) + 1
       if (count > (allowances.get(delivery.subscriptionId) ?? perSubscription)) continue
       taken.set(delivery.subscriptionId, count)
-      run(
-        "update deliveries set claim = ?, lease_ends = ?, claims = ? where id = ?",
+      const statement = "update deliveries set claim = ?, lease_ends = ?, claims = ? where id = ?"
+      run(statement, token, leaseEnds.epochMillis, row.claims, delivery.id)
+      claimed.push({
+        delivery,
+        subscription: subscriptions.read(row.subscription),
         token,
-        leaseEnds.epochMillis,
-        row.claims,
-        delivery.id
-      )
-      const subscription = subscriptions.read(row.subscription)
-      claimed.push({ delivery, subscription, token, leaseEnds, claims: row.claims })
+        leaseEnds,
+        claims: row.claims
+      })
     }
     return claimed
   }
@@ -63,11 +61,7 @@ export const makeQueue = (
       token
     ) === 1
 
-  const release = (
-    { run }: Sql,
-    { delivery, token }: Pick<Delivery.Claimed, "delivery" | "token">,
-    dueAt: DateTime.Utc
-  ) =>
+  const release = ({ run }: Sql, { delivery, token }: Delivery.Settlement, dueAt: DateTime.Utc): boolean =>
     run(
       `update deliveries set due_at = ?, claim = null, lease_ends = null, claims = claims - 1, record = ?
        where id = ? and claim = ? and state = 'pending'`,
@@ -101,21 +95,15 @@ export const makeQueue = (
     attemptsByHour: ({ applicationId, from, limit }) =>
       atomically((sql) => {
         const filter = { applicationId: Option.some(applicationId), state: Option.none(), after: Option.none(), limit }
-        return byHour(list(sql, filter).flatMap(({ attempts }) => attempts), from)
+        return Delivery.byHour(list(sql, filter).flatMap(({ attempts }) => attempts), from)
       }),
     again: (told, now) =>
       atomically((sql) => {
         const [subscribed] = sql.all(Row, "select record from subscriptions where id = ?", told.subscriptionId)
         if (subscribed === undefined) return Option.none()
-        const delivery = add(sql, told, now)
-        wake()
-        return Option.some(delivery)
-      }),
-    enqueue: (outgoing) =>
-      atomically((sql) => {
-        enqueue(sql, outgoing)
-        wake()
-      }),
+        return Option.some(add(sql, told, now))
+      }).pipe(Effect.tap(wake)),
+    enqueue: (outgoing) => Effect.zipLeft(atomically((sql) => enqueue(sql, outgoing)), wake),
     purge: (endedBefore, limit) =>
       atomically(({ run }) =>
         run(
@@ -125,27 +113,4 @@ export const makeQueue = (
         )
       )
   }
-}
-
-const byHour = (
-  attempts: ReadonlyArray<Delivery.Attempt>,
-  from: DateTime.Utc
-): ReadonlyArray<Delivery.AttemptHour> => {
-  const hours = new Map<number, Array<Delivery.Attempt>>()
-  for (const attempt of attempts) {
-    const hour = Math.floor((attempt.at.epochMillis - from.epochMillis) / hourMillis)
-    if (hour >= 0) hours.set(hour, [...(hours.get(hour) ?? []), attempt])
-  }
-  return [...hours].sort(([a], [b]) => a - b).map(([hour, all]) => {
-    const durations = all
-      .flatMap(({ durationMs, outcome }) => outcome === "delivered" ? [durationMs] : [])
-      .sort((a, b) => a - b)
-    const [medianMs, slowestMs] = [durations[Math.ceil(durations.length / 2) - 1], durations.at(-1)]
-    return {
-      startsAt: DateTime.addDuration(from, hour * hourMillis),
-      delivered: durations.length,
-      failed: all.length - durations.length,
-      latency: medianMs === undefined || slowestMs === undefined ? Option.none() : Option.some({ medianMs, slowestMs })
-    }
-  })
 }

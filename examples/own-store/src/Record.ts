@@ -1,5 +1,5 @@
-/** How each record is written as JSON: instants as milliseconds, absence as null. */
-import { Application, Delivery, Event, Grant, Registration, Subscription, Token, User } from "@startlist/core"
+/** How each record is written as JSON. The schemas of the core say it; only the signing secrets are sealed besides. */
+import { Application, Delivery, Grant, Registration, Subscription } from "@startlist/core"
 import { Schema } from "effect"
 import type { Seal } from "./Seal.ts"
 
@@ -13,81 +13,19 @@ const record = <A, I>(schema: Schema.Schema<A, I>): Record<A> => {
   return { write: Schema.encodeSync(json), read: Schema.decodeSync(json) }
 }
 
-const Instant = Schema.DateTimeUtcFromNumber
-const MaybeInstant = Schema.OptionFromNullOr(Instant)
-const MaybeText = Schema.OptionFromNullOr(Schema.String)
-const same = <A>(value: A) => value
+export const application = record(Application.Application)
+export const grant = record(Grant.Grant)
+export const registration = record(Registration.Registration)
+export const delivery = record(Delivery.Delivery)
 
-export const application = record(
-  Schema.Struct({
-    ...Application.Application.fields,
-    secrets: Schema.Array(Schema.Struct({ ...Application.ClientSecret.fields, expiresAt: MaybeInstant })),
-    createdAt: Instant
+/** Needs the key that seals. */
+export const subscription = (seal: Seal): Record<Subscription.Subscription> => {
+  const sealed = Schema.transform(Schema.String, Schema.String, {
+    strict: true,
+    decode: seal.unseal,
+    encode: seal.seal
   })
-)
-
-export const grant = record(
-  Schema.Struct({ ...Grant.Grant.fields, grantedAt: Instant, issuedAt: MaybeInstant })
-)
-
-export const code = record(
-  Schema.Struct({ ...Token.Code.fields, state: MaybeText, challenge: MaybeText, expiresAt: Instant })
-)
-
-export const refreshToken = record(
-  Schema.Struct({ ...Token.RefreshToken.fields, expiresAt: Instant })
-)
-
-export const accessToken = record(
-  Schema.Struct({ ...Token.AccessToken.fields, createdAt: Instant, expiresAt: Instant })
-)
-
-const Party = Schema.OptionFromNullOr(User.UserId)
-
-export const registration = record(
-  Schema.Struct({
-    ...Registration.Registration.fields,
-    parties: Schema.Struct({
-      athleteId: User.UserId,
-      organizerId: Party,
-      clubId: Party,
-      platformUserId: Party
-    })
-  })
-)
-
-export const delivery = record(
-  Schema.Struct({
-    ...Delivery.Delivery.fields,
-    event: Schema.transform(
-      Schema.Struct({ ...Event.Event.fields, time: Instant }),
-      Schema.typeSchema(Event.Event),
-      { strict: true, decode: same, encode: same }
-    ),
-    attempts: Schema.Array(Schema.Struct({
-      ...Delivery.Attempt.fields,
-      at: Instant,
-      status: Schema.OptionFromNullOr(Schema.Int)
-    })),
-    dueAt: Instant,
-    endedAt: MaybeInstant
-  })
-)
-
-/** The signing secrets are sealed, so this one needs a key. */
-export const subscription = ({ seal, unseal }: Seal): Record<Subscription.Subscription> =>
-  record(
-    Schema.Struct({
-      ...Subscription.Subscription.fields,
-      createdAt: Instant,
-      updatedAt: Instant,
-      signingSecrets: Schema.Array(Schema.Struct({
-        value: Schema.transform(Schema.String, Schema.RedactedFromSelf(Schema.NonEmptyString), {
-          strict: true,
-          decode: unseal,
-          encode: seal
-        }),
-        expiresAt: MaybeInstant
-      }))
-    })
-  )
+  const value = Schema.compose(sealed, Schema.Redacted(Schema.NonEmptyString))
+  const secret = Schema.Struct({ ...Subscription.SigningSecret.fields, value })
+  return record(Schema.Struct({ ...Subscription.Subscription.fields, signingSecrets: Schema.Array(secret) }))
+}

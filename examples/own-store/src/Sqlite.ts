@@ -16,10 +16,6 @@ export const tables = `
     application integer not null, user integer not null, version integer not null, status text not null,
     granted_at integer not null, record text not null, primary key (application, user)) without rowid;
   create index if not exists grants_by_user on grants (user, status);
-  create table if not exists credentials (
-    hash text not null, kind text not null, application integer not null, user integer not null,
-    expires_at integer not null, record text not null, primary key (kind, hash)) without rowid;
-  create index if not exists credentials_by_expiry on credentials (kind, expires_at);
   create table if not exists subscriptions (
     id integer primary key autoincrement, application integer not null unique, version integer not null, record text not null);
   create table if not exists registrations (

@@ -1,15 +1,6 @@
 import { SqlClient } from "@effect/sql"
 import { it } from "@effect/vitest"
-import {
-  Applications,
-  Delivery,
-  Grant,
-  GrantStore,
-  Registration,
-  Registrations,
-  Secrets,
-  Subscription
-} from "@startlist/core"
+import { Applications, Delivery, Grant, GrantStore, Registration, Registrations, Subscription } from "@startlist/core"
 import { Embedded, Postgres, Users } from "@startlist/postgres"
 import { DateTime, Effect, Either, Layer, Option, Redacted } from "effect"
 import { describe, expect } from "vitest"
@@ -47,11 +38,10 @@ const told = Effect.gen(function*() {
       epoch: 1,
       generation: 0,
       grantedAt: now,
-      issuedAt: Option.none()
+      refresh: Option.none(),
+      access: [],
+      codes: []
     }),
-    code: Option.none(),
-    redeemed: Option.none<Secrets.TokenHash>(),
-    issued: Option.none(),
     outgoing: []
   })
   const subscriptions = yield* Subscription.SubscriptionStore

@@ -22,6 +22,8 @@ export interface Server extends Pick<Contender, "name" | "role"> {
   readonly storage?: "database" | "folder"
   /** The Node binary that runs it; default: the one that runs the benchmarks. */
   readonly node?: string
+  /** The folder of the build that it belongs to; default: this one. */
+  readonly build?: string | undefined
 }
 
 const provide = async (
@@ -40,12 +42,15 @@ const provide = async (
 
 /** Starts a server under test and lets it go when `use` is done with it. One that does the work is tried first. */
 export const serving = async <A>(
-  { args, node, program, role, storage }: Omit<Server, "name">,
+  { args, build, node, program, role, storage }: Omit<Server, "name">,
   use: (running: Process.Running<Protocol.Ready>) => Promise<A>
 ): Promise<A> => {
   const { remove, where } = await provide(storage)
   try {
-    const running = await Process.start<Protocol.Ready>(`servers/${program}`, [...args, ...where], "measured", node)
+    const running = await Process.start<Protocol.Ready>(`servers/${program}`, [...args, ...where], "measured", {
+      build,
+      node
+    })
     try {
       if (role !== "limit") await Protocol.probe(running.ready)
       return await use(running)
@@ -71,16 +76,18 @@ export interface Work extends Pick<Contender, "name" | "role"> {
   /** Of `workers/`. */
   readonly program: string
   readonly args: ReadonlyArray<string>
+  /** The folder of the build that it belongs to; default: this one. */
+  readonly build?: string | undefined
   /** Makes the database that the program gets as its first argument. */
   readonly prepare: (database: Database.Fresh) => Promise<void>
 }
 
-const workOn = async (
+export const workOn = async (
   database: Database.Fresh,
-  { args, program }: Pick<Work, "program" | "args">,
+  { args, build, program }: Omit<Work, "name" | "role" | "prepare">,
   effort: Effort
 ): Promise<Measurement> => {
-  const running = await Process.start(`workers/${program}`, [database.url, ...args])
+  const running = await Process.start(`workers/${program}`, [database.url, ...args], "measured", { build })
   try {
     return await running.ask<Measurement>(effort)
   } finally {

@@ -10,15 +10,24 @@ import { lifetimes, scope } from "./Protocol.ts"
 /** The one application of all grants. */
 export const applicationId = 1
 
+/** In characters. */
+const lengths = { a: 22, r: 43 }
+
 /** The fingerprint of a token, in as many characters as real ones have: computed alike here and in SQL. */
 export const hashOf = (kind: "a" | "r", user: number, version: number): TokenHash =>
-  trusted(TokenHash, `${kind}${hash("md5", `${user}-${version}`)}0000000000`)
+  trusted(TokenHash, `${kind}${hash("md5", `${user}-${version}`)}`.padEnd(lengths.r, "0").slice(0, lengths[kind]))
 
 const sqlHashOf = (kind: "a" | "r", user: string, version: string): string =>
-  `'${kind}' || md5((${user})::text || '-' || (${version})::text) || '0000000000'`
+  `left(rpad('${kind}' || md5((${user})::text || '-' || (${version})::text), ${lengths.r}, '0'), ${lengths[kind]})`
 
 /** Makes the tables of the stores in a fresh database. */
 export const migrate = (url: string): Promise<void> => Effect.runPromise(Postgres.migrate({ url: Redacted.make(url) }))
+
+/** An access token as the stores write it: fingerprint, and creation to the base 36. */
+export const accessEntry = (hash: string, now: number): string => `${hash} ${now.toString(36)}`
+
+/** So many access tokens are live in a grant that is refreshed all the time. */
+const liveTokens = 20
 
 /** Users 1 to `count`, each with a grant to the one application. */
 export const fill = (count: number) => async ({ query, settle, url }: Database.Fresh): Promise<void> => {
@@ -32,47 +41,39 @@ export const fill = (count: number) => async ({ query, settle, url }: Database.F
     VALUES (1, 1, 'Benchmark', '[]', false, '[]', ${now})`
   )
   await query(`INSERT INTO startlist_grants
-      (application_id, user_id, version, active, role, scope, epoch, generation, granted_at, issued_at)
-    SELECT ${applicationId}, i, 1, true, 'athlete', '["${scope}"]', 1, 1, ${now}, ${now} FROM ${users}`)
-  await query(`INSERT INTO startlist_refresh_tokens (application_id, user_id, hash, epoch, generation, expires_at)
-    SELECT ${applicationId}, i, ${sqlHashOf("r", "i", "1")}, 1, 1, ${now + lifetimes.refresh * 1000} FROM ${users}`)
-  await query(`INSERT INTO startlist_access_tokens (application_id, user_id, hash, epoch, scope, created_at, expires_at)
-    SELECT ${applicationId}, i, ${sqlHashOf("a", "i", "1")}, 1, '["${scope}"]', ${now}, ${now + lifetimes.access * 1000}
-    FROM ${users}`)
+      (application_id, user_id, granted_at, epoch, active, role, scopes, access, refresh_hash, refresh_salt,
+      refresh_issued, refresh_expires, version, generation)
+    SELECT ${applicationId}, i, ${now}, 1, true, 'athlete', '[["${scope}"]]',
+      ${sqlHashOf("a", "i", "1")} || '${accessEntry("", now)}', ${sqlHashOf("r", "i", "1")}, '${salt}',
+      ${now}, ${now + lifetimes.refresh * 1000}, 1, 1 FROM ${users}`)
   await settle()
 }
 
+/** As long as a real one. */
+export const salt = "0".repeat(22)
+
+/** The access tokens of a grant in use, without the newest. */
+export const olderTokens = Array.from(
+  { length: liveTokens - 1 },
+  (_, index) => accessEntry(hashOf("a", 0, index), Date.now())
+).join(",")
+
 /** What rotates a refresh token, for one grant: the single-row form of the statement of the stores. */
 export const rotation = (parameter: (name: "user" | "version" | "now" | "access" | "refresh") => string): string => `
-WITH saved AS (
-  UPDATE startlist_grants SET version = ${parameter("version")}::int + 1, active = true, role = 'athlete',
-    scope = '["${scope}"]', epoch = 1, generation = ${parameter("version")}::int + 1, granted_at = ${
-  parameter("now")
-}::bigint,
-    issued_at = ${parameter("now")}::bigint
-  WHERE application_id = ${applicationId} AND user_id = ${parameter("user")}::bigint
-    AND version = ${parameter("version")}::int
-  RETURNING application_id, user_id
-), access AS (
-  INSERT INTO startlist_access_tokens (application_id, user_id, hash, epoch, scope, created_at, expires_at)
-  SELECT application_id, user_id, ${parameter("access")}, 1, '["${scope}"]', ${parameter("now")}::bigint,
-    ${parameter("now")}::bigint + ${lifetimes.access * 1000} FROM saved
-), refresh AS (
-  INSERT INTO startlist_refresh_tokens (application_id, user_id, hash, epoch, generation, expires_at)
-  SELECT application_id, user_id, ${parameter("refresh")}, 1, ${parameter("version")}::int + 1,
-    ${parameter("now")}::bigint + ${lifetimes.refresh * 1000} FROM saved
-)
-SELECT application_id, user_id FROM saved`
+UPDATE startlist_grants SET granted_at = ${parameter("now")}::bigint, epoch = 1, active = true, role = 'athlete',
+  scopes = '[["${scope}"]]', codes = NULL, access = ${parameter("access")}, refresh_hash = ${parameter("refresh")},
+  refresh_salt = '${salt}', refresh_issued = ${parameter("now")}::bigint,
+  refresh_expires = ${parameter("now")}::bigint + ${lifetimes.refresh * 1000},
+  version = ${parameter("version")}::int + 1, generation = ${parameter("version")}::int + 1
+WHERE application_id = ${applicationId} AND user_id = ${parameter("user")}::bigint
+  AND version = ${parameter("version")}::int
+RETURNING application_id, user_id`
 
-const grantColumns = `g.application_id, g.user_id, g.version, g.active, g.role, g.scope AS grant_scope,
-  g.epoch AS grant_epoch, g.generation AS grant_generation, g.granted_at, g.issued_at`
-
-/** What finds a token and its grant. */
-export const find = (table: "access_tokens" | "refresh_tokens", hash: string): string => `
-SELECT c.hash, c.epoch, c.expires_at, ${table === "access_tokens" ? "c.scope, c.created_at" : "c.generation"},
-  ${grantColumns}
-FROM startlist_${table} c JOIN startlist_grants g ON g.application_id = c.application_id AND g.user_id = c.user_id
-WHERE c.hash = ${hash}`
+/** What finds a grant. */
+export const find = (user: string): string => `
+SELECT application_id, user_id, granted_at, epoch, active, role, scopes, codes, access, refresh_hash, refresh_salt,
+  refresh_issued, refresh_expires, version, generation
+FROM startlist_grants WHERE application_id = ${applicationId} AND user_id = ${user}`
 
 /** What finds an application. */
 export const findApplication = (id: string): string =>
@@ -89,20 +90,19 @@ const rotate = checked(rotation((name) =>
     user: ":who",
     version: ":v",
     now: ":now",
-    access: sqlHashOf("a", ":who", ":v + 1"),
+    access: `'${olderTokens},' || ${sqlHashOf("a", ":who", ":v + 1")} || '${accessEntry("", Date.now())}'`,
     refresh: sqlHashOf("r", ":who", ":v + 1")
   })[name]
 ))
 const anyGrant = "\\set who random(1, :users)\n"
-const findAccess = checked(find("access_tokens", sqlHashOf("a", ":who", "1")))
+const findGrant = checked(find(":who"))
 
 /** Scripts for pgbench, for grants that `fill` made. */
 export const scripts = {
   rotation: `${ownGrant}${rotate}\n\\set v :v + 1\n`,
-  refresh: `${ownGrant}${checked(findApplication(`${applicationId}`))}
-${checked(find("refresh_tokens", sqlHashOf("r", ":who", ":v")))}\n${rotate}\n\\set v :v + 1\n`,
-  bearer: `${anyGrant}${findAccess}\n`,
-  bearerAndUser: `${anyGrant}${findAccess}
+  refresh: `${ownGrant}${checked(findApplication(`${applicationId}`))}\n${findGrant}\n${rotate}\n\\set v :v + 1\n`,
+  bearer: `${anyGrant}${findGrant}\n`,
+  bearerAndUser: `${anyGrant}${findGrant}
 ${checked("SELECT id, role, email, first_name, last_name FROM startlist_users WHERE id = :who")}\n`
 }
 

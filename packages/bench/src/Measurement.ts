@@ -15,6 +15,8 @@ export interface Measurement {
 /** How long and how often to measure. */
 export interface Effort {
   readonly isQuick: boolean
+  /** The revision that the present build is compared with. */
+  readonly before?: string | undefined
   readonly rounds: number
   readonly seconds: number
   /** A compiler that works while code runs is warm after work: so many calls first, but no longer than so. */

@@ -3,6 +3,7 @@ import { type ChildProcess, spawn, type SpawnOptions, spawnSync } from "node:chi
 import { once } from "node:events"
 import { readFileSync } from "node:fs"
 import { availableParallelism } from "node:os"
+import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import * as Cleanup from "./Cleanup.ts"
 
@@ -68,14 +69,16 @@ export const profileInto = (folder: string): void => {
   flags.push("--cpu-prof", `--cpu-prof-dir=${folder}`)
 }
 
-/** Starts a program of this package (`servers/Raw`) and waits until it is ready. */
+/** Starts a program of this package (`servers/Raw`), or of another build of it, and waits until it is ready. */
 export const start = async <Ready>(
   program: string,
   args: ReadonlyArray<string>,
   place: Place = "measured",
-  node: string = process.execPath
+  { build, node = process.execPath }: { readonly build?: string | undefined; readonly node?: string | undefined } = {}
 ): Promise<Running<Ready>> => {
-  const file = fileURLToPath(new URL(`./${program}.${isSource ? "ts" : "js"}`, import.meta.url))
+  const file = build === undefined
+    ? fileURLToPath(new URL(`./${program}.${isSource ? "ts" : "js"}`, import.meta.url))
+    : join(build, "packages/bench/dist", `${program}.js`)
   const { child, stop } = spawnAt(place, node, [...flags, file, ...args], {
     env: { ...process.env, NODE_ENV: "production" },
     stdio: ["ignore", "inherit", "inherit", "ipc"]

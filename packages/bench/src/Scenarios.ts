@@ -1,5 +1,6 @@
 /** All scenarios, in the order of the document. */
 import type { Scenario } from "./Scenario.ts"
+import * as Before from "./scenarios/Before.ts"
 import * as Commands from "./scenarios/Commands.ts"
 import * as Deliveries from "./scenarios/Deliveries.ts"
 import * as Fanout from "./scenarios/Fanout.ts"
@@ -23,6 +24,7 @@ export const all: ReadonlyArray<Scenario> = [
   Service.embedded,
   Service.start,
   Commands.commands,
+  Before.before,
   Runtimes.runtimes,
   Import.imports
 ]

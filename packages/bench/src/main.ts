@@ -1,7 +1,7 @@
 /**
  * `npm run bench [-- NAME…] [--quick] [--rounds N] [--seconds S]`: each scenario beside its peers and its limit,
  * alternating in one run. Prints what came of it and writes `docs/benchmarks.md`; `--dry` only prints. With
- * `--profile FOLDER` every measured process leaves a CPU profile there.
+ * `--profile FOLDER` every measured process leaves a CPU profile there. `--before REVISION` is for the scenario `before`.
  */
 import { integer, number, parse, refuse } from "@startlist/test-support/Arguments"
 import { resolve } from "node:path"
@@ -15,6 +15,7 @@ import * as Scenarios from "./Scenarios.ts"
 const { positionals, values } = parse({
   allowPositionals: true,
   options: {
+    before: { type: "string" },
     dry: { type: "boolean", default: false },
     profile: { type: "string" },
     quick: { type: "boolean", default: false },
@@ -25,6 +26,7 @@ const { positionals, values } = parse({
 
 const effort: Effort = {
   isQuick: values.quick,
+  before: values.before,
   rounds: integer("rounds", values.rounds ?? (values.quick ? "2" : "5"), 1),
   seconds: number("seconds", values.seconds ?? (values.quick ? "1" : "3"), 0.1),
   warmUpCalls: values.quick ? 10_000 : 30_000,
@@ -40,7 +42,7 @@ const run = async (): Promise<void> => {
     const tables = await scenario.run(effort)
     tables.forEach(Report.print)
     console.error(`  (${Math.round((performance.now() - began) / 1000)} s)\n`)
-    if (!values.dry) Report.add(Scenarios.all, scenario, effort, machine, tables)
+    if (!values.dry && tables.length > 0) Report.add(Scenarios.all, scenario, effort, machine, tables)
   }
 }
 

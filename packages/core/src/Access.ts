@@ -1,10 +1,11 @@
 /** What the bearer of an access token may do (requirements §4.5). */
 import type * as DateTime from "effect/DateTime"
-import * as Either from "effect/Either"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { ApplicationId } from "./Application.ts"
-import * as Grant from "./Grant.ts"
-import { type AccessToken, isOver, type Scope } from "./Token.ts"
+import type { Grant } from "./Grant.ts"
+import type { TokenHash } from "./Secrets.ts"
+import { isOver, type Scope } from "./Token.ts"
 import type { Role, UserId } from "./User.ts"
 
 /** The bearer of a token is not let in: unknown, expired, replaced or revoked (RFC 6750 §3.1, requirements §7). */
@@ -22,18 +23,20 @@ export interface Access {
   readonly expiresAt: DateTime.Utc
 }
 
-/** Whether an access token is good: not expired, its grant active, and of its present epoch. */
-export const authenticate = (
-  { credential: token, grant }: Grant.Found<AccessToken>,
-  now: DateTime.Utc
-): Either.Either<Access, InvalidToken> =>
-  Grant.isLive(grant, token.epoch) && !isOver(token.expiresAt, now)
-    ? Either.right({
+/**
+ * What an access token gives: it is in its grant, and not expired. Revoking removes all tokens of a grant. The newest are
+ * used most.
+ */
+export const find = (grant: Grant, token: TokenHash, now: DateTime.Utc): Option.Option<Access> => {
+  const found = grant.access.findLast(({ hash }) => hash === token)
+  return found === undefined || isOver(found.expiresAt, now)
+    ? Option.none()
+    : Option.some({
       applicationId: grant.applicationId,
       userId: grant.userId,
       role: grant.role,
-      scope: token.scope,
-      createdAt: token.createdAt,
-      expiresAt: token.expiresAt
+      scope: found.scope,
+      createdAt: found.createdAt,
+      expiresAt: found.expiresAt
     })
-    : Either.left(new InvalidToken())
+}

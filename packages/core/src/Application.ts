@@ -15,7 +15,10 @@ export const ApplicationId = Schema.Int.pipe(Schema.between(1, maxId), Schema.br
 export type ApplicationId = typeof ApplicationId.Type
 
 /** A client secret by its fingerprint. The newest one has no end; a rotated one ends with the overlap. */
-export const ClientSecret = Schema.Struct({ hash: TokenHash, expiresAt: Schema.Option(Schema.DateTimeUtcFromSelf) })
+export const ClientSecret = Schema.Struct({
+  hash: TokenHash,
+  expiresAt: Schema.OptionFromNullOr(Schema.DateTimeUtcFromNumber)
+})
 export type ClientSecret = typeof ClientSecret.Type
 
 /** What an owner can change. */
@@ -33,7 +36,7 @@ export const Application = Schema.Struct({
   ...Settings.fields,
   /** Newest first; one or two are live. */
   secrets: Schema.Array(ClientSecret),
-  createdAt: Schema.DateTimeUtcFromSelf
+  createdAt: Schema.DateTimeUtcFromNumber
 })
 export type Application = typeof Application.Type
 

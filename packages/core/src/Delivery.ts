@@ -26,10 +26,10 @@ export type State = typeof State.Type
 /** One finished attempt. */
 export const Attempt = Schema.Struct({
   /** When it started. */
-  at: Schema.DateTimeUtcFromSelf,
+  at: Schema.DateTimeUtcFromNumber,
   durationMs: Schema.NonNegativeInt,
   outcome: Schema.Literal("delivered", "rejected", "timeout", "unreachable", "forbidden_address"),
-  status: Schema.Option(Schema.Int),
+  status: Schema.OptionFromNullOr(Schema.Int),
   /** An excerpt of the answer, or what went wrong; at most 200 characters. */
   detail: Schema.String
 })
@@ -43,9 +43,9 @@ export const Delivery = Schema.Struct({
   state: State,
   attempts: Schema.Array(Attempt),
   /** When the next attempt is due, while pending. */
-  dueAt: Schema.DateTimeUtcFromSelf,
+  dueAt: Schema.DateTimeUtcFromNumber,
   /** When it came to its end. */
-  endedAt: Schema.Option(Schema.DateTimeUtcFromSelf)
+  endedAt: Schema.OptionFromNullOr(Schema.DateTimeUtcFromNumber)
 })
 export type Delivery = typeof Delivery.Type
 
@@ -101,6 +101,33 @@ export interface AttemptHour {
   readonly failed: number
   /** How long the delivered ones took: the lower median and the slowest, in milliseconds; none if there were none. */
   readonly latency: Option.Option<{ readonly medianMs: number; readonly slowestMs: number }>
+}
+
+const hourMillis = 3_600_000
+
+const toHour = (startsAt: DateTime.Utc, attempts: ReadonlyArray<Attempt>): AttemptHour => {
+  const durations = attempts
+    .flatMap(({ durationMs, outcome }) => outcome === "delivered" ? [durationMs] : [])
+    .sort((a, b) => a - b)
+  const [medianMs, slowestMs] = [durations[Math.ceil(durations.length / 2) - 1], durations.at(-1)]
+  return {
+    startsAt,
+    delivered: durations.length,
+    failed: attempts.length - durations.length,
+    latency: medianMs === undefined || slowestMs === undefined ? Option.none() : Option.some({ medianMs, slowestMs })
+  }
+}
+
+/** The attempts since `from` by the hours counted from there, for stores that do not group them themselves. */
+export const byHour = (attempts: ReadonlyArray<Attempt>, from: DateTime.Utc): ReadonlyArray<AttemptHour> => {
+  const hours = new Map<number, Array<Attempt>>()
+  for (const attempt of attempts) {
+    const hour = Math.floor((attempt.at.epochMillis - from.epochMillis) / hourMillis)
+    if (hour >= 0) hours.set(hour, [...(hours.get(hour) ?? []), attempt])
+  }
+  return [...hours].sort(([a], [b]) => a - b).map(([hour, group]) =>
+    toHour(DateTime.unsafeMake(from.epochMillis + hour * hourMillis), group)
+  )
 }
 
 /** Where deliveries live: a queue with leases, and the record of what was tried. Every method is atomic. */

@@ -36,7 +36,7 @@ export const Event = Schema.Struct({
   /** `{}` for a user event. */
   updates: Schema.Union(Updates, Schema.Struct({})),
   /** When the change was committed; sent as whole seconds since 1970. */
-  time: Schema.DateTimeUtcFromSelf
+  time: Schema.DateTimeUtcFromNumber
 })
 export type Event = typeof Event.Type
 

@@ -1,22 +1,26 @@
 /**
- * What one user has granted to one application, and the chain of tokens that came of it.
+ * What one user has granted to one application, with all codes and tokens that came of it: one record.
  *
  * Invariants, kept by the transitions below and by the compare-and-set of `GrantStore.save`:
  *
  * - `version` counts the saves. Consenting, redeeming, rotating and revoking are ordered by it.
- * - `epoch` counts the lives of the grant: a code or token is good only in the epoch in which it was made, and only
- *   while the grant is active. Revoking is therefore one update, however many tokens there are.
- * - `generation` counts the refresh tokens: the one with the grant's generation is current, all others are replaced.
+ * - `epoch` counts the lives of the grant. Revoking ends one: no code and no token is left in the record.
+ * - `generation` counts the refresh tokens. Only the current one is stored, by its fingerprint. A refresh token names its
+ *   epoch and generation, so an older one is recognised if a key of the service made it.
  */
 import * as DateTime from "effect/DateTime"
+import * as Duration from "effect/Duration"
 import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { ApplicationId } from "./Application.ts"
 import { Audience, type EventId, type Outgoing } from "./Event.ts"
+import { makeInstants } from "./internal/instants.ts"
 import type { Policy } from "./Policy.ts"
-import type { TokenHash } from "./Secrets.ts"
+import { type Origin, type Secrets, shortened, type TokenHash, type TokenKey, type TokenPair } from "./Secrets.ts"
 import { Version } from "./Store.ts"
-import { type AccessToken, type Code, isOver, type RefreshToken, Scope } from "./Token.ts"
+import * as Token from "./Token.ts"
+import { AccessToken, Code, isOver, RefreshToken, Scope, type Tokens } from "./Token.ts"
 import { Role, UserId } from "./User.ts"
 
 export const Grant = Schema.Struct({
@@ -29,36 +33,30 @@ export const Grant = Schema.Struct({
   epoch: Schema.NonNegativeInt,
   generation: Schema.NonNegativeInt,
   /** First consent of the present epoch. */
-  grantedAt: Schema.DateTimeUtcFromSelf,
-  /** When the current refresh token was issued: its predecessor was replaced then. */
-  issuedAt: Schema.Option(Schema.DateTimeUtcFromSelf)
+  grantedAt: Schema.DateTimeUtcFromNumber,
+  /** The current refresh token. None before the first code is exchanged, and after a revocation. */
+  refresh: Schema.OptionFromNullOr(RefreshToken),
+  /** The live access tokens, oldest first. An expired one leaves with the next save. */
+  access: Schema.Array(AccessToken),
+  /** Codes within their lifetime, pending or used, oldest first. An expired one leaves with the next save. */
+  codes: Schema.Array(Code)
 })
 export type Grant = typeof Grant.Type
 
-/** A credential together with the grant that it belongs to, read in one snapshot. */
-export interface Found<Credential> {
-  readonly grant: Grant
-  readonly credential: Credential
-}
-
-/** One atomic save: the grant at its next version, and everything that the decision caused. */
+/** One atomic save: the grant at its next version, and the events that the decision causes. */
 export interface Change {
   readonly grant: Grant
-  /** A new code. */
-  readonly code: Option.Option<Code>
-  /** The code that was used up. */
-  readonly redeemed: Option.Option<TokenHash>
-  readonly issued: Option.Option<{ readonly access: AccessToken; readonly refresh: RefreshToken }>
   readonly outgoing: ReadonlyArray<Outgoing>
 }
 
 /**
  * Why a code or refresh token is refused.
  *
- * - `unknown`, `expired`, `mismatch` (another client's, or the wrong redirect URI or verifier): no side effect.
+ * - `unknown` (a code also when it has expired), `expired`, `mismatch` (another client's, or the wrong redirect URI or
+ *   verifier): no side effect.
  * - `replaced`: the refresh token was rotated away a moment ago, a client's double send.
  * - `replayed`: a used code or a long-replaced refresh token; the grant is to be revoked (RFC 9700 §4.14.2).
- * - `revoked`: the grant was revoked since.
+ * - `revoked`: the grant of the refresh token was revoked since.
  */
 export class InvalidGrant extends Schema.TaggedError<InvalidGrant>("@startlist/core/InvalidGrant")("InvalidGrant", {
   reason: Schema.Literal("unknown", "expired", "mismatch", "replaced", "replayed", "revoked")
@@ -66,34 +64,38 @@ export class InvalidGrant extends Schema.TaggedError<InvalidGrant>("@startlist/c
 
 /** What presenting a code or refresh token leads to. */
 export type Decision<E = never> =
-  | { readonly _tag: "Issued"; readonly change: Change }
+  /** A new pair, which is good once the change is saved. */
+  | { readonly _tag: "Issued"; readonly change: Change; readonly tokens: Tokens }
+  /** The answer to the first of several equal requests, once more. Nothing changes. */
+  | { readonly _tag: "Repeated"; readonly tokens: Tokens }
   | { readonly _tag: "Refused"; readonly error: E | InvalidGrant }
   /** A replay: refused once the revocation is saved, even if the client goes away (RFC 9700 §4.14.2). */
   | { readonly _tag: "RevokedAndRefused"; readonly change: Change; readonly error: InvalidGrant }
 
 const refuse = (reason: InvalidGrant["reason"]): Decision => ({ _tag: "Refused", error: new InvalidGrant({ reason }) })
 
+/** A replay. */
 const revokeAndRefuse = (grant: Grant): Decision => ({
   _tag: "RevokedAndRefused",
   change: revoke(grant),
   error: new InvalidGrant({ reason: "replayed" })
 })
 
-/** The next version of a grant. */
-const advance = (
-  grant: Grant,
-  fields: Partial<Pick<Grant, "status" | "role" | "scope" | "epoch" | "grantedAt" | "issuedAt">>
-): Grant => ({ ...grant, ...fields, version: grant.version + 1 })
+const isLive = (now: DateTime.Utc) => ({ expiresAt }: { readonly expiresAt: DateTime.Utc }): boolean =>
+  !isOver(expiresAt, now)
 
-const nothing: Omit<Change, "grant"> = {
-  code: Option.none(),
-  redeemed: Option.none(),
-  issued: Option.none(),
-  outgoing: []
+/** A list, oldest first, with one more at its end. What has expired, and what exceeds the limit, leaves at the front. */
+const append = <A extends { readonly expiresAt: DateTime.Utc }>(
+  list: ReadonlyArray<A>,
+  added: A,
+  limit: number,
+  now: DateTime.Utc
+): ReadonlyArray<A> => {
+  const first = list.findIndex(isLive(now))
+  const kept = first < 0 ? [] : list.slice(Math.max(first, list.length + 1 - limit))
+  kept.push(added)
+  return kept
 }
-
-/** Whether tokens of this epoch are good: they were made in the present life of the grant, and it lasts. */
-export const isLive = (grant: Grant, epoch: number): boolean => grant.status === "active" && grant.epoch === epoch
 
 /** What the user says yes to. */
 export interface Consent {
@@ -118,55 +120,72 @@ export const consent = (
   now: DateTime.Utc,
   policy: Policy.Service
 ): Change => {
-  const { applicationId, role, scope, userId } = consented
-  const grant = Option.match(existing, {
-    onNone: (): Grant => ({
+  const { applicationId, challenge, redirectUri, role, scope, state, userId } = consented
+  const before = Option.getOrUndefined(existing)
+  const pending: Code = {
+    hash: code,
+    redirectUri,
+    scope,
+    state,
+    challenge,
+    expiresAt: DateTime.addDuration(now, policy.codeLifetime),
+    redeemed: false
+  }
+  const version = (before?.version ?? 0) + 1
+  const grant: Grant = before?.status === "active"
+    ? {
+      ...before,
+      version,
+      access: before.access.filter(isLive(now)),
+      codes: append(before.codes, pending, policy.maxCodes, now)
+    }
+    : {
       applicationId,
       userId,
+      version,
+      status: "active",
       role,
       scope,
-      version: 1,
-      status: "active",
-      epoch: 1,
-      generation: 0,
+      epoch: (before?.epoch ?? 0) + 1,
+      generation: before?.generation ?? 0,
       grantedAt: now,
-      issuedAt: Option.none()
-    }),
-    onSome: (grant) =>
-      grant.status === "active"
-        ? advance(grant, {})
-        : advance(grant, {
-          status: "active",
-          role,
-          scope,
-          epoch: grant.epoch + 1,
-          grantedAt: now,
-          issuedAt: Option.none()
-        })
-  })
-  return {
-    ...nothing,
-    grant,
-    code: Option.some({
-      hash: code,
-      epoch: grant.epoch,
-      redirectUri: consented.redirectUri,
-      scope,
-      state: consented.state,
-      challenge: consented.challenge,
-      expiresAt: DateTime.addDuration(now, policy.codeLifetime),
-      redeemed: false
-    })
-  }
+      refresh: Option.none(),
+      access: [],
+      codes: [pending]
+    }
+  return { grant, outgoing: [] }
 }
 
-/** A freshly made pair: the fingerprints, and when each expires. */
-export interface FreshTokens {
-  readonly access: TokenHash
-  readonly accessExpiresAt: DateTime.Utc
-  readonly refresh: TokenHash
-  readonly refreshExpiresAt: DateTime.Utc
+/** The part of `Secrets` that is pure. */
+export type Deriving = Pick<Secrets.Service, "hash" | "keys">
+
+/** What a client presents, with the salt for the pair that may come of it. */
+export interface Presented extends Origin {
+  /** The client. */
+  readonly applicationId: ApplicationId
 }
+
+/** The pair of a generation of a grant. */
+const derive = (key: TokenKey, origin: Origin, grant: Grant, generation: number): TokenPair =>
+  key.derive(origin, Token.nameOf(grant), Token.refreshNameOf(grant, grant.epoch, generation))
+
+// Thousands of tokens expire in the same millisecond.
+const [toAccessExpiry, toRefreshExpiry] = [makeInstants(), makeInstants()]
+
+const answer = (
+  { accessToken, refreshToken }: TokenPair,
+  scope: Scope,
+  state: Option.Option<string>,
+  createdAt: DateTime.Utc,
+  policy: Policy.Service
+): Tokens => ({
+  accessToken,
+  refreshToken,
+  createdAt,
+  expiresAt: toAccessExpiry(createdAt.epochMillis + Duration.toMillis(policy.accessTokenLifetime)),
+  scope,
+  state
+})
 
 /**
  * Issues a pair: a new access token beside the older ones, and the refresh token that replaces the current one. Every
@@ -174,42 +193,70 @@ export interface FreshTokens {
  */
 const issue = (
   grant: Grant,
-  scope: Scope,
-  fresh: FreshTokens,
+  origin: Origin,
+  { codes, scope, state }: Pick<Code, "scope" | "state"> & Pick<Grant, "codes">,
+  { hash, keys }: Deriving,
   now: DateTime.Utc,
-  redeemed: Change["redeemed"]
+  policy: Policy.Service
 ): Decision => {
-  const { epoch } = grant
   const generation = grant.generation + 1
-  return {
-    _tag: "Issued",
-    change: {
-      grant: {
-        applicationId: grant.applicationId,
-        userId: grant.userId,
-        role: grant.role,
-        scope,
-        version: grant.version + 1,
-        status: grant.status,
-        epoch,
-        generation,
-        grantedAt: grant.grantedAt,
-        issuedAt: Option.some(now)
-      },
-      code: Option.none(),
-      redeemed,
-      issued: Option.some({
-        access: { hash: fresh.access, epoch, scope, createdAt: now, expiresAt: fresh.accessExpiresAt },
-        refresh: { hash: fresh.refresh, epoch, generation, expiresAt: fresh.refreshExpiresAt }
-      }),
-      outgoing: []
-    }
+  const tokens = answer(derive(keys[0], origin, grant, generation), scope, state, now, policy)
+  const access: AccessToken = {
+    hash: shortened(hash(Redacted.value(tokens.accessToken))),
+    scope,
+    createdAt: now,
+    expiresAt: tokens.expiresAt
   }
+  const change: Change = {
+    grant: {
+      applicationId: grant.applicationId,
+      userId: grant.userId,
+      role: grant.role,
+      scope,
+      version: grant.version + 1,
+      status: grant.status,
+      epoch: grant.epoch,
+      generation,
+      grantedAt: grant.grantedAt,
+      refresh: Option.some({
+        hash: hash(Redacted.value(tokens.refreshToken)),
+        salt: origin.salt,
+        issuedAt: now,
+        expiresAt: toRefreshExpiry(now.epochMillis + Duration.toMillis(policy.refreshTokenIdle))
+      }),
+      access: append(grant.access, access, policy.maxAccessTokens, now),
+      codes: codes.filter(isLive(now))
+    },
+    outgoing: []
+  }
+  return { _tag: "Issued", change, tokens }
 }
 
-/** Who presents a code, and what comes with it. */
-export interface Redemption {
-  readonly applicationId: ApplicationId
+/**
+ * The current pair, if it came of an equal request within this time. It is derived anew; that its refresh token is the
+ * current one shows that it is the same, and that nobody has used it since.
+ */
+const repeat = (
+  grant: Grant,
+  origin: Origin,
+  state: Option.Option<string>,
+  within: Duration.Duration,
+  { hash, keys }: Deriving,
+  now: DateTime.Utc,
+  policy: Policy.Service
+): Option.Option<Decision> =>
+  Option.flatMap(grant.refresh, (current) => {
+    if (isOver(DateTime.addDuration(current.issuedAt, within), now)) return Option.none()
+    const pairs = keys.map((key) => derive(key, { ...origin, salt: current.salt }, grant, grant.generation))
+    const pair = pairs.find(({ refreshToken }) => hash(Redacted.value(refreshToken)) === current.hash)
+    return Option.map(Option.fromNullable(pair), (pair): Decision => ({
+      _tag: "Repeated",
+      tokens: answer(pair, grant.scope, state, current.issuedAt, policy)
+    }))
+  })
+
+/** A code, and what comes with it. */
+export interface Redemption extends Presented {
   /** Must equal the authorized one if given. */
   readonly redirectUri: Option.Option<string>
   /** BASE64URL(SHA-256(code_verifier)). */
@@ -218,26 +265,53 @@ export interface Redemption {
 
 /**
  * Exchanges a code for tokens: once, within its lifetime, by its own client, with its redirect URI and verifier
- * (RFC 6749 §4.1.3, RFC 7636 §4.6). A second use within its lifetime is a replay. What binds the code is checked before
- * that, so that a stolen code in other hands revokes nothing.
+ * (RFC 6749 §4.1.3, RFC 7636 §4.6). A second use within its lifetime is a replay, unless it is a repeat with the
+ * `Idempotency-Key` of the first. What binds the code is checked before that, so that a stolen code in other hands
+ * revokes nothing.
  */
 export const redeem = (
-  { credential: code, grant }: Found<Code>,
+  grant: Grant,
   presented: Redemption,
-  fresh: FreshTokens,
+  deriving: Deriving,
   now: DateTime.Utc,
   policy: Policy.Service
 ): Decision => {
+  const hash = deriving.hash(Redacted.value(presented.presented))
+  // Forgotten when its lifetime ends, used or not: whether a save has removed it makes no difference.
+  const code = grant.codes.find((code) => code.hash === hash && !isOver(code.expiresAt, now))
+  if (code === undefined) return refuse("unknown")
   if (grant.applicationId !== presented.applicationId) return refuse("mismatch")
   if (Option.isSome(presented.redirectUri) && presented.redirectUri.value !== code.redirectUri) {
     return refuse("mismatch")
   }
   if (Option.getOrNull(presented.challenge) !== Option.getOrNull(code.challenge)) return refuse("mismatch")
-  // A code is forgotten when its lifetime ends, used or not: whether a purge has removed it makes no difference.
-  if (isOver(code.expiresAt, now)) return refuse("expired")
-  if (!isLive(grant, code.epoch)) return refuse("revoked")
-  if (code.redeemed) return policy.revokeOnReplay ? revokeAndRefuse(grant) : refuse("expired")
-  return issue(grant, code.scope, fresh, now, Option.some(code.hash))
+  if (code.redeemed) {
+    const within = Option.isSome(presented.idempotencyKey) ? policy.refreshRetry : Duration.zero
+    return Option.getOrElse(
+      repeat(grant, presented, code.state, within, deriving, now, policy),
+      () => policy.revokeOnReplay ? revokeAndRefuse(grant) : refuse("unknown")
+    )
+  }
+  const codes = grant.codes.map((one) => one === code ? { ...one, redeemed: true } : one)
+  return issue(grant, presented, { ...code, codes }, deriving, now, policy)
+}
+
+/** What a refresh token is to its grant. */
+export type Standing = "current" | "replaced" | "revoked" | "unknown"
+
+/** An older refresh token is known by its name and by the key that made it; any other by its fingerprint alone. */
+export const standingOf = (
+  grant: Grant,
+  token: Redacted.Redacted<string>,
+  { epoch, generation }: Token.RefreshName,
+  { hash, keys }: Deriving
+): Standing => {
+  const fingerprint = hash(Redacted.value(token))
+  if (Option.isSome(grant.refresh) && grant.refresh.value.hash === fingerprint) return "current"
+  const isRevoked = epoch < grant.epoch || epoch === grant.epoch && grant.status === "revoked"
+  const isOlder = generation < grant.generation || isRevoked && generation === grant.generation
+  if (epoch > grant.epoch || !isOlder || !keys.some((key) => key.isAuthentic(token))) return "unknown"
+  return isRevoked ? "revoked" : "replaced"
 }
 
 /** A refresh asks for more than was granted (RFC 6749 §6; §5.2 `invalid_scope`). Nothing has happened. */
@@ -246,44 +320,55 @@ export class ScopeExceeded extends Schema.TaggedError<ScopeExceeded>("@startlist
   scope: Schema.String
 }) {}
 
-/** Who presents a refresh token, and the scope asked for, if one is. */
-export interface Renewal {
-  readonly applicationId: ApplicationId
+/** A refresh token, its name, and the scope asked for, if one is. */
+export interface Renewal extends Presented {
+  readonly name: Token.RefreshName
   readonly scope: Option.Option<Scope>
 }
 
 /**
  * Refreshes: the current refresh token is replaced, and dies at once (requirements §3.2).
  *
- * A replaced one is refused. If it is the immediate predecessor and the rotation is younger than the grace, that is
- * all: a client sent twice. Otherwise someone else has it, and the grant is to be revoked (RFC 9700 §4.14.2).
+ * A replaced one is refused, unless the request repeats the one that replaced it. If it is the immediate predecessor and
+ * the rotation is younger than the grace, that is all: a client sent twice. Otherwise someone else has it, and the grant
+ * is to be revoked (RFC 9700 §4.14.2).
  */
 export const rotate = (
-  { credential: token, grant }: Found<RefreshToken>,
-  { applicationId, scope }: Renewal,
-  fresh: FreshTokens,
+  grant: Grant,
+  presented: Renewal,
+  deriving: Deriving,
   now: DateTime.Utc,
   policy: Policy.Service
 ): Decision<ScopeExceeded> => {
+  const { applicationId, idempotencyKey, name, scope } = presented
   if (grant.applicationId !== applicationId) return refuse("mismatch")
-  if (!isLive(grant, token.epoch)) return refuse("revoked")
-  if (token.generation !== grant.generation) {
-    const sentTwice = token.generation === grant.generation - 1 &&
-      Option.exists(grant.issuedAt, (at) => !isOver(DateTime.addDuration(at, policy.replayGrace), now))
+  const standing = standingOf(grant, presented.presented, name, deriving)
+  if (standing === "unknown" || standing === "revoked") return refuse(standing)
+  const excess = Option.isSome(scope) ? scope.value.find((name) => !grant.scope.includes(name)) : undefined
+  if (standing === "replaced") {
+    const within = Option.isSome(idempotencyKey) ? policy.refreshRetry : policy.refreshRetryWithoutKey
+    const isPrevious = name.generation === grant.generation - 1
+    const repeated = isPrevious && excess === undefined
+      ? repeat(grant, presented, Option.none(), within, deriving, now, policy)
+      : Option.none()
+    if (Option.isSome(repeated)) return repeated.value
+    const sentTwice = isPrevious && Option.exists(
+      grant.refresh,
+      ({ issuedAt }) => !isOver(DateTime.addDuration(issuedAt, policy.replayGrace), now)
+    )
     return sentTwice || !policy.revokeOnReplay ? refuse("replaced") : revokeAndRefuse(grant)
   }
-  if (isOver(token.expiresAt, now)) return refuse("expired")
-  const excess = Option.isSome(scope) ? scope.value.find((name) => !grant.scope.includes(name)) : undefined
+  if (Option.exists(grant.refresh, ({ expiresAt }) => isOver(expiresAt, now))) return refuse("expired")
   if (excess !== undefined) return { _tag: "Refused", error: new ScopeExceeded({ scope: excess }) }
-  return issue(grant, grant.scope, fresh, now, Option.none())
+  const kept = { scope: grant.scope, state: Option.none(), codes: grant.codes }
+  return issue(grant, presented, kept, deriving, now, policy)
 }
 
 /** Ends this life of the grant: every code and token of it is dead when the change is saved. */
-export const revoke = (grant: Grant): Change => ({ ...nothing, grant: advance(grant, { status: "revoked" }) })
-
-/** Whether a token of this epoch entitles this application to revoke the grant: its own, and in this life. */
-export const isRevocable = (grant: Grant, epoch: number, applicationId: ApplicationId): boolean =>
-  grant.applicationId === applicationId && isLive(grant, epoch)
+export const revoke = (grant: Grant): Change => ({
+  grant: { ...grant, version: grant.version + 1, status: "revoked", refresh: Option.none(), access: [], codes: [] },
+  outgoing: []
+})
 
 /**
  * The user revokes. An athlete's or organizer's revocation is told to the application (requirements §6.1); other
@@ -305,7 +390,3 @@ export const revokeByUser = (grant: Grant, event: EventId, now: DateTime.Utc): C
     }]
     : []
 })
-
-/** Whether a refresh token could be rotated now (for introspection, RFC 7662). */
-export const isCurrent = ({ credential: token, grant }: Found<RefreshToken>, now: DateTime.Utc): boolean =>
-  isLive(grant, token.epoch) && token.generation === grant.generation && !isOver(token.expiresAt, now)

@@ -4,10 +4,8 @@
  */
 import * as Context from "effect/Context"
 import * as DateTime from "effect/DateTime"
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
-import { identity } from "effect/Function"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
@@ -23,10 +21,10 @@ import { GrantStore } from "./GrantStore.ts"
 import { makeInstants } from "./internal/instants.ts"
 import * as Introspection from "./Introspection.ts"
 import { Policy } from "./Policy.ts"
-import { Secrets, type TokenHash } from "./Secrets.ts"
+import { Secrets, shortened } from "./Secrets.ts"
 import { type Conflict, type StoreError, untilSaved } from "./Store.ts"
 import * as Token from "./Token.ts"
-import type { AccessToken, RefreshToken, Scope, Tokens } from "./Token.ts"
+import type { Scope, Tokens } from "./Token.ts"
 import type { User, UserId } from "./User.ts"
 
 /** A required parameter is missing (RFC 6749 §5.2 `invalid_request`). */
@@ -48,13 +46,31 @@ export class GrantNotFound extends Schema.TaggedError<GrantNotFound>("@startlist
  */
 export type OnReplay = Effect.Effect<void>
 
-export interface Exchange {
+/** What exchanges and refreshes have in common. */
+interface Asked {
   readonly client: ClientCredentials
+  /**
+   * What the client sent as `Idempotency-Key`: 1 to 255 printable characters. The same request with the same key gets the
+   * same answer (`Policy.refreshRetry`).
+   */
+  readonly idempotencyKey?: Option.Option<string>
+  /** Default: nothing. */
+  readonly onReplay?: OnReplay
+}
+
+export interface Exchange extends Asked {
   readonly code: Redacted.Redacted<string>
   readonly redirectUri: Option.Option<string>
   readonly verifier: Option.Option<Redacted.Redacted<string>>
-  /** Default: nothing. */
-  readonly onReplay?: OnReplay
+}
+
+export interface Refresh extends Asked {
+  readonly token: Redacted.Redacted<string>
+  /**
+   * What the client asks for (RFC 6749 §6), which the interface does not list: no more than was granted; less is not
+   * narrowed.
+   */
+  readonly scope?: Option.Option<Scope>
 }
 
 /** One line of a user's list of authorised applications. */
@@ -81,24 +97,16 @@ export declare namespace OAuth {
       user: User
     ) => Effect.Effect<Redacted.Redacted<string>, Authorization.RoleMismatch | StoreError>
     /** Code for tokens (requirements §4.2), with the granted scope and the state of the authorization request. */
-    readonly exchange: (exchange: Exchange) => Effect.Effect<
-      Tokens & { readonly state: Option.Option<string> },
-      InvalidClient | MissingParameter | Grant.InvalidGrant | StoreError
-    >
-    /**
-     * Refresh token for a new pair with the scope of the grant (requirements §4.3). `scope`, which the interface does
-     * not list, is what the client asks for (RFC 6749 §6): no more than was granted; less is not narrowed. By default
-     * `onReplay` does nothing.
-     */
+    readonly exchange: (
+      exchange: Exchange
+    ) => Effect.Effect<Tokens, InvalidClient | MissingParameter | Grant.InvalidGrant | StoreError>
+    /** Refresh token for a new pair with the scope of the grant (requirements §4.3). */
     readonly refresh: (
-      client: ClientCredentials,
-      token: Redacted.Redacted<string>,
-      scope?: Option.Option<Scope>,
-      onReplay?: OnReplay
+      refresh: Refresh
     ) => Effect.Effect<Tokens, InvalidClient | Grant.InvalidGrant | Grant.ScopeExceeded | StoreError>
     /**
      * The application revokes all its tokens for the user of this one (requirements §4.4), and is told whose access that
-     * ended. A token that is unknown, long dead or another application's ends nothing (RFC 7009 §2.2).
+     * ended. A token that is unknown, expired, of an earlier grant or another application's ends nothing (RFC 7009 §2.2).
      */
     readonly revoke: (
       client: ClientCredentials,
@@ -131,9 +139,7 @@ const make = Effect.gen(function*() {
 
   const hashOf = (secret: Redacted.Redacted<string>) => secrets.hash(Redacted.value(secret))
 
-  const accessLifetime = Duration.toMillis(policy.accessTokenLifetime)
-  const refreshIdle = Duration.toMillis(policy.refreshTokenIdle)
-  const [toNow, toAccessExpiry, toRefreshExpiry] = [makeInstants(), makeInstants(), makeInstants()]
+  const toNow = makeInstants()
 
   // Refreshing and authenticating are what every application does all day, so their ways are chains of `flatMap`, and the
   // clock is read in one step: a generator takes nearly twice the steps, `DateTime.now` takes five.
@@ -153,78 +159,52 @@ const make = Effect.gen(function*() {
     })
   }
 
-  /** A pair of tokens for the next generation of a grant, and its fingerprints. */
-  const makeTokens = <A, E>(
-    grant: Grant.Grant,
-    now: DateTime.Utc,
-    use: (tokens: Omit<Tokens, "scope">, fresh: Grant.FreshTokens) => Effect.Effect<A, E>
-  ): Effect.Effect<A, E> =>
-    Effect.flatMap(secrets.make("access", Token.nameOf(grant)), (accessToken) =>
-      Effect.flatMap(
-        secrets.make("refresh", Token.chainNameOf(grant, grant.epoch, grant.generation + 1)),
-        (refreshToken) => {
-          const expiresAt = toAccessExpiry(now.epochMillis + accessLifetime)
-          return use({ accessToken, refreshToken, createdAt: now, expiresAt }, {
-            access: hashOf(accessToken),
-            accessExpiresAt: expiresAt,
-            refresh: hashOf(refreshToken),
-            refreshExpiresAt: toRefreshExpiry(now.epochMillis + refreshIdle)
-          })
-        }
-      ))
-
-  /** Finds the grant of a code or refresh token, decides on a fresh pair of tokens, and commits what was decided. */
-  const issue = <Credential, E, A>(
-    now: DateTime.Utc,
-    find: Effect.Effect<Option.Option<Grant.Found<Credential>>, StoreError>,
-    decide: (found: Grant.Found<Credential>, fresh: Grant.FreshTokens) => Grant.Decision<E>,
-    answer: (tokens: Tokens, credential: Credential) => A,
+  /** Finds the grant that a code or refresh token names, decides, and commits what was decided. */
+  const issue = <E>(
+    { applicationId, userId }: Token.Name,
+    decide: (grant: Grant.Grant) => Grant.Decision<E>,
     onReplay: OnReplay
-  ): Effect.Effect<A, E | Grant.InvalidGrant | StoreError> => {
-    const attempt: Effect.Effect<A, E | Grant.InvalidGrant | Conflict | StoreError> = Effect.flatMap(
-      find,
-      (found): typeof attempt =>
-        Option.isNone(found)
-          ? new Grant.InvalidGrant({ reason: "unknown" })
-          : makeTokens(found.value.grant, now, (tokens, fresh): typeof attempt => {
-            const decision = decide(found.value, fresh)
-            switch (decision._tag) {
-              case "Issued": {
-                const { grant: { scope } } = decision.change
-                return Effect.map(
-                  grants.save(decision.change),
-                  () => answer({ ...tokens, scope }, found.value.credential)
-                )
-              }
-              case "Refused":
-                return Effect.fail(decision.error)
-              case "RevokedAndRefused":
-                // Not given up when the client goes away, however often it is decided again.
-                return grants.save(decision.change).pipe(
-                  Effect.zipRight(onReplay),
-                  Effect.zipRight(Effect.fail(decision.error)),
-                  Effect.catchTag("Conflict", () => untilSaved(attempt)),
-                  Effect.uninterruptible,
-                  Effect.disconnect
-                )
-            }
-          })
+  ): Effect.Effect<Tokens, E | Grant.InvalidGrant | StoreError> => {
+    const attempt: Effect.Effect<Tokens, E | Grant.InvalidGrant | Conflict | StoreError> = Effect.flatMap(
+      grants.find(applicationId, userId),
+      (grant): typeof attempt => {
+        if (Option.isNone(grant)) return unknownGrant
+        const decision = decide(grant.value)
+        switch (decision._tag) {
+          case "Issued":
+            return Effect.as(grants.save(decision.change), decision.tokens)
+          case "Repeated":
+            return Effect.succeed(decision.tokens)
+          case "Refused":
+            return Effect.fail(decision.error)
+          case "RevokedAndRefused":
+            // Not given up when the client goes away, however often it is decided again.
+            return grants.save(decision.change).pipe(
+              Effect.zipRight(onReplay),
+              Effect.zipRight(Effect.fail(decision.error)),
+              Effect.catchTag("Conflict", () => untilSaved(attempt)),
+              Effect.uninterruptible,
+              Effect.disconnect
+            )
+        }
+      }
     )
     return untilSaved(attempt)
   }
 
-  /** Finds what a store has of this kind. It is not asked for a text of another form. */
-  const finder = <Credential>(
-    kind: "access" | "code" | "refresh",
-    find: (hash: TokenHash) => Effect.Effect<Option.Option<Grant.Found<Credential>>, StoreError>
-  ) =>
-  (text: Redacted.Redacted<string>): Effect.Effect<Option.Option<Grant.Found<Credential>>, StoreError> =>
-    Option.isSome(Token.parse(kind, text)) ? find(hashOf(text)) : Effect.succeedNone
+  const unknownGrant = new Grant.InvalidGrant({ reason: "unknown" })
 
-  const findAccess = finder("access", grants.findByAccess)
-  const findCode = finder("code", grants.findByCode)
-  const findRefresh = finder("refresh", grants.findByRefresh)
-  const isAccess = (text: Redacted.Redacted<string>) => Option.isSome(Token.parse("access", text))
+  /** The grant that a text names, and what is to be known of it. The store is not asked about a text of another form. */
+  const inspect = <Name extends Token.Name, A>(
+    name: Option.Option<Name>,
+    look: (grant: Grant.Grant, name: Name) => Option.Option<A>
+  ): Effect.Effect<Option.Option<A>, StoreError> =>
+    Option.isNone(name)
+      ? Effect.succeedNone
+      : Effect.map(
+        grants.find(name.value.applicationId, name.value.userId),
+        Option.flatMap((grant) => look(grant, name.value))
+      )
 
   const authorize = Effect.fn("OAuth.authorize")(
     function*(applicationId: ApplicationId, parameters: Authorization.Parameters) {
@@ -250,7 +230,9 @@ const make = Effect.gen(function*() {
     return code
   })
 
-  const exchange: OAuth.Service["exchange"] = ({ client, code, onReplay = Effect.void, redirectUri, verifier }) =>
+  const exchange: OAuth.Service["exchange"] = (
+    { client, code, idempotencyKey = Option.none(), onReplay = Effect.void, redirectUri, verifier }
+  ) =>
     withNow((now) =>
       withClient(
         client,
@@ -262,42 +244,72 @@ const make = Effect.gen(function*() {
           if (application.requirePkce && Option.isNone(verifier)) {
             return yield* new MissingParameter({ name: "code_verifier" })
           }
-          const presented = { applicationId: client.id, redirectUri, challenge: Option.map(verifier, hashOf) }
-          return yield* issue(
-            now,
-            findCode(code),
-            (found, fresh) => Grant.redeem(found, presented, fresh, now, policy),
-            (tokens, { state }) => ({ ...tokens, state }),
-            onReplay
-          )
+          const name = Token.parse("code", code)
+          if (Option.isNone(name)) return yield* unknownGrant
+          const challenge = Option.map(verifier, hashOf)
+          return yield* Effect.flatMap(secrets.makeSalt, (salt) => {
+            const presented = {
+              applicationId: client.id,
+              presented: code,
+              salt,
+              idempotencyKey,
+              redirectUri,
+              challenge
+            }
+            return issue(name.value, (grant) => Grant.redeem(grant, presented, secrets, now, policy), onReplay)
+          })
         })
       )
     )
 
-  const refresh: OAuth.Service["refresh"] = (client, token, scope = Option.none(), onReplay = Effect.void) =>
+  const refresh: OAuth.Service["refresh"] = (
+    { client, idempotencyKey = Option.none(), onReplay = Effect.void, scope = Option.none(), token }
+  ) =>
     withNow((now) =>
-      withClient(client, now, () =>
-        issue(
-          now,
-          findRefresh(token),
-          (found, fresh) => Grant.rotate(found, { applicationId: client.id, scope }, fresh, now, policy),
-          identity,
-          onReplay
-        ))
+      withClient(client, now, () => {
+        const name = Token.parseRefresh(token)
+        return Option.isNone(name) ? Effect.fail(unknownGrant) : Effect.flatMap(secrets.makeSalt, (salt) => {
+          const presented = {
+            applicationId: client.id,
+            presented: token,
+            salt,
+            idempotencyKey,
+            scope,
+            name: name.value
+          }
+          return issue(name.value, (grant) => Grant.rotate(grant, presented, secrets, now, policy), onReplay)
+        })
+      })
     )
+
+  /** What a token stands for; the kind is in its form. */
+  const introspectAt = (token: Redacted.Redacted<string>, now: DateTime.Utc) => {
+    const hash = hashOf(token)
+    const access = Token.parse("access", token)
+    return Option.isSome(access)
+      ? inspect(access, (grant) => Introspection.ofAccess(grant, shortened(hash), now))
+      : inspect(Token.parseRefresh(token), (grant) => Introspection.ofRefresh(grant, hash, now))
+  }
+
+  /** The grant that an application may revoke by this token. */
+  const findRevocable = (token: Redacted.Redacted<string>, now: DateTime.Utc) => {
+    const access = Token.parse("access", token)
+    return Option.isSome(access)
+      ? inspect(access, (grant) => Option.as(Access.find(grant, shortened(hashOf(token)), now), grant))
+      : inspect(Token.parseRefresh(token), (grant, name) => {
+        const standing = Grant.standingOf(grant, token, name, secrets)
+        return standing === "current" || standing === "replaced" ? Option.some(grant) : Option.none()
+      })
+  }
 
   const revoke = Effect.fn("OAuth.revoke")((client: ClientCredentials, token: Redacted.Redacted<string>) =>
     withNow((now) =>
       withClient(client, now, () =>
         untilSaved(Effect.gen(function*() {
-          const found: Option.Option<Grant.Found<AccessToken | RefreshToken>> = yield* isAccess(token)
-            ? findAccess(token)
-            : findRefresh(token)
-          if (Option.isNone(found)) return Option.none()
-          const { credential, grant } = found.value
-          if (!Grant.isRevocable(grant, credential.epoch, client.id)) return Option.none()
-          yield* grants.save(Grant.revoke(grant))
-          return Option.some(grant.userId)
+          const found = yield* findRevocable(token, now)
+          const grant = Option.filter(found, ({ applicationId }) => applicationId === client.id)
+          if (Option.isSome(grant)) yield* grants.save(Grant.revoke(grant.value))
+          return Option.map(grant, ({ userId }) => userId)
         })))
     )
   )
@@ -312,20 +324,24 @@ const make = Effect.gen(function*() {
     }))
   })
 
-  const authenticate: OAuth.Service["authenticate"] = (token) =>
-    Effect.flatMap(findAccess(token), (found) =>
-      Option.isNone(found)
-        ? new Access.InvalidToken()
-        : withNow((now) => Access.authenticate(found.value, now)))
+  const authenticate: OAuth.Service["authenticate"] = (token) => {
+    const [name, hash] = [Token.parse("access", token), shortened(hashOf(token))]
+    return withNow((now) =>
+      Effect.flatMap(
+        inspect(name, (grant) => Access.find(grant, hash, now)),
+        Option.match({ onNone: () => new Access.InvalidToken(), onSome: Effect.succeed })
+      )
+    )
+  }
 
   const introspect = Effect.fn("OAuth.introspect")(
-    function*(token: Redacted.Redacted<string>, audience: Option.Option<ApplicationId>) {
-      const now = yield* DateTime.now
-      const known = isAccess(token)
-        ? Option.flatMap(yield* findAccess(token), (found) => Introspection.ofAccess(found, now))
-        : Option.flatMap(yield* findRefresh(token), (found) => Introspection.ofRefresh(found, now))
-      return Option.filter(known, ({ applicationId }) => Option.isNone(audience) || audience.value === applicationId)
-    }
+    (token: Redacted.Redacted<string>, audience: Option.Option<ApplicationId>) =>
+      withNow((now) =>
+        Effect.map(
+          introspectAt(token, now),
+          Option.filter(({ applicationId }) => Option.isNone(audience) || audience.value === applicationId)
+        )
+      )
   )
 
   const authorized = Effect.fn("OAuth.authorized")(function*(userId: UserId) {

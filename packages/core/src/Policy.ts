@@ -27,6 +27,16 @@ export declare namespace Policy {
     readonly refreshTokenIdle: Duration.Duration
     /** Lifetime of an authorization code; RFC 6749 §4.1.2 allows 10 minutes at most. */
     readonly codeLifetime: Duration.Duration
+    /** A grant has at most this many live access tokens. The oldest one is removed first. */
+    readonly maxAccessTokens: number
+    /** A grant remembers at most this many codes, pending or used. The oldest one is removed first. */
+    readonly maxCodes: number
+    /**
+     * For so long, a client that sends an exchange or a refresh again with the same `Idempotency-Key` gets the same answer.
+     */
+    readonly refreshRetry: Duration.Duration
+    /** The same for a refresh without an `Idempotency-Key` (requirements §4.3: 0, the previous token is invalid at once). */
+    readonly refreshRetryWithoutKey: Duration.Duration
     /** Within so long after a rotation, its predecessor is a client's double send and not a theft. */
     readonly replayGrace: Duration.Duration
     /** Whether the replay of a replaced refresh token or a used code revokes the grant (RFC 9700 §4.14.2). */
@@ -74,6 +84,10 @@ export const documented: Policy.Service = {
   accessTokenLifetime: Duration.hours(8),
   refreshTokenIdle: Duration.days(90),
   codeLifetime: Duration.minutes(5),
+  maxAccessTokens: 20,
+  maxCodes: 20,
+  refreshRetry: Duration.minutes(10),
+  refreshRetryWithoutKey: Duration.zero,
   replayGrace: Duration.seconds(60),
   revokeOnReplay: true,
   secretOverlap: Duration.days(1),

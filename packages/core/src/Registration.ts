@@ -15,9 +15,9 @@ export type RegistrationId = typeof RegistrationId.Type
 /** The users whose applications hear of this registration. */
 export const Parties = Schema.Struct({
   athleteId: UserId,
-  organizerId: Schema.Option(UserId),
-  clubId: Schema.Option(UserId),
-  platformUserId: Schema.Option(UserId)
+  organizerId: Schema.OptionFromNullOr(UserId),
+  clubId: Schema.OptionFromNullOr(UserId),
+  platformUserId: Schema.OptionFromNullOr(UserId)
 })
 export type Parties = typeof Parties.Type
 

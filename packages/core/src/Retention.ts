@@ -2,7 +2,6 @@
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import { DeliveryStore } from "./Delivery.ts"
-import { GrantStore } from "./GrantStore.ts"
 import { Policy } from "./Policy.ts"
 import type { StoreError } from "./Store.ts"
 
@@ -21,21 +20,10 @@ export const inBatches = <E, R>(
     }
   })
 
-/**
- * Removes expired codes and tokens, and deliveries that ended long ago. Any number of nodes may run it at the same time.
- */
-export const purge: Effect.Effect<
-  { readonly credentials: number; readonly deliveries: number },
-  StoreError,
-  GrantStore | DeliveryStore
-> = Effect.gen(function*() {
-  const policy = yield* Policy
-  const grants = yield* GrantStore
+/** Removes deliveries that ended long ago, and answers how many. Any number of nodes may run it at the same time. */
+export const purge: Effect.Effect<number, StoreError, DeliveryStore> = Effect.gen(function*() {
+  const { deliveryRetention } = yield* Policy
   const deliveries = yield* DeliveryStore
-  const now = yield* DateTime.now
-  const endedBefore = DateTime.subtractDuration(now, policy.deliveryRetention)
-  return {
-    credentials: yield* inBatches((limit) => grants.purge(now, limit)),
-    deliveries: yield* inBatches((limit) => deliveries.purge(endedBefore, limit))
-  }
+  const endedBefore = DateTime.subtractDuration(yield* DateTime.now, deliveryRetention)
+  return yield* inBatches((limit) => deliveries.purge(endedBefore, limit))
 })

@@ -1,8 +1,8 @@
 /** Unguessable values and their fingerprints. Not Effect's `Random`: that one may be seeded, this one never. */
 import * as Context from "effect/Context"
-import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
-import * as Redacted from "effect/Redacted"
+import type * as Effect from "effect/Effect"
+import type * as Option from "effect/Option"
+import type * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { trusted } from "./Store.ts"
 
@@ -10,10 +10,14 @@ import { trusted } from "./Store.ts"
 export const TokenHash = Schema.NonEmptyString.pipe(Schema.brand("@startlist/TokenHash"))
 export type TokenHash = typeof TokenHash.Type
 
-/** What is made: each kind has a prefix of its own, so that leaked credentials can be found by scanners. */
-export type Kind = "access" | "refresh" | "code" | "client" | "challenge" | "claim" | "event"
+/**
+ * The first 128 bits of a fingerprint, 22 characters: under these an access token is stored, as a grant has many of them.
+ * They are enough where what was hashed has 256 bits.
+ */
+export const shortened = (hash: TokenHash): TokenHash => trusted(TokenHash, hash.slice(0, 22))
 
-export const prefixes: Readonly<Record<Kind, string>> = {
+/** Each kind has a prefix of its own, so that scanners find leaked credentials. */
+export const prefixes = {
   access: "sl_at_",
   refresh: "sl_rt_",
   code: "sl_ac_",
@@ -21,6 +25,37 @@ export const prefixes: Readonly<Record<Kind, string>> = {
   challenge: "",
   claim: "",
   event: "evt_"
+} as const
+
+/** What is drawn at random. Access and refresh tokens are derived instead. */
+export type Kind = Exclude<keyof typeof prefixes, "access" | "refresh">
+
+/** What a pair of tokens is derived from. */
+export interface Origin {
+  /** The code or refresh token that is exchanged for the pair. */
+  readonly presented: Redacted.Redacted<string>
+  /** Drawn for this pair, and stored in the grant. */
+  readonly salt: string
+  /** What the client sent as `Idempotency-Key`. */
+  readonly idempotencyKey: Option.Option<string>
+}
+
+/** An access token and a refresh token in clear. */
+export interface TokenPair {
+  readonly accessToken: Redacted.Redacted<string>
+  readonly refreshToken: Redacted.Redacted<string>
+}
+
+/** A key of the service: the same on every node, and not in the database. */
+export interface TokenKey {
+  /**
+   * The pair that follows an origin. Each token is the prefix of its kind, its name (`Token.nameOf`) and at least 256
+   * bits in base64url. The same arguments give the same pair. Without the presented credential, nobody can derive it,
+   * not even with the key and the database.
+   */
+  readonly derive: (origin: Origin, accessName: string, refreshName: string) => TokenPair
+  /** Whether this key derived a refresh token, at any time. */
+  readonly isAuthentic: (refreshToken: Redacted.Redacted<string>) => boolean
 }
 
 /** Source of secrets. */
@@ -28,24 +63,15 @@ export class Secrets extends Context.Tag("@startlist/core/Secrets")<Secrets, Sec
 
 export declare namespace Secrets {
   export interface Service {
-    /** A fresh value: the prefix of its kind, a name if it has one, and at least 256 unguessable bits in base64url. */
+    /** A random value: the prefix of its kind, a name if it has one, and at least 256 bits in base64url. */
     readonly make: (kind: Kind, name?: string) => Effect.Effect<Redacted.Redacted<string>>
+    /** A random value that is no secret: at least 128 bits in base64url. */
+    readonly makeSalt: Effect.Effect<string>
     /** A fresh webhook signing secret: `whsec_` and 32 bytes in standard base64 (Standard Webhooks). */
     readonly makeSigning: Effect.Effect<Redacted.Redacted<string>>
     /** BASE64URL(SHA-256(value)): the stored form of a secret, and the S256 transformation of RFC 7636 §4.2. */
     readonly hash: (value: string) => TokenHash
+    /** The first one derives new tokens. The others are known because tokens that they derived are still in use. */
+    readonly keys: readonly [TokenKey, ...ReadonlyArray<TokenKey>]
   }
 }
-
-/**
- * Predictable secrets for tests: `sl_at_7_42_1`, `sl_cs_2`, …; the "hash" is only a marked copy. Gives two runs of one
- * program the same trace. Never for production.
- */
-export const layerTest: Layer.Layer<Secrets> = Layer.sync(Secrets, () => {
-  let made = 0
-  return {
-    make: (kind, name = "") => Effect.sync(() => Redacted.make(`${prefixes[kind]}${name}${++made}`)),
-    makeSigning: Effect.sync(() => Redacted.make(`whsec_${String(++made).padStart(43, "0")}=`)),
-    hash: (value) => trusted(TokenHash, `#${value}`)
-  }
-})

@@ -17,7 +17,7 @@ export type SubscriptionId = typeof SubscriptionId.Type
 /** A signing secret (`whsec_…`). The newest has no end; a rotated one signs too until the overlap ends. */
 export const SigningSecret = Schema.Struct({
   value: Schema.RedactedFromSelf(Schema.NonEmptyString),
-  expiresAt: Schema.Option(Schema.DateTimeUtcFromSelf)
+  expiresAt: Schema.OptionFromNullOr(Schema.DateTimeUtcFromNumber)
 })
 export type SigningSecret = typeof SigningSecret.Type
 
@@ -27,8 +27,8 @@ export const Subscription = Schema.Struct({
   applicationId: ApplicationId,
   /** At most 255 characters (requirements §8). */
   callbackUrl: Schema.NonEmptyString.pipe(Schema.maxLength(255)),
-  createdAt: Schema.DateTimeUtcFromSelf,
-  updatedAt: Schema.DateTimeUtcFromSelf,
+  createdAt: Schema.DateTimeUtcFromNumber,
+  updatedAt: Schema.DateTimeUtcFromNumber,
   /** Newest first; one or two are live. Without those that the store cannot unseal, unless it was claimed. */
   signingSecrets: Schema.Array(SigningSecret)
 })

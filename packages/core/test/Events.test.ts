@@ -6,18 +6,19 @@ import {
   GrantStore,
   Memory,
   Registration,
-  Secrets,
   Services,
   Subscription,
   User
 } from "@startlist/core"
 import { ApplicationId } from "@startlist/core/Application"
-import { ScriptedCallbacks, TestUsers } from "@startlist/testing"
+import { ScriptedCallbacks, TestSecrets, TestUsers } from "@startlist/testing"
 import { DateTime, Effect, Layer, Option, Redacted } from "effect"
 import { expect } from "vitest"
 
 const layer = Services.layer.pipe(
-  Layer.provideMerge(Layer.mergeAll(Memory.layer, TestUsers.layer, Secrets.layerTest, ScriptedCallbacks.layer))
+  Layer.provideMerge(
+    Layer.mergeAll(Memory.layer, TestUsers.layer, TestSecrets.layer("events"), ScriptedCallbacks.layer)
+  )
 )
 
 const athleteId = User.UserId.make(8)
@@ -46,10 +47,11 @@ const connected = (id: number, status: Grant.Grant["status"]) =>
       epoch: 1,
       generation: 0,
       grantedAt: now,
-      issuedAt: Option.none()
+      refresh: Option.none(),
+      access: [],
+      codes: []
     })
-    const nothing = { code: Option.none(), redeemed: Option.none<Secrets.TokenHash>(), issued: Option.none() }
-    yield* grants.save({ grant, ...nothing, outgoing: [] })
+    yield* grants.save({ grant, outgoing: [] })
     return applicationId
   })
 

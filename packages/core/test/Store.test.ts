@@ -6,7 +6,6 @@ import {
   Event,
   Grant,
   GrantStore,
-  Policy,
   Retention,
   Store,
   Subscription
@@ -64,50 +63,45 @@ it.effect("a request to a callback ends at its deadline, even if it cannot be in
     expect(yield* Fiber.join(ending)).toMatchObject({ _tag: "TimedOut" })
   }))
 
-describe("a purge", () => {
-  it.effect("removes expired tokens, and nothing that can still be used or must be known", () =>
+describe("a grant", () => {
+  it.effect("has room for twenty live access tokens and twenty codes: the oldest go first", () =>
     Effect.gen(function*() {
+      const grants = yield* GrantStore.GrantStore
       const client = yield* makeClient()
       const user = yield* makeUser()
-      const code = yield* consent(client, user)
-      const first = yield* exchange(client, code)
-      yield* TestClock.adjust("299999 millis")
-      expect((yield* Retention.purge).credentials).toBe(0)
-      const other = yield* consent(client, user)
-      expect(yield* refusal(exchange(client, code)), "the used code").toBe("replayed")
-      expect(yield* refusal(exchange(client, other))).toBe("revoked")
-      const again = yield* exchange(client, yield* consent(client, user))
+      const codes = yield* Effect.replicateEffect(consent(client, user), 21)
+      const [oldest, ...others] = codes
+      if (oldest === undefined) return yield* Effect.dieMessage("no code")
+      expect(yield* refusal(exchange(client, oldest))).toBe("unknown")
+      const all = [yield* exchange(client, others[0] ?? oldest)]
+      for (let n = 0; n < 20; n++) all.push(yield* refresh(client, all[n]?.refreshToken ?? Redacted.make("")))
+      const outcomes = yield* Effect.forEach(all, ({ accessToken }) => authenticate(accessToken))
+      expect(outcomes.map((outcome) => outcome === "InvalidToken")).toEqual([true, ...Array(20).fill(false)])
+      const grant = Option.getOrThrow(yield* grants.find(client.id, user.id))
+      expect([grant.access.length, grant.codes.length]).toEqual([20, 20])
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("loses with its next save what has expired", () =>
+    Effect.gen(function*() {
+      const grants = yield* GrantStore.GrantStore
+      const client = yield* makeClient()
+      const user = yield* makeUser()
+      const first = yield* tokensOf(client, user)
       yield* TestClock.adjust("8 hours")
-      expect((yield* Retention.purge).credentials, "three codes and two access tokens").toBe(5)
-      expect(yield* authenticate(again.accessToken)).toBe("InvalidToken")
-      expect(yield* refusal(refresh(client, first.refreshToken))).toBe("revoked")
-      yield* refresh(client, again.refreshToken)
+      yield* refresh(client, first.refreshToken)
+      const grant = Option.getOrThrow(yield* grants.find(client.id, user.id))
+      expect([grant.access.length, grant.codes.length]).toEqual([1, 0])
     }).pipe(Effect.provide(layer)))
 
-  it.effect("forgets a code after its five minutes, and a refresh token after 90 idle days", () =>
+  it.effect("holds nothing after a revocation", () =>
     Effect.gen(function*() {
+      const grants = yield* GrantStore.GrantStore
       const client = yield* makeClient()
-      const code = yield* consent(client, yield* makeUser())
-      const { refreshToken } = yield* exchange(client, code)
-      yield* TestClock.adjust("5 minutes")
-      expect(yield* refusal(exchange(client, code))).toBe("expired")
-      yield* Retention.purge
-      expect(yield* refusal(exchange(client, code))).toBe("unknown")
-      yield* TestClock.adjust("90 days")
-      yield* Retention.purge
-      expect(yield* refusal(refresh(client, refreshToken))).toBe("unknown")
-    }).pipe(Effect.provide(layer)))
-
-  it.effect("goes on in batches until nothing is left", () =>
-    Effect.gen(function*() {
-      const client = yield* makeClient()
-      for (let n = 0; n < 5; n++) yield* tokensOf(client, yield* makeUser())
-      yield* TestClock.adjust("200 days")
-      const { credentials } = yield* Effect.provideService(Retention.purge, Policy.Policy, {
-        ...Policy.documented,
-        purgeBatch: 2
-      })
-      expect(credentials).toBe(15)
+      const user = yield* makeUser()
+      yield* tokensOf(client, user)
+      yield* consent(client, user)
+      const grant = Option.getOrThrow(yield* grants.find(client.id, user.id))
+      expect(Grant.revoke(grant).grant).toMatchObject({ refresh: Option.none(), access: [], codes: [] })
     }).pipe(Effect.provide(layer)))
 })
 
@@ -169,10 +163,10 @@ describe("a delivery that has ended", () => {
       const { find } = yield* Deliveries.Deliveries
       const { delivery } = yield* exhausted
       yield* TestClock.adjust("2591999999 millis")
-      expect((yield* Retention.purge).deliveries).toBe(0)
+      expect(yield* Retention.purge).toBe(0)
       yield* find(delivery.id)
       yield* TestClock.adjust("1 millis")
-      expect((yield* Retention.purge).deliveries).toBe(1)
+      expect(yield* Retention.purge).toBe(1)
       expect(yield* Effect.flip(find(delivery.id))).toMatchObject({ _tag: "DeliveryNotFound" })
     }).pipe(Effect.provide(layer)))
 })

@@ -89,9 +89,11 @@ const queue = (applicationId: Application.ApplicationId, objects: ReadonlyArray<
       epoch: 1,
       generation: 0,
       grantedAt: now,
-      issuedAt: Option.none()
+      refresh: Option.none(),
+      access: [],
+      codes: []
     })
-    yield* grants.save({ grant, code: Option.none(), redeemed: Option.none(), issued: Option.none(), outgoing })
+    yield* grants.save({ grant, outgoing })
   })
 
 const range = (length: number) => Array.from({ length }, (_, index) => index + 1)

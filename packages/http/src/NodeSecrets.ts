@@ -1,37 +1,87 @@
-/** Secrets from the operating system, by `node:crypto`. */
+/** Secrets from the operating system, and tokens derived from the master key, by `node:crypto`. */
 import { Buffer } from "node:buffer"
-import { hash, randomBytes, randomFillSync } from "node:crypto"
+import { hash, hkdfSync, randomBytes, randomFillSync, timingSafeEqual } from "node:crypto"
+import * as Either from "effect/Either"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
-import { prefixes, Secrets, TokenHash } from "@startlist/core/Secrets"
+import * as MasterKey from "@startlist/core/MasterKey"
+import { prefixes, Secrets, TokenHash, type TokenKey } from "@startlist/core/Secrets"
 import { trusted } from "@startlist/core/Store"
+import { makeHmac } from "./internal/hmac.ts"
 
 /** 256 bits. */
 const size = 32
+const saltSize = 16
 
 /** Random bytes are drawn in bulk (a system call costs more than the bytes), and wiped as they are handed out. */
-const makePool = (secrets: number) => {
-  const pool = Buffer.alloc(size * secrets)
+const makePool = (bytes: number) => {
+  const pool = Buffer.alloc(bytes)
   let next = pool.length
-  return (): string => {
-    if (next === pool.length) {
+  return (count: number): string => {
+    if (next + count > pool.length) {
       randomFillSync(pool)
       next = 0
     }
-    const value = pool.toString("base64url", next, next + size)
-    pool.fill(0, next, next + size)
-    next += size
+    const value = pool.toString("base64url", next, next + count)
+    pool.fill(0, next, next + count)
+    next += count
     return value
   }
 }
 
-/** 256 random bits in base64url for each secret; BASE64URL(SHA-256(value)) as its fingerprint. */
-export const layer: Layer.Layer<Secrets> = Layer.sync(Secrets, () => {
-  const draw = makePool(128)
+/** In base64url, 16 bytes: who forges a tag can end a grant, no more. */
+const tagLength = 22
+
+/** One HKDF (RFC 5869) of the master key for each purpose. */
+const makeKey = (master: Uint8Array): TokenKey => {
+  const hmacFor = (purpose: string) =>
+    makeHmac(new Uint8Array(hkdfSync("sha256", master, "", `startlist ${purpose}`, size)))
+  const deriveAccess = hmacFor("access token")
+  const deriveRefresh = hmacFor("refresh token")
+  const authenticate = hmacFor("refresh token tag")
+  const tagOf = (text: string): string => authenticate(text).slice(0, tagLength)
+
   return {
-    make: (kind, name = "") => Effect.sync(() => Redacted.make(prefixes[kind] + name + draw())),
-    makeSigning: Effect.sync(() => Redacted.make(`whsec_${randomBytes(size).toString("base64")}`)),
-    hash: (value) => trusted(TokenHash, hash("sha256", value, "base64url"))
+    // No part of the origin contains a line break, so no two origins have the same text.
+    derive: ({ idempotencyKey, presented, salt }, accessName, refreshName) => {
+      const key = Option.isSome(idempotencyKey) ? idempotencyKey.value : ""
+      const origin = `${Redacted.value(presented)}\n${salt}\n${key}\n${refreshName}`
+      const refresh = prefixes.refresh + refreshName + deriveRefresh(origin)
+      return {
+        accessToken: Redacted.make(prefixes.access + accessName + deriveAccess(origin)),
+        refreshToken: Redacted.make(refresh + tagOf(refresh))
+      }
+    },
+    isAuthentic: (refreshToken) => {
+      const text = Redacted.value(refreshToken)
+      const tag = Buffer.from(text.slice(-tagLength))
+      return tag.length === tagLength && timingSafeEqual(Buffer.from(tagOf(text.slice(0, -tagLength))), tag)
+    }
   }
-})
+}
+
+const make = (keys: readonly [TokenKey, ...ReadonlyArray<TokenKey>]): Secrets.Service => {
+  const draw = makePool(128 * size)
+  return {
+    make: (kind, name = "") => Effect.sync(() => Redacted.make(prefixes[kind] + name + draw(size))),
+    makeSalt: Effect.sync(() => draw(saltSize)),
+    makeSigning: Effect.sync(() => Redacted.make(`whsec_${randomBytes(size).toString("base64")}`)),
+    hash: (value) => trusted(TokenHash, hash("sha256", value, "base64url")),
+    keys
+  }
+}
+
+/** With the master key of the installation: the same on every node, and the one that seals signing secrets. */
+export const layerWith = (keys: MasterKey.MasterKeys): Layer.Layer<Secrets, MasterKey.InvalidKey> =>
+  Layer.effect(
+    Secrets,
+    Either.map(MasterKey.allBytes(keys), ([first, ...others]) => make([makeKey(first), ...others.map(makeKey)]))
+  )
+
+/**
+ * With a key drawn at the start, for one process and stores in memory. After a restart, and on other nodes, replaced
+ * refresh tokens are unknown instead of replayed, and repeated requests are refused.
+ */
+export const layerDrawn: Layer.Layer<Secrets> = Layer.sync(Secrets, () => make([makeKey(randomBytes(size))]))

@@ -15,6 +15,7 @@ import * as Option from "effect/Option"
 import type { Callbacks } from "@startlist/core/Callbacks"
 import type { Stores } from "@startlist/core/Stores"
 import { documented, Policy } from "@startlist/core/Policy"
+import type { Secrets } from "@startlist/core/Secrets"
 import * as Services from "@startlist/core/Services"
 import { StoreError } from "@startlist/core/Store"
 import * as CoreUser from "@startlist/core/User"
@@ -25,7 +26,6 @@ import * as MemoryThrottle from "./MemoryThrottle.ts"
 import type { Request as PlainRequest, Response as PlainResponse } from "./Message.ts"
 import * as Mount from "./Mount.ts"
 import * as NodeHttp from "./NodeHttp.ts"
-import * as NodeSecrets from "./NodeSecrets.ts"
 import * as Pages from "./Pages.ts"
 import * as Protocol from "./Protocol.ts"
 import { Site } from "./Site.ts"
@@ -65,6 +65,11 @@ export interface Options {
   readonly stores: Layer.Layer<Stores, unknown>
   /** What sends to callbacks: `Dispatcher.layer`. */
   readonly callbacks: Layer.Layer<Callbacks, unknown>
+  /**
+   * What makes tokens: `NodeSecrets.layerWith({ key })` with the key that seals signing secrets, or with stores in memory
+   * `NodeSecrets.layerDrawn`.
+   */
+  readonly secrets: Layer.Layer<Secrets, unknown>
   readonly visitors: SignIn
   /** The server's own users by identifier. */
   readonly findUser: (id: number) => MaybePromise<Plain.User | undefined>
@@ -147,13 +152,13 @@ const placeOf = (url: string): string => {
 }
 
 const layerOf = (
-  { callbacks, findUser, issuer, look, policy, stores, trustedProxies = [], url, visitors, worker }: Options
+  { callbacks, findUser, issuer, look, policy, secrets, stores, trustedProxies = [], url, visitors, worker }: Options
 ) => {
   const place = placeOf(url)
   const working = worker === false ? Layer.empty : Layer.scopedDiscard(Effect.forkScoped(Worker.run))
   return Layer.mergeAll(working, MemoryThrottle.layer, layerVisitors(visitors)).pipe(
     Layer.provideMerge(Services.layer),
-    Layer.provideMerge(Layer.mergeAll(stores, layerUsers(findUser), callbacks, NodeSecrets.layer)),
+    Layer.provideMerge(Layer.mergeAll(stores, layerUsers(findUser), callbacks, secrets)),
     Layer.provideMerge(Layer.mergeAll(
       Layer.succeed(Policy, { ...documented, ...policy }),
       Layer.succeed(Look, { ...standard, ...look }),

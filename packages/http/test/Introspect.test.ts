@@ -5,7 +5,7 @@ import { Service } from "./support/Service.ts"
 import { testing } from "./support/Testing.ts"
 import * as World from "./support/World.ts"
 
-const operated = { site: { operatorToken: Option.some(Secrets.TokenHash.make("#operator")) } }
+const operated = { site: { operatorToken: Option.some(Secrets.TokenHash.make("rotarepo".padEnd(43, "-"))) } }
 
 describe("POST /oauth/introspect (RFC 7662)", () => {
   testing("tells a client about its own live tokens", (world) =>

@@ -1,6 +1,6 @@
 /** The promise-based face: plain values in and out, nothing of Effect but the layers that are given as options. */
 import { Memory } from "@startlist/core"
-import { Startlist } from "@startlist/http"
+import { NodeSecrets, Startlist } from "@startlist/http"
 import { ScriptedCallbacks } from "@startlist/testing"
 import { Effect, Layer } from "effect"
 import { afterEach, describe, expect, expectTypeOf, it } from "vitest"
@@ -24,6 +24,7 @@ const start = async (options: Partial<Startlist.Options> = {}) => {
     url: "https://club.example/connect",
     stores: Memory.layer,
     callbacks: ScriptedCallbacks.layer,
+    secrets: NodeSecrets.layerDrawn,
     findUser: (id) => users.find((user) => user.id === id),
     visitors: {
       identify: async ({ headers }) => {

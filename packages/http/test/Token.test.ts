@@ -97,7 +97,7 @@ describe("POST /oauth/token with a code (requirements §4.2)", () => {
       expect(yield* world.exchange(code)).toEqual(isInvalidGrant(400))
       expect(yield* world.exchange(code, { code_verifier: "other" })).toEqual(isInvalidGrant(400))
       expect((yield* world.exchange(code, { code_verifier: verifier })).status).toBe(200)
-    }), { secrets: NodeSecrets.layer })
+    }), { secrets: NodeSecrets.layerDrawn })
 })
 
 describe("POST /oauth/token refuses", () => {

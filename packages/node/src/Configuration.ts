@@ -99,6 +99,9 @@ const variables = Config.all({
   operatorToken: Config.option(Setting.bearerToken("OPERATOR_TOKEN")),
   masterKeys: Config.option(Setting.keys("MASTER_KEY")),
   platformName: Setting.label("PLATFORM_NAME").pipe(Config.withDefault(ourName)),
+  refreshRetry: Setting.duration("REFRESH_RETRY", 0, "10 minutes", "a period from 0s to 10m").pipe(
+    Config.withDefault(Policy.documented.refreshRetryWithoutKey)
+  ),
   profile: Setting.oneOf("PROFILE", ["documented", "rfc"]).pipe(Config.withDefault("documented")),
   scopes: Setting.scopes("SCOPES").pipe(Config.withDefault(Policy.documented.scopes)),
   webhookScope: Config.option(Setting.scope("WEBHOOK_SCOPE")),
@@ -162,6 +165,7 @@ const toConfiguration = (
     scopes: given.scopes,
     webhookScope: given.webhookScope,
     platformNames: [...new Set([given.platformName, ourName])],
+    refreshRetryWithoutKey: given.refreshRetry,
     deliveryDelays: given.deliveryDelays,
     deliveryConcurrency: given.deliveryConcurrency,
     deliveryPerSubscription: Option.getOrElse(

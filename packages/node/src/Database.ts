@@ -17,7 +17,7 @@ import * as AccountStore from "./AccountStore.ts"
 import * as AuditLog from "./AuditLog.ts"
 import { type Configuration, InvalidConfiguration } from "./Configuration.ts"
 import { rootMessage } from "./internal/rootMessage.ts"
-import type { Keys } from "./Keys.ts"
+import { type Keys, masterKeysOf } from "./Keys.ts"
 import * as SqlAccountStore from "./SqlAccountStore.ts"
 import * as SqlAuditLog from "./SqlAuditLog.ts"
 import * as SqlTables from "./SqlTables.ts"
@@ -89,7 +89,7 @@ const postgresOptions = (url: Redacted.Redacted<string>, { migrate }: Options): 
   migrations: [SqlTables.migrations()]
 })
 
-const layerSeal = ({ masterKeys: [key, ...retired] }: Keys) => Seal.layerWith({ key, retired })
+const layerSeal = (keys: Keys) => Seal.layerWith(masterKeysOf(keys))
 
 // Each is loaded only where it is used: neither's driver is small.
 const postgres = Effect.promise(() => import("@startlist/postgres/Postgres"))

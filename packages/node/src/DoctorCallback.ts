@@ -54,7 +54,7 @@ const describe = (answer: Answer, challenge: string): Finding =>
 const layer = ({ callbackAllow, policy }: Configuration) =>
   Layer.mergeAll(
     Dispatcher.layerWith({ allow: callbackAllow.flatMap((cidr) => Option.toArray(parseBlock(cidr))) }),
-    NodeSecrets.layer,
+    NodeSecrets.layerDrawn,
     Layer.succeed(Policy, policy)
   )
 

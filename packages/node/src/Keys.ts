@@ -5,6 +5,7 @@ import { join } from "node:path"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
+import type * as MasterKey from "@startlist/core/MasterKey"
 import * as Folder from "@startlist/postgres/Folder"
 import { type Configuration, InvalidConfiguration } from "./Configuration.ts"
 import { type MasterKeys, parseKeys, parseToken } from "./internal/setting.ts"
@@ -70,6 +71,9 @@ const kept = <A>(
       ? new InvalidConfiguration({ message: `DATA_DIR: the file ${join(dataDir, name)} is damaged or too short` })
       : Effect.succeed(parsed)
   }))
+
+/** The master keys as the core names them. */
+export const masterKeysOf = ({ masterKeys: [key, ...retired] }: Keys): MasterKey.MasterKeys => ({ key, retired })
 
 /** The keys of this installation; those that the environment does not give are made at the first start. */
 export const load = (configuration: Configuration): Effect.Effect<Keys, InvalidConfiguration> => {

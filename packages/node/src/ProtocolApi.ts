@@ -53,6 +53,14 @@ const TokenParameters = Schema.Struct({
   refresh_token: optional
 })
 
+const TokenHeaders = Schema.Struct({
+  "idempotency-key": Schema.optional(
+    Schema.String.pipe(Schema.pattern(/^[ -~]{1,255}$/)).annotations({
+      description: "1 to 255 printable characters. A request that is sent again with the same key gets the same answer."
+    })
+  )
+})
+
 const TokenOf = Schema.Struct({ ...Client, token: optional })
 
 const TokenForm = TokenParameters.pipe(HttpApiSchema.withEncoding({ kind: "UrlParams" }))
@@ -95,6 +103,7 @@ const OAuth = HttpApiGroup.make("oauth")
   .add(
     HttpApiEndpoint.post("token", "/oauth/token")
       .setUrlParams(TokenParameters)
+      .setHeaders(TokenHeaders)
       .setPayload(TokenForm)
       .addSuccess(Tokens)
       .addError(oauthError(400, "The request, code or token is not valid"))

@@ -63,7 +63,7 @@ const purge = (auditRetention: Duration.Duration) =>
     const accounts = yield* AccountStore
     const log = yield* AuditLog.AuditLog
     const now = yield* DateTime.now
-    const gone = yield* Retention.purge
+    const deliveries = yield* Retention.purge
     const sessions = yield* Retention.inBatches((limit) => accounts.purgeSessions(now, limit))
     const lines = yield* Retention.inBatches((limit) =>
       log.purge(DateTime.subtractDuration(now, auditRetention), limit)
@@ -72,7 +72,7 @@ const purge = (auditRetention: Duration.Duration) =>
     const traces = yield* Retention.inBatches((limit) =>
       Traces.purge(DateTime.subtractDuration(now, policy.deliveryRetention), limit)
     )
-    yield* Effect.logDebug("purged").pipe(Effect.annotateLogs({ ...gone, sessions, audit: lines, traces }))
+    yield* Effect.logDebug("purged").pipe(Effect.annotateLogs({ deliveries, sessions, audit: lines, traces }))
   }).pipe(
     Effect.catchAll((error) => Effect.logWarning("the purge waits for the store", error)),
     Effect.delay("30 seconds"),
@@ -174,7 +174,7 @@ const layerCore = (configuration: Configuration, keys: Keys.Keys) =>
     MemoryThrottle.layer
   ).pipe(
     Layer.provideMerge(layerCallbacks(configuration)),
-    Layer.provideMerge(NodeSecrets.layer),
+    Layer.provideMerge(Layer.orDie(NodeSecrets.layerWith(Keys.masterKeysOf(keys)))),
     Layer.provideMerge(Layer.succeed(Policy, configuration.policy))
   )
 

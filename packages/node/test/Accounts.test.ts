@@ -11,6 +11,7 @@ import * as LocalAccounts from "../src/LocalAccounts.ts"
 import * as SqlAccountStore from "../src/SqlAccountStore.ts"
 import * as SqlAuditLog from "../src/SqlAuditLog.ts"
 import * as SqlTables from "../src/SqlTables.ts"
+import * as TestSecrets from "@startlist/testing/TestSecrets"
 import { temporaryFolder } from "@startlist/test-support/TemporaryFolder"
 
 const { PasswordCheck } = Accounts
@@ -47,7 +48,7 @@ const register = Effect.gen(function*() {
 })
 
 for (const [name, kept] of Object.entries({ memory, embedded, postgres })) {
-  const accounts = LocalAccounts.layer.pipe(Layer.provide(Secrets.layerTest), Layer.provideMerge(kept))
+  const accounts = LocalAccounts.layer.pipe(Layer.provide(TestSecrets.layer("accounts")), Layer.provideMerge(kept))
 
   layer(accounts, { timeout: "120 seconds" })(name, (it) => {
     it.effect("the right password signs in, whatever the case of the address; nothing else does", () =>

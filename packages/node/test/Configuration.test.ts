@@ -80,6 +80,13 @@ describe("defaults", () => {
       expect(policy.webhookScope).toEqual(Option.some("webhooks"))
     }))
 
+  it.effect("a refresh without a key is not repeated unless a time is set for that", () =>
+    Effect.gen(function*() {
+      const given = (environment: Record<string, string>) =>
+        Effect.map(decode(environment), ({ policy }) => Duration.toMillis(policy.refreshRetryWithoutKey))
+      expect([yield* given({}), yield* given({ REFRESH_RETRY: "90s" })]).toEqual([0, 90_000])
+    }))
+
   it.effect("the number of attempts is one more than that of the delays", () =>
     Effect.gen(function*() {
       const { policy } = yield* decode({ DELIVERY_DELAYS: "500ms, 1.5s,2m,1h" })
@@ -156,6 +163,8 @@ const wrong: ReadonlyArray<readonly [name: string, value: string, others?: Reado
   ["CALLBACK_ALLOW", "10.0.0.0/33"],
   ["CALLBACK_ALLOW", "10.0.0.0/8,localhost/8"],
   ["CALLBACK_ALLOW", "fd00::/129"],
+  ["REFRESH_RETRY", "11m"],
+  ["REFRESH_RETRY", "soon"],
   ["DELIVERY_DELAYS", "5"],
   ["DELIVERY_DELAYS", "5s;60s"],
   ["DELIVERY_DELAYS", "5s,-1s"],

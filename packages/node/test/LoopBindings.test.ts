@@ -72,7 +72,7 @@ const services = Layer.scopedDiscard(Effect.forkScoped(Worker.run)).pipe(
   Layer.provideMerge(TestAccounts.layer),
   Layer.provideMerge(TestUsers.layer),
   Layer.provideMerge(
-    Layer.mergeAll(Memory.layer, EmbeddedServer.callbacks, NodeSecrets.layer, MemoryThrottle.layer)
+    Layer.mergeAll(Memory.layer, EmbeddedServer.callbacks, NodeSecrets.layerDrawn, MemoryThrottle.layer)
   )
 )
 

@@ -1,10 +1,11 @@
 /** Whoever asks first and goes away spoils it for nobody. */
 import { describe, expect, it } from "@effect/vitest"
-import { Callbacks, Memory, Secrets } from "@startlist/core"
+import { Callbacks, Memory } from "@startlist/core"
 import { EventId } from "@startlist/core/Event"
 import { Accounts } from "@startlist/http"
 import { Deferred, Duration, Effect, Fiber, Layer, Redacted } from "effect"
 import * as AccountStore from "../src/AccountStore.ts"
+import * as TestSecrets from "@startlist/testing/TestSecrets"
 import * as Documentation from "../src/Documentation.ts"
 import * as Dispatcher from "../src/internal/dispatcher.ts"
 import { once } from "../src/internal/once.ts"
@@ -12,7 +13,7 @@ import * as LocalAccounts from "../src/LocalAccounts.ts"
 
 const accounts = LocalAccounts.layer.pipe(
   Layer.provide(AccountStore.layerMemory),
-  Layer.provide([Memory.layer, Secrets.layerTest])
+  Layer.provide([Memory.layer, TestSecrets.layer("once")])
 )
 
 /** Asks, goes away as soon as it has to wait, and asks again. */

@@ -1,4 +1,5 @@
 /** Seals secrets that must be recoverable: the webhook signing secrets, under the operator's master key. */
+import * as MasterKey from "@startlist/core/MasterKey"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -6,13 +7,6 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto"
-
-/** The key is not 32 bytes. */
-export class InvalidKey extends Schema.TaggedError<InvalidKey>("@startlist/postgres/InvalidKey")("InvalidKey", {}) {
-  override get message(): string {
-    return "a master key is 32 bytes in base64"
-  }
-}
 
 /** What is sealed was sealed with another master key, for another owner, or is damaged. */
 export class CannotOpen extends Schema.TaggedError<CannotOpen>("@startlist/postgres/CannotOpen")("CannotOpen", {
@@ -50,25 +44,20 @@ const maxRemembered = 1024
 
 interface Key {
   readonly id: Buffer
-  readonly bytes: Buffer
+  readonly bytes: Uint8Array
 }
 
-const toKey = (key: Redacted.Redacted<string>): Effect.Effect<Key, InvalidKey> => {
-  const text = Redacted.value(key).trim()
-  const bytes = Buffer.from(text, "base64")
-  if (!/^[A-Za-z0-9+/_-]+={0,2}$/.test(text) || bytes.length !== 32) return new InvalidKey()
-  const id = createHash("sha256").update("startlist master key").update(bytes).digest().subarray(0, keyIdBytes)
-  return Effect.succeed({ id, bytes })
-}
+const toKey = (bytes: Uint8Array): Key => ({
+  id: createHash("sha256").update("startlist master key").update(bytes).digest().subarray(0, keyIdBytes),
+  bytes
+})
 
-/** A seal with a master key (32 bytes in base64), which seals; `retired` ones still open. */
-export const make = (
-  key: Redacted.Redacted<string>,
-  retired: ReadonlyArray<Redacted.Redacted<string>> = []
-): Effect.Effect<Seal.Service, InvalidKey> =>
+/** A seal with the present master key, which seals; retired ones still open. */
+export const make = (masterKeys: MasterKey.MasterKeys): Effect.Effect<Seal.Service, MasterKey.InvalidKey> =>
   Effect.gen(function*() {
-    const present = yield* toKey(key)
-    const keys = [present, ...(yield* Effect.forEach(retired, toKey))]
+    const [first, ...others] = yield* MasterKey.allBytes(masterKeys)
+    const present = toKey(first)
+    const keys = [present, ...others.map(toKey)]
     const header = Buffer.concat([Buffer.of(format), present.id])
     /** The owner and the header are authenticated: a sealed secret cannot be moved to another row. */
     const bound = (owner: string, head: Buffer) => Buffer.concat([head, Buffer.from(owner)])
@@ -115,8 +104,6 @@ export const make = (
     })
   })
 
-/** A seal with a master key: 32 bytes in base64. `retired` keys still open what they sealed. */
-export const layerWith = (options: {
-  readonly key: Redacted.Redacted<string>
-  readonly retired?: ReadonlyArray<Redacted.Redacted<string>> | undefined
-}): Layer.Layer<Seal, InvalidKey> => Layer.effect(Seal, make(options.key, options.retired))
+/** A seal with the present master key. Retired keys still open what they sealed. */
+export const layerWith = (masterKeys: MasterKey.MasterKeys): Layer.Layer<Seal, MasterKey.InvalidKey> =>
+  Layer.effect(Seal, make(masterKeys))

@@ -92,7 +92,7 @@ describe("two nodes on one PostgreSQL", () => {
         const answers = yield* fifty(
           one,
           two,
-          Effect.flatMap(OAuth.OAuth, (service) => service.refresh(who.client, refreshToken))
+          Effect.flatMap(OAuth.OAuth, (service) => service.refresh({ client: who.client, token: refreshToken }))
         )
         const [winners, losers] = [answers.filter(Either.isRight), answers.filter(Either.isLeft)]
         expect(winners.length).toBe(1)
@@ -104,6 +104,28 @@ describe("two nodes on one PostgreSQL", () => {
           (token) => oauth.introspect(token, Option.none())
         )
         expect(current.map(Option.isSome)).toEqual([false, true])
+      })
+    ))
+
+  it.live("of fifty parallel refreshes with one token and one Idempotency-Key all get one answer", () =>
+    onTwoNodes((one, two) =>
+      Effect.gen(function*() {
+        const who = yield* Effect.provide(registered, one)
+        const { refreshToken } = yield* Effect.provide(tokens(who), one)
+        const idempotencyKey = Option.some("one")
+        const answers = yield* fifty(
+          one,
+          two,
+          Effect.flatMap(
+            OAuth.OAuth,
+            (service) => service.refresh({ client: who.client, token: refreshToken, idempotencyKey })
+          )
+        )
+        const texts = answers.filter(Either.isRight).map(({ right }) => [
+          Redacted.value(right.accessToken),
+          Redacted.value(right.refreshToken)
+        ])
+        expect(texts).toEqual(Array(50).fill(texts[0]))
       })
     ))
 
@@ -128,7 +150,7 @@ describe("two nodes on one PostgreSQL", () => {
           for (let round = 0; round < 200; round++) {
             const { accessToken, refreshToken } = yield* Effect.provide(tokens(who), one)
             const [refreshed] = yield* Effect.all([
-              Effect.either(there.refresh(who.client, refreshToken)),
+              Effect.either(there.refresh({ client: who.client, token: refreshToken })),
               round % 2 === 0
                 ? here.revoke(who.client, accessToken)
                 : here.revokeByUser(who.application.id, who.athlete.id)
@@ -138,7 +160,9 @@ describe("two nodes on one PostgreSQL", () => {
               expect(Exit.isFailure(yield* Effect.exit(there.authenticate(token)))).toBe(true)
             }
             if (Either.isRight(refreshed)) {
-              const again = yield* Effect.either(here.refresh(who.client, refreshed.right.refreshToken))
+              const again = yield* Effect.either(
+                here.refresh({ client: who.client, token: refreshed.right.refreshToken })
+              )
               expect(Either.isLeft(again)).toBe(true)
             }
           }

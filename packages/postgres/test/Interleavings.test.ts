@@ -33,9 +33,11 @@ const told = Effect.gen(function*() {
     epoch: 1,
     generation: 0,
     grantedAt: instant(0),
-    issuedAt: Option.none()
+    refresh: Option.none(),
+    access: [],
+    codes: []
   })
-  yield* grants.save({ grant, code: Option.none(), redeemed: Option.none(), issued: Option.none(), outgoing: [] })
+  yield* grants.save({ grant, outgoing: [] })
   const subscriptions = yield* Subscription.SubscriptionStore
   const subscription = yield* subscriptions.insert({
     applicationId,

@@ -64,8 +64,17 @@ const credentials = (client: Client) => ({
 export const exchange = (service: { readonly url: string }, client: Client, code: string): Promise<Response> =>
   postForm(`${service.url}/oauth/token`, { ...credentials(client), grant_type: "authorization_code", code })
 
-export const refresh = (service: { readonly url: string }, client: Client, token: string): Promise<Response> =>
-  postForm(`${service.url}/oauth/token`, { ...credentials(client), grant_type: "refresh_token", refresh_token: token })
+export const refresh = (
+  service: { readonly url: string },
+  client: Client,
+  token: string,
+  headers: HeadersInit = {}
+): Promise<Response> =>
+  postForm(
+    `${service.url}/oauth/token`,
+    { ...credentials(client), grant_type: "refresh_token", refresh_token: token },
+    headers
+  )
 
 export const revoke = (service: { readonly url: string }, client: Client, token: string): Promise<Response> =>
   postForm(`${service.url}/oauth/revoke`, { ...credentials(client), token })

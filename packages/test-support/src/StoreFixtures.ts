@@ -1,8 +1,8 @@
 /** What the tests of the stores start from. */
 import { Callbacks, Secrets, Services, type Stores } from "@startlist/core"
+import { NodeSecrets } from "@startlist/http"
 import { type Database, Postgres, Seal, Users } from "@startlist/postgres"
 import { Effect, Layer, Option, Redacted } from "effect"
-import { createHash, randomBytes } from "node:crypto"
 
 /** 32 bytes, not secret. */
 export const masterKey = Redacted.make(Buffer.alloc(32, 7).toString("base64"))
@@ -10,12 +10,7 @@ export const masterKey = Redacted.make(Buffer.alloc(32, 7).toString("base64"))
 export const seal: Layer.Layer<Seal.Seal> = Seal.layerWith({ key: masterKey }).pipe(Layer.orDie)
 
 /** Real secrets: several nodes share a database. */
-export const secrets: Layer.Layer<Secrets.Secrets> = Layer.succeed(Secrets.Secrets, {
-  make: (kind, name = "") =>
-    Effect.sync(() => Redacted.make(Secrets.prefixes[kind] + name + randomBytes(32).toString("base64url"))),
-  makeSigning: Effect.sync(() => Redacted.make(`whsec_${randomBytes(32).toString("base64")}`)),
-  hash: (value) => Secrets.TokenHash.make(createHash("sha256").update(value).digest("base64url"))
-})
+export const secrets: Layer.Layer<Secrets.Secrets> = NodeSecrets.layerWith({ key: masterKey }).pipe(Layer.orDie)
 
 /** Callbacks that prove themselves and take everything. */
 export const callbacks: Layer.Layer<Callbacks.Callbacks> = Layer.succeed(Callbacks.Callbacks, {

@@ -17,13 +17,16 @@ export const CreateUser = Schema.TaggedStruct("CreateUser", { role: Role })
 export const CreateApplication = Schema.TaggedStruct("CreateApplication", {})
 /** A user says yes to an application: a code. */
 export const Consent = Schema.TaggedStruct("Consent", { user: Choice, application: Choice, pkce: Schema.Boolean })
+/** What a client sends as `Idempotency-Key`; nothing, if it is empty. */
+const Key = Schema.Literal("", "one", "two")
 /** An application presents a code; `slip` is what it gets wrong. */
 export const Redeem = Schema.TaggedStruct("Redeem", {
   code: Choice,
+  key: Key,
   slip: Schema.Literal("none", "client", "verifier", "redirect")
 })
 /** An application presents a refresh token, current or not; the wrong application, if `stolen`. */
-export const Refresh = Schema.TaggedStruct("Refresh", { token: Choice, stolen: Schema.Boolean })
+export const Refresh = Schema.TaggedStruct("Refresh", { token: Choice, key: Key, stolen: Schema.Boolean })
 /** An application revokes by a token; the wrong application, if `stolen`. */
 export const Revoke = Schema.TaggedStruct("Revoke", {
   by: Schema.Literal("access", "refresh"),
@@ -86,6 +89,7 @@ export type Program = typeof Program.Type
 const choice = FastCheck.oneof({ weight: 3, arbitrary: FastCheck.constant(0) }, FastCheck.nat(7))
 const literal = <const A extends string>(...values: ReadonlyArray<A>): FastCheck.Arbitrary<A> =>
   FastCheck.constantFrom(...values)
+const key = literal("", "", "one", "two")
 const rarely = FastCheck.oneof({ weight: 6, arbitrary: FastCheck.constant(false) }, FastCheck.constant(true))
 
 const simple = (...extra: ReadonlyArray<FastCheck.WeightedArbitrary<Simple>>): FastCheck.Arbitrary<Simple> =>
@@ -98,13 +102,14 @@ const simple = (...extra: ReadonlyArray<FastCheck.WeightedArbitrary<Simple>>): F
       weight: 14,
       arbitrary: FastCheck.record({
         code: choice,
+        key,
         slip: FastCheck.oneof(
           { weight: 9, arbitrary: literal("none") },
           literal("client", "verifier", "redirect")
         )
       }).map((_) => Redeem.make(_))
     },
-    { weight: 10, arbitrary: FastCheck.record({ token: choice, stolen: rarely }).map((_) => Refresh.make(_)) },
+    { weight: 10, arbitrary: FastCheck.record({ token: choice, key, stolen: rarely }).map((_) => Refresh.make(_)) },
     {
       weight: 3,
       arbitrary: FastCheck.record({
@@ -165,6 +170,8 @@ const wait = FastCheck.constantFrom(
   59,
   60,
   61,
+  599,
+  600,
   299,
   300,
   301,
@@ -179,9 +186,10 @@ const wait = FastCheck.constantFrom(
 /** What can be done to the newest grant, one of each. */
 const contest: ReadonlyArray<Simple> = [
   RevokeByUser.make({ code: 0 }),
-  Redeem.make({ code: 0, slip: "none" }),
-  Refresh.make({ token: 0, stolen: false }),
-  Refresh.make({ token: 1, stolen: false }),
+  Redeem.make({ code: 0, key: "", slip: "none" }),
+  Refresh.make({ token: 0, key: "", stolen: false }),
+  Refresh.make({ token: 0, key: "one", stolen: false }),
+  Refresh.make({ token: 1, key: "one", stolen: false }),
   Revoke.make({ by: "access", token: 0, stolen: false }),
   ChangeStatus.make({ registration: 0, status: 1 })
 ]
@@ -210,7 +218,7 @@ const race: FastCheck.Arbitrary<Program> = FastCheck.tuple(
 ).map(([places, commands]) => {
   const all: ReadonlyArray<Command> = [
     Consent.make({ user: 0, application: 0, pkce: false }),
-    Redeem.make({ code: 0, slip: "none" }),
+    Redeem.make({ code: 0, key: "one", slip: "none" }),
     Parallel.make({ commands })
   ]
   return all.filter((_, place) => places.includes(place))

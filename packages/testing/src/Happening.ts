@@ -8,6 +8,7 @@ export type Happening =
     | {
       readonly _tag: "Redeemed"
       readonly code: number
+      readonly key: string
       readonly fits: boolean
       readonly access: number
       readonly refresh: number
@@ -15,6 +16,7 @@ export type Happening =
     | {
       readonly _tag: "Refreshed"
       readonly token: number
+      readonly key: string
       readonly isOwner: boolean
       readonly access: number
       readonly refresh: number

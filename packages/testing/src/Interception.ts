@@ -13,7 +13,7 @@ import * as Layer from "effect/Layer"
 /** Which operation of which store. */
 export type Operation =
   | `ApplicationStore.${"find" | "list" | "insert" | "save"}`
-  | `GrantStore.${"find" | "findByCode" | "findByRefresh" | "findByAccess" | "listByUser" | "save" | "purge"}`
+  | `GrantStore.${"find" | "listByUser" | "save"}`
   | `SubscriptionStore.${"findByApplication" | "insert" | "save" | "remove"}`
   | `RegistrationStore.${"find" | "insert" | "save"}`
   | `DeliveryStore.${
@@ -49,12 +49,8 @@ export const intercept = (stores: Context.Context<Stores>, around: Around): Cont
   }).pipe(
     Context.add(GrantStore, {
       find: (...input) => around("GrantStore.find", grants.find(...input), input),
-      findByCode: (...input) => around("GrantStore.findByCode", grants.findByCode(...input), input),
-      findByRefresh: (...input) => around("GrantStore.findByRefresh", grants.findByRefresh(...input), input),
-      findByAccess: (...input) => around("GrantStore.findByAccess", grants.findByAccess(...input), input),
       listByUser: (...input) => around("GrantStore.listByUser", grants.listByUser(...input), input),
-      save: (...input) => around("GrantStore.save", grants.save(...input), input),
-      purge: (...input) => around("GrantStore.purge", grants.purge(...input), input)
+      save: (...input) => around("GrantStore.save", grants.save(...input), input)
     }),
     Context.add(SubscriptionStore, {
       findByApplication: (...input) =>

@@ -14,6 +14,9 @@ export interface Grant {
   readonly current: number | null
   readonly previous: number | null
   readonly rotatedAt: number
+  /** What the current pair was given for, and its access token. */
+  readonly origin: string
+  readonly currentAccess: number
 }
 
 interface Credential {
@@ -55,6 +58,9 @@ const codeLifetime = 5 * 60
 const accessLifetime = 28_800
 const refreshIdle = 90 * 86_400
 const replayGrace = 60
+const retryWindow = 600
+const maxAccessTokens = 20
+const maxCodes = 20
 
 export const keyOf = (application: number, user: number): string => `${application}/${user}`
 
@@ -74,24 +80,51 @@ const end = (world: World, key: string): World => {
   return grant === undefined ? world : withGrant(world, key, { ...grant, isAlive: false })
 }
 
-const issue = (world: World, key: string, at: number, access: number, refresh: number): World => {
+interface Pair {
+  readonly access: number
+  readonly refresh: number
+}
+
+/** A new pair. Access tokens above their number end, the oldest first. */
+const issue = (world: World, key: string, at: number, { access, refresh }: Pair, origin: string): World => {
   const grant = world.grants[key]
   if (grant === undefined) return world
   const { life } = grant
+  const rotated = { ...grant, current: refresh, previous: grant.current, rotatedAt: at, origin, currentAccess: access }
+  const all = { ...world.access, [access]: { grant: key, life, expiresAt: at + accessLifetime } }
   return {
-    ...withGrant(world, key, { ...grant, current: refresh, previous: grant.current, rotatedAt: at }),
-    access: { ...world.access, [access]: { grant: key, life, expiresAt: at + accessLifetime } },
+    ...withGrant(world, key, rotated),
+    access: newest(all, key, maxAccessTokens, at),
     refresh: { ...world.refresh, [refresh]: { grant: key, life, expiresAt: at + refreshIdle } }
   }
 }
+
+/** Without the oldest of a grant that are more than this. */
+const newest = <A extends Credential>(
+  all: Readonly<Record<number, A>>,
+  key: string,
+  limit: number,
+  at: number
+): Readonly<Record<number, A>> => {
+  const live = Object.entries(all).filter(([, { expiresAt, grant }]) => grant === key && at < expiresAt)
+  const gone = new Set(live.slice(0, Math.max(0, live.length - limit)).map(([place]) => place))
+  return Object.fromEntries(Object.entries(all).filter(([place]) => !gone.has(place)))
+}
+
+/** Whether the present pair is the answer to an equal request, and may be given once more. */
+const repeats = ({ origin, rotatedAt }: Grant, asked: string, key: string, at: number): boolean =>
+  key !== "" && origin === asked && at < rotatedAt + retryWindow
+
+/** The same pair as before, or something is wrong (law 1b). */
+const repeated = (world: World, { current, currentAccess }: Grant, { access, refresh }: Pair): Prediction =>
+  access === currentAccess && refresh === current
+    ? { result: "ok", next: world }
+    : { result: "ok, with the tokens of the first answer", next: world }
 
 const enqueue = (world: World, subscription: number, event: string): World => ({
   ...world,
   deliveries: { ...world.deliveries, [subscription]: [...(world.deliveries[subscription] ?? []), event] }
 })
-
-const without = <A>(record: Readonly<Record<number, A>>, isGone: (value: A) => boolean): Record<number, A> =>
-  Object.fromEntries(Object.entries(record).filter(([, value]) => !isGone(value)))
 
 export const predict = (world: World, happening: Happening): Prediction => {
   const { at } = happening
@@ -103,19 +136,33 @@ export const predict = (world: World, happening: Happening): Prediction => {
       const present = world.grants[key]
       const grant = present?.isAlive
         ? present
-        : { isAlive: true, life: (present?.life ?? 0) + 1, current: null, previous: null, rotatedAt: 0 }
+        : {
+          isAlive: true,
+          life: (present?.life ?? 0) + 1,
+          current: null,
+          previous: null,
+          rotatedAt: 0,
+          origin: "",
+          currentAccess: -1
+        }
       const code = { grant: key, life: grant.life, expiresAt: at + codeLifetime, isUsed: false }
-      return ok({ ...withGrant(world, key, grant), codes: { ...world.codes, [happening.code]: code } })
+      const codes = newest({ ...world.codes, [happening.code]: code }, key, maxCodes, at)
+      return ok({ ...withGrant(world, key, grant), codes })
     }
     case "Redeemed": {
       const code = world.codes[happening.code]
-      if (code === undefined) return refused("unknown")
+      const grant = code && world.grants[code.grant]
+      if (code === undefined || grant === undefined) return refused("unknown")
+      if (at >= code.expiresAt || !isLive(world, code)) return refused("unknown")
       if (!happening.fits) return refused("mismatch")
-      if (at >= code.expiresAt) return refused("expired")
-      if (!isLive(world, code)) return refused("revoked")
-      if (code.isUsed) return refused("replayed", end(world, code.grant))
+      const asked = `code ${happening.code} ${happening.key}`
+      if (code.isUsed) {
+        return repeats(grant, asked, happening.key, at)
+          ? repeated(world, grant, happening)
+          : refused("replayed", end(world, code.grant))
+      }
       const used = { ...world, codes: { ...world.codes, [happening.code]: { ...code, isUsed: true } } }
-      return ok(issue(used, code.grant, at, happening.access, happening.refresh))
+      return ok(issue(used, code.grant, at, happening, asked))
     }
     case "Refreshed": {
       const token = world.refresh[happening.token]
@@ -123,17 +170,20 @@ export const predict = (world: World, happening: Happening): Prediction => {
       if (!happening.isOwner) return refused("mismatch")
       const grant = world.grants[token.grant]
       if (grant === undefined || !isLive(world, token)) return refused("revoked")
+      const asked = `refresh token ${happening.token} ${happening.key}`
       if (grant.current !== happening.token) {
+        if (repeats(grant, asked, happening.key, at)) return repeated(world, grant, happening)
         return grant.previous === happening.token && at < grant.rotatedAt + replayGrace
           ? refused("replaced")
           : refused("replayed", end(world, token.grant))
       }
       if (at >= token.expiresAt) return refused("expired")
-      return ok(issue(world, token.grant, at, happening.access, happening.refresh))
+      return ok(issue(world, token.grant, at, happening, asked))
     }
     case "Revoked": {
       const token = world[happening.by][happening.token]
-      return ok(token !== undefined && happening.isOwner && isLive(world, token) ? end(world, token.grant) : world)
+      const isGood = token !== undefined && isLive(world, token) && (happening.by === "refresh" || at < token.expiresAt)
+      return ok(isGood && happening.isOwner ? end(world, token.grant) : world)
     }
     case "RevokedByUser": {
       const key = keyOf(happening.application, happening.user)
@@ -188,9 +238,6 @@ export const predict = (world: World, happening: Happening): Prediction => {
     case "Purged":
       return ok({
         ...world,
-        codes: without(world.codes, ({ expiresAt }) => expiresAt <= at),
-        access: without(world.access, ({ expiresAt }) => expiresAt <= at),
-        refresh: without(world.refresh, ({ expiresAt }) => expiresAt <= at),
         deliveries: Object.fromEntries(
           Object.entries(world.deliveries).map(([subscription, events]) => {
             const gone = happening.deliveries[Number(subscription)] ?? []

@@ -2,10 +2,13 @@
  * Predictable secrets for tests, different for each label, so that tests can share a database. Unlike the real ones,
  * they can be told from anything else: a secret in clear has a mark in it, and its fingerprint has not.
  */
-import { prefixes, Secrets, TokenHash } from "@startlist/core/Secrets"
+import { prefixes, Secrets, TokenHash, type TokenKey } from "@startlist/core/Secrets"
+import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
+import { fingerprint } from "./internal/fingerprint.ts"
 
 /** Found in whatever contains a secret in clear: every one is made with it. */
 export const mark = "Clear"
@@ -13,18 +16,44 @@ export const mark = "Clear"
 /** Never the clear text, and of the form of an S256 challenge: the text backwards, filled up to 43 characters. */
 const hash = (value: string): TokenHash => TokenHash.make([...value].reverse().join("").padEnd(43, "-"))
 
-/** Numbered secrets: the same program gets the same ones. Never for production. */
-export const layer = (label: string): Layer.Layer<Secrets> =>
-  Layer.sync(Secrets, () => {
+/** A key that derives tokens as the real ones are derived, but guessably. `secret` names it. */
+export const key = (secret: string): TokenKey => {
+  const tagOf = (text: string) => fingerprint(`${secret} authenticates ${text}`)
+  return {
+    derive: ({ idempotencyKey, presented, salt }, accessName, refreshName) => {
+      const origin = [secret, Redacted.value(presented), salt, Option.getOrElse(idempotencyKey, () => ""), refreshName]
+      const derived = (kind: "access" | "refresh", name: string) =>
+        `${prefixes[kind]}${name}${mark}${fingerprint([kind, ...origin].join("\n"))}`
+      const refresh = derived("refresh", refreshName)
+      return {
+        accessToken: Redacted.make(derived("access", accessName)),
+        refreshToken: Redacted.make(refresh + tagOf(refresh))
+      }
+    },
+    isAuthentic: (refreshToken) => {
+      const text = Redacted.value(refreshToken)
+      const tag = tagOf("")
+      return tagOf(text.slice(0, -tag.length)) === text.slice(-tag.length)
+    }
+  }
+}
+
+/** The same program gets the same ones. `keys` are the names of the keys that derive tokens. Never for production. */
+export const layer = (
+  label: string,
+  keys: Arr.NonEmptyReadonlyArray<string> = [label]
+): Layer.Layer<Secrets> =>
+  Layer.sync(Secrets, (): Secrets.Service => {
     let made = 0
+    const isPublic: ReadonlySet<string> = new Set(["event", "claim", "challenge"])
     return {
-      // Event identifiers, claims and challenges are no secrets.
       make: (kind, name = "") =>
-        Effect.sync(() => {
-          const isPublic = kind === "event" || kind === "claim" || kind === "challenge"
-          return Redacted.make(`${prefixes[kind]}${name}${isPublic ? kind : mark}${label}n${++made}`)
-        }),
+        Effect.sync(() =>
+          Redacted.make(`${prefixes[kind]}${name}${isPublic.has(kind) ? kind : mark}${label}n${++made}`)
+        ),
+      makeSalt: Effect.sync(() => `salt${label}n${++made}`),
       makeSigning: Effect.sync(() => Redacted.make(`whsec_${label}n${++made}`)),
-      hash
+      hash,
+      keys: Arr.map(keys, key)
     }
   })

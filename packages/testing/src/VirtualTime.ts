@@ -20,6 +20,8 @@ import { abandon } from "./internal/abandon.ts"
 /** A part of what runs that can be killed: a process. */
 export interface Node {
   readonly name: string
+  /** Its clock less the true time, in milliseconds. */
+  readonly clockOffset: number
   isAlive: boolean
 }
 
@@ -28,8 +30,9 @@ export class Stuck extends Data.TaggedError("Stuck")<{ readonly message: string 
 
 export declare namespace VirtualTime {
   export interface Service {
-    readonly startNode: (name: string) => Effect.Effect<Node>
-    /** Runs an effect, and all that it forks, as part of a node. */
+    /** `clockOffset`: by how much its clock is ahead, in milliseconds; default 0. */
+    readonly startNode: (name: string, clockOffset?: number) => Effect.Effect<Node>
+    /** Runs an effect, and all that it forks, as part of a node and by its clock. */
     readonly on: (node: Node) => <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
     /** Kills a node between two steps: nothing of it runs any more, no finalizer either. */
     readonly kill: (node: Node) => Effect.Effect<void>
@@ -89,8 +92,13 @@ export const run = <A, E, R>(
       }
 
       const control = VirtualTime.of({
-        startNode: (name) => Effect.sync(() => ({ name, isAlive: true })),
-        on: (node) => Effect.locally(currentNode, node),
+        startNode: (name, clockOffset = 0) => Effect.sync(() => ({ name, clockOffset, isAlive: true })),
+        // From the true time: what begins on another node does not inherit the offset of that.
+        on: (node) => (effect) =>
+          effect.pipe(
+            Effect.locally(currentNode, node),
+            Effect.withClock(node.clockOffset === 0 ? clock : offsetBy(clock, node.clockOffset))
+          ),
         kill: (node) =>
           Effect.sync(() => {
             node.isAlive = false
@@ -126,17 +134,16 @@ export const run = <A, E, R>(
       return Effect.asVoid(Effect.sync(() => fiber.unsafeInterruptAsFork(fiber.id())))
     }))
 
+/** A clock that is `millis` ahead of another. Sleeps last as long as ever. */
+const offsetBy = (clock: Clock.Clock, millis: number): Clock.Clock => ({
+  [Clock.ClockTypeId]: Clock.ClockTypeId,
+  currentTimeMillis: Effect.map(clock.currentTimeMillis, (now) => now + millis),
+  currentTimeNanos: Effect.map(clock.currentTimeNanos, (now) => now + BigInt(Math.round(millis * 1_000_000))),
+  unsafeCurrentTimeMillis: () => clock.unsafeCurrentTimeMillis() + millis,
+  unsafeCurrentTimeNanos: () => clock.unsafeCurrentTimeNanos() + BigInt(Math.round(millis * 1_000_000)),
+  sleep: (duration) => clock.sleep(duration)
+})
+
 /** The same time, but a clock that shows it `offset` off: for one node of several. */
 export const withClockOffset = (offset: Duration.DurationInput) => <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-  Effect.clockWith((clock) => {
-    const millis = Duration.toMillis(offset)
-    const skewed: Clock.Clock = {
-      [Clock.ClockTypeId]: Clock.ClockTypeId,
-      currentTimeMillis: Effect.map(clock.currentTimeMillis, (now) => now + millis),
-      currentTimeNanos: Effect.map(clock.currentTimeNanos, (now) => now + BigInt(Math.round(millis * 1_000_000))),
-      unsafeCurrentTimeMillis: () => clock.unsafeCurrentTimeMillis() + millis,
-      unsafeCurrentTimeNanos: () => clock.unsafeCurrentTimeNanos() + BigInt(Math.round(millis * 1_000_000)),
-      sleep: (duration) => clock.sleep(duration)
-    }
-    return Effect.withClock(effect, skewed)
-  })
+  Effect.clockWith((clock) => Effect.withClock(effect, offsetBy(clock, Duration.toMillis(offset))))

@@ -16,7 +16,8 @@ const { values } = parse({
     hours: { type: "string", default: "0.2" },
     pace: { type: "string", default: "600" },
     nodes: { type: "string", default: "3" },
-    faults: { type: "string", default: "1" }
+    faults: { type: "string", default: "1" },
+    retries: { type: "string", default: "on" }
   }
 })
 
@@ -27,7 +28,8 @@ const options = {
   hours: number("hours", values.hours),
   pace: number("pace", values.pace),
   nodes: integer("nodes", values.nodes, 1),
-  faults: number("faults", values.faults)
+  faults: number("faults", values.faults),
+  retries: values.retries !== "off"
 }
 
 const one = (seed: number) =>

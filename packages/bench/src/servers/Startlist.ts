@@ -86,7 +86,7 @@ const seal = Seal.layerWith({ key: Redacted.make(randomBytes(32).toString("base6
 
 const serve = <E>(stores: Layer.Layer<Stores.Stores | UserStore | Users.Users, E>): void => {
   const layer = Layer.merge(Services.layer, MemoryThrottle.layer).pipe(
-    Layer.provideMerge(Layer.mergeAll(stores, NodeSecrets.layer, noCallbacks))
+    Layer.provideMerge(Layer.mergeAll(stores, NodeSecrets.layerDrawn, noCallbacks))
   )
   Effect.runFork(Effect.tapErrorCause(Effect.provide(program, layer), Effect.logError))
 }

@@ -90,7 +90,7 @@ else {
   Effect.runFork(Effect.tapErrorCause(
     Effect.provide(
       change,
-      Services.layer.pipe(Layer.provide(Layer.mergeAll(stores, NodeSecrets.layer, noCallbacks)))
+      Services.layer.pipe(Layer.provide(Layer.mergeAll(stores, NodeSecrets.layerDrawn, noCallbacks)))
     ),
     Effect.logError
   ))

@@ -115,7 +115,7 @@ Effect.runFork(Effect.tapErrorCause(
     Services.layer.pipe(
       Layer.provideMerge(Layer.mergeAll(
         Users.layer.pipe(Layer.provideMerge(stores), Layer.provide(seal)),
-        NodeSecrets.layer,
+        NodeSecrets.layerDrawn,
         Dispatcher.layerWith({ allow: loopback })
       ))
     )

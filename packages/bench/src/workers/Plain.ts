@@ -22,15 +22,13 @@ const rotation = Grants.rotation((name) =>
 )
 const rotate = async (): Promise<void> => {
   const next = version + 1
-  await run("rotation", rotation, [1, version, Date.now(), Grants.hashOf("a", 1, next), Grants.hashOf("r", 1, next)])
+  const access = `${Grants.olderTokens},${Grants.accessEntry(Grants.hashOf("a", 1, next), Date.now())}`
+  await run("rotation", rotation, [1, version, Date.now(), access, Grants.hashOf("r", 1, next)])
   version = next
 }
 
-const findAccess = Grants.find("access_tokens", "$1::text")
-const find = (): Promise<void> => {
-  const user = 1 + Math.floor(Math.random() * Grants.usual)
-  return run("find", findAccess, [Grants.hashOf("a", user, 1)])
-}
+const findGrant = Grants.find("$1::bigint")
+const find = (): Promise<void> => run("find", findGrant, [1 + Math.floor(Math.random() * Grants.usual)])
 
 Child.answer(async (effort: Effort) => {
   const { ended, result } = makeStopwatch(effort)

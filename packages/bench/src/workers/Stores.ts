@@ -1,16 +1,16 @@
 /**
- * Calls the stores on PostgreSQL, without HTTP. Arguments: the database; `rotation`, `bearer` or `refresh`; how many
+ * Calls the stores on PostgreSQL, without HTTP. Arguments: the database; `rotation`, `bearer`, `refresh` or `in turn`; how many
  * callers; how many grants there are.
  */
 import { randomBytes } from "node:crypto"
-import * as SqlClient from "@effect/sql/SqlClient"
 import { ApplicationId } from "@startlist/core/Application"
 import * as Access from "@startlist/core/Access"
 import * as Grant from "@startlist/core/Grant"
-import type { Found } from "@startlist/core/Grant"
 import { GrantStore } from "@startlist/core/GrantStore"
 import * as Policy from "@startlist/core/Policy"
-import type { RefreshToken } from "@startlist/core/Token"
+import { TokenHash } from "@startlist/core/Secrets"
+import { trusted } from "@startlist/core/Store"
+import { UserId } from "@startlist/core/User"
 import * as Postgres from "@startlist/postgres/Postgres"
 import * as Seal from "@startlist/postgres/Seal"
 import { DateTime, Effect, Layer, Option, Redacted, Runtime } from "effect"
@@ -19,50 +19,48 @@ import * as Grants from "../Grants.ts"
 import { type Effort, makeStopwatch } from "../Measurement.ts"
 
 const [, , url = "", what = "", callers = "", users = ""] = process.argv
-const renewal = { applicationId: ApplicationId.make(Grants.applicationId), scope: Option.none() }
-
-/** The refresh token of each user by its version, where that is not the first. */
-const versions = new Map<number, number>()
-const versionOf = (user: number): number => versions.get(user) ?? 1
+const applicationId = ApplicationId.make(Grants.applicationId)
 
 const anyUser = (): number => 1 + Math.floor(Math.random() * Number(users))
 
-interface VersionRow {
-  readonly user_id: string
-  readonly version: number
-}
+/** The fingerprints that a grant has at its next version, instead of tokens: what is measured is the stores. */
+const deriving = ({ userId, version }: Grant.Grant): Grant.Deriving => ({
+  hash: (text) => trusted(TokenHash, text),
+  keys: [{
+    derive: () => ({
+      accessToken: Redacted.make<string>(Grants.hashOf("a", userId, version + 1)),
+      refreshToken: Redacted.make<string>(Grants.hashOf("r", userId, version + 1))
+    }),
+    isAuthentic: () => false
+  }]
+})
 
 const make = Effect.gen(function*() {
   const grants = yield* GrantStore
-  const sql = yield* SqlClient.SqlClient
-  const changed = yield* sql<VersionRow>`SELECT user_id, version FROM startlist_grants WHERE version > 1`
-  for (const { user_id, version } of changed) versions.set(Number(user_id), version)
 
-  const findRefresh = (user: number) => Effect.flatten(grants.findByRefresh(Grants.hashOf("r", user, versionOf(user))))
+  const find = (user: number) => Effect.flatten(grants.find(applicationId, trusted(UserId, user)))
 
   /** Decides and saves. Answers what a find would find next. */
-  const rotate = (found: Found<RefreshToken>) =>
+  const rotate = (grant: Grant.Grant) =>
     Effect.gen(function*() {
-      const { userId, version } = found.grant
-      const now = yield* DateTime.now
-      const fresh = {
-        access: Grants.hashOf("a", userId, version + 1),
-        accessExpiresAt: DateTime.addDuration(now, Policy.documented.accessTokenLifetime),
-        refresh: Grants.hashOf("r", userId, version + 1),
-        refreshExpiresAt: DateTime.addDuration(now, Policy.documented.refreshTokenIdle)
+      const { epoch, generation, userId, version } = grant
+      const presented = {
+        applicationId,
+        presented: Redacted.make<string>(Grants.hashOf("r", userId, version)),
+        salt: Grants.salt,
+        idempotencyKey: Option.none(),
+        scope: Option.none(),
+        name: { applicationId, userId, epoch, generation }
       }
-      const decision = Grant.rotate(found, renewal, fresh, now, Policy.documented)
-      if (decision._tag !== "Issued") return yield* Effect.die(decision.error)
-      const { change } = decision
-      yield* grants.save(change)
-      versions.set(userId, version + 1)
-      const { refresh } = yield* change.issued
-      return { grant: change.grant, credential: refresh }
+      const decision = Grant.rotate(grant, presented, deriving(grant), yield* DateTime.now, Policy.documented)
+      if (decision._tag !== "Issued") return yield* Effect.dieMessage(`a refresh was ${decision._tag}`)
+      yield* grants.save(decision.change)
+      return decision.change.grant
     })
 
   /** Saves alone: each caller keeps what it saved. */
   const rotation = (caller: number) =>
-    Effect.map(findRefresh(caller * 10 + 1), (first) => {
+    Effect.map(find(caller * 10 + 1), (first) => {
       let found = first
       return Effect.map(Effect.suspend(() => rotate(found)), (next) => {
         found = next
@@ -79,7 +77,7 @@ const make = Effect.gen(function*() {
     Effect.succeed(Effect.suspend(() => {
       const user = idleUser()
       busy.add(user)
-      return Effect.map(Effect.flatMap(findRefresh(user), rotate), () => {
+      return Effect.map(Effect.flatMap(find(user), rotate), () => {
         busy.delete(user)
       })
     }))
@@ -87,16 +85,18 @@ const make = Effect.gen(function*() {
   const bearer = () =>
     Effect.succeed(Effect.suspend(() => {
       const user = anyUser()
-      return Effect.flatMap(grants.findByAccess(Grants.hashOf("a", user, 1)), (found) =>
-        Option.isSome(found) && found.value.grant.userId === user
-          ? Effect.flatMap(DateTime.now, (now) =>
-            Access.authenticate(found.value, now))
-          : Effect.dieMessage("a token was not found"))
+      return Effect.flatMap(find(user), (grant) =>
+        Effect.flatMap(DateTime.now, (now) => Access.find(grant, Grants.hashOf("a", user, 1), now)))
     }))
+
+  /** The next grant in turn, so that all are refreshed as often. */
+  let next = 0
+  const inTurn = () => Effect.succeed(Effect.suspend(() => Effect.flatMap(find(1 + next++ % Number(users)), rotate)))
 
   const operation = new Map<string, (caller: number) => Effect.Effect<Effect.Effect<void, unknown>, unknown>>([
     ["rotation", rotation],
     ["refresh", refresh],
+    ["in turn", inTurn],
     ["bearer", bearer]
   ]).get(what)
   if (operation === undefined) return yield* Effect.dieMessage(`what is ${what}?`)

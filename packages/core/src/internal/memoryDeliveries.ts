@@ -1,20 +1,12 @@
 /** The in-memory delivery store, and the outbox through which the other stores reach it. */
-import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as PubSub from "effect/PubSub"
 import * as Stream from "effect/Stream"
-import {
-  type Attempt,
-  type AttemptHour,
-  type Claimed,
-  type ClaimRequest,
-  Delivery,
-  DeliveryId,
-  type DeliveryStore
-} from "../Delivery.ts"
+import { byHour, type Claimed, type ClaimRequest, Delivery, DeliveryId, type DeliveryStore } from "../Delivery.ts"
 import type { Audience, Outgoing } from "../Event.ts"
 import type { SubscriptionId } from "../Subscription.ts"
-import { keyOf, newestFirst, type Queued, type State } from "./memoryState.ts"
+import { newestFirst, type Queued, type State } from "./memoryState.ts"
 
 /** Queues the deliveries of events, inside the save that causes them. */
 export type Enqueue = (outgoing: ReadonlyArray<Outgoing>) => void
@@ -22,7 +14,7 @@ export type Enqueue = (outgoing: ReadonlyArray<Outgoing>) => void
 const isConcerned = ({ grants }: State, audience: Audience, applicationId: Delivery["applicationId"]): boolean =>
   audience._tag === "Application"
     ? audience.applicationId === applicationId
-    : audience.userIds.some((userId) => grants.get(keyOf(applicationId, userId))?.status === "active")
+    : audience.userIds.some((userId) => grants.get(applicationId)?.get(userId)?.status === "active")
 
 const add = (state: State, fields: Omit<Delivery, "id">): Delivery => {
   const delivery: Delivery = { ...fields, id: DeliveryId.make(++state.lastIds.delivery) }
@@ -58,49 +50,13 @@ const claimable = ({ pending }: State, request: ClaimRequest): ReadonlyArray<Que
   return candidates.filter(isAllowed).slice(0, request.limit)
 }
 
-const hourMillis = 3_600_000
-
-const toHour = (startsAt: number, attempts: ReadonlyArray<Attempt>): AttemptHour => {
-  const durations = attempts
-    .flatMap(({ durationMs, outcome }) => outcome === "delivered" ? [durationMs] : [])
-    .sort((a, b) => a - b)
-  const [medianMs, slowestMs] = [durations[Math.ceil(durations.length / 2) - 1], durations.at(-1)]
-  return {
-    startsAt: DateTime.unsafeMake(startsAt),
-    delivered: durations.length,
-    failed: attempts.length - durations.length,
-    latency: medianMs === undefined || slowestMs === undefined ? Option.none() : Option.some({ medianMs, slowestMs })
-  }
-}
-
-/** The attempts since `from` by the hours counted from there. */
-const byHour = (attempts: ReadonlyArray<Attempt>, from: number): ReadonlyArray<AttemptHour> => {
-  const hours = new Map<number, Array<Attempt>>()
-  for (const attempt of attempts) {
-    const hour = Math.floor((attempt.at.epochMillis - from) / hourMillis)
-    if (hour >= 0) hours.set(hour, [...(hours.get(hour) ?? []), attempt])
-  }
-  return [...hours].sort(([a], [b]) => a - b).map(([hour, group]) => toHour(from + hour * hourMillis, group))
-}
-
 export const makeDeliveryStore = (
   state: State
 ): { readonly store: DeliveryStore.Service; readonly enqueue: Enqueue } => {
   const { deliveries, pending, subscriptions } = state
-  const listeners = new Set<() => void>()
-  const wake = () => {
-    for (const listener of listeners) listener()
-  }
-  /** One hint waits for each listener, so that one that is busy, or gone without a word, keeps none from the others. */
-  const wakeUps = Stream.asyncPush<void>((emit) =>
-    Effect.acquireRelease(
-      Effect.sync(() => {
-        const listener = () => void emit.single(undefined)
-        listeners.add(listener)
-        return listener
-      }),
-      (listener) => Effect.sync(() => listeners.delete(listener))
-    ), { bufferSize: 1, strategy: "dropping" })
+  // One hint waits for each listener. A listener that takes none keeps none from the others.
+  const hints = Effect.runSync(PubSub.sliding<void>(1))
+  const wake = () => void Effect.runSync(PubSub.publish(hints, undefined))
 
   const enqueue: Enqueue = (outgoing) => {
     for (const { audience, event } of outgoing) {
@@ -157,7 +113,7 @@ export const makeDeliveryStore = (
           return [id]
         })
       ),
-    wakeUps,
+    wakeUps: Stream.fromPubSub(hints),
     find: (id) => Effect.sync(() => Option.map(Option.fromNullable(deliveries.get(id)), ({ delivery }) => delivery)),
     list: ({ after, applicationId, limit, state: wanted }) =>
       Effect.sync(() =>
@@ -171,7 +127,7 @@ export const makeDeliveryStore = (
     attemptsByHour: ({ applicationId, from, limit }) =>
       Effect.sync(() => {
         const newest = newestFirst(deliveries).filter(({ delivery }) => delivery.applicationId === applicationId)
-        return byHour(newest.slice(0, limit).flatMap(({ delivery }) => delivery.attempts), from.epochMillis)
+        return byHour(newest.slice(0, limit).flatMap(({ delivery }) => delivery.attempts), from)
       }),
     again: ({ applicationId, event, subscriptionId }, now) =>
       Effect.sync(() => {

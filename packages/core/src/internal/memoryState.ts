@@ -5,17 +5,9 @@ import type { Application, ApplicationId } from "../Application.ts"
 import type { Delivery, DeliveryId } from "../Delivery.ts"
 import type { Grant } from "../Grant.ts"
 import type { Registration, RegistrationId } from "../Registration.ts"
-import type { TokenHash } from "../Secrets.ts"
 import { Conflict } from "../Store.ts"
 import type { Subscription, SubscriptionId } from "../Subscription.ts"
-import type { AccessToken, Code, RefreshToken } from "../Token.ts"
 import type { UserId } from "../User.ts"
-
-/** A credential, and the key of the grant that it belongs to. */
-export interface Kept<Credential> {
-  readonly grantKey: string
-  readonly credential: Credential
-}
 
 /** A delivery, its claim, and the number of claims since an outcome was recorded. */
 export interface Queued {
@@ -26,10 +18,7 @@ export interface Queued {
 
 export const makeState = () => ({
   applications: new Map<ApplicationId, Application>(),
-  grants: new Map<string, Grant>(),
-  codes: new Map<TokenHash, Kept<Code>>(),
-  refreshTokens: new Map<TokenHash, Kept<RefreshToken>>(),
-  accessTokens: new Map<TokenHash, Kept<AccessToken>>(),
+  grants: new Map<ApplicationId, Map<UserId, Grant>>(),
   subscriptions: new Map<SubscriptionId, Subscription>(),
   registrations: new Map<RegistrationId, Registration>(),
   deliveries: new Map<DeliveryId, Queued>(),
@@ -40,9 +29,6 @@ export const makeState = () => ({
 })
 
 export type State = ReturnType<typeof makeState>
-
-/** The key of a grant. */
-export const keyOf = (applicationId: ApplicationId, userId: UserId): string => `${applicationId}:${userId}`
 
 /** Puts `next` in place of the version before it. */
 export const compareAndSet = <K, A extends { readonly version: number }>(

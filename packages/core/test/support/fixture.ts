@@ -95,8 +95,11 @@ export const exchange = (
 export const tokensOf = (client: Client, user: User.User) =>
   Effect.flatMap(consent(client, user), (code) => exchange(client, code))
 
-export const refresh = (client: Applications.ClientCredentials, token: Redacted.Redacted<string>) =>
-  Effect.flatMap(OAuth.OAuth, (oauth) => oauth.refresh(client, token))
+export const refresh = (
+  client: Applications.ClientCredentials,
+  token: Redacted.Redacted<string>,
+  presented: Partial<OAuth.Refresh> = {}
+) => Effect.flatMap(OAuth.OAuth, (oauth) => oauth.refresh({ client, token, ...presented }))
 
 /** "good", or the tag of why it is not. */
 export const authenticate = (token: Redacted.Redacted<string>) =>

@@ -26,7 +26,7 @@ const toBody = ({ applicationId, expiresAt, issuedAt, kind, scope, userId }: Int
   client_id: String(applicationId),
   sub: String(userId),
   exp: toSeconds(expiresAt),
-  ...(Option.isSome(issuedAt) ? { iat: toSeconds(issuedAt.value) } : {}),
+  iat: toSeconds(issuedAt),
   ...(kind === "access" ? { token_type: "Bearer" } : {})
 })
 

@@ -8,12 +8,12 @@ import type { InvalidClient } from "@startlist/core/Application"
 import type { ClientCredentials } from "@startlist/core/Applications"
 import { toSeconds } from "@startlist/core/Event"
 import type { InvalidGrant, ScopeExceeded } from "@startlist/core/Grant"
-import { type MissingParameter, OAuth, type OnReplay } from "@startlist/core/OAuth"
+import { type Exchange, type MissingParameter, OAuth } from "@startlist/core/OAuth"
 import { Policy } from "@startlist/core/Policy"
 import type { StoreError } from "@startlist/core/Store"
 import type { Tokens } from "@startlist/core/Token"
 import { Audit, Party } from "../Audit.ts"
-import type { Request, Response } from "../Message.ts"
+import { header, type Request, type Response } from "../Message.ts"
 import { get, type Parameters } from "../Parameters.ts"
 import type { Route } from "../Router.ts"
 import type { Throttle } from "../Throttle.ts"
@@ -25,9 +25,8 @@ import * as OAuthResponse from "./OAuthResponse.ts"
  * nobody needs them again, and that is cheaper than to leave them to the garbage collection.
  */
 const issued = (
-  { accessToken, createdAt, expiresAt, refreshToken }: Tokens,
-  scope: string | undefined,
-  state?: string
+  { accessToken, createdAt, expiresAt, refreshToken, state }: Tokens,
+  scope: string | undefined
 ): Response => {
   const answer = OAuthResponse.json(200, {
     token_type: "Bearer",
@@ -36,7 +35,7 @@ const issued = (
     created_at: toSeconds(createdAt),
     expires_in: Math.floor((expiresAt.epochMillis - createdAt.epochMillis) / 1000),
     scope,
-    state
+    state: Option.getOrUndefined(state)
   })
   Redacted.unsafeWipe(accessToken)
   Redacted.unsafeWipe(refreshToken)
@@ -44,6 +43,12 @@ const issued = (
 }
 
 const missing = (name: string): Response => OAuthResponse.error(400, "invalid_request", `${name} is missing`)
+
+const wrongKey = OAuthResponse.error(
+  400,
+  "invalid_request",
+  "Idempotency-Key must have 1 to 255 printable ASCII characters"
+)
 
 const optional = (parameters: Parameters, name: string): Option.Option<string> =>
   Option.fromNullable(get(parameters, name))
@@ -69,32 +74,34 @@ export const make: Effect.Effect<Route, never, OAuth | Throttle> = Effect.gen(fu
       return audit.record({ at, action: "replay_refused", actor: application, subject: application, address })
     })
 
-  const exchange = (client: ClientCredentials, parameters: Parameters, onReplay: OnReplay) => {
+  const exchange = ({ client, idempotencyKey, onReplay }: Common, parameters: Parameters) => {
     const code = get(parameters, "code")
     if (code === undefined) return Effect.succeed(missing("code"))
     return Effect.map(
       oauth.exchange({
         client,
+        idempotencyKey,
+        onReplay,
         code: Redacted.make(code),
         redirectUri: optional(parameters, "redirect_uri"),
-        verifier: Option.map(optional(parameters, "code_verifier"), Redacted.make),
-        onReplay
+        verifier: Option.map(optional(parameters, "code_verifier"), Redacted.make)
       }),
-      (tokens) => issued(tokens, tokens.scope.join(" "), Option.getOrUndefined(tokens.state))
+      (tokens) => issued(tokens, tokens.scope.join(" "))
     )
   }
 
-  const refresh = (client: ClientCredentials, parameters: Parameters, onReplay: OnReplay) => {
-    const token = get(parameters, "refresh_token")
-    if (token === undefined) return Effect.succeed(missing("refresh_token"))
-    const asked = Option.map(optional(parameters, "scope"), parseScope)
-    const presented = Redacted.make(token)
-    return Effect.map(oauth.refresh(client, presented, asked, onReplay), (tokens) => {
+  // No spread: with fields behind it, it takes a twentieth of a refresh.
+  const refresh = ({ client, idempotencyKey, onReplay }: Common, parameters: Parameters) => {
+    const text = get(parameters, "refresh_token")
+    if (text === undefined) return Effect.succeed(missing("refresh_token"))
+    const scope = Option.map(optional(parameters, "scope"), parseScope)
+    const token = Redacted.make(text)
+    return Effect.map(oauth.refresh({ client, idempotencyKey, onReplay, token, scope }), (tokens) => {
       // Nobody needs these again, and to let them go now is cheaper than to leave them to the garbage collection.
-      Redacted.unsafeWipe(presented)
+      Redacted.unsafeWipe(token)
       Redacted.unsafeWipe(client.secret)
       // Requirements §4.3 has no scope here; RFC 6749 §5.1 wants it named where it is more than was asked for.
-      const isMore = Option.isSome(asked) && tokens.scope.some((name) => !asked.value.includes(name))
+      const isMore = Option.isSome(scope) && tokens.scope.some((name) => !scope.value.includes(name))
       return issued(tokens, isMore ? tokens.scope.join(" ") : undefined)
     })
   }
@@ -110,10 +117,14 @@ export const make: Effect.Effect<Route, never, OAuth | Throttle> = Effect.gen(fu
           "grant_type must be authorization_code or refresh_token"
         ))
       }
-      const onReplay = recordReplay(client, request)
+      const idempotencyKey = Option.fromNullable(header(request, "idempotency-key"))
+      if (Option.exists(idempotencyKey, (key) => !/^[ -~]{1,255}$/.test(key))) {
+        return Effect.succeed(wrongKey)
+      }
+      const common = { client, idempotencyKey, onReplay: recordReplay(client, request) }
       const answer: Effect.Effect<Response, Refused | InvalidClient | StoreError> = grantType === "refresh_token"
-        ? refresh(client, parameters, onReplay)
-        : exchange(client, parameters, onReplay)
+        ? refresh(common, parameters)
+        : exchange(common, parameters)
       return Effect.catchTags(answer, {
         InvalidGrant: ({ reason }) =>
           Effect.succeed(OAuthResponse.error(statusOf(reason, grantType), "invalid_grant", descriptions[reason])),
@@ -130,6 +141,9 @@ export const make: Effect.Effect<Route, never, OAuth | Throttle> = Effect.gen(fu
   return { path: "/oauth/token", methods: { POST: endpoint }, refuse: OAuthResponse.refuse }
 })
 
+/** What both grant types need of a request. */
+type Common = Required<Pick<Exchange, "client" | "idempotencyKey" | "onReplay">>
+
 /** What this endpoint has words for. */
 type Refused = InvalidGrant | MissingParameter | ScopeExceeded
 
@@ -138,8 +152,8 @@ type GrantType = "authorization_code" | "refresh_token"
 const isGrantType = (value: string): value is GrantType => value === "authorization_code" || value === "refresh_token"
 
 const descriptions: Readonly<Record<InvalidGrant["reason"], string>> = {
-  unknown: "the code or refresh token is not known",
-  expired: "the code or refresh token has expired",
+  unknown: "the code or refresh token is not known, or the code has expired",
+  expired: "the refresh token has expired",
   mismatch: "the code or refresh token was issued for another client, redirect_uri or code_challenge",
   replaced: "the refresh token was replaced by a newer one",
   replayed: "the code or refresh token was used before, and access was revoked",

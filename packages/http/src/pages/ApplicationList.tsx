@@ -31,9 +31,9 @@ const One = ({ authorized: { application, grant }, csrf, frame: { base, locale }
           [applications.since, <Day at={grant.grantedAt} locale={locale} />],
           [
             applications.used,
-            Option.match(grant.issuedAt, {
+            Option.match(grant.refresh, {
               onNone: () => applications.unused,
-              onSome: (at) => <Day at={at} locale={locale} />
+              onSome: ({ issuedAt }) => <Day at={issuedAt} locale={locale} />
             })
           ]
         ]}

@@ -5,6 +5,7 @@ import { GrantStore } from "@startlist/core/GrantStore"
 import { SubscriptionStore } from "@startlist/core/Subscription"
 import { Audit, MemoryThrottle, Message, Mount, Pages, Protocol, Sessions, Site } from "@startlist/http"
 import { Context, Effect, Layer, Option } from "effect"
+import * as TestSecrets from "@startlist/testing/TestSecrets"
 import * as TestUsers from "@startlist/testing/TestUsers"
 import { TestAccounts } from "@startlist/test-support/TestAccounts"
 
@@ -125,7 +126,9 @@ export const layer = (options: Options = {}) => {
     Layer.provideMerge(TestAccounts.layer),
     Layer.provideMerge(MemoryThrottle.layer),
     Layer.provideMerge(breakableStores(switches)),
-    Layer.provideMerge(Layer.mergeAll(Memory.layer, TestUsers.layer, options.secrets ?? Secrets.layerTest, callbacks)),
+    Layer.provideMerge(
+      Layer.mergeAll(Memory.layer, TestUsers.layer, options.secrets ?? TestSecrets.layer("test"), callbacks)
+    ),
     Layer.provide(Layer.succeed(Policy.Policy, { ...Policy.documented, ...options.policy })),
     Layer.provide(Layer.succeed(Site.Site, { ...Site.local, ...options.site })),
     Layer.provide(Layer.succeed(Audit.Audit, { record: (entry) => Effect.sync(() => audit.push(entry)) }))

@@ -19,7 +19,7 @@ const visitors = Layer.succeed(Visitors.Visitors, {
 })
 
 const services = Services.layer.pipe(
-  Layer.provideMerge(Layer.mergeAll(Memory.layer, TestUsers.layer, ScriptedCallbacks.layer, NodeSecrets.layer)),
+  Layer.provideMerge(Layer.mergeAll(Memory.layer, TestUsers.layer, ScriptedCallbacks.layer, NodeSecrets.layerDrawn)),
   Layer.provideMerge(MemoryThrottle.layer)
 )
 
@@ -74,7 +74,7 @@ const programOf = (layer: string): string =>
 import { MemoryThrottle, Mount, NodeHttp, NodeSecrets, Protocol } from "@startlist/http"
 import { ScriptedCallbacks, TestUsers } from "@startlist/testing"
 import { Effect, Layer } from "effect"
-const ports = Layer.mergeAll(Memory.layer, TestUsers.layer, NodeSecrets.layer)
+const ports = Layer.mergeAll(Memory.layer, TestUsers.layer, NodeSecrets.layerDrawn)
 const services = Services.layer.pipe(Layer.provideMerge(Layer.merge(ports, ScriptedCallbacks.layer)))
 const noCallbacks = Services.layer.pipe(Layer.provideMerge(ports))
 void NodeHttp.start(Mount.make(Effect.all([Protocol.routes])), ${layer})

@@ -9,6 +9,7 @@ import * as LogLevel from "effect/LogLevel"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
+import * as MasterKey from "@startlist/core/MasterKey"
 import { Line } from "@startlist/core/Store"
 import { parseBlock } from "@startlist/dispatcher/AddressGuard"
 
@@ -101,9 +102,7 @@ export const bearerToken = (name: string): Config.Config<Redacted.Redacted<strin
 
 /** 32 bytes as base64, standard or URL-safe. */
 const parseKey = (value: string): Redacted.Redacted<string> | undefined =>
-  /^[A-Za-z0-9+/_-]+={0,2}$/.test(value) && Buffer.from(value, "base64").length === 32
-    ? Redacted.make(value)
-    : undefined
+  Either.isRight(MasterKey.bytesOf(Redacted.make(value))) ? Redacted.make(value) : undefined
 
 /** The present master key first, then those that it has replaced. */
 export type MasterKeys = Arr.NonEmptyReadonlyArray<Redacted.Redacted<string>>

@@ -71,7 +71,7 @@ const counted = (oauth: OAuth.Service): OAuth.Service => {
   return {
     ...oauth,
     exchange: (exchange) => requesting(oauth.exchange(exchange), issued, "authorization_code"),
-    refresh: (...asked) => requesting(oauth.refresh(...asked), rotated, "refresh_token"),
+    refresh: (refresh) => requesting(oauth.refresh(refresh), rotated, "refresh_token"),
     authenticate: (token) =>
       Effect.mapError(oauth.authenticate(token), (error) => {
         if (error._tag === "InvalidToken") rejected.update(1)

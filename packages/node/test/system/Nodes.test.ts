@@ -1,6 +1,7 @@
 /** Two services over one PostgreSQL: whichever is asked, there is one truth. */
 import { expect, layer } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted } from "effect"
+import { connect, createServer } from "node:net"
 import type { Pool } from "pg"
 import { Browser } from "@startlist/test-support/Browser"
 import {
@@ -56,6 +57,28 @@ const prepare = async (service: Service) => {
 const inParallel = <A>(count: number, one: Service, other: Service, ask: (service: Service) => Promise<A>) =>
   Promise.all(Array.from({ length: count }, (_, i) => ask(i % 2 === 0 ? one : other)))
 
+/** A way to a service on which its answers are lost. `stop` gives what was lost. */
+const losingAnswers = async ({ url }: Service) => {
+  let lost = ""
+  const server = createServer((client) => {
+    const { hostname, port } = new URL(url)
+    const service = connect(Number(port), hostname)
+    client.pipe(service)
+    client.on("error", () => service.destroy())
+    service.on("data", (bytes) => {
+      lost += bytes.toString()
+      client.destroy()
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+  const address = server.address()
+  const stop = async () => {
+    await new Promise((resolve) => server.close(resolve))
+    return lost
+  }
+  return { url: `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}`, stop }
+}
+
 const count = <A>(values: ReadonlyArray<A>, value: A): number => values.filter((other) => other === value).length
 
 layer(nodes, { timeout: "120 seconds" })("two nodes", (it) => {
@@ -76,6 +99,35 @@ layer(nodes, { timeout: "120 seconds" })("two nodes", (it) => {
       expect(next.status).toBe(200)
       expect((await refresh(one, client, winner.refresh_token)).status).toBe(401)
       expect((await refresh(one, client, (await next.json()).refresh_token)).status).toBe(200)
+    })
+  )
+
+  it.effect(
+    "of 50 parallel refreshes with one token and one Idempotency-Key all get one answer, byte for byte",
+    on(async (one, other) => {
+      const { athlete, client } = await prepare(one)
+      const { refresh_token } = await obtainTokens(one, client, athlete)
+      const key = { "idempotency-key": "one" }
+      const answers = await inParallel(50, one, other, (service) => refresh(service, client, refresh_token, key))
+      const bodies = await Promise.all(answers.map((answer) => answer.text()))
+      expect(answers.map(({ status }) => status)).toEqual(Array(50).fill(200))
+      expect(bodies).toEqual(Array(50).fill(bodies[0]))
+    })
+  )
+
+  it.effect(
+    "an answer that was lost on its way is given again by the other node, byte for byte",
+    on(async (one, other) => {
+      const { athlete, client } = await prepare(one)
+      const { refresh_token } = await obtainTokens(one, client, athlete)
+      const key = { "idempotency-key": "\"8e03978e-40d5-43dd-bc93-6894a57f9324\"" }
+      const losing = await losingAnswers(one)
+      await expect(refresh(losing, client, refresh_token, key)).rejects.toThrow()
+      const lost = await losing.stop()
+      const again = await refresh(other, client, refresh_token, key)
+      expect(again.status).toBe(200)
+      expect(lost.endsWith(`\r\n\r\n${await again.text()}`)).toBe(true)
+      expect((await refresh(other, client, refresh_token)).status).toBe(401)
     })
   )
 

@@ -4,11 +4,9 @@
  */
 import { Application, ApplicationId } from "@startlist/core/Application"
 import { Event, EventId, type Updates } from "@startlist/core/Event"
-import type { Grant } from "@startlist/core/Grant"
 import { TokenHash } from "@startlist/core/Secrets"
 import { trusted } from "@startlist/core/Store"
-import type { Scope } from "@startlist/core/Token"
-import { type Role, UserId } from "@startlist/core/User"
+import { UserId } from "@startlist/core/User"
 import * as DateTime from "effect/DateTime"
 import * as Option from "effect/Option"
 
@@ -52,36 +50,6 @@ export const toApplication = (row: ApplicationRow): Application => ({
 
 export const secretsOf = (secrets: Application["secrets"]): string =>
   JSON.stringify(secrets.map(({ expiresAt, hash }) => [hash, millisOrNull(expiresAt)]))
-
-export interface GrantRow {
-  readonly application_id: Int8
-  readonly user_id: Int8
-  readonly version: number
-  readonly active: boolean
-  readonly role: Role
-  readonly grant_scope: Scope
-  readonly grant_epoch: number
-  readonly grant_generation: number
-  readonly granted_at: Int8
-  readonly issued_at: Int8 | null
-}
-
-/** The columns of a `GrantRow`, from a table called `g`. */
-export const grantColumns = `g.application_id, g.user_id, g.version, g.active, g.role, g.scope AS grant_scope,
-  g.epoch AS grant_epoch, g.generation AS grant_generation, g.granted_at, g.issued_at`
-
-export const toGrant = (row: GrantRow): Grant => ({
-  applicationId: toApplicationId(row.application_id),
-  userId: toUserId(row.user_id),
-  version: row.version,
-  status: row.active ? "active" : "revoked",
-  role: row.role,
-  scope: row.grant_scope,
-  epoch: row.grant_epoch,
-  generation: row.grant_generation,
-  grantedAt: toInstant(row.granted_at),
-  issuedAt: toInstantOption(row.issued_at)
-})
 
 export interface EventRow {
   readonly event_id: string

@@ -9,7 +9,7 @@ import { settleFunction } from "./settle.ts"
  * `0001`: everything.
  *
  * Rows lead with the application or grant that they belong to, so that the tables can be distributed by it. There are
- * no foreign keys: an embedder keeps users elsewhere, and each would lock one more row per token. Instants are whole
+ * no foreign keys: an embedder keeps users elsewhere, and each would lock one more row per save. Instants are whole
  * milliseconds since 1970. Tokens, codes and client secrets are fingerprints; signing secrets are sealed.
  */
 const initial = (p: string): ReadonlyArray<string> => [
@@ -32,56 +32,27 @@ const initial = (p: string): ReadonlyArray<string> => [
     created_at bigint NOT NULL
   )`,
   `CREATE INDEX ${p}applications_owner ON ${p}applications (owner_id, id)`,
-  // The fill factors leave room for updates that touch no index (HOT).
+  // A row grows to four times its first size with its access tokens. The fill factor leaves room for that, and for updates
+  // that touch no index (HOT). What changes with every refresh is last: PostgreSQL logs an update from its first change.
   `CREATE TABLE ${p}grants (
     application_id bigint NOT NULL,
     user_id bigint NOT NULL,
-    version integer NOT NULL,
+    granted_at bigint NOT NULL,
+    epoch integer NOT NULL,
     active boolean NOT NULL,
     role text NOT NULL,
-    scope json NOT NULL,
-    epoch integer NOT NULL,
+    scopes json NOT NULL,
+    codes json,
+    access text,
+    refresh_hash text,
+    refresh_salt text,
+    refresh_issued bigint,
+    refresh_expires bigint,
+    version integer NOT NULL,
     generation integer NOT NULL,
-    granted_at bigint NOT NULL,
-    issued_at bigint,
     PRIMARY KEY (application_id, user_id)
-  ) WITH (fillfactor = 70)`,
+  ) WITH (fillfactor = 20)`,
   `CREATE INDEX ${p}grants_user ON ${p}grants (user_id, application_id) WHERE active`,
-  `CREATE TABLE ${p}codes (
-    application_id bigint NOT NULL,
-    user_id bigint NOT NULL,
-    hash text COLLATE "C" NOT NULL,
-    epoch integer NOT NULL,
-    redirect_uri text NOT NULL,
-    scope json NOT NULL,
-    state text,
-    challenge text,
-    expires_at bigint NOT NULL,
-    redeemed boolean NOT NULL,
-    PRIMARY KEY (hash, application_id, user_id)
-  )`,
-  `CREATE INDEX ${p}codes_expiry ON ${p}codes (expires_at)`,
-  `CREATE TABLE ${p}refresh_tokens (
-    application_id bigint NOT NULL,
-    user_id bigint NOT NULL,
-    hash text COLLATE "C" NOT NULL,
-    epoch integer NOT NULL,
-    generation integer NOT NULL,
-    expires_at bigint NOT NULL,
-    PRIMARY KEY (hash, application_id, user_id)
-  )`,
-  `CREATE INDEX ${p}refresh_tokens_expiry ON ${p}refresh_tokens (expires_at)`,
-  `CREATE TABLE ${p}access_tokens (
-    application_id bigint NOT NULL,
-    user_id bigint NOT NULL,
-    hash text COLLATE "C" NOT NULL,
-    epoch integer NOT NULL,
-    scope json NOT NULL,
-    created_at bigint NOT NULL,
-    expires_at bigint NOT NULL,
-    PRIMARY KEY (hash, application_id, user_id)
-  )`,
-  `CREATE INDEX ${p}access_tokens_expiry ON ${p}access_tokens (expires_at)`,
   `CREATE TABLE ${p}subscriptions (
     application_id bigint NOT NULL PRIMARY KEY,
     id bigint GENERATED ALWAYS AS IDENTITY,
@@ -114,6 +85,13 @@ const initial = (p: string): ReadonlyArray<string> => [
   )`,
   `CREATE INDEX ${p}events_untold ON ${p}events (seq) WHERE remaining <= 0`,
   // \`head\`: may be the first pending one of its object for its subscription; all others certainly are not.
+  //
+  // A claim rewrites each row that it takes, and takes neighbours. The fill factor leaves room for that on their page, so
+  // that no index learns of it, which is a quarter of what a claim costs.
+  //
+  // What was pending leaves dead entries in front of the indexes by which deliveries are claimed, and each claim walks over
+  // them. So a vacuum comes after so many deliveries, not after a fifth of all the history, and clears the indexes also
+  // where little of the table is dead.
   `CREATE TABLE ${p}deliveries (
     application_id bigint NOT NULL,
     id bigint GENERATED ALWAYS AS IDENTITY,
@@ -130,80 +108,27 @@ const initial = (p: string): ReadonlyArray<string> => [
     claim_token text,
     attempts json,
     PRIMARY KEY (id, application_id)
-  ) WITH (fillfactor = 80)`,
-  `CREATE INDEX ${p}deliveries_application ON ${p}deliveries (application_id, state, id)`,
-  `CREATE INDEX ${p}deliveries_state ON ${p}deliveries (state, id)`,
+  ) WITH (
+    fillfactor = 40, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000, vacuum_index_cleanup = on
+  )`,
+  // An update that ends a delivery waits for the saves that hold the head of its lane, because the state is a column of a
+  // unique index, which PostgreSQL treats as a key that others may refer to: settling locks no row before it writes it.
+  `CREATE UNIQUE INDEX ${p}deliveries_application ON ${p}deliveries (application_id, state, id)`,
+  // By text: where the statistics know of no pending delivery yet, the planner would else look into a lane by this index,
+  // and walk through all that is pending.
+  `CREATE INDEX ${p}deliveries_state ON ${p}deliveries ((state::text), id)`,
   `CREATE INDEX ${p}deliveries_lane ON ${p}deliveries (subscription_id, object_type, object_id, id) WHERE state = 'p'`,
   `CREATE INDEX ${p}deliveries_due ON ${p}deliveries (subscription_id, due_at, id) WHERE state = 'p' AND head`,
-  `CREATE INDEX ${p}deliveries_ended ON ${p}deliveries (ended_at) WHERE ended_at IS NOT NULL`
-]
-
-/**
- * `0002`: deliveries are settled by a function, and listed by the text of their state: where the statistics know of no
- * pending delivery yet, the planner took the index of the list for looking into a lane, and walked through all that is
- * pending.
- */
-const deliveries = (p: string): ReadonlyArray<string> => [
-  settleFunction(p),
-  `DROP INDEX ${p}deliveries_state`,
-  `CREATE INDEX ${p}deliveries_state ON ${p}deliveries ((state::text), id)`
-]
-
-/** `0003`: a save finds what waits about its object at one place, not in each lane anew. */
-const heads = (p: string): ReadonlyArray<string> => [
-  `CREATE INDEX ${p}deliveries_heads ON ${p}deliveries (object_id, object_type, id) WHERE state = 'p' AND head`
-]
-
-/**
- * `0004`: a claim rewrites each row that it takes, and takes neighbours: with room for that on their page no index learns
- * of it, which is a quarter of what a claim costs, and table and indexes end smaller.
- */
-const roomyDeliveries = (p: string): ReadonlyArray<string> => [`ALTER TABLE ${p}deliveries SET (fillfactor = 50)`]
-
-/**
- * `0005`: a claim finds the earliest at one place, not at each subscription anew; and a page has room for a claim of all
- * that is on it, where at 50 a third of the rows went elsewhere, to be told to every index.
- */
-const earliest = (p: string): ReadonlyArray<string> => [
+  `CREATE INDEX ${p}deliveries_ended ON ${p}deliveries (ended_at) WHERE ended_at IS NOT NULL`,
+  // A save finds what waits about its object at one place, not in each lane anew.
+  `CREATE INDEX ${p}deliveries_heads ON ${p}deliveries (object_id, object_type, id) WHERE state = 'p' AND head`,
+  // A claim finds the earliest at one place, not at each subscription anew.
   `CREATE INDEX ${p}deliveries_earliest ON ${p}deliveries (due_at, id) WHERE state = 'p' AND head`,
-  `ALTER TABLE ${p}deliveries SET (fillfactor = 40)`
-]
-
-/** `0006`: settling compares no delivery with another, however few of them the statistics know as pending. */
-const linearSettling = (p: string): ReadonlyArray<string> => [settleFunction(p)]
-
-/**
- * `0007`: what was pending leaves dead entries in front of the indexes by which deliveries are claimed, and each claim
- * walks over them. So a vacuum comes after so many deliveries, not after a fifth of all the history, and clears the
- * indexes also where little of the table is dead, which it leaves out by default.
- */
-const promptVacuum = (p: string): ReadonlyArray<string> => [
-  `ALTER TABLE ${p}deliveries SET (
-    autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000, vacuum_index_cleanup = on
-  )`
-]
-
-/**
- * `0008`: an update that ends a delivery waits for the saves that hold the head of its lane, because the state is a column
- * of a unique index, which PostgreSQL treats as a key that others may refer to: settling locks no row before it writes it.
- */
-const settlingAtOnce = (p: string): ReadonlyArray<string> => [
-  `DROP INDEX ${p}deliveries_application`,
-  `CREATE UNIQUE INDEX ${p}deliveries_application ON ${p}deliveries (application_id, state, id)`,
   settleFunction(p)
 ]
 
 /** By number and name, in order: the statements of each step, with this prefix in front of every name. */
-const steps: Readonly<Record<string, (prefix: string) => ReadonlyArray<string>>> = {
-  "0001_initial": initial,
-  "0002_deliveries": deliveries,
-  "0003_heads": heads,
-  "0004_roomy_deliveries": roomyDeliveries,
-  "0005_earliest_deliveries": earliest,
-  "0006_linear_settling": linearSettling,
-  "0007_prompt_vacuum": promptVacuum,
-  "0008_settling_at_once": settlingAtOnce
-}
+const steps: Readonly<Record<string, (prefix: string) => ReadonlyArray<string>>> = { "0001_initial": initial }
 
 /** Changes when the schema does, or the name of a step. */
 export const fingerprint = Object.entries(steps).flatMap(([name, step]) => [name, ...step("")]).join(";")

@@ -52,7 +52,7 @@ export const promoteText = (p: string, ids: string, subscriptions: string, types
  * are pending, the planner compared all settlements with all of these.
  */
 export const settleFunction = (p: string): string => `
-CREATE OR REPLACE FUNCTION ${p}settle(json) RETURNS json LANGUAGE plpgsql VOLATILE
+CREATE FUNCTION ${p}settle(json) RETURNS json LANGUAGE plpgsql VOLATILE
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
   recorded bigint[];

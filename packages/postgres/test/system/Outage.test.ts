@@ -1,5 +1,5 @@
 import { it } from "@effect/vitest"
-import { Delivery, Secrets, type Store, User } from "@startlist/core"
+import { Application, Delivery, type Store, User } from "@startlist/core"
 import { GrantStore } from "@startlist/core/GrantStore"
 import { Database, Postgres, Users } from "@startlist/postgres"
 import { Deferred, Effect, Either, identity, Layer, Option, Redacted, Schedule, Stream } from "effect"
@@ -24,11 +24,10 @@ const calls = Effect.gen(function*() {
   const grants = yield* GrantStore
   const users = yield* Users.Users
   const deliveries = yield* Delivery.DeliveryStore
-  const hash = Secrets.TokenHash.make("hash")
   return [
     Postgres.ready,
     Effect.asVoid(users.find(User.UserId.make(1))),
-    Effect.asVoid(grants.findByAccess(hash)),
+    Effect.asVoid(grants.find(Application.ApplicationId.make(1), User.UserId.make(1))),
     Effect.asVoid(deliveries.find(Delivery.DeliveryId.make(1)))
   ]
 })
@@ -66,7 +65,7 @@ describe("lost connections", () => {
           const grants = yield* GrantStore
           const many = Array.from(
             { length: 600 },
-            (_, index) => grants.findByAccess(Secrets.TokenHash.make(`${index}`))
+            (_, index) => grants.find(Application.ApplicationId.make(1), User.UserId.make(index + 1))
           )
           yield* Effect.forEach([...all, ...many], failing, { concurrency: "unbounded" })
           proxy.speak()

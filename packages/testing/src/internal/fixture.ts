@@ -25,13 +25,7 @@ export const start = DateTime.unsafeMake("2030-01-01T00:00:00.000Z")
 export const at = (seconds: number): DateTime.Utc => DateTime.add(start, { seconds })
 
 /** A save that changes nothing but the grant. */
-export const only = (grant: Grant): Change => ({
-  grant,
-  code: Option.none(),
-  redeemed: Option.none(),
-  issued: Option.none(),
-  outgoing: []
-})
+export const only = (grant: Grant): Change => ({ grant, outgoing: [] })
 
 /** The grant at its next version. */
 export const following = (grant: Grant, fields: Partial<Grant> = {}): Grant =>
@@ -91,7 +85,9 @@ export const make = Effect.gen(function*() {
       epoch: 1,
       generation: 0,
       grantedAt: start,
-      issuedAt: Option.none(),
+      refresh: Option.none(),
+      access: [],
+      codes: [],
       ...fields
     })
 
@@ -105,7 +101,6 @@ export const make = Effect.gen(function*() {
   const code = (fields: Partial<Code> = {}) =>
     Code.make({
       hash: hash(),
-      epoch: 1,
       redirectUri: "https://app.example.test/callback",
       scope: ["profile:read"],
       state: Option.none(),
@@ -115,10 +110,11 @@ export const make = Effect.gen(function*() {
       ...fields
     })
 
-  const tokens = (generation: number, expiresAt: DateTime.Utc = at(28_800)) => ({
-    access: AccessToken.make({ hash: hash(), epoch: 1, scope: ["profile:read"], createdAt: start, expiresAt }),
-    refresh: RefreshToken.make({ hash: hash(), epoch: 1, generation, expiresAt })
-  })
+  const access = (fields: Partial<AccessToken> = {}) =>
+    AccessToken.make({ hash: hash(), scope: ["profile:read"], createdAt: start, expiresAt: at(28_800), ...fields })
+
+  const refresh = (fields: Partial<RefreshToken> = {}) =>
+    RefreshToken.make({ hash: hash(), salt: name("salt"), issuedAt: start, expiresAt: at(28_800), ...fields })
 
   const subscription = (app: Application, callbackUrl = "https://app.example.test/hook") =>
     Effect.suspend(() =>
@@ -208,6 +204,7 @@ export const make = Effect.gen(function*() {
     )
 
   return {
+    access,
     application,
     applications,
     change,
@@ -223,12 +220,12 @@ export const make = Effect.gen(function*() {
     name,
     newGrant,
     queue,
+    refresh,
     registration,
     registrations,
     subscribed,
     subscription,
     subscriptions,
-    tokens,
     user
   }
 })

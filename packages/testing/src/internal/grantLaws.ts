@@ -1,54 +1,70 @@
-/** Laws of the grant store: saving and purging. */
+/** Laws of the grant store: saving. */
 import { expect } from "@effect/vitest"
 import { Audience } from "@startlist/core/Event"
-import { Grant } from "@startlist/core/Grant"
-import type { Change } from "@startlist/core/Grant"
+import type { Change, Grant } from "@startlist/core/Grant"
 import type { Stores } from "@startlist/core/Stores"
-import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import * as Option from "effect/Option"
 import * as Arbitraries from "../Arbitraries.ts"
 import { forAll, law, type LawGroup } from "../Law.ts"
 import { count, race, same, tagOf } from "./expecting.ts"
-import { at, type Fixture, following, make, only, start } from "./fixture.ts"
+import { at, following, make, only } from "./fixture.ts"
 
 const saves: LawGroup<Stores> = {
   about: "saves of grants",
   laws: [
-    law("a grant and its credentials are found as they were saved", () =>
+    law("a grant is found as it was saved last, with all codes and tokens", () =>
       Effect.gen(function*() {
-        const { application, code, grants, newGrant, tokens, user } = yield* make
+        const { access, application, code, grants, newGrant, refresh, user } = yield* make
         const app = yield* application()
         const scope = FastCheck.array(Arbitraries.nonEmptyText(), { maxLength: 4 })
+        const span = FastCheck.tuple(Arbitraries.instant, Arbitraries.instant)
+        const codes = FastCheck.array(
+          FastCheck.record({
+            redirectUri: Arbitraries.text(),
+            scope,
+            state: Arbitraries.option(Arbitraries.text(4096)),
+            challenge: Arbitraries.option(Arbitraries.nonEmptyText(43)),
+            expiresAt: Arbitraries.instant,
+            redeemed: FastCheck.boolean()
+          }).map((fields) => code(fields)),
+          { maxLength: 20 }
+        )
+        const tokens = FastCheck.array(
+          FastCheck.tuple(span, FastCheck.nat(2)).map(([[createdAt, expiresAt], kind]) => ({
+            createdAt,
+            expiresAt,
+            kind
+          })),
+          { maxLength: 20 }
+        )
         const any = FastCheck.record({
-          scope,
+          scopes: FastCheck.tuple(scope, scope, scope),
           epoch: FastCheck.nat(),
           generation: FastCheck.nat(),
           grantedAt: Arbitraries.instant,
-          issuedAt: Arbitraries.option(Arbitraries.instant),
+          role: FastCheck.constantFrom<Grant["role"]>("platform", "organizer", "club", "athlete"),
           status: FastCheck.constantFrom<Grant["status"]>("active", "revoked"),
-          redirectUri: Arbitraries.text(),
-          state: Arbitraries.option(Arbitraries.text(4096)),
-          challenge: Arbitraries.option(Arbitraries.nonEmptyText(43)),
-          expiresAt: Arbitraries.instant
-        })
-        yield* forAll(FastCheck.tuple(any, any), ([a, b]) =>
+          refresh: Arbitraries.option(span.map(([issuedAt, expiresAt]) => refresh({ issuedAt, expiresAt }))),
+          codes,
+          tokens
+        }).map(({ scopes, tokens, ...fields }) => ({
+          ...fields,
+          scope: scopes[0],
+          // Several tokens have the same scope, as of the grant or of an earlier consent.
+          access: tokens.map(({ kind, ...fields }) => access({ ...fields, scope: scopes[kind] ?? scopes[0] }))
+        }))
+        yield* forAll(FastCheck.tuple(any, any), ([before, after]) =>
           Effect.gen(function*() {
             const owner = yield* user()
-            const { challenge, epoch, expiresAt, redirectUri, state, ...fields } = a
-            const grant = newGrant(app, owner, { ...fields, epoch })
-            const pending = code({ challenge, epoch, expiresAt, redirectUri, scope: b.scope, state })
-            const issued = tokens(b.generation, b.expiresAt)
-            yield* grants.save({ ...only(grant), code: Option.some(pending), issued: Option.some(issued) })
+            const grant = newGrant(app, owner, before)
+            yield* grants.save(only(grant))
             same(yield* grants.find(app.id, owner.id), grant)
-            same(yield* grants.findByCode(pending.hash), { grant, credential: pending })
-            same(yield* grants.findByRefresh(issued.refresh.hash), { grant, credential: issued.refresh })
-            same(yield* grants.findByAccess(issued.access.hash), { grant, credential: issued.access })
-            const { grantedAt, issuedAt, status } = b
-            const next = following(grant, { epoch: b.epoch, generation: b.generation, grantedAt, issuedAt, status })
+            const next = following(grant, after)
             yield* grants.save(only(next))
             same(yield* grants.find(app.id, owner.id), next)
+            same(yield* grants.listByUser(owner.id), next.status === "active" ? [next] : [])
           }), { numRuns: 25 })
       })),
     law(
@@ -70,85 +86,68 @@ const saves: LawGroup<Stores> = {
         })
     ),
     law(
-      "a refused save leaves nothing: no code, no token, no mark on a code, no delivery",
+      "a refused save leaves nothing: no change of the grant, no delivery",
       () =>
         Effect.gen(function*() {
-          const { code, event, grant, grants, listed, subscribed, tokens, user } = yield* make
+          const { event, grant, grants, listed, refresh, subscribed, user } = yield* make
           const { app } = yield* subscribed
           const owner = yield* user()
           const first = yield* grant(app, owner)
-          const used = code()
-          yield* grants.save({ ...only(following(first)), code: Option.some(used) })
+          const second = following(first, { refresh: Option.some(refresh()) })
+          yield* grants.save(only(second))
           const refused: Change = {
             grant: following(first, { status: "revoked" }),
-            code: Option.some(code()),
-            redeemed: Option.some(used.hash),
-            issued: Option.some(tokens(1)),
             outgoing: [{ event: event(1), audience: Audience.Application({ applicationId: app.id }) }]
           }
           expect(yield* tagOf(grants.save(refused))).toBe("Conflict")
-          const [newCode, issued] = [Option.getOrThrow(refused.code), Option.getOrThrow(refused.issued)]
-          same(yield* grants.findByCode(newCode.hash), Option.none())
-          same(yield* grants.findByAccess(issued.access.hash), Option.none())
-          same(yield* grants.findByRefresh(issued.refresh.hash), Option.none())
-          same(yield* grants.findByCode(used.hash), { grant: following(first), credential: used })
+          same(yield* grants.find(app.id, owner.id), second)
           same(yield* listed(app), [])
         })
     ),
     law(
-      "of parallel first saves of one grant exactly one succeeds, and only its code is found",
+      "of parallel first saves of one grant exactly one succeeds, and it is the one that is found",
       () =>
         Effect.gen(function*() {
           const { application, code, grants, newGrant, user } = yield* make
           const app = yield* application()
           const owner = yield* user()
-          const codes = Array.from({ length: 8 }, () => code())
-          const results = yield* race(
-            codes.map((one) => grants.save({ ...only(newGrant(app, owner)), code: Option.some(one) }))
-          )
+          const all = Array.from({ length: 8 }, () => newGrant(app, owner, { codes: [code()] }))
+          const results = yield* race(all.map((grant) => grants.save(only(grant))))
           expect(count(results, "success")).toBe(1)
           expect(count(results, "Conflict")).toBe(7)
-          const found = yield* Effect.forEach(codes, ({ hash }) => grants.findByCode(hash))
-          expect(found.map((one) => Option.isSome(one) ? "success" : "Conflict")).toStrictEqual(results)
+          same(yield* grants.find(app.id, owner.id), all[results.indexOf("success")])
         })
     ),
     law(
-      "of parallel saves of one version exactly one succeeds, and only its tokens and deliveries are there",
+      "of parallel saves of one version exactly one succeeds, and only its grant and its deliveries are there",
       () =>
         Effect.gen(function*() {
-          const { event, grant, grants, listed, subscribed, tokens, user } = yield* make
+          const { event, grant, grants, listed, refresh, subscribed, user } = yield* make
           const { app } = yield* subscribed
           const first = yield* grant(app, yield* user())
           const changes = Array.from({ length: 12 }, (_, index): Change => ({
-            ...only(following(first, { generation: 1 })),
-            issued: Option.some(tokens(1)),
+            grant: following(first, { generation: 1, refresh: Option.some(refresh()) }),
             outgoing: [{ event: event(1, at(index)), audience: Audience.Application({ applicationId: app.id }) }]
           }))
           const results = yield* race(changes.map(grants.save))
           expect(count(results, "success")).toBe(1)
           expect(count(results, "Conflict")).toBe(11)
-          const found = yield* Effect.forEach(
-            changes,
-            ({ issued }) => grants.findByRefresh(Option.getOrThrow(issued).refresh.hash)
-          )
-          expect(found.map((one) => Option.isSome(one) ? "success" : "Conflict")).toStrictEqual(results)
-          same((yield* listed(app)).map(({ dueAt }) => dueAt), [at(results.indexOf("success"))])
+          const saved = results.indexOf("success")
+          same(yield* grants.find(app.id, first.userId), changes[saved]?.grant)
+          same((yield* listed(app)).map(({ dueAt }) => dueAt), [at(saved)])
         })
     ),
     law(
       "parallel saves of different grants, and repeats of some among them, do not disturb each other",
       () =>
         Effect.gen(function*() {
-          const { application, grant, grants, tokens, user } = yield* make
+          const { application, grant, grants, user } = yield* make
           const app = yield* application()
           const firsts = yield* Effect.all(
             Array.from({ length: 12 }, () => Effect.flatMap(user(), (u) => grant(app, u)))
           )
           const changes = firsts.flatMap((first, index) =>
-            Array.from({ length: index % 3 + 1 }, (): Change => ({
-              ...only(following(first, { generation: 1 })),
-              issued: Option.some(tokens(1))
-            }))
+            Array.from({ length: index % 3 + 1 }, () => only(following(first, { generation: 1 })))
           )
           const results = yield* race(changes.map(grants.save))
           expect(count(results, "success")).toBe(12)
@@ -161,69 +160,4 @@ const saves: LawGroup<Stores> = {
   ]
 }
 
-/** Long before anything else happens. */
-const long = (seconds: number) => DateTime.subtract(start, { days: 20_000, seconds: -seconds })
-
-/** Removes what other laws left from that time. */
-const clearExpired = ({ grants }: Fixture) =>
-  Effect.repeat(grants.purge(long(100), 1000), { until: (count) => count === 0 })
-
-const purges: LawGroup<Stores> = {
-  about: "purges of credentials",
-  laws: [
-    law(
-      "a purge removes the tokens and codes that expired by its cutoff, used or not, and no grant",
-      () =>
-        Effect.gen(function*() {
-          const fixture = yield* make
-          const { application, code, grant, grants, tokens, user } = fixture
-          yield* clearExpired(fixture)
-          const app = yield* application()
-          let present = yield* grant(app, yield* user())
-          const save = (change: Partial<Change>) =>
-            Effect.suspend(() => {
-              present = following(present)
-              return grants.save({ ...only(present), ...change })
-            })
-          // Neither kind stands in the order in which it expires.
-          const pairs = [30, 10, 20].map((expiry, index) => tokens(index + 1, long(expiry)))
-          const codes = [35, 15, 25].map((expiry) => code({ expiresAt: long(expiry) }))
-          for (const pair of pairs) yield* save({ issued: Option.some(pair) })
-          for (const one of codes) yield* save({ code: Option.some(one) })
-          for (const one of codes.slice(0, 2)) yield* save({ redeemed: Option.some(one.hash) })
-          const remaining = Effect.gen(function*() {
-            const access = yield* Effect.forEach(pairs, (pair) => grants.findByAccess(pair.access.hash))
-            const refresh = yield* Effect.forEach(pairs, (pair) => grants.findByRefresh(pair.refresh.hash))
-            const left = yield* Effect.forEach(codes, (one) => grants.findByCode(one.hash))
-            return [access, refresh, left].map((kind) => kind.map(Option.isSome))
-          })
-          expect(yield* grants.purge(long(14), 100)).toBe(2)
-          expect(yield* remaining).toStrictEqual([[true, false, true], [true, false, true], [true, true, true]])
-          expect(yield* grants.purge(long(25), 100)).toBe(4)
-          expect(yield* remaining).toStrictEqual([[true, false, false], [true, false, false], [true, false, false]])
-          same(yield* grants.find(app.id, present.userId), present)
-          expect(yield* grants.purge(long(40), 100)).toBe(3)
-        })
-    ),
-    law("a purge removes at most its limit and says how many went", () =>
-      Effect.gen(function*() {
-        const fixture = yield* make
-        const { application, code, grant, grants, tokens, user } = fixture
-        yield* clearExpired(fixture)
-        const app = yield* application()
-        let present = yield* grant(app, yield* user())
-        for (let n = 0; n < 3; n++) {
-          present = following(present)
-          yield* grants.save({
-            ...only(present),
-            code: Option.some(code({ expiresAt: long(n) })),
-            issued: Option.some(tokens(n, long(n)))
-          })
-        }
-        const batch = grants.purge(long(10), 4)
-        expect(yield* Effect.all([batch, batch, batch, batch])).toStrictEqual([4, 4, 1, 0])
-      }))
-  ]
-}
-
-export const grantLaws: ReadonlyArray<LawGroup<Stores>> = [saves, purges]
+export const grantLaws: ReadonlyArray<LawGroup<Stores>> = [saves]

@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import type * as Command from "../Command.ts"
-import { type Cast, choose, type Ledger } from "./ledger.ts"
+import { type Cast, choose, type KnownToken, type Ledger } from "./ledger.ts"
 import { mark } from "../TestSecrets.ts"
 import { nothing, outcome, type Performed, push } from "./performed.ts"
 import { createApplication, createRegistration, createUser, redirectUri } from "./create.ts"
@@ -48,16 +48,24 @@ const consent = (ledger: Ledger, command: typeof Command.Consent.Type): Performe
   })
 }
 
+/** The place of a token: the one that it has, if the same answer was given before. */
+const placeOf = (list: Array<KnownToken>, token: KnownToken): number => {
+  const known = list.findIndex(({ secret }) => Redacted.value(secret) === Redacted.value(token.secret))
+  return known < 0 ? push(list, token) : known
+}
+
 const keep = (ledger: Ledger, application: number, tokens: Tokens | undefined) => ({
-  access: tokens === undefined ? -1 : push(ledger.access, { secret: tokens.accessToken, application }),
-  refresh: tokens === undefined ? -1 : push(ledger.refresh, { secret: tokens.refreshToken, application })
+  access: tokens === undefined ? -1 : placeOf(ledger.access, { secret: tokens.accessToken, application }),
+  refresh: tokens === undefined ? -1 : placeOf(ledger.refresh, { secret: tokens.refreshToken, application })
 })
+
+const keyOf = (key: string): Option.Option<string> => key === "" ? Option.none() : Option.some(key)
 
 /** The application that a credential belongs to, or the one after it. */
 const client = (ledger: Ledger, application: number, isStolen: boolean): Cast | undefined =>
   ledger.applications[(application + (isStolen ? 1 : 0)) % ledger.applications.length]
 
-const redeem = (ledger: Ledger, { code: choice, slip }: typeof Command.Redeem.Type): Performed => {
+const redeem = (ledger: Ledger, { code: choice, key, slip }: typeof Command.Redeem.Type): Performed => {
   const code = choose(ledger.codes, choice)
   const caller = code && client(ledger, code.value.application, slip === "client")
   if (caller === undefined || code === undefined) return nothing
@@ -67,6 +75,7 @@ const redeem = (ledger: Ledger, { code: choice, slip }: typeof Command.Redeem.Ty
     const exchanged = yield* outcome(oauth.exchange({
       client: caller,
       code: secret,
+      idempotencyKey: keyOf(key),
       redirectUri: slip === "redirect"
         ? Option.some(`${redirectUri}/other`)
         : code.index % 2 === 0
@@ -80,6 +89,7 @@ const redeem = (ledger: Ledger, { code: choice, slip }: typeof Command.Redeem.Ty
       at,
       result,
       code: code.index,
+      key,
       fits: slip === "none",
       ...keep(ledger, application, value)
     }
@@ -92,13 +102,16 @@ const refresh = (ledger: Ledger, command: typeof Command.Refresh.Type): Performe
   if (caller === undefined || token === undefined) return nothing
   return Effect.gen(function*() {
     const oauth = yield* OAuth
-    const { at, result, value } = yield* outcome(oauth.refresh(caller, token.value.secret))
+    const { at, result, value } = yield* outcome(
+      oauth.refresh({ client: caller, token: token.value.secret, idempotencyKey: keyOf(command.key) })
+    )
     const isOwner = !command.stolen
     return {
       _tag: "Refreshed",
       at,
       result,
       token: token.index,
+      key: command.key,
       isOwner,
       ...keep(ledger, token.value.application, value)
     }

@@ -1,14 +1,15 @@
 /** What the time of an answer tells about secrets: nothing. */
 import { describe, expect, it } from "@effect/vitest"
-import { Memory, Secrets } from "@startlist/core"
+import { Memory } from "@startlist/core"
 import { Accounts } from "@startlist/http"
+import * as TestSecrets from "@startlist/testing/TestSecrets"
 import { Effect, Layer, Option, Redacted } from "effect"
 import * as AccountStore from "../../../src/AccountStore.ts"
 import * as LocalAccounts from "../../../src/LocalAccounts.ts"
 
 const accounts = LocalAccounts.layer.pipe(
   Layer.provideMerge(AccountStore.layerMemory),
-  Layer.provide([Memory.layer, Secrets.layerTest])
+  Layer.provide([Memory.layer, TestSecrets.layer("timing")])
 )
 
 /** The mistake that the first test is there to find: whoever is unknown is told so at once. */

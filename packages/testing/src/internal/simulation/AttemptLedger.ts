@@ -112,6 +112,7 @@ export class AttemptLedger {
   /** Claims were ended without an attempt, and do not count. */
   released(ids: ReadonlyArray<DeliveryId>): void {
     for (const id of ids) {
+      this.#journal.tell(`delivery ${id} is released`)
       this.#claims.delete(id)
       this.#counts.set(id, (this.#counts.get(id) ?? 1) - 1)
     }

@@ -19,7 +19,7 @@ import * as Random from "effect/Random"
 import * as Scope from "effect/Scope"
 import { type Fault, inject } from "../../Faults.ts"
 import { type Around, intercept, type Operation } from "../../Interception.ts"
-import { type Node as Process, withClockOffset } from "../../VirtualTime.ts"
+import type { Node as Process } from "../../VirtualTime.ts"
 import { chance } from "./chance.ts"
 import type { Receivers } from "./Receivers.ts"
 import { observe, type World } from "./World.ts"
@@ -61,7 +61,6 @@ export const onNode =
   (world: World, node: Node, life: Life, logger: Logger.Logger<unknown, void>) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>) =>
     effect.pipe(
-      withClockOffset(node.offset),
       Effect.withRandom(Random.make(`${world.seed}:${node.index}`)),
       Effect.locally(FiberRef.currentLoggers, HashSet.make(logger)),
       Effect.provide(life.services),
@@ -94,7 +93,7 @@ export const boot = (
 ): Effect.Effect<void> =>
   Effect.gen(function*() {
     const { journal, time } = world
-    const process = yield* time.startNode(`node ${node.index}`)
+    const process = yield* time.startNode(`node ${node.index}`, node.offset)
     const revive = (one: Node): Effect.Effect<void> => boot(world, one, receivers, secrets, worker, logger)
 
     /** Whether this is the call at which the node dies. */

@@ -6,6 +6,7 @@ import type { ApplicationId } from "@startlist/core/Application"
 import type { UserId } from "@startlist/core/User"
 import type { Policy } from "@startlist/core/Policy"
 import * as Duration from "effect/Duration"
+import * as Equal from "effect/Equal"
 import type * as Redacted from "effect/Redacted"
 import type { Journal } from "./Journal.ts"
 
@@ -15,10 +16,8 @@ export interface Consented {
   /** When it was answered; infinite as long as it was not. */
   end: number
   code: Redacted.Redacted<string> | undefined
-  /** How often the code was exchanged with success. */
-  exchanged: number
-  /** When the first such answer came. */
-  exchangedAt: number
+  /** Whether the code was exchanged with success. */
+  isExchanged: boolean
   /** Nothing of it may be accepted any more, in whatever order things happened. */
   isDead: boolean
   /** Everything of it must be accepted: nothing happened that could have ended it. */
@@ -34,8 +33,16 @@ export interface Issued {
   /** By the clock of the node that made it. */
   readonly createdAt: number
   readonly of: Consented
-  /** How often its refresh token was exchanged with success. */
-  refreshed: number
+  /** The pair whose refresh token it was given for; none, if it was a code. */
+  readonly from: Issued | undefined
+  /** When a pair was first given for its refresh token. */
+  refreshedAt: number
+}
+
+/** What is known of an answered pair, and when its request began, by the true time and by the clock of its node. */
+export interface Answered extends Pick<Issued, "access" | "refresh" | "createdAt"> {
+  readonly began: number
+  readonly offset: number
 }
 
 /** What a call may do to a grant. `proper` ones leave no doubt about what must be accepted afterwards. */
@@ -114,8 +121,7 @@ export class TokenLedger {
       begin,
       end: Infinity,
       code: undefined,
-      exchanged: 0,
-      exchangedAt: Infinity,
+      isExchanged: false,
       isDead: false,
       isSure: pair.changing === 0 && begin > pair.doubtUntil,
       offset: 0
@@ -130,16 +136,38 @@ export class TokenLedger {
     consented.offset = offset
   }
 
-  /** A code was exchanged with success. `begin` by the clock of the node that did it. */
-  exchanged(pair: Pair, consented: Consented, tokens: Omit<Issued, "of" | "refreshed">, begin: number): void {
-    consented.exchanged++
-    consented.exchangedAt = Math.min(consented.exchangedAt, this.#journal.now())
-    const { journal, name } = { journal: this.#journal, name: this.#name(pair) }
-    journal.check(3, consented.exchanged === 1, () => `${name}: one code was exchanged twice`)
+  /** A code was exchanged with success. */
+  exchanged(pair: Pair, consented: Consented, answered: Answered): void {
+    consented.isExchanged = true
     const ends = consented.end + consented.offset + Duration.toMillis(this.#policy.codeLifetime)
-    journal.check(3, begin < ends, () => `${name}: a code was exchanged after its lifetime`)
-    pair.issued.push({ ...tokens, of: consented, refreshed: 0 })
-    journal.count("exchanges")
+    this.#journal.check(
+      3,
+      answered.began + answered.offset < ends,
+      () => `${this.#name(pair)}: a code was exchanged after its lifetime`
+    )
+    const earlier = pair.issued.find(({ from, of }) => of === consented && from === undefined)
+    this.#issued(pair, answered, { law: 3, earlier, of: consented, from: undefined })
+    this.#journal.count("exchanges")
+  }
+
+  /** Adds a pair, or sees that it is the answer to an equal request once more (law 1b). */
+  #issued(
+    pair: Pair,
+    { began, offset, ...answered }: Answered,
+    { earlier, law, ...origin }: Pick<Issued, "from" | "of"> & { readonly earlier: Issued | undefined; law: number }
+  ): void {
+    if (earlier === undefined) {
+      pair.issued.push({ ...answered, ...origin, refreshedAt: Infinity })
+      return
+    }
+    const isSame = Equal.equals(earlier.refresh, answered.refresh) && Equal.equals(earlier.access, answered.access)
+    const check = (isGood: boolean, what: string) =>
+      this.#journal.check(law, isGood, () => `${this.#name(pair)}: ${what}`)
+    check(isSame, law === 3 ? "one code was exchanged twice" : "one refresh token succeeded twice")
+    check(began <= earlier.refreshedAt, "a request was repeated after the tokens of its answer were used")
+    const ends = earlier.createdAt + Duration.toMillis(this.#policy.refreshRetry)
+    check(began + offset < ends, "a request was repeated after its time")
+    this.#journal.count("repeats")
   }
 
   /** Whether every node still knows the code as used: the clocks of the nodes differ by less than a minute. */
@@ -147,10 +175,10 @@ export class TokenLedger {
     return this.#journal.now() - begin < Duration.toMillis(this.#policy.codeLifetime) - 60_000
   }
 
-  refreshed(pair: Pair, used: Issued, tokens: Omit<Issued, "of" | "refreshed">): void {
-    used.refreshed++
-    this.#journal.check(1, used.refreshed === 1, () => `${this.#name(pair)}: one refresh token succeeded twice`)
-    pair.issued.push({ ...tokens, of: used.of, refreshed: 0 })
+  refreshed(pair: Pair, used: Issued, answered: Answered): void {
+    const earlier = pair.issued.find(({ from }) => from === used)
+    this.#issued(pair, answered, { law: 1, earlier, of: used.of, from: used })
+    used.refreshedAt = Math.min(used.refreshedAt, this.#journal.now())
     this.#journal.count("refreshes")
   }
 

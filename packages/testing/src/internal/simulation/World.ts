@@ -25,6 +25,8 @@ export interface World {
   readonly seed: number
   readonly time: VirtualTime.Service
   readonly policy: Policy.Service
+  /** Whether clients repeat an exchange or a refresh that is not answered, with the same `Idempotency-Key`. */
+  readonly retries: boolean
   readonly journal: Journal
   readonly subscriptions: SubscriptionLedger
   readonly deliveries: DeliveryLedger

@@ -21,7 +21,8 @@ import * as RuntimeFlagsPatch from "effect/RuntimeFlagsPatch"
 import { intercept } from "../../Interception.ts"
 import { type Ask, makeAsk } from "./Callers.ts"
 import { gather } from "./Cast.ts"
-import { chance, fingerprint } from "./chance.ts"
+import { fingerprint } from "../fingerprint.ts"
+import { chance } from "./chance.ts"
 import { AttemptLedger } from "./AttemptLedger.ts"
 import { act } from "./deeds.ts"
 import { DeliveryLedger } from "./DeliveryLedger.ts"
@@ -32,6 +33,7 @@ import { Receivers } from "./Receivers.ts"
 import { SubscriptionLedger } from "./SubscriptionLedger.ts"
 import { TokenLedger } from "./TokenLedger.ts"
 import { audit, type World } from "./World.ts"
+import * as TestSecrets from "../../TestSecrets.ts"
 import * as TestUsers from "../../TestUsers.ts"
 import * as VirtualTime from "../../VirtualTime.ts"
 
@@ -54,6 +56,8 @@ export interface Options {
   readonly faults?: number
   /** How far the clocks of two nodes are apart at most; default 1.8 s. */
   readonly clockSkew?: Duration.DurationInput
+  /** Whether clients repeat an exchange or a refresh that is not answered, with the same `Idempotency-Key`; default yes. */
+  readonly retries?: boolean
   /** Default: the documented one, with few slots and rare polls. */
   readonly policy?: Policy.Policy.Service
   /** The stores to be tried, fresh for every run; default: those in memory. */
@@ -102,8 +106,10 @@ const makeSecrets = (seed: number): Secrets.Service => {
   return {
     make: (kind: Kind, name = "") =>
       Effect.sync(() => Redacted.make(`${prefixes[kind]}${name}${kind === "event" ? ++made : fresh()}`)),
+    makeSalt: Effect.sync(fresh),
     makeSigning: Effect.sync(() => Redacted.make(`whsec_${fresh()}`)),
-    hash: (value) => trusted(TokenHash, fingerprint(value))
+    hash: (value) => trusted(TokenHash, fingerprint(value)),
+    keys: [TestSecrets.key(String(seed))]
   }
 }
 
@@ -132,6 +138,7 @@ const perform = (options: Options, size: Plan.Size, steps: ReadonlyArray<Plan.St
       seed: size.seed,
       time,
       policy: policyInUse,
+      retries: options.retries ?? true,
       journal,
       subscriptions,
       deliveries,

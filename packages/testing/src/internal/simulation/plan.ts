@@ -84,7 +84,6 @@ const later = (...millis: ReadonlyArray<number>) => millis.map((by) => Duration.
 /** What goes wrong where, as it hurts most: about as long as leases, timeouts and retries last. */
 const troubles: ReadonlyArray<readonly [Operation, ReadonlyArray<Fault>]> = [
   ["GrantStore.find", [Fault.FailsBefore(), ...later(50, 3_000).map((by) => Fault.AnswersLate({ by }))]],
-  ["GrantStore.findByRefresh", [Fault.FailsBefore(), ...later(50, 3_000).map((by) => Fault.AnswersLate({ by }))]],
   ...(["GrantStore.save", "RegistrationStore.save", "SubscriptionStore.insert", "SubscriptionStore.remove"] as const)
     .map((operation) =>
       [operation, [

@@ -11,8 +11,11 @@ import type { Offered, Replied } from "./Callers.ts"
 import { pkce } from "./Cast.ts"
 import { type Deed, describe, type Of, type Step } from "./plan.ts"
 import type { Stage } from "./Stage.ts"
-import type { Issued, Manner, Pair } from "./TokenLedger.ts"
+import type { Answered, Issued, Manner, Pair } from "./TokenLedger.ts"
 import { mustBeDead } from "./World.ts"
+
+/** A client gives up after so many. Each takes up to a minute. */
+const maxTries = 5
 
 export const tokenDeeds = ({ ask, cast, world }: Stage, step: Step) => {
   const { deliveries, journal, tokens } = world
@@ -28,13 +31,41 @@ export const tokenDeeds = ({ ask, cast, world }: Stage, step: Step) => {
       return { replied, end: Effect.sync(() => tokens.end(pair, told, Option.isSome(replied))) }
     })
 
+  /** The same for a request with an `Idempotency-Key`: the client repeats it until it is answered. */
+  const askAgainFor = <A, E>(pair: Pair, manner: Manner, effect: Effect.Effect<A, E, Offered>, node = step.node) =>
+    Effect.gen(function*() {
+      if (!world.retries) return yield* askFor(pair, manner, effect, node)
+      tokens.begin(pair, manner)
+      let [begun, over] = [0, 0]
+      const counted = Effect.suspend(() => {
+        begun++
+        return Effect.ensuring(effect, Effect.sync(() => void over++))
+      })
+      let replied: Option.Option<Replied<A, E>> = Option.none()
+      for (let tries = 0; tries < maxTries && Option.isNone(replied); tries++) {
+        const way = tries === 0 ? step.way : "clear"
+        replied = yield* ask({ node: node + tries, way, name: tries === 0 ? name : `${name}, again` }, counted)
+        if (tries > 0 && Option.isSome(replied)) journal.count("lost answers")
+      }
+      // What is still under way, or died with its node, may yet do something.
+      const end = Effect.sync(() => tokens.end(pair, manner, Option.isSome(replied) && begun === over))
+      return { replied, end }
+    })
+
+  const key = world.retries ? Option.some(`${step.at}`) : Option.none()
+
   const dead = (pair: Pair, issued: ReadonlyArray<Issued>) =>
     world.alone.withPermits(1)(mustBeDead(world, pair, issued))
 
-  const issued = (answer: Tokens): Omit<Issued, "of" | "refreshed"> => ({
+  const answered = (
+    answer: Tokens,
+    { began, offset }: Pick<Replied<Tokens, unknown>, "began" | "offset">
+  ): Answered => ({
     access: answer.accessToken,
     refresh: answer.refreshToken,
-    createdAt: answer.createdAt.epochMillis
+    createdAt: answer.createdAt.epochMillis,
+    began,
+    offset
   })
 
   const consent = (of: Of) =>
@@ -68,8 +99,8 @@ export const tokenDeeds = ({ ask, cast, world }: Stage, step: Step) => {
   const exchange = ({ how, ...of }: Extract<Deed, { _tag: "Exchange" }>) =>
     Effect.gen(function*() {
       const pair = pairOf(of)
-      const consented = [...pair.consents].reverse().find(({ code, exchanged }) =>
-        code !== undefined && (how === "again" ? exchanged > 0 : exchanged === 0)
+      const consented = [...pair.consents].reverse().find(({ code, isExchanged }) =>
+        code !== undefined && (how === "again") === isExchanged
       )
       const other = cast.actors[(pair.application + 1) % cast.actors.length]
       const actor = how === "as another" ? other : cast.actors[pair.application]
@@ -83,19 +114,20 @@ export const tokenDeeds = ({ ask, cast, world }: Stage, step: Step) => {
         return yield* oauth.exchange({
           client: actor.client,
           code,
+          idempotencyKey: key,
           redirectUri: how === "to another address" ? Option.some("http://localhost/other") : Option.none(),
           verifier: needsPkce && how !== "without the verifier" ? Option.some(Redacted.make(verifier)) : Option.none()
         })
       })
       const isProper = how === "properly" && consented.isSure
       const manner: Manner = isProper ? "proper" : how === "properly" || how === "again" ? "rough" : "reads"
-      const wasExchanged = consented.exchanged > 0
-      const { end, replied } = yield* askFor(pair, manner, effect)
+      const wasExchanged = consented.isExchanged
+      const { end, replied } = yield* askAgainFor(pair, manner, effect)
       if (Option.isSome(replied)) {
-        const { began, offset, value } = replied.value
+        const { value } = replied.value
         if (Either.isRight(value)) {
           journal.check(3, manner !== "reads", () => `${name}: the code was accepted`)
-          tokens.exchanged(pair, consented, issued(value.right), began + offset)
+          tokens.exchanged(pair, consented, answered(value.right, replied.value))
           yield* dead(pair, tokens.dead(pair))
         } else if (how === "again" && wasExchanged && value.left._tag === "InvalidGrant") {
           if (tokens.isKnown(consented) || isFatal(value.left)) yield* dead(pair, tokens.died(pair, consented))
@@ -110,15 +142,19 @@ export const tokenDeeds = ({ ask, cast, world }: Stage, step: Step) => {
     Effect.gen(function*() {
       const actor = cast.actors[pair.application]
       if (actor === undefined) return Option.none<Replied<Tokens, unknown>>()
-      const effect = Effect.flatMap(OAuth, (oauth) => oauth.refresh(actor.client, used.refresh))
-      const { end, replied } = yield* askFor(pair, manner, effect, node)
+      const effect = Effect.flatMap(OAuth, (oauth) =>
+        oauth.refresh({ client: actor.client, token: used.refresh, idempotencyKey: key }))
+      const { end, replied } = yield* askAgainFor(pair, manner, effect, node)
       if (Option.isSome(replied)) {
         const { value } = replied.value
         if (Either.isRight(value)) {
-          tokens.refreshed(pair, used, issued(value.right))
+          tokens.refreshed(pair, used, answered(value.right, replied.value))
           yield* dead(pair, tokens.dead(pair))
-        } else if (manner === "proper") tokens.refused(pair, 1, used.of, "the current refresh token was refused")
-        else if (value.left._tag === "InvalidGrant") yield* refusal(pair, used, value.left)
+        } else if (manner === "proper") {
+          tokens.refused(pair, 1, used.of, "the current refresh token was refused")
+        } else if (value.left._tag === "InvalidGrant") {
+          yield* refusal(pair, used, value.left)
+        }
       }
       yield* end
       return replied
@@ -134,7 +170,7 @@ export const tokenDeeds = ({ ask, cast, world }: Stage, step: Step) => {
     const pair = pairOf(of)
     const used = pair.issued.at(-1)
     if (used === undefined) return Effect.void
-    const manner: Manner = times === 1 && used.refreshed === 0 && used.of.isSure ? "proper" : "rough"
+    const manner: Manner = times === 1 && used.refreshedAt === Infinity && used.of.isSure ? "proper" : "rough"
     const nodesInTurn = Array.from({ length: times }, (_, index) => step.node + index)
     return Effect.forEach(nodesInTurn, (node) => refreshOnce(pair, used, manner, node), {
       concurrency: "unbounded",

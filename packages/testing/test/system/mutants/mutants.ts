@@ -32,29 +32,56 @@ const queue = of("internal/memoryDeliveries.ts")
 
 export const mutants: ReadonlyArray<Mutant> = [
   grant(
-    "tokens of every epoch are good",
-    "grant.status === \"active\" && grant.epoch === epoch",
-    "grant.status === \"active\""
+    "a refresh token of an earlier life counts as one of this life",
+    "epoch < grant.epoch || epoch === grant.epoch && grant.status === \"revoked\"",
+    "false"
   ),
   grant(
-    "tokens of a revoked grant are good",
-    "grant.status === \"active\" && grant.epoch === epoch",
-    "grant.epoch === epoch"
+    "a revocation leaves the access tokens",
+    "refresh: Option.none(), access: [], codes: [] },",
+    "refresh: Option.none(), codes: [] },"
   ),
+  grant(
+    "a revocation leaves the refresh token and the codes",
+    "refresh: Option.none(), access: [], codes: [] },",
+    "access: [] },"
+  ),
+  grant(
+    "a refresh token is believed by its name",
+    " || !keys.some((key) => key.isAuthentic(token))",
+    ""
+  ),
+  grant(
+    "a repeat has no end",
+    "if (isOver(DateTime.addDuration(current.issuedAt, within), now)) return Option.none()",
+    ""
+  ),
+  grant(
+    "a repeat is answered whatever it repeats",
+    "pairs.find(({ refreshToken }) => hash(Redacted.value(refreshToken)) === current.hash)",
+    "pairs[0]"
+  ),
+  grant(
+    "a repeat needs no Idempotency-Key",
+    "Option.isSome(idempotencyKey) ? policy.refreshRetry : policy.refreshRetryWithoutKey",
+    "policy.refreshRetry"
+  ),
+  grant(
+    "a code is repeated without an Idempotency-Key",
+    "Option.isSome(presented.idempotencyKey) ? policy.refreshRetry : Duration.zero",
+    "policy.refreshRetry"
+  ),
+  grant("a new token finds no room", "kept.push(added)", "if (list.length < limit) kept.push(added)"),
+  grant("a grant has any number of tokens", "Math.max(first, list.length + 1 - limit)", "first"),
   token(
     "expiry is one moment late",
     "now.epochMillis >= expiresAt.epochMillis",
     "now.epochMillis > expiresAt.epochMillis"
   ),
-  grant("a new life keeps the old epoch", "epoch: grant.epoch + 1,", "epoch: grant.epoch,"),
-  grant("a code can be used again", "if (code.redeemed) return", "if (false) return"),
-  grant("a code never expires", "if (isOver(code.expiresAt, now)) return refuse(\"expired\")", ""),
-  grant(
-    "the replay of an expired code revokes the grant",
-    "if (isOver(code.expiresAt, now)) return refuse(\"expired\")\n  if (!isLive(grant, code.epoch)) return refuse(\"revoked\")\n  if (code.redeemed) return",
-    "if (!isLive(grant, code.epoch)) return refuse(\"revoked\")\n  if (isOver(code.expiresAt, now) && !code.redeemed) return refuse(\"expired\")\n  if (code.redeemed) return"
-  ),
-  grant("a used code is not marked", "fresh, now, Option.some(code.hash)", "fresh, now, Option.none()"),
+  grant("a new life keeps the old epoch", "epoch: (before?.epoch ?? 0) + 1,", "epoch: before?.epoch ?? 1,"),
+  grant("a code can be used again", "if (code.redeemed) {", "if (false) {"),
+  grant("a code never expires", "code.hash === hash && !isOver(code.expiresAt, now)", "code.hash === hash"),
+  grant("a used code is not marked", "redeemed: true }", "redeemed: false }"),
   grant(
     "anyone may exchange a code",
     "if (grant.applicationId !== presented.applicationId) return refuse(\"mismatch\")",
@@ -68,10 +95,14 @@ export const mutants: ReadonlyArray<Mutant> = [
   grant("the redirect URI is not compared", "presented.redirectUri.value !== code.redirectUri", "false"),
   grant(
     "anyone may refresh, and a replay by another revokes the grant",
-    "if (grant.applicationId !== applicationId) return refuse(\"mismatch\")\n  if (!isLive(grant, token.epoch))",
-    "if (!isLive(grant, token.epoch))"
+    "if (grant.applicationId !== applicationId) return refuse(\"mismatch\")",
+    ""
   ),
-  grant("a replaced refresh token is accepted", "if (token.generation !== grant.generation) {", "if (false) {"),
+  grant(
+    "a replaced refresh token is accepted",
+    "isRevoked ? \"revoked\" : \"replaced\"",
+    "isRevoked ? \"revoked\" : \"current\""
+  ),
   grant(
     "a refresh does not replace the refresh token",
     "const generation = grant.generation + 1",
@@ -79,8 +110,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   ),
   grant(
     "every older refresh token counts as a double send",
-    "token.generation === grant.generation - 1 &&",
-    "token.generation < grant.generation &&"
+    "const isPrevious = name.generation === grant.generation - 1",
+    "const isPrevious = true"
   ),
   grant(
     "a replay revokes nothing",
@@ -94,19 +125,15 @@ export const mutants: ReadonlyArray<Mutant> = [
   ),
   grant(
     "a refresh token never expires",
-    "if (isOver(token.expiresAt, now)) return refuse(\"expired\")",
+    "if (Option.exists(grant.refresh, ({ expiresAt }) => isOver(expiresAt, now))) return refuse(\"expired\")",
     ""
   ),
-  access(
-    "an access token never expires",
-    "Grant.isLive(grant, token.epoch) && !isOver(token.expiresAt, now)\n    ?",
-    "Grant.isLive(grant, token.epoch)\n    ?"
-  ),
-  grant("a revocation changes nothing", "advance(grant, { status: \"revoked\" })", "advance(grant, {})"),
-  grant(
+  access("an access token never expires", "found === undefined || isOver(found.expiresAt, now)", "found === undefined"),
+  grant("a revocation changes nothing", "status: \"revoked\", refresh: Option.none(), access: [], codes: []", ""),
+  oauth(
     "anyone's token revokes",
-    "grant.applicationId === applicationId && isLive(grant, epoch)",
-    "isLive(grant, epoch)"
+    "Option.filter(found, ({ applicationId }) => applicationId === client.id)",
+    "found"
   ),
   grant(
     "organizers' revocations are not told",
@@ -233,15 +260,14 @@ export const mutants: ReadonlyArray<Mutant> = [
   state("a save accepts any newer version", "!== next.version - 1", ">= next.version"),
   grants(
     "a grant is saved without its deliveries",
-    "        enqueue(outgoing)\n        return true",
-    "        return true"
+    "      enqueue(outgoing)\n      return true",
+    "      return true"
   ),
   grants(
-    "a refused save leaves its tokens",
-    "if (!compareAndSet(grants, grantKey, grant)) return false\n",
-    "const isSaved = compareAndSet(grants, grantKey, grant)\n        if (!isSaved && Option.isNone(issued)) return false\n"
+    "a refused save queues its events",
+    "if (!compareAndSet(",
+    "enqueue(outgoing)\n      if (!compareAndSet("
   ),
-  grants("a purge removes tokens that are good", "if (credential.expiresAt.epochMillis > by.epochMillis) continue", ""),
   stores(
     "a registration is saved without its deliveries",
     "      enqueue(outgoing)\n      return true",

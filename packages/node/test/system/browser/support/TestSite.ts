@@ -90,7 +90,7 @@ const inside = (switches: Switches, sent: Array<string>) =>
     Layer.provideMerge(
       Layer.mergeAll(
         Memory.layer,
-        NodeSecrets.layer,
+        NodeSecrets.layerDrawn,
         Layer.succeed(Callbacks.Callbacks, callbacksWith(switches, sent))
       )
     )

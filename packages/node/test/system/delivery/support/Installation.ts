@@ -90,9 +90,11 @@ export const makeInstallation = () =>
           epoch: 1,
           generation: 0,
           grantedAt: yield* DateTime.now,
-          issuedAt: Option.none()
+          refresh: Option.none(),
+          access: [],
+          codes: []
         })
-        yield* grants.save({ grant, code: Option.none(), redeemed: Option.none(), issued: Option.none(), outgoing: [] })
+        yield* grants.save({ grant, outgoing: [] })
       }).pipe(Effect.orDie)
 
     /** A subscriber of the receiver that hears of these users. */

@@ -29,7 +29,7 @@ const users = Layer.succeed(User.UserStore, {
 })
 
 const inMemory = Services.layer.pipe(
-  Layer.provideMerge(Layer.mergeAll(Memory.layer, users, Dispatcher.layer, NodeSecrets.layer))
+  Layer.provideMerge(Layer.mergeAll(Memory.layer, users, Dispatcher.layer, NodeSecrets.layerDrawn))
 )
 
 const refreshes = Effect.gen(function*() {
@@ -51,7 +51,7 @@ const refreshes = Effect.gen(function*() {
   }, owner)
   const client = { id: application.id, secret }
   const first = yield* oauth.exchange({ client, code, redirectUri: Option.none(), verifier: Option.none() })
-  const second = yield* oauth.refresh(client, first.refreshToken)
+  const second = yield* oauth.refresh({ client, token: first.refreshToken })
   const access = yield* oauth.authenticate(second.accessToken)
   return access.userId === owner.id
 })

@@ -1,0 +1,137 @@
+/** The present build beside that of an earlier revision. */
+import { execFileSync } from "node:child_process"
+import { join } from "node:path"
+import { fileURLToPath, pathToFileURL } from "node:url"
+import * as Cleanup from "../Cleanup.ts"
+import * as Contender from "../Contender.ts"
+import * as Database from "../Database.ts"
+import * as Grants from "../Grants.ts"
+import type { Effort } from "../Measurement.ts"
+import { asking, connections, refreshing } from "../Protocol.ts"
+import { compare, count, type Goal, type Scenario, type Table } from "../Scenario.ts"
+
+interface Build {
+  readonly name: string
+  readonly role: "ours" | "peer"
+  /** Its folder; none for the present one. */
+  readonly build?: string
+  readonly fill: (count: number) => (database: Database.Fresh) => Promise<void>
+}
+
+const root = fileURLToPath(new URL("../../../../", import.meta.url))
+
+/** Clones the revision and builds it. */
+const make = async (revision: string): Promise<Build> => {
+  const { path } = Cleanup.temporaryFolder()
+  const run = (command: string, ...args: ReadonlyArray<string>) =>
+    execFileSync(command, args, { cwd: path, stdio: ["ignore", "ignore", "inherit"] })
+  console.error(`    building ${revision}`)
+  run("git", "clone", "--quiet", root, ".")
+  run("git", "checkout", "--quiet", revision)
+  run("npm", "ci")
+  run("npx", "tsc", "-b", "packages/bench")
+  const { fill }: typeof Grants = await import(pathToFileURL(join(path, "packages/bench/dist/Grants.js")).href)
+  return { name: revision, role: "peer", build: path, fill }
+}
+
+const through = (build: Build, args: ReadonlyArray<string>, conversations: typeof refreshing) =>
+  Contender.server(
+    { ...build, program: "Startlist", args, ...args[0] === "postgres" ? { storage: "database" as const } : {} },
+    conversations
+  )
+
+const work = (what: string, grants: number, { fill, ...build }: Build): Contender.Work => ({
+  ...build,
+  program: "Stores",
+  args: [what, String(connections), String(grants)],
+  prepare: fill(grants)
+})
+
+interface LogRow {
+  readonly lsn: string
+  readonly refreshes: string
+}
+
+/** Bytes of write-ahead log for each refresh, checkpoints and full pages included. */
+const logOf = async (what: string, grants: number, build: Build, effort: Effort): Promise<number> => {
+  const database = await Database.fresh()
+  const look = async () => {
+    const [row] = await database.query<LogRow>(
+      `SELECT pg_current_wal_insert_lsn() - '0/0' AS lsn, (SELECT sum(version - 1) FROM startlist_grants) AS refreshes`
+    )
+    return { lsn: Number(row?.lsn), refreshes: Number(row?.refreshes) }
+  }
+  try {
+    const options = work(what, grants, build)
+    await options.prepare(database)
+    // The first change of a page after a checkpoint logs the whole page: these are over before it counts.
+    await Contender.workOn(database, options, { ...effort, warmUpSeconds: 1 })
+    const before = await look()
+    await Contender.workOn(database, options, { ...effort, warmUpSeconds: 1 })
+    const after = await look()
+    return (after.lsn - before.lsn) / (after.refreshes - before.refreshes)
+  } finally {
+    await database.drop()
+  }
+}
+
+const log = async (builds: ReadonlyArray<Build>, effort: Effort): Promise<Table> => {
+  const situations = [
+    ["one to three live access tokens", "refresh", 50_000],
+    ["twenty live access tokens", "rotation", 1000]
+  ] as const
+  const rows: Array<ReadonlyArray<string>> = []
+  const ours: Array<number> = []
+  for (const [name, what, grants] of situations) {
+    const bytes: Array<number> = []
+    for (const build of builds) bytes.push(await logOf(what, grants, build, effort))
+    ours.push(bytes[0] ?? Number.NaN)
+    rows.push([name, ...bytes.map(count)])
+  }
+  const [usual = Number.NaN] = ours
+  return {
+    title: "Write-ahead log for each refresh, in bytes",
+    columns: ["grants with", ...builds.map(({ name }) => name)],
+    rows,
+    goals: [{
+      goal: "at most 400 bytes with one to three tokens",
+      result: count(usual),
+      isReached: usual <= 400
+    }]
+  }
+}
+
+export const before: Scenario = {
+  name: "before",
+  title: "Before and after",
+  about: `
+Startlist beside an earlier revision of itself (\`--before REVISION\`), which is cloned and built for this: the same
+programs, alternating. In memory and on PostgreSQL, ${connections} connections or callers.
+`,
+  run: async (effort) => {
+    if (effort.before === undefined) {
+      console.error("  left out: it needs --before REVISION")
+      return []
+    }
+    const builds: ReadonlyArray<Build> = [
+      { name: "Startlist", role: "ours", fill: Grants.fill },
+      await make(effort.before)
+    ]
+    const versus = (title: string, contender: (build: Build) => Contender.Contender, atLeast: number) => {
+      const goals: ReadonlyArray<Goal> = [{ than: effort.before ?? "", atLeast }]
+      return compare({ title, contenders: builds.map(contender), goals }, effort)
+    }
+    return [
+      await versus("Refreshing a token, on PostgreSQL", (build) => through(build, ["postgres"], refreshing), 1.4),
+      await versus(
+        "Saving a rotation, on PostgreSQL",
+        (build) => Contender.work(work("rotation", Grants.usual, build)),
+        1.5
+      ),
+      await versus("Checking a bearer, on PostgreSQL", (build) => through(build, ["postgres"], asking), 1.15),
+      await versus("Refreshing a token, in memory", (build) => through(build, ["memory"], refreshing), 1),
+      await versus("Checking a bearer, in memory", (build) => through(build, ["memory"], asking), 1),
+      await log(builds, effort)
+    ]
+  }
+}

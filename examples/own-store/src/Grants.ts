@@ -1,4 +1,4 @@
-/** Grants on SQLite. */
+/** Grants on SQLite: one row each, whose record holds its codes and tokens. */
 import { type Grant, type GrantStore, Store } from "@startlist/core"
 import { Effect } from "effect"
 import { enqueue } from "./Outbox.ts"
@@ -6,7 +6,7 @@ import { findOne, Row } from "./People.ts"
 import * as Record from "./Record.ts"
 import type { Atomically, Sql } from "./Sqlite.ts"
 
-/** Writes version n over version n - 1, and version 1 where there is none. Answers whether it did. */
+/** Writes version n over version n - 1, and version 1 where there is no row. Returns whether a row was written. */
 const write = ({ run }: Sql, grant: Grant.Grant): boolean => {
   const { applicationId, grantedAt, status, userId, version } = grant
   const values = [version, status, grantedAt.epochMillis, Record.grant.write(grant), applicationId, userId]

@@ -1,4 +1,4 @@
-/** Users, applications, registrations and subscriptions on SQLite. */
+/** Applications, registrations and subscriptions on SQLite. */
 import { Application, Registration, Store, Subscription } from "@startlist/core"
 import { Effect, Option, Schema } from "effect"
 import { enqueue } from "./Outbox.ts"

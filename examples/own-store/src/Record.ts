@@ -1,4 +1,4 @@
-/** How each record is written as JSON. The schemas of the core say it; only the signing secrets are sealed besides. */
+/** Each record as JSON, by the schemas of the core. The signing secrets are sealed as well. */
 import { Application, Delivery, Grant, Registration, Subscription } from "@startlist/core"
 import { Schema } from "effect"
 import type { Seal } from "./Seal.ts"
@@ -18,7 +18,7 @@ export const grant = record(Grant.Grant)
 export const registration = record(Registration.Registration)
 export const delivery = record(Delivery.Delivery)
 
-/** Needs the key that seals. */
+/** The signing secrets are read back in clear text, so this record needs the key. */
 export const subscription = (seal: Seal): Record<Subscription.Subscription> => {
   const sealed = Schema.transform(Schema.String, Schema.String, {
     strict: true,

@@ -4,7 +4,7 @@ import { Effect, Schema } from "effect"
 import sqlite, { type BindValues, type Database } from "node-sqlite3-wasm"
 
 /**
- * What is searched for is a column; the whole record is JSON beside it.
+ * Each row has the whole record as JSON, beside its key and the columns that statements search by.
  *
  * `autoincrement` is not decoration: without it SQLite gives the identifier of a removed row to the next one, and no
  * identifier may be used twice.

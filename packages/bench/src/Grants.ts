@@ -23,11 +23,14 @@ const sqlHashOf = (kind: "a" | "r", user: string, version: string): string =>
 /** Makes the tables of the stores in a fresh database. */
 export const migrate = (url: string): Promise<void> => Effect.runPromise(Postgres.migrate({ url: Redacted.make(url) }))
 
-/** An access token as the stores write it: fingerprint, and creation to the base 36. */
-export const accessEntry = (hash: string, now: number): string => `${hash} ${now.toString(36)}`
-
-/** So many access tokens are live in a grant that is refreshed all the time. */
+/** Number of live access tokens in a grant that is refreshed all the time (`Policy.maxAccessTokens`). */
 const liveTokens = 20
+
+/** First consent of all grants, in milliseconds: refreshing does not change it. */
+const grantedAt = Date.UTC(2026, 0, 1)
+
+/** Creation of an access token as the stores write it, to the base 36, behind its fingerprint. */
+const creation = (now: number): string => ` ${now.toString(36)}`
 
 /** Users 1 to `count`, each with a grant to the one application. */
 export const fill = (count: number) => async ({ query, settle, url }: Database.Fresh): Promise<void> => {
@@ -43,8 +46,8 @@ export const fill = (count: number) => async ({ query, settle, url }: Database.F
   await query(`INSERT INTO startlist_grants
       (application_id, user_id, granted_at, epoch, active, role, scopes, access, refresh_hash, refresh_salt,
       refresh_issued, refresh_expires, version, generation)
-    SELECT ${applicationId}, i, ${now}, 1, true, 'athlete', '[["${scope}"]]',
-      ${sqlHashOf("a", "i", "1")} || '${accessEntry("", now)}', ${sqlHashOf("r", "i", "1")}, '${salt}',
+    SELECT ${applicationId}, i, ${grantedAt}, 1, true, 'athlete', '[["${scope}"]]',
+      ${sqlHashOf("a", "i", "1")} || '${creation(now)}', ${sqlHashOf("r", "i", "1")}, '${salt}',
       ${now}, ${now + lifetimes.refresh * 1000}, 1, 1 FROM ${users}`)
   await settle()
 }
@@ -52,15 +55,23 @@ export const fill = (count: number) => async ({ query, settle, url }: Database.F
 /** As long as a real one. */
 export const salt = "0".repeat(22)
 
-/** The access tokens of a grant in use, without the newest. */
-export const olderTokens = Array.from(
-  { length: liveTokens - 1 },
-  (_, index) => accessEntry(hashOf("a", 0, index), Date.now())
-).join(",")
+const createdAt = creation(Date.now())
+
+const middleTokens = Array.from({ length: liveTokens - 2 }, (_, index) => hashOf("a", 0, index) + createdAt).join(",")
+
+/**
+ * The text between the oldest and the newest access token of a grant in use. The oldest one leaves with each rotation, so
+ * PostgreSQL logs the list from its start: the oldest must be another one each time here, too.
+ */
+const betweenTokens = `${createdAt},${middleTokens},`
+
+/** The access tokens that a grant has at a version. */
+export const accessOf = (user: number, version: number): string =>
+  hashOf("a", user, version - 1) + betweenTokens + hashOf("a", user, version) + createdAt
 
 /** What rotates a refresh token, for one grant: the single-row form of the statement of the stores. */
 export const rotation = (parameter: (name: "user" | "version" | "now" | "access" | "refresh") => string): string => `
-UPDATE startlist_grants SET granted_at = ${parameter("now")}::bigint, epoch = 1, active = true, role = 'athlete',
+UPDATE startlist_grants SET granted_at = ${grantedAt}, epoch = 1, active = true, role = 'athlete',
   scopes = '[["${scope}"]]', codes = NULL, access = ${parameter("access")}, refresh_hash = ${parameter("refresh")},
   refresh_salt = '${salt}', refresh_issued = ${parameter("now")}::bigint,
   refresh_expires = ${parameter("now")}::bigint + ${lifetimes.refresh * 1000},
@@ -90,7 +101,8 @@ const rotate = checked(rotation((name) =>
     user: ":who",
     version: ":v",
     now: ":now",
-    access: `'${olderTokens},' || ${sqlHashOf("a", ":who", ":v + 1")} || '${accessEntry("", Date.now())}'`,
+    access: `${sqlHashOf("a", ":who", ":v")} || '${betweenTokens}' ||
+      ${sqlHashOf("a", ":who", ":v + 1")} || '${createdAt}'`,
     refresh: sqlHashOf("r", ":who", ":v + 1")
   })[name]
 ))

@@ -10,6 +10,7 @@ import * as Import from "./scenarios/Import.ts"
 import * as Postgres from "./scenarios/Postgres.ts"
 import * as Runtimes from "./scenarios/Runtimes.ts"
 import * as Service from "./scenarios/Service.ts"
+import * as Space from "./scenarios/Space.ts"
 
 export const all: ReadonlyArray<Scenario> = [
   Http.refresh,
@@ -21,6 +22,7 @@ export const all: ReadonlyArray<Scenario> = [
   Deliveries.deliveries,
   Fanout.fanout,
   Growth.growth,
+  Space.space,
   Service.embedded,
   Service.start,
   Commands.commands,

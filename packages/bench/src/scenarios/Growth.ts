@@ -1,9 +1,7 @@
 /** What the hot paths cost when there is more of everything. */
 import * as Contender from "../Contender.ts"
-import * as Database from "../Database.ts"
 import * as Grants from "../Grants.ts"
-import type { Effort, Measurement } from "../Measurement.ts"
-import * as Process from "../Process.ts"
+import type { Effort } from "../Measurement.ts"
 import { connections } from "../Protocol.ts"
 import { compare, count, type Goal, type Scenario, type Table } from "../Scenario.ts"
 import * as Subscriptions from "../Subscriptions.ts"
@@ -33,73 +31,6 @@ const grow = async (
   )
 }
 
-interface Size {
-  readonly bytes: string
-  readonly refreshes: string
-}
-
-/** All grants refreshed again and again, with autovacuum as it is shipped: the tables and the rate, early and late. */
-const refreshed = async (grants: number, times: number, effort: Effort): Promise<Table> => {
-  const database = await Database.fresh()
-  const look = async () => {
-    const [row] = await database.query<Size>(`SELECT
-      (SELECT sum(version - 1) FROM startlist_grants) AS refreshes,
-      (SELECT sum(pg_total_relation_size(oid)) FROM pg_class WHERE relkind = 'r' AND relname LIKE 'startlist%') AS bytes`)
-    return { bytes: Number(row?.bytes), times: Number(row?.refreshes) / grants }
-  }
-  const rows: Array<{ readonly bytes: number; readonly times: number; readonly perSecond: number }> = []
-  try {
-    await Grants.fill(grants)(database)
-    const running = await Process.start("workers/Stores", [
-      database.url,
-      "in turn",
-      String(connections),
-      String(grants)
-    ])
-    const refresh = async (count: number) => {
-      const began = performance.now()
-      // Nothing is measured while it warms up.
-      const { perSecond } = await running.ask<Measurement>({ ...effort, warmUpCalls: count, warmUpSeconds: 3600 })
-      rows.push({ ...await look(), perSecond })
-      console.error(`    ${count} refreshes: ${Math.round((performance.now() - began) / 1000)} s`)
-    }
-    await refresh(grants)
-    await refresh(grants * (times - 2))
-    await running.stop()
-  } finally {
-    await database.drop()
-  }
-  const [first, last] = rows
-  const ratio = (of: (row: typeof rows[number]) => number) => first && last ? of(last) / of(first) : Number.NaN
-  const growth = ratio(({ bytes }) => bytes)
-  const pace = ratio(({ perSecond }) => perSecond)
-  return {
-    title: "Refreshing every grant again and again",
-    columns: ["refreshes of each grant", "MB", "refreshes per second"],
-    rows: rows.map(({ bytes, perSecond, times }) => [times.toFixed(1), count(bytes / 1e6), count(perSecond)]),
-    goals: [
-      { goal: "at most 1.3 times the size", result: growth.toFixed(2), isReached: growth <= 1.3 },
-      { goal: "at least 0.77 times the rate", result: pace.toFixed(2), isReached: pace >= 0.77 }
-    ]
-  }
-}
-
-/** The same in memory: the heap after a collection of garbage. */
-const heap = async (effort: Effort): Promise<Table> => {
-  const running = await Process.start("workers/Heap", [])
-  const [few, many] = effort.isQuick ? [1e4, 1e5] : [1e4, 1e6]
-  const early = await running.ask<{ readonly megabytes: number }>({ refreshes: few })
-  const late = await running.ask<{ readonly megabytes: number }>({ refreshes: many - few })
-  await running.stop()
-  const ratio = late.megabytes / early.megabytes
-  return {
-    title: "The heap, in memory",
-    columns: ["refreshes of 1 000 grants", "MB"],
-    rows: [[count(few), early.megabytes.toFixed(1)], [count(many), late.megabytes.toFixed(1)]],
-    goals: [{ goal: "at most 1.05 times the size", result: ratio.toFixed(2), isReached: ratio <= 1.05 }]
-  }
-}
-
 export const growth: Scenario = {
   name: "growth",
   title: "Cost as it grows, on PostgreSQL",
@@ -124,8 +55,6 @@ so that it stays as long as it is. The goal is that the largest is as fast as th
     })
     const patient = { ...effort, warmUpCalls: 200 }
     return [
-      await refreshed(effort.isQuick ? 1000 : 10_000, 100, effort),
-      await heap(effort),
       await grow("Refreshing any of the grants", grants, stores("refresh"), "grants", effort),
       await grow("Checking a bearer of any of the grants", grants, stores("bearer"), "grants", effort),
       await grow(

@@ -19,8 +19,8 @@ export const refresh: Scenario = {
   about: `
 \`POST /oauth/token\` with a form, 64 connections, one core: client secret checked, refresh token replaced by a new one, a new
 access token. The limit parses the same form and answers the same JSON; the second limit does so behind our binding, in a
-fiber of its own for each request: what lies between that and ours is the work itself. Ours keeps replaced tokens, to know
-a replay; the peers forget them, except oidc-provider.
+fiber of its own for each request: what lies between that and ours is the work itself. Ours recognises a
+replaced token, to revoke the grant at a replay; the peers forget them, except oidc-provider.
 `,
   run: async (effort) => [
     await compare({

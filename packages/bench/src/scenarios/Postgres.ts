@@ -46,7 +46,7 @@ export const refresh: Scenario = {
 \`POST /oauth/token\` as above, ${connections} connections, one core for the server, every commit durable before it is answered.
 The peers have a plain adapter through \`pg\` with prepared statements and as many connections as ours has (10); clients of
 oidc-provider are in its memory. pgbench runs, with ${connections} clients and without HTTP, the statements of a refresh in
-their single-row form: application, token with its grant, rotation; and the rotation alone.
+their single-row form: application, grant, rotation; and the rotation alone.
 `,
   run: async (effort) => [
     await compare({
@@ -69,8 +69,8 @@ export const bearer: Scenario = {
   name: "bearer-postgres",
   title: "Checking a bearer, on PostgreSQL",
   about: `
-\`GET /api/v1/athlete\` as above, ${connections} connections: the token with its grant and the athlete are read for every request,
-so that a revocation on any node counts at once. pgbench reads the same two rows.
+\`GET /api/v1/athlete\` as above, ${connections} connections: the grant with its tokens and the athlete are read for every
+request, so that a revocation on any node counts at once. pgbench reads the same two rows.
 `,
   run: async (effort) => [
     await compare({
@@ -88,7 +88,7 @@ export const atStores: Scenario = {
   name: "stores",
   title: "The stores on PostgreSQL, without HTTP",
   about: `
-${connections} callers in one process save rotations, or find access tokens with their grants, among ${
+${connections} callers in one process save rotations, or find grants with their access tokens, among ${
     Grants.usual.toLocaleString("en")
   } grants. The
 stores join what is asked for at the same time into one statement; pgbench runs the single-row form of the same statement,

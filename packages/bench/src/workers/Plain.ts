@@ -22,8 +22,7 @@ const rotation = Grants.rotation((name) =>
 )
 const rotate = async (): Promise<void> => {
   const next = version + 1
-  const access = `${Grants.olderTokens},${Grants.accessEntry(Grants.hashOf("a", 1, next), Date.now())}`
-  await run("rotation", rotation, [1, version, Date.now(), access, Grants.hashOf("r", 1, next)])
+  await run("rotation", rotation, [1, version, Date.now(), Grants.accessOf(1, next), Grants.hashOf("r", 1, next)])
   version = next
 }
 

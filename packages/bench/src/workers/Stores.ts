@@ -1,6 +1,6 @@
 /**
- * Calls the stores on PostgreSQL, without HTTP. Arguments: the database; `rotation`, `bearer`, `refresh` or `in turn`; how many
- * callers; how many grants there are.
+ * Calls the stores on PostgreSQL, without HTTP. Arguments: the database; `rotation`, `bearer`, `refresh` or `in turn`; how
+ * many callers; how many grants there are.
  */
 import { randomBytes } from "node:crypto"
 import { ApplicationId } from "@startlist/core/Application"
@@ -16,7 +16,7 @@ import * as Seal from "@startlist/postgres/Seal"
 import { DateTime, Effect, Layer, Option, Redacted, Runtime } from "effect"
 import * as Child from "../Child.ts"
 import * as Grants from "../Grants.ts"
-import { type Effort, makeStopwatch } from "../Measurement.ts"
+import { type Effort, type Latency, latencyOf, makeStopwatch } from "../Measurement.ts"
 
 const [, , url = "", what = "", callers = "", users = ""] = process.argv
 const applicationId = ApplicationId.make(Grants.applicationId)
@@ -34,6 +34,24 @@ const deriving = ({ userId, version }: Grant.Grant): Grant.Deriving => ({
     isAuthentic: () => false
   }]
 })
+
+/** Milliseconds that each find and each save in turn took since the last question. */
+const took = { find: new Array<number>(), save: new Array<number>() }
+
+const timed = <A, E, R>(times: Array<number>, call: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.suspend(() => {
+    const began = performance.now()
+    return Effect.map(call, (answer) => {
+      times.push(performance.now() - began)
+      return answer
+    })
+  })
+
+/** What `in turn` answers beside its measurement. */
+export interface Times {
+  readonly find: Latency
+  readonly save: Latency
+}
 
 const make = Effect.gen(function*() {
   const grants = yield* GrantStore
@@ -89,9 +107,13 @@ const make = Effect.gen(function*() {
         Effect.flatMap(DateTime.now, (now) => Access.find(grant, Grants.hashOf("a", user, 1), now)))
     }))
 
-  /** The next grant in turn, so that all are refreshed as often. */
+  /** The next grant in turn, so that all are refreshed as often; finding and saving are timed apart. */
   let next = 0
-  const inTurn = () => Effect.succeed(Effect.suspend(() => Effect.flatMap(find(1 + next++ % Number(users)), rotate)))
+  const inTurn = () =>
+    Effect.succeed(Effect.suspend(() => {
+      const found = timed(took.find, find(1 + next++ % Number(users)))
+      return Effect.flatMap(found, (grant) => timed(took.save, rotate(grant)))
+    }))
 
   const operation = new Map<string, (caller: number) => Effect.Effect<Effect.Effect<void, unknown>, unknown>>([
     ["rotation", rotation],
@@ -108,6 +130,8 @@ const program = Effect.gen(function*() {
   const run = Runtime.runPromise(yield* Effect.runtime<never>())
   const measure = async (effort: Effort) => {
     const { ended, result } = makeStopwatch(effort)
+    took.find = []
+    took.save = []
     await run(Effect.forEach(operations, (operation) => {
       const again: Effect.Effect<void, unknown> = Effect.suspend(() => {
         const began = performance.now()
@@ -115,7 +139,7 @@ const program = Effect.gen(function*() {
       })
       return again
     }, { concurrency: "unbounded", discard: true }))
-    return result()
+    return { ...result(), find: latencyOf(took.find), save: latencyOf(took.save) }
   }
   Child.answer(measure)
   Child.ready({})

@@ -70,7 +70,9 @@ const isSame = (one: Scope, other: Scope): boolean =>
 
 const scopesOf = ({ access, scope }: Grant): ReadonlyArray<Scope> => {
   const scopes = [scope]
-  for (const token of access) if (!scopes.some((known) => isSame(known, token.scope))) scopes.push(token.scope)
+  for (const token of access) {
+    if (token.scope !== scope && !scopes.some((known) => isSame(known, token.scope))) scopes.push(token.scope)
+  }
   return scopes
 }
 
@@ -85,26 +87,35 @@ const usualLifetime = 28_800_000
  * the usual ones. As JSON, a grant with 20 tokens would be three times as large.
  */
 const fromAccess = (grant: Grant): string | null => {
-  if (grant.access.length === 0) return null
-  const scopes = scopesOf(grant)
-  return grant.access.map(({ createdAt, expiresAt, hash, scope }) => {
+  let text = ""
+  for (const { createdAt, expiresAt, hash, scope } of grant.access) {
     const created = millisOf(createdAt)
     const lifetime = millisOf(expiresAt) - created
-    const place = scopes.findIndex((known) => isSame(known, scope))
-    const entry = `${hash} ${created.toString(base)}`
-    return lifetime === usualLifetime && place === 0 ? entry : `${entry} ${lifetime.toString(base)} ${place}`
-  }).join(",")
+    text += `${text === "" ? "" : ","}${hash} ${created.toString(base)}`
+    if (lifetime !== usualLifetime || scope !== grant.scope) {
+      const place = scopesOf(grant).findIndex((known) => isSame(known, scope))
+      text += ` ${lifetime.toString(base)} ${place}`
+    }
+  }
+  return text === "" ? null : text
 }
 
 const toAccess = (text: string | null, scopes: GrantRow["scopes"]): ReadonlyArray<AccessToken> =>
   text === null ? [] : text.split(",").map((entry) => {
-    const [hash = "", created = "", lifetime, place = 0] = entry.split(" ")
-    const createdAt = parseInt(created, base)
+    const space = entry.indexOf(" ")
+    const rest = entry.indexOf(" ", space + 1)
+    const createdAt = parseInt(entry.slice(space + 1), base)
+    const hash = toHash(entry.slice(0, space))
+    if (rest < 0) {
+      const expiresAt = toInstant(createdAt + usualLifetime)
+      return { hash, scope: scopes[0], createdAt: toInstant(createdAt), expiresAt }
+    }
+    const [lifetime = "", place] = entry.slice(rest + 1).split(" ")
     return {
-      hash: toHash(hash),
+      hash,
       scope: scopes[Number(place)] ?? scopes[0],
       createdAt: toInstant(createdAt),
-      expiresAt: toInstant(createdAt + (lifetime === undefined ? usualLifetime : parseInt(lifetime, base)))
+      expiresAt: toInstant(createdAt + parseInt(lifetime, base))
     }
   })
 

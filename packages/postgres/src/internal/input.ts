@@ -24,11 +24,16 @@ export const statement = (
 export const nextParameter = (columns: ReadonlyArray<unknown>, isAlone: boolean): string =>
   `$${isAlone ? columns.length + 1 : 2}`
 
+/** Short names for columns: in JSON, each row repeats them. */
+const keyOf = (index: number): string => `c${index.toString(36)}`
+
 /** The query whose rows are the input. */
-export const rowsText = <Row>(columns: ReadonlyArray<Column<Row>>, isAlone: boolean): string =>
-  isAlone
-    ? `SELECT ${columns.map(([name, type], index) => `$${index + 1}::${type} AS ${name}`).join(", ")}`
-    : `SELECT * FROM json_to_recordset($1::json) AS i(${columns.map(([name, type]) => `${name} ${type}`).join(", ")})`
+export const rowsText = <Row>(columns: ReadonlyArray<Column<Row>>, isAlone: boolean): string => {
+  if (isAlone) return `SELECT ${columns.map(([name, type], index) => `$${index + 1}::${type} AS ${name}`).join(", ")}`
+  const named = columns.map(([name], index) => `${keyOf(index)} AS ${name}`).join(", ")
+  const typed = columns.map(([, type], index) => `${keyOf(index)} ${type}`).join(", ")
+  return `SELECT ${named} FROM json_to_recordset($1::json) AS i(${typed})`
+}
 
 export const rowsParameters = <Row>(
   columns: ReadonlyArray<Column<Row>>,
@@ -45,7 +50,7 @@ const toRecord = <Row>(
   place: number
 ): Readonly<Record<string, unknown>> => {
   const record: Record<string, unknown> = {}
-  for (const [name, , of] of columns) record[name] = of(row, place)
+  columns.forEach(([, , of], index) => record[keyOf(index)] = of(row, place))
   return record
 }
 

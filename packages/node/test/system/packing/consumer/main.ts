@@ -78,12 +78,13 @@ const keeps = Effect.gen(function*() {
   )
   const key = Redacted.make(Buffer.alloc(32, 1).toString("base64"))
   const stores = Embedded.layerWith({ folder }).pipe(Layer.provide(Seal.layerWith({ key })))
+  const secrets = NodeSecrets.layerWith({ key })
   return yield* Effect.provide(
     Effect.flatMap(
       Users.Users,
       (users) => users.insert({ role: "athlete", email: "ada@b.test", firstName: "Ada", lastName: "L" })
     ),
-    Layer.provide(Users.layer, stores)
+    Users.layer.pipe(Layer.provide(stores), Layer.merge(secrets))
   )
 })
 

@@ -24,8 +24,8 @@ export interface Access {
 }
 
 /**
- * What an access token gives: it is in its grant, and not expired. Revoking removes all tokens of a grant. The newest are
- * used most.
+ * The access of a token that is in the grant and has not expired. A revoked grant has no tokens. The search begins with
+ * the newest token, which clients use most.
  */
 export const find = (grant: Grant, token: TokenHash, now: DateTime.Utc): Option.Option<Access> => {
   const found = grant.access.findLast(({ hash }) => hash === token)

@@ -36,7 +36,7 @@ export const Grant = Schema.Struct({
   grantedAt: Schema.DateTimeUtcFromNumber,
   /** The current refresh token. None before the first code is exchanged, and after a revocation. */
   refresh: Schema.OptionFromNullOr(RefreshToken),
-  /** The live access tokens, oldest first. An expired one leaves with the next save. */
+  /** The access tokens, oldest first. The next save removes expired ones at the front. */
   access: Schema.Array(AccessToken),
   /** Codes within their lifetime, pending or used, oldest first. An expired one leaves with the next save. */
   codes: Schema.Array(Code)
@@ -341,9 +341,11 @@ export const rotate = (
   policy: Policy.Service
 ): Decision<ScopeExceeded> => {
   const { applicationId, idempotencyKey, name, scope } = presented
-  if (grant.applicationId !== applicationId) return refuse("mismatch")
   const standing = standingOf(grant, presented.presented, name, deriving)
-  if (standing === "unknown" || standing === "revoked") return refuse(standing)
+  // First: a made-up token must not tell one application whether a user has granted another one anything.
+  if (standing === "unknown") return refuse(standing)
+  if (grant.applicationId !== applicationId) return refuse("mismatch")
+  if (standing === "revoked") return refuse(standing)
   const excess = Option.isSome(scope) ? scope.value.find((name) => !grant.scope.includes(name)) : undefined
   if (standing === "replaced") {
     const within = Option.isSome(idempotencyKey) ? policy.refreshRetry : policy.refreshRetryWithoutKey

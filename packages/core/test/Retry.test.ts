@@ -125,6 +125,18 @@ describe("a refresh that is sent again", () => {
 })
 
 describe("a refresh token that no key made", () => {
+  it.effect("tells an application nothing about the grants of another one", () =>
+    Effect.gen(function*() {
+      const { client, first, user } = yield* connected
+      const stranger = yield* makeUser()
+      const other = yield* makeClient()
+      for (const { id } of [user, stranger]) {
+        const madeUp = Redacted.make(`sl_rt_${client.id}_${id}_1_1_${"x".repeat(65)}`)
+        expect(yield* refusal(refresh(other, madeUp))).toBe("unknown")
+      }
+      expect(yield* refusal(refresh(other, first.refreshToken))).toBe("mismatch")
+    }).pipe(Effect.provide(layer)))
+
   it.effect("is unknown and has no effect, whatever it names", () =>
     Effect.gen(function*() {
       const { client, first, user } = yield* connected

@@ -80,13 +80,13 @@ WHERE application_id = ${applicationId} AND user_id = ${parameter("user")}::bigi
   AND version = ${parameter("version")}::int
 RETURNING application_id, user_id`
 
-/** What finds a grant. */
+/** The statement that finds a grant. */
 export const find = (user: string): string => `
 SELECT application_id, user_id, granted_at, epoch, active, role, scopes, codes, access, refresh_hash, refresh_salt,
   refresh_issued, refresh_expires, version, generation
 FROM startlist_grants WHERE application_id = ${applicationId} AND user_id = ${user}`
 
-/** What finds an application. */
+/** The statement that finds an application. */
 export const findApplication = (id: string): string =>
   `SELECT id, version, owner_id, name, redirect_uris, require_pkce, secrets, created_at
 FROM startlist_applications WHERE id = ${id}`

@@ -8,9 +8,9 @@ import * as OAuth from "@startlist/core/OAuth"
 import * as Services from "@startlist/core/Services"
 import { type User, UserId, UserStore } from "@startlist/core/User"
 import * as NodeSecrets from "@startlist/http/NodeSecrets"
-import { Effect, Layer, Option, Runtime } from "effect"
+import { Clock, Effect, Layer, Option, Runtime } from "effect"
 import * as Child from "../Child.ts"
-import { scope } from "../Protocol.ts"
+import { lifetimes, scope } from "../Protocol.ts"
 
 const users = 1000
 
@@ -47,9 +47,15 @@ const program = Effect.gen(function*() {
     const token = tokens[index]
     if (token !== undefined) tokens[index] = (yield* oauth.refresh({ client, token })).refreshToken
   })
+  // Each grant is refreshed every eight hours, when its access token expires.
+  const hours = () => Math.floor(next / users) * lifetimes.access * 1000
+  const real = Clock.make()
+  const clock: Clock.Clock = Object.create(real, {
+    unsafeCurrentTimeMillis: { value: () => real.unsafeCurrentTimeMillis() + hours() }
+  })
   const run = Runtime.runPromise(yield* Effect.runtime<never>())
   Child.answer(async ({ refreshes }: { readonly refreshes: number }) => {
-    await run(Effect.repeatN(refresh, refreshes - 1))
+    await run(Effect.withClock(Effect.repeatN(refresh, refreshes - 1), clock))
     collectGarbage()
     return { megabytes: process.memoryUsage().heapUsed / 1e6 }
   })

@@ -1,5 +1,5 @@
 /**
- * Calls the stores on PostgreSQL, without HTTP. Arguments: the database; `rotation`, `bearer`, `refresh` or `in turn`; how
+ * Calls the stores on PostgreSQL, without HTTP. Arguments: the database; `rotation`, `bearer`, `refresh`, `in turn` or `every eight hours`; how
  * many callers; how many grants there are.
  */
 import { randomBytes } from "node:crypto"
@@ -17,6 +17,7 @@ import { DateTime, Effect, Layer, Option, Redacted, Runtime } from "effect"
 import * as Child from "../Child.ts"
 import * as Grants from "../Grants.ts"
 import { type Effort, type Latency, latencyOf, makeStopwatch } from "../Measurement.ts"
+import { lifetimes } from "../Protocol.ts"
 
 const [, , url = "", what = "", callers = "", users = ""] = process.argv
 const applicationId = ApplicationId.make(Grants.applicationId)
@@ -47,7 +48,7 @@ const timed = <A, E, R>(times: Array<number>, call: Effect.Effect<A, E, R>): Eff
     })
   })
 
-/** What `in turn` answers beside its measurement. */
+/** What those in turn answer beside its measurement. */
 export interface Times {
   readonly find: Latency
   readonly save: Latency
@@ -59,7 +60,7 @@ const make = Effect.gen(function*() {
   const find = (user: number) => Effect.flatten(grants.find(applicationId, trusted(UserId, user)))
 
   /** Decides and saves. Answers what a find would find next. */
-  const rotate = (grant: Grant.Grant) =>
+  const rotate = (grant: Grant.Grant, now = DateTime.unsafeNow()) =>
     Effect.gen(function*() {
       const { epoch, generation, userId, version } = grant
       const presented = {
@@ -70,7 +71,7 @@ const make = Effect.gen(function*() {
         scope: Option.none(),
         name: { applicationId, userId, epoch, generation }
       }
-      const decision = Grant.rotate(grant, presented, deriving(grant), yield* DateTime.now, Policy.documented)
+      const decision = Grant.rotate(grant, presented, deriving(grant), now, Policy.documented)
       if (decision._tag !== "Issued") return yield* Effect.dieMessage(`a refresh was ${decision._tag}`)
       yield* grants.save(decision.change)
       return decision.change.grant
@@ -95,7 +96,7 @@ const make = Effect.gen(function*() {
     Effect.succeed(Effect.suspend(() => {
       const user = idleUser()
       busy.add(user)
-      return Effect.map(Effect.flatMap(find(user), rotate), () => {
+      return Effect.map(Effect.flatMap(find(user), (grant) => rotate(grant)), () => {
         busy.delete(user)
       })
     }))
@@ -107,18 +108,21 @@ const make = Effect.gen(function*() {
         Effect.flatMap(DateTime.now, (now) => Access.find(grant, Grants.hashOf("a", user, 1), now)))
     }))
 
-  /** The next grant in turn, so that all are refreshed as often; finding and saving are timed apart. */
+  /** Each grant in turn, with a pause in seconds between its refreshes. Finding and saving are timed apart. */
   let next = 0
-  const inTurn = () =>
+  const inTurn = (pause: number) => () =>
     Effect.succeed(Effect.suspend(() => {
-      const found = timed(took.find, find(1 + next++ % Number(users)))
-      return Effect.flatMap(found, (grant) => timed(took.save, rotate(grant)))
+      const [place, round] = [next % Number(users), Math.floor(next / Number(users))]
+      next++
+      const now = DateTime.unsafeMake(Date.now() + round * pause * 1000)
+      return Effect.flatMap(timed(took.find, find(1 + place)), (grant) => timed(took.save, rotate(grant, now)))
     }))
 
   const operation = new Map<string, (caller: number) => Effect.Effect<Effect.Effect<void, unknown>, unknown>>([
     ["rotation", rotation],
     ["refresh", refresh],
-    ["in turn", inTurn],
+    ["in turn", inTurn(0)],
+    ["every eight hours", inTurn(lifetimes.access)],
     ["bearer", bearer]
   ]).get(what)
   if (operation === undefined) return yield* Effect.dieMessage(`what is ${what}?`)

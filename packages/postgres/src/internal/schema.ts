@@ -32,7 +32,7 @@ const initial = (p: string): ReadonlyArray<string> => [
     created_at bigint NOT NULL
   )`,
   `CREATE INDEX ${p}applications_owner ON ${p}applications (owner_id, id)`,
-  // A row grows to four times its first size with its access tokens. The fill factor leaves room for that, and for updates
+  // A row grows to three times its first size with 20 access tokens. The fill factor leaves room for that, and for updates
   // that touch no index (HOT). What changes with every refresh is last: PostgreSQL logs an update from its first change.
   `CREATE TABLE ${p}grants (
     application_id bigint NOT NULL,

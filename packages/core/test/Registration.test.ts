@@ -25,6 +25,18 @@ describe("a change of a registration", () => {
     expect(outgoing.map(({ event }) => event.updates)).toEqual([next.updates])
   })
 
+  it("concerns the applications of all its parties", () => {
+    const user = (id: number) => User.UserId.make(id)
+    const parties = {
+      athleteId: user(1),
+      organizerId: Option.some(user(2)),
+      clubId: Option.some(user(3)),
+      platformUserId: Option.some(user(4))
+    }
+    const told = Registration.toldOf({ ...registration, parties }, Event.EventId.make("evt_1"), DateTime.unsafeMake(0))
+    expect(told.audience).toEqual(Event.Audience.GrantedBy({ userIds: [1, 2, 3, 4].map(user) }))
+  })
+
   it("is none if the patch says what is there already", () => {
     expect(change({ comment: "before" })).toEqual(Option.none())
     expect(change({})).toEqual(Option.none())

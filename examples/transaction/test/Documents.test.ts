@@ -1,6 +1,15 @@
 import { SqlClient } from "@effect/sql"
 import { it } from "@effect/vitest"
-import { Applications, Delivery, Grant, GrantStore, Registration, Registrations, Subscription } from "@startlist/core"
+import {
+  AccessTokens,
+  Applications,
+  Delivery,
+  Grant,
+  GrantStore,
+  Registration,
+  Registrations,
+  Subscription
+} from "@startlist/core"
 import { Embedded, Postgres, Users } from "@startlist/postgres"
 import { DateTime, Effect, Either, Layer, Option, Redacted } from "effect"
 import { describe, expect } from "vitest"
@@ -39,7 +48,7 @@ const told = Effect.gen(function*() {
       generation: 0,
       grantedAt: now,
       refresh: Option.none(),
-      access: [],
+      access: AccessTokens.none,
       codes: []
     }),
     outgoing: []

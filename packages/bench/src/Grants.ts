@@ -26,11 +26,21 @@ export const migrate = (url: string): Promise<void> => Effect.runPromise(Postgre
 /** Number of live access tokens in a grant that is refreshed all the time (`Policy.maxAccessTokens`). */
 const liveTokens = 20
 
+/** As long as a real one. */
+export const salt = "0".repeat(22)
+
 /** First consent of all grants, in milliseconds: refreshing does not change it. */
 const grantedAt = Date.UTC(2026, 0, 1)
 
-/** Creation of an access token as the stores write it, to the base 36, behind its fingerprint. */
-const creation = (now: number): string => ` ${now.toString(36)}`
+/** Creation, lifetime and scope of an access token, as they stand behind its fingerprint (`AccessTokens`). */
+const aboutToken = (now: number): string => ` ${now.toString(36)} ${(lifetimes.access * 1000).toString(36)} ${scope}`
+
+/** The column of what seldom changes. */
+const consent = JSON.stringify({ role: "athlete", scope: [scope], epoch: 1, at: grantedAt })
+
+/** The column of the refresh token, as SQL of its fingerprint and issue. */
+const sqlRefresh = (hash: string, now: string): string =>
+  `${hash} || ' ${salt} ' || ${now} || ' ' || (${now}::bigint + ${lifetimes.refresh * 1000})`
 
 /** Users 1 to `count`, each with a grant to the one application. */
 export const fill = (count: number) => async ({ query, settle, url }: Database.Fresh): Promise<void> => {
@@ -44,46 +54,42 @@ export const fill = (count: number) => async ({ query, settle, url }: Database.F
     VALUES (1, 1, 'Benchmark', '[]', false, '[]', ${now})`
   )
   await query(`INSERT INTO startlist_grants
-      (application_id, user_id, granted_at, epoch, active, role, scopes, access, refresh_hash, refresh_salt,
-      refresh_issued, refresh_expires, version, generation)
-    SELECT ${applicationId}, i, ${grantedAt}, 1, true, 'athlete', '[["${scope}"]]',
-      ${sqlHashOf("a", "i", "1")} || '${creation(now)}', ${sqlHashOf("r", "i", "1")}, '${salt}',
-      ${now}, ${now + lifetimes.refresh * 1000}, 1, 1 FROM ${users}`)
+      (application_id, user_id, active, consent, access, refresh, generation, version)
+    SELECT ${applicationId}, i, true, '${consent}', E'\\n' || ${sqlHashOf("a", "i", "1")} || '${aboutToken(now)}',
+      ${sqlRefresh(sqlHashOf("r", "i", "1"), String(now))}, 1, 1 FROM ${users}`)
   await settle()
 }
 
-/** As long as a real one. */
-export const salt = "0".repeat(22)
+const aboutTokens = aboutToken(Date.now())
 
-const createdAt = creation(Date.now())
-
-const middleTokens = Array.from({ length: liveTokens - 2 }, (_, index) => hashOf("a", 0, index) + createdAt).join(",")
+const middleTokens = Array.from({ length: liveTokens - 2 }, (_, index) => hashOf("a", 0, index) + aboutTokens).join(
+  "\\n"
+)
 
 /**
  * The text between the oldest and the newest access token of a grant in use. The oldest one leaves with each rotation, so
  * PostgreSQL logs the list from its start: the oldest must be another one each time here, too.
  */
-const betweenTokens = `${createdAt},${middleTokens},`
+const betweenTokens = `${aboutTokens}\\n${middleTokens}\\n`
 
 /** The access tokens that a grant has at a version. */
 export const accessOf = (user: number, version: number): string =>
-  hashOf("a", user, version - 1) + betweenTokens + hashOf("a", user, version) + createdAt
+  `\n${hashOf("a", user, version - 1)}${betweenTokens.replaceAll("\\n", "\n")}${
+    hashOf("a", user, version)
+  }${aboutTokens}`
 
 /** What rotates a refresh token, for one grant: the single-row form of the statement of the stores. */
 export const rotation = (parameter: (name: "user" | "version" | "now" | "access" | "refresh") => string): string => `
-UPDATE startlist_grants SET granted_at = ${grantedAt}, epoch = 1, active = true, role = 'athlete',
-  scopes = '[["${scope}"]]', codes = NULL, access = ${parameter("access")}, refresh_hash = ${parameter("refresh")},
-  refresh_salt = '${salt}', refresh_issued = ${parameter("now")}::bigint,
-  refresh_expires = ${parameter("now")}::bigint + ${lifetimes.refresh * 1000},
-  version = ${parameter("version")}::int + 1, generation = ${parameter("version")}::int + 1
+UPDATE startlist_grants SET active = true, consent = '${consent}', codes = NULL, access = ${parameter("access")},
+  refresh = ${sqlRefresh(parameter("refresh"), parameter("now"))},
+  generation = ${parameter("version")}::int + 1, version = ${parameter("version")}::int + 1
 WHERE application_id = ${applicationId} AND user_id = ${parameter("user")}::bigint
   AND version = ${parameter("version")}::int
 RETURNING application_id, user_id`
 
 /** The statement that finds a grant. */
 export const find = (user: string): string => `
-SELECT application_id, user_id, granted_at, epoch, active, role, scopes, codes, access, refresh_hash, refresh_salt,
-  refresh_issued, refresh_expires, version, generation
+SELECT application_id, user_id, active, consent, codes, access, refresh, generation, version
 FROM startlist_grants WHERE application_id = ${applicationId} AND user_id = ${user}`
 
 /** The statement that finds an application. */
@@ -101,8 +107,8 @@ const rotate = checked(rotation((name) =>
     user: ":who",
     version: ":v",
     now: ":now",
-    access: `${sqlHashOf("a", ":who", ":v")} || '${betweenTokens}' ||
-      ${sqlHashOf("a", ":who", ":v + 1")} || '${createdAt}'`,
+    access: `E'\\n' || ${sqlHashOf("a", ":who", ":v")} || E'${betweenTokens}' ||
+      ${sqlHashOf("a", ":who", ":v + 1")} || '${aboutTokens}'`,
     refresh: sqlHashOf("r", ":who", ":v + 1")
   })[name]
 ))

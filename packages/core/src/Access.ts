@@ -2,6 +2,7 @@
 import type * as DateTime from "effect/DateTime"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import * as AccessTokens from "./AccessTokens.ts"
 import type { ApplicationId } from "./Application.ts"
 import type { Grant } from "./Grant.ts"
 import type { TokenHash } from "./Secrets.ts"
@@ -23,20 +24,17 @@ export interface Access {
   readonly expiresAt: DateTime.Utc
 }
 
-/**
- * The access of a token that is in the grant and has not expired. A revoked grant has no tokens. The search begins with
- * the newest token, which clients use most.
- */
+/** The access of a token that is in the grant and has not expired. A revoked grant has no tokens. */
 export const find = (grant: Grant, token: TokenHash, now: DateTime.Utc): Option.Option<Access> => {
-  const found = grant.access.findLast(({ hash }) => hash === token)
-  return found === undefined || isOver(found.expiresAt, now)
+  const found = AccessTokens.find(grant.access, token)
+  return Option.isNone(found) || isOver(found.value.expiresAt, now)
     ? Option.none()
     : Option.some({
       applicationId: grant.applicationId,
       userId: grant.userId,
       role: grant.role,
-      scope: found.scope,
-      createdAt: found.createdAt,
-      expiresAt: found.expiresAt
+      scope: found.value.scope,
+      createdAt: found.value.createdAt,
+      expiresAt: found.value.expiresAt
     })
 }

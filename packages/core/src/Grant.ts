@@ -13,6 +13,7 @@ import * as Duration from "effect/Duration"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
+import * as AccessTokens from "./AccessTokens.ts"
 import { ApplicationId } from "./Application.ts"
 import { Audience, type EventId, type Outgoing } from "./Event.ts"
 import { makeInstants } from "./internal/instants.ts"
@@ -20,7 +21,7 @@ import type { Policy } from "./Policy.ts"
 import { type Origin, type Secrets, shortened, type TokenHash, type TokenKey, type TokenPair } from "./Secrets.ts"
 import { Version } from "./Store.ts"
 import * as Token from "./Token.ts"
-import { AccessToken, Code, isOver, RefreshToken, Scope, type Tokens } from "./Token.ts"
+import { type AccessToken, Code, isOver, RefreshToken, Scope, type Tokens } from "./Token.ts"
 import { Role, UserId } from "./User.ts"
 
 export const Grant = Schema.Struct({
@@ -36,8 +37,8 @@ export const Grant = Schema.Struct({
   grantedAt: Schema.DateTimeUtcFromNumber,
   /** The current refresh token. None before the first code is exchanged, and after a revocation. */
   refresh: Schema.OptionFromNullOr(RefreshToken),
-  /** The access tokens, oldest first. The next save removes expired ones at the front. */
-  access: Schema.Array(AccessToken),
+  /** The next save removes expired ones at the front. */
+  access: AccessTokens.AccessTokens,
   /** Codes within their lifetime, pending or used, oldest first. An expired one leaves with the next save. */
   codes: Schema.Array(Code)
 })
@@ -84,18 +85,9 @@ const revokeAndRefuse = (grant: Grant): Decision => ({
 const isLive = (now: DateTime.Utc) => ({ expiresAt }: { readonly expiresAt: DateTime.Utc }): boolean =>
   !isOver(expiresAt, now)
 
-/** A list, oldest first, with one more at its end. What has expired, and what exceeds the limit, leaves at the front. */
-const append = <A extends { readonly expiresAt: DateTime.Utc }>(
-  list: ReadonlyArray<A>,
-  added: A,
-  limit: number,
-  now: DateTime.Utc
-): ReadonlyArray<A> => {
-  const first = list.findIndex(isLive(now))
-  const kept = first < 0 ? [] : list.slice(Math.max(first, list.length + 1 - limit))
-  kept.push(added)
-  return kept
-}
+/** The codes within their lifetime, oldest first, and one more. */
+const addCode = (codes: Grant["codes"], added: Code, limit: number, now: DateTime.Utc): Grant["codes"] =>
+  [...codes.filter(isLive(now)), added].slice(-limit)
 
 /** What the user says yes to. */
 export interface Consent {
@@ -136,8 +128,8 @@ export const consent = (
     ? {
       ...before,
       version,
-      access: before.access.filter(isLive(now)),
-      codes: append(before.codes, pending, policy.maxCodes, now)
+      access: AccessTokens.withoutExpired(before.access, now),
+      codes: addCode(before.codes, pending, policy.maxCodes, now)
     }
     : {
       applicationId,
@@ -150,7 +142,7 @@ export const consent = (
       generation: before?.generation ?? 0,
       grantedAt: now,
       refresh: Option.none(),
-      access: [],
+      access: AccessTokens.none,
       codes: [pending]
     }
   return { grant, outgoing: [] }
@@ -224,7 +216,7 @@ const issue = (
         issuedAt: now,
         expiresAt: toRefreshExpiry(now.epochMillis + Duration.toMillis(policy.refreshTokenIdle))
       }),
-      access: append(grant.access, access, policy.maxAccessTokens, now),
+      access: AccessTokens.add(grant.access, access, policy.maxAccessTokens, now),
       codes: codes.filter(isLive(now))
     },
     outgoing: []
@@ -368,7 +360,14 @@ export const rotate = (
 
 /** Ends this life of the grant: every code and token of it is dead when the change is saved. */
 export const revoke = (grant: Grant): Change => ({
-  grant: { ...grant, version: grant.version + 1, status: "revoked", refresh: Option.none(), access: [], codes: [] },
+  grant: {
+    ...grant,
+    version: grant.version + 1,
+    status: "revoked",
+    refresh: Option.none(),
+    access: AccessTokens.none,
+    codes: []
+  },
   outgoing: []
 })
 

@@ -8,8 +8,8 @@ import { prefixes, TokenHash, type TokenPair } from "./Secrets.ts"
 import { maxId, trusted } from "./Store.ts"
 import { UserId } from "./User.ts"
 
-/** Granted scopes, in the order in which they were asked for. */
-export const Scope = Schema.Array(Schema.NonEmptyString)
+/** Granted scopes, in the order in which they were asked for: each a scope-token of RFC 6749 §3.3. */
+export const Scope = Schema.Array(Schema.String.pipe(Schema.pattern(/^[!#-[\]-~]+$/)))
 export type Scope = typeof Scope.Type
 
 /** An authorization code, and what its consent was for. */
@@ -29,20 +29,19 @@ export type Code = typeof Code.Type
 export const RefreshToken = Schema.Struct({
   hash: TokenHash,
   /** What it was derived with, beside what its client presented (`Secrets.Origin`). */
-  salt: Schema.String,
+  salt: Schema.String.pipe(Schema.pattern(/^[\w-]+$/)),
   issuedAt: Schema.DateTimeUtcFromNumber,
   expiresAt: Schema.DateTimeUtcFromNumber
 })
 export type RefreshToken = typeof RefreshToken.Type
 
-export const AccessToken = Schema.Struct({
+export interface AccessToken {
   /** `Secrets.shortened`. */
-  hash: TokenHash,
-  scope: Scope,
-  createdAt: Schema.DateTimeUtcFromNumber,
-  expiresAt: Schema.DateTimeUtcFromNumber
-})
-export type AccessToken = typeof AccessToken.Type
+  readonly hash: TokenHash
+  readonly scope: Scope
+  readonly createdAt: DateTime.Utc
+  readonly expiresAt: DateTime.Utc
+}
 
 /** The answer to a code or refresh token (requirements §2.2): the only moment at which a pair exists in clear. */
 export interface Tokens extends TokenPair {

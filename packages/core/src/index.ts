@@ -4,6 +4,7 @@
  * Each module is a namespace of its own: `Grant.rotate`, `OAuth.layer`, `Memory.layer`.
  */
 export * as Access from "./Access.ts"
+export * as AccessTokens from "./AccessTokens.ts"
 export * as Application from "./Application.ts"
 export * as Applications from "./Applications.ts"
 export * as Authorization from "./Authorization.ts"

@@ -1,5 +1,6 @@
 import { it } from "@effect/vitest"
 import {
+  AccessTokens,
   Deliveries,
   Events,
   Grant,
@@ -48,7 +49,7 @@ const connected = (id: number, status: Grant.Grant["status"]) =>
       generation: 0,
       grantedAt: now,
       refresh: Option.none(),
-      access: [],
+      access: AccessTokens.none,
       codes: []
     })
     yield* grants.save({ grant, outgoing: [] })

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import {
+  AccessTokens,
   type Application,
   Applications,
   Callbacks,
@@ -90,7 +91,7 @@ const queue = (applicationId: Application.ApplicationId, objects: ReadonlyArray<
       generation: 0,
       grantedAt: now,
       refresh: Option.none(),
-      access: [],
+      access: AccessTokens.none,
       codes: []
     })
     yield* grants.save({ grant, outgoing })

@@ -1,6 +1,7 @@
 import { SqlClient } from "@effect/sql"
 import { it } from "@effect/vitest"
 import {
+  AccessTokens,
   Application,
   Delivery,
   Grant,
@@ -34,7 +35,7 @@ const told = Effect.gen(function*() {
     generation: 0,
     grantedAt: instant(0),
     refresh: Option.none(),
-    access: [],
+    access: AccessTokens.none,
     codes: []
   })
   yield* grants.save({ grant, outgoing: [] })

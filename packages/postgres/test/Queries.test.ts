@@ -15,8 +15,9 @@ const fill = `
     SELECT 'athlete', i || '@a.test', i || '@a.test', 'A', 'B' FROM generate_series(1, 100000) i;
   INSERT INTO startlist_applications (version, owner_id, name, redirect_uris, require_pkce, secrets, created_at)
     SELECT 1, i % 1000, 'App', '[]', false, '[]', 0 FROM generate_series(1, 100000) i;
-  INSERT INTO startlist_grants (application_id, user_id, granted_at, epoch, active, role, scopes, version, generation)
-    SELECT i, i % 5000, 0, 1, true, 'athlete', '[["read"]]', 1, 1 FROM generate_series(1, 100000) i;
+  INSERT INTO startlist_grants (application_id, user_id, active, consent, access, generation, version)
+    SELECT i, i % 5000, true, '{"role":"athlete","scope":["read"],"epoch":1,"at":0}', '', 1, 1
+    FROM generate_series(1, 100000) i;
   INSERT INTO startlist_subscriptions (application_id, version, callback_url, signing_secrets, created_at, updated_at)
     SELECT i, 1, 'https://a', '[]', 0, 0 FROM generate_series(1, 100000) i;
   INSERT INTO startlist_registrations (version, athlete_id, updates) SELECT 1, i, '{}' FROM generate_series(1, 100000) i;

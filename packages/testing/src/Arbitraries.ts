@@ -46,6 +46,9 @@ export const line = (maxLength = 200): FastCheck.Arbitrary<string> => text(maxLe
 export const nonEmptyText = (maxLength = 200): FastCheck.Arbitrary<string> =>
   text(maxLength).filter((value) => value !== "")
 
+/** A scope-token of RFC 6749 §3.3. */
+export const scopeName: FastCheck.Arbitrary<string> = FastCheck.stringMatching(/^[!#-[\]-~]{1,60}$/)
+
 /** An instant between 1970 and 9999, in whole milliseconds. */
 export const instant: FastCheck.Arbitrary<DateTime.Utc> = FastCheck.oneof(
   FastCheck.constantFrom(0, 1, 999, 951782400000, 1711846800000, 253402300799999),

@@ -1,5 +1,16 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Application, Delivery, Event, Grant, Registration, Store, Subscription, Token, User } from "@startlist/core"
+import {
+  AccessTokens,
+  Application,
+  Delivery,
+  Event,
+  Grant,
+  Registration,
+  Store,
+  Subscription,
+  Token,
+  User
+} from "@startlist/core"
 import { Arbitraries, Command } from "@startlist/testing"
 import { Arbitrary, FastCheck, Schema } from "effect"
 
@@ -19,7 +30,7 @@ it("Arbitrary.make gives values of every schema of the core", () => {
     NewRegistration: keeps(Registration.NewRegistration),
     Subscription: keeps(Subscription.Subscription),
     NewSubscription: keeps(Subscription.NewSubscription),
-    AccessToken: keeps(Token.AccessToken),
+    AccessTokens: keeps(AccessTokens.AccessTokens),
     Code: keeps(Token.Code),
     RefreshToken: keeps(Token.RefreshToken),
     User: keeps(User.User)
@@ -34,7 +45,7 @@ it("Arbitrary.make gives values of every schema of the core", () => {
     NewRegistration: true,
     Subscription: true,
     NewSubscription: true,
-    AccessToken: true,
+    AccessTokens: true,
     Code: true,
     RefreshToken: true,
     User: true

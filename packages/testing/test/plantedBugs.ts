@@ -1,5 +1,5 @@
 /** Stores with one bug each, made of good stores, for the laws to find. */
-import { Delivery, Event, type Grant, GrantStore, Memory, Registration } from "@startlist/core"
+import { AccessTokens, Delivery, Event, type Grant, GrantStore, Memory, Registration } from "@startlist/core"
 import type { Stores } from "@startlist/core/Stores"
 import { Command, Program } from "@startlist/testing"
 import { Context, Effect, FastCheck, Layer, Logger, LogLevel, Option } from "effect"
@@ -43,7 +43,9 @@ export const rotationNotSaved = saveWith((next, { refresh }) =>
 )
 
 /** Access tokens of an earlier life are kept. */
-export const accessKept = saveWith(({ access }, present) => ({ access: [...present.access, ...access] }))
+export const accessKept = saveWith(({ access }, present) => ({
+  access: AccessTokens.AccessTokens.make(present.access + access)
+}))
 
 /** The last save wins, whatever was saved since it was decided: a refresh that races a revocation undoes it. */
 export const saveWithoutVersion = withGrants(({ find, save }) => ({

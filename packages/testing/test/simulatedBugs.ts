@@ -1,5 +1,15 @@
 /** Bugs for the simulation: one store or worker with something wrong, and the law that it breaks. */
-import { Delivery, GrantStore, Memory, Registration, Store, type Stores, Subscription, Worker } from "@startlist/core"
+import {
+  AccessTokens,
+  Delivery,
+  GrantStore,
+  Memory,
+  Registration,
+  Store,
+  type Stores,
+  Subscription,
+  Worker
+} from "@startlist/core"
 import { Context, DateTime, Effect, Either, Layer, Option } from "effect"
 import { assert, expect } from "vitest"
 import * as Simulation from "../src/Simulation.ts"
@@ -81,8 +91,8 @@ const forgetsLives = planted(GrantStore.GrantStore, (store) => ({
   ...store,
   save: ({ grant, outgoing }) =>
     Effect.flatMap(store.find(grant.applicationId, grant.userId), (present) => {
-      const kept = Option.match(present, { onNone: () => [], onSome: ({ access }) => access })
-      return store.save({ grant: { ...grant, access: [...kept, ...grant.access] }, outgoing })
+      const kept = Option.match(present, { onNone: () => "", onSome: ({ access }) => access })
+      return store.save({ grant: { ...grant, access: AccessTokens.AccessTokens.make(kept + grant.access) }, outgoing })
     })
 }))
 

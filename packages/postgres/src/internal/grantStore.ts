@@ -39,7 +39,7 @@ export const make = ({ isInProcess, prefix: p, query, wake }: Database.Service):
     const list = {
       name: `${p}grant_list`,
       text: `SELECT ${columns} FROM ${p}grants g WHERE g.user_id = $1::bigint AND g.active
-        ORDER BY g.granted_at, g.application_id`
+        ORDER BY (g.consent->>'at')::bigint, g.application_id`
     }
 
     const toSave = saver(p)

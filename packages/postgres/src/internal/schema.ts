@@ -34,24 +34,19 @@ const initial = (p: string): ReadonlyArray<string> => [
   `CREATE INDEX ${p}applications_owner ON ${p}applications (owner_id, id)`,
   // A row grows to three times its first size with 20 access tokens. The fill factor leaves room for that, and for updates
   // that touch no index (HOT). What changes with every refresh is last: PostgreSQL logs an update from its first change.
+  // The tokens stay in the row, however long their scopes are: to compress them would cost more than all else.
   `CREATE TABLE ${p}grants (
     application_id bigint NOT NULL,
     user_id bigint NOT NULL,
-    granted_at bigint NOT NULL,
-    epoch integer NOT NULL,
     active boolean NOT NULL,
-    role text NOT NULL,
-    scopes json NOT NULL,
+    consent json NOT NULL,
     codes json,
-    access text,
-    refresh_hash text,
-    refresh_salt text,
-    refresh_issued bigint,
-    refresh_expires bigint,
-    version integer NOT NULL,
+    access text NOT NULL,
+    refresh text,
     generation integer NOT NULL,
+    version integer NOT NULL,
     PRIMARY KEY (application_id, user_id)
-  ) WITH (fillfactor = 20)`,
+  ) WITH (fillfactor = 20, toast_tuple_target = 8160)`,
   `CREATE INDEX ${p}grants_user ON ${p}grants (user_id, application_id) WHERE active`,
   `CREATE TABLE ${p}subscriptions (
     application_id bigint NOT NULL PRIMARY KEY,

@@ -137,8 +137,8 @@ describe("a backlog", () => {
 
 /** One athlete with a registration, who has granted 100 applications access that have subscribed. */
 const audience = `
-  INSERT INTO startlist_grants (application_id, user_id, granted_at, epoch, active, role, scopes, version, generation)
-    SELECT i, 1, 0, 1, true, 'athlete', '[["read"]]', 1, 1 FROM generate_series(1, 100) i;
+  INSERT INTO startlist_grants (application_id, user_id, active, consent, access, generation, version)
+    SELECT i, 1, true, '{"role":"athlete","scope":["read"],"epoch":1,"at":0}', '', 1, 1 FROM generate_series(1, 100) i;
   INSERT INTO startlist_subscriptions (application_id, version, callback_url, signing_secrets, created_at, updated_at)
     SELECT i, 1, 'https://a', '[]', 0, 0 FROM generate_series(1, 100) i;
   INSERT INTO startlist_registrations (version, athlete_id, updates) VALUES (1, 1, '{}');

@@ -1,5 +1,6 @@
 /** Laws of the operations that write several things: all is written or nothing, however they end and whoever looks. */
 import { expect } from "@effect/vitest"
+import * as AccessTokens from "@startlist/core/AccessTokens"
 import type { Change, Grant } from "@startlist/core/Grant"
 import { Audience } from "@startlist/core/Event"
 import type { StoreError } from "@startlist/core/Store"
@@ -26,7 +27,11 @@ const saveOfGrant: Prepare = (f) =>
     const first = yield* f.grant(app, yield* f.user())
     const [access, code, refresh] = [f.access(), f.code(), f.refresh()]
     const change: Change = {
-      grant: following(first, { access: [access], codes: [code], refresh: Option.some(refresh) }),
+      grant: following(first, {
+        access: AccessTokens.fromArray([access]),
+        codes: [code],
+        refresh: Option.some(refresh)
+      }),
       outgoing: [1, 2].map((objectId) => ({
         event: f.event(objectId),
         audience: Audience.Application({ applicationId: app.id })
@@ -39,7 +44,7 @@ const saveOfGrant: Prepare = (f) =>
       parts: [
         saved(({ version }) => version === 2),
         saved(({ codes }) => codes.length === 1),
-        saved(({ access }) => access.length === 1),
+        saved(({ access }) => access !== AccessTokens.none),
         saved(({ refresh }) => Option.isSome(refresh)),
         Effect.map(f.listed(app), (queued) => queued.some(({ event }) => event.objectId === 1)),
         Effect.map(f.listed(app), (queued) => queued.some(({ event }) => event.objectId === 2))

@@ -1,4 +1,5 @@
 /** What a law of the stores starts from: users, applications, grants and subscriptions of its own. */
+import * as AccessTokens from "@startlist/core/AccessTokens"
 import { type Application, ApplicationStore } from "@startlist/core/Application"
 import { type Claimed, type ClaimRequest, Delivery, DeliveryStore } from "@startlist/core/Delivery"
 import { Audience, Event, EventId, type Outgoing } from "@startlist/core/Event"
@@ -9,7 +10,7 @@ import { emptyUpdates, Registration, RegistrationStore } from "@startlist/core/R
 import { TokenHash } from "@startlist/core/Secrets"
 import type { StoreError } from "@startlist/core/Store"
 import { SubscriptionStore } from "@startlist/core/Subscription"
-import { AccessToken, Code, RefreshToken } from "@startlist/core/Token"
+import { type AccessToken, Code, RefreshToken } from "@startlist/core/Token"
 import { type Role, User, UserId } from "@startlist/core/User"
 import * as Context from "effect/Context"
 import * as DateTime from "effect/DateTime"
@@ -86,7 +87,7 @@ export const make = Effect.gen(function*() {
       generation: 0,
       grantedAt: start,
       refresh: Option.none(),
-      access: [],
+      access: AccessTokens.none,
       codes: [],
       ...fields
     })
@@ -110,8 +111,13 @@ export const make = Effect.gen(function*() {
       ...fields
     })
 
-  const access = (fields: Partial<AccessToken> = {}) =>
-    AccessToken.make({ hash: hash(), scope: ["profile:read"], createdAt: start, expiresAt: at(28_800), ...fields })
+  const access = (fields: Partial<AccessToken> = {}): AccessToken => ({
+    hash: hash(),
+    scope: ["profile:read"],
+    createdAt: start,
+    expiresAt: at(28_800),
+    ...fields
+  })
 
   const refresh = (fields: Partial<RefreshToken> = {}) =>
     RefreshToken.make({ hash: hash(), salt: name("salt"), issuedAt: start, expiresAt: at(28_800), ...fields })

@@ -1,5 +1,6 @@
 /** Laws of the grant store: saving. */
 import { expect } from "@effect/vitest"
+import * as AccessTokens from "@startlist/core/AccessTokens"
 import { Audience } from "@startlist/core/Event"
 import type { Change, Grant } from "@startlist/core/Grant"
 import type { Stores } from "@startlist/core/Stores"
@@ -18,7 +19,7 @@ const saves: LawGroup<Stores> = {
       Effect.gen(function*() {
         const { access, application, code, grants, newGrant, refresh, user } = yield* make
         const app = yield* application()
-        const scope = FastCheck.array(Arbitraries.nonEmptyText(), { maxLength: 4 })
+        const scope = FastCheck.array(Arbitraries.scopeName, { maxLength: 4 })
         const span = FastCheck.tuple(Arbitraries.instant, Arbitraries.instant)
         const codes = FastCheck.array(
           FastCheck.record({
@@ -53,7 +54,9 @@ const saves: LawGroup<Stores> = {
           ...fields,
           scope: scopes[0],
           // Several tokens have the same scope, as of the grant or of an earlier consent.
-          access: tokens.map(({ kind, ...fields }) => access({ ...fields, scope: scopes[kind] ?? scopes[0] }))
+          access: AccessTokens.fromArray(
+            tokens.map(({ kind, ...fields }) => access({ ...fields, scope: scopes[kind] ?? scopes[0] }))
+          )
         }))
         yield* forAll(FastCheck.tuple(any, any), ([before, after]) =>
           Effect.gen(function*() {

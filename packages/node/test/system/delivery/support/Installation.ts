@@ -3,6 +3,7 @@
  * with the core over the same database; the nodes are processes of their own.
  */
 import {
+  AccessTokens,
   Application,
   Applications,
   Deliveries,
@@ -91,7 +92,7 @@ export const makeInstallation = () =>
           generation: 0,
           grantedAt: yield* DateTime.now,
           refresh: Option.none(),
-          access: [],
+          access: AccessTokens.none,
           codes: []
         })
         yield* grants.save({ grant, outgoing: [] })

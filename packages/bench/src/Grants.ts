@@ -40,7 +40,7 @@ const consent = JSON.stringify({ role: "athlete", scope: [scope], epoch: 1, at: 
 
 /** The column of the refresh token, as SQL of its fingerprint and issue. */
 const sqlRefresh = (hash: string, now: string): string =>
-  `${hash} || ' ${salt} ' || ${now} || ' ' || (${now}::bigint + ${lifetimes.refresh * 1000})`
+  `${hash}::text || ' ${salt} ' || ${now}::bigint || ' ' || ${now}::bigint + ${lifetimes.refresh * 1000}`
 
 /** Users 1 to `count`, each with a grant to the one application. */
 export const fill = (count: number) => async ({ query, settle, url }: Database.Fresh): Promise<void> => {
@@ -62,21 +62,17 @@ export const fill = (count: number) => async ({ query, settle, url }: Database.F
 
 const aboutTokens = aboutToken(Date.now())
 
-const middleTokens = Array.from({ length: liveTokens - 2 }, (_, index) => hashOf("a", 0, index) + aboutTokens).join(
-  "\\n"
-)
+const middleTokens = Array.from({ length: liveTokens - 2 }, (_, index) => `\n${hashOf("a", 0, index)}${aboutTokens}`)
 
 /**
  * The text between the oldest and the newest access token of a grant in use. The oldest one leaves with each rotation, so
  * PostgreSQL logs the list from its start: the oldest must be another one each time here, too.
  */
-const betweenTokens = `${aboutTokens}\\n${middleTokens}\\n`
+const betweenTokens = `${aboutTokens}${middleTokens.join("")}\n`
 
 /** The access tokens that a grant has at a version. */
 export const accessOf = (user: number, version: number): string =>
-  `\n${hashOf("a", user, version - 1)}${betweenTokens.replaceAll("\\n", "\n")}${
-    hashOf("a", user, version)
-  }${aboutTokens}`
+  `\n${hashOf("a", user, version - 1)}${betweenTokens}${hashOf("a", user, version)}${aboutTokens}`
 
 /** What rotates a refresh token, for one grant: the single-row form of the statement of the stores. */
 export const rotation = (parameter: (name: "user" | "version" | "now" | "access" | "refresh") => string): string => `
@@ -107,7 +103,7 @@ const rotate = checked(rotation((name) =>
     user: ":who",
     version: ":v",
     now: ":now",
-    access: `E'\\n' || ${sqlHashOf("a", ":who", ":v")} || E'${betweenTokens}' ||
+    access: `E'\\n' || ${sqlHashOf("a", ":who", ":v")} || '${betweenTokens}' ||
       ${sqlHashOf("a", ":who", ":v + 1")} || '${aboutTokens}'`,
     refresh: sqlHashOf("r", ":who", ":v + 1")
   })[name]

@@ -7,7 +7,7 @@ import * as Schema from "effect/Schema"
 import { trusted } from "./Store.ts"
 
 /** The fingerprint under which a token, code or client secret is stored: BASE64URL(SHA-256(value)), 43 characters. */
-export const TokenHash = Schema.String.pipe(Schema.pattern(/^[\w-]+$/), Schema.brand("@startlist/TokenHash"))
+export const TokenHash = Schema.String.pipe(Schema.pattern(/^\S+$/), Schema.brand("@startlist/TokenHash"))
 export type TokenHash = typeof TokenHash.Type
 
 /**

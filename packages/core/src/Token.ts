@@ -29,7 +29,7 @@ export type Code = typeof Code.Type
 export const RefreshToken = Schema.Struct({
   hash: TokenHash,
   /** What it was derived with, beside what its client presented (`Secrets.Origin`). */
-  salt: Schema.String.pipe(Schema.pattern(/^[\w-]+$/)),
+  salt: Schema.String.pipe(Schema.pattern(/^\S+$/)),
   issuedAt: Schema.DateTimeUtcFromNumber,
   expiresAt: Schema.DateTimeUtcFromNumber
 })

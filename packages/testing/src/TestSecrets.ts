@@ -13,8 +13,9 @@ import { fingerprint } from "./internal/fingerprint.ts"
 /** Found in whatever contains a secret in clear: every one is made with it. */
 export const mark = "Clear"
 
-/** Never the clear text, and of the form of an S256 challenge: the text backwards, filled up to 43 characters. */
-const hash = (value: string): TokenHash => TokenHash.make([...value].reverse().join("").padEnd(43, "-"))
+/** Never the clear text, and of the length of an S256 challenge: the text backwards, without spaces. */
+const hash = (value: string): TokenHash =>
+  TokenHash.make([...value].reverse().join("").replaceAll(/\s/g, "+").padEnd(43, "-"))
 
 /** A key that derives tokens as the real ones are derived, but guessably. `secret` names it. */
 export const key = (secret: string): TokenKey => {

@@ -14,6 +14,7 @@ const of = (file: string) => (name: string, from: string, to: string): Mutant =>
 
 const access = of("Access.ts")
 const grant = of("Grant.ts")
+const tokens = of("AccessTokens.ts")
 const oauth = of("OAuth.ts")
 const application = of("Application.ts")
 const authorization = of("Authorization.ts")
@@ -38,13 +39,13 @@ export const mutants: ReadonlyArray<Mutant> = [
   ),
   grant(
     "a revocation leaves the access tokens",
-    "refresh: Option.none(), access: [], codes: [] },",
-    "refresh: Option.none(), codes: [] },"
+    "refresh: Option.none(),\n    access: AccessTokens.none,\n    codes: []\n  },",
+    "refresh: Option.none(),\n    codes: []\n  },"
   ),
   grant(
     "a revocation leaves the refresh token and the codes",
-    "refresh: Option.none(), access: [], codes: [] },",
-    "access: [] },"
+    "refresh: Option.none(),\n    access: AccessTokens.none,\n    codes: []\n  },",
+    "access: AccessTokens.none\n  },"
   ),
   grant(
     "a refresh token is believed by its name",
@@ -71,8 +72,15 @@ export const mutants: ReadonlyArray<Mutant> = [
     "Option.isSome(presented.idempotencyKey) ? policy.refreshRetry : Duration.zero",
     "policy.refreshRetry"
   ),
-  grant("a new token finds no room", "kept.push(added)", "if (list.length < limit) kept.push(added)"),
-  grant("a grant has any number of tokens", "Math.max(first, list.length + 1 - limit)", "first"),
+  tokens(
+    "a new access token finds no room",
+    "live.slice(start) + lineOf(added)",
+    "count(live) < limit ? live + lineOf(added) : live"
+  ),
+  tokens("a grant has any number of access tokens", "count(live) + 1 - limit", "0"),
+  tokens("an expired access token stays in the grant", "isOver(parse(tokens, start).expiresAt, now)", "false"),
+  grant("a new code finds no room", ".slice(-limit)", ".slice(0, limit)"),
+  grant("a grant has any number of codes", ".slice(-limit)", ""),
   token(
     "expiry is one moment late",
     "now.epochMillis >= expiresAt.epochMillis",
@@ -128,8 +136,16 @@ export const mutants: ReadonlyArray<Mutant> = [
     "if (Option.exists(grant.refresh, ({ expiresAt }) => isOver(expiresAt, now))) return refuse(\"expired\")",
     ""
   ),
-  access("an access token never expires", "found === undefined || isOver(found.expiresAt, now)", "found === undefined"),
-  grant("a revocation changes nothing", "status: \"revoked\", refresh: Option.none(), access: [], codes: []", ""),
+  access(
+    "an access token never expires",
+    "Option.isNone(found) || isOver(found.value.expiresAt, now)",
+    "Option.isNone(found)"
+  ),
+  grant(
+    "a revocation changes nothing",
+    "status: \"revoked\",\n    refresh: Option.none(),\n    access: AccessTokens.none,\n    codes: []",
+    ""
+  ),
   oauth(
     "anyone's token revokes",
     "Option.filter(found, ({ applicationId }) => applicationId === client.id)",

@@ -1,0 +1,41 @@
+import { describe, expect, it } from "@effect/vitest"
+import { AccessTokens, Secrets, type Token } from "@startlist/core"
+import { DateTime, FastCheck, Option, Schema } from "effect"
+
+const instant = FastCheck.integer({ min: 0, max: 4_000_000_000_000 }).map((millis) => DateTime.unsafeMake(millis))
+
+const token: FastCheck.Arbitrary<Token.AccessToken> = FastCheck.record({
+  hash: FastCheck.stringMatching(/^[\w-]{1,22}$/).map((text) => Secrets.TokenHash.make(text)),
+  scope: FastCheck.array(FastCheck.stringMatching(/^[!#-[\]-~]{1,10}$/), { maxLength: 3 }),
+  createdAt: instant,
+  expiresAt: instant
+})
+
+const tokens = FastCheck.array(token, { maxLength: 25 })
+
+describe("the access tokens of a grant", () => {
+  it.prop("are given back as they were written", [tokens], ([list]) => {
+    const text = AccessTokens.fromArray(list)
+    expect(AccessTokens.toArray(text)).toStrictEqual(list)
+    expect(Schema.is(AccessTokens.AccessTokens)(text)).toBe(true)
+  })
+
+  it.prop("are found by their fingerprint, the newest first", [tokens, token], ([list, other]) => {
+    for (const { hash } of [...list, other]) {
+      const expected = Option.fromNullable(list.findLast((one) => one.hash === hash))
+      expect(AccessTokens.find(AccessTokens.fromArray(list), hash)).toStrictEqual(expected)
+    }
+  })
+
+  it.prop(
+    "lose what has expired at the front, and the oldest above the limit, when one is added",
+    [tokens, token, FastCheck.integer({ min: 1, max: 25 }), instant],
+    ([list, added, limit, now]) => {
+      const live = list.findIndex(({ expiresAt }) => expiresAt.epochMillis > now.epochMillis)
+      const kept = live < 0 ? [] : list.slice(live)
+      const after = AccessTokens.add(AccessTokens.fromArray(list), added, limit, now)
+      expect(AccessTokens.toArray(after)).toStrictEqual([...kept, added].slice(-limit))
+      expect(AccessTokens.withoutExpired(AccessTokens.fromArray(list), now)).toBe(AccessTokens.fromArray(kept))
+    }
+  )
+})

@@ -1,12 +1,13 @@
 import { describe, expect, it } from "@effect/vitest"
 import { StoreLaws } from "@startlist/testing"
+import { describeSuite } from "@startlist/testing/vitest"
 import { Cause, Effect, Exit, Layer } from "effect"
 import * as OwnStores from "../src/OwnStores.ts"
 import * as SubtleBug from "../src/SubtleBug.ts"
 
 const options = { filename: ":memory:", key: new Uint8Array(32).fill(7) }
 
-StoreLaws.suite("stores on SQLite", OwnStores.layerWith(options))
+describeSuite(StoreLaws.suite("stores on SQLite", OwnStores.layerWith(options)))
 
 describe("stores on SQLite with one word less", () => {
   const stores = SubtleBug.layerWith(options)

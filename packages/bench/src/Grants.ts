@@ -38,9 +38,11 @@ const aboutToken = (now: number): string => ` ${now.toString(36)} ${(lifetimes.a
 /** The column of what seldom changes. */
 const consent = JSON.stringify({ role: "athlete", scope: [scope], epoch: 1, at: grantedAt })
 
-/** The column of the refresh token, as SQL of its fingerprint and issue. */
-const sqlRefresh = (hash: string, now: string): string =>
-  `${hash}::text || ' ${salt} ' || ${now}::bigint || ' ' || ${now}::bigint + ${lifetimes.refresh * 1000}`
+/** The column of the refresh token, as SQL of its fingerprint: issued and expiring to the base 36. */
+const sqlRefresh = (hash: string): string => {
+  const now = Date.now()
+  return `${hash}::text || ' ${salt} ${now.toString(36)} ${(now + lifetimes.refresh * 1000).toString(36)}'`
+}
 
 /** Users 1 to `count`, each with a grant to the one application. */
 export const fill = (count: number) => async ({ query, settle, url }: Database.Fresh): Promise<void> => {
@@ -56,7 +58,7 @@ export const fill = (count: number) => async ({ query, settle, url }: Database.F
   await query(`INSERT INTO startlist_grants
       (application_id, user_id, active, consent, access, refresh, generation, version)
     SELECT ${applicationId}, i, true, '${consent}', E'\\n' || ${sqlHashOf("a", "i", "1")} || '${aboutToken(now)}',
-      ${sqlRefresh(sqlHashOf("r", "i", "1"), String(now))}, 1, 1 FROM ${users}`)
+      ${sqlRefresh(sqlHashOf("r", "i", "1"))}, 1, 1 FROM ${users}`)
   await settle()
 }
 
@@ -75,9 +77,9 @@ export const accessOf = (user: number, version: number): string =>
   `\n${hashOf("a", user, version - 1)}${betweenTokens}${hashOf("a", user, version)}${aboutTokens}`
 
 /** What rotates a refresh token, for one grant: the single-row form of the statement of the stores. */
-export const rotation = (parameter: (name: "user" | "version" | "now" | "access" | "refresh") => string): string => `
+export const rotation = (parameter: (name: "user" | "version" | "access" | "refresh") => string): string => `
 UPDATE startlist_grants SET active = true, consent = '${consent}', codes = NULL, access = ${parameter("access")},
-  refresh = ${sqlRefresh(parameter("refresh"), parameter("now"))},
+  refresh = ${sqlRefresh(parameter("refresh"))},
   generation = ${parameter("version")}::int + 1, version = ${parameter("version")}::int + 1
 WHERE application_id = ${applicationId} AND user_id = ${parameter("user")}::bigint
   AND version = ${parameter("version")}::int
@@ -102,7 +104,6 @@ const rotate = checked(rotation((name) =>
   ({
     user: ":who",
     version: ":v",
-    now: ":now",
     access: `E'\\n' || ${sqlHashOf("a", ":who", ":v")} || '${betweenTokens}' ||
       ${sqlHashOf("a", ":who", ":v + 1")} || '${aboutTokens}'`,
     refresh: sqlHashOf("r", ":who", ":v + 1")
@@ -124,4 +125,4 @@ ${checked("SELECT id, role, email, first_name, last_name FROM startlist_users WH
 export const usual = 10_000
 
 /** What the scripts need. */
-export const variables = { v: 1, now: Date.now(), users: usual }
+export const variables = { v: 1, users: usual }

@@ -325,12 +325,14 @@ const make = Effect.gen(function*() {
   })
 
   const authenticate: OAuth.Service["authenticate"] = (token) => {
-    const [name, hash] = [Token.parse("access", token), shortened(hashOf(token))]
+    const name = Token.parse("access", token)
+    if (Option.isNone(name)) return new Access.InvalidToken()
+    const hash = shortened(hashOf(token))
     return withNow((now) =>
-      Effect.flatMap(
-        inspect(name, (grant) => Access.find(grant, hash, now)),
-        Option.match({ onNone: () => new Access.InvalidToken(), onSome: Effect.succeed })
-      )
+      Effect.flatMap(grants.find(name.value.applicationId, name.value.userId), (grant) => {
+        const access = Option.isSome(grant) ? Access.find(grant.value, hash, now) : Option.none()
+        return Option.isSome(access) ? Effect.succeed(access.value) : new Access.InvalidToken()
+      })
     )
   }
 

@@ -1,5 +1,6 @@
 import { Postgres } from "@startlist/postgres"
 import { ProgramLaws, StoreLaws } from "@startlist/testing"
+import { describeSuite } from "@startlist/testing/vitest"
 import { Effect, Layer } from "effect"
 import * as fixtures from "@startlist/test-support/StoreFixtures"
 import * as TestDatabase from "@startlist/test-support/TestDatabase"
@@ -8,6 +9,6 @@ const stores = Layer.unwrapEffect(
   Effect.map(TestDatabase.TestDatabase, ({ url }) => Postgres.layerWith({ url }))
 ).pipe(Layer.provide([TestDatabase.layer, fixtures.seal]))
 
-StoreLaws.suite("the stores on PostgreSQL", stores, { timeout: "20 seconds" })
+describeSuite(StoreLaws.suite("the stores on PostgreSQL", stores))
 
-ProgramLaws.suite("programs on PostgreSQL", stores, { timeout: "20 seconds", isExternal: true, numRuns: 15 })
+describeSuite(ProgramLaws.suite("programs on PostgreSQL", stores, { isExternal: true, numRuns: 15 }))

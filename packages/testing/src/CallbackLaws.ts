@@ -3,10 +3,9 @@
  * what to do. Real sockets and real time, since that is what it is about.
  *
  * ```ts
- * CallbackLaws.suite("my dispatcher", MyDispatcher.layer, myReceiver)
+ * describeSuite(CallbackLaws.suite("my dispatcher", MyDispatcher.layer, myReceiver)) // of @startlist/testing/vitest
  * ```
  */
-import { expect, layer as describeLayer } from "@effect/vitest"
 import { type Answer, Callbacks, type Post, type Validation } from "@startlist/core/Callbacks"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
@@ -16,9 +15,11 @@ import type * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
+import { has, holds, same } from "./internal/expecting.ts"
 import { outcomeLaws } from "./internal/outcomeLaws.ts"
 import type { Receiver, Scripted } from "./internal/receiver.ts"
 import { forAll, type Law, law } from "./Law.ts"
+import * as Suite from "./Suite.ts"
 
 export type { Receiver, Reply, Request, Scripted } from "./internal/receiver.ts"
 
@@ -71,19 +72,21 @@ export const laws = (start: Effect.Effect<Receiver, never, Scope.Scope>): Readon
         scoped((callbacks, { requests, url }) =>
           Effect.gen(function*() {
             const given = post(`${url}?a=b%20c`)
-            expect(yield* callbacks.deliver(given)).toMatchObject({ _tag: "Answered", status: 200 })
+            has(yield* callbacks.deliver(given), { _tag: "Answered", status: 200 })
             const received = yield* requests
-            expect(received).toHaveLength(1)
+            same(received.length, 1)
             const [request] = received
-            expect(request).toMatchObject({ method: "POST", body: given.body })
-            expect(request?.target).toMatch(/\?a=b%20c$/)
-            expect(request?.headers["content-type"]).toMatch(/^application\/json\b/)
-            expect(request?.headers["webhook-id"]).toBe("evt_1")
-            expect(request?.headers["webhook-timestamp"]).toBe("1893456000")
+            has(request, { method: "POST", body: given.body })
+            holds(
+              request?.target.endsWith("?a=b%20c") === true,
+              "the request goes to the query of the callback URL as it is given"
+            )
+            holds(/^application\/json\b/.test(String(request?.headers["content-type"])), "the body is sent as JSON")
+            same(request?.headers["webhook-id"], "evt_1")
+            same(request?.headers["webhook-timestamp"], "1893456000")
             const signatures = request?.headers["webhook-signature"]?.split(" ") ?? []
-            expect(new Set(signatures)).toEqual(new Set(expectedSignatures))
-            expect(signatures).toHaveLength(2)
-            expect(JSON.stringify(request)).not.toContain("whsec_")
+            same(signatures.toSorted(), expectedSignatures.toSorted())
+            holds(!JSON.stringify(request).includes("whsec_"), "the request contains no secret in clear")
           })
         )
     ),
@@ -97,8 +100,8 @@ export const laws = (start: Effect.Effect<Receiver, never, Scope.Scope>): Readon
             const changes = [one, one, { ...one, body: "{}" }, { ...one, id: "evt_2" }, { ...one, timestamp: 1 }, other]
             yield* Effect.forEach(changes, (changed) => callbacks.deliver(post(url, changed)))
             const signatures = (yield* requests).map(({ headers }) => headers["webhook-signature"])
-            expect(signatures[0]).toBe(signatures[1])
-            expect(new Set(signatures).size).toBe(5)
+            same(signatures[0], signatures[1])
+            same(new Set(signatures).size, 5)
           })
         )
     ),
@@ -110,9 +113,9 @@ export const laws = (start: Effect.Effect<Receiver, never, Scope.Scope>): Readon
             const statuses = [200, 201, 204, 301, 302, 303, 307, 308, 400, 401, 404, 410, 429, 500, 503]
             for (const status of statuses) {
               yield* reply({ status, headers: { location: url } })
-              expect(yield* callbacks.deliver(post(url))).toMatchObject({ _tag: "Answered", status })
+              has(yield* callbacks.deliver(post(url)), { _tag: "Answered", status })
             }
-            expect(yield* requests).toHaveLength(statuses.length)
+            same((yield* requests).length, statuses.length)
           })
         )
     ),
@@ -121,7 +124,7 @@ export const laws = (start: Effect.Effect<Receiver, never, Scope.Scope>): Readon
         Effect.gen(function*() {
           yield* reply({ status: 503, headers: { "retry-after": "7" } })
           const answer = yield* callbacks.deliver(post(url))
-          expect(answer).toMatchObject({ _tag: "Answered", retryAfter: Option.some(Duration.seconds(7)) })
+          has(answer, { _tag: "Answered", retryAfter: Option.some(Duration.seconds(7)) })
         })
       )),
     law(
@@ -136,11 +139,11 @@ export const laws = (start: Effect.Effect<Receiver, never, Scope.Scope>): Readon
               timed(callbacks.deliver(post(hanging.url, { timeout }))),
               timed(Effect.delay(callbacks.deliver(post(good.url)), "50 millis"))
             ], { concurrency: "unbounded" })
-            expect(slow.answer._tag).toBe("TimedOut")
-            expect(slow.tookMs).toBeGreaterThanOrEqual(900)
-            expect(slow.tookMs).toBeLessThan(1900)
-            expect(quick.answer).toMatchObject({ _tag: "Answered", status: 200 })
-            expect(quick.tookMs).toBeLessThan(900)
+            same(slow.answer._tag, "TimedOut")
+            holds(slow.tookMs >= 900, `the receiver has its time: ${slow.tookMs} ms`)
+            holds(slow.tookMs < 1900, `the request ends at its deadline: ${slow.tookMs} ms`)
+            has(quick.answer, { _tag: "Answered", status: 200 })
+            holds(quick.tookMs < 900, `the other one does not wait: ${quick.tookMs} ms`)
           })
         )
     ),
@@ -152,8 +155,8 @@ export const laws = (start: Effect.Effect<Receiver, never, Scope.Scope>): Readon
             yield* reply({ status: 200, afterMs: 300 })
             const { answer, tookMs } = yield* timed(callbacks.deliver(post(url)))
             const afterMs = answer._tag === "Answered" ? answer.afterMs : -1
-            expect(afterMs).toBeGreaterThanOrEqual(290)
-            expect(afterMs).toBeLessThanOrEqual(tookMs + 1)
+            holds(afterMs >= 290, `at least 290 ms: ${afterMs}`)
+            holds(afterMs <= tookMs + 1, `at most ${tookMs} ms: ${afterMs}`)
           })
         )
     ),
@@ -163,9 +166,9 @@ export const laws = (start: Effect.Effect<Receiver, never, Scope.Scope>): Readon
         scoped((callbacks, { reply, requests, url }) =>
           Effect.gen(function*() {
             yield* reply("close")
-            expect((yield* callbacks.deliver(post(url)))._tag).toBe("Unreachable")
-            expect((yield* callbacks.validate(validation(url)))._tag).toBe("Unreachable")
-            expect(yield* requests).toHaveLength(2)
+            same((yield* callbacks.deliver(post(url)))._tag, "Unreachable")
+            same((yield* callbacks.validate(validation(url)))._tag, "Unreachable")
+            same((yield* requests).length, 2)
           })
         )
     ),
@@ -176,8 +179,9 @@ export const laws = (start: Effect.Effect<Receiver, never, Scope.Scope>): Readon
           Effect.gen(function*() {
             yield* reply({ status: 500, body: `begins${"x".repeat(100_000)}` })
             const answer = yield* callbacks.deliver(post(url))
-            expect(answer).toMatchObject({ _tag: "Answered", status: 500, body: expect.stringMatching(/^begins/) })
-            expect(answer._tag === "Answered" ? answer.body.length : Infinity).toBeLessThanOrEqual(200)
+            has(answer, { _tag: "Answered", status: 500 })
+            const body = answer._tag === "Answered" ? answer.body : ""
+            holds(body.startsWith("begins") && body.length <= 200, `the body is its beginning: ${body}`)
           })
         )
     ),
@@ -189,15 +193,15 @@ export const laws = (start: Effect.Effect<Receiver, never, Scope.Scope>): Readon
             const body = "{\"hub.challenge\":\"…\"}"
             yield* reply({ status: 200, headers: { "content-type": "application/json" }, body })
             const answer = yield* callbacks.validate(validation(`${url}?a=b%20c`))
-            expect(answer).toMatchObject({ _tag: "Answered", status: 200, contentType: "application/json", body })
+            has(answer, { _tag: "Answered", status: 200, contentType: "application/json", body })
             const [request, ...more] = yield* requests
-            expect(more).toStrictEqual([])
-            expect(request?.method).toBe("GET")
+            same(more, [])
+            same(request?.method, "GET")
             const [, query = ""] = request?.target.split("?") ?? []
             const parameters = query.split("&").map((parameter) =>
               parameter.split("=").map((text) => decodeURIComponent(text.replaceAll("+", "%20")))
             )
-            expect(parameters).toStrictEqual([
+            same(parameters, [
               ["a", "b c"],
               ["hub.mode", "subscribe"],
               ["hub.challenge", "a challenge+/&=?"],
@@ -225,9 +229,12 @@ export const laws = (start: Effect.Effect<Receiver, never, Scope.Scope>): Readon
             (callbackUrl) =>
               Effect.gen(function*() {
                 const timeout = Duration.millis(200)
-                expect(typeof callbacks.accepts(callbackUrl)).toBe("boolean")
-                expect((yield* callbacks.deliver(post(callbackUrl, { timeout })))._tag).not.toBe("Answered")
-                expect((yield* callbacks.validate({ ...validation(callbackUrl), timeout }))._tag).not.toBe("Answered")
+                same(typeof callbacks.accepts(callbackUrl), "boolean")
+                const answers = [
+                  yield* callbacks.deliver(post(callbackUrl, { timeout })),
+                  yield* callbacks.validate({ ...validation(callbackUrl), timeout })
+                ]
+                holds(answers.every(({ _tag }) => _tag !== "Answered"), `nobody answers at ${callbackUrl}`)
               }),
             { numRuns: 50 }
           ))
@@ -236,17 +243,16 @@ export const laws = (start: Effect.Effect<Receiver, never, Scope.Scope>): Readon
 }
 
 /**
- * Declares the laws as tests of these callbacks, which must be allowed to reach the receivers. With `scripted`, also the
- * law that whatever resolvers and receivers answer, nothing escapes and every delivery ends.
+ * The laws as tests of these callbacks, which must be allowed to reach the receivers. With `scripted`, also the law that
+ * whatever resolvers and receivers answer, nothing escapes and every delivery ends.
  */
 export const suite = <E>(
   name: string,
   callbacks: Layer.Layer<Callbacks, E>,
   receiver: Effect.Effect<Receiver, never, Scope.Scope>,
   scripted?: Scripted
-): void =>
-  describeLayer(callbacks, { excludeTestServices: true })(name, (it) => {
-    for (const { check, name } of laws(receiver)) it.effect(name, () => check)
-    if (scripted === undefined) return
-    for (const { check, name } of outcomeLaws(receiver, scripted)) it.effect(name, () => check, 120_000)
-  })
+): Suite.Suite =>
+  Suite.make(name, callbacks, [
+    { about: "callbacks", laws: laws(receiver) },
+    { about: "outcomes", laws: scripted === undefined ? [] : outcomeLaws(receiver, scripted) }
+  ])

@@ -1,6 +1,7 @@
 /** A law: a sentence, and a check that fails if it does not hold. */
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
+import * as Random from "effect/Random"
 import * as Runtime from "effect/Runtime"
 
 export interface Law<R> {
@@ -22,18 +23,23 @@ export const law = <E, R>(name: string, check: () => Effect.Effect<unknown, E, R
   check: Effect.asVoid(Effect.suspend(check))
 })
 
-/** Checks a law for arbitrary values; dies with the smallest counterexample that was found. */
+const breath = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0))
+
+/**
+ * Checks a law for arbitrary values; dies with the smallest counterexample that was found. The values come from the seed
+ * of the law. Between two of them, other tasks of the process run, such as the timeout of a test runner.
+ */
 export const forAll = <A, E, R>(
   arbitrary: FastCheck.Arbitrary<A>,
   check: (value: A) => Effect.Effect<unknown, E, R>,
   parameters: FastCheck.Parameters<[A]> = {}
 ): Effect.Effect<void, never, R> =>
-  Effect.flatMap(Effect.runtime<R>(), (runtime) =>
-    Effect.promise(() =>
-      FastCheck.assert(
-        FastCheck.asyncProperty(arbitrary, async (value) => {
-          await Runtime.runPromise(runtime)(check(value))
-        }),
-        parameters
-      )
-    ))
+  Effect.gen(function*() {
+    const runtime = yield* Effect.runtime<R>()
+    const seed = yield* Random.nextIntBetween(0, 2 ** 31)
+    const property = FastCheck.asyncProperty(arbitrary, async (value) => {
+      await breath()
+      await Runtime.runPromise(runtime)(check(value))
+    })
+    yield* Effect.promise(() => FastCheck.assert(property, { seed, ...parameters }))
+  })

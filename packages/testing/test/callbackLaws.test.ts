@@ -1,5 +1,6 @@
 import { AddressGuard, Dispatcher } from "@startlist/dispatcher"
 import { CallbackLaws } from "@startlist/testing"
+import { describeSuite } from "@startlist/testing/vitest"
 import { Effect, Option } from "effect"
 import * as http from "node:http"
 
@@ -48,7 +49,7 @@ for (const event of ["unhandledRejection", "uncaughtExceptionMonitor"] as const)
   process.on(event, (trouble: unknown) => escaped.push(trouble))
 }
 
-CallbackLaws.suite("the dispatcher", Dispatcher.layerWith({ allow: loopback }), receiver, {
+describeSuite(CallbackLaws.suite("the dispatcher", Dispatcher.layerWith({ allow: loopback }), receiver, {
   resolving: (resolve) => Dispatcher.layerWith({ allow: loopback, resolve }),
   escaped: Effect.sync(() => [...escaped])
-})
+}))

@@ -1,9 +1,10 @@
 import { it } from "@effect/vitest"
 import { Memory } from "@startlist/core"
 import { Command, Program, ProgramLaws } from "@startlist/testing"
+import { describeSuite } from "@startlist/testing/vitest"
 import { Effect } from "effect"
 
-ProgramLaws.suite("programs in memory", Memory.layer, { numRuns: 100 })
+describeSuite(ProgramLaws.suite("programs in memory", Memory.layer, { numRuns: 100 }))
 
 it.effect("what was delivered and then forgotten was no mistake", () =>
   Program.check([

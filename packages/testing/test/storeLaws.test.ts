@@ -1,4 +1,5 @@
 import { Memory } from "@startlist/core"
 import { StoreLaws } from "@startlist/testing"
+import { describeSuite } from "@startlist/testing/vitest"
 
-StoreLaws.suite("the stores in memory", Memory.layer)
+describeSuite(StoreLaws.suite("the stores in memory", Memory.layer))

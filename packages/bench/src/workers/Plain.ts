@@ -18,11 +18,11 @@ const run = async (name: string, text: string, values: ReadonlyArray<unknown>): 
 
 let version = 1
 const rotation = Grants.rotation((name) =>
-  ({ user: "$1", version: "$2", now: "$3", access: "$4::text", refresh: "$5::text" })[name]
+  ({ user: "$1", version: "$2", access: "$3::text", refresh: "$4::text" })[name]
 )
 const rotate = async (): Promise<void> => {
   const next = version + 1
-  await run("rotation", rotation, [1, version, Date.now(), Grants.accessOf(1, next), Grants.hashOf("r", 1, next)])
+  await run("rotation", rotation, [1, version, Grants.accessOf(1, next), Grants.hashOf("r", 1, next)])
   version = next
 }
 

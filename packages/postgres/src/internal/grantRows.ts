@@ -59,13 +59,17 @@ const fromCode = ({ challenge, expiresAt, hash, redeemed, redirectUri, scope, st
   redeemed
 })
 
+/** Numbers to this base are short. */
+const base = 36
+
 const toRefresh = (text: string): RefreshToken => {
   const [hash = "", salt = "", issued = "", expires = ""] = text.split(" ")
-  return { hash: toHash(hash), salt, issuedAt: toInstant(issued), expiresAt: toInstant(expires) }
+  const [issuedAt, expiresAt] = [toInstant(parseInt(issued, base)), toInstant(parseInt(expires, base))]
+  return { hash: toHash(hash), salt, issuedAt, expiresAt }
 }
 
 const fromRefresh = ({ expiresAt, hash, issuedAt, salt }: RefreshToken): string =>
-  `${hash} ${salt} ${millisOf(issuedAt)} ${millisOf(expiresAt)}`
+  `${hash} ${salt} ${millisOf(issuedAt).toString(base)} ${millisOf(expiresAt).toString(base)}`
 
 const toConsent = ({ epoch, grantedAt, role, scope }: Grant): Consent => ({
   role,

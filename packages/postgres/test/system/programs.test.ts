@@ -4,6 +4,7 @@ import * as fixtures from "@startlist/test-support/StoreFixtures"
 import { temporaryFolder } from "@startlist/test-support/TemporaryFolder"
 import * as TestDatabase from "@startlist/test-support/TestDatabase"
 import { ProgramLaws } from "@startlist/testing"
+import { describeSuite } from "@startlist/testing/vitest"
 import { Effect, Layer } from "effect"
 
 const embedded = Layer.unwrapScoped(
@@ -14,9 +15,8 @@ const postgres = Layer.unwrapEffect(
   Effect.map(TestDatabase.TestDatabase, ({ url }) => Postgres.layerWith({ url }))
 ).pipe(Layer.provide([TestDatabase.layer, fixtures.seal]))
 
-ProgramLaws.suite("programs on the embedded database", embedded, {
-  timeout: "60 seconds",
+describeSuite(ProgramLaws.suite("programs on the embedded database", embedded, {
   isExternal: true,
   numRuns: 12
-})
-ProgramLaws.suite("programs on PostgreSQL", postgres, { timeout: "60 seconds", isExternal: true, numRuns: 30 })
+}))
+describeSuite(ProgramLaws.suite("programs on PostgreSQL", postgres, { isExternal: true, numRuns: 30 }))

@@ -1,5 +1,4 @@
 /** Laws of the operations that write several things: all is written or nothing, however they end and whoever looks. */
-import { expect } from "@effect/vitest"
 import * as AccessTokens from "@startlist/core/AccessTokens"
 import type { Change, Grant } from "@startlist/core/Grant"
 import { Audience } from "@startlist/core/Event"
@@ -11,6 +10,7 @@ import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Random from "effect/Random"
 import { law, type LawGroup } from "../Law.ts"
+import { holds, same } from "./expecting.ts"
 import { at, type Fixture, following, make } from "./fixture.ts"
 
 /** An operation on records of its own, and for each thing that it writes whether that is there. */
@@ -100,7 +100,7 @@ const interrupt = (trial: Trial, moment: Effect.Effect<unknown>) =>
     yield* moment
     const isOver = Option.isSome(yield* Fiber.poll(fiber))
     yield* Fiber.interrupt(fiber)
-    expect(yield* seenAtLast(trial), "what of it is there").toSatisfy(isWhole)
+    holds(isWhole(yield* seenAtLast(trial)), "what of it is there")
     return isOver
   })
 
@@ -137,7 +137,7 @@ const laws = (name: string, prepare: Prepare) => [
         )
         const seen = yield* Effect.all(readers, { concurrency: "unbounded" })
         yield* Fiber.join(fiber)
-        for (const one of seen) expect(one).toStrictEqual(trial.parts.map(() => true))
+        for (const one of seen) same(one, trial.parts.map(() => true))
       }
     }))
 ]

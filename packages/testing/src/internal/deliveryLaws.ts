@@ -1,5 +1,4 @@
 /** Laws of the delivery store: listing, counting, delivering again, purging. */
-import { expect } from "@effect/vitest"
 import { type Attempt, Delivery, DeliveryId, State } from "@startlist/core/Delivery"
 import type { Stores } from "@startlist/core/Stores"
 import { maxId } from "@startlist/core/Store"
@@ -9,7 +8,7 @@ import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { law, type LawGroup } from "../Law.ts"
-import { same } from "./expecting.ts"
+import { holds, same } from "./expecting.ts"
 import { at, ended, make, start } from "./fixture.ts"
 import { claimedDeliveries, settled } from "./settleLaws.ts"
 
@@ -27,16 +26,16 @@ const lists: LawGroup<Stores> = {
             f.deliveries.list({ applicationId: Option.some(app.id), state, after, limit }),
             (found) => found.map(({ id }) => id)
           )
-        expect(yield* list(10, Option.none())).toStrictEqual(ids)
-        expect(yield* list(2, Option.none())).toStrictEqual(ids.slice(0, 2))
-        expect(yield* list(2, Option.fromNullable(ids[1]))).toStrictEqual(ids.slice(2, 4))
-        expect(yield* list(9, Option.none(), Option.some("delivered"))).toStrictEqual([ids[2], ids[3]])
-        expect(yield* list(9, Option.fromNullable(ids[2]), Option.some("delivered"))).toStrictEqual([ids[3]])
-        expect(yield* list(9, Option.none(), Option.some("exhausted"))).toStrictEqual([])
+        same(yield* list(10, Option.none()), ids)
+        same(yield* list(2, Option.none()), ids.slice(0, 2))
+        same(yield* list(2, Option.fromNullable(ids[1])), ids.slice(2, 4))
+        same(yield* list(9, Option.none(), Option.some("delivered")), [ids[2], ids[3]])
+        same(yield* list(9, Option.fromNullable(ids[2]), Option.some("delivered")), [ids[3]])
+        same(yield* list(9, Option.none(), Option.some("exhausted")), [])
         yield* f.deliveries.settle(
           claimed.slice(0, 1).map(({ delivery, token }) => ({ delivery: ended(delivery, "set_aside"), token }))
         )
-        expect(yield* list(9, Option.none(), Option.some("set_aside"))).toStrictEqual([ids[4]])
+        same(yield* list(9, Option.none(), Option.some("set_aside")), [ids[4]])
         const all = yield* f.deliveries.list({
           applicationId: Option.none(),
           state: Option.none(),
@@ -44,8 +43,8 @@ const lists: LawGroup<Stores> = {
           limit: 6
         })
         const found = all.map(({ id }) => id)
-        expect(found).toStrictEqual([...found].sort((a, b) => b - a))
-        expect(found.slice(1)).toStrictEqual(ids)
+        same(found, [...found].sort((a, b) => b - a))
+        same(found.slice(1), ids)
       })),
     law("an unknown delivery is not found", () =>
       Effect.gen(function*() {
@@ -129,7 +128,7 @@ const repeats: LawGroup<Stores> = {
             const original = ended(first.delivery, state)
             yield* f.deliveries.settle([{ delivery: original, token: first.token }])
             const again = Option.getOrThrow(yield* f.deliveries.again(original, at(99)))
-            expect(again.id).toBeGreaterThan(original.id)
+            holds(again.id > original.id, "the new delivery comes behind the old one")
             const fresh = { state: "pending", attempts: [], dueAt: at(99), endedAt: Option.none() }
             same(again, { ...original, ...fresh, id: again.id })
             same(yield* f.listed(app), [original, again])
@@ -175,13 +174,13 @@ const purges: LawGroup<Stores> = {
             }))
           )
           const left = Effect.map(f.listed(app), (found) => found.map(({ event }) => event.objectId))
-          expect(yield* deliveries.purge(long(12), 100)).toBe(3)
-          expect(yield* left).toStrictEqual([1, 3, 4, 7])
-          expect(yield* deliveries.purge(long(50), 2)).toBe(2)
-          expect(yield* left).toHaveLength(2)
-          expect(yield* deliveries.purge(long(50), 2)).toBe(1)
-          expect(yield* deliveries.purge(long(50), 2)).toBe(0)
-          expect(yield* left).toStrictEqual([7])
+          same(yield* deliveries.purge(long(12), 100), 3)
+          same(yield* left, [1, 3, 4, 7])
+          same(yield* deliveries.purge(long(50), 2), 2)
+          same((yield* left).length, 2)
+          same(yield* deliveries.purge(long(50), 2), 1)
+          same(yield* deliveries.purge(long(50), 2), 0)
+          same(yield* left, [7])
         })
     ),
     law("cancelled deliveries are purged too", () =>
@@ -189,8 +188,8 @@ const purges: LawGroup<Stores> = {
         const { app, f, subscription } = yield* claimedDeliveries(2)
         yield* Effect.repeat(f.deliveries.purge(long(100), 1000), { until: (count) => count === 0 })
         yield* f.subscriptions.remove(subscription.id, long(1))
-        expect(yield* f.deliveries.purge(long(0), 10)).toBe(0)
-        expect(yield* f.deliveries.purge(long(1), 10)).toBe(2)
+        same(yield* f.deliveries.purge(long(0), 10), 0)
+        same(yield* f.deliveries.purge(long(1), 10), 2)
         same(yield* f.listed(app), [])
       }))
   ]

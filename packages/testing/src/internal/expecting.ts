@@ -1,13 +1,53 @@
-/** Comparisons of domain data whose differences can be read. */
-import { expect } from "@effect/vitest"
+/** What laws expect of domain data. A difference names the field, with what was expected and what was found. */
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Predicate from "effect/Predicate"
 import { plain } from "./plain.ts"
 
-/** The two are equal as data. */
-export const same = (actual: unknown, expected: unknown, message?: string): void =>
-  expect(plain(actual), message).toStrictEqual(plain(expected))
+/** Something is not as a law expects it. */
+export class Unexpected extends Error {
+  override readonly name = "Unexpected"
+}
+
+const isList = (value: unknown): value is ReadonlyArray<unknown> => Array.isArray(value)
+
+const show = (value: unknown): string => {
+  const text = JSON.stringify(value) ?? String(value)
+  return text.length > 300 ? `${text.slice(0, 300)}… (${text.length} characters)` : text
+}
+
+/** The differences of plain data, each with the path to its field. */
+const differences = (path: string, expected: unknown, found: unknown): ReadonlyArray<string> => {
+  if (Object.is(expected, found)) return []
+  if (isList(expected) && isList(found) && expected.length === found.length) {
+    return expected.flatMap((one, place) => differences(`${path}[${place}]`, one, found[place]))
+  }
+  if (Predicate.isRecord(expected) && Predicate.isRecord(found)) {
+    const keys = new Set([...Object.keys(expected), ...Object.keys(found)])
+    return [...keys].flatMap((key) => differences(path === "" ? key : `${path}.${key}`, expected[key], found[key]))
+  }
+  return [`${path === "" ? "" : `${path}: `}expected ${show(expected)}, found ${show(found)}`]
+}
+
+const check = (what: string, found: ReadonlyArray<string>): void => {
+  if (found.length > 0) throw new Unexpected([...what === "" ? [] : [what], ...found].join("\n  "))
+}
+
+/** The two are equal as data. `what` says which data. */
+export const same = (actual: unknown, expected: unknown, what = ""): void =>
+  check(what, differences("", plain(expected), plain(actual)))
+
+/** These fields are equal as data; there may be others. */
+export const has = (actual: unknown, expected: object, what = ""): void => {
+  const [found, wanted] = [plain(actual), plain(expected)]
+  const fields = Predicate.isRecord(found) && Predicate.isRecord(wanted)
+    ? Object.fromEntries(Object.keys(wanted).map((key) => [key, found[key]]))
+    : found
+  check(what, differences("", wanted, fields))
+}
+
+/** A sentence is true. */
+export const holds = (isTrue: boolean, sentence: string): void => check(sentence, isTrue ? [] : ["it is not so"])
 
 /** Runs something that must fail in an expected way, and gives the tag of the failure. */
 export const tagOf = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<string, never, R> =>

@@ -1,5 +1,4 @@
 /** Laws of the grant store: saving. */
-import { expect } from "@effect/vitest"
 import * as AccessTokens from "@startlist/core/AccessTokens"
 import { Audience } from "@startlist/core/Event"
 import type { Change, Grant } from "@startlist/core/Grant"
@@ -78,13 +77,13 @@ const saves: LawGroup<Stores> = {
           const app = yield* application()
           const owner = yield* user()
           const save = (version: number) => grants.save(only(newGrant(app, owner, { version })))
-          expect(yield* tagOf(save(2)), "version 2 where there is none").toBe("Conflict")
+          same(yield* tagOf(save(2)), "Conflict", "version 2 where there is none")
           same(yield* grants.find(app.id, owner.id), Option.none())
           yield* save(1)
-          expect(yield* tagOf(save(1)), "version 1 where there is one").toBe("Conflict")
+          same(yield* tagOf(save(1)), "Conflict", "version 1 where there is one")
           yield* save(2)
-          expect(yield* tagOf(save(2)), "a stale version").toBe("Conflict")
-          expect(yield* tagOf(save(4)), "a skipped version").toBe("Conflict")
+          same(yield* tagOf(save(2)), "Conflict", "a stale version")
+          same(yield* tagOf(save(4)), "Conflict", "a skipped version")
           same(yield* grants.find(app.id, owner.id), newGrant(app, owner, { version: 2 }))
         })
     ),
@@ -102,7 +101,7 @@ const saves: LawGroup<Stores> = {
             grant: following(first, { status: "revoked" }),
             outgoing: [{ event: event(1), audience: Audience.Application({ applicationId: app.id }) }]
           }
-          expect(yield* tagOf(grants.save(refused))).toBe("Conflict")
+          same(yield* tagOf(grants.save(refused)), "Conflict")
           same(yield* grants.find(app.id, owner.id), second)
           same(yield* listed(app), [])
         })
@@ -116,8 +115,8 @@ const saves: LawGroup<Stores> = {
           const owner = yield* user()
           const all = Array.from({ length: 8 }, () => newGrant(app, owner, { codes: [code()] }))
           const results = yield* race(all.map((grant) => grants.save(only(grant))))
-          expect(count(results, "success")).toBe(1)
-          expect(count(results, "Conflict")).toBe(7)
+          same(count(results, "success"), 1)
+          same(count(results, "Conflict"), 7)
           same(yield* grants.find(app.id, owner.id), all[results.indexOf("success")])
         })
     ),
@@ -133,8 +132,8 @@ const saves: LawGroup<Stores> = {
             outgoing: [{ event: event(1, at(index)), audience: Audience.Application({ applicationId: app.id }) }]
           }))
           const results = yield* race(changes.map(grants.save))
-          expect(count(results, "success")).toBe(1)
-          expect(count(results, "Conflict")).toBe(11)
+          same(count(results, "success"), 1)
+          same(count(results, "Conflict"), 11)
           const saved = results.indexOf("success")
           same(yield* grants.find(app.id, first.userId), changes[saved]?.grant)
           same((yield* listed(app)).map(({ dueAt }) => dueAt), [at(saved)])
@@ -153,8 +152,8 @@ const saves: LawGroup<Stores> = {
             Array.from({ length: index % 3 + 1 }, () => only(following(first, { generation: 1 })))
           )
           const results = yield* race(changes.map(grants.save))
-          expect(count(results, "success")).toBe(12)
-          expect(count(results, "Conflict")).toBe(12)
+          same(count(results, "success"), 12)
+          same(count(results, "Conflict"), 12)
           for (const first of firsts) {
             same(yield* grants.find(app.id, first.userId), following(first, { generation: 1 }))
           }

@@ -1,5 +1,4 @@
 /** The law of callbacks: whatever resolvers, sockets and receivers answer, nothing escapes and every delivery ends. */
-import { expect } from "@effect/vitest"
 import { ApplicationId } from "@startlist/core/Application"
 import { Callbacks } from "@startlist/core/Callbacks"
 import { DeliveryStore } from "@startlist/core/Delivery"
@@ -16,6 +15,7 @@ import * as FastCheck from "effect/FastCheck"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
+import { holds, same } from "./expecting.ts"
 import type { Receiver, Reply, Scripted } from "./receiver.ts"
 import { forAll, type Law, law } from "../Law.ts"
 import * as TestSecrets from "../TestSecrets.ts"
@@ -173,13 +173,20 @@ export const outcomeLaws = (
                 yield* receiver.reply(reply)
                 const callbackUrl = callbackUrlOf(receiver.url, origin)
                 const delivery = yield* delivered(callbackUrl)
-                expect(["delivered", "exhausted"]).toContain(delivery.state)
-                expect(delivery.attempts.length).toBeGreaterThanOrEqual(delivery.state === "delivered" ? 1 : 2)
+                holds(
+                  ["delivered", "exhausted"].includes(delivery.state),
+                  `the delivery has come to its end: ${delivery.state}`
+                )
+                const least = delivery.state === "delivered" ? 1 : 2
+                holds(delivery.attempts.length >= least, `at least ${least} attempts: ${delivery.attempts.length}`)
                 const { validate } = yield* Callbacks
                 const verifyToken = Redacted.make("token")
                 const timeout = policy.callbackTimeout
                 const answer = yield* validate({ callbackUrl, challenge: "a challenge", verifyToken, timeout })
-                expect(["Answered", "TimedOut", "Unreachable", "Forbidden"]).toContain(answer._tag)
+                holds(
+                  ["Answered", "TimedOut", "Unreachable", "Forbidden"].includes(answer._tag),
+                  `the answer is of a known kind: ${answer._tag}`
+                )
               }).pipe(
                 Effect.provide([Memory.layer, TestSecrets.layer("outcomes"), resolving(resolverOf(resolution))]),
                 Effect.provideService(Policy.Policy, policy),
@@ -187,7 +194,7 @@ export const outcomeLaws = (
               ),
             { concurrency: "unbounded", discard: true }
           )
-          expect((yield* escaped).slice(before)).toStrictEqual([])
+          same((yield* escaped).slice(before), [])
         }), { numRuns: 8 })
   )
 ]

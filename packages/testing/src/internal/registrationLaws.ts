@@ -1,5 +1,4 @@
 /** Laws of the registration store. */
-import { expect } from "@effect/vitest"
 import { Audience } from "@startlist/core/Event"
 import type { Stores } from "@startlist/core/Stores"
 import { RegistrationId } from "@startlist/core/Registration"
@@ -59,11 +58,11 @@ export const registrationLaws: LawGroup<Stores> = {
             }])
           }
           yield* save(2)
-          expect(yield* tagOf(save(2)), "a stale version").toBe("Conflict")
-          expect(yield* tagOf(save(1)), "an older version").toBe("Conflict")
-          expect(yield* tagOf(save(4)), "a skipped version").toBe("Conflict")
+          same(yield* tagOf(save(2)), "Conflict", "a stale version")
+          same(yield* tagOf(save(1)), "Conflict", "an older version")
+          same(yield* tagOf(save(4)), "Conflict", "a skipped version")
           const kept = yield* registrations.find(first.id)
-          expect(Option.map(kept, ({ updates }) => updates.comment)).toStrictEqual(Option.some("version 2"))
+          same(Option.map(kept, ({ updates }) => updates.comment), Option.some("version 2"))
           same((yield* listed(app)).map(({ dueAt }) => dueAt), [at(2)])
         })
     ),
@@ -78,7 +77,7 @@ export const registrationLaws: LawGroup<Stores> = {
             event: event(id),
             audience: Audience.Application({ applicationId: app.id })
           }])
-          expect(yield* tagOf(save)).toBe("Conflict")
+          same(yield* tagOf(save), "Conflict")
         }
         same(yield* registrations.find(id), Option.none())
         same(yield* listed(app), [])
@@ -95,8 +94,8 @@ export const registrationLaws: LawGroup<Stores> = {
               event: event(first.id, at(index)),
               audience: Audience.Application({ applicationId: app.id })
             }])))
-          expect(count(results, "success")).toBe(1)
-          expect(count(results, "Conflict")).toBe(7)
+          same(count(results, "success"), 1)
+          same(count(results, "Conflict"), 7)
           same(
             (yield* listed(app)).map(({ dueAt }) =>
               dueAt
@@ -117,9 +116,9 @@ export const registrationLaws: LawGroup<Stores> = {
             audience: Audience.Application({ applicationId: app.id })
           }])
         ))
-        expect(count(results, "success")).toBe(20)
+        same(count(results, "success"), 20)
         const queued = (yield* listed(app)).map(({ event }) => event.objectId)
-        expect(queued.sort((a, b) => a - b)).toStrictEqual(many.map(({ id }) => Number(id)).sort((a, b) => a - b))
+        same(queued.sort((a, b) => a - b), many.map(({ id }) => Number(id)).sort((a, b) => a - b))
       })),
     law("an unknown registration is not found", () =>
       Effect.gen(function*() {

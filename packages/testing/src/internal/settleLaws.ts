@@ -1,5 +1,4 @@
 /** Laws of the queue: what a settlement records. */
-import { expect } from "@effect/vitest"
 import { type Claimed, Delivery, DeliveryId, State } from "@startlist/core/Delivery"
 import type { Stores } from "@startlist/core/Stores"
 import { maxId } from "@startlist/core/Store"
@@ -43,7 +42,7 @@ export const settleLaws: LawGroup<Stores> = {
             if (claimed === undefined) return yield* Effect.dieMessage("nothing was claimed")
             const { id } = claimed.delivery
             const delivery = Delivery.make({ ...claimed.delivery, ...fields })
-            expect(yield* f.deliveries.settle([{ delivery, token: claimed.token }])).toStrictEqual([id])
+            same(yield* f.deliveries.settle([{ delivery, token: claimed.token }]), [id])
             same(yield* f.deliveries.find(id), delivery)
           }), { numRuns: 30 })
       })),
@@ -64,9 +63,9 @@ export const settleLaws: LawGroup<Stores> = {
       Effect.gen(function*() {
         const { app, claimed, f } = yield* claimedDeliveries(1)
         const wrong = claimed.map((one) => ({ ...settled(one), token: "of another worker" }))
-        expect(yield* f.deliveries.settle(wrong)).toStrictEqual([])
+        same(yield* f.deliveries.settle(wrong), [])
         same(yield* f.listed(app), claimed.map(({ delivery }) => delivery))
-        expect(yield* f.deliveries.settle(claimed.map(settled))).toHaveLength(1)
+        same((yield* f.deliveries.settle(claimed.map(settled))).length, 1)
       })),
     law(
       "a settlement is left out once the lease went to another worker, and the new owner's is recorded",
@@ -74,16 +73,16 @@ export const settleLaws: LawGroup<Stores> = {
         Effect.gen(function*() {
           const { app, claimed, f } = yield* claimedDeliveries(1)
           const later = yield* f.claim({ now: at(15), leaseEnds: at(30) })
-          expect(yield* f.deliveries.settle(claimed.map(settled))).toStrictEqual([])
+          same(yield* f.deliveries.settle(claimed.map(settled)), [])
           same(yield* f.listed(app), claimed.map(({ delivery }) => delivery))
-          expect(yield* f.deliveries.settle(later.map(settled))).toStrictEqual(later.map(({ delivery }) => delivery.id))
+          same(yield* f.deliveries.settle(later.map(settled)), later.map(({ delivery }) => delivery.id))
         })
     ),
     law("a settlement after the lease is recorded if nobody else has claimed since", () =>
       Effect.gen(function*() {
         const { claimed, f } = yield* claimedDeliveries(1)
         yield* f.claim({ now: at(14), leaseEnds: at(29) })
-        expect(yield* f.deliveries.settle(claimed.map(settled))).toHaveLength(1)
+        same((yield* f.deliveries.settle(claimed.map(settled))).length, 1)
       })),
     law("a settlement is recorded once", () =>
       Effect.gen(function*() {
@@ -92,8 +91,8 @@ export const settleLaws: LawGroup<Stores> = {
           delivery: Delivery.make({ ...delivery, dueAt: at(5) }),
           token
         }))
-        expect(yield* f.deliveries.settle(failed)).toHaveLength(1)
-        expect(yield* f.deliveries.settle(claimed.map(settled))).toStrictEqual([])
+        same((yield* f.deliveries.settle(failed)).length, 1)
+        same(yield* f.deliveries.settle(claimed.map(settled)), [])
         same((yield* f.listed(app)).map(({ state }) => state), ["pending"])
       })),
     law("of a mixed batch exactly the rows whose claims hold are recorded", () =>
@@ -109,8 +108,8 @@ export const settleLaws: LawGroup<Stores> = {
         )
         const recorded = yield* f.deliveries.settle([...batch, ...unknown])
         const ids = claimed.map(({ delivery }) => delivery.id)
-        expect([...recorded].sort((a, b) => a - b)).toStrictEqual([ids[2], ids[4]])
-        expect((yield* f.listed(app)).map(({ state }) => state)).toStrictEqual([
+        same([...recorded].sort((a, b) => a - b), [ids[2], ids[4]])
+        same((yield* f.listed(app)).map(({ state }) => state), [
           "delivered",
           "pending",
           "delivered",
@@ -139,13 +138,13 @@ export const settleLaws: LawGroup<Stores> = {
         const results = yield* Effect.all([Effect.all(settlements, { concurrency: "unbounded" }), ...claims], {
           concurrency: "unbounded"
         })
-        expect(results[0].flat()).toHaveLength(24)
+        same(results[0].flat().length, 24)
         const rest = yield* f.claim({ now: at(6), leaseEnds: at(21) })
         const again = [...results.slice(1).flat(), rest].flat().flatMap((one) =>
           typeof one === "object" && "delivery" in one ? [one.delivery.id] : []
         )
-        expect(again.sort((a, b) => a - b)).toStrictEqual(half.map(({ delivery }) => delivery.id))
-        expect((yield* f.listed(app)).filter(({ state }) => state === "delivered")).toHaveLength(12)
+        same(again.sort((a, b) => a - b), half.map(({ delivery }) => delivery.id))
+        same((yield* f.listed(app)).filter(({ state }) => state === "delivered").length, 12)
       }))
   ]
 }

@@ -1,5 +1,4 @@
 /** Laws of the subscription store. */
-import { expect } from "@effect/vitest"
 import { Delivery } from "@startlist/core/Delivery"
 import { Audience } from "@startlist/core/Event"
 import type { Stores } from "@startlist/core/Stores"
@@ -56,7 +55,7 @@ export const subscriptionLaws: LawGroup<Stores> = {
         const { application, subscription, subscriptions } = yield* make
         const app = yield* application()
         const first = yield* subscription(app)
-        expect(yield* tagOf(subscription(app))).toBe("AlreadySubscribed")
+        same(yield* tagOf(subscription(app)), "AlreadySubscribed")
         same(yield* subscriptions.findByApplication(app.id), first)
         yield* subscription(yield* application())
       })),
@@ -65,8 +64,8 @@ export const subscriptionLaws: LawGroup<Stores> = {
         const { application, subscription } = yield* make
         const app = yield* application()
         const results = yield* race(Array.from({ length: 8 }, () => subscription(app)))
-        expect(count(results, "success")).toBe(1)
-        expect(count(results, "AlreadySubscribed")).toBe(7)
+        same(count(results, "success"), 1)
+        same(count(results, "AlreadySubscribed"), 7)
       })),
     law("a save is accepted over the version before it and no other", () =>
       Effect.gen(function*() {
@@ -75,8 +74,8 @@ export const subscriptionLaws: LawGroup<Stores> = {
         const save = (version: number) =>
           subscriptions.save(Subscription.make({ ...subscription, version, updatedAt: at(version) }))
         yield* save(2)
-        expect(yield* tagOf(save(2)), "a stale version").toBe("Conflict")
-        expect(yield* tagOf(save(4)), "a skipped version").toBe("Conflict")
+        same(yield* tagOf(save(2)), "Conflict", "a stale version")
+        same(yield* tagOf(save(4)), "Conflict", "a skipped version")
         same(yield* subscriptions.findByApplication(app.id), { ...subscription, version: 2, updatedAt: at(2) })
       })),
     law("of parallel saves of one version exactly one succeeds", () =>
@@ -85,7 +84,7 @@ export const subscriptionLaws: LawGroup<Stores> = {
         const { app, subscription } = yield* subscribed
         const results = yield* race(Array.from({ length: 8 }, (_, index) =>
           subscriptions.save(Subscription.make({ ...subscription, version: 2, updatedAt: at(index) }))))
-        expect(count(results, "success")).toBe(1)
+        same(count(results, "success"), 1)
         const kept = yield* subscriptions.findByApplication(app.id)
         same(
           Option.map(kept, ({ updatedAt }) =>
@@ -97,14 +96,14 @@ export const subscriptionLaws: LawGroup<Stores> = {
       Effect.gen(function*() {
         const { subscribed, subscriptions } = yield* make
         const { app, subscription } = yield* subscribed
-        expect(yield* subscriptions.remove(subscription.id, start)).toBe(true)
+        same(yield* subscriptions.remove(subscription.id, start), true)
         same(yield* subscriptions.findByApplication(app.id), Option.none())
-        expect(yield* subscriptions.remove(subscription.id, start)).toBe(false)
+        same(yield* subscriptions.remove(subscription.id, start), false)
         for (const version of [1, 2]) {
-          expect(yield* tagOf(subscriptions.save(Subscription.make({ ...subscription, version })))).toBe("Conflict")
+          same(yield* tagOf(subscriptions.save(Subscription.make({ ...subscription, version }))), "Conflict")
         }
         same(yield* subscriptions.findByApplication(app.id), Option.none())
-        expect(yield* subscriptions.remove(SubscriptionId.make(maxId), start)).toBe(false)
+        same(yield* subscriptions.remove(SubscriptionId.make(maxId), start), false)
       })),
     law("an identifier is never used twice, not even after a removal", () =>
       Effect.gen(function*() {
@@ -113,7 +112,7 @@ export const subscriptionLaws: LawGroup<Stores> = {
         const ids = new Set<SubscriptionId>()
         for (let n = 0; n < 5; n++) {
           const { id } = yield* subscription(app)
-          expect(ids.has(id)).toBe(false)
+          same(ids.has(id), false)
           ids.add(id)
           yield* subscriptions.remove(id, start)
         }
@@ -123,13 +122,13 @@ export const subscriptionLaws: LawGroup<Stores> = {
       () =>
         Effect.gen(function*() {
           const { app, claimed, deliveries, done, f, subscription } = yield* threeDeliveries
-          expect(yield* f.subscriptions.remove(subscription.id, at(7))).toBe(true)
+          same(yield* f.subscriptions.remove(subscription.id, at(7)), true)
           const cancelled = (delivery: Delivery) =>
             Delivery.make({ ...delivery, state: "cancelled", endedAt: Option.some(at(7)) })
           const [, second, third] = deliveries
           same(yield* f.listed(app), [done, ...[second, third].flatMap((one) => one ? [cancelled(one)] : [])])
           const settlement = { delivery: ended(claimed.delivery), token: claimed.token }
-          expect(yield* f.deliveries.settle([settlement]), "a cancelled claim").toStrictEqual([])
+          same(yield* f.deliveries.settle([settlement]), [], "a cancelled claim")
           same(yield* f.deliveries.find(claimed.delivery.id), cancelled(claimed.delivery))
           same(yield* f.claim({ now: at(10_000), leaseEnds: at(10_015) }), [])
         })
@@ -145,7 +144,7 @@ export const subscriptionLaws: LawGroup<Stores> = {
         yield* subscriptions.remove(one.subscription.id, start)
         yield* subscribe(one.app)
         const claimed = yield* claim({ now: at(10), leaseEnds: at(25) })
-        expect(claimed.map(({ delivery }) => delivery.event.objectId)).toStrictEqual([3])
+        same(claimed.map(({ delivery }) => delivery.event.objectId), [3])
       })),
     law("a save that races a removal leaves nothing pending behind it", () =>
       Effect.gen(function*() {
@@ -160,9 +159,9 @@ export const subscriptionLaws: LawGroup<Stores> = {
           }])
           const remove = subscriptions.remove(subscription.id, at(1))
           const contenders = [Effect.asVoid(save), Effect.asVoid(remove)]
-          expect(yield* race(round % 2 === 0 ? contenders : contenders.reverse())).toStrictEqual(["success", "success"])
+          same(yield* race(round % 2 === 0 ? contenders : contenders.reverse()), ["success", "success"])
           const states = (yield* listed(app)).map(({ state }) => state)
-          expect(states.filter((state) => state !== "cancelled")).toStrictEqual([])
+          same(states.filter((state) => state !== "cancelled"), [])
         }
       }))
   ]

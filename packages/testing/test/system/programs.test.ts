@@ -1,4 +1,5 @@
 import { Memory } from "@startlist/core"
 import { ProgramLaws } from "@startlist/testing"
+import { describeSuite } from "@startlist/testing/vitest"
 
-ProgramLaws.suite("more programs in memory than the fast tier has", Memory.layer, { numRuns: 150 })
+describeSuite(ProgramLaws.suite("more programs in memory than the fast tier has", Memory.layer, { numRuns: 150 }))

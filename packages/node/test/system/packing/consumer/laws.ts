@@ -1,5 +1,6 @@
 /** What an author of an adapter writes: run by vitest in the project that the packages are installed into. */
 import { Memory } from "@startlist/core"
 import { StoreLaws } from "@startlist/testing"
+import { describeSuite } from "@startlist/testing/vitest"
 
-StoreLaws.suite("the stores in memory", Memory.layer)
+describeSuite(StoreLaws.suite("the stores in memory", Memory.layer))

@@ -50,7 +50,10 @@ const make = (keys: DeviceCookie.Keys) =>
   Effect.gen(function*() {
     const store = yield* AccountStore
     const secrets = yield* Secrets
-    const turn = (yield* Effect.makeSemaphore(parallelHashes)).withPermits(1)
+    const permits = yield* Effect.makeSemaphore(parallelHashes)
+    // Not `withPermits`: who is interrupted at the moment of taking would lose the permit for all.
+    const turn = <A, E>(hashing: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+      Effect.acquireUseRelease(permits.take(1), () => hashing, () => permits.release(1))
     let checks = 0
 
     /** OWASP's argon2id parameters (19 MiB, 2 passes, 1 lane) are the library's defaults. */

@@ -5,10 +5,12 @@ import { Effect, Layer } from "effect"
 import * as fixtures from "@startlist/test-support/StoreFixtures"
 import * as TestDatabase from "@startlist/test-support/TestDatabase"
 
-const stores = Layer.unwrapEffect(
+const opened = Layer.unwrapEffect(
   Effect.map(TestDatabase.TestDatabase, ({ url }) => Postgres.layerWith({ url }))
-).pipe(Layer.provide([TestDatabase.layer, fixtures.seal]))
+).pipe(Layer.provide(fixtures.seal))
 
-describeSuite(StoreLaws.suite("the stores on PostgreSQL", stores))
+const stores = Layer.provideMerge(opened, TestDatabase.layer)
+
+describeSuite(StoreLaws.suite("the stores on PostgreSQL", stores, { reopen: opened }))
 
 describeSuite(ProgramLaws.suite("programs on PostgreSQL", stores, { isExternal: true, numRuns: 15 }))

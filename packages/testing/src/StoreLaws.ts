@@ -9,13 +9,17 @@
  * before or after it, in any order. The laws of the queue end deliveries that others left pending.
  */
 import type { Stores } from "@startlist/core/Stores"
-import type * as Layer from "effect/Layer"
+import * as Layer from "effect/Layer"
 import { atomicityLaws } from "./internal/atomicityLaws.ts"
 import { claimLaws } from "./internal/claimLaws.ts"
 import { deliveryLaws } from "./internal/deliveryLaws.ts"
 import { grantFindLaws } from "./internal/grantFindLaws.ts"
 import { grantLaws } from "./internal/grantLaws.ts"
 import { outboxLaws } from "./internal/outboxLaws.ts"
+import { handleLaws, handleRaces } from "./internal/handleLaws.ts"
+import { keyLaws } from "./internal/keyLaws.ts"
+import { raceLaws } from "./internal/raceLaws.ts"
+import { readLaws } from "./internal/readLaws.ts"
 import { recordLaws } from "./internal/recordLaws.ts"
 import { registrationLaws } from "./internal/registrationLaws.ts"
 import { settleLaws } from "./internal/settleLaws.ts"
@@ -25,6 +29,7 @@ import * as Suite from "./Suite.ts"
 
 /** All laws of the stores, in groups. Each is an Effect. */
 export const laws: ReadonlyArray<LawGroup<Stores>> = [
+  keyLaws,
   ...recordLaws,
   registrationLaws,
   ...grantLaws,
@@ -32,10 +37,31 @@ export const laws: ReadonlyArray<LawGroup<Stores>> = [
   subscriptionLaws,
   outboxLaws,
   atomicityLaws,
+  raceLaws,
+  readLaws,
   ...claimLaws,
   settleLaws,
   ...deliveryLaws
 ]
 
+export interface Options<R> {
+  /**
+   * Opens the same storage once more, each time that it is built, with what the layer of the stores gives beside the
+   * stores. With it, two handles over one storage are tested, and closing and opening.
+   */
+  readonly reopen?: Layer.Layer<Stores, unknown, R>
+  /** Only one may have the storage open. Then `reopen` opens another storage than the layer. Default: no. */
+  readonly isExclusive?: boolean
+}
+
 /** The laws as tests of these stores. Real time. */
-export const suite = <E>(name: string, stores: Layer.Layer<Stores, E>): Suite.Suite => Suite.make(name, stores, laws)
+export const suite = <E, R = never>(
+  name: string,
+  stores: Layer.Layer<Stores | R, E>,
+  { isExclusive = false, reopen }: Options<R> = {}
+): Suite.Suite => {
+  if (reopen === undefined) return Suite.make<Stores | R, E>(name, stores, laws)
+  const open = Layer.build(Layer.fresh(reopen))
+  const more = [...handleLaws(open, isExclusive), ...isExclusive ? [] : [handleRaces(open)]]
+  return Suite.make<Stores | R, E>(name, stores, [...laws, ...more])
+}

@@ -151,8 +151,9 @@ export const makeClient = (pg: PGlite): Effect.Effect<SqlClient.SqlClient> =>
       executeStream: (text, parameters, transformRows) =>
         Stream.unwrap(Effect.map(execute(text, parameters, transformRows), Stream.fromIterable))
     }
-    const acquirer = Effect.uninterruptibleMask((restore) =>
-      restore(permit.take(1)).pipe(
+    // Who is interrupted at the moment of taking would lose the permit for all (`Semaphore.withPermits` has that moment).
+    const acquirer = Effect.uninterruptible(
+      permit.take(1).pipe(
         Effect.zipRight(Effect.flatMap(Effect.scope, (scope) => Scope.addFinalizer(scope, permit.release(1)))),
         Effect.zipRight(turn),
         Effect.as(connection)

@@ -1,0 +1,27 @@
+/** Laws of operations that meet in one record: in every order, what comes of them could have come one after the other. */
+import type { Stores } from "@startlist/core/Stores"
+import * as Effect from "effect/Effect"
+import { law, type LawGroup } from "../Law.ts"
+import { type Fixture, make } from "./fixture.ts"
+import { races } from "./races.ts"
+import { atOnce, rounds } from "./rounds.ts"
+
+/** Opens two handles, which may be the same one, for as long as they are used. */
+type WithHandles<R> = (
+  use: (handles: readonly [Fixture, Fixture]) => Effect.Effect<void, unknown>
+) => Effect.Effect<void, unknown, R>
+
+export const raceLawsOf = <R>(about: string, withHandles: WithHandles<R>): LawGroup<R> => ({
+  about,
+  laws: Object.entries(races).map(([name, prepare]) =>
+    law(`${name} come out as if one were after the other`, () =>
+      withHandles(([f, g]) =>
+        rounds(Effect.gen(function*() {
+          const { check, contenders } = yield* prepare(f, g)
+          yield* check(yield* atOnce(contenders))
+        }))
+      ))
+  )
+})
+
+export const raceLaws: LawGroup<Stores> = raceLawsOf("at once", (use) => Effect.flatMap(make, (f) => use([f, f])))

@@ -35,6 +35,8 @@ const notorious = [
 export const text = (maxLength = 200): FastCheck.Arbitrary<string> =>
   FastCheck.oneof(
     FastCheck.constantFrom(...notorious),
+    // As long as it may be: in bytes, that is twice or four times as much.
+    FastCheck.constantFrom("a".repeat(maxLength), "é".repeat(maxLength), "🏃".repeat(Math.floor(maxLength / 2))),
     FastCheck.string({ maxLength }),
     FastCheck.fullUnicodeString({ maxLength: Math.floor(maxLength / 2) })
   ).map((value) => value.replaceAll("\0", " ").slice(0, maxLength)).filter((value) => !/\p{Cs}/u.test(value))

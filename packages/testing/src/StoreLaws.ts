@@ -36,12 +36,12 @@ export const laws: ReadonlyArray<LawGroup<Stores>> = [
   grantFindLaws,
   subscriptionLaws,
   outboxLaws,
-  atomicityLaws,
-  raceLaws,
-  readLaws,
   ...claimLaws,
   settleLaws,
-  ...deliveryLaws
+  ...deliveryLaws,
+  atomicityLaws,
+  raceLaws,
+  readLaws
 ]
 
 export interface Options<R> {

@@ -3,6 +3,7 @@ import { type Claimed, Delivery, State } from "@startlist/core/Delivery"
 import { emptyUpdates } from "@startlist/core/Registration"
 import type { Stores } from "@startlist/core/Stores"
 import { Subscription } from "@startlist/core/Subscription"
+import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
@@ -44,6 +45,23 @@ const eligible: LawGroup<Stores> = {
         yield* queue(app, [event(1, at(9)), event(2, at(10)), event(3, at(11))])
         same(objects(yield* claim({ now: at(10), leaseEnds: at(25) })), [1, 2])
         same(objects(yield* claim({ now: at(11), leaseEnds: at(26) })), [3])
+      })),
+    law("time is that of the caller, years before or after that of the store", () =>
+      Effect.gen(function*() {
+        const { claim, event, queue, subscribed, subscriptions } = yield* empty
+        for (const years of [-28, 70]) {
+          const { app, subscription } = yield* subscribed
+          const then = (seconds: number) => DateTime.add(at(seconds), { years })
+          yield* queue(app, [event(1, then(10))])
+          const mine = (seconds: number) =>
+            Effect.map(claim({ now: then(seconds), leaseEnds: then(seconds + 15) }), (found) =>
+              found.filter((one) => one.subscription.id === subscription.id))
+          same(yield* mine(9.999), [], "what is claimed before it is due")
+          same((yield* mine(10)).length, 1, "what is claimed when it is due")
+          same(yield* mine(24.999), [], "what is claimed while a lease lives")
+          same((yield* mine(25)).length, 1, "what is claimed when the lease has ended")
+          yield* subscriptions.remove(subscription.id, then(30))
+        }
       })),
     law(
       "a claimed delivery is not claimed again until its lease has ended, and then it is",

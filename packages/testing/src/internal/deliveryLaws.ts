@@ -136,6 +136,19 @@ const repeats: LawGroup<Stores> = {
             same((yield* f.claim({ now: at(99), leaseEnds: at(114) })).map(({ delivery }) => delivery), [again])
           }))
     ),
+    law("what is still pending, or claimed, can be delivered again as well", () =>
+      Effect.gen(function*() {
+        const { app, claimed, f } = yield* claimedDeliveries(1)
+        yield* f.queue(app, [f.event(2, at(500))])
+        const before = yield* f.listed(app)
+        const fresh = []
+        for (const one of before) fresh.push(Option.getOrThrow(yield* f.deliveries.again(one, at(99))))
+        same(yield* f.listed(app), [...before, ...fresh])
+        same(fresh.map(({ event }) => event), before.map(({ event }) => event))
+        same(yield* f.deliveries.settle(claimed.map(settled)), claimed.map(({ delivery }) => delivery.id))
+        const due = yield* f.claim({ now: at(99), leaseEnds: at(114) })
+        same(due.map(({ delivery }) => delivery.id), [fresh[0]?.id], "the next of each object that is due")
+      })),
     law(
       "what went to a removed subscription is not delivered again, not even to the next one",
       () =>
@@ -165,6 +178,19 @@ const purges: LawGroup<Stores> = {
         Effect.gen(function*() {
           const { app, claimed, f } = yield* claimedDeliveries(7)
           const { deliveries } = f
+          // Pending, and older than all that has ended.
+          yield* f.queue(app, [f.event(8, long(-100)), f.event(9, long(-100))])
+          const [old] = yield* f.claim({ now: long(-100), leaseEnds: long(-85) })
+          const attempts = [{
+            at: long(-100),
+            durationMs: 1,
+            outcome: "timeout",
+            status: Option.none(),
+            detail: ""
+          }] as const
+          yield* deliveries.settle(
+            old ? [{ delivery: { ...old.delivery, attempts, dueAt: long(-50) }, token: old.token }] : []
+          )
           yield* Effect.repeat(deliveries.purge(long(100), 1000), { until: (count) => count === 0 })
           const endings = [30, 10, 20, 15, 11, 12]
           yield* deliveries.settle(
@@ -175,12 +201,12 @@ const purges: LawGroup<Stores> = {
           )
           const left = Effect.map(f.listed(app), (found) => found.map(({ event }) => event.objectId))
           same(yield* deliveries.purge(long(12), 100), 3)
-          same(yield* left, [1, 3, 4, 7])
+          same(yield* left, [1, 3, 4, 7, 8, 9])
           same(yield* deliveries.purge(long(50), 2), 2)
-          same((yield* left).length, 2)
+          same((yield* left).length, 4)
           same(yield* deliveries.purge(long(50), 2), 1)
           same(yield* deliveries.purge(long(50), 2), 0)
-          same(yield* left, [7])
+          same(yield* left, [7, 8, 9])
         })
     ),
     law("cancelled deliveries are purged too", () =>

@@ -9,7 +9,7 @@ import type { Stores } from "@startlist/core/Stores"
 import { emptyUpdates, Registration, RegistrationStore } from "@startlist/core/Registration"
 import { TokenHash } from "@startlist/core/Secrets"
 import type { StoreError } from "@startlist/core/Store"
-import { SubscriptionStore } from "@startlist/core/Subscription"
+import { type Subscription, SubscriptionStore } from "@startlist/core/Subscription"
 import { type AccessToken, Code, RefreshToken } from "@startlist/core/Token"
 import { type Role, User, UserId } from "@startlist/core/User"
 import * as Context from "effect/Context"
@@ -122,16 +122,29 @@ export const make = Effect.gen(function*() {
   const refresh = (fields: Partial<RefreshToken> = {}) =>
     RefreshToken.make({ hash: hash(), salt: name("salt"), issuedAt: start, expiresAt: at(28_800), ...fields })
 
+  const subscribers: Array<Subscription> = []
+
   const subscription = (app: Application, callbackUrl = "https://app.example.test/hook") =>
     Effect.suspend(() =>
-      subscriptions.insert({
-        applicationId: app.id,
-        callbackUrl,
-        createdAt: start,
-        updatedAt: start,
-        signingSecrets: [{ value: Redacted.make(name("whsec")), expiresAt: Option.none() }]
-      })
+      Effect.tap(
+        subscriptions.insert({
+          applicationId: app.id,
+          callbackUrl,
+          createdAt: start,
+          updatedAt: start,
+          signingSecrets: [{ value: Redacted.make(name("whsec")), expiresAt: Option.none() }]
+        }),
+        (inserted) => Effect.sync(() => subscribers.push(inserted))
+      )
     )
+
+  /** Removes the subscriptions that were made, with their deliveries, so that stores stay small and quick. */
+  const cleanUp = Effect.suspend(() =>
+    Effect.zipRight(
+      Effect.forEach(subscribers.splice(0), ({ id }) => subscriptions.remove(id, start), { discard: true }),
+      deliveries.purge(at(1000), 1000)
+    )
+  )
 
   const registration = (athlete: User, others: { readonly organizerId?: UserId } = {}) =>
     registrations.insert({
@@ -215,6 +228,7 @@ export const make = Effect.gen(function*() {
     applications,
     change,
     claim,
+    cleanUp,
     code,
     deliveries,
     event,

@@ -71,6 +71,22 @@ const seen = <R>(open: Open<R>): LawGroup<R> => ({
       () =>
         Effect.scoped(Effect.gen(function*() {
           const [f, g] = [yield* fixtureOf(open), yield* fixtureOf(open)]
+          const silent = yield* f.application()
+          const stranger = yield* f.user()
+          for (const h of [f, g]) {
+            same(
+              yield* h.subscriptions.findByApplication(silent.id),
+              Option.none(),
+              "a subscription before it is there"
+            )
+            same(yield* h.grants.find(silent.id, stranger.id), Option.none(), "a grant before it is there")
+            same(yield* h.grants.listByUser(stranger.id), [], "grants before they are there")
+          }
+          const first = yield* f.subscription(silent)
+          const granted = yield* f.grant(silent, stranger)
+          same(yield* g.subscriptions.findByApplication(silent.id), first, "a subscription of the other handle")
+          same(yield* g.grants.find(silent.id, stranger.id), granted, "a grant of the other handle")
+          same(yield* g.grants.listByUser(stranger.id), [granted], "grants of the other handle")
           let all = yield* everything(f)
           yield* mustFind(g, all)
           yield* mustFind(f, all)

@@ -22,6 +22,9 @@ const related = (all: ReadonlyArray<Application>, isRelated: (a: string, b: stri
   return undefined
 }
 
+/** The digits behind are a number of their own. */
+const isInFront = (a: string, b: string): boolean => b.startsWith(a) && b[a.length] !== "0"
+
 export const keyLaws: LawGroup<Stores> = {
   about: "keys",
   laws: [
@@ -31,13 +34,13 @@ export const keyLaws: LawGroup<Stores> = {
         const all: Array<Application> = []
         while (all.length < most) {
           all.push(yield* f.application())
-          if (related(all, (a, b) => b.startsWith(a)) && related(all, (a, b) => b.endsWith(a))) break
+          if (related(all, isInFront) && related(all, (a, b) => b.endsWith(a))) break
         }
         const pairs: Array<readonly [Application, string, Application, string]> = []
         // 1/11 and 11/1; 1 1|1 and 1|1 1 in either order of the parts.
         const [one, two] = [all[0], all[1]]
         if (one && two) pairs.push([one, String(two.id), two, String(one.id)])
-        const front = related(all, (a, b) => b.startsWith(a))
+        const front = related(all, isInFront)
         if (front) pairs.push([front[0], `${String(front[1].id).slice(String(front[0].id).length)}7`, front[1], "7"])
         const back = related(all, (a, b) => b.endsWith(a))
         if (back) pairs.push([back[0], `7${String(back[1].id).slice(0, -String(back[0].id).length)}`, back[1], "7"])

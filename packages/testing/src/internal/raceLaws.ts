@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import { law, type LawGroup } from "../Law.ts"
 import { type Fixture, make } from "./fixture.ts"
 import { races } from "./races.ts"
-import { atOnce, rounds } from "./rounds.ts"
+import { atOnce, inTheMiddle, rounds, stepsOf, sweep } from "./rounds.ts"
 
 /** Opens two handles, which may be the same one, for as long as they are used. */
 type WithHandles<R> = (
@@ -16,10 +16,26 @@ export const raceLawsOf = <R>(about: string, withHandles: WithHandles<R>): LawGr
   laws: Object.entries(races).map(([name, prepare]) =>
     law(`${name} come out as if one were after the other`, () =>
       withHandles(([f, g]) =>
-        rounds(Effect.gen(function*() {
-          const { check, contenders } = yield* prepare(f, g)
-          yield* check(yield* atOnce(contenders))
-        }))
+        Effect.gen(function*() {
+          // Each contender in turn is stopped, at each of its steps.
+          const first = yield* prepare(f, g)
+          const steps = yield* Effect.forEach(first.contenders, stepsOf)
+          yield* f.cleanUp
+          yield* sweep(Math.max(...steps) * steps.length, (place) =>
+            Effect.gen(function*() {
+              const { check, contenders } = yield* prepare(f, g)
+              const turn = place % contenders.length
+              const turned = [...contenders.slice(turn), ...contenders.slice(0, turn)]
+              const outcomes = yield* inTheMiddle(turned, Math.floor(place / contenders.length))
+              yield* check([...outcomes.slice(outcomes.length - turn), ...outcomes.slice(0, outcomes.length - turn)])
+              yield* f.cleanUp
+            }))
+          yield* rounds(Effect.gen(function*() {
+            const { check, contenders } = yield* prepare(f, g)
+            yield* check(yield* atOnce(contenders))
+            yield* f.cleanUp
+          }))
+        })
       ))
   )
 })

@@ -128,6 +128,25 @@ const saveAndRemovalOfSubscription: Prepare = (f, g) =>
     }
   })
 
+const removalsOfSubscription: Prepare = (f, g) =>
+  Effect.gen(function*() {
+    const { app, subscription } = yield* f.subscribed
+    yield* f.queue(app, [f.event(1)])
+    const removed: Array<number> = []
+    const remove = (by: Fixture, seconds: number) =>
+      Effect.map(by.subscriptions.remove(subscription.id, at(seconds)), (isRemoved) => {
+        if (isRemoved) removed.push(seconds)
+      })
+    return {
+      contenders: [remove(f, 1), remove(g, 2)],
+      check: () =>
+        Effect.gen(function*() {
+          same(removed.length, 1, "removals of one subscription that removed it")
+          same((yield* f.listed(app)).map(({ endedAt }) => endedAt), removed.map(at), "when its delivery was cancelled")
+        })
+    }
+  })
+
 const insertsOfSubscription: Prepare = (f, g) =>
   Effect.gen(function*() {
     const app = yield* f.application()
@@ -428,6 +447,7 @@ export const races: Readonly<Record<string, Prepare>> = {
   "saves of a registration": savesOfRegistration,
   "saves of a subscription": savesOfSubscription,
   "a save and a removal of a subscription": saveAndRemovalOfSubscription,
+  "removals of a subscription": removalsOfSubscription,
   "two subscriptions of an application": insertsOfSubscription,
   "a removal of a subscription and the next one": insertAndRemovalOfSubscription,
   "new records": inserts,

@@ -8,7 +8,7 @@ import * as Redacted from "effect/Redacted"
 import { law, type LawGroup } from "../Law.ts"
 import { holds, same } from "./expecting.ts"
 import { at, ended, type Fixture, following, make } from "./fixture.ts"
-import { rounds, whileLooking } from "./rounds.ts"
+import { inTheMiddle, rounds, stepsOf, sweep, whileLooking } from "./rounds.ts"
 import { claimedOf } from "./trials.ts"
 
 /** What a record is, one state after the other, each with another value in every field; and the ways to see it. */
@@ -170,10 +170,36 @@ const watch = ({ looks, states, write }: Series<unknown>) =>
     yield* whileLooking(writing, looking)
   })
 
+/** A look in the middle of which the next state is written finds that state, or the one before. */
+const inOneLook = (prepare: (f: Fixture) => Effect.Effect<Series<unknown>, unknown>, f: Fixture) =>
+  Effect.gen(function*() {
+    const { looks } = yield* prepare(f)
+    const steps = yield* Effect.forEach(looks, stepsOf)
+    yield* sweep(Math.max(...steps) * steps.length, (place) =>
+      Effect.gen(function*() {
+        const { looks, states, write } = yield* prepare(f)
+        const texts = states.map(json)
+        let found: unknown
+        const look = Effect.map(looks[place % looks.length] ?? Effect.void, (one) => {
+          found = one
+        })
+        yield* inTheMiddle([look, write(1)], Math.floor(place / looks.length))
+        if (!texts.slice(0, 2).includes(json(found))) {
+          same(found, states[1], "what was found is no state that was saved")
+        }
+        yield* f.cleanUp
+      }))
+  })
+
 const seen = (name: string, prepare: (f: Fixture) => Effect.Effect<Series<unknown>, unknown>) =>
   law(
     `who finds ${name} while it is saved sees each save whole, and none before the last one seen`,
-    () => Effect.flatMap(make, (f) => rounds(Effect.flatMap(prepare(f), watch)))
+    () =>
+      Effect.gen(function*() {
+        const f = yield* make
+        yield* inOneLook(prepare, f)
+        yield* rounds(Effect.zipRight(Effect.flatMap(prepare(f), watch), f.cleanUp))
+      })
   )
 
 export const readLaws: LawGroup<Stores> = {

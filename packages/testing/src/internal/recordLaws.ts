@@ -19,13 +19,14 @@ const applications: LawGroup<Stores> = {
         Effect.gen(function*() {
           const { applications, user } = yield* make
           const { id: ownerId } = yield* user("platform")
+          const { id: nextOwner } = yield* user("platform")
           const given = FastCheck.tuple(Arbitraries.settings, Arbitraries.clientSecrets, Arbitraries.instant)
           yield* forAll(FastCheck.tuple(given, given), ([[settings, secrets, createdAt], [changed, rotated]]) =>
             Effect.gen(function*() {
               const inserted = yield* applications.insert({ ...settings, ownerId, secrets, createdAt })
               same(inserted, { ...settings, ownerId, secrets, createdAt, id: inserted.id, version: 1 })
               same(yield* applications.find(inserted.id), inserted)
-              const next = { ...inserted, ...changed, secrets: rotated, version: 2 }
+              const next = { ...inserted, ...changed, ownerId: nextOwner, secrets: rotated, version: 2 }
               yield* applications.save(next)
               same(yield* applications.find(inserted.id), next)
             }), { numRuns: 25 })

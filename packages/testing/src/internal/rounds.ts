@@ -5,20 +5,56 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Random from "effect/Random"
 import { interleaved } from "./interleaving.ts"
+import { stopAt } from "./stepping.ts"
 import { tagOf } from "./expecting.ts"
 
 /** Stores in this process reach the most; what waits for a database goes on for this long. */
-const limits = { least: 12, most: 120, millis: 300 }
+const limits = { least: 10, most: 100, millis: 150 }
+
+const within =
+  (limits: { readonly least: number; readonly most: number; readonly millis: number }) =>
+  <E, R>(trial: (round: number) => Effect.Effect<unknown, E, R>): Effect.Effect<void, E, R> =>
+    Effect.gen(function*() {
+      const began = yield* Clock.currentTimeMillis
+      for (let round = 0; round < limits.most; round++) {
+        if (round >= limits.least && (yield* Clock.currentTimeMillis) - began > limits.millis) return
+        yield* trial(round)
+      }
+    })
 
 /** Makes a trial in many rounds, or until one fails. */
 export const rounds = <E, R>(trial: Effect.Effect<unknown, E, R>): Effect.Effect<void, E, R> =>
-  Effect.gen(function*() {
-    const began = yield* Clock.currentTimeMillis
-    for (let round = 0; round < limits.most; round++) {
-      if (round >= limits.least && (yield* Clock.currentTimeMillis) - began > limits.millis) return
-      yield* trial
-    }
+  within(limits)(() => trial)
+
+/** Makes a trial for each of the steps of an operation that takes so many; for some of them, if that takes long. */
+export const sweep = <E, R>(
+  steps: number,
+  trial: (step: number) => Effect.Effect<unknown, E, R>
+): Effect.Effect<void, E, R> =>
+  Effect.flatMap(Random.shuffle(Array.from({ length: steps }).keys()), (order) => {
+    const all = [...order]
+    return within({ least: Math.min(25, steps), most: steps, millis: 250 })((round) => trial(all[round] ?? 0))
   })
+
+/** So many milliseconds others may take in the middle of an operation: they may have to wait for it to end. */
+const patience = 25
+
+/** Runs an operation up to this step, then others, and then the rest of it. Answers like `atOnce`. */
+export const inTheMiddle = (
+  [operation = Effect.void, ...others]: ReadonlyArray<Effect.Effect<unknown, unknown>>,
+  step: number
+): Effect.Effect<ReadonlyArray<string>> =>
+  Effect.gen(function*() {
+    const stopped = yield* stopAt(tagOf(operation), step)
+    const fiber = yield* Effect.fork(Effect.all(others.map((one) => tagOf(one)), { concurrency: "unbounded" }))
+    yield* Effect.timeoutOption(Effect.disconnect(Fiber.await(fiber)), patience)
+    const exit = yield* stopped.end
+    return [yield* exit, ...(yield* Fiber.join(fiber))]
+  })
+
+/** The steps of an operation, which is done for it. */
+export const stepsOf = (operation: Effect.Effect<unknown, unknown>): Effect.Effect<number> =>
+  Effect.flatMap(stopAt(operation, Infinity), (stopped) => Effect.as(stopped.end, stopped.steps()))
 
 /** Begins a while later: some steps of this process, and sometimes milliseconds of others. */
 const shifted = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>

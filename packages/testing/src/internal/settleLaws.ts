@@ -2,6 +2,7 @@
 import { type Claimed, Delivery, DeliveryId, State } from "@startlist/core/Delivery"
 import type { Stores } from "@startlist/core/Stores"
 import { maxId } from "@startlist/core/Store"
+import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import * as Option from "effect/Option"
@@ -46,6 +47,34 @@ export const settleLaws: LawGroup<Stores> = {
             same(yield* f.deliveries.find(id), delivery)
           }), { numRuns: 30 })
       })),
+    law(
+      "what is to be tried again is recorded as it was, with its attempts and when it is due",
+      () =>
+        Effect.gen(function*() {
+          const { f } = yield* claimedDeliveries(0)
+          const { app, subscription } = yield* f.subscribed
+          const retry = FastCheck.record({
+            attempts: FastCheck.array(Arbitraries.attempt, { maxLength: 3 }),
+            dueAt: Arbitraries.instant
+          })
+          yield* forAll(FastCheck.tuple(retry, FastCheck.nat()), ([fields, object]) =>
+            Effect.gen(function*() {
+              yield* f.queue(app, [f.event(object + 1)])
+              const [claimed] = (yield* f.claim()).filter((one) => one.subscription.id === subscription.id)
+              if (claimed === undefined) return yield* Effect.dieMessage("nothing was claimed")
+              const delivery = Delivery.make({ ...claimed.delivery, ...fields })
+              yield* f.deliveries.settle([{ delivery, token: claimed.token }])
+              same(yield* f.deliveries.find(delivery.id), Option.some(delivery))
+              const again = yield* f.claim({
+                now: fields.dueAt,
+                leaseEnds: DateTime.add(fields.dueAt, { seconds: 15 })
+              })
+              const mine = again.filter((one) => one.subscription.id === subscription.id)
+              same(mine.map((one) => one.delivery), [delivery], "what is claimed when it is due")
+              yield* f.deliveries.settle(mine.map(settled))
+            }), { numRuns: 20 })
+        })
+    ),
     law(
       "a settlement ends the claim: a failed attempt is claimed again as soon as it is due",
       () =>

@@ -65,6 +65,29 @@ const saveOfGrant: Prepare = (f) =>
     }
   })
 
+const revocation: Prepare = (f) =>
+  Effect.gen(function*() {
+    const { app } = yield* f.subscribed
+    const owner = yield* f.user()
+    const first = yield* f.grant(app, owner, { codes: [f.code()], refresh: Option.some(f.refresh()) })
+    const event = f.event(owner.id, at(3), { aspectType: "deleted", objectType: "athlete", updates: {} })
+    const revoked = (isSaved: (grant: Grant) => boolean) =>
+      Effect.map(f.grants.find(app.id, first.userId), Option.exists(isSaved))
+    return {
+      operation: f.grants.save({
+        grant: following(first, { status: "revoked", codes: [], refresh: Option.none() }),
+        outgoing: [{ event, audience: Audience.Application({ applicationId: app.id }) }]
+      }),
+      parts: [
+        revoked(({ status }) => status === "revoked"),
+        revoked(({ codes }) => codes.length === 0),
+        revoked(({ refresh }) => Option.isNone(refresh)),
+        Effect.map(f.grants.listByUser(owner.id), (listed) => listed.length === 0),
+        Effect.map(f.listed(app), (queued) => queued.length === 1)
+      ]
+    }
+  })
+
 const firstSaveOfGrant: Prepare = (f) =>
   Effect.gen(function*() {
     const { app } = yield* f.subscribed
@@ -95,6 +118,26 @@ const saveOfRegistration: Prepare = (f) =>
       parts: [
         Effect.map(found, Option.exists(({ version }) => version === 2)),
         Effect.map(found, Option.exists(({ updates }) => updates.comment === "saved")),
+        ...apps.map((app) => Effect.map(f.listed(app), (queued) => queued.length === 1))
+      ]
+    }
+  })
+
+/** A change that is told to all who have a grant of the athlete. */
+const changeOfAthlete: Prepare = (f) =>
+  Effect.gen(function*() {
+    const owner = yield* f.user()
+    const apps = [(yield* f.subscribed).app, (yield* f.subscribed).app]
+    for (const app of apps) yield* f.grant(app, owner)
+    const registration = yield* f.registration(owner)
+    const event = f.event(registration.id)
+    return {
+      operation: f.registrations.save({ ...registration, version: 2 }, [{
+        event,
+        audience: Audience.GrantedBy({ userIds: [owner.id] })
+      }]),
+      parts: [
+        Effect.map(f.registrations.find(registration.id), Option.exists(({ version }) => version === 2)),
         ...apps.map((app) => Effect.map(f.listed(app), (queued) => queued.length === 1))
       ]
     }
@@ -172,7 +215,9 @@ const releasing: Prepare = (f) =>
 export const trials: Readonly<Record<string, Prepare>> = {
   "a save of a grant": saveOfGrant,
   "a first save of a grant": firstSaveOfGrant,
+  "a revocation": revocation,
   "a save of a registration": saveOfRegistration,
+  "a change of an athlete's registration": changeOfAthlete,
   "a removal of a subscription": removal,
   "enqueueing several events": enqueueing,
   "settling several deliveries": settlement,

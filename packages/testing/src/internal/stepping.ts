@@ -1,0 +1,72 @@
+/** Stops an operation between two steps, so that others can go on in the middle of it. Real time. */
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import type * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import type * as Scheduler from "effect/Scheduler"
+
+class SteppingScheduler implements Scheduler.Scheduler {
+  steps = 0
+  #isStopping = false
+  #held: Scheduler.Task | undefined
+  readonly #stopAt: number
+  readonly #stopped: () => void
+
+  constructor(stopAt: number, stopped: () => void) {
+    this.#stopAt = stopAt
+    this.#stopped = stopped
+  }
+
+  shouldYield({ currentOpCount }: Fiber.RuntimeFiber<unknown, unknown>): number | false {
+    if (this.steps++ !== this.#stopAt) return currentOpCount > 2048 ? 0 : false
+    this.#isStopping = true
+    return 0
+  }
+
+  scheduleTask(task: Scheduler.Task): void {
+    if (!this.#isStopping) return queueMicrotask(task)
+    this.#isStopping = false
+    this.#held = task
+    this.#stopped()
+  }
+
+  goOn(): void {
+    const task = this.#held
+    this.#held = undefined
+    if (task !== undefined) queueMicrotask(task)
+  }
+}
+
+/** An operation that has stopped, or has come to its end before. */
+export interface Stopped<A, E> {
+  readonly isStopped: boolean
+  /** Lets it go on to its end. */
+  readonly end: Effect.Effect<Exit.Exit<A, E>>
+  /** The same, but it is interrupted where it stands. */
+  readonly interrupt: Effect.Effect<Exit.Exit<A, E>>
+  /** Steps that it took in all. */
+  readonly steps: () => number
+}
+
+/** Runs an operation until it has taken so many steps. */
+export const stopAt = <A, E, R>(
+  operation: Effect.Effect<A, E, R>,
+  steps: number
+): Effect.Effect<Stopped<A, E>, never, R> =>
+  Effect.gen(function*() {
+    const stopping = Deferred.unsafeMake<boolean>(yield* Effect.fiberId)
+    const scheduler = new SteppingScheduler(steps, () => Deferred.unsafeDone(stopping, Effect.succeed(true)))
+    const fiber = yield* Effect.fork(Effect.withScheduler(operation, scheduler))
+    fiber.addObserver(() => Deferred.unsafeDone(stopping, Effect.succeed(false)))
+    const isStopped = yield* Deferred.await(stopping)
+    const goOn = Effect.sync(() => scheduler.goOn())
+    return {
+      isStopped,
+      end: Effect.zipRight(goOn, Fiber.await(fiber)),
+      interrupt: Effect.zipRight(
+        Effect.zipRight(Fiber.interruptFork(fiber), goOn),
+        Fiber.await(fiber)
+      ),
+      steps: () => scheduler.steps
+    }
+  })

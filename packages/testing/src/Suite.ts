@@ -21,8 +21,8 @@ import type { LawGroup } from "./Law.ts"
 
 export interface Test {
   readonly name: string
-  /** Rejects with what is wrong, the seed, and how to run it again. */
-  readonly run: () => Promise<void>
+  /** Rejects with what is wrong, the seed, and how to run it again: by `command`, if one is given. */
+  readonly run: (command?: string) => Promise<void>
 }
 
 export interface Suite {
@@ -62,11 +62,11 @@ export const make = <R, E>(
   const tests = groups.flatMap(({ about, laws }) =>
     laws.map(({ check, name: law }): Test => ({
       name: `${about}: ${law}`,
-      run: async () => {
+      run: async (command) => {
         const seed = await runtime.runPromise(makeSeed)
         const exit = await runtime.runPromiseExit(Effect.withRandom(check, Random.make(seed)))
         if (Exit.isSuccess(exit)) return
-        const again = `Run it again with ${seedVariable}=${seed}.`
+        const again = `Run it again: ${seedVariable}=${seed} ${command ?? "and the same command"}`
         throw new LawBroken(`${about}: ${law}\n${describe(exit.cause)}\n${again}`, { cause: Cause.squash(exit.cause) })
       }
     }))

@@ -85,7 +85,11 @@ export const run = <A, E, R>(
             isDriving = false
             return
           }
-          if (!clock.advance()) return stuck("everything waits for something else, and no timer is left")
+          if (!clock.advance()) {
+            return stuck(
+              "Everything waits for something else, and no timer is left. Stores that need real time, as a database does, need `isExternal: true`."
+            )
+          }
         }
         abandon(scheduler)
         resume(result)

@@ -7,9 +7,14 @@ export interface Options {
   readonly timeout?: number
 }
 
+/** For the shell, and as a regular expression of vitest. */
+const quoted = (name: string): string => `'${name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replaceAll("'", "'\\''")}'`
+
 /** A `describe` with a test for each law. */
 export const describeSuite = ({ close, name, tests }: Suite, { timeout = 60_000 }: Options = {}): void =>
   void describe(name, () => {
     afterAll(close, timeout)
-    for (const { name, run } of tests) it(name, run, timeout)
+    for (const test of tests) {
+      it(test.name, () => test.run(`npx vitest run -t ${quoted(`${name} ${test.name}`)}`), timeout)
+    }
   })

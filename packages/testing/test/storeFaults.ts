@@ -8,7 +8,7 @@ import { RegistrationStore } from "@startlist/core/Registration"
 import { TokenHash } from "@startlist/core/Secrets"
 import { Conflict } from "@startlist/core/Store"
 import type { Stores } from "@startlist/core/Stores"
-import { SubscriptionStore } from "@startlist/core/Subscription"
+import { type Subscription, SubscriptionStore } from "@startlist/core/Subscription"
 import { Context, DateTime, Effect, Option } from "effect"
 
 export interface StoreFault {
@@ -157,26 +157,21 @@ const torn: ReadonlyArray<StoreFault> = [
     }
   }),
   fault("torn", "deliveries are cancelled, and then their subscription is gone", ({ subscriptions }) => {
-    const kept = new Map<number, Effect.Effect.Success<ReturnType<typeof subscriptions.findByApplication>>>()
-    const seen = new Map<number, number>()
+    const inserted = new Map<number, Subscription>()
+    const kept = new Map<number, Subscription>()
     return {
       subscriptions: {
+        insert: (next) => Effect.tap(subscriptions.insert(next), (one) => Effect.sync(() => inserted.set(one.id, one))),
         findByApplication: (id) =>
-          Effect.flatMap(subscriptions.findByApplication(id), (found) => {
-            if (Option.isSome(found)) seen.set(found.value.id, id)
-            return Effect.succeed(Option.isNone(found) ? kept.get(id) ?? found : found)
-          }),
+          Effect.map(subscriptions.findByApplication(id), Option.orElse(() => Option.fromNullable(kept.get(id)))),
         remove: (id, now) =>
-          Effect.gen(function*() {
-            const application = seen.get(id)
-            if (application !== undefined) {
-              // The application of a subscription that somebody has looked at.
-              const found = yield* subscriptions.findByApplication(application as never)
-              kept.set(application, found)
-            }
-            const isRemoved = yield* subscriptions.remove(id, now)
-            yield* Effect.sync(() => application !== undefined && kept.delete(application))
-            return isRemoved
+          Effect.suspend(() => {
+            const one = inserted.get(id)
+            if (one !== undefined) kept.set(one.applicationId, one)
+            return Effect.tap(
+              subscriptions.remove(id, now),
+              () => Effect.sync(() => one !== undefined && kept.delete(one.applicationId))
+            )
           })
       }
     }

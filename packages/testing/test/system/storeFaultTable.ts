@@ -1,46 +1,64 @@
 /**
- * `npm run faults [-- WORD]`: plants each fault in copies of the stores in memory, and on PostgreSQL if there is one, and
- * prints which law of the stores notices it first.
+ * `npm run faults [-- WORD… --times N --postgres]`: plants faults in copies of the stores in memory, or on PostgreSQL, and
+ * prints which law of the stores notices each of them first. Status 1 if one is not noticed.
  */
-import { Memory } from "@startlist/core"
-import type { Stores } from "@startlist/core/Stores"
-import { Context, Effect, Layer, Option } from "effect"
-import { StoreLaws, type Suite } from "../../src/index.ts"
+import { Postgres } from "@startlist/postgres"
+import { integer, parse } from "@startlist/test-support/Arguments"
+import * as PostgresServer from "@startlist/test-support/PostgresServer"
+import * as fixtures from "@startlist/test-support/StoreFixtures"
+import { Effect, Layer, Redacted } from "effect"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { type StoreFault, storeFaults } from "../storeFaults.ts"
+import { firstBroken, inMemory, Storage, suiteOf } from "./support/plantedStores.ts"
 
-/** The law that fails first; none if all hold. */
-const firstBroken = async ({ close, tests }: Suite.Suite): Promise<Option.Option<string>> => {
-  try {
-    for (const { name, run } of tests) {
-      const isBroken = await run().then(() => false, () => true)
-      if (isBroken) return Option.some(name)
-    }
-    return Option.none()
-  } finally {
-    await close()
-  }
-}
+const { positionals, values } = parse({
+  allowPositionals: true,
+  options: { times: { type: "string", default: "1" }, postgres: { type: "boolean", default: false } }
+})
 
-class Storage extends Context.Tag("Storage")<Storage, Context.Context<Stores>>() {}
+const isWanted = ({ kind, name }: StoreFault): boolean =>
+  positionals.length === 0 || positionals.some((word) => kind === word || name.includes(word))
 
-/** Two handles over one storage in memory, each with the fault. */
-const inMemory = ({ name, plant }: StoreFault): Suite.Suite => {
-  const handle = Layer.effectContext(Effect.map(Storage, plant))
-  const storage = Layer.effect(Storage, Effect.context<Stores>()).pipe(Layer.provide(Memory.layer))
-  return StoreLaws.suite(name, Layer.provideMerge(handle, storage), { reopen: handle })
-}
-
-const [word = "", times = "1"] = process.argv.slice(2)
-let missed = 0
-for (const fault of storeFaults) {
-  if (!fault.name.includes(word) && fault.kind !== word) continue
-  for (let time = 0; time < Number(times); time++) {
+const run = async (storage: Layer.Layer<Storage>): Promise<void> => {
+  const times = integer("times", values.times, 1)
+  let missed = 0
+  console.log("| kind | fault | law that notices it | noticed | seconds |\n| --- | --- | --- | --- | --- |")
+  for (const fault of storeFaults.filter(isWanted)) {
     const began = performance.now()
-    const law = await firstBroken(inMemory(fault))
-    if (Option.isNone(law)) missed++
-    const seconds = ((performance.now() - began) / 1000).toFixed(1)
-    console.log(`| ${fault.kind} | ${fault.name} | ${Option.getOrElse(law, () => "NOT NOTICED")} | ${seconds} s |`)
+    const laws = new Set<string>()
+    let noticed = 0
+    for (let time = 0; time < times; time++) {
+      const law = await firstBroken(suiteOf(fault, storage))
+      if (law === undefined) continue
+      noticed++
+      laws.add(law)
+    }
+    if (noticed < times) missed++
+    const seconds = ((performance.now() - began) / 1000 / times).toFixed(1)
+    console.log(`| ${fault.kind} | ${fault.name} | ${[...laws].join("; ")} | ${noticed} of ${times} | ${seconds} |`)
+  }
+  if (missed > 0) {
+    console.log(`${missed} faults were not noticed every time`)
+    process.exitCode = 1
   }
 }
-console.log(`${missed} not noticed`)
-process.exit(missed === 0 ? 0 : 1)
+
+if (values.postgres) {
+  const folder = mkdtempSync(join(tmpdir(), "faults-"))
+  const server = await PostgresServer.make({ folder, settings: { fsync: "off" } })
+  try {
+    const stores = Postgres.layerWith({ url: Redacted.make(server.urlOf("postgres")) }).pipe(
+      Layer.provide(fixtures.seal),
+      Layer.orDie
+    )
+    await Effect.runPromise(Postgres.migrate({ url: Redacted.make(server.urlOf("postgres")) }))
+    await run(Layer.succeed(Storage, stores))
+  } finally {
+    await server.stop()
+    rmSync(folder, { recursive: true, force: true })
+  }
+} else {
+  await run(inMemory)
+}

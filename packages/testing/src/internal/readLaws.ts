@@ -1,13 +1,14 @@
 /** Laws of finds beside saves: a find sees one save or the next, whole, and never an earlier one again. */
 import * as AccessTokens from "@startlist/core/AccessTokens"
 import type { Stores } from "@startlist/core/Stores"
-import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Predicate from "effect/Predicate"
 import * as Redacted from "effect/Redacted"
 import { law, type LawGroup } from "../Law.ts"
 import { holds, same } from "./expecting.ts"
 import { at, ended, type Fixture, following, make } from "./fixture.ts"
+import { plain } from "./plain.ts"
 import { inTheMiddle, rounds, stepsOf, sweep, whileLooking } from "./rounds.ts"
 import { claimedOf } from "./trials.ts"
 
@@ -77,7 +78,7 @@ const registrations = (f: Fixture) =>
       version === 1 ? registration : {
         ...registration,
         version,
-        updates: { ...registration.updates, comment: `comment ${version}`, bib: `bib ${version}` }
+        updates: { ...registration.updates, comment: `comment ${version}`, registration_status: `status ${version}` }
       }
     )
     return {
@@ -138,10 +139,11 @@ const deliveries = (f: Fixture) =>
     } satisfies Series<unknown>
   })
 
+/** As text, whatever the order of its fields. */
 const json = (value: unknown): string =>
-  JSON.stringify(value, (_, field) =>
-    Redacted.isRedacted(field) ? Redacted.value(field) : DateTime.isDateTime(field)
-      ? DateTime.formatIso(field)
+  JSON.stringify(plain(value), (_, field: unknown) =>
+    Predicate.isRecord(field)
+      ? Object.fromEntries(Object.entries(field).sort(([a], [b]) => a < b ? -1 : 1))
       : field)
 
 /** Looks while all states are written. Each look finds a state that is not before the last one that was found. */

@@ -21,16 +21,16 @@ const { positionals, values } = parse({
 const isWanted = ({ kind, name }: StoreFault): boolean =>
   positionals.length === 0 || positionals.some((word) => kind === word || name.includes(word))
 
-const run = async (storage: Layer.Layer<Storage>): Promise<void> => {
+const run = async (storageOf: (place: number) => Layer.Layer<Storage>): Promise<void> => {
   const times = integer("times", values.times, 1)
   let missed = 0
   console.log("| kind | fault | law that notices it | noticed | seconds |\n| --- | --- | --- | --- | --- |")
-  for (const fault of storeFaults.filter(isWanted)) {
+  for (const [place, fault] of storeFaults.filter(isWanted).entries()) {
     const began = performance.now()
     const laws = new Set<string>()
     let noticed = 0
     for (let time = 0; time < times; time++) {
-      const law = await firstBroken(suiteOf(fault, storage))
+      const law = await firstBroken(suiteOf(fault, storageOf(place)))
       if (law === undefined) continue
       noticed++
       laws.add(law)
@@ -49,16 +49,21 @@ if (values.postgres) {
   const folder = mkdtempSync(join(tmpdir(), "faults-"))
   const server = await PostgresServer.make({ folder, settings: { fsync: "off" } })
   try {
-    const stores = Postgres.layerWith({ url: Redacted.make(server.urlOf("postgres")) }).pipe(
-      Layer.provide(fixtures.seal),
-      Layer.orDie
-    )
-    await Effect.runPromise(Postgres.migrate({ url: Redacted.make(server.urlOf("postgres")) }))
-    await run(Layer.succeed(Storage, stores))
+    const url = Redacted.make(server.urlOf("postgres"))
+    // Tables of their own: what a broken store leaves would be in the way of the next.
+    const storageOf = (place: number) => {
+      const options = { url, prefix: `fault_${place}_` }
+      const stores = Postgres.layerWith(options).pipe(Layer.provide(fixtures.seal), Layer.orDie)
+      return Layer.effect(
+        Storage,
+        Effect.as(Effect.promise(() => Effect.runPromise(Postgres.migrate(options))), stores)
+      )
+    }
+    await run(storageOf)
   } finally {
     await server.stop()
     rmSync(folder, { recursive: true, force: true })
   }
 } else {
-  await run(inMemory)
+  await run(() => inMemory)
 }

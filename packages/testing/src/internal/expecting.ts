@@ -47,7 +47,7 @@ export const has = (actual: unknown, expected: object, what = ""): void => {
 }
 
 /** A sentence is true. */
-export const holds = (isTrue: boolean, sentence: string): void => check(sentence, isTrue ? [] : ["it is not so"])
+export const holds = (isTrue: boolean, sentence: string): void => check("", isTrue ? [] : [`not so: ${sentence}`])
 
 /** Runs something that must fail in an expected way, and gives the tag of the failure. */
 export const tagOf = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<string, never, R> =>

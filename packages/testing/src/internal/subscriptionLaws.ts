@@ -11,7 +11,7 @@ import * as Redacted from "effect/Redacted"
 import * as Arbitraries from "../Arbitraries.ts"
 import { forAll, law, type LawGroup } from "../Law.ts"
 import { clearQueue } from "./clearQueue.ts"
-import { count, race, same, tagOf } from "./expecting.ts"
+import { count, holds, race, same, tagOf } from "./expecting.ts"
 import { at, ended, make, start } from "./fixture.ts"
 
 const signingSecrets = FastCheck.array(
@@ -112,7 +112,7 @@ export const subscriptionLaws: LawGroup<Stores> = {
         const ids = new Set<SubscriptionId>()
         for (let n = 0; n < 5; n++) {
           const { id } = yield* subscription(app)
-          same(ids.has(id), false)
+          holds(!ids.has(id), `identifier ${id} is a new one`)
           ids.add(id)
           yield* subscriptions.remove(id, start)
         }

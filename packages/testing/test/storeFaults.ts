@@ -518,9 +518,10 @@ const handles: ReadonlyArray<StoreFault> = [
     return {
       applications: {
         find: (id) =>
-          Effect.suspend(() => Effect.succeed(pending.get(id) ?? Option.none())).pipe(
-            Effect.flatMap((found) => Option.isSome(found) ? Effect.succeed(found) : applications.find(id))
-          ),
+          Effect.suspend(() => {
+            const found = pending.get(id)
+            return found === undefined ? applications.find(id) : Effect.succeed(found)
+          }),
         save: (next) =>
           Effect.gen(function*() {
             const found = pending.get(next.id) ?? (yield* applications.find(next.id))

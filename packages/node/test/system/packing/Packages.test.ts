@@ -64,7 +64,7 @@ const install = async (project: string, tarballs: ReadonlyArray<string>) => {
   writeFileSync(join(project, "package.json"), JSON.stringify(manifest))
   // From npm's cache, which the installation of this repository has filled; what is not there comes from the registry.
   const flags = ["--prefer-offline", "--ignore-scripts", "--no-audit", "--no-fund"]
-  await execute(project, "npm", ["install", ...flags, ...tarballs, "@types/node@20"])
+  await execute(project, "npm", ["install", ...flags, ...tarballs, "@types/node@20", "vitest@3"])
   mkdirSync(join(project, "src/embedding"), { recursive: true })
   const consumer = fileURLToPath(new URL("consumer", import.meta.url))
   cpSync(join(consumer, "main.ts"), join(project, "src/main.ts"))

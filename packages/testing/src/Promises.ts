@@ -82,7 +82,7 @@ export const sleep = (duration: Duration.DurationInput): Effect.Effect<void> =>
     const change = (by: number) =>
       Effect.sync(() => {
         pauses.count += by
-        for (const listener of [...pauses.listeners]) listener()
+        for (const listener of pauses.listeners) listener()
       })
     return Effect.acquireUseRelease(change(1), () => Effect.sleep(duration), () => change(-1))
   })

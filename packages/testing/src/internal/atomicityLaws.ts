@@ -59,8 +59,12 @@ const laws = (name: string, prepare: Prepare) => [
         Effect.gen(function*() {
           const trial = yield* prepare(f)
           const { end } = yield* stopAt(trial.operation, step)
-          const seen = yield* Effect.all(trial.parts)
-          if (seen.includes(true)) yield* mustBeWhole(trial, `what is there of each part when one is, at step ${step}`)
+          const looking = Effect.flatMap(Effect.all(trial.parts), (seen) =>
+            seen.includes(true)
+              ? mustBeWhole(trial, `what is there of each part when one is, at step ${step}`)
+              : Effect.void)
+          // A look may have to wait for the operation that has stopped.
+          yield* Effect.timeoutOption(Effect.disconnect(looking), "250 millis")
           yield* end
           yield* mustBeWhole(trial, done)
           yield* f.cleanUp

@@ -1,0 +1,103 @@
+/** A small but complete adapter: all stores over a database of documents. `docs/adapters.md` explains it. */
+import {
+  Application,
+  Delivery,
+  type Event,
+  GrantStore,
+  Registration,
+  Store,
+  type Stores,
+  Subscription
+} from "@startlist/core"
+import { Context, Effect, Layer, Option, PubSub } from "effect"
+import { type Collection, type Database, type Documents, open } from "./Documents.ts"
+import { type Collections, end, enqueue, fits, makeCollections, makeDeliveries, page } from "./MinimalQueue.ts"
+import type { Seal } from "./Seal.ts"
+
+const make = (documents: Documents, collections: Collections, hints: PubSub.PubSub<void>) => {
+  const { atomically } = documents
+  const { applications, grants, pending, registrations, subscriptions } = collections
+  const wake = PubSub.publish(hints, undefined)
+
+  /** Writes `next` over the version before it, with its events, or fails. `versionOf` gives the version that is there. */
+  const save = <A extends { readonly version: number }>(
+    records: Collection<A>,
+    key: ReadonlyArray<number>,
+    next: A,
+    versionOf: (before: A | undefined) => number | undefined,
+    outgoing: ReadonlyArray<Event.Outgoing> = []
+  ): Effect.Effect<void, Store.Conflict | Store.StoreError> =>
+    Effect.flatten(atomically(() => {
+      if (versionOf(records.get(...key)) !== next.version - 1) return new Store.Conflict()
+      records.put(next, ...key)
+      enqueue(collections, outgoing)
+      return wake
+    }))
+
+  return Context.make(Application.ApplicationStore, {
+    find: (id) => atomically(() => Option.fromNullable(applications.get(id))),
+    list: ({ after, limit, owner }) =>
+      atomically(() => page(applications.all().filter(({ ownerId }) => fits(owner, ownerId)), after, limit)),
+    insert: (application) =>
+      atomically(() => {
+        const id = Application.ApplicationId.make(applications.nextId())
+        applications.put({ ...application, id, version: 1 }, id)
+        return { ...application, id, version: 1 }
+      }),
+    save: (next) => save(applications, [next.id], next, (before) => before?.version)
+  }).pipe(
+    Context.add(GrantStore.GrantStore, {
+      find: (application, user) => atomically(() => Option.fromNullable(grants.get(application, user))),
+      listByUser: (user) =>
+        atomically(() =>
+          applications.keys().flatMap((id) => grants.get(id, user) ?? []).filter(({ status }) => status === "active")
+            .sort((a, b) => a.grantedAt.epochMillis - b.grantedAt.epochMillis)
+        ),
+      save: ({ grant, outgoing }) =>
+        save(grants, [grant.applicationId, grant.userId], grant, (before) => before?.version ?? 0, outgoing)
+    }),
+    Context.add(Registration.RegistrationStore, {
+      find: (id) => atomically(() => Option.fromNullable(registrations.get(id))),
+      insert: (registration) =>
+        atomically(() => {
+          const id = Registration.RegistrationId.make(registrations.nextId())
+          registrations.put({ ...registration, id, version: 1 }, id)
+          return { ...registration, id, version: 1 }
+        }),
+      save: (next, outgoing) => save(registrations, [next.id], next, (before) => before?.version, outgoing)
+    }),
+    Context.add(Subscription.SubscriptionStore, {
+      findByApplication: (id) => atomically(() => Option.fromNullable(subscriptions.get(id))),
+      insert: (subscription) =>
+        Effect.flatten(atomically(() => {
+          if (subscriptions.get(subscription.applicationId) !== undefined) return new Subscription.AlreadySubscribed()
+          const id = Subscription.SubscriptionId.make(subscriptions.nextId())
+          subscriptions.put({ ...subscription, id, version: 1 }, subscription.applicationId)
+          return Effect.succeed({ ...subscription, id, version: 1 })
+        })),
+      save: (next) =>
+        save(
+          subscriptions,
+          [next.applicationId],
+          next,
+          (before) => before?.id === next.id ? before.version : undefined
+        ),
+      remove: (id, now) =>
+        atomically(() => {
+          for (const { delivery } of pending.all().filter(({ delivery }) => delivery.subscriptionId === id)) {
+            end(collections, { ...delivery, state: "cancelled", endedAt: Option.some(now) })
+          }
+          const found = subscriptions.all().find((subscription) => subscription.id === id)
+          return found !== undefined && subscriptions.remove(found.applicationId)
+        })
+    }),
+    Context.add(Delivery.DeliveryStore, makeDeliveries(documents, collections, hints))
+  )
+}
+
+/** All stores over this database, which outlives them. */
+export const layerWith = (database: Database, seal: Seal): Layer.Layer<Stores.Stores> =>
+  Layer.effectContext(Effect.map(PubSub.sliding<void>(1), (hints) => {
+    const documents = open(database)
+    return make(documents, makeCollections(documents, seal), hints)
+  }))

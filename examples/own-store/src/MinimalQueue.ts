@@ -1,0 +1,167 @@
+/** The queue of deliveries of the small adapter, and what it stores: see `Minimal.ts`. */
+import { Application, Delivery, type Event, Grant, Registration, Subscription } from "@startlist/core"
+import { Effect, Option, PubSub, Schema, Stream } from "effect"
+import type { Documents } from "./Documents.ts"
+import type { Seal } from "./Seal.ts"
+
+/** The signing secrets are needed again, so they are sealed. Other secrets are fingerprints already. */
+const sealedSubscription = ({ seal, unseal }: Seal) => {
+  const sealed = Schema.transform(Schema.String, Schema.String, { strict: true, decode: unseal, encode: seal })
+  const value = Schema.compose(sealed, Schema.Redacted(Schema.NonEmptyString))
+  const secret = Schema.Struct({ ...Subscription.SigningSecret.fields, value })
+  return Schema.Struct({ ...Subscription.Subscription.fields, signingSecrets: Schema.Array(secret) })
+}
+
+/** A delivery with its claim, and the number of claims since an outcome was recorded. */
+const Queued = Schema.Struct({
+  delivery: Delivery.Delivery,
+  claims: Schema.Int,
+  claim: Schema.NullOr(Schema.Struct({ token: Schema.String, leaseEnds: Schema.Number }))
+})
+
+export const makeCollections = ({ collection }: Documents, seal: Seal) => ({
+  applications: collection("applications", Application.Application),
+  /** By application and user. */
+  grants: collection("grants", Grant.Grant),
+  /** By application: it has one at most. */
+  subscriptions: collection("subscriptions", sealedSubscription(seal)),
+  registrations: collection("registrations", Registration.Registration),
+  pending: collection("pending", Queued),
+  ended: collection("ended", Delivery.Delivery)
+})
+
+export type Collections = ReturnType<typeof makeCollections>
+
+type Told = Pick<Delivery.Delivery, "applicationId" | "subscriptionId" | "event" | "dueAt">
+
+/** Queues one delivery. */
+const add = ({ pending }: Collections, told: Told): Delivery.Delivery => {
+  const id = Delivery.DeliveryId.make(pending.nextId())
+  const delivery: Delivery.Delivery = { ...told, id, state: "pending", attempts: [], endedAt: Option.none() }
+  pending.put({ delivery, claims: 0, claim: null }, id)
+  return delivery
+}
+
+/** Queues the deliveries of events, inside the step that saves their change. */
+export const enqueue = (collections: Collections, outgoing: ReadonlyArray<Event.Outgoing>): void => {
+  const { grants, subscriptions } = collections
+  for (const { audience, event } of outgoing) {
+    const concerned = audience._tag === "Application"
+      ? [audience.applicationId]
+      : subscriptions.keys().filter((id) => audience.userIds.some((user) => grants.get(id, user)?.status === "active"))
+    for (const subscription of concerned.flatMap((id) => subscriptions.get(id) ?? [])) {
+      const { applicationId, id: subscriptionId } = subscription
+      add(collections, { applicationId, subscriptionId, event, dueAt: event.time })
+    }
+  }
+}
+
+/** A delivery that is no longer pending. */
+export const end = ({ ended, pending }: Collections, delivery: Delivery.Delivery): void => {
+  pending.remove(delivery.id)
+  ended.put(delivery, delivery.id)
+}
+
+/** Due, not under a live lease, first of their object; earliest due first; within the allowances. */
+const claimable = ({ pending }: Collections, request: Delivery.ClaimRequest) => {
+  const now = request.now.epochMillis
+  const objects = new Set<string>()
+  const taken = new Map<Subscription.SubscriptionId, number>()
+  return pending.all().filter(({ claim, delivery: { dueAt, event, subscriptionId } }) => {
+    const object = `${subscriptionId} ${event.objectType} ${event.objectId}`
+    const isFirst = !objects.has(object)
+    objects.add(object)
+    return isFirst && dueAt.epochMillis <= now && (claim === null || claim.leaseEnds <= now)
+  }).sort((a, b) => a.delivery.dueAt.epochMillis - b.delivery.dueAt.epochMillis).filter(({ delivery }) => {
+    const count = (taken.get(delivery.subscriptionId) ?? 0) + 1
+    taken.set(delivery.subscriptionId, count)
+    return count <= (request.allowances.get(delivery.subscriptionId) ?? request.perSubscription)
+  }).slice(0, request.limit)
+}
+
+/** One page, newest first. */
+export const page = <A extends { readonly id: number }>(
+  records: ReadonlyArray<A>,
+  after: Option.Option<number>,
+  limit: number
+): ReadonlyArray<A> =>
+  records.filter(({ id }) => id < Option.getOrElse(after, () => Infinity)).sort((a, b) => b.id - a.id).slice(0, limit)
+
+/** Whether this is what is asked for, if anything is. */
+export const fits = <A>(asked: Option.Option<A>, value: A): boolean => Option.getOrElse(asked, () => value) === value
+
+export const makeDeliveries = (
+  { atomically }: Documents,
+  collections: Collections,
+  hints: PubSub.PubSub<void>
+): Delivery.DeliveryStore.Service => {
+  const { ended, pending, subscriptions } = collections
+  const wake = PubSub.publish(hints, undefined)
+
+  /** The subscription of a delivery, unless it was removed. The application may have another one since. */
+  const subscribed = ({ applicationId, subscriptionId }: Pick<Told, "applicationId" | "subscriptionId">) =>
+    Option.filter(Option.fromNullable(subscriptions.get(applicationId)), ({ id }) => id === subscriptionId)
+
+  /** The number of claims of a pending delivery, if this claim is still its own. */
+  const claimsOf = (id: Delivery.DeliveryId, token: string): Option.Option<number> => {
+    const queued = pending.get(id)
+    return queued?.claim?.token === token ? Option.some(queued.claims) : Option.none()
+  }
+
+  const list = ({ after, applicationId, limit, state }: Delivery.DeliveryFilter) => {
+    const all = [...pending.all().map(({ delivery }) => delivery), ...ended.all()]
+    const fitting = all.filter((one) => fits(applicationId, one.applicationId) && fits(state, one.state))
+    return page(fitting, after, limit)
+  }
+
+  return {
+    claim: (request) =>
+      atomically(() =>
+        claimable(collections, request).flatMap(({ claims: before, delivery }) => {
+          const { leaseEnds, token } = request
+          const claims = before + 1
+          pending.put({ delivery, claims, claim: { token, leaseEnds: leaseEnds.epochMillis } }, delivery.id)
+          const subscription = Option.toArray(subscribed(delivery))
+          return subscription.map((subscription) => ({ delivery, subscription, token, leaseEnds, claims }))
+        })
+      ),
+    settle: (settlements) =>
+      atomically(() =>
+        settlements.flatMap(({ delivery, token }) => {
+          if (Option.isNone(claimsOf(delivery.id, token))) return []
+          if (delivery.state === "pending") pending.put({ delivery, claims: 0, claim: null }, delivery.id)
+          else end(collections, delivery)
+          return [delivery.id]
+        })
+      ),
+    release: (released, dueAt) =>
+      atomically(() =>
+        released.flatMap(({ delivery, token }) =>
+          Option.toArray(claimsOf(delivery.id, token)).map((claims) => {
+            pending.put({ delivery: { ...delivery, dueAt }, claims: claims - 1, claim: null }, delivery.id)
+            return delivery.id
+          })
+        )
+      ),
+    wakeUps: Stream.fromPubSub(hints),
+    find: (id) => atomically(() => Option.fromNullable(pending.get(id)?.delivery ?? ended.get(id))),
+    list: (filter) => atomically(() => list(filter)),
+    attemptsByHour: ({ applicationId, from, limit }) =>
+      atomically(() => {
+        const filter = { applicationId: Option.some(applicationId), state: Option.none(), after: Option.none(), limit }
+        return Delivery.byHour(list(filter).flatMap(({ attempts }) => attempts), from)
+      }),
+    again: ({ applicationId, event, subscriptionId }, dueAt) =>
+      atomically(() => {
+        const told = { applicationId, subscriptionId, event, dueAt }
+        return Option.map(subscribed(told), () => add(collections, told))
+      }).pipe(Effect.tap(wake)),
+    enqueue: (outgoing) => Effect.zipLeft(atomically(() => enqueue(collections, outgoing)), wake),
+    purge: (endedBefore, limit) =>
+      atomically(() => {
+        const isOld = (at: typeof endedBefore) => at.epochMillis <= endedBefore.epochMillis
+        const old = ended.all().filter(({ endedAt }) => Option.exists(endedAt, isOld)).slice(0, limit)
+        return old.filter(({ id }) => ended.remove(id)).length
+      })
+  }
+}

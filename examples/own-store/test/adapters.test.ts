@@ -1,0 +1,26 @@
+import { readdirSync, readFileSync } from "node:fs"
+import { expect, it } from "vitest"
+
+const folder = new URL("../", import.meta.url)
+
+/** Indentation is the page's own. */
+const unindented = (code: string): string => code.split("\n").map((line) => line.trim()).join("\n").trim()
+
+const sources = ["src/", "test/", "test/system/"].flatMap((part) =>
+  readdirSync(new URL(part, folder)).filter((name) => name.endsWith(".ts"))
+    .map((name) => unindented(readFileSync(new URL(part + name, folder), "utf8")))
+)
+
+const page = readFileSync(new URL("../../docs/adapters.md", folder), "utf8")
+
+it("every piece of code in docs/adapters.md stands in this example", () => {
+  const snippets = [...page.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = ""]) => unindented(code))
+  expect(snippets.length).toBeGreaterThanOrEqual(6)
+  for (const snippet of snippets) expect(sources.some((source) => source.includes(snippet)), snippet).toBe(true)
+})
+
+it("docs/adapters.md names every group of laws", async () => {
+  const { StoreLaws } = await import("@startlist/testing")
+  const missing = StoreLaws.laws.map(({ about }) => about).filter((about) => !page.includes(`| ${about} `))
+  expect(missing).toEqual([])
+})

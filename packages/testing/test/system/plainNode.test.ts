@@ -1,0 +1,39 @@
+/** Whoever has no vitest can import the whole package but its module `vitest`. */
+import { execFile } from "node:child_process"
+import { readdirSync } from "node:fs"
+import { fileURLToPath, pathToFileURL } from "node:url"
+import { describe, expect, it } from "vitest"
+
+const folder = fileURLToPath(new URL("../../src/", import.meta.url))
+
+const modules = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts"))
+
+/** A process in which vitest cannot be found. */
+const hooks = `export const resolve = (specifier, context, next) => {
+  if (/^(@effect\\/)?vitest($|\\/)/.test(specifier)) throw new Error("vitest is imported by " + context.parentURL)
+  return next(specifier, context)
+}`
+const register = `import { register } from "node:module"
+register("data:text/javascript," + ${JSON.stringify(encodeURIComponent(hooks))})`
+
+/** Imports these modules. Gives what the process has written to its standard error. */
+const importing = (names: ReadonlyArray<string>): Promise<string> =>
+  new Promise((resolve) => {
+    const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/VITEST|NODE_OPTIONS/.test(name)))
+    const script = names.map((name) => `await import(${JSON.stringify(pathToFileURL(folder + name).href)})`).join("\n")
+    const hook = `data:text/javascript,${encodeURIComponent(register)}`
+    const flags = ["--import", hook, "--import", "tsx", "--conditions=@startlist/source", "--input-type=module"]
+    execFile(process.execPath, [...flags, "--eval", script], { env }, (error, _, stderr) =>
+      resolve(error === null ? stderr : `${error.message}\n${stderr}`))
+  })
+
+describe("in plain Node without vitest", () => {
+  it("every module but vitest can be imported", async () => {
+    expect(modules.length).toBeGreaterThan(40)
+    expect(await importing(modules.filter((name) => name !== "vitest.ts"))).toBe("")
+  }, 60_000)
+
+  it("vitest cannot", async () => {
+    expect(await importing(["vitest.ts"])).toContain("vitest is imported by")
+  }, 60_000)
+})

@@ -74,7 +74,7 @@ const purge = (auditRetention: Duration.Duration) =>
     )
     yield* Effect.logDebug("purged").pipe(Effect.annotateLogs({ deliveries, sessions, audit: lines, traces }))
   }).pipe(
-    Effect.catchAll((error) => Effect.logWarning("the purge waits for the store", error)),
+    Effect.catchAllCause((cause) => Effect.logWarning("the purge waits for the store", cause)),
     Effect.delay("30 seconds"),
     Effect.repeat(Schedule.jittered(Schedule.spaced(purgeEvery)))
   )
@@ -213,7 +213,7 @@ const node = (configuration: Configuration, keys: Keys.Keys, onListening: OnList
       Effect.zipRight(Effect.sleep(configuration.drainDelay)),
       Effect.zipRight(Effect.all([listener.drain, Fiber.interruptAll(work)], { concurrency: "unbounded" }))
     )
-    return yield* Effect.raceAll(work.map((fiber) => Fiber.join(fiber))).pipe(
+    return yield* Effect.forEach(work, (fiber) => Fiber.join(fiber), { concurrency: "unbounded" }).pipe(
       Effect.zipRight(Effect.never),
       Effect.onInterrupt(() => drain)
     )

@@ -1,7 +1,7 @@
 /** The whole service in the process of the test, over a PostgreSQL database of its own. */
 import * as Configuration from "@startlist/node/Configuration"
 import { run } from "@startlist/node/Service"
-import { Context, Deferred, Effect, Fiber, Layer, Redacted, Runtime, type Scope } from "effect"
+import { Cause, Context, Deferred, Effect, Fiber, Layer, Redacted, Runtime, type Scope } from "effect"
 import type { Target } from "./Operator.ts"
 import type { Environment } from "./ServiceProcess.ts"
 import * as TestDatabase from "./TestDatabase.ts"
@@ -31,13 +31,17 @@ export const make = (environment: Environment = {}): Effect.Effect<Service, neve
     }, false))
     const listening = yield* Deferred.make<string>()
     // A runtime of its own: the service needs real time where the test has virtual time.
-    const running = yield* Effect.acquireRelease(
+    yield* Effect.acquireRelease(
       Effect.sync(() =>
-        Runtime.runFork(Runtime.defaultRuntime)(run(configuration, (url) => Deferred.succeed(listening, url)))
+        Runtime.runFork(Runtime.defaultRuntime)(
+          run(configuration, (url) => Deferred.succeed(listening, url)).pipe(
+            Effect.onError((cause) => Deferred.die(listening, Cause.squash(cause)))
+          )
+        )
       ),
       Fiber.interrupt
     )
-    const url = yield* Effect.orDie(Effect.raceFirst(Deferred.await(listening), Fiber.join(running)))
+    const url = yield* Deferred.await(listening)
     return { url, operatorToken, database }
   })
 

@@ -89,7 +89,7 @@ const program = Effect.gen(function*() {
       const allRecorded = Effect.repeat(Effect.delay(pending, "1 second"), { until: (waiting) => waiting.length === 0 })
       const began = performance.now()
       const worker = yield* Effect.forkDaemon(Effect.provideService(Worker.run, DeliveryStore, counting))
-      yield* Effect.race(Deferred.await(done), allRecorded)
+      yield* Effect.raceAll([Deferred.await(done), allRecorded])
       const millis = performance.now() - began
       yield* Fiber.interrupt(worker)
       if ((yield* pending).length > 0) return yield* Effect.dieMessage("not all were delivered")

@@ -1,4 +1,5 @@
 /** What a simulation tells: what happened, how often, and the first law that was broken. */
+import type { StoreError } from "@startlist/core/Store"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 
@@ -21,13 +22,13 @@ export interface Line {
 export class Journal {
   readonly lines: Array<Line> = []
   readonly counts = new Map<string, number>()
-  readonly broken: Deferred.Deferred<Violation>
+  readonly broken: Deferred.Deferred<Violation | undefined, StoreError>
   violation: Violation | undefined
   /** Counts what happens to the stores: of two moments, the later has more. */
   moment = 0
   readonly now: () => number
 
-  constructor(broken: Deferred.Deferred<Violation>, now: () => number) {
+  constructor(broken: Journal["broken"], now: () => number) {
     this.broken = broken
     this.now = now
   }

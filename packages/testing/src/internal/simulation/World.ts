@@ -40,7 +40,7 @@ export interface World {
   /** What is neither a node nor the simulation: requests on their way. It never dies. */
   readonly wire: Process
   /** One write at a time, with its audit. */
-  readonly alone: Effect.Semaphore
+  readonly alone: <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E>
   /** When something went wrong last, anywhere: a fault, or a node that was away. */
   lastTrouble: number
   /** Since when each receiver answers at once; infinite if it does not. */
@@ -164,7 +164,7 @@ export const observe = (
   const queue = Context.get(stores, DeliveryStore)
 
   const then = <A, E>(write: Effect.Effect<A, E>, learn: (answer: A) => Effect.Effect<unknown, E | StoreError>) =>
-    world.alone.withPermits(1)(Effect.tap(write, (answer) => {
+    world.alone(Effect.tap(write, (answer) => {
       journal.moment++
       return learn(answer)
     }))

@@ -5,7 +5,7 @@ import type * as Stores from "@startlist/core/Stores"
 import * as OAuth from "@startlist/core/OAuth"
 import * as Policy from "@startlist/core/Policy"
 import { type Kind, prefixes, Secrets, TokenHash } from "@startlist/core/Secrets"
-import { trusted } from "@startlist/core/Store"
+import { type StoreError, trusted } from "@startlist/core/Store"
 import * as Services from "@startlist/core/Services"
 import { UserStore } from "@startlist/core/User"
 import * as Worker from "@startlist/core/Worker"
@@ -13,6 +13,7 @@ import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Redacted from "effect/Redacted"
@@ -120,7 +121,7 @@ const perform = (options: Options, size: Plan.Size, steps: ReadonlyArray<Plan.St
     const clock = yield* Effect.clock
     const now = () => clock.unsafeCurrentTimeMillis()
     const began = now()
-    const journal = new Journal(yield* Deferred.make<Violation>(), now)
+    const journal = new Journal(yield* Deferred.make<Violation | undefined, StoreError>(), now)
     const secrets = makeSecrets(size.seed)
     const built = yield* time.external(Layer.build(options.stores ?? Memory.layer))
     const stores = intercept(built, (_, effect) => time.external(effect))
@@ -133,6 +134,7 @@ const perform = (options: Options, size: Plan.Size, steps: ReadonlyArray<Plan.St
     const ports = Context.merge(stores, people).pipe(Context.add(Secrets, secrets))
     const subscriptions = new SubscriptionLedger(journal)
     const deliveries = new DeliveryLedger(journal, subscriptions, policyInUse)
+    const turn = yield* Effect.makeSemaphore(1)
 
     const world: World = {
       seed: size.seed,
@@ -150,7 +152,7 @@ const perform = (options: Options, size: Plan.Size, steps: ReadonlyArray<Plan.St
         return oracle
       },
       wire: yield* time.startNode("wire"),
-      alone: yield* Effect.makeSemaphore(1),
+      alone: (effect) => Effect.acquireUseRelease(turn.take(1), () => effect, () => turn.release(1)),
       lastTrouble: -Infinity,
       goodSince: new Map()
     }
@@ -198,12 +200,14 @@ const perform = (options: Options, size: Plan.Size, steps: ReadonlyArray<Plan.St
       receivers.heal()
       journal.tell("all is well again")
       for (let waited = 0; waited < 60 && world.deliveries.pending.size > 0; waited++) yield* Effect.sleep("20 seconds")
-      yield* world.alone.withPermits(1)(audit(world))
+      yield* world.alone(audit(world))
       const [left] = world.deliveries.pending.values()
       journal.check(4, left === undefined, () => `delivery ${left?.id} is pending though all is well since 20 minutes`)
       return undefined
     })
-    const violation = yield* Effect.raceFirst(story, Deferred.await(journal.broken))
+    const running = yield* Effect.fork(Effect.intoDeferred(story, journal.broken))
+    const violation = yield* Deferred.await(journal.broken)
+    yield* Fiber.interrupt(running)
     const relative = <A extends { readonly at: number }>(one: A): A => ({ ...one, at: one.at - began })
     const outcome: Outcome = {
       seed: size.seed,

@@ -54,8 +54,7 @@ export const tokenDeeds = ({ ask, cast, world }: Stage, step: Step) => {
 
   const key = world.retries ? Option.some(`${step.at}`) : Option.none()
 
-  const dead = (pair: Pair, issued: ReadonlyArray<Issued>) =>
-    world.alone.withPermits(1)(mustBeDead(world, pair, issued))
+  const dead = (pair: Pair, issued: ReadonlyArray<Issued>) => world.alone(mustBeDead(world, pair, issued))
 
   const answered = (
     answer: Tokens,

@@ -1,0 +1,23 @@
+import { Effect, Fiber, FiberId, Option } from "effect"
+import { expect, it } from "vitest"
+import { within } from "../src/internal/deadline.ts"
+
+it("a call that is interrupted ends, whatever step it is at", async () => {
+  for (let last = 0; last < 40; last++) {
+    let step = 0
+    const fiber = Effect.runFork(within(Effect.never), {
+      scheduler: {
+        scheduleTask: (task) => queueMicrotask(task),
+        shouldYield: (running) => {
+          if (step++ !== last) return false
+          running.unsafeInterruptAsFork(FiberId.none)
+          return 0
+        }
+      }
+    })
+    await new Promise((resolve) => setImmediate(resolve))
+    fiber.unsafeInterruptAsFork(FiberId.none)
+    const ended = await Effect.runPromise(Effect.timeoutOption(Effect.disconnect(Fiber.await(fiber)), 1000))
+    expect(Option.isSome(ended), `interrupted at step ${last}`).toBe(true)
+  }
+})

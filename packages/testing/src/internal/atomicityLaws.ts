@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import { law, type LawGroup } from "../Law.ts"
 import { same } from "./expecting.ts"
 import { make } from "./fixture.ts"
-import { interrupted, rounds, stepsOf, sweep, whileLooking } from "./rounds.ts"
+import { interrupted, inTheMiddle, rounds, stepsOf, sweep, whileLooking } from "./rounds.ts"
 import { stopAt } from "./stepping.ts"
 import { type Prepare, type Trial, trials } from "./trials.ts"
 
@@ -58,14 +58,11 @@ const laws = (name: string, prepare: Prepare) => [
       yield* sweep(steps, (step) =>
         Effect.gen(function*() {
           const trial = yield* prepare(f)
-          const { end } = yield* stopAt(trial.operation, step)
           const looking = Effect.flatMap(Effect.all(trial.parts), (seen) =>
             seen.includes(true)
               ? mustBeWhole(trial, `what is there of each part when one is, at step ${step}`)
               : Effect.void)
-          // A look may have to wait for the operation that has stopped.
-          yield* Effect.timeoutOption(Effect.disconnect(looking), "250 millis")
-          yield* end
+          yield* inTheMiddle(trial.operation, step, looking)
           yield* mustBeWhole(trial, done)
           yield* f.cleanUp
         }))

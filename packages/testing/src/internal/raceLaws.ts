@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import { law, type LawGroup } from "../Law.ts"
 import { type Fixture, make } from "./fixture.ts"
 import { races } from "./races.ts"
-import { atOnce, inTheMiddle, rounds, stepsOf, sweep } from "./rounds.ts"
+import { atOnce, rounds, stepsOf, stoppedAt, sweep } from "./rounds.ts"
 
 /** Opens two handles, which may be the same one, for as long as they are used. */
 type WithHandles<R> = (
@@ -26,7 +26,7 @@ export const raceLawsOf = <R>(about: string, withHandles: WithHandles<R>): LawGr
               const { check, contenders } = yield* prepare(f, g)
               const turn = place % contenders.length
               const turned = [...contenders.slice(turn), ...contenders.slice(0, turn)]
-              const outcomes = yield* inTheMiddle(turned, Math.floor(place / contenders.length))
+              const outcomes = yield* stoppedAt(Math.floor(place / contenders.length), turned)
               yield* check([...outcomes.slice(outcomes.length - turn), ...outcomes.slice(0, outcomes.length - turn)])
               yield* f.cleanUp
             }))

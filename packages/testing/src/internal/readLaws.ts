@@ -185,7 +185,7 @@ const inOneLook = (prepare: (f: Fixture) => Effect.Effect<Series<unknown>, unkno
         const look = Effect.map(looks[place % looks.length] ?? Effect.void, (one) => {
           found = one
         })
-        yield* inTheMiddle([look, write(1)], Math.floor(place / looks.length))
+        yield* inTheMiddle(look, Math.floor(place / looks.length), write(1))
         if (!texts.slice(0, 2).includes(json(found))) {
           same(found, states[1], "what was found is no state that was saved")
         }

@@ -39,18 +39,29 @@ export const sweep = <E, R>(
 /** So many milliseconds others may take in the middle of an operation: they may have to wait for it to end. */
 const patience = 25
 
-/** Runs an operation up to this step, then others, and then the rest of it. Answers like `atOnce`. */
-export const inTheMiddle = (
-  [operation = Effect.void, ...others]: ReadonlyArray<Effect.Effect<unknown, unknown>>,
-  step: number
-): Effect.Effect<ReadonlyArray<string>> =>
+/** Runs an operation up to this step, then another, and then what is left of both. */
+export const inTheMiddle = <A, E, B, E2>(
+  operation: Effect.Effect<A, E>,
+  step: number,
+  another: Effect.Effect<B, E2>
+): Effect.Effect<readonly [A, B], E | E2> =>
   Effect.gen(function*() {
-    const stopped = yield* stopAt(tagOf(operation), step)
-    const fiber = yield* Effect.fork(Effect.all(others.map((one) => tagOf(one)), { concurrency: "unbounded" }))
+    const stopped = yield* stopAt(operation, step)
+    const fiber = yield* Effect.fork(another)
     yield* Effect.timeoutOption(Effect.disconnect(Fiber.await(fiber)), patience)
     const exit = yield* stopped.end
-    return [yield* exit, ...(yield* Fiber.join(fiber))]
+    return [yield* exit, yield* Fiber.join(fiber)]
   })
+
+/** Stops the first of these at a step, while the others run. Answers like `atOnce`. */
+export const stoppedAt = (
+  step: number,
+  [first = Effect.void, ...others]: ReadonlyArray<Effect.Effect<unknown, unknown>>
+): Effect.Effect<ReadonlyArray<string>> =>
+  Effect.map(
+    inTheMiddle(tagOf(first), step, Effect.all(others.map((one) => tagOf(one)), { concurrency: "unbounded" })),
+    ([first, others]) => [first, ...others]
+  )
 
 /** The steps of an operation, which is done for it. */
 export const stepsOf = (operation: Effect.Effect<unknown, unknown>): Effect.Effect<number> =>

@@ -1,6 +1,6 @@
 /** An Effect server: pages and an `HttpApi` of its own, and Startlist at `/connect`. */
 import { HttpLayerRouter, HttpServerRequest, HttpServerResponse } from "@effect/platform"
-import { Memory, Services, Worker } from "@startlist/core"
+import { Memory, Retention, Services, Worker } from "@startlist/core"
 import { EffectHttp, MemoryThrottle, Mount, NodeSecrets, Pages, Protocol, Site } from "@startlist/http"
 import { Effect, Layer, Option, Schema } from "effect"
 import * as Api from "./Api.ts"
@@ -74,7 +74,7 @@ const signIn = HttpLayerRouter.use((router) =>
 
 /** What Startlist needs to know: the server's users and sessions, where it stands, a store. */
 const services = (origin: string) =>
-  Layer.scopedDiscard(Effect.forkScoped(Worker.run)).pipe(
+  Layer.merge(Worker.layer, Retention.layer).pipe(
     Layer.provideMerge(Layer.mergeAll(Services.layer, MemoryThrottle.layer, Users.layerVisitors)),
     Layer.provideMerge(Layer.merge(Memory.layer, Users.layerStore)),
     Layer.provideMerge(NodeSecrets.layerDrawn),

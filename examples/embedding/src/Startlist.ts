@@ -1,5 +1,5 @@
 /** Startlist for a server that has users and sessions of its own: all that it takes. */
-import { Memory, Services, User, Worker } from "@startlist/core"
+import { Memory, Retention, Services, User, Worker } from "@startlist/core"
 import { Dispatcher } from "@startlist/dispatcher"
 import { MemoryThrottle, Message, Mount, NodeHttp, NodeSecrets, Pages, Protocol, Visitors } from "@startlist/http"
 import { Effect, Layer, ManagedRuntime, Option } from "effect"
@@ -22,11 +22,9 @@ const services = Services.layer.pipe(
   Layer.provideMerge(Layer.mergeAll(Memory.layer, users, Dispatcher.layer, NodeSecrets.layerDrawn))
 )
 
-const worker = Layer.scopedDiscard(Effect.forkScoped(Worker.run))
-
 /** Everything that runs while the server does; `dispose` ends it. */
 export const runtime = ManagedRuntime.make(
-  Layer.mergeAll(worker, MemoryThrottle.layer, visitors).pipe(Layer.provideMerge(services))
+  Layer.mergeAll(Worker.layer, Retention.layer, MemoryThrottle.layer, visitors).pipe(Layer.provideMerge(services))
 )
 
 /** A listener for `node:http`: `/oauth/*`, `/api/v1/*`, the pages; everything else is answered with 404. */

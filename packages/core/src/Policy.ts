@@ -66,6 +66,8 @@ export declare namespace Policy {
     readonly deliveryRetention: Duration.Duration
     /** Names of the platform, as users know it. No application may contain one in its own name. */
     readonly platformNames: ReadonlyArray<string>
+    /** How often a node looks for what is past its retention. The first time is 30 seconds after the start. */
+    readonly purgeInterval: Duration.Duration
     /** Rows that one statement of the purge removes at most. */
     readonly purgeBatch: number
   }
@@ -101,6 +103,7 @@ export const documented: Policy.Service = {
   deliveryPoll: Duration.seconds(1),
   deliveryRetention: Duration.days(30),
   platformNames: ["Startlist"],
+  purgeInterval: Duration.minutes(15),
   purgeBatch: 1000
 }
 

@@ -1,6 +1,9 @@
-/** Forgets what nobody needs any more, in batches that hold no lock for long. */
+/** Removes what is past its retention, in batches that hold no lock for long. */
 import * as DateTime from "effect/DateTime"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schedule from "effect/Schedule"
 import { DeliveryStore } from "./Delivery.ts"
 import { Policy } from "./Policy.ts"
 import type { StoreError } from "./Store.ts"
@@ -27,3 +30,23 @@ export const purge: Effect.Effect<number, StoreError, DeliveryStore> = Effect.ge
   const endedBefore = DateTime.subtractDuration(yield* DateTime.now, deliveryRetention)
   return yield* inBatches((limit) => deliveries.purge(endedBefore, limit))
 })
+
+/** After the start, a node has better things to do. */
+const firstPause = Duration.seconds(30)
+
+/** Runs a purge again and again until it is interrupted. One that fails is logged, and waits for the next time. */
+export const repeatedly = <E, R>(purge: Effect.Effect<unknown, E, R>): Effect.Effect<never, never, R> =>
+  Effect.flatMap(
+    Policy,
+    ({ purgeInterval }) =>
+      Effect.catchAllCause(purge, (cause) => Effect.logWarning("the purge failed and will be repeated", cause)).pipe(
+        Effect.repeat(Schedule.jittered(Schedule.spaced(purgeInterval))),
+        Effect.delay(firstPause),
+        Effect.zipRight(Effect.never)
+      )
+  )
+
+/** Runs `purge` as long as the layer lives. */
+export const layer: Layer.Layer<never, never, DeliveryStore> = Layer.scopedDiscard(
+  Effect.forkScoped(repeatedly(purge))
+)

@@ -10,6 +10,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
 import * as Queue from "effect/Queue"
 import * as Random from "effect/Random"
 import * as Redacted from "effect/Redacted"
@@ -242,3 +243,8 @@ export const run: Effect.Effect<never, never, DeliveryStore | Callbacks | Secret
 
   return yield* Effect.ensuring(Effect.forever(claimAgain), drain)
 })
+
+/** Runs a worker as long as the layer lives. When it ends, it waits for the attempts in flight. */
+export const layer: Layer.Layer<never, never, DeliveryStore | Callbacks | Secrets> = Layer.scopedDiscard(
+  Effect.forkScoped(run)
+)

@@ -155,7 +155,7 @@ const layerOf = (
   { callbacks, findUser, issuer, look, policy, secrets, stores, trustedProxies = [], url, visitors, worker }: Options
 ) => {
   const place = placeOf(url)
-  const working = worker === false ? Layer.empty : Layer.scopedDiscard(Effect.forkScoped(Worker.run))
+  const working = worker === false ? Layer.empty : Worker.layer
   return Layer.mergeAll(working, MemoryThrottle.layer, layerVisitors(visitors)).pipe(
     Layer.provideMerge(Services.layer),
     Layer.provideMerge(Layer.mergeAll(stores, layerUsers(findUser), callbacks, secrets)),

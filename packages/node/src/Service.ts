@@ -55,9 +55,7 @@ const startLine = (configuration: Configuration, url: string, database: string):
   return `Startlist listens on ${url}; database: ${database}; ${next}`
 }
 
-/** How often what nobody needs any more is removed; the first time soon after the start. */
-const purgeEvery = Duration.minutes(15)
-
+/** Removes what is past its retention. */
 const purge = (auditRetention: Duration.Duration) =>
   Effect.gen(function*() {
     const accounts = yield* AccountStore
@@ -73,11 +71,7 @@ const purge = (auditRetention: Duration.Duration) =>
       Traces.purge(DateTime.subtractDuration(now, policy.deliveryRetention), limit)
     )
     yield* Effect.logDebug("purged").pipe(Effect.annotateLogs({ deliveries, sessions, audit: lines, traces }))
-  }).pipe(
-    Effect.catchAllCause((cause) => Effect.logWarning("the purge waits for the store", cause)),
-    Effect.delay("30 seconds"),
-    Effect.repeat(Schedule.jittered(Schedule.spaced(purgeEvery)))
-  )
+  })
 
 /** A collector is not asked for, but told: so the levels are looked at as often as they are sent. */
 const sample = Effect.flatMap(Levels.make, (look) => Effect.repeat(look, Schedule.spaced("10 seconds")))
@@ -202,7 +196,7 @@ const node = (configuration: Configuration, keys: Keys.Keys, onListening: OnList
       }),
       site
     )
-    const purging = yield* Effect.fork(purge(configuration.auditRetention))
+    const purging = yield* Effect.fork(Retention.repeatedly(purge(configuration.auditRetention)))
     if (Option.isSome(configuration.otlpEndpoint)) yield* Effect.fork(sample)
     const work = [...(roles.has("worker") ? [yield* Effect.fork(Worker.run)] : []), purging]
     const { description } = yield* Database.Database

@@ -67,7 +67,7 @@ const bindings: Readonly<Record<string, Effect.Effect<Bound, never, Scope.Scope>
   })
 }
 
-const services = Layer.scopedDiscard(Effect.forkScoped(Worker.run)).pipe(
+const services = Worker.layer.pipe(
   Layer.provideMerge(Services.layer),
   Layer.provideMerge(TestAccounts.layer),
   Layer.provideMerge(TestUsers.layer),

@@ -1,7 +1,8 @@
 /** An Effect server: pages and an `HttpApi` of its own, and Startlist at `/connect`. */
 import { HttpLayerRouter, HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { Memory, Retention, Services, Worker } from "@startlist/core"
-import { EffectHttp, MemoryThrottle, Mount, NodeSecrets, Pages, Protocol, Site } from "@startlist/http"
+import { EffectHttp, MemoryThrottle, Mount, NodeSecrets, Protocol, Site } from "@startlist/http"
+import { Pages } from "@startlist/pages"
 import { Effect, Layer, Option, Schema } from "effect"
 import * as Api from "./Api.ts"
 import * as Users from "./Users.ts"
@@ -9,7 +10,10 @@ import * as Users from "./Users.ts"
 /** Startlist's endpoints and pages among the server's own. */
 const startlist = HttpLayerRouter.use((router) =>
   Effect.gen(function*() {
-    const app = yield* Effect.flatMap(Mount.make(Effect.all([Protocol.routes, Pages.routes])), EffectHttp.app)
+    const app = yield* Effect.flatMap(
+      Mount.make([Protocol.routes, Pages.routes], { notFound: Pages.notFound }),
+      EffectHttp.app
+    )
     yield* router.add("*", "/connect/*", app)
     yield* router.add("*", "/.well-known/oauth-authorization-server/connect", app)
   })

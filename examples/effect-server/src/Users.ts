@@ -1,6 +1,6 @@
 /** The users and sessions that the server had before Startlist came. Yours are in a database, and hash their passwords. */
 import { User } from "@startlist/core"
-import { Visitors } from "@startlist/http"
+import { Visitors } from "@startlist/pages"
 import { Context, Effect, Layer, Option } from "effect"
 import { randomBytes } from "node:crypto"
 

@@ -1,7 +1,8 @@
 /** Startlist for a server that has users and sessions of its own: all that it takes. */
 import { Memory, Retention, Services, User, Worker } from "@startlist/core"
 import { Dispatcher } from "@startlist/dispatcher"
-import { MemoryThrottle, Message, Mount, NodeHttp, NodeSecrets, Pages, Protocol, Visitors } from "@startlist/http"
+import { MemoryThrottle, Message, Mount, NodeHttp, NodeSecrets, Protocol } from "@startlist/http"
+import { Pages, Visitors } from "@startlist/pages"
 import { Effect, Layer, ManagedRuntime, Option } from "effect"
 import * as Users from "./Users.ts"
 
@@ -29,6 +30,6 @@ export const runtime = ManagedRuntime.make(
 
 /** A listener for `node:http`: `/oauth/*`, `/api/v1/*`, the pages; everything else is answered with 404. */
 export const listener = Effect.flatMap(
-  Mount.make(Effect.all([Protocol.routes, Pages.routes])),
+  Mount.make([Protocol.routes, Pages.routes], { notFound: Pages.notFound }),
   NodeHttp.listener
 )

@@ -49,7 +49,7 @@ const planner = (state: RacePlanner.State, chance: Chances["ofNetwork"]) =>
     const settings = { name: "Race Planner", redirectUris: [redirectUri], requirePkce: false }
     const { application, secret } = yield* applications.create(user.id, settings)
 
-    const handler = yield* WebHttp.handler(yield* Mount.make(Effect.all([Protocol.routes])))
+    const handler = yield* WebHttp.handler(yield* Mount.make([Protocol.routes]))
     const network = yield* UnreliableNetwork.make(handler, chance)
     const credentials = { client_id: String(application.id), client_secret: Redacted.value(secret) }
     const now = yield* nowInSeconds

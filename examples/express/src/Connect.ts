@@ -1,7 +1,8 @@
 /** Startlist for this server's users: all that it takes. */
 import { Memory } from "@startlist/core"
 import { Dispatcher } from "@startlist/dispatcher"
-import { NodeSecrets, Startlist } from "@startlist/http"
+import { Startlist } from "@startlist/embed"
+import { NodeSecrets } from "@startlist/http"
 import * as Users from "./Users.ts"
 
 /** Starts Startlist for a server with this public origin; it is mounted at `/connect`. */

@@ -1,5 +1,5 @@
 /** An Express server: its own pages, its own API, and Startlist at `/connect`. */
-import type { Startlist } from "@startlist/http"
+import type { Startlist } from "@startlist/embed"
 import express, { type Express } from "express"
 import * as Users from "./Users.ts"
 

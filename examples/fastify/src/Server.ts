@@ -1,5 +1,5 @@
 /** A Fastify server: its own pages, its own API, and Startlist at `/connect`. */
-import type { Startlist } from "@startlist/http"
+import type { Startlist } from "@startlist/embed"
 import fastify, { type FastifyInstance } from "fastify"
 import * as Users from "./Users.ts"
 

@@ -1,5 +1,5 @@
 /** The users and sessions that the server had before Startlist came. Yours are in a database, and hash their passwords. */
-import type { Startlist } from "@startlist/http"
+import type { Startlist } from "@startlist/embed"
 import { randomBytes } from "node:crypto"
 
 const users = new Map<number, { readonly user: Startlist.User; readonly password: string }>()

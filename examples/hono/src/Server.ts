@@ -1,6 +1,6 @@
 /** A Hono server: its own pages, its own API, and Startlist at `/connect`, all by Web requests. */
 import type { HttpBindings } from "@hono/node-server"
-import type { Startlist } from "@startlist/http"
+import type { Startlist } from "@startlist/embed"
 import { type Context, Hono } from "hono"
 import * as Users from "./Users.ts"
 

@@ -59,3 +59,10 @@ export declare namespace Audit {
 export class Audit extends Context.Reference<Audit>()("@startlist/http/Audit", {
   defaultValue: (): Audit.Service => ({ record: () => Effect.void })
 }) {}
+
+/**
+ * A change together with its entry. Begun, it is finished: a client that closes the connection cannot make a change that
+ * has no entry. The request itself ends at once.
+ */
+export const recorded = <A, E>(change: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+  Effect.disconnect(Effect.uninterruptible(change))

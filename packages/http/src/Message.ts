@@ -29,6 +29,13 @@ export interface Response {
   readonly body: string | Uint8Array
 }
 
+/** See Other: the browser goes on with a GET, whatever it sent (RFC 9700 §4.12). */
+export const redirect = (location: string, extra: Response["headers"] = {}): Response => ({
+  status: 303,
+  headers: { location, "cache-control": "no-store", "referrer-policy": "no-referrer", ...extra },
+  body: ""
+})
+
 /** Answers every request: never fails, and dies only by a bug. It must refuse a request that has a `refusal`. */
 export type Handler = (request: Request) => Effect.Effect<Response>
 

@@ -1,13 +1,27 @@
 /** One handler out of those endpoints and pages that a server wants, below the path where it wants them. */
 import * as Effect from "effect/Effect"
 import type { Handler } from "./Message.ts"
-import * as Pages from "./Pages.ts"
+import * as Protocol from "./Protocol.ts"
 import * as Router from "./Router.ts"
 import { Served } from "./Served.ts"
 import { basePath, metadataPath, Site } from "./Site.ts"
 
-/** Routes made together with what they need, as `Effect.all` makes them: `Effect.all([Protocol.oauth, Pages.consent])`. */
-export type Groups<R> = Effect.Effect<ReadonlyArray<ReadonlyArray<Router.Route>>, never, R>
+/** Routes that are made together, with what they need. */
+export type Routes<R> = Effect.Effect<ReadonlyArray<Router.Route>, never, R>
+
+export interface Options<R> {
+  /** What the path of a request begins with before ours. Default: the path of `Site.authUrl`. */
+  readonly prefix?: string
+  /** Answers what no route matches. Default: `Protocol.notFound`; with pages, `Pages.notFound`. */
+  readonly notFound?: Effect.Effect<Handler, never, R>
+}
+
+/** The routes of all groups, with what any of them needs. */
+const flattened = <Group extends Routes<unknown>>(groups: ReadonlyArray<Group>) =>
+  Effect.map(
+    Effect.all(groups as ReadonlyArray<Routes<Effect.Effect.Context<Group>>>),
+    (made) => made.flat()
+  )
 
 /**
  * A handler for these routes and no others, below the path of `Site.authUrl`: with `https://club.example/connect` it
@@ -16,20 +30,18 @@ export type Groups<R> = Effect.Effect<ReadonlyArray<ReadonlyArray<Router.Route>>
  *
  * Bindings hand over the whole path. Where a proxy has taken the prefix away before, say so with `prefix: ""`.
  */
-export const make = <R>(
-  groups: Groups<R>,
-  options: {
-    /** What the path of a request begins with before ours. Default: the path of `Site.authUrl`. */
-    readonly prefix?: string
-  } = {}
-): Effect.Effect<Handler, never, R> =>
+export const make = <Group extends Routes<unknown>, R = never>(
+  groups: ReadonlyArray<Group>,
+  options: Options<R> = {}
+): Effect.Effect<Handler, never, Effect.Effect.Context<Group> | R> =>
   Effect.gen(function*() {
     const paths = new Set<string>()
-    const routes = (yield* Effect.provideService(groups, Served, { has: (path) => paths.has(path) })).flat()
+    const served = Effect.provideService(Served, { has: (path) => paths.has(path) })
+    const routes = yield* served(flattened(groups))
     for (const { path } of routes) paths.add(path)
     const site = yield* Site
     const prefix = options.prefix ?? basePath(site)
-    const notFound = yield* Effect.provideService(Pages.notFound, Served, { has: (path) => paths.has(path) })
+    const notFound = yield* served(options.notFound ?? Effect.succeed(Protocol.notFound()))
     const router = Router.make(routes, notFound)
     return prefix === "" && metadataPath(site) === wellKnown
       ? router

@@ -3,6 +3,9 @@
  * value in both places counts once; different values, or one name twice in one place, are an error.
  */
 import * as Either from "effect/Either"
+import * as Option from "effect/Option"
+import { ApplicationId } from "@startlist/core/Application"
+import { maxId, trusted } from "@startlist/core/Store"
 import { header, maxBodyBytes, type Request } from "./Message.ts"
 import { Contradictory, Malformed, Repeated, TooLarge, UnsupportedMediaType } from "./Refusal.ts"
 
@@ -129,3 +132,10 @@ export const write = (parameters: Iterable<readonly [string, string]>): string =
 
 /** The same for one name or value. */
 export const encode = (value: string): string => encodeURIComponent(value).replaceAll("%20", "+")
+
+/** A decimal integer from 1, below 2^53: no sign, no exponent, no leading zero (requirements §2.1). */
+export const parseClientId = (value: string): Option.Option<ApplicationId> => {
+  if (!/^[1-9][0-9]{0,15}$/.test(value)) return Option.none()
+  const id = Number(value)
+  return id <= maxId ? Option.some(trusted(ApplicationId, id)) : Option.none()
+}

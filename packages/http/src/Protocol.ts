@@ -11,12 +11,15 @@ import * as Introspect from "./oauth/Introspect.ts"
 import * as Metadata from "./oauth/Metadata.ts"
 import * as Revoke from "./oauth/Revoke.ts"
 import * as Token from "./oauth/Token.ts"
-import type { Route } from "./Router.ts"
+import * as ApiResponse from "./api/ApiResponse.ts"
+import type { Handler } from "./Message.ts"
+import * as OAuthResponse from "./oauth/OAuthResponse.ts"
+import { fallback, type Refuse, type Route } from "./Router.ts"
 import type { Throttle } from "./Throttle.ts"
 
 type Routes<R> = Effect.Effect<ReadonlyArray<Route>, never, R>
 
-/** `/oauth/token`, `/oauth/revoke`, `/oauth/introspect` and the metadata; `Pages.consent` has `/oauth/authorize`. */
+/** `/oauth/token`, `/oauth/revoke`, `/oauth/introspect` and the metadata; `Authorization` has what a page at `/oauth/authorize` needs. */
 export const oauth: Routes<Applications | OAuth | Secrets | Throttle> = Effect.all([
   Token.make,
   Revoke.make,
@@ -33,8 +36,18 @@ export const webhooks: Routes<Applications | OAuth | Subscriptions | Throttle> =
   (route) => [route]
 )
 
-/** All of them; the pages are in `Pages`. */
+/** All of them; `@startlist/pages` has the pages. */
 export const routes: Routes<Applications | OAuth | Secrets | Subscriptions | Throttle | UserStore> = Effect.map(
   Effect.all([oauth, athlete, webhooks]),
   (made) => made.flat()
 )
+
+/** Answers what no route matches with 404, in the words of the interface to which the path belongs. */
+export const notFound = (others: Refuse = ApiResponse.refuse): Handler =>
+  fallback((request, error) =>
+    (request.path.startsWith("/api/")
+      ? ApiResponse.refuse
+      : /^\/(?:oauth|\.well-known)\//.test(request.path)
+      ? OAuthResponse.refuse
+      : others)(request, error)
+  )

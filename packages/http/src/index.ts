@@ -1,28 +1,23 @@
 /**
- * The HTTP side of Startlist: protocol endpoints and pages as functions of plain requests, and bindings to servers.
+ * The HTTP side of Startlist: protocol endpoints as functions of plain requests, and bindings to servers.
  *
- * Each module is a namespace of its own: `Visitors.Visitors`, `NodeHttp.listener`.
+ * Each module is a namespace of its own: `Protocol.routes`, `NodeHttp.listener`.
  */
-export * as Accounts from "./Accounts.ts"
 export * as Audit from "./Audit.ts"
+export * as Authorization from "./Authorization.ts"
 export * as Cors from "./Cors.ts"
 export * as EffectHttp from "./EffectHttp.ts"
 export * as Guard from "./Guard.ts"
-export * as Look from "./Look.ts"
 export * as MemoryThrottle from "./MemoryThrottle.ts"
 export * as Message from "./Message.ts"
 export * as Mount from "./Mount.ts"
 export * as NodeHttp from "./NodeHttp.ts"
 export * as NodeSecrets from "./NodeSecrets.ts"
-export * as Pages from "./Pages.ts"
 export * as Parameters from "./Parameters.ts"
 export * as Protocol from "./Protocol.ts"
 export * as Refusal from "./Refusal.ts"
 export * as Router from "./Router.ts"
 export * as Served from "./Served.ts"
-export * as Sessions from "./Sessions.ts"
 export * as Site from "./Site.ts"
-export * as Startlist from "./Startlist.ts"
 export * as Throttle from "./Throttle.ts"
-export * as Visitors from "./Visitors.ts"
 export * as WebHttp from "./WebHttp.ts"

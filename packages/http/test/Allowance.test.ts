@@ -5,10 +5,10 @@ import { ApplicationId } from "@startlist/core/Application"
 import { Refusal } from "@startlist/http"
 import * as Validations from "@startlist/http/api/Validations"
 import { DateTime, Deferred, Effect, Fiber, Option, Redacted, TestClock } from "effect"
-import * as Browser from "./support/Browser.ts"
-import { answered, answers, Service } from "./support/Service.ts"
-import { testing, type TestWorld } from "./support/Testing.ts"
-import * as World from "./support/World.ts"
+import * as Browser from "../../pages/test/support/Browser.ts"
+import { answered, answers, Service } from "../../pages/test/support/Service.ts"
+import { testing, type TestWorld } from "../../pages/test/support/Testing.ts"
+import * as World from "../../pages/test/support/World.ts"
 
 /** How a new application of the platform user asks for its subscription. */
 const subscriber = (world: TestWorld, name: string) =>

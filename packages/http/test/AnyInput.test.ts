@@ -1,8 +1,8 @@
 import { describe, expect } from "@effect/vitest"
 import { Effect, FastCheck, Runtime } from "effect"
-import { Service } from "./support/Service.ts"
-import { testing } from "./support/Testing.ts"
-import * as World from "./support/World.ts"
+import { Service } from "../../pages/test/support/Service.ts"
+import { testing } from "../../pages/test/support/Testing.ts"
+import * as World from "../../pages/test/support/World.ts"
 
 describe("whatever is sent", () => {
   const paths = [

@@ -1,8 +1,8 @@
 import { describe, expect } from "@effect/vitest"
 import { Effect } from "effect"
-import { Service } from "./support/Service.ts"
-import { testing, type TestWorld } from "./support/Testing.ts"
-import * as World from "./support/World.ts"
+import { Service } from "../../pages/test/support/Service.ts"
+import { testing, type TestWorld } from "../../pages/test/support/Testing.ts"
+import * as World from "../../pages/test/support/World.ts"
 
 interface Bad {
   readonly what: string

@@ -2,9 +2,9 @@
 import { expect } from "@effect/vitest"
 import type { Audit } from "@startlist/http"
 import { Deferred, Effect, Fiber } from "effect"
-import * as Browser from "./support/Browser.ts"
-import { Service } from "./support/Service.ts"
-import { testing, type TestWorld } from "./support/Testing.ts"
+import * as Browser from "../../pages/test/support/Browser.ts"
+import { Service } from "../../pages/test/support/Service.ts"
+import { testing, type TestWorld } from "../../pages/test/support/Testing.ts"
 
 interface Change {
   readonly action: Audit.Action

@@ -10,8 +10,8 @@ import { createServer } from "node:http"
 import { describe, expect, expectTypeOf } from "vitest"
 import { type Answer, raw, send } from "./support/BindingLaws.ts"
 import { listen } from "./support/listen.ts"
-import { layer, Service } from "./support/Service.ts"
-import { bearer, make as makeWorld } from "./support/World.ts"
+import { layer, Service } from "../../pages/test/support/Service.ts"
+import { bearer, make as makeWorld } from "../../pages/test/support/World.ts"
 
 const requirement: Guard.Requirement = { scopes: ["read", "profile:read"], roles: ["athlete"] }
 

@@ -1,9 +1,9 @@
 import { describe, expect } from "@effect/vitest"
 import { Secrets } from "@startlist/core"
 import { Effect, Option } from "effect"
-import { Service } from "./support/Service.ts"
-import { testing } from "./support/Testing.ts"
-import * as World from "./support/World.ts"
+import { Service } from "../../pages/test/support/Service.ts"
+import { testing } from "../../pages/test/support/Testing.ts"
+import * as World from "../../pages/test/support/World.ts"
 
 const operated = { site: { operatorToken: Option.some(Secrets.TokenHash.make("rotarepo".padEnd(43, "-"))) } }
 

@@ -1,9 +1,9 @@
 /** A parameter has one reading, wherever and however often it is sent. */
 import { describe, expect } from "@effect/vitest"
 import { Effect } from "effect"
-import { Service } from "./support/Service.ts"
-import { testing } from "./support/Testing.ts"
-import * as World from "./support/World.ts"
+import { Service } from "../../pages/test/support/Service.ts"
+import { testing } from "../../pages/test/support/Testing.ts"
+import * as World from "../../pages/test/support/World.ts"
 
 const formType = { "content-type": "application/x-www-form-urlencoded" }
 const encode = (fields: Readonly<Record<string, string>>) => new URLSearchParams(fields).toString()

@@ -1,7 +1,7 @@
 import { describe, expect } from "@effect/vitest"
 import { Effect, TestClock } from "effect"
-import { testing } from "./support/Testing.ts"
-import * as World from "./support/World.ts"
+import { testing } from "../../pages/test/support/Testing.ts"
+import * as World from "../../pages/test/support/World.ts"
 
 const isInvalidGrant = (status: number) =>
   expect.objectContaining({ status, body: expect.stringContaining("\"error\":\"invalid_grant\"") })

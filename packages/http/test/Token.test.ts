@@ -2,9 +2,9 @@ import { describe, expect } from "@effect/vitest"
 import { Policy } from "@startlist/core"
 import { NodeSecrets } from "@startlist/http"
 import { Effect, TestClock } from "effect"
-import { Service } from "./support/Service.ts"
-import { testing } from "./support/Testing.ts"
-import * as World from "./support/World.ts"
+import { Service } from "../../pages/test/support/Service.ts"
+import { testing } from "../../pages/test/support/Testing.ts"
+import * as World from "../../pages/test/support/World.ts"
 
 const base64 = (text: string) => Buffer.from(text).toString("base64")
 

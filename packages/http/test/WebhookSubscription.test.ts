@@ -1,9 +1,9 @@
 import { describe, expect } from "@effect/vitest"
 import { Callbacks } from "@startlist/core"
 import { Effect, Fiber, Option, Redacted, TestClock } from "effect"
-import { answered, answers, Service } from "./support/Service.ts"
-import { testing, type TestWorld } from "./support/Testing.ts"
-import * as World from "./support/World.ts"
+import { answered, answers, Service } from "../../pages/test/support/Service.ts"
+import { testing, type TestWorld } from "../../pages/test/support/Testing.ts"
+import * as World from "../../pages/test/support/World.ts"
 
 const path = "/api/v1/webhook_subscription"
 const callbackUrl = "https://receiver.test/events"

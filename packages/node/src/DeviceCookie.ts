@@ -7,7 +7,7 @@ import type { NonEmptyReadonlyArray } from "effect/Array"
 import * as Duration from "effect/Duration"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
-import { deviceLifetime } from "@startlist/http/Sessions"
+import { deviceLifetime } from "@startlist/pages/Sessions"
 import type { MasterKeys } from "./internal/setting.ts"
 
 /** The first key signs. All of them verify. */

@@ -1,7 +1,7 @@
 /** What this service says about its interface: the OpenAPI document, and the page that shows it. */
 import * as Effect from "effect/Effect"
 import * as Response from "@startlist/http/api/ApiResponse"
-import * as Pages from "@startlist/http/Pages"
+import * as Pages from "@startlist/pages/Pages"
 import { anyOrigin } from "@startlist/http/Cors"
 import type { Route } from "@startlist/http/Router"
 import { once } from "./internal/once.ts"

@@ -1,7 +1,7 @@
 /** Sign-in and audit: the same on memory, the embedded database and PostgreSQL. */
 import { expect, layer } from "@effect/vitest"
 import { Secrets, User } from "@startlist/core"
-import { Accounts } from "@startlist/http"
+import { Accounts } from "@startlist/pages"
 import { Embedded, Postgres, Seal, Users } from "@startlist/postgres"
 import { DateTime, Duration, Effect, Either, Layer, Option, Redacted, TestClock } from "effect"
 import { layer as testDatabase, TestDatabase } from "@startlist/test-support/TestDatabase"

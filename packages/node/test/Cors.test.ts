@@ -3,7 +3,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Refusal, Router } from "@startlist/http"
 import * as Service from "@startlist/node/Service"
-import * as InMemory from "../../http/test/support/Service.ts"
+import * as InMemory from "../../pages/test/support/Service.ts"
 
 const open = [
   "/.well-known/oauth-authorization-server",

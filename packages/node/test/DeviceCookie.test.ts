@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Duration, Option, Redacted } from "effect"
-import { deviceLifetime } from "../../http/src/Sessions.ts"
+import { deviceLifetime } from "@startlist/pages/Sessions"
 import * as DeviceCookie from "../src/DeviceCookie.ts"
 
 const masterKey = (byte: number) => Redacted.make(Buffer.alloc(32, byte).toString("base64"))

@@ -11,12 +11,11 @@ import {
   Mount,
   NodeHttp,
   NodeSecrets,
-  Pages,
   Protocol,
-  Sessions,
   Site,
   WebHttp
 } from "@startlist/http"
+import { Pages, Sessions } from "@startlist/pages"
 import { Effect, Layer, Option, Redacted, Runtime, type Scope } from "effect"
 import { createServer } from "node:http"
 import { TestUsers } from "@startlist/testing"
@@ -83,7 +82,7 @@ const make = (binding: Effect.Effect<Bound, never, Scope.Scope>, path: string) =
     const { origin, serve } = yield* binding
     const url = origin + path
     const site = { ...Site.local, authUrl: url, baseUrl: url }
-    yield* Mount.make(Effect.all([Protocol.routes, Pages.routes, Pages.signIn])).pipe(
+    yield* Mount.make([Protocol.routes, Pages.routes, Pages.signIn], { notFound: Pages.notFound }).pipe(
       Effect.flatMap(serve),
       Effect.provide(Sessions.layer),
       Effect.provideService(Site.Site, site)

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Callbacks, Memory } from "@startlist/core"
 import { EventId } from "@startlist/core/Event"
-import { Accounts } from "@startlist/http"
+import { Accounts } from "@startlist/pages"
 import { Deferred, Duration, Effect, Fiber, Layer, Redacted } from "effect"
 import * as AccountStore from "../src/AccountStore.ts"
 import * as TestSecrets from "@startlist/testing/TestSecrets"

@@ -2,7 +2,7 @@
 import { Memory } from "@startlist/core"
 import * as Dispatcher from "@startlist/dispatcher/Dispatcher"
 import { parseBlock } from "@startlist/dispatcher/AddressGuard"
-import type { Startlist } from "@startlist/http"
+import type { Startlist } from "@startlist/embed"
 import { Effect, Layer, Option } from "effect"
 import { createServer, type RequestListener } from "node:http"
 import { LoopServer } from "./LoopServer.ts"

@@ -1,6 +1,6 @@
 /** Accounts in memory, with passwords in clear: only for tests. */
 import { User } from "@startlist/core"
-import { Accounts } from "@startlist/http"
+import { Accounts } from "@startlist/pages"
 import * as TestUsers from "@startlist/testing/TestUsers"
 import { Context, Effect, Layer, Option, Redacted } from "effect"
 

@@ -4,13 +4,12 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
-import { ApplicationId, InvalidClient } from "@startlist/core/Application"
+import { type ApplicationId, InvalidClient } from "@startlist/core/Application"
 import type { ClientCredentials } from "@startlist/core/Applications"
 import { Policy } from "@startlist/core/Policy"
-import { maxId, trusted } from "@startlist/core/Store"
 import { Audit, Party } from "../Audit.ts"
 import { credentials, type Request, type Response } from "../Message.ts"
-import { get, type Parameters, read, readOnce } from "../Parameters.ts"
+import { get, type Parameters, parseClientId, read, readOnce } from "../Parameters.ts"
 import { type Refusal, TooMany } from "../Refusal.ts"
 import { clientKeys, Throttle } from "../Throttle.ts"
 import * as OAuthResponse from "./OAuthResponse.ts"
@@ -20,13 +19,6 @@ export interface Presented {
   readonly parameters: Parameters
   readonly client: ClientCredentials
   readonly usedBasic: boolean
-}
-
-/** A decimal integer from 1, below 2^53: no sign, no exponent, no leading zero (requirements §2.1). */
-export const parseClientId = (value: string): Option.Option<ApplicationId> => {
-  if (!/^[1-9][0-9]{0,15}$/.test(value)) return Option.none()
-  const id = Number(value)
-  return id <= maxId ? Option.some(trusted(ApplicationId, id)) : Option.none()
 }
 
 /** Id and secret as RFC 6749 §2.3.1 has them: each form-encoded, joined by a colon, in base64 of UTF-8. */

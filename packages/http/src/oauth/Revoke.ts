@@ -7,8 +7,7 @@ import type { ClientCredentials } from "@startlist/core/Applications"
 import { OAuth } from "@startlist/core/OAuth"
 import { Policy } from "@startlist/core/Policy"
 import type { UserId } from "@startlist/core/User"
-import { Audit, Party } from "../Audit.ts"
-import { lasting } from "../internal/lasting.ts"
+import { Audit, Party, recorded } from "../Audit.ts"
 import type { Request, Response } from "../Message.ts"
 import { get } from "../Parameters.ts"
 import { describe } from "../Refusal.ts"
@@ -63,7 +62,7 @@ export const make: Effect.Effect<Route, never, OAuth | Throttle> = Effect.gen(fu
       Effect.gen(function*() {
         const token = get(parameters, "token")
         if (token === undefined) return OAuthResponse.error(400, "invalid_request", "token is missing")
-        yield* lasting(
+        yield* recorded(
           Effect.tap(oauth.revoke(client, Redacted.make(token)), (ended) => record(client, ended, request))
         )
         return OAuthResponse.json(200, {})
@@ -71,8 +70,8 @@ export const make: Effect.Effect<Route, never, OAuth | Throttle> = Effect.gen(fu
 
   const endpoint: Endpoint = (request) =>
     revoke(request, []).pipe(
-      Effect.tap(({ status }) => status === 200 ? Effect.void : lasting(recordRefused(request, status))),
-      Effect.tapError((error) => lasting(recordRefused(request, describe(error).status)))
+      Effect.tap(({ status }) => status === 200 ? Effect.void : recorded(recordRefused(request, status))),
+      Effect.tapError((error) => recorded(recordRefused(request, describe(error).status)))
     )
 
   return policy.describeRefusedRevocation

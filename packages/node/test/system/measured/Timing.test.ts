@@ -1,7 +1,7 @@
 /** What the time of an answer tells about secrets: nothing. */
 import { describe, expect, it } from "@effect/vitest"
 import { Memory } from "@startlist/core"
-import { Accounts } from "@startlist/http"
+import { Accounts } from "@startlist/pages"
 import * as TestSecrets from "@startlist/testing/TestSecrets"
 import { Effect, Layer, Option, Redacted } from "effect"
 import * as AccountStore from "../../../src/AccountStore.ts"

@@ -1,7 +1,8 @@
 /** A program of somebody who has installed the packages. The test compiles and runs it in a project of its own. */
 import { Applications, Memory, OAuth, Services, User, Worker } from "@startlist/core"
 import { Dispatcher } from "@startlist/dispatcher"
-import { MemoryThrottle, Mount, NodeHttp, NodeSecrets, Pages, Protocol, Visitors } from "@startlist/http"
+import { MemoryThrottle, Mount, NodeHttp, NodeSecrets, Protocol } from "@startlist/http"
+import { Pages, Visitors } from "@startlist/pages"
 import { Configuration } from "@startlist/node"
 import { Embedded, Seal, Users } from "@startlist/postgres"
 import { Effect, Layer, Option, Redacted } from "effect"
@@ -58,7 +59,7 @@ const refreshes = Effect.gen(function*() {
 
 const answers = Effect.gen(function*() {
   yield* Effect.forkScoped(Worker.run)
-  const handler = yield* Mount.make(Effect.all([Protocol.routes, Pages.routes]))
+  const handler = yield* Mount.make([Protocol.routes, Pages.routes], { notFound: Pages.notFound })
   const server = NodeHttp.harden(createServer(yield* NodeHttp.listener(handler)))
   yield* Effect.acquireRelease(
     Effect.async<void>((resume) => void server.listen(0, "127.0.0.1", () => resume(Effect.void))),

@@ -1,0 +1,39 @@
+/**
+ * Startlist as one layer, for servers on Effect: all services of the core, deliveries, retention and the limits on
+ * guessing, given stores, callbacks, secrets and users.
+ */
+import type { Callbacks } from "@startlist/core/Callbacks"
+import * as Retention from "@startlist/core/Retention"
+import type { Secrets } from "@startlist/core/Secrets"
+import * as Services from "@startlist/core/Services"
+import type { Stores } from "@startlist/core/Stores"
+import type { UserStore } from "@startlist/core/User"
+import * as Worker from "@startlist/core/Worker"
+import * as MemoryThrottle from "@startlist/http/MemoryThrottle"
+import type { Throttle } from "@startlist/http/Throttle"
+import * as Layer from "effect/Layer"
+
+export interface Options {
+  /** Whether this process delivers events. Default: yes. At least one process has to. */
+  readonly worker?: boolean
+  /**
+   * Whether this process removes what is past its retention (`Policy.deliveryRetention`). Default: yes. Any number of
+   * processes may do so; one is enough.
+   */
+  readonly retention?: boolean
+}
+
+/** The services, and what runs as long as the layer lives. */
+export const layer = (
+  { retention = true, worker = true }: Options = {}
+): Layer.Layer<
+  Services.Services | Throttle,
+  never,
+  Stores | Callbacks | Secrets | UserStore
+> =>
+  Layer.mergeAll(
+    Services.layer,
+    MemoryThrottle.layer,
+    worker ? Worker.layer : Layer.empty,
+    retention ? Retention.layer : Layer.empty
+  )

@@ -1,0 +1,226 @@
+/** The promise-based face: plain values in and out, nothing of Effect but the layers that are given as options. */
+import { Memory } from "@startlist/core"
+import { Startlist } from "@startlist/embed"
+import { NodeSecrets } from "@startlist/http"
+import { ScriptedCallbacks } from "@startlist/testing"
+import { Effect, Layer } from "effect"
+import { afterEach, describe, expect, expectTypeOf, it } from "vitest"
+import { send } from "../../http/test/support/BindingLaws.ts"
+import { formsOf, urlencoded } from "../../pages/test/support/Browser.ts"
+import { listen } from "../../http/test/support/listen.ts"
+
+const users: ReadonlyArray<Startlist.User> = [
+  { id: 7, role: "platform", email: "paul@club.example" },
+  { id: 8, role: "athlete", email: "alice@club.example", firstName: "Alice" }
+]
+
+const fail = () => {
+  throw new Error("not changed")
+}
+
+const open: Array<Startlist.Startlist> = []
+
+const start = async (options: Partial<Startlist.Options> = {}) => {
+  const startlist = await Startlist.make({
+    url: "https://club.example/connect",
+    stores: Memory.layer,
+    callbacks: ScriptedCallbacks.layer,
+    secrets: NodeSecrets.layerDrawn,
+    findUser: (id) => users.find((user) => user.id === id),
+    visitors: {
+      identify: async ({ headers }) => {
+        const user = users.find(({ email }) => email === headers["x-user"])
+        return user === undefined ? undefined : { user, csrf: `csrf of ${user.id}` }
+      },
+      signInUrl: (returnTo) => `/sign-in?${new URLSearchParams({ returnTo })}`,
+      signOutUrl: "/sign-out"
+    },
+    ...options
+  })
+  open.push(startlist)
+  return startlist
+}
+
+afterEach(async () => {
+  for (const startlist of open.splice(0)) await startlist.close()
+})
+
+const register = async ({ applications }: Startlist.Startlist) => {
+  const created = await applications.create(7, { name: "Race Planner", redirectUris: ["https://app.test/back"] })
+  if (!created.ok) throw new Error(created.message)
+  return { id: created.application.id, secret: created.secret }
+}
+
+/** The user's way through the consent page, and the application's to its tokens. */
+const connect = async (
+  { handler }: Startlist.Startlist,
+  client: { readonly id: number; readonly secret: string },
+  email: string
+): Promise<string> => {
+  const ask = (path: string, init: RequestInit = {}) =>
+    handler(new Request(`https://club.example${path}`, { ...init, headers: { "x-user": email } }))
+  const query = { redirect_uri: "https://app.test/back", response_type: "code", scope: "read" }
+  const page = await ask(`/connect/oauth/authorize?${urlencoded({ ...query, client_id: String(client.id) })}`)
+  const form = formsOf({ status: 200, headers: {}, body: await page.text() })
+    .find(({ action }) => action === "/connect/oauth/authorize")
+  const fields = new URLSearchParams({ ...form?.hidden, decision: "allow" })
+  const back = new URL(
+    (await ask("/connect/oauth/authorize", { method: "POST", body: fields })).headers.get("location") ?? ""
+  )
+  const exchange = new URLSearchParams({
+    client_id: String(client.id),
+    client_secret: client.secret,
+    grant_type: "authorization_code",
+    code: back.searchParams.get("code") ?? ""
+  })
+  return (await (await ask("/connect/oauth/token", { method: "POST", body: exchange })).json()).access_token
+}
+
+describe("Startlist.make", () => {
+  it("serves, checks tokens and lets a user take back what was granted", async () => {
+    const startlist = await start()
+    const client = await register(startlist)
+    const token = await connect(startlist, client, "alice@club.example")
+
+    const checked = await startlist.check(`Bearer ${token}`, { scopes: ["read"], roles: ["athlete"] })
+    expect(checked).toEqual({
+      ok: true,
+      access: {
+        applicationId: client.id,
+        userId: 8,
+        role: "athlete",
+        scope: ["read"],
+        createdAt: expect.any(Date),
+        expiresAt: expect.any(Date)
+      }
+    })
+    const refused = await startlist.check(`Bearer ${token}`, { scopes: ["write"] })
+    expect(refused).toMatchObject({ ok: false, answer: { status: 403 } })
+    expect(await startlist.check(undefined)).toMatchObject({ ok: false, answer: { status: 401 } })
+
+    expect(await startlist.grants.list(8)).toMatchObject([{ application: { name: "Race Planner" }, scope: ["read"] }])
+    expect(await startlist.grants.revoke(client.id, 8)).toEqual({ ok: true })
+    expect(await startlist.check(`Bearer ${token}`)).toMatchObject({ ok: false, answer: { status: 401 } })
+    expect(await startlist.grants.revoke(99, 8)).toEqual({ ok: false, reason: "not_found" })
+  })
+
+  it("tells those for whom there is no room to come back", async () => {
+    const { listener } = await start({ limits: { capacity: 0 } })
+    const asked = Effect.flatMap(listen(listener), (port) => send(port, "/connect/api/v1/athlete"))
+    const { headers, status } = await Effect.runPromise(Effect.scoped(asked))
+    expect([status, headers["retry-after"]]).toEqual([503, "1"])
+  })
+
+  it("gives up what takes longer than it may", async () => {
+    const { handler } = await start({
+      limits: { timeout: "20 millis" },
+      visitors: { identify: () => new Promise(() => {}), signInUrl: fail, signOutUrl: "/sign-out" }
+    })
+    const { status } = await handler(new Request("https://club.example/connect/account/applications"))
+    expect(status).toBe(503)
+  })
+
+  it("says in the type what can be expected, and refuses without throwing", async () => {
+    const { applications, registrations } = await start()
+    const refused = await applications.create(8, { name: "", redirectUris: [] })
+    expect(refused).toEqual({ ok: false, reason: "invalid", field: "name", message: expect.any(String) })
+    if (!refused.ok) expectTypeOf(refused.reason).toEqualTypeOf<"invalid">()
+    expect(await applications.create(-1, { name: "x", redirectUris: [] })).toMatchObject({ field: "owner_id" })
+    expect(await applications.rotateSecret(1.5)).toEqual({ ok: false, reason: "not_found" })
+    expect(await registrations.create({ athleteId: 7 })).toMatchObject({ ok: false, field: "athlete_id" })
+    expect(await registrations.create({ athleteId: 8, clubId: 0 })).toMatchObject({ ok: false, field: "club_id" })
+    expect(await registrations.change(1, {})).toEqual({ ok: false, reason: "not_found" })
+    expect(await registrations.find(1)).toBeUndefined()
+  })
+
+  it("changes a registration, and its event is on its way to the subscription", async () => {
+    const startlist = await start({ worker: false })
+    const client = await register(startlist)
+    await connect(startlist, client, "alice@club.example")
+    const token = await connect(startlist, client, "paul@club.example")
+    const wanted = { callback_url: "https://app.test/events", verify_token: "v" }
+    const created = await startlist.handler(
+      new Request("https://club.example/connect/api/v1/webhook_subscription", {
+        method: "POST",
+        headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+        body: JSON.stringify({ webhook_subscription: wanted })
+      })
+    )
+    expect(created.status).toBe(201)
+    expect(await startlist.subscriptions.find(client.id)).toMatchObject({ callbackUrl: "https://app.test/events" })
+
+    const registered = await startlist.registrations.create({ athleteId: 8 }, { registration_status: "new" })
+    if (!registered.ok) throw new Error(registered.message)
+    const changed = await startlist.registrations.change(registered.registration.id, { registration_status: "valid" })
+    expect(changed).toMatchObject({ ok: true, registration: { updates: { registration_status: "valid" } } })
+    const own = await startlist.events.registrationChanged({
+      id: 123_456_789,
+      parties: { athleteId: 8 },
+      updates: { ...changed.ok ? changed.registration.updates : fail(), platform_id: "P-1" }
+    })
+    expect(own).toEqual({ ok: true, eventId: expect.stringMatching(/^evt_/) })
+    expect(await startlist.deliveries.list({ applicationId: client.id })).toMatchObject([
+      { objectType: "registration", objectId: 123_456_789, state: "pending", eventId: own.ok && own.eventId },
+      { objectType: "registration", objectId: registered.registration.id, state: "pending", attempts: [] }
+    ])
+  })
+
+  it("refuses text that no store can keep, by the name of its field", async () => {
+    const { events, registrations } = await start({ worker: false })
+    const wrong = (field: string) => ({ ok: false, reason: "invalid", field, message: expect.any(String) })
+    expect(await registrations.create({ athleteId: 8 }, { comment: "a\0b" })).toEqual(wrong("comment"))
+    const created = await registrations.create({ athleteId: 8 })
+    if (!created.ok) throw new Error(created.message)
+    const { registration } = created
+    expect(await registrations.change(registration.id, { reasons: ["\ud800"] })).toEqual(wrong("reasons"))
+    expect(await registrations.find(registration.id)).toEqual(registration)
+    const own = { ...registration, updates: { ...registration.updates, platform_id: "\0" } }
+    expect(await events.registrationChanged(own)).toEqual(wrong("platform_id"))
+  })
+
+  it("finds nothing by a number that is no identifier", async () => {
+    const startlist = await start()
+    await register(startlist)
+    const { applications, deliveries } = startlist
+    expect(await applications.list({ ownerId: 7 })).toHaveLength(1)
+    expect(await applications.list({ ownerId: 0 })).toEqual([])
+    expect(await applications.list({ after: 1.5 })).toEqual([])
+    expect(await deliveries.list({ applicationId: -1 })).toEqual([])
+    expect(await deliveries.list({ after: Number.NaN })).toEqual([])
+  })
+
+  it("takes an address with a slash at its end for the same one, and refuses what is no address", async () => {
+    const { handler } = await start({ url: "https://club.example/connect/" })
+    const path = "/.well-known/oauth-authorization-server/connect"
+    const metadata = await (await handler(new Request(`https://club.example${path}`))).json()
+    expect(metadata.token_endpoint).toBe("https://club.example/connect/oauth/token")
+    expect((await handler(new Request("https://club.example/connect/oauth/token"))).status).toBe(405)
+    for (const url of ["club.example", "https://", "https://club.example/?a=b"]) {
+      await expect(start({ url })).rejects.toThrow("url must be")
+    }
+  })
+
+  it("mounts what is chosen", async () => {
+    const { handler } = await start({ endpoints: ["webhooks"] })
+    const status = async (path: string) => (await handler(new Request(`https://club.example/connect${path}`))).status
+    expect([await status("/api/v1/webhook_subscription"), await status("/oauth/token")]).toEqual([401, 404])
+  })
+
+  it("a server that cannot say who is signed in is a service that is unavailable", async () => {
+    const { handler } = await start({
+      visitors: {
+        identify: () => Promise.reject(new Error("the session store is away")),
+        signInUrl: () => "/",
+        signOutUrl: "/"
+      }
+    })
+    const answer = await handler(new Request("https://club.example/connect/account/applications"))
+    expect(answer.status).toBe(503)
+    expect(await answer.text()).not.toContain("session store")
+  })
+
+  it("is rejected if the stores cannot be opened", async () => {
+    const stores = Layer.fail("no such database").pipe(Layer.provideMerge(Memory.layer))
+    await expect(start({ stores })).rejects.toThrow("no such database")
+  })
+})

@@ -1,0 +1,155 @@
+/**
+ * `/oauth/authorize` without pages (requirements §4.1): the checked request as data, and the two answers to it. For
+ * servers that have a consent page of their own; `@startlist/pages` has ours.
+ *
+ * Nothing is stored between the page and the decision: the form of the page sends `fields` again, and the request is
+ * checked again.
+ */
+import * as Data from "effect/Data"
+import * as DateTime from "effect/DateTime"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import {
+  AuthorizationRefused,
+  type AuthorizationRequest,
+  denied,
+  InvalidRedirect,
+  type RoleMismatch
+} from "@startlist/core/Authorization"
+import { OAuth } from "@startlist/core/OAuth"
+import type { StoreError } from "@startlist/core/Store"
+import type { User } from "@startlist/core/User"
+import { type Action, Audit, Party, recorded } from "./Audit.ts"
+import { redirect, type Request, type Response } from "./Message.ts"
+import { get, type Parameters, parseClientId, write } from "./Parameters.ts"
+import { describe } from "./Refusal.ts"
+import { Site } from "./Site.ts"
+
+/** Names and values, in the order in which a form or a query carries them. */
+export type Fields = ReadonlyArray<readonly [name: string, value: string]>
+
+/** Why the user cannot be sent back to the application (RFC 6749 §4.1.2.1): the reason is for the user. */
+export class NotRedirectable extends Data.TaggedError("NotRedirectable")<{
+  readonly reason: InvalidRedirect["reason"] | "repeated_client_id" | "repeated_redirect_uri"
+}> {}
+
+export interface Authorization {
+  /**
+   * Checks a request. Fails with `AuthorizationRefused` if the application is told what is wrong (`sendBack`), and with
+   * `NotRedirectable` if only the user can be told.
+   */
+  readonly check: (
+    parameters: Parameters
+  ) => Effect.Effect<AuthorizationRequest, NotRedirectable | AuthorizationRefused | StoreError>
+  /** The user consents: a redirect to the application with a code. */
+  readonly allow: (
+    request: Request,
+    checked: AuthorizationRequest,
+    user: User
+  ) => Effect.Effect<Response, RoleMismatch | StoreError>
+  /** The user refuses: a redirect to the application with `access_denied`. */
+  readonly deny: (request: Request, checked: AuthorizationRequest, user: User) => Effect.Effect<Response>
+  /** A redirect to the application with an error. */
+  readonly sendBack: (refused: AuthorizationRefused) => Response
+}
+
+const names = [
+  "client_id",
+  "redirect_uri",
+  "response_type",
+  "response_mode",
+  "scope",
+  "state",
+  "role",
+  "locale",
+  "code_challenge",
+  "code_challenge_method"
+]
+
+/** A parameter without a value counts as omitted (RFC 6749 §3.1), but `state` is returned as it was sent. */
+const valueOf = (parameters: Parameters, name: string): Option.Option<string> =>
+  Option.fromNullable(name === "state" ? parameters.values.get(name) : get(parameters, name))
+
+/** The known parameters of a request: what the form of a consent page sends again. */
+export const fieldsOf = (parameters: Parameters): Fields =>
+  names.flatMap((name) => Option.toArray(Option.map(valueOf(parameters, name), (value) => [name, value] as const)))
+
+/** Adds to whatever query the address has (RFC 6749 §3.1.2); it has no fragment. */
+const append = (uri: string, parameters: Fields): string => {
+  const separator = uri.includes("?") ? (/[?&]$/.test(uri) ? "" : "&") : "?"
+  return `${uri}${separator}${write(parameters)}`
+}
+
+export const make: Effect.Effect<Authorization, never, OAuth> = Effect.gen(function*() {
+  const oauth = yield* OAuth
+  const audit = yield* Audit
+  const { issuer } = yield* Site
+
+  /** Back to the application, with `state` whenever it came with one, and who answers (RFC 9207). */
+  const answer = (uri: string, state: Option.Option<string>, fields: Fields): Response => {
+    const optional = (name: string, value: Option.Option<string>): Fields =>
+      Option.match(value, { onNone: () => [], onSome: (some) => [[name, some] as const] })
+    return redirect(append(uri, [...fields, ...optional("state", state), ...optional("iss", issuer)]))
+  }
+
+  const sendBack = ({ description, error, redirectUri, state }: AuthorizationRefused): Response =>
+    answer(redirectUri, state, [["error", error], ["error_description", description]])
+
+  const check: Authorization["check"] = (parameters) => {
+    const { ambiguous } = parameters
+    if (ambiguous.has("client_id")) return new NotRedirectable({ reason: "repeated_client_id" })
+    if (ambiguous.has("redirect_uri")) return new NotRedirectable({ reason: "repeated_redirect_uri" })
+    const clientId = Option.flatMap(valueOf(parameters, "client_id"), parseClientId)
+    if (Option.isNone(clientId)) return new NotRedirectable({ reason: "unknown_client" })
+    const once = (name: string) => ambiguous.has(name) ? Option.none() : valueOf(parameters, name)
+    const checked = Effect.catchTag(
+      oauth.authorize(clientId.value, {
+        redirectUri: once("redirect_uri"),
+        responseType: once("response_type"),
+        responseMode: once("response_mode"),
+        scope: once("scope"),
+        state: once("state"),
+        role: once("role"),
+        codeChallenge: once("code_challenge"),
+        codeChallengeMethod: once("code_challenge_method")
+      }),
+      "InvalidRedirect",
+      ({ reason }) => new NotRedirectable({ reason })
+    )
+    const [reason] = ambiguous.values()
+    if (reason === undefined) return checked
+    const repetition = ({ redirectUri, state }: Pick<AuthorizationRequest, "redirectUri" | "state">) =>
+      new AuthorizationRefused({ error: "invalid_request", description: describe(reason).message, redirectUri, state })
+    return checked.pipe(
+      Effect.catchTag("AuthorizationRefused", (refused) => repetition(refused)),
+      Effect.flatMap((request) => repetition(request))
+    )
+  }
+
+  const record = (action: Action, user: User, checked: AuthorizationRequest, { address }: Request) =>
+    Effect.flatMap(DateTime.now, (at) =>
+      audit.record({
+        at,
+        action,
+        actor: Party.User({ userId: user.id }),
+        subject: Party.Application({ applicationId: checked.application.id }),
+        address
+      }))
+
+  return {
+    check,
+    allow: (request, checked, user) =>
+      Effect.map(
+        recorded(Effect.tap(oauth.consent(checked, user), record("consent", user, checked, request))),
+        (code) =>
+          answer(checked.redirectUri, checked.state, [
+            ["code", Redacted.value(code)],
+            ["scope", checked.scope.join(" ")]
+          ])
+      ),
+    deny: (request, checked, user) =>
+      Effect.as(record("consent_refused", user, checked, request), sendBack(denied(checked))),
+    sendBack
+  }
+})

@@ -1,0 +1,149 @@
+/** `/oauth/authorize`: the user is asked, and sent back to the application with the answer (requirements §4.1). */
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { AuthorizationRefused, type AuthorizationRequest, RoleMismatch } from "@startlist/core/Authorization"
+import type { OAuth } from "@startlist/core/OAuth"
+import { Policy } from "@startlist/core/Policy"
+import * as Authorization from "@startlist/http/Authorization"
+import { redirect, type Request, type Response } from "@startlist/http/Message"
+import { encode, get, type Parameters, read, write } from "@startlist/http/Parameters"
+import { Malformed } from "@startlist/http/Refusal"
+import type { Endpoint, Route } from "@startlist/http/Router"
+import { basePath, Site } from "@startlist/http/Site"
+import { Look } from "../Look.ts"
+import { type Visitor, Visitors } from "../Visitors.ts"
+import * as ErrorPage from "./ErrorPage.ts"
+import * as Forms from "./Forms.ts"
+import * as Frame from "./Frame.ts"
+import * as Locale from "./Locale.ts"
+import type { ErrorKind } from "./Messages.ts"
+import * as Page from "./Page.ts"
+import * as ReturnTo from "./ReturnTo.ts"
+
+const path = "/oauth/authorize"
+
+/** The address does not fit through sign-in. */
+class TooLong extends Data.TaggedError("TooLong") {}
+
+type NotRedirectable = Authorization.NotRedirectable
+
+const kinds: Readonly<Record<NotRedirectable["reason"], ErrorKind>> = {
+  unknown_client: "unknownClient",
+  missing_redirect_uri: "missingRedirect",
+  unregistered_redirect_uri: "unregisteredRedirect",
+  repeated_client_id: "repeatedClient",
+  repeated_redirect_uri: "repeatedRedirect"
+}
+
+/** Whether an address fits through sign-in, where the link to the other language carries it encoded twice. */
+const isTooLong = (address: string): boolean => encode(encode(address)).length > ReturnTo.maxLength
+
+export const make: Effect.Effect<Route, never, OAuth | Visitors> = Effect.gen(function*() {
+  const authorization = yield* Authorization.make
+  const visitors = yield* Visitors
+  const site = yield* Site
+  const { redirectErrorsBeforeSignIn } = yield* Policy
+  const look = yield* Look
+  const frameOf = yield* Frame.make
+  const errors = yield* ErrorPage.make
+  const action = basePath(site) + path
+
+  /** The address of the request as a GET: where the user comes back to after signing in. */
+  const addressOf = (parameters: Parameters): string => `${action}?${write(Authorization.fieldsOf(parameters))}`
+
+  const check = (parameters: Parameters) =>
+    Effect.filterOrFail(
+      authorization.check(parameters),
+      () => !isTooLong(addressOf(parameters)),
+      () => new TooLong()
+    )
+
+  const ask = (request: Request, checked: AuthorizationRequest, visitor: Visitor, parameters: Parameters): Response => {
+    const frame = frameOf({
+      locale: Locale.of(request, get(parameters, "locale")),
+      here: addressOf(parameters),
+      visitor: Option.some(visitor),
+      signOutUrl: visitors.signOutUrl
+    })
+    const page = { action, fields: Authorization.fieldsOf(parameters), frame, request: checked, visitor }
+    const options = { sources: look.sources }
+    const mismatch = Option.filter(checked.role, (role) => role !== visitor.user.role)
+    return Option.isSome(mismatch)
+      ? Page.html(403, look.wrongRole({ ...page, requested: mismatch.value }), options)
+      : Page.html(200, look.consent(page), options)
+  }
+
+  /** Wrong requests are answered before anybody has to sign in, as far as the policy allows. */
+  const answering = <E extends { readonly _tag: string }>(
+    request: Request,
+    parameters: Parameters,
+    answer: Effect.Effect<Response, E | NotRedirectable | TooLong | AuthorizationRefused>
+  ) => {
+    const show = (status: number, kind: ErrorKind) =>
+      Effect.succeed(errors.show(request, status, kind, { locale: Locale.of(request, get(parameters, "locale")) }))
+    return Effect.catchAll(
+      answer,
+      (error): Effect.Effect<Response, Exclude<E, NotRedirectable | TooLong>> =>
+        error instanceof AuthorizationRefused
+          ? Effect.succeed(authorization.sendBack(error))
+          : error instanceof Authorization.NotRedirectable
+          ? show(400, kinds[error.reason])
+          : error instanceof TooLong
+          ? show(414, "requestTooLong")
+          : Effect.fail(error as Exclude<E, NotRedirectable | TooLong>)
+    )
+  }
+
+  /** Strictly, nobody is sent on to an application before signing in, not even with an error (RFC 9700 §4.11.2). */
+  const refuseVisitor = (request: Request, refused: AuthorizationRefused) =>
+    redirectErrorsBeforeSignIn
+      ? refused
+      : Effect.gen(function*() {
+        if (Option.isSome(yield* visitors.identify(request))) return yield* refused
+        const address = `${action}?${request.query}`
+        if (isTooLong(address)) return yield* new TooLong()
+        return redirect(visitors.signInUrl(address))
+      })
+
+  const visit: Endpoint = (request) =>
+    Effect.flatMap(read(request), (parameters) =>
+      answering(
+        request,
+        parameters,
+        Effect.gen(function*() {
+          const checked = yield* check(parameters)
+          const visitor = yield* visitors.identify(request)
+          return Option.isSome(visitor)
+            ? ask(request, checked, visitor.value, parameters)
+            : redirect(visitors.signInUrl(addressOf(parameters)))
+        }).pipe(Effect.catchTag("AuthorizationRefused", (refused) => refuseVisitor(request, refused)))
+      ))
+
+  const decide: Endpoint = (request) =>
+    Effect.flatMap(Forms.read(request, site), ({ isGenuine, parameters }) =>
+      answering(
+        request,
+        parameters,
+        Effect.gen(function*() {
+          const visitor = yield* visitors.identify(request)
+          if (Option.isNone(visitor)) return redirect(visitors.signInUrl(addressOf(parameters)))
+          if (!isGenuine(visitor.value.csrf)) return errors.forged(request, addressOf(parameters))
+          const checked = yield* check(parameters)
+          switch (get(parameters, "decision")) {
+            case "allow":
+              return yield* Effect.catchIf(
+                authorization.allow(request, checked, visitor.value.user),
+                (error) => error instanceof RoleMismatch,
+                () => Effect.succeed(ask(request, checked, visitor.value, parameters))
+              )
+            case "deny":
+              return yield* authorization.deny(request, checked, visitor.value.user)
+            default:
+              return yield* new Malformed({ what: "decision" })
+          }
+        })
+      ))
+
+  return { path, methods: { GET: visit, POST: decide }, refuse: errors.refuse }
+})

@@ -1,0 +1,75 @@
+/** What went wrong and what to do, as a page. */
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type { StoreError } from "@startlist/core/Store"
+import { Look } from "../Look.ts"
+import type { Request, Response } from "@startlist/http/Message"
+import { describe, type Refusal } from "@startlist/http/Refusal"
+import type { Refuse } from "@startlist/http/Router"
+import * as Frame from "./Frame.ts"
+import * as Locale from "./Locale.ts"
+import type { ErrorKind } from "./Messages.ts"
+import * as Page from "./Page.ts"
+
+export interface Options {
+  readonly headers?: Response["headers"]
+  readonly locale?: Locale.Locale
+  /** Where one can begin anew. */
+  readonly again?: string
+  /** Who sees it, so that there is a way to sign out. */
+  readonly seen?: Pick<Frame.Frame, "signOutUrl" | "visitor">
+}
+
+export interface ErrorPages {
+  /** An error page. */
+  readonly show: (request: Request, status: number, kind: ErrorKind, options?: Options) => Response
+  /** The general refusals, for people. */
+  readonly refuse: Refuse
+  /** The answer to a form that is not of this session; `again` is a page that has a fresh one. */
+  readonly forged: (request: Request, again?: string) => Response
+}
+
+const kinds: Readonly<Record<(Refusal | StoreError)["_tag"], ErrorKind>> = {
+  NotFound: "notFound",
+  MethodNotAllowed: "methodNotAllowed",
+  TooLarge: "tooLarge",
+  UnsupportedMediaType: "badRequest",
+  Malformed: "badRequest",
+  Repeated: "badRequest",
+  Contradictory: "badRequest",
+  TooManyHeaders: "badRequest",
+  Fragmented: "badRequest",
+  TooMany: "tooMany",
+  Busy: "unavailable",
+  StoreError: "unavailable"
+}
+
+/** The address of this page, if it can be asked for again. */
+const hereOf = ({ method, path, query }: Request): string =>
+  method !== "GET" ? "/account/applications" : query === "" ? path : `${path}?${query}`
+
+const byAnybody = { visitor: Option.none(), signOutUrl: "" }
+
+export const make: Effect.Effect<ErrorPages> = Effect.gen(function*() {
+  const look = yield* Look
+  const frameOf = yield* Frame.make
+
+  const show: ErrorPages["show"] = (request, status, kind, options = {}) => {
+    const { again, headers = {}, locale = Locale.of(request), seen = byAnybody } = options
+    const frame = frameOf({ locale, here: "", visitor: seen.visitor, signOutUrl: seen.signOutUrl })
+    const here = again ?? frame.base + hereOf(request)
+    return Page.html(status, look.failure({ frame: { ...frame, here }, status, kind, again }), {
+      headers,
+      sources: look.sources
+    })
+  }
+
+  return {
+    show,
+    refuse: (request, refusal) => {
+      const { headers, status } = describe(refusal)
+      return show(request, status, kinds[refusal._tag], { headers })
+    },
+    forged: (request, again) => show(request, 403, "forged", again === undefined ? {} : { again })
+  }
+})

@@ -1,0 +1,28 @@
+/** `GET /language`: the switch at the foot of every page. Remembers the choice and goes back. */
+import * as Effect from "effect/Effect"
+import { redirect } from "@startlist/http/Message"
+import { get, readOnce } from "@startlist/http/Parameters"
+import { Malformed } from "@startlist/http/Refusal"
+import type { Route } from "@startlist/http/Router"
+import { basePath, Site } from "@startlist/http/Site"
+import * as ErrorPage from "./ErrorPage.ts"
+import * as Locale from "./Locale.ts"
+import * as ReturnTo from "./ReturnTo.ts"
+
+export const make: Effect.Effect<Route> = Effect.gen(function*() {
+  const base = basePath(yield* Site)
+  const { refuse } = yield* ErrorPage.make
+  return {
+    path: "/language",
+    methods: {
+      GET: (request) =>
+        Effect.flatMap(readOnce(request), (parameters) => {
+          const locale = get(parameters, "locale")
+          if (!Locale.isLocale(locale)) return Effect.fail(new Malformed({ what: "locale" }))
+          const returnTo = ReturnTo.safe(get(parameters, "return_to"), `${base}/account/applications`)
+          return Effect.succeed(redirect(returnTo, { "set-cookie": Locale.cookie(locale, base) }))
+        })
+    },
+    refuse
+  }
+})

@@ -1,0 +1,131 @@
+/** The frame of every page. */
+import type { ComponentChildren } from "preact"
+import * as Option from "effect/Option"
+import { icon, stylesheet } from "./assetFiles.ts"
+import { encode, write } from "@startlist/http/Parameters"
+import type { Visitor } from "../Visitors.ts"
+import { Form } from "./Form.tsx"
+import type { Frame } from "./Frame.ts"
+import { type Locale, locales, messagesIn } from "./Locale.ts"
+
+/**
+ * A whole page. `narrow` suits one form; `unrepeatable` is for a page that shows what no address shows again, and so
+ * has no language switch to leave it by.
+ */
+export const Layout = ({ children, frame, narrow = false, title, unrepeatable = false }: {
+  readonly frame: Frame
+  readonly title: string
+  readonly narrow?: boolean
+  readonly unrepeatable?: boolean
+  readonly children: ComponentChildren
+}) => (
+  <html lang={frame.locale}>
+    <head>
+      <meta charset="utf-8" />
+      <meta name="viewport" content="width=device-width, initial-scale=1" />
+      <meta name="color-scheme" content="light dark" />
+      <title>{`${title} · Startlist`}</title>
+      <link rel="stylesheet" href={frame.base + stylesheet.url} />
+      <link rel="icon" type={icon.type} href={frame.base + icon.url} />
+    </head>
+    <body>
+      <header>
+        <p>
+          <svg class="mark" viewBox="0 0 24 24" aria-hidden="true">
+            <rect width="24" height="24" rx="6" />
+            <path d="M6 8h7M6 12h5M6 16h4M13.5 15.5l2.2 2.2 4-5" />
+          </svg>
+          Startlist
+        </p>
+        {Option.isSome(frame.visitor) ? <Account visitor={frame.visitor.value} frame={frame} /> : null}
+      </header>
+      <main class={narrow ? "narrow" : undefined}>
+        <h1>{title}</h1>
+        {children}
+      </main>
+      {unrepeatable ? null : <Languages frame={frame} />}
+    </body>
+  </html>
+)
+
+const Languages = ({ frame }: { readonly frame: Frame }) => (
+  <footer>
+    <nav aria-label={messagesIn(frame.locale).layout.languages}>
+      <ul>
+        {locales.map((locale) => (
+          <li key={locale}>
+            <a
+              href={languageUrl(locale, frame)}
+              lang={locale}
+              hreflang={locale}
+              aria-current={locale === frame.locale ? "true" : undefined}
+            >
+              {messagesIn(locale).language}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  </footer>
+)
+
+/** The switch remembers the choice and comes back. */
+const languageUrl = (locale: Locale, { base, here }: Frame): string =>
+  `${base}/language?${write([["locale", locale], ["return_to", inLocale(here, locale, `${base}/login?return_to=`)]])}`
+
+/** A `locale` of an address is stronger than the choice, also on the way to it: there the choice takes its place. */
+const inLocale = (address: string, locale: Locale, wayThroughLogin: string): string => {
+  const returnTo = address.startsWith(wayThroughLogin) ? decode(address.slice(wayThroughLogin.length)) : undefined
+  return returnTo === undefined
+    ? address.replace(/([?&]locale=)[^&]*/, `$1${locale}`)
+    : `${wayThroughLogin}${encode(inLocale(returnTo, locale, wayThroughLogin))}`
+}
+
+/** What `write` has encoded; the page about a damaged address has something else. */
+const decode = (encoded: string): string | undefined => {
+  try {
+    return decodeURIComponent(encoded.replaceAll("+", " "))
+  } catch {
+    return undefined
+  }
+}
+
+const Account = ({ frame, visitor }: { readonly frame: Frame; readonly visitor: Visitor }) => {
+  const { layout } = messagesIn(frame.locale)
+  const sections = [
+    { path: "/account/applications", label: layout.applications, isForAll: true },
+    { path: "/developer/applications", label: layout.developer, isForAll: false }
+  ].filter(({ isForAll, path }) => frame.has(path) && (isForAll || visitor.user.role === "platform"))
+  return (
+    <nav aria-label={layout.account}>
+      {sections.map(({ label, path }) => (
+        <a
+          key={path}
+          href={frame.base + path}
+          aria-current={frame.here.startsWith(frame.base + path) ? "true" : undefined}
+        >
+          {label}
+        </a>
+      ))}
+      <span class="muted">{visitor.user.email}</span>
+      <SignOut
+        frame={frame}
+        csrf={visitor.csrf}
+        label={layout.signOut}
+        returnTo={`${frame.base}/account/applications`}
+      />
+    </nav>
+  )
+}
+
+/** The form that ends the session and goes on to `returnTo`. */
+export const SignOut = ({ csrf, frame, label, returnTo }: {
+  readonly frame: Frame
+  readonly csrf: string
+  readonly label: string
+  readonly returnTo: string
+}) => (
+  <Form action={frame.signOutUrl} csrf={csrf} hidden={[["return_to", returnTo]]}>
+    <button type="submit" class="link">{label}</button>
+  </Form>
+)

@@ -1,0 +1,50 @@
+/** The language of a page: what was asked for, else what was chosen, else what the browser prefers, else English. */
+import { parseCookie, stringifySetCookie } from "cookie"
+import { header, type Request } from "@startlist/http/Message"
+import * as English from "./English.ts"
+import * as French from "./French.ts"
+import type { Messages } from "./Messages.ts"
+
+/** Requirements §4.1. */
+export type Locale = "en" | "fr"
+
+export const locales: ReadonlyArray<Locale> = ["en", "fr"]
+
+const catalogues: Readonly<Record<Locale, Messages>> = { en: English.messages, fr: French.messages }
+
+export const messagesIn = (locale: Locale): Messages => catalogues[locale]
+
+export const isLocale = (value: string | undefined): value is Locale => value === "en" || value === "fr"
+
+const cookieName = "startlist_locale"
+
+/** Remembers the choice for a year, in everything below `base`. */
+export const cookie = (locale: Locale, base: string): string =>
+  stringifySetCookie({
+    name: cookieName,
+    value: locale,
+    path: base || "/",
+    maxAge: 31_536_000,
+    httpOnly: true,
+    sameSite: "lax"
+  })
+
+/** `requested` is the parameter `locale`; anything else than `fr` and `en` counts as not given. */
+export const of = (request: Request, requested?: string): Locale => {
+  if (isLocale(requested)) return requested
+  const chosen = parseCookie(header(request, "cookie") ?? "")[cookieName]
+  if (isLocale(chosen)) return chosen
+  return preferred(header(request, "accept-language") ?? "")
+}
+
+/** The one of our languages with the highest weight (RFC 9110 §12.5.4); the first of equals. */
+const preferred = (acceptLanguage: string): Locale => {
+  let best: { readonly locale: Locale; readonly weight: number } = { locale: "en", weight: 0 }
+  for (const range of acceptLanguage.slice(0, 1000).split(",")) {
+    const [tag = "", ...parameters] = range.split(";").map((part) => part.trim().toLowerCase())
+    const locale = tag.split("-", 1)[0]
+    const weight = Number(parameters.find((parameter) => parameter.startsWith("q="))?.slice(2) ?? "1")
+    if (isLocale(locale) && weight > best.weight) best = { locale, weight }
+  }
+  return best.locale
+}

@@ -1,0 +1,149 @@
+/** `/login`: e-mail address and password for a session. */
+import * as DateTime from "effect/DateTime"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import { Secrets } from "@startlist/core/Secrets"
+import { Accounts, type PasswordCheck } from "../Accounts.ts"
+import { type Action, Audit, Party, recorded } from "@startlist/http/Audit"
+import { redirect, type Request, type Response } from "@startlist/http/Message"
+import { get, readOnce, write } from "@startlist/http/Parameters"
+import type { Endpoint, Route } from "@startlist/http/Router"
+import { clearCookie, csrfOf, deviceOf, sessionOf, setCookie, setDeviceCookie } from "../Sessions.ts"
+import { basePath, Site } from "@startlist/http/Site"
+import { browserKeys, loginKeys, Throttle } from "@startlist/http/Throttle"
+import * as ErrorPage from "./ErrorPage.ts"
+import * as Forms from "./Forms.ts"
+import * as Frame from "./Frame.ts"
+import * as Locale from "./Locale.ts"
+import { LoginForm, type Problem } from "./LoginForm.tsx"
+import * as Page from "./Page.ts"
+import * as ReturnTo from "./ReturnTo.ts"
+
+/** The language of the page to which the user is on the way, so that both speak the same. */
+const localeOf = (request: Request, returnTo: string): Locale.Locale =>
+  Locale.of(request, /[?&]locale=(en|fr)(?:&|$)/.exec(returnTo)?.[1])
+
+/** The account that a failed sign-in was for. Other text is not recorded: people type passwords into this field. */
+const claimant = (check: PasswordCheck): Party =>
+  Party.Email({ email: check._tag === "Unknown" ? "" : check.user.email })
+
+export const make: Effect.Effect<ReadonlyArray<Route>, never, Accounts | Secrets | Throttle> = Effect.gen(function*() {
+  const accounts = yield* Accounts
+  const secrets = yield* Secrets
+  const throttle = yield* Throttle
+  const audit = yield* Audit
+  const site = yield* Site
+  const frameOf = yield* Frame.make
+  const { forged, refuse } = yield* ErrorPage.make
+  const base = basePath(site)
+  const signInUrl = `${base}/login`
+  /** Where one goes who came here by himself. */
+  const home = `${base}/account/applications`
+
+  const record = (action: Action, actor: Party, { address }: Request) =>
+    Effect.flatMap(DateTime.now, (at) => audit.record({ at, action, actor, subject: actor, address }))
+
+  /** A browser without a session gets a value of one that nobody is signed in to: the form's token is bound to it. */
+  const show = (request: Request, shown: {
+    readonly status: number
+    readonly returnTo: string
+    readonly email?: string
+    readonly problem?: Problem
+    readonly headers?: Response["headers"]
+  }) =>
+    Effect.gen(function*() {
+      const present = sessionOf(request, site)
+      const session = Option.isSome(present) ? present.value : yield* secrets.make("claim")
+      const locale = localeOf(request, shown.returnTo)
+      const frame = frameOf({
+        locale,
+        here: `${signInUrl}?${write([["return_to", shown.returnTo]])}`,
+        visitor: Option.none(),
+        signOutUrl: `${base}/logout`
+      })
+      const form = LoginForm({
+        frame,
+        csrf: csrfOf(session, secrets),
+        returnTo: shown.returnTo,
+        email: shown.email ?? "",
+        problem: shown.problem
+      })
+      return Page.html(shown.status, form, {
+        headers: { ...shown.headers, ...(Option.isSome(present) ? {} : { "set-cookie": setCookie(session, site) }) }
+      })
+    })
+
+  const visit: Endpoint = (request) =>
+    Effect.gen(function*() {
+      const parameters = yield* readOnce(request)
+      const returnTo = ReturnTo.safe(get(parameters, "return_to"), home)
+      const session = sessionOf(request, site)
+      const user = Option.isSome(session) ? yield* accounts.findSession(session.value) : Option.none()
+      return Option.isSome(user) ? redirect(returnTo) : yield* show(request, { status: 200, returnTo })
+    })
+
+  const signIn: Endpoint = (request) =>
+    Effect.gen(function*() {
+      const { isGenuine, parameters } = yield* Forms.read(request, site)
+      const returnTo = ReturnTo.safe(get(parameters, "return_to"), home)
+      const email = get(parameters, "email")?.trim() ?? ""
+      const password = get(parameters, "password") ?? ""
+      const session = sessionOf(request, site)
+      if (!Option.exists(session, (value) => isGenuine(csrfOf(value, secrets)))) {
+        return yield* show(request, { status: 403, returnTo, email, problem: { kind: "stale" } })
+      }
+      if (email === "") return yield* show(request, { status: 422, returnTo, email, problem: { kind: "emailMissing" } })
+      if (password === "") {
+        return yield* show(request, { status: 422, returnTo, email, problem: { kind: "passwordMissing" } })
+      }
+
+      const device = deviceOf(request, site)
+      const browser = Option.isSome(device) ? yield* accounts.recognizeBrowser(device.value, email) : Option.none()
+      const keys = Option.isSome(browser) ? browserKeys(email, browser.value) : loginKeys(email, request.address)
+      // The attempt is taken before the slow check: a burst of parallel guesses gets no more than the limit.
+      const wait = yield* throttle.take(keys)
+      if (Option.isSome(wait)) {
+        const seconds = Math.ceil(Duration.toSeconds(wait.value))
+        const headers = { "retry-after": String(seconds) }
+        return yield* show(request, { status: 429, returnTo, email, problem: { kind: "wait", seconds }, headers })
+      }
+      const check = yield* Effect.tapError(
+        accounts.verifyPassword(email, Redacted.make(password)),
+        () => throttle.giveBack(keys)
+      )
+      if (check._tag !== "Correct") {
+        yield* record("login_failed", claimant(check), request)
+        return yield* show(request, { status: 403, returnTo, email, problem: { kind: "wrong" } })
+      }
+      yield* throttle.giveBack(keys)
+      // A new value at each login: one that somebody else planted in this browser is worth nothing afterwards.
+      if (Option.isSome(session)) yield* accounts.endSession(session.value)
+      const { user } = check
+      const fresh = yield* recorded(
+        Effect.tap(accounts.startSession(user.id), record("login", Party.User({ userId: user.id }), request))
+      )
+      const known = yield* accounts.rememberBrowser(user, device)
+      return redirect(returnTo, { "set-cookie": [setCookie(fresh, site), setDeviceCookie(known, site)] })
+    })
+
+  const signOut: Endpoint = (request) =>
+    Effect.gen(function*() {
+      const { isGenuine, parameters } = yield* Forms.read(request, site)
+      const session = sessionOf(request, site)
+      if (Option.isSome(session)) {
+        if (!isGenuine(csrfOf(session.value, secrets))) return forged(request)
+        const user = yield* accounts.findSession(session.value)
+        yield* accounts.endSession(session.value)
+        if (Option.isSome(user)) yield* record("logout", Party.User({ userId: user.value.id }), request)
+      }
+      const returnTo = ReturnTo.safe(get(parameters, "return_to"), signInUrl)
+      return redirect(returnTo, { "set-cookie": clearCookie(site) })
+    })
+
+  return [
+    { path: "/login", methods: { GET: visit, POST: signIn }, refuse },
+    { path: "/logout", methods: { POST: signOut }, refuse }
+  ]
+})

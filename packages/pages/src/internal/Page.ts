@@ -1,0 +1,44 @@
+/** What all pages have in common on the wire: their headers, and the redirect after a form. */
+import type { VNode } from "preact"
+import { renderToStaticMarkup } from "preact-render-to-string"
+import type { Response } from "@startlist/http/Message"
+
+export interface Options {
+  /** What it may load, by directive of the content security policy, in place of our own style sheet and images. */
+  readonly sources?: Readonly<Record<string, string>>
+  readonly headers?: Response["headers"]
+}
+
+/**
+ * There is no `form-action`: Chromium applies it to every redirect that answers a form, and where those end is the
+ * business of others. An application's callback often sends the browser on to another origin, and so does a sign-in that
+ * is somewhere else: the button would do nothing. That a form is ours its token says.
+ */
+const policyOf = ({ sources = {} }: Options): string =>
+  Object.entries({
+    "default-src": "'none'",
+    "style-src": "'self'",
+    "img-src": "'self'",
+    ...sources,
+    "frame-ancestors": "'none'",
+    "base-uri": "'none'"
+  }).map(([directive, values]) => `${directive} ${values}`).join("; ")
+
+const headersWith = (options: Options): Response["headers"] => ({
+  "content-type": "text/html;charset=UTF-8",
+  "content-security-policy": policyOf(options),
+  "x-frame-options": "DENY",
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer",
+  "cache-control": "no-store"
+})
+
+/** A page as HTML. The renderer escapes every value. */
+export const render = (page: VNode): string => `<!doctype html>${renderToStaticMarkup(page)}`
+
+/** A page, written already or to be rendered. */
+export const html = (status: number, page: VNode | string | Uint8Array, options: Options = {}): Response => ({
+  status,
+  headers: { ...headersWith(options), ...options.headers },
+  body: typeof page === "string" || page instanceof Uint8Array ? page : render(page)
+})

@@ -1,0 +1,64 @@
+/** `/`: what this server is, and where to go. */
+import * as Effect from "effect/Effect"
+import type { Route } from "@startlist/http/Router"
+import { basePath, Site } from "@startlist/http/Site"
+import { Visitors } from "../Visitors.ts"
+import * as ErrorPage from "./ErrorPage.ts"
+import * as Frame from "./Frame.ts"
+import { Layout } from "./Layout.tsx"
+import * as Locale from "./Locale.ts"
+import * as Page from "./Page.ts"
+
+const path = "/"
+
+const Welcome = ({ frame }: { readonly frame: Frame.Frame }) => {
+  const { colon, layout, welcome } = Locale.messagesIn(frame.locale)
+  return (
+    <Layout frame={frame} title="Startlist">
+      <p>{welcome.what}</p>
+      <section class="card">
+        <ul>
+          <li>
+            <a href={`${frame.base}/account/applications`}>{layout.applications}</a>
+            {colon}
+            {welcome.applications}
+          </li>
+          <li>
+            <a href={`${frame.base}/developer/applications`}>{layout.developer}</a>
+            {colon}
+            {welcome.developer}
+          </li>
+          <li>
+            <a href={`${frame.base}/docs`}>{welcome.reference}</a> (<a href={`${frame.base}/openapi.json`}>OpenAPI</a>,
+            {" "}
+            <a href={`${frame.base}/.well-known/oauth-authorization-server`}>{welcome.metadata}</a>)
+          </li>
+          <li>
+            {welcome.operators}
+            {colon}
+            <a href={`${frame.base}/healthz`}>{welcome.health}</a>,{" "}
+            <a href={`${frame.base}/readyz`}>{welcome.readiness}</a>, <code>npm run startlist -- --help</code>
+          </li>
+        </ul>
+      </section>
+    </Layout>
+  )
+}
+
+export const make: Effect.Effect<Route, never, Visitors> = Effect.gen(function*() {
+  const { identify, signOutUrl } = yield* Visitors
+  const here = basePath(yield* Site) + path
+  const frameOf = yield* Frame.make
+  const { refuse } = yield* ErrorPage.make
+  return {
+    path,
+    methods: {
+      GET: (request) =>
+        Effect.map(identify(request), (visitor) => {
+          const frame = frameOf({ locale: Locale.of(request), here, visitor, signOutUrl })
+          return Page.html(200, <Welcome frame={frame} />)
+        })
+    },
+    refuse
+  }
+})

@@ -1,0 +1,182 @@
+/** `/developer/applications`: a platform user's applications, their settings and secrets. */
+import * as DateTime from "effect/DateTime"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type { Application, InvalidApplication, Settings } from "@startlist/core/Application"
+import { Applications } from "@startlist/core/Applications"
+import { Deliveries } from "@startlist/core/Deliveries"
+import { Policy } from "@startlist/core/Policy"
+import { Conflict } from "@startlist/core/Store"
+import { Subscriptions } from "@startlist/core/Subscriptions"
+import { redirect } from "@startlist/http/Message"
+import { recorded } from "@startlist/http/Audit"
+import * as Allowance from "@startlist/http/Allowance"
+import { parseClientId } from "@startlist/http/Parameters"
+import { get, readOnce } from "@startlist/http/Parameters"
+import { NotFound } from "@startlist/http/Refusal"
+import type { Endpoint, Route } from "@startlist/http/Router"
+import { Site } from "@startlist/http/Site"
+import type { Throttle } from "@startlist/http/Throttle"
+import type { Visitors } from "../../Visitors.ts"
+import * as Page from "../Page.ts"
+import { ApplicationsView, type Refused } from "./ApplicationsView.tsx"
+import { ApplicationView } from "./ApplicationView.tsx"
+import * as Desk from "./Desk.ts"
+import { SecretView } from "./SecretView.tsx"
+import { readSettings } from "./SettingsFields.tsx"
+
+const pageSize = 50
+
+export const make: Effect.Effect<
+  ReadonlyArray<Route>,
+  never,
+  Applications | Deliveries | Subscriptions | Throttle | Visitors
+> = Effect.gen(function*() {
+  const applications = yield* Applications
+  const deliveries = yield* Deliveries
+  const subscriptions = yield* Subscriptions
+  const policy = yield* Policy
+  const { baseUrl } = yield* Site
+  const desk = yield* Desk.make
+  const spend = yield* Allowance.make
+
+  const ownedBy = ({ visitor }: Desk.Seat, after: Option.Option<Application["id"]>, limit: number) =>
+    applications.list({ owner: Option.some(visitor.user.id), after, limit })
+
+  /** What the list begins with, to notice a form that is sent twice. */
+  const newestOf = (seat: Desk.Seat) =>
+    Effect.map(ownedBy(seat, Option.none(), 1), ([newest]) => String(newest?.id ?? 0))
+
+  const showList = (
+    seat: Desk.Seat,
+    status: number,
+    shown: { readonly after?: Option.Option<Application["id"]>; readonly refused?: Refused } = {}
+  ) =>
+    Effect.gen(function*() {
+      const found = yield* ownedBy(seat, shown.after ?? Option.none(), pageSize + 1)
+      const view = ApplicationsView({
+        seat,
+        applications: found.slice(0, pageSize),
+        more: found.length > pageSize,
+        newest: yield* newestOf(seat),
+        ...(shown.refused === undefined ? {} : { refused: shown.refused })
+      })
+      return Page.html(status, view)
+    })
+
+  const list: Endpoint = (request) =>
+    desk.seat(request, Desk.home, (seat) =>
+      Effect.gen(function*() {
+        const after = Option.flatMap(Option.fromNullable(get(yield* readOnce(request), "after")), parseClientId)
+        return yield* showList(seat, 200, { after })
+      }))
+
+  const register: Endpoint = (request) =>
+    desk.seat(request, Desk.home, (seat) =>
+      desk.posted(request, seat, (parameters) =>
+        Effect.gen(function*() {
+          const values = readSettings(parameters)
+          if (get(parameters, "newest") !== (yield* newestOf(seat))) {
+            return yield* showList(seat, 409, { refused: { values, problem: undefined } })
+          }
+          const owner = seat.visitor.user.id
+          const registered = yield* recorded(Effect.tap(
+            spend("application", owner, applications.create(owner, values)),
+            ({ application }) => desk.record(request, "application_created", seat, application)
+          ))
+          return Page.html(201, SecretView({ seat, registered, isNew: true, formerUntil: Option.none() }))
+        }).pipe(
+          Effect.catchTag(
+            "InvalidApplication",
+            (problem) => showList(seat, 422, { refused: { values: readSettings(parameters), problem } })
+          )
+        )))
+
+  /** When the former secret of an application ends, if it is still good. */
+  const formerUntil = ({ secrets }: Application) =>
+    Effect.map(DateTime.now, (now) =>
+      Option.filter(
+        Option.flatMap(Option.fromNullable(secrets[1]), ({ expiresAt }) => expiresAt),
+        DateTime.greaterThan(now)
+      ))
+
+  const showOne = (seat: Desk.OwnSeat, status: number, shown: {
+    readonly isSaved?: boolean
+    readonly values?: Settings
+    readonly problem?: InvalidApplication
+  }) =>
+    Effect.gen(function*() {
+      const { application } = seat
+      const view = ApplicationView({
+        values: application,
+        ...shown,
+        seat,
+        subscribeAt: `${baseUrl}/api/v1/webhook_subscription`,
+        subscription: yield* subscriptions.findByApplication(application.id),
+        hours: yield* deliveries.lastDay(application.id),
+        formerUntil: yield* formerUntil(application),
+        overlap: policy.secretOverlap
+      })
+      return Page.html(status, view)
+    })
+
+  const one: Endpoint = (request, [id]) =>
+    desk.own(
+      request,
+      id,
+      `${Desk.home}/${id}`,
+      (seat) =>
+        Effect.flatMap(
+          readOnce(request),
+          (parameters) => showOne(seat, 200, { isSaved: get(parameters, "saved") !== undefined })
+        )
+    )
+
+  const save: Endpoint = (request, [id]) =>
+    desk.own(request, id, `${Desk.home}/${id}`, (seat) =>
+      desk.posted(request, seat, (parameters) => {
+        const values = readSettings(parameters)
+        return applications.change(seat.application.id, values).pipe(
+          Effect.tap((changed) => desk.record(request, "application_changed", seat, changed)),
+          recorded,
+          Effect.as(redirect(`${Desk.pathOf(seat.frame, seat.application)}?saved=yes`)),
+          Effect.catchTags({
+            ApplicationNotFound: () => new NotFound(),
+            InvalidApplication: (problem) => showOne(seat, 422, { problem, values })
+          })
+        )
+      }))
+
+  const rotate: Endpoint = (request, [id]) =>
+    desk.own(
+      request,
+      id,
+      `${Desk.home}/${id}`,
+      (seat) =>
+        desk.posted(request, seat, (parameters) =>
+          Effect.gen(function*() {
+            const { application } = seat
+            if (get(parameters, "version") !== String(application.version)) return yield* new Conflict()
+            const overlap = get(parameters, "end_now") === "true" ? Option.some(Duration.zero) : Option.none()
+            const registered = yield* recorded(Effect.tap(
+              applications.rotateSecretOnce(application, overlap),
+              desk.record(request, "secret_rotated", seat, application)
+            ))
+            const view = SecretView({
+              seat,
+              registered,
+              isNew: false,
+              formerUntil: yield* formerUntil(registered.application)
+            })
+            return Page.html(200, view)
+          }).pipe(Effect.catchTag("Conflict", () => Effect.succeed(desk.outdated(request, seat)))))
+    )
+
+  const { refuse } = desk
+  return [
+    { path: Desk.home, methods: { GET: list, POST: register }, refuse },
+    { path: `${Desk.home}/{client_id}`, methods: { GET: one, POST: save }, refuse },
+    { path: `${Desk.home}/{client_id}/secret`, methods: { POST: rotate }, refuse }
+  ]
+})

@@ -1,0 +1,119 @@
+/** What all developer pages have in common: who may be there, and which applications are whose. */
+import * as DateTime from "effect/DateTime"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type { Application } from "@startlist/core/Application"
+import { Applications } from "@startlist/core/Applications"
+import type { StoreError } from "@startlist/core/Store"
+import { type Action, Audit, Party } from "@startlist/http/Audit"
+import { redirect, type Request, type Response } from "@startlist/http/Message"
+import { parseClientId } from "@startlist/http/Parameters"
+import type { Parameters } from "@startlist/http/Parameters"
+import { NotFound, type Refusal } from "@startlist/http/Refusal"
+import type { Refuse } from "@startlist/http/Router"
+import { basePath, Site } from "@startlist/http/Site"
+import { type Visitor, Visitors } from "../../Visitors.ts"
+import * as ErrorPage from "../ErrorPage.ts"
+import * as Forms from "../Forms.ts"
+import * as Frame from "../Frame.ts"
+import * as Locale from "../Locale.ts"
+
+/** Where the applications of a platform user are. */
+export const home = "/developer/applications"
+
+/** The address of an application's page. */
+export const pathOf = ({ base }: Pick<Frame.Frame, "base">, { id }: Pick<Application, "id">): string =>
+  `${base}${home}/${id}`
+
+/** A platform user at a page. */
+export interface Seat {
+  readonly visitor: Visitor
+  readonly frame: Frame.Frame
+}
+
+/** A platform user at a page about an application of theirs. */
+export interface OwnSeat extends Seat {
+  readonly application: Application
+}
+
+type Answer = Effect.Effect<Response, Refusal | StoreError>
+
+export interface Desk {
+  /** Serves platform users; `here` is our path to which the others come back when they have signed in. */
+  readonly seat: (request: Request, here: string, serve: (seat: Seat) => Answer) => Answer
+  /** Serves the owner of the application with this `client_id`; for everybody else there is no such page. */
+  readonly own: (
+    request: Request,
+    clientId: string | undefined,
+    here: string,
+    serve: (seat: OwnSeat) => Answer
+  ) => Answer
+  /** Reads a form of `seat`'s session; one that is none changes nothing. */
+  readonly posted: (request: Request, seat: Seat, change: (parameters: Parameters) => Answer) => Answer
+  /** The answer to a form over what was changed since: sent twice, or from another window. Nothing is done. */
+  readonly outdated: (request: Request, seat: OwnSeat) => Response
+  readonly refuse: Refuse
+  /** Notes what a platform user did with an application. */
+  readonly record: (request: Request, action: Action, seat: Seat, application: Application) => Effect.Effect<void>
+}
+
+export const make: Effect.Effect<Desk, never, Applications | Visitors> = Effect.gen(function*() {
+  const applications = yield* Applications
+  const visitors = yield* Visitors
+  const audit = yield* Audit
+  const site = yield* Site
+  const frameOf = yield* Frame.make
+  const errors = yield* ErrorPage.make
+
+  const seat: Desk["seat"] = (request, here, serve) =>
+    Effect.flatMap(visitors.identify(request), (visitor): Answer => {
+      if (Option.isNone(visitor)) return Effect.succeed(redirect(visitors.signInUrl(basePath(site) + here)))
+      const frame = frameOf({
+        locale: Locale.of(request),
+        here: basePath(site) + here,
+        visitor,
+        signOutUrl: visitors.signOutUrl
+      })
+      return visitor.value.user.role === "platform"
+        ? serve({ frame, visitor: visitor.value })
+        : Effect.succeed(errors.show(request, 403, "notPlatform", { seen: frame }))
+    })
+
+  const own: Desk["own"] = (request, clientId, here, serve) =>
+    seat(request, here, ({ frame, visitor }) =>
+      Effect.gen(function*() {
+        const id = parseClientId(clientId ?? "")
+        if (Option.isNone(id)) return yield* new NotFound()
+        const application = yield* Effect.catchTag(
+          applications.find(id.value),
+          "ApplicationNotFound",
+          () => new NotFound()
+        )
+        return application.ownerId === visitor.user.id
+          ? yield* serve({ application, frame, visitor })
+          : yield* new NotFound()
+      }))
+
+  return {
+    own,
+    seat,
+    refuse: errors.refuse,
+    outdated: (request, { application, frame }) =>
+      errors.show(request, 409, "outdated", { again: pathOf(frame, application) }),
+    posted: (request, { frame, visitor }, change) =>
+      Effect.flatMap(
+        Forms.read(request, site),
+        ({ isGenuine, parameters }) =>
+          isGenuine(visitor.csrf) ? change(parameters) : Effect.succeed(errors.forged(request, frame.here))
+      ),
+    record: (request, action, { visitor }, { id }) =>
+      Effect.flatMap(DateTime.now, (at) =>
+        audit.record({
+          at,
+          action,
+          actor: Party.User({ userId: visitor.user.id }),
+          subject: Party.Application({ applicationId: id }),
+          address: request.address
+        }))
+  }
+})

@@ -238,7 +238,10 @@ const repeat = (
   policy: Policy.Service
 ): Option.Option<Decision> =>
   Option.flatMap(grant.refresh, (current) => {
-    if (isOver(DateTime.addDuration(current.issuedAt, within), now)) return Option.none()
+    // Without such a time there is no repeat, not even at a node whose clock is behind the one that issued the pair.
+    if (Duration.toMillis(within) === 0 || isOver(DateTime.addDuration(current.issuedAt, within), now)) {
+      return Option.none()
+    }
     const pairs = keys.map((key) => derive(key, { ...origin, salt: current.salt }, grant, grant.generation))
     const pair = pairs.find(({ refreshToken }) => hash(Redacted.value(refreshToken)) === current.hash)
     return Option.map(Option.fromNullable(pair), (pair): Decision => ({

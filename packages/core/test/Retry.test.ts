@@ -78,6 +78,15 @@ describe("a refresh that is sent again", () => {
       expect(yield* authenticate(second.accessToken)).toBe("good")
     }).pipe(Effect.provide(layer)))
 
+  it.effect("without a key gets nothing from a node whose clock is behind", () =>
+    Effect.gen(function*() {
+      const { client, first } = yield* connected
+      yield* TestClock.setTime(5000)
+      yield* refresh(client, first.refreshToken)
+      yield* TestClock.setTime(4999)
+      expect(yield* refusal(refresh(client, first.refreshToken))).toBe("replaced")
+    }).pipe(Effect.provide(layer)))
+
   it.effect("without a key gets the same answer within the time that is set for that", () =>
     Effect.gen(function*() {
       const { client, first } = yield* connected
@@ -165,6 +174,17 @@ describe("an exchange that is sent again", () => {
       yield* TestClock.adjust("1 millis")
       expect(yield* refusal(exchange(client, code, key("a")))).toBe("unknown")
       expect(yield* authenticate(first.accessToken)).toBe("good")
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("without a key is a replay, also to a node whose clock is behind", () =>
+    Effect.gen(function*() {
+      const client = yield* makeClient()
+      const code = yield* consent(client, yield* makeUser())
+      yield* TestClock.setTime(5000)
+      const first = yield* exchange(client, code)
+      yield* TestClock.setTime(4999)
+      expect(yield* refusal(exchange(client, code))).toBe("replayed")
+      expect(yield* authenticate(first.accessToken)).toBe("InvalidToken")
     }).pipe(Effect.provide(layer)))
 
   it.effect("with another key, with none, or after the answer was used is a replay", () =>

@@ -145,7 +145,11 @@ const perform = (options: Options, size: Plan.Size, steps: ReadonlyArray<Plan.St
       subscriptions,
       deliveries,
       attempts: new AttemptLedger(journal, subscriptions, deliveries, policyInUse),
-      tokens: new TokenLedger(journal, policyInUse),
+      tokens: new TokenLedger(
+        journal,
+        policyInUse,
+        options.retries === false ? policyInUse.refreshRetryWithoutKey : policyInUse.refreshRetry
+      ),
       users: Context.get(people, UserStore),
       stores,
       get oracle(): OAuth.OAuth.Service {

@@ -170,7 +170,8 @@ export const boot = (
     const life: Life = { process, services: Context.merge(ports, built) }
     node.life = life
     journal.tell(`node ${node.index} starts`)
-    yield* Effect.forkDaemon(onNode(world, node, life, logger)(worker))
+    // A node that died in the middle of a claim is started again by a fiber that cannot be interrupted.
+    yield* Effect.forkDaemon(Effect.interruptible(onNode(world, node, life, logger)(worker)))
   })
 
 /** Mostly one or two milliseconds, now and then some more: by when it is, so that a shortened story goes the same way. */

@@ -39,7 +39,7 @@ export interface World {
   readonly oracle: OAuth.Service
   /** What is neither a node nor the simulation: requests on their way. It never dies. */
   readonly wire: Process
-  /** One write at a time, with its audit. */
+  /** One write at a time, with its audit. A write that has left a node comes to its end, also when the node dies. */
   readonly alone: <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E>
   /** When something went wrong last, anywhere: a fault, or a node that was away. */
   lastTrouble: number

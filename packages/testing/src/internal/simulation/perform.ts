@@ -134,6 +134,7 @@ const perform = (options: Options, size: Plan.Size, steps: ReadonlyArray<Plan.St
     const ports = Context.merge(stores, people).pipe(Context.add(Secrets, secrets))
     const subscriptions = new SubscriptionLedger(journal)
     const deliveries = new DeliveryLedger(journal, subscriptions, policyInUse)
+    const wire = yield* time.startNode("wire")
     const turn = yield* Effect.makeSemaphore(1)
 
     const world: World = {
@@ -155,8 +156,13 @@ const perform = (options: Options, size: Plan.Size, steps: ReadonlyArray<Plan.St
       get oracle(): OAuth.OAuth.Service {
         return oracle
       },
-      wire: yield* time.startNode("wire"),
-      alone: (effect) => Effect.acquireUseRelease(turn.take(1), () => effect, () => turn.release(1)),
+      wire,
+      alone: (effect) =>
+        Effect.acquireUseRelease(turn.take(1), () => effect, () => turn.release(1)).pipe(
+          time.on(wire),
+          Effect.forkDaemon,
+          Effect.flatMap(Fiber.join)
+        ),
       lastTrouble: -Infinity,
       goodSince: new Map()
     }

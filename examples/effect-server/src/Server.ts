@@ -1,7 +1,8 @@
 /** An Effect server: pages and an `HttpApi` of its own, and Startlist at `/connect`. */
 import { HttpLayerRouter, HttpServerRequest, HttpServerResponse } from "@effect/platform"
-import { Memory, Retention, Services, Worker } from "@startlist/core"
-import { EffectHttp, MemoryThrottle, Mount, NodeSecrets, Protocol, Site } from "@startlist/http"
+import { Memory } from "@startlist/core"
+import { Embedding } from "@startlist/embed"
+import { EffectHttp, Mount, NodeSecrets, Protocol, Site } from "@startlist/http"
 import { Pages } from "@startlist/pages"
 import { Effect, Layer, Option, Schema } from "effect"
 import * as Api from "./Api.ts"
@@ -78,8 +79,7 @@ const signIn = HttpLayerRouter.use((router) =>
 
 /** What Startlist needs to know: the server's users and sessions, where it stands, a store. */
 const services = (origin: string) =>
-  Layer.merge(Worker.layer, Retention.layer).pipe(
-    Layer.provideMerge(Layer.mergeAll(Services.layer, MemoryThrottle.layer, Users.layerVisitors)),
+  Layer.merge(Embedding.layer(), Users.layerVisitors).pipe(
     Layer.provideMerge(Layer.merge(Memory.layer, Users.layerStore)),
     Layer.provideMerge(NodeSecrets.layerDrawn),
     Layer.provideMerge(

@@ -1,7 +1,8 @@
 /** Startlist for a server that has users and sessions of its own: all that it takes. */
-import { Memory, Retention, Services, User, Worker } from "@startlist/core"
+import { Memory, User } from "@startlist/core"
 import { Dispatcher } from "@startlist/dispatcher"
-import { MemoryThrottle, Message, Mount, NodeHttp, NodeSecrets, Protocol } from "@startlist/http"
+import { Embedding } from "@startlist/embed"
+import { Message, Mount, NodeHttp, NodeSecrets, Protocol } from "@startlist/http"
 import { Pages, Visitors } from "@startlist/pages"
 import { Effect, Layer, ManagedRuntime, Option } from "effect"
 import * as Users from "./Users.ts"
@@ -19,14 +20,12 @@ const visitors = Layer.succeed(Visitors.Visitors, {
 })
 
 /** The services over a store: here in memory; `Postgres.layerWith` takes its place. */
-const services = Services.layer.pipe(
+const startlist = Layer.merge(Embedding.layer(), visitors).pipe(
   Layer.provideMerge(Layer.mergeAll(Memory.layer, users, Dispatcher.layer, NodeSecrets.layerDrawn))
 )
 
 /** Everything that runs while the server does; `dispose` ends it. */
-export const runtime = ManagedRuntime.make(
-  Layer.mergeAll(Worker.layer, Retention.layer, MemoryThrottle.layer, visitors).pipe(Layer.provideMerge(services))
-)
+export const runtime = ManagedRuntime.make(startlist)
 
 /** A listener for `node:http`: `/oauth/*`, `/api/v1/*`, the pages; everything else is answered with 404. */
 export const listener = Effect.flatMap(

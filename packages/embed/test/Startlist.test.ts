@@ -3,8 +3,8 @@ import { Memory } from "@startlist/core"
 import { Startlist } from "@startlist/embed"
 import { NodeSecrets } from "@startlist/http"
 import { ScriptedCallbacks } from "@startlist/testing"
-import { Effect, Layer } from "effect"
-import { afterEach, describe, expect, expectTypeOf, it } from "vitest"
+import { Duration, Effect, Layer } from "effect"
+import { afterEach, describe, expect, expectTypeOf, it, vi } from "vitest"
 import { send } from "../../http/test/support/BindingLaws.ts"
 import { formsOf, urlencoded } from "../../pages/test/support/Browser.ts"
 import { listen } from "../../http/test/support/listen.ts"
@@ -20,23 +20,24 @@ const fail = () => {
 
 const open: Array<Startlist.Startlist> = []
 
-const start = async (options: Partial<Startlist.Options> = {}) => {
-  const startlist = await Startlist.make({
-    url: "https://club.example/connect",
-    stores: Memory.layer,
-    callbacks: ScriptedCallbacks.layer,
-    secrets: NodeSecrets.layerDrawn,
-    findUser: (id) => users.find((user) => user.id === id),
-    visitors: {
-      identify: async ({ headers }) => {
-        const user = users.find(({ email }) => email === headers["x-user"])
-        return user === undefined ? undefined : { user, csrf: `csrf of ${user.id}` }
-      },
-      signInUrl: (returnTo) => `/sign-in?${new URLSearchParams({ returnTo })}`,
-      signOutUrl: "/sign-out"
+const defaults: Startlist.Options = {
+  url: "https://club.example/connect",
+  stores: Memory.layer,
+  callbacks: ScriptedCallbacks.layer,
+  secrets: NodeSecrets.layerDrawn,
+  findUser: (id) => users.find((user) => user.id === id),
+  visitors: {
+    identify: async ({ headers }) => {
+      const user = users.find(({ email }) => email === headers["x-user"])
+      return user === undefined ? undefined : { user, csrf: `csrf of ${user.id}` }
     },
-    ...options
-  })
+    signInUrl: (returnTo) => `/sign-in?${new URLSearchParams({ returnTo })}`,
+    signOutUrl: "/sign-out"
+  }
+}
+
+const start = async (options: Partial<Startlist.Options> = {}) => {
+  const startlist = await Startlist.make({ ...defaults, ...options })
   open.push(startlist)
   return startlist
 }
@@ -74,6 +75,23 @@ const connect = async (
     code: back.searchParams.get("code") ?? ""
   })
   return (await (await ask("/connect/oauth/token", { method: "POST", body: exchange })).json()).access_token
+}
+
+/** An application with a subscription, and an athlete who has authorised it. */
+const subscribed = async (startlist: Startlist.Startlist) => {
+  const client = await register(startlist)
+  await connect(startlist, client, "alice@club.example")
+  const token = await connect(startlist, client, "paul@club.example")
+  const wanted = { callback_url: "https://app.test/events", verify_token: "v" }
+  const created = await startlist.handler(
+    new Request("https://club.example/connect/api/v1/webhook_subscription", {
+      method: "POST",
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      body: JSON.stringify({ webhook_subscription: wanted })
+    })
+  )
+  expect(created.status).toBe(201)
+  return client
 }
 
 describe("Startlist.make", () => {
@@ -135,18 +153,7 @@ describe("Startlist.make", () => {
 
   it("changes a registration, and its event is on its way to the subscription", async () => {
     const startlist = await start({ worker: false })
-    const client = await register(startlist)
-    await connect(startlist, client, "alice@club.example")
-    const token = await connect(startlist, client, "paul@club.example")
-    const wanted = { callback_url: "https://app.test/events", verify_token: "v" }
-    const created = await startlist.handler(
-      new Request("https://club.example/connect/api/v1/webhook_subscription", {
-        method: "POST",
-        headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-        body: JSON.stringify({ webhook_subscription: wanted })
-      })
-    )
-    expect(created.status).toBe(201)
+    const client = await subscribed(startlist)
     expect(await startlist.subscriptions.find(client.id)).toMatchObject({ callbackUrl: "https://app.test/events" })
 
     const registered = await startlist.registrations.create({ athleteId: 8 }, { registration_status: "new" })
@@ -198,6 +205,33 @@ describe("Startlist.make", () => {
     for (const url of ["club.example", "https://", "https://club.example/?a=b"]) {
       await expect(start({ url })).rejects.toThrow("url must be")
     }
+  })
+
+  it("removes deliveries when their retention is over, unless that is turned off", async () => {
+    vi.useFakeTimers()
+    try {
+      const policy = { deliveryRetention: Duration.hours(1) }
+      const parties = { athleteId: 8 }
+      for (const retention of [true, false]) {
+        const startlist = await start({ policy, retention })
+        await subscribed(startlist)
+        const registered = await startlist.registrations.create(parties)
+        if (!registered.ok) throw new Error(registered.message)
+        await startlist.registrations.change(registered.registration.id, { comment: "changed" })
+        await vi.advanceTimersByTimeAsync(59 * 60_000)
+        expect(await startlist.deliveries.list()).toMatchObject([{ state: "delivered" }])
+        await vi.advanceTimersByTimeAsync(20 * 60_000)
+        expect(await startlist.deliveries.list()).toHaveLength(retention ? 0 : 1)
+      }
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
+  it("needs to know who is signed in only where pages are", async () => {
+    const { visitors: _, ...options } = defaults
+    await (await Startlist.make({ ...options, endpoints: ["oauth", "athlete", "webhooks"] })).close()
+    await expect(Startlist.make({ ...options, endpoints: ["oauth", "consent"] })).rejects.toThrow("visitors is missing")
   })
 
   it("mounts what is chosen", async () => {

@@ -1,5 +1,6 @@
-import { describe, expect } from "@effect/vitest"
+import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { readFileSync } from "node:fs"
 import * as Browser from "./support/Browser.ts"
 import { testing } from "./support/Testing.ts"
 
@@ -36,6 +37,11 @@ describe("the files of the pages", () => {
       expect([status, headers["cache-control"]]).toEqual([200, "no-store"])
       expect((yield* browser.get("/assets/other.css")).status).toBe(404)
     }))
+
+  it("are those of the sources: if not, npm run assets -w packages/pages", async () => {
+    const { module } = await import("./support/assets.ts")
+    expect(readFileSync(new URL("../src/internal/assetFiles.ts", import.meta.url), "utf8")).toBe(module)
+  })
 
   testing("load nothing from elsewhere", () =>
     Effect.gen(function*() {

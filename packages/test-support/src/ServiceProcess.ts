@@ -9,7 +9,7 @@ import { temporaryFolder } from "./TemporaryFolder.ts"
 const packages = fileURLToPath(new URL("../../", import.meta.url))
 
 /** Whether every package that the service is made of has been built since its sources were last changed. */
-const isBuilt = ["core", "http", "postgres", "dispatcher", "node"].every((name) => {
+const isBuilt = ["core", "http", "pages", "postgres", "dispatcher", "node"].every((name) => {
   const built = statSync(`${packages}${name}/dist/.tsbuildinfo`, { throwIfNoEntry: false })
   const sources = readdirSync(`${packages}${name}/src`, { recursive: true, encoding: "utf8" })
   return built !== undefined && sources.every((file) => statSync(`${packages}${name}/src/${file}`).mtime < built.mtime)

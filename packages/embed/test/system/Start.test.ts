@@ -74,7 +74,7 @@ const programOf = (layer: string): string =>
   `import { Memory, Services } from "@startlist/core"
 import { MemoryThrottle, Mount, NodeHttp, NodeSecrets, Protocol } from "@startlist/http"
 import { ScriptedCallbacks, TestUsers } from "@startlist/testing"
-import { Effect, Layer } from "effect"
+import { Layer } from "effect"
 const ports = Layer.mergeAll(Memory.layer, TestUsers.layer, NodeSecrets.layerDrawn)
 const services = Services.layer.pipe(Layer.provideMerge(Layer.merge(ports, ScriptedCallbacks.layer)))
 const noCallbacks = Services.layer.pipe(Layer.provideMerge(ports))

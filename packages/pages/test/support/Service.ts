@@ -132,6 +132,6 @@ export const layer = (options: Options = {}) => {
     ),
     Layer.provide(Layer.succeed(Policy.Policy, { ...Policy.documented, ...options.policy })),
     Layer.provide(Layer.succeed(Site.Site, { ...Site.local, ...options.site })),
-    Layer.provide(Layer.succeed(Audit.Audit, { record: (entry) => Effect.sync(() => audit.push(entry)) }))
+    Layer.provideMerge(Layer.succeed(Audit.Audit, { record: (entry) => Effect.sync(() => audit.push(entry)) }))
   )
 }

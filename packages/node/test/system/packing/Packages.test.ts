@@ -17,14 +17,25 @@ interface Packed {
 
 const paths = ({ files }: Packed): ReadonlyArray<string> => files.map(({ path }) => path)
 
-/** The modules of a package that can be imported. */
-const exported = (one: Packed): ReadonlyArray<string> =>
-  paths(one).flatMap((path) => /^dist\/(?!internal\/)(.+)\.d\.ts$/.exec(path)?.[1] ?? [])
+/** The service is a program: it exports nothing. All other packages are libraries. */
+const isLibrary = (name: string): boolean => name !== "node"
+
+/** The modules of a library that can be imported, as `package.json` lists them. */
+const exported = (project: string, name: string): ReadonlyArray<string> => {
+  const manifest = JSON.parse(readFileSync(join(project, "node_modules/@startlist", name, "package.json"), "utf8"))
+  const modules: ReadonlyArray<readonly [string, { readonly types?: string } | string | null]> = Object.entries(
+    manifest.exports
+  )
+  return modules.flatMap(([path, target]) =>
+    typeof target === "object" && target?.types !== undefined ? [`@startlist/${name}${path.slice(1)}`] : []
+  )
+}
 
 class Installation extends Context.Tag("@startlist/node/test/Installation")<Installation, {
   /** What `npm pack` says of each package, by the name of its folder. */
   readonly packed: ReadonlyMap<string, Packed>
-  /** The project into which they were installed. */
+  readonly archives: ReadonlyMap<string, string>
+  /** The project into which the libraries were installed. */
   readonly project: string
 }>() {}
 
@@ -59,12 +70,13 @@ const pack = async (copy: string, folder: string) => {
   return packed
 }
 
+/** From npm's cache, which the installation of this repository has filled; what is not there comes from the registry. */
+const npmFlags = ["--prefer-offline", "--ignore-scripts", "--no-audit", "--no-fund"]
+
 const install = async (project: string, tarballs: ReadonlyArray<string>) => {
   const manifest = { name: "consumer", version: "1.0.0", private: true, type: "module" }
   writeFileSync(join(project, "package.json"), JSON.stringify(manifest))
-  // From npm's cache, which the installation of this repository has filled; what is not there comes from the registry.
-  const flags = ["--prefer-offline", "--ignore-scripts", "--no-audit", "--no-fund"]
-  await execute(project, "npm", ["install", ...flags, ...tarballs, "@types/node@20", "vitest@3"])
+  await execute(project, "npm", ["install", ...npmFlags, ...tarballs, "@types/node@20", "vitest@3"])
   mkdirSync(join(project, "src/embedding"), { recursive: true })
   const consumer = fileURLToPath(new URL("consumer", import.meta.url))
   cpSync(join(consumer, "main.ts"), join(project, "src/main.ts"))
@@ -79,8 +91,8 @@ const install = async (project: string, tarballs: ReadonlyArray<string>) => {
 }
 
 const importAll = (project: string, packed: ReadonlyMap<string, Packed>): void => {
-  const modules = [...packed].flatMap(([name, one]) => exported(one).map((module) => `@startlist/${name}/${module}`))
-  const lines = modules.map((module, index) => `export type * as m${index} from "${module.replace(/\/index$/, "")}"\n`)
+  const modules = [...packed.keys()].flatMap((name) => exported(project, name))
+  const lines = modules.map((module, index) => `export type * as m${index} from "${module}"\n`)
   writeFileSync(join(project, "src/everything.ts"), lines.join(""))
 }
 
@@ -92,9 +104,11 @@ const installation = Layer.scoped(
     const project = yield* CleanCopy.emptyFolder("project")
     return yield* Effect.promise(async () => {
       const packed = await pack(copy, tarballs)
-      await install(project, [...packed.values()].map(({ filename }) => join(tarballs, filename)))
-      importAll(project, packed)
-      return { packed, project }
+      const archives = new Map([...packed].map(([name, { filename }]) => [name, join(tarballs, filename)]))
+      await install(project, [...archives].flatMap(([name, archive]) => isLibrary(name) ? [archive] : []))
+      const libraries = new Map([...packed].filter(([name]) => isLibrary(name)))
+      importAll(project, libraries)
+      return { archives, packed, project }
     })
   })
 )
@@ -105,7 +119,13 @@ layer(installation, { timeout: "5 minutes" })("the packages", (it) => {
       const { packed } = yield* Installation
       for (const [name, one] of packed) {
         const all = paths(one)
-        expect(all, name).toEqual(expect.arrayContaining(["package.json", "README.md", "LICENSE", "src/index.ts"]))
+        const expected = [
+          "package.json",
+          "README.md",
+          "LICENSE",
+          isLibrary(name) ? "src/index.ts" : "dist/program/startlist.js"
+        ]
+        expect(all, name).toEqual(expect.arrayContaining(expected))
         const isCode = /^(?:dist|src)\/[\w/-]+\.(?:d\.ts|js|ts|tsx)(?:\.map)?$/
         const isOther = /^(?:package\.json|README\.md|LICENSE|assets\/[\w.]+|dist\/embedded-\w+\.image|.*\.LEGAL\.txt)$/
         expect(all.filter((path) => !isCode.test(path) && !isOther.test(path)), name).toEqual([])
@@ -117,6 +137,7 @@ layer(installation, { timeout: "5 minutes" })("the packages", (it) => {
     Effect.gen(function*() {
       const { packed, project } = yield* Installation
       for (const [name, one] of packed) {
+        if (!isLibrary(name)) continue
         const folder = join(project, "node_modules/@startlist", name)
         const maps = paths(one).filter((path) => path.endsWith(".js.map") && !path.includes("/program/"))
         expect(maps.length, name).toBeGreaterThan(5)
@@ -135,7 +156,9 @@ layer(installation, { timeout: "5 minutes" })("the packages", (it) => {
       const licence = readFileSync(join(repository, "LICENSE"), "utf8")
       const { version } = JSON.parse(readFileSync(join(repository, "package.json"), "utf8"))
       for (const name of packed.keys()) {
-        const folder = join(project, "node_modules/@startlist", name)
+        const folder = isLibrary(name)
+          ? join(project, "node_modules/@startlist", name)
+          : join(repository, "packages", name)
         const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"))
         expect(manifest, name).toMatchObject({
           name: `@startlist/${name}`,
@@ -144,9 +167,10 @@ layer(installation, { timeout: "5 minutes" })("the packages", (it) => {
           type: "module",
           engines: { node: ">=20.19" }
         })
-        expect(manifest.exports["."], name).toMatchObject({ types: "./dist/index.d.ts", default: "./dist/index.js" })
-        // The program of `node` does its work when it is imported.
-        expect(manifest.sideEffects, name).toBe(name === "node" ? undefined : false)
+        if (isLibrary(name)) {
+          expect(manifest.exports["."], name).toMatchObject({ types: "./dist/index.d.ts", default: "./dist/index.js" })
+          expect(manifest.sideEffects, name).toBe(false)
+        }
         expect(manifest.description.length, name).toBeGreaterThan(20)
         expect(readFileSync(join(folder, "LICENSE"), "utf8"), name).toBe(licence)
         expect(readFileSync(join(folder, "README.md"), "utf8"), name).toContain(`# @startlist/${name}`)
@@ -157,6 +181,7 @@ layer(installation, { timeout: "5 minutes" })("the packages", (it) => {
     Effect.gen(function*() {
       const { packed, project } = yield* Installation
       for (const [name, one] of packed) {
+        if (!isLibrary(name)) continue
         const folder = join(project, "node_modules/@startlist", name)
         const { dependencies, peerDependencies } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"))
         const modules = paths(one).filter((path) => /^dist\/(?!program\/).+(?:\.d\.ts|\.js)$/.test(path))
@@ -179,13 +204,15 @@ layer(installation, { timeout: "5 minutes" })("the packages", (it) => {
     () =>
       Effect.gen(function*() {
         const { packed, project } = yield* Installation
-        expect([...packed.values()].flatMap(exported).length).toBeGreaterThan(50)
+        expect([...packed.keys()].filter(isLibrary).flatMap((name) => exported(project, name)).length).toBeGreaterThan(
+          50
+        )
         yield* Effect.promise(async () => {
           for (const name of Object.keys(settings)) {
             await execute(project, join(repository, "node_modules/.bin/tsc"), ["-p", name])
           }
           const said = await execute(project, process.execPath, ["out/main.js"])
-          expect(JSON.parse(said)).toEqual({ refreshed: true, status: 401, email: "ada@b.test", port: 1234 })
+          expect(JSON.parse(said)).toEqual({ refreshed: true, status: 401, email: "ada@b.test" })
           const vitest = join(project, "node_modules/.bin/vitest")
           const laws = await execute(project, vitest, ["run", "--dir", "out"], { NO_COLOR: "1" })
           expect(laws).toMatch(/Tests {2}\d+ passed/)
@@ -204,18 +231,35 @@ layer(installation, { timeout: "5 minutes" })("the packages", (it) => {
       expect(String(refused.error)).toContain("ERR_PACKAGE_PATH_NOT_EXPORTED")
     }))
 
+  it.effect("export nothing but what they list", () =>
+    Effect.gen(function*() {
+      const { project } = yield* Installation
+      const ask = (specifier: string) =>
+        Effect.tryPromise(() =>
+          execute(project, process.execPath, ["-e", `await import("${specifier}")`, "--input-type=module"])
+        )
+      yield* ask("@startlist/http/Router")
+      for (const specifier of ["@startlist/http/oauth/Token", "@startlist/core/WorkerSlots", "@startlist/node"]) {
+        const refused = yield* Effect.flip(ask(specifier))
+        expect(String(refused.error), specifier).toContain("ERR_PACKAGE_PATH_NOT_EXPORTED")
+      }
+    }))
+
   it.scoped(
-    "bring the program: it helps, and serves from an image of the database that came with it",
+    "bring the program: with all that it needs it is small, it helps, and it serves from the image that came with it",
     () =>
       Effect.gen(function*() {
-        const { packed, project } = yield* Installation
+        const { archives, packed } = yield* Installation
+        const project = yield* CleanCopy.emptyFolder("program")
         const folder = yield* CleanCopy.emptyFolder("data")
         yield* Effect.promise(async () => {
+          writeFileSync(join(project, "package.json"), JSON.stringify({ name: "operator", private: true }))
+          await execute(project, "npm", ["install", ...npmFlags, archives.get("node") ?? expect.fail()])
+          const megabytes = Number((await execute(project, "du", ["-sm", "node_modules"])).split("\t")[0])
+          expect(megabytes).toBeLessThanOrEqual(60)
           expect(await execute(project, "npx", ["--no-install", "startlist", "--help"])).toContain("serve")
-          for (const name of ["postgres", "node"]) {
-            const images = paths(packed.get(name) ?? expect.fail()).filter((path) => path.endsWith(".image"))
-            expect(images, name).toHaveLength(1)
-          }
+          const images = paths(packed.get("node") ?? expect.fail()).filter((path) => path.endsWith(".image"))
+          expect(images).toHaveLength(1)
         })
         const program = join(project, "node_modules/.bin/startlist")
         // Without the image, the start would have to make one, for which it needs a temporary folder.

@@ -3,7 +3,6 @@ import { Applications, Memory, OAuth, Services, User, Worker } from "@startlist/
 import { Dispatcher } from "@startlist/dispatcher"
 import { MemoryThrottle, Mount, NodeHttp, NodeSecrets, Protocol } from "@startlist/http"
 import { Pages, Visitors } from "@startlist/pages"
-import { Configuration } from "@startlist/node"
 import { Embedded, Seal, Users } from "@startlist/postgres"
 import { Effect, Layer, Option, Redacted } from "effect"
 import { mkdtempSync, rmSync } from "node:fs"
@@ -96,8 +95,7 @@ const program = Effect.gen(function*() {
     Layer.mergeAll(MemoryThrottle.layer, visitors).pipe(Layer.provideMerge(inMemory))
   )
   const { email } = yield* Effect.scoped(keeps)
-  const { port } = yield* Configuration.decode({ PORT: "1234" }, false)
-  return { refreshed, status, email, port }
+  return { refreshed, status, email }
 })
 
 console.log(JSON.stringify(await Effect.runPromise(program)))

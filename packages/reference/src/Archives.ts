@@ -27,6 +27,8 @@ const unsupported = new Set(["node10", "node16-cjs"])
 /** Resolves the types of every exported module by the rules of Node and of bundlers; returns what is wrong. */
 const typeProblems = async (name: string, archive: string): Promise<ReadonlyArray<string>> => {
   const modules = modulesOf(join(root, "packages", name))
+  // The service exports nothing.
+  if (modules.length === 0) return []
   const analysis = await checkPackage(createPackageFromTarballData(readFileSync(archive)), {
     entrypoints: modules.map((module) => module === "index" ? "." : `./${module}`)
   })

@@ -1,15 +1,19 @@
 /** Lists what a built package exports: one line for each declaration, with its types and without comments. */
 import { createHash } from "node:crypto"
-import { readdirSync } from "node:fs"
+import { readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import ts from "typescript"
 
-/** Returns the modules that `package.json` exports: declaration files outside `internal/`, without their extension. */
-export const modulesOf = (folder: string): ReadonlyArray<string> =>
-  readdirSync(join(folder, "dist"), { recursive: true, encoding: "utf8" })
-    .filter((file) => file.endsWith(".d.ts") && !file.startsWith("internal/"))
-    .map((file) => file.slice(0, -".d.ts".length))
+/** Returns the modules that `package.json` exports with their types: `index`, `Router`, … */
+export const modulesOf = (folder: string): ReadonlyArray<string> => {
+  const { exports }: { readonly exports: Readonly<Record<string, { readonly types?: string } | string | null>> } = JSON
+    .parse(readFileSync(join(folder, "package.json"), "utf8"))
+  return Object.entries(exports)
+    .flatMap(([path, target]) =>
+      typeof target === "object" && target?.types !== undefined ? [path === "." ? "index" : path.slice(2)] : []
+    )
     .sort()
+}
 
 /** Reads the package's own declarations only. The names of other packages stand in the text anyway. */
 const parse = (files: ReadonlyArray<string>): ts.Program => {

@@ -17,6 +17,10 @@ const list = (files: Readonly<Record<string, string>>): ReadonlyArray<string> =>
     mkdirSync(dirname(file), { recursive: true })
     writeFileSync(file, text)
   }
+  const isPublic = (name: string) => !name.startsWith("internal/")
+  const pathOf = (name: string) => name === "index" ? "." : `./${name}`
+  const exports = Object.keys(files).filter(isPublic).map((name) => [pathOf(name), { types: `./dist/${name}.d.ts` }])
+  writeFileSync(join(root, "package.json"), JSON.stringify({ exports: Object.fromEntries(exports) }))
   return listOf(root)
 }
 

@@ -32,11 +32,12 @@ export interface Kind {
  * the image where it is.
  */
 const imageFile = async (kind: Kind): Promise<string> => {
-  const own = createRequire(import.meta.url).resolve("@startlist/postgres/package.json")
-  const pglite = join(dirname(createRequire(own).resolve("@electric-sql/pglite")), "..", "package.json")
+  const { resolve } = createRequire(import.meta.url)
+  const pglite = join(dirname(resolve("@electric-sql/pglite")), "..", "package.json")
+  const folder = kind.folder ?? join(dirname(resolve("@startlist/postgres/package.json")), "dist")
   const hash = createHash("sha256")
   for (const part of [format, await Fs.readFile(pglite), fingerprint, kind.fingerprint]) hash.update(part)
-  return join(kind.folder ?? join(dirname(own), "dist"), `embedded-${hash.digest("hex").slice(0, 16)}.image`)
+  return join(folder, `embedded-${hash.digest("hex").slice(0, 16)}.image`)
 }
 
 /**

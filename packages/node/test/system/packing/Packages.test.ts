@@ -239,7 +239,7 @@ layer(installation, { timeout: "5 minutes" })("the packages", (it) => {
           execute(project, process.execPath, ["-e", `await import("${specifier}")`, "--input-type=module"])
         )
       yield* ask("@startlist/http/Router")
-      for (const specifier of ["@startlist/http/oauth/Token", "@startlist/core/WorkerSlots", "@startlist/node"]) {
+      for (const specifier of ["@startlist/http/oauth/Token", "@startlist/core/WorkerSlots"]) {
         const refused = yield* Effect.flip(ask(specifier))
         expect(String(refused.error), specifier).toContain("ERR_PACKAGE_PATH_NOT_EXPORTED")
       }

@@ -1,125 +1,79 @@
-/** The last day of an application's attempts: drawn, and as a table for those who cannot or do not want to see it drawn. */
-import { scaleBand, scaleLinear } from "d3-scale"
-import { line } from "d3-shape"
+/** The last day of an application's attempts, as a chart and as a table. */
 import * as DateTime from "effect/DateTime"
 import * as Option from "effect/Option"
 import { lastDayLimit } from "@startlist/core/Deliveries"
 import type { AttemptHour } from "@startlist/core/Delivery"
 import { type Locale, messagesIn } from "../Locale.ts"
-import { Scroll, Table } from "../Table.tsx"
-
-const [width, left, right] = [720, 44, 8]
-/** Upper and lower edge of the two panels. */
-const counts = { top: 24, bottom: 150 }
-const latency = { top: 196, bottom: 276 }
-const height = 284
+import { Table } from "../Table.tsx"
 
 /** `14:00`, in UTC. */
 const hourOf = ({ startsAt }: AttemptHour): string => DateTime.formatIso(startsAt).slice(11, 16)
 
-const columns = (hours: ReadonlyArray<AttemptHour>) =>
-  scaleBand<AttemptHour>().domain(hours).range([left, width - right]).padding(0.25)
+/** The end of an axis: 1, 2 or 5 times a power of ten. */
+const topOf = (most: number): number => {
+  const power = 10 ** Math.floor(Math.log10(Math.max(1, most)))
+  return power * ([1, 2, 5].find((factor) => factor * power >= most) ?? 10)
+}
 
-type Columns = ReturnType<typeof columns>
+/** A part of a column: its class, and from where to where it reaches, as shares of the axis. */
+type Part = readonly [mark: string, from: number, to: number]
 
-/** Where a column begins. */
-const startOf = (x: Columns, hour: AttemptHour): number => x(hour) ?? left
-const middleOf = (x: Columns, hour: AttemptHour): number => startOf(x, hour) + x.bandwidth() / 2
-
-const Axis = ({ scale, ticks }: {
-  readonly scale: ReturnType<typeof scaleLinear<number>>
-  readonly ticks: ReadonlyArray<number>
-}) => (
-  <>
-    {ticks.map((tick) => (
-      <g key={tick}>
-        <line class="rule" x1={left} x2={width - right} y1={scale(tick)} y2={scale(tick)} />
-        <text x={left - 6} y={scale(tick) + 4} text-anchor="end">{tick}</text>
-      </g>
-    ))}
-  </>
+/** Columns that are as wide as there is room, so that a phone shows the newest hours too. Text is beside it, in HTML. */
+const Columns = ({ columns }: { readonly columns: ReadonlyArray<ReadonlyArray<Part>> }) => (
+  <svg viewBox={`0 0 ${columns.length} 100`} preserveAspectRatio="none" aria-hidden="true">
+    {columns.flatMap((parts, place) =>
+      parts.filter(([, from, to]) => to > from).map(([mark, from, to]) => (
+        <rect
+          key={`${place} ${mark}`}
+          class={mark}
+          x={place + 0.12}
+          width={0.76}
+          y={100 * (1 - to)}
+          height={100 * (to - from)}
+        />
+      ))
+    )}
+  </svg>
 )
 
-const Counts = ({ hours, x }: { readonly hours: ReadonlyArray<AttemptHour>; readonly x: Columns }) => {
-  const most = Math.max(1, ...hours.map(({ delivered, failed }) => delivered + failed))
-  const y = scaleLinear<number>().domain([0, most]).nice(4).range([counts.bottom, counts.top])
-  return (
-    <g>
-      <Axis scale={y} ticks={y.ticks(4).filter(Number.isInteger)} />
-      {hours.map((hour) => (
-        <g key={hourOf(hour)}>
-          <rect
-            class="delivered"
-            x={startOf(x, hour)}
-            width={x.bandwidth()}
-            y={y(hour.delivered)}
-            height={y(0) - y(hour.delivered)}
-          />
-          <rect
-            class="failed"
-            x={startOf(x, hour)}
-            width={x.bandwidth()}
-            y={y(hour.delivered + hour.failed)}
-            height={y(0) - y(hour.failed)}
-          />
-        </g>
-      ))}
-    </g>
-  )
-}
-
-const Latency = ({ hours, x }: { readonly hours: ReadonlyArray<AttemptHour>; readonly x: Columns }) => {
-  const known = hours.flatMap((hour) =>
-    Option.match(hour.latency, { onNone: () => [], onSome: (took) => [{ hour, took }] })
-  )
-  const y = scaleLinear<number>()
-    .domain([0, Math.max(10, ...known.map(({ took }) => took.slowestMs))])
-    .nice(3)
-    .range([latency.bottom, latency.top])
-  const path = (of: (took: { readonly medianMs: number; readonly slowestMs: number }) => number) =>
-    line<AttemptHour>()
-      .defined((hour) => Option.isSome(hour.latency))
-      .x((hour) => middleOf(x, hour))
-      .y((hour) => Option.match(hour.latency, { onNone: () => 0, onSome: (took) => y(of(took)) }))(hours) ?? ""
-  return (
-    <g>
-      <Axis scale={y} ticks={y.ticks(3)} />
-      <path class="slowest" d={path(({ slowestMs }) => slowestMs)} />
-      <path class="typical" d={path(({ medianMs }) => medianMs)} />
-      {known.map(({ hour, took }) => (
-        <g key={hourOf(hour)}>
-          <circle class="dot upper" cx={middleOf(x, hour)} cy={y(took.slowestMs)} r={2.5} />
-          <circle class="dot" cx={middleOf(x, hour)} cy={y(took.medianMs)} r={2.5} />
-        </g>
-      ))}
-    </g>
-  )
-}
-
-/** About how wide a text is, in the chart's units: the legend stands close, to be seen on a phone without scrolling. */
-const widthOf = (text: string, isBold = false): number => text.length * (isBold ? 7.5 : 6.6)
-
-/** A panel's title, and what the marks in it mean. */
-const Legend = ({ entries, title, y }: {
+/** What a panel shows, from zero to the end of its axis, and what its colours mean. */
+const Legend = ({ marks, title }: {
   readonly title: string
-  readonly y: number
-  readonly entries: ReadonlyArray<readonly [mark: string, label: string]>
+  readonly marks: ReadonlyArray<readonly [mark: string, label: string]>
 }) => (
-  <g>
-    <text class="heading" x={0} y={y}>{title}</text>
-    {entries.map(([mark, label], index) => {
-      const before = entries.slice(0, index).reduce((sum, [, text]) => sum + widthOf(text) + 34, 0)
-      return (
-        <g key={mark} transform={`translate(${Math.round(widthOf(title, true) + 12 + before)} ${y})`}>
-          {mark === "typical" || mark === "slowest"
-            ? <path class={mark} d="M0 -4H18" />
-            : <rect class={mark} x={8} y={-10} width={10} height={10} />}
-          <text x={23} y={0}>{label}</text>
-        </g>
-      )
-    })}
-  </g>
+  <p class="legend">
+    <strong>{title}</strong>
+    {marks.map(([mark, label]) => (
+      <span key={mark}>
+        <svg viewBox="0 0 1 1" aria-hidden="true">
+          <rect class={mark} width={1} height={1} />
+        </svg>{" "}
+        {label}
+      </span>
+    ))}
+  </p>
 )
+
+/** Every third hour, below its column. */
+const Hours = ({ hours }: { readonly hours: ReadonlyArray<AttemptHour> }) => (
+  <p class="hours" aria-hidden="true">
+    {hours.filter((_, place) => place % 3 === 1).map((hour) => <span key={hourOf(hour)}>{hourOf(hour)}</span>)}
+  </p>
+)
+
+const countsOf = ({ delivered, failed }: AttemptHour, top: number): ReadonlyArray<Part> => [
+  ["delivered", 0, delivered / top],
+  ["failed", delivered / top, (delivered + failed) / top]
+]
+
+const latencyOf = ({ latency }: AttemptHour, top: number): ReadonlyArray<Part> =>
+  Option.match(latency, {
+    onNone: () => [],
+    onSome: ({ medianMs, slowestMs }) => [
+      ["slowest", 0, Math.max(0.01, slowestMs / top)],
+      ["typical", 0, Math.max(0.01, medianMs / top)]
+    ]
+  })
 
 export const AttemptChart = ({ hours, locale }: {
   readonly hours: ReadonlyArray<AttemptHour>
@@ -129,32 +83,30 @@ export const AttemptChart = ({ hours, locale }: {
   const sum = (of: (hour: AttemptHour) => number) => hours.reduce((total, hour) => total + of(hour), 0)
   const [delivered, failed] = [sum((hour) => hour.delivered), sum((hour) => hour.failed)]
   if (delivered + failed === 0) return <p class="muted">{chart.none}</p>
-  const x = columns(hours)
   const summary = chart.summary(number(delivered), number(failed))
+  const most = topOf(Math.max(...hours.map((hour) => hour.delivered + hour.failed)))
+  const slowest = topOf(
+    Math.max(
+      ...hours.map(({ latency }) => Option.match(latency, { onNone: () => 0, onSome: (took) => took.slowestMs }))
+    )
+  )
   return (
     <figure>
       <figcaption>{summary} {chart.limit(number(lastDayLimit))}</figcaption>
-      <Scroll label={chart.title}>
-        <svg class="chart" viewBox={`0 0 ${width} ${height}`} role="img" aria-label={`${chart.title}: ${summary}`}>
-          <Legend
-            title={deliveries.attempts}
-            y={12}
-            entries={[["delivered", chart.delivered], ["failed", chart.failed]]}
-          />
-          <Counts hours={hours} x={x} />
-          {hours.filter((_, index) => index % 3 === 2).map((hour) => (
-            <text key={hourOf(hour)} x={middleOf(x, hour)} y={counts.bottom + 15} text-anchor="middle">
-              {hourOf(hour)}
-            </text>
-          ))}
-          <Legend
-            title={`${chart.latency} (ms)`}
-            y={latency.top - 12}
-            entries={[["typical", chart.typical], ["slowest", chart.slowest]]}
-          />
-          <Latency hours={hours} x={x} />
-        </svg>
-      </Scroll>
+      <div class="chart">
+        <Legend
+          title={`${deliveries.attempts} (0–${number(most)})`}
+          marks={[["delivered", chart.delivered], ["failed", chart.failed]]}
+        />
+        <Columns columns={hours.map((hour) => countsOf(hour, most))} />
+        <Hours hours={hours} />
+        <Legend
+          title={`${chart.latency} (0–${milliseconds(number(slowest))})`}
+          marks={[["typical", chart.typical], ["slowest", chart.slowest]]}
+        />
+        <Columns columns={hours.map((hour) => latencyOf(hour, slowest))} />
+        <Hours hours={hours} />
+      </div>
       <details class="step">
         <summary>{chart.asTable}</summary>
         <Table

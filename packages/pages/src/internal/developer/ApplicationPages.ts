@@ -22,7 +22,7 @@ import type { Visitors } from "../../Visitors.ts"
 import * as Page from "../Page.ts"
 import { ApplicationsView, type Refused } from "./ApplicationsView.tsx"
 import { ApplicationView } from "./ApplicationView.tsx"
-import * as Desk from "./Desk.ts"
+import * as Owner from "./Owner.ts"
 import { SecretView } from "./SecretView.tsx"
 import { readSettings } from "./SettingsFields.tsx"
 
@@ -38,60 +38,64 @@ export const make: Effect.Effect<
   const subscriptions = yield* Subscriptions
   const policy = yield* Policy
   const { baseUrl } = yield* Site
-  const desk = yield* Desk.make
+  const owner = yield* Owner.make
   const spend = yield* Allowance.make
 
-  const ownedBy = ({ visitor }: Desk.Seat, after: Option.Option<Application["id"]>, limit: number) =>
+  const ownedBy = ({ visitor }: Owner.OwnerContext, after: Option.Option<Application["id"]>, limit: number) =>
     applications.list({ owner: Option.some(visitor.user.id), after, limit })
 
   /** What the list begins with, to notice a form that is sent twice. */
-  const newestOf = (seat: Desk.Seat) =>
-    Effect.map(ownedBy(seat, Option.none(), 1), ([newest]) => String(newest?.id ?? 0))
+  const newestOf = (context: Owner.OwnerContext) =>
+    Effect.map(ownedBy(context, Option.none(), 1), ([newest]) => String(newest?.id ?? 0))
 
   const showList = (
-    seat: Desk.Seat,
+    context: Owner.OwnerContext,
     status: number,
     shown: { readonly after?: Option.Option<Application["id"]>; readonly refused?: Refused } = {}
   ) =>
     Effect.gen(function*() {
-      const found = yield* ownedBy(seat, shown.after ?? Option.none(), pageSize + 1)
+      const found = yield* ownedBy(context, shown.after ?? Option.none(), pageSize + 1)
       const view = ApplicationsView({
-        seat,
+        context,
         applications: found.slice(0, pageSize),
         more: found.length > pageSize,
-        newest: yield* newestOf(seat),
+        newest: yield* newestOf(context),
         ...(shown.refused === undefined ? {} : { refused: shown.refused })
       })
       return Page.html(status, view)
     })
 
   const list: Endpoint = (request) =>
-    desk.seat(request, Desk.home, (seat) =>
+    owner.withOwner(request, Owner.home, (context) =>
       Effect.gen(function*() {
         const after = Option.flatMap(Option.fromNullable(get(yield* readOnce(request), "after")), parseClientId)
-        return yield* showList(seat, 200, { after })
+        return yield* showList(context, 200, { after })
       }))
 
   const register: Endpoint = (request) =>
-    desk.seat(request, Desk.home, (seat) =>
-      desk.posted(request, seat, (parameters) =>
-        Effect.gen(function*() {
-          const values = readSettings(parameters)
-          if (get(parameters, "newest") !== (yield* newestOf(seat))) {
-            return yield* showList(seat, 409, { refused: { values, problem: undefined } })
-          }
-          const owner = seat.visitor.user.id
-          const registered = yield* recorded(Effect.tap(
-            spend("application", owner, applications.create(owner, values)),
-            ({ application }) => desk.record(request, "application_created", seat, application)
+    owner.withOwner(
+      request,
+      Owner.home,
+      (context) =>
+        owner.posted(request, context, (parameters) =>
+          Effect.gen(function*() {
+            const values = readSettings(parameters)
+            if (get(parameters, "newest") !== (yield* newestOf(context))) {
+              return yield* showList(context, 409, { refused: { values, problem: undefined } })
+            }
+            const ownerId = context.visitor.user.id
+            const registered = yield* recorded(Effect.tap(
+              spend("application", ownerId, applications.create(ownerId, values)),
+              ({ application }) => owner.record(request, "application_created", context, application)
+            ))
+            return Page.html(201, SecretView({ context, registered, isNew: true, formerUntil: Option.none() }))
+          }).pipe(
+            Effect.catchTag(
+              "InvalidApplication",
+              (problem) => showList(context, 422, { refused: { values: readSettings(parameters), problem } })
+            )
           ))
-          return Page.html(201, SecretView({ seat, registered, isNew: true, formerUntil: Option.none() }))
-        }).pipe(
-          Effect.catchTag(
-            "InvalidApplication",
-            (problem) => showList(seat, 422, { refused: { values: readSettings(parameters), problem } })
-          )
-        )))
+    )
 
   /** When the former secret of an application ends, if it is still good. */
   const formerUntil = ({ secrets }: Application) =>
@@ -101,17 +105,17 @@ export const make: Effect.Effect<
         DateTime.greaterThan(now)
       ))
 
-  const showOne = (seat: Desk.OwnSeat, status: number, shown: {
+  const showOne = (context: Owner.ApplicationContext, status: number, shown: {
     readonly isSaved?: boolean
     readonly values?: Settings
     readonly problem?: InvalidApplication
   }) =>
     Effect.gen(function*() {
-      const { application } = seat
+      const { application } = context
       const view = ApplicationView({
         values: application,
         ...shown,
-        seat,
+        context,
         subscribeAt: `${baseUrl}/api/v1/webhook_subscription`,
         subscription: yield* subscriptions.findByApplication(application.id),
         hours: yield* deliveries.lastDay(application.id),
@@ -122,61 +126,66 @@ export const make: Effect.Effect<
     })
 
   const one: Endpoint = (request, [id]) =>
-    desk.own(
+    owner.withApplication(
       request,
       id,
-      `${Desk.home}/${id}`,
-      (seat) =>
+      `${Owner.home}/${id}`,
+      (context) =>
         Effect.flatMap(
           readOnce(request),
-          (parameters) => showOne(seat, 200, { isSaved: get(parameters, "saved") !== undefined })
+          (parameters) => showOne(context, 200, { isSaved: get(parameters, "saved") !== undefined })
         )
     )
 
   const save: Endpoint = (request, [id]) =>
-    desk.own(request, id, `${Desk.home}/${id}`, (seat) =>
-      desk.posted(request, seat, (parameters) => {
-        const values = readSettings(parameters)
-        return applications.change(seat.application.id, values).pipe(
-          Effect.tap((changed) => desk.record(request, "application_changed", seat, changed)),
-          recorded,
-          Effect.as(redirect(`${Desk.pathOf(seat.frame, seat.application)}?saved=yes`)),
-          Effect.catchTags({
-            ApplicationNotFound: () => new NotFound(),
-            InvalidApplication: (problem) => showOne(seat, 422, { problem, values })
-          })
-        )
-      }))
-
-  const rotate: Endpoint = (request, [id]) =>
-    desk.own(
+    owner.withApplication(
       request,
       id,
-      `${Desk.home}/${id}`,
-      (seat) =>
-        desk.posted(request, seat, (parameters) =>
+      `${Owner.home}/${id}`,
+      (context) =>
+        owner.posted(request, context, (parameters) => {
+          const values = readSettings(parameters)
+          return applications.change(context.application.id, values).pipe(
+            Effect.tap((changed) => owner.record(request, "application_changed", context, changed)),
+            recorded,
+            Effect.as(redirect(`${Owner.pathOf(context.frame, context.application)}?saved=yes`)),
+            Effect.catchTags({
+              ApplicationNotFound: () => new NotFound(),
+              InvalidApplication: (problem) => showOne(context, 422, { problem, values })
+            })
+          )
+        })
+    )
+
+  const rotate: Endpoint = (request, [id]) =>
+    owner.withApplication(
+      request,
+      id,
+      `${Owner.home}/${id}`,
+      (context) =>
+        owner.posted(request, context, (parameters) =>
           Effect.gen(function*() {
-            const { application } = seat
+            const { application } = context
             if (get(parameters, "version") !== String(application.version)) return yield* new Conflict()
             const overlap = get(parameters, "end_now") === "true" ? Option.some(Duration.zero) : Option.none()
             const registered = yield* recorded(Effect.tap(
               applications.rotateSecretOnce(application, overlap),
-              desk.record(request, "secret_rotated", seat, application)
+              owner.record(request, "secret_rotated", context, application)
             ))
             const view = SecretView({
-              seat,
+              context,
               registered,
               isNew: false,
               formerUntil: yield* formerUntil(registered.application)
             })
             return Page.html(200, view)
-          }).pipe(Effect.catchTag("Conflict", () => Effect.succeed(desk.outdated(request, seat)))))
+          }).pipe(Effect.catchTag("Conflict", () => Effect.succeed(owner.outdated(request, context)))))
     )
 
-  const { refuse } = desk
+  const { refuse } = owner
   return [
-    { path: Desk.home, methods: { GET: list, POST: register }, refuse },
-    { path: `${Desk.home}/{client_id}`, methods: { GET: one, POST: save }, refuse },
-    { path: `${Desk.home}/{client_id}/secret`, methods: { POST: rotate }, refuse }
+    { path: Owner.home, methods: { GET: list, POST: register }, refuse },
+    { path: `${Owner.home}/{client_id}`, methods: { GET: one, POST: save }, refuse },
+    { path: `${Owner.home}/{client_id}/secret`, methods: { POST: rotate }, refuse }
   ]
 })

@@ -10,7 +10,7 @@ import { Layout } from "../Layout.tsx"
 import { type Locale, messagesIn } from "../Locale.ts"
 import { Facts } from "../Table.tsx"
 import { AttemptChart } from "./AttemptChart.tsx"
-import { home, type OwnSeat, pathOf } from "./Desk.ts"
+import { type ApplicationContext, home, pathOf } from "./Owner.ts"
 import { SettingsFields, SettingsProblem } from "./SettingsFields.tsx"
 
 /** An instant for people and for machines. */
@@ -18,8 +18,8 @@ export const Instant = ({ at, locale }: { readonly at: DateTime.Utc; readonly lo
   <time datetime={DateTime.formatIso(at)}>{messagesIn(locale).dateTime(at.epochMillis)}</time>
 )
 
-const Webhook = ({ hours, seat: { application, frame, visitor }, subscribeAt, subscription }: {
-  readonly seat: OwnSeat
+const Webhook = ({ hours, context: { application, frame, visitor }, subscribeAt, subscription }: {
+  readonly context: ApplicationContext
   readonly subscribeAt: string
   readonly subscription: Option.Option<Subscription>
   readonly hours: ReadonlyArray<AttemptHour>
@@ -66,8 +66,8 @@ const Webhook = ({ hours, seat: { application, frame, visitor }, subscribeAt, su
   )
 }
 
-const Secret = ({ formerUntil, overlap, seat: { application, frame, visitor } }: {
-  readonly seat: OwnSeat
+const Secret = ({ formerUntil, overlap, context: { application, frame, visitor } }: {
+  readonly context: ApplicationContext
   readonly formerUntil: Option.Option<DateTime.Utc>
   readonly overlap: Duration.Duration
 }) => {
@@ -98,8 +98,8 @@ const Secret = ({ formerUntil, overlap, seat: { application, frame, visitor } }:
 }
 
 export const ApplicationView = (
-  { formerUntil, hours, isSaved = false, overlap, problem, seat, subscribeAt, subscription, values }: {
-    readonly seat: OwnSeat
+  { formerUntil, hours, isSaved = false, overlap, problem, context, subscribeAt, subscription, values }: {
+    readonly context: ApplicationContext
     /** The address of the endpoint that makes a subscription. */
     readonly subscribeAt: string
     readonly subscription: Option.Option<Subscription>
@@ -115,7 +115,7 @@ export const ApplicationView = (
     readonly problem?: InvalidApplication | undefined
   }
 ) => {
-  const { application, frame, visitor } = seat
+  const { application, frame, visitor } = context
   const { developer: { applications, settings } } = messagesIn(frame.locale)
   return (
     <Layout frame={frame} title={application.name}>
@@ -133,7 +133,7 @@ export const ApplicationView = (
           {applications.clientId} <code>{application.id}</code>
         </span>
       </p>
-      <Webhook seat={seat} subscribeAt={subscribeAt} subscription={subscription} hours={hours} />
+      <Webhook context={context} subscribeAt={subscribeAt} subscription={subscription} hours={hours} />
       <section class="card">
         <h2>{settings.title}</h2>
         <Form action={pathOf(frame, application)} csrf={visitor.csrf}>
@@ -141,7 +141,7 @@ export const ApplicationView = (
           <button type="submit">{settings.save}</button>
         </Form>
       </section>
-      <Secret seat={seat} formerUntil={formerUntil} overlap={overlap} />
+      <Secret context={context} formerUntil={formerUntil} overlap={overlap} />
     </Layout>
   )
 }

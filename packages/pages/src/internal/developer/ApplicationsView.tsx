@@ -5,7 +5,7 @@ import { Alert, Form } from "../Form.tsx"
 import { Layout } from "../Layout.tsx"
 import { messagesIn } from "../Locale.ts"
 import { Table } from "../Table.tsx"
-import { home, pathOf, type Seat } from "./Desk.ts"
+import { home, type OwnerContext, pathOf } from "./Owner.ts"
 import { SettingsFields, SettingsProblem } from "./SettingsFields.tsx"
 
 /** A form that was not accepted, to be shown once more. */
@@ -16,8 +16,8 @@ export interface Refused {
 
 const blank: Settings = { name: "", redirectUris: [], requirePkce: false }
 
-export const ApplicationsView = ({ applications, more, newest, refused, seat: { frame, visitor } }: {
-  readonly seat: Seat
+export const ApplicationsView = ({ applications, more, newest, refused, context: { frame, visitor } }: {
+  readonly context: OwnerContext
   readonly applications: ReadonlyArray<Application>
   /** Whether there are older ones. */
   readonly more: boolean

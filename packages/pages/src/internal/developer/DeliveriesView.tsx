@@ -8,7 +8,7 @@ import { type Locale, messagesIn } from "../Locale.ts"
 import { Facts, Table } from "../Table.tsx"
 import { Instant } from "./ApplicationView.tsx"
 import { AttemptChart } from "./AttemptChart.tsx"
-import { type OwnSeat, pathOf } from "./Desk.ts"
+import { type ApplicationContext, pathOf } from "./Owner.ts"
 
 /** What an event is about, for people. */
 const about = ({ objectId, objectType, updates }: Event, locale: Locale): string => {
@@ -25,7 +25,7 @@ const Badge = ({ locale, state }: { readonly locale: Locale; readonly state: Sta
 
 /** Address of a page of the list. */
 export const listUrl = (
-  { application, frame }: OwnSeat,
+  { application, frame }: ApplicationContext,
   state: Option.Option<State>,
   after?: number
 ): string => {
@@ -36,11 +36,11 @@ export const listUrl = (
   return `${pathOf(frame, application)}/deliveries${query === "" ? "" : `?${query}`}`
 }
 
-const Filter = ({ seat, state }: {
-  readonly seat: OwnSeat
+const Filter = ({ context, state }: {
+  readonly context: ApplicationContext
   readonly state: Option.Option<State>
 }) => {
-  const { developer } = messagesIn(seat.frame.locale)
+  const { developer } = messagesIn(context.frame.locale)
   const choices = [Option.none<State>(), ...State.literals.map((one) => Option.some<State>(one))]
   return (
     <nav aria-label={developer.deliveries.filter}>
@@ -48,7 +48,7 @@ const Filter = ({ seat, state }: {
         {choices.map((choice) => (
           <li key={Option.getOrElse(choice, () => "all")}>
             <a
-              href={listUrl(seat, choice)}
+              href={listUrl(context, choice)}
               aria-current={Option.getOrNull(choice) === Option.getOrNull(state) ? "page" : undefined}
             >
               {Option.match(choice, {
@@ -63,9 +63,9 @@ const Filter = ({ seat, state }: {
   )
 }
 
-const Row = ({ delivery: { attempts, event, id, state }, seat: { application, frame } }: {
+const Row = ({ delivery: { attempts, event, id, state }, context: { application, frame } }: {
   readonly delivery: Delivery
-  readonly seat: OwnSeat
+  readonly context: ApplicationContext
 }) => {
   const { locale } = frame
   const { developer } = messagesIn(locale)
@@ -91,8 +91,8 @@ const Row = ({ delivery: { attempts, event, id, state }, seat: { application, fr
   )
 }
 
-export const DeliveriesView = ({ deliveries, hours, isFirst, next, seat, state }: {
-  readonly seat: OwnSeat
+export const DeliveriesView = ({ deliveries, hours, isFirst, next, context, state }: {
+  readonly context: ApplicationContext
   readonly deliveries: ReadonlyArray<Delivery>
   readonly hours: ReadonlyArray<AttemptHour>
   readonly state: Option.Option<State>
@@ -100,7 +100,7 @@ export const DeliveriesView = ({ deliveries, hours, isFirst, next, seat, state }
   /** Behind which delivery the next page begins, if there is one. */
   readonly next: Option.Option<number>
 }) => {
-  const { application, frame } = seat
+  const { application, frame } = context
   const { developer: { chart, deliveries: words } } = messagesIn(frame.locale)
   return (
     <Layout frame={frame} title={words.title(application.name)}>
@@ -112,20 +112,20 @@ export const DeliveriesView = ({ deliveries, hours, isFirst, next, seat, state }
         <AttemptChart hours={hours} locale={frame.locale} />
       </section>
       <section class="card">
-        <Filter seat={seat} state={state} />
+        <Filter context={context} state={state} />
         {deliveries.length === 0 ? <p class="muted">{words.none}</p> : (
           <Table
             label={words.title(application.name)}
             columns={[words.id, words.state, words.event, words.when, words.attempts, words.last]}
           >
-            {deliveries.map((delivery) => <Row key={delivery.id} delivery={delivery} seat={seat} />)}
+            {deliveries.map((delivery) => <Row key={delivery.id} delivery={delivery} context={context} />)}
           </Table>
         )}
         <p class="row">
-          {isFirst ? null : <a href={listUrl(seat, state)} rel="first">{words.newest}</a>}
+          {isFirst ? null : <a href={listUrl(context, state)} rel="first">{words.newest}</a>}
           {Option.match(next, {
             onNone: () => null,
-            onSome: (after) => <a href={listUrl(seat, state, after)} rel="next">{words.older}</a>
+            onSome: (after) => <a href={listUrl(context, state, after)} rel="next">{words.older}</a>
           })}
         </p>
       </section>
@@ -160,8 +160,8 @@ const Attempts = ({ attempts, locale }: Pick<Delivery, "attempts"> & { readonly 
 const pretty = ({ event, subscriptionId }: Delivery): string =>
   JSON.stringify(JSON.parse(body(event, subscriptionId)), null, 2)
 
-export const DeliveryView = ({ delivery, isRepeatable, seat: { application, frame, visitor } }: {
-  readonly seat: OwnSeat
+export const DeliveryView = ({ delivery, isRepeatable, context: { application, frame, visitor } }: {
+  readonly context: ApplicationContext
   readonly delivery: Delivery
   /** Whether its subscription is still there. */
   readonly isRepeatable: boolean

@@ -16,7 +16,7 @@ import type { Throttle } from "@startlist/http/Throttle"
 import type { Visitors } from "../../Visitors.ts"
 import * as Page from "../Page.ts"
 import { DeliveriesView, DeliveryView, listUrl } from "./DeliveriesView.tsx"
-import * as Desk from "./Desk.ts"
+import * as Owner from "./Owner.ts"
 
 const pageSize = 25
 
@@ -30,7 +30,7 @@ export const make: Effect.Effect<
 > = Effect.gen(function*() {
   const deliveries = yield* Deliveries
   const subscriptions = yield* Subscriptions
-  const desk = yield* Desk.make
+  const owner = yield* Owner.make
   const spend = yield* Allowance.make
 
   const list: Endpoint = (request, [id]) =>
@@ -38,14 +38,14 @@ export const make: Effect.Effect<
       const state = decodeState(get(parameters, "state"))
       const after = decodeId(get(parameters, "after"))
       const here = request.query === "" ? request.path : `${request.path}?${request.query}`
-      return desk.own(request, id, here, (seat) =>
+      return owner.withApplication(request, id, here, (context) =>
         Effect.gen(function*() {
-          const applicationId = seat.application.id
+          const applicationId = context.application.id
           const filter = { applicationId: Option.some(applicationId), state, after, limit: pageSize + 1 }
           const found = yield* deliveries.list(filter)
           const shown = found.slice(0, pageSize)
           const view = DeliveriesView({
-            seat,
+            context,
             state,
             deliveries: shown,
             hours: yield* deliveries.lastDay(applicationId),
@@ -60,7 +60,7 @@ export const make: Effect.Effect<
 
   /** A delivery of this application; there is no other. */
   const find = (
-    { application }: Desk.OwnSeat,
+    { application }: Owner.ApplicationContext,
     deliveryId: string | undefined
   ): Effect.Effect<Delivery, NotFound | StoreError> =>
     Effect.gen(function*() {
@@ -71,28 +71,28 @@ export const make: Effect.Effect<
     })
 
   const pathOf = (id: string | undefined, deliveryId: string | undefined) =>
-    `${Desk.home}/${id}/deliveries/${deliveryId}`
+    `${Owner.home}/${id}/deliveries/${deliveryId}`
 
   const one: Endpoint = (request, [id, deliveryId]) =>
-    desk.own(request, id, pathOf(id, deliveryId), (seat) =>
+    owner.withApplication(request, id, pathOf(id, deliveryId), (context) =>
       Effect.gen(function*() {
-        const delivery = yield* find(seat, deliveryId)
-        const subscription = yield* subscriptions.findByApplication(seat.application.id)
+        const delivery = yield* find(context, deliveryId)
+        const subscription = yield* subscriptions.findByApplication(context.application.id)
         const isRepeatable = Option.exists(subscription, (present) => present.id === delivery.subscriptionId)
-        return Page.html(200, DeliveryView({ seat, delivery, isRepeatable }))
+        return Page.html(200, DeliveryView({ context, delivery, isRepeatable }))
       }))
 
   const redeliver: Endpoint = (request, [id, deliveryId]) =>
-    desk.own(
+    owner.withApplication(
       request,
       id,
       pathOf(id, deliveryId),
-      (seat) =>
-        desk.posted(request, seat, () =>
-          Effect.flatMap(find(seat, deliveryId), (original) =>
-            spend("delivery", seat.application.ownerId, deliveries.redeliver(original.id))).pipe(
+      (context) =>
+        owner.posted(request, context, () =>
+          Effect.flatMap(find(context, deliveryId), (original) =>
+            spend("delivery", context.application.ownerId, deliveries.redeliver(original.id))).pipe(
               Effect.map((again) =>
-                redirect(`${listUrl(seat, Option.none())}/${again.id}`)
+                redirect(`${listUrl(context, Option.none())}/${again.id}`)
               ),
               Effect.catchTags({
                 DeliveryNotFound: () =>
@@ -103,8 +103,8 @@ export const make: Effect.Effect<
             ))
     )
 
-  const { refuse } = desk
-  const path = `${Desk.home}/{client_id}/deliveries`
+  const { refuse } = owner
+  const path = `${Owner.home}/{client_id}/deliveries`
   return [
     { path, methods: { GET: list }, refuse },
     { path: `${path}/{delivery_id}`, methods: { GET: one }, refuse },

@@ -6,10 +6,10 @@ import type { Registered } from "@startlist/core/Applications"
 import { Alert, Copyable } from "../Form.tsx"
 import { Layout } from "../Layout.tsx"
 import { messagesIn } from "../Locale.ts"
-import { pathOf, type Seat } from "./Desk.ts"
+import { type OwnerContext, pathOf } from "./Owner.ts"
 
-export const SecretView = ({ formerUntil, isNew, registered: { application, secret }, seat: { frame } }: {
-  readonly seat: Seat
+export const SecretView = ({ formerUntil, isNew, registered: { application, secret }, context: { frame } }: {
+  readonly context: OwnerContext
   readonly registered: Registered
   /** Whether the application is new too. */
   readonly isNew: boolean

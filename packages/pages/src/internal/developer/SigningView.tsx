@@ -6,17 +6,17 @@ import type { SigningSecret, Subscription } from "@startlist/core/Subscription"
 import { Alert, Copyable, Form } from "../Form.tsx"
 import { Layout } from "../Layout.tsx"
 import { messagesIn } from "../Locale.ts"
-import { type OwnSeat, pathOf } from "./Desk.ts"
+import { type ApplicationContext, pathOf } from "./Owner.ts"
 
-export const SigningView = ({ isRotated = false, overlap, seat, shown, subscription }: {
-  readonly seat: OwnSeat
+export const SigningView = ({ isRotated = false, overlap, context, shown, subscription }: {
+  readonly context: ApplicationContext
   readonly subscription: Subscription
   /** The secrets to be shown: none, unless the owner asked. */
   readonly shown: ReadonlyArray<SigningSecret>
   readonly isRotated?: boolean
   readonly overlap: Duration.Duration
 }) => {
-  const { application, frame, visitor } = seat
+  const { application, frame, visitor } = context
   const { dateTime, developer: { signing } } = messagesIn(frame.locale)
   const action = `${pathOf(frame, application)}/signing-secret`
   return (

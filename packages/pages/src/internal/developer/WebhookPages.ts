@@ -17,7 +17,7 @@ import type { Endpoint, Route } from "@startlist/http/Router"
 import type { Throttle } from "@startlist/http/Throttle"
 import type { Visitors } from "../../Visitors.ts"
 import * as Page from "../Page.ts"
-import * as Desk from "./Desk.ts"
+import * as Owner from "./Owner.ts"
 import { SigningView } from "./SigningView.tsx"
 
 export const make: Effect.Effect<
@@ -28,13 +28,13 @@ export const make: Effect.Effect<
   const deliveries = yield* Deliveries
   const subscriptions = yield* Subscriptions
   const { secretOverlap: overlap } = yield* Policy
-  const desk = yield* Desk.make
+  const owner = yield* Owner.make
   const spend = yield* Allowance.make
 
-  const pathOf = (id: string | undefined) => `${Desk.home}/${id}/signing-secret`
+  const pathOf = (id: string | undefined) => `${Owner.home}/${id}/signing-secret`
 
   const withSubscription = (
-    { application }: Desk.OwnSeat,
+    { application }: Owner.ApplicationContext,
     serve: (subscription: Subscription) => Effect.Effect<Response, Refusal | Conflict | StoreError>
   ) =>
     Effect.flatMap(
@@ -53,67 +53,71 @@ export const make: Effect.Effect<
     )
 
   const show: Endpoint = (request, [id]) =>
-    desk.own(request, id, pathOf(id), (seat) =>
+    owner.withApplication(request, id, pathOf(id), (context) =>
       Effect.catchTag(
         withSubscription(
-          seat,
-          (subscription) => Effect.succeed(Page.html(200, SigningView({ seat, subscription, shown: [], overlap })))
+          context,
+          (subscription) => Effect.succeed(Page.html(200, SigningView({ context, subscription, shown: [], overlap })))
         ),
         "Conflict",
         () => new NotFound()
       ))
 
-  const reveal = (seat: Desk.OwnSeat, subscription: Subscription, isRotated: boolean) =>
+  const reveal = (context: Owner.ApplicationContext, subscription: Subscription, isRotated: boolean) =>
     Effect.map(
       live(subscription),
-      (shown) => Page.html(200, SigningView({ seat, subscription, shown, isRotated, overlap }))
+      (shown) => Page.html(200, SigningView({ context, subscription, shown, isRotated, overlap }))
     )
 
   const act: Endpoint = (request, [id]) =>
-    desk.own(
+    owner.withApplication(
       request,
       id,
       pathOf(id),
-      (seat) =>
-        desk.posted(request, seat, (parameters) =>
-          withSubscription(seat, (subscription) =>
+      (context) =>
+        owner.posted(request, context, (parameters) =>
+          withSubscription(context, (subscription) =>
             Effect.gen(function*() {
               switch (get(parameters, "action")) {
                 case "reveal":
-                  return yield* reveal(seat, subscription, false)
+                  return yield* reveal(context, subscription, false)
                 case "rotate": {
-                  if (get(parameters, "version") !== String(subscription.version)) return yield* new Conflict()
+                  if (get(parameters, "version") !== String(subscription.version)) {
+                    return yield* new Conflict()
+                  }
                   const rotated = yield* recorded(Effect.tap(
-                    subscriptions.rotateSecret(seat.application.id, subscription.version),
-                    desk.record(request, "signing_secret_rotated", seat, seat.application)
-                  )).pipe(Effect.catchTag("SubscriptionNotFound", () => new NotFound()))
-                  return yield* reveal(seat, rotated, true)
+                    subscriptions.rotateSecret(context.application.id, subscription.version),
+                    owner.record(request, "signing_secret_rotated", context, context.application)
+                  )).pipe(Effect.catchTag("SubscriptionNotFound", () =>
+                    new NotFound()))
+                  return yield* reveal(context, rotated, true)
                 }
                 default:
                   return yield* new Malformed({ what: "action" })
               }
-            })).pipe(Effect.catchTag("Conflict", () => Effect.succeed(desk.outdated(request, seat)))))
+            })).pipe(Effect.catchTag("Conflict", () =>
+              Effect.succeed(owner.outdated(request, context)))))
     )
 
   const test: Endpoint = (request, [id]) =>
-    desk.own(
+    owner.withApplication(
       request,
       id,
-      `${Desk.home}/${id}`,
-      (seat) =>
-        desk.posted(request, seat, () =>
-          spend("delivery", seat.application.ownerId, deliveries.sendTest(seat.application.id)).pipe(
+      `${Owner.home}/${id}`,
+      (context) =>
+        owner.posted(request, context, () =>
+          spend("delivery", context.application.ownerId, deliveries.sendTest(context.application.id)).pipe(
             Effect.map((delivery) =>
-              redirect(`${Desk.pathOf(seat.frame, seat.application)}/deliveries/${delivery.id}`)
+              redirect(`${Owner.pathOf(context.frame, context.application)}/deliveries/${delivery.id}`)
             ),
             Effect.catchTag("SubscriptionNotFound", () =>
               new NotFound())
           ))
     )
 
-  const { refuse } = desk
+  const { refuse } = owner
   return [
-    { path: `${Desk.home}/{client_id}/signing-secret`, methods: { GET: show, POST: act }, refuse },
-    { path: `${Desk.home}/{client_id}/test-event`, methods: { POST: test }, refuse }
+    { path: `${Owner.home}/{client_id}/signing-secret`, methods: { GET: show, POST: act }, refuse },
+    { path: `${Owner.home}/{client_id}/test-event`, methods: { POST: test }, refuse }
   ]
 })

@@ -26,38 +26,43 @@ export const pathOf = ({ base }: Pick<Frame.Frame, "base">, { id }: Pick<Applica
   `${base}${home}/${id}`
 
 /** A platform user at a page. */
-export interface Seat {
+export interface OwnerContext {
   readonly visitor: Visitor
   readonly frame: Frame.Frame
 }
 
 /** A platform user at a page about an application of theirs. */
-export interface OwnSeat extends Seat {
+export interface ApplicationContext extends OwnerContext {
   readonly application: Application
 }
 
 type Answer = Effect.Effect<Response, Refusal | StoreError>
 
-export interface Desk {
+export interface OwnerPages {
   /** Serves platform users; `here` is our path to which the others come back when they have signed in. */
-  readonly seat: (request: Request, here: string, serve: (seat: Seat) => Answer) => Answer
+  readonly withOwner: (request: Request, here: string, serve: (context: OwnerContext) => Answer) => Answer
   /** Serves the owner of the application with this `client_id`; for everybody else there is no such page. */
-  readonly own: (
+  readonly withApplication: (
     request: Request,
     clientId: string | undefined,
     here: string,
-    serve: (seat: OwnSeat) => Answer
+    serve: (context: ApplicationContext) => Answer
   ) => Answer
-  /** Reads a form of `seat`'s session; one that is none changes nothing. */
-  readonly posted: (request: Request, seat: Seat, change: (parameters: Parameters) => Answer) => Answer
+  /** Reads a form of this session; one that is none changes nothing. */
+  readonly posted: (request: Request, context: OwnerContext, change: (parameters: Parameters) => Answer) => Answer
   /** The answer to a form over what was changed since: sent twice, or from another window. Nothing is done. */
-  readonly outdated: (request: Request, seat: OwnSeat) => Response
+  readonly outdated: (request: Request, context: ApplicationContext) => Response
   readonly refuse: Refuse
   /** Notes what a platform user did with an application. */
-  readonly record: (request: Request, action: Action, seat: Seat, application: Application) => Effect.Effect<void>
+  readonly record: (
+    request: Request,
+    action: Action,
+    context: OwnerContext,
+    application: Application
+  ) => Effect.Effect<void>
 }
 
-export const make: Effect.Effect<Desk, never, Applications | Visitors> = Effect.gen(function*() {
+export const make: Effect.Effect<OwnerPages, never, Applications | Visitors> = Effect.gen(function*() {
   const applications = yield* Applications
   const visitors = yield* Visitors
   const audit = yield* Audit
@@ -65,7 +70,7 @@ export const make: Effect.Effect<Desk, never, Applications | Visitors> = Effect.
   const frameOf = yield* Frame.make
   const errors = yield* ErrorPage.make
 
-  const seat: Desk["seat"] = (request, here, serve) =>
+  const withOwner: OwnerPages["withOwner"] = (request, here, serve) =>
     Effect.flatMap(visitors.identify(request), (visitor): Answer => {
       if (Option.isNone(visitor)) return Effect.succeed(redirect(visitors.signInUrl(basePath(site) + here)))
       const frame = frameOf({
@@ -79,8 +84,8 @@ export const make: Effect.Effect<Desk, never, Applications | Visitors> = Effect.
         : Effect.succeed(errors.show(request, 403, "notPlatform", { seen: frame }))
     })
 
-  const own: Desk["own"] = (request, clientId, here, serve) =>
-    seat(request, here, ({ frame, visitor }) =>
+  const withApplication: OwnerPages["withApplication"] = (request, clientId, here, serve) =>
+    withOwner(request, here, ({ frame, visitor }) =>
       Effect.gen(function*() {
         const id = parseClientId(clientId ?? "")
         if (Option.isNone(id)) return yield* new NotFound()
@@ -95,8 +100,8 @@ export const make: Effect.Effect<Desk, never, Applications | Visitors> = Effect.
       }))
 
   return {
-    own,
-    seat,
+    withApplication,
+    withOwner,
     refuse: errors.refuse,
     outdated: (request, { application, frame }) =>
       errors.show(request, 409, "outdated", { again: pathOf(frame, application) }),

@@ -57,6 +57,8 @@ export interface Post {
   readonly body: string
   /** `whsec_…`, newest first. */
   readonly secrets: ReadonlyArray<Redacted.Redacted<string>>
+  /** The `traceparent` of what caused the event, if that was traced. Who traces attempts puts the attempt's here. */
+  readonly trace: Option.Option<string>
   readonly timeout: Duration.Duration
 }
 

@@ -84,6 +84,7 @@ export const run: Effect.Effect<never, never, DeliveryStore | Callbacks | Secret
         timestamp: toSeconds(at),
         body: body(delivery.event, subscription.id),
         secrets: liveSecrets(subscription, at),
+        trace: delivery.event.trace,
         timeout: policy.callbackTimeout
       })
       if (request instanceof Request) return request.begin(done)

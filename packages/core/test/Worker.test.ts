@@ -76,7 +76,8 @@ const queue = (applicationId: Application.ApplicationId, objects: ReadonlyArray<
         objectType: "registration",
         objectId,
         updates: Registration.emptyUpdates,
-        time: now
+        time: now,
+        trace: Option.some(`trace ${events}`)
       }),
       audience: Event.Audience.Application({ applicationId })
     }))
@@ -397,6 +398,21 @@ describe("a dispatcher that gives requests", () => {
       for (const answer of later) answer()
       yield* seconds(1)
       expect(yield* states).toStrictEqual(["delivered", "delivered"])
+    }).pipe(Effect.provide(layerWith())))
+
+  it.effect("gets the trace of the event", () =>
+    Effect.gen(function*() {
+      const { applicationId } = yield* subscribe("traced")
+      yield* queue(applicationId, range(2))
+      const traces: Array<unknown> = []
+      yield* startWith(({ trace }, done) => {
+        traces.push(trace)
+        done(answered)
+        return () => {}
+      })
+      yield* seconds(1)
+      expect(traces).toStrictEqual((yield* deliveries).map(({ event }) => event.trace))
+      expect(traces.length).toBe(2)
     }).pipe(Effect.provide(layerWith())))
 
   it.effect("gives them up at their deadline, and hears no answer after it", () =>

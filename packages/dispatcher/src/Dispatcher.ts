@@ -25,19 +25,13 @@ export interface Options {
   readonly ca?: ReadonlyArray<string>
   /** Default: `Startlist`. */
   readonly userAgent?: string
-  /** Whether a delivery that is part of a trace says so in a `traceparent` header (W3C Trace Context). Default: no. */
+  /** Whether a delivery that has a trace names it in a `traceparent` header (W3C Trace Context). Default: no. */
   readonly traceparent?: boolean
 }
 
-/** The header that names the present span, if there is one. */
-const traceparent: Effect.Effect<ReadonlyArray<string>> = Effect.match(Effect.currentSpan, {
-  onFailure: () => [],
-  onSuccess: ({ sampled, spanId, traceId }) => ["traceparent", `00-${traceId}-${spanId}-${sampled ? "01" : "00"}`]
-})
-
 const make = (options: Options) =>
   Effect.gen(function*() {
-    const { allow = [], ca = [], resolve = Resolver.make(), userAgent = "Startlist" } = options
+    const { allow = [], ca = [], resolve = Resolver.make(), traceparent = false, userAgent = "Startlist" } = options
     const connections = yield* Effect.acquireRelease(
       Effect.sync(() => Connections.make(Dialler.make({ allow, ca, resolve }))),
       ({ close }) => Effect.sync(close)
@@ -74,7 +68,7 @@ const make = (options: Options) =>
         reads: "whole"
       }))
 
-    const send = (post: Post, more: ReadonlyArray<string>) =>
+    const deliver = (post: Post) =>
       exchange(post.callbackUrl, post.timeout, ({ target }) => ({
         method: "POST",
         target,
@@ -89,16 +83,12 @@ const make = (options: Options) =>
           String(post.timestamp),
           "webhook-signature",
           sign(post, post.secrets),
-          ...more
+          ...(traceparent && Option.isSome(post.trace) ? ["traceparent", post.trace.value] : [])
         ],
         body: post.body,
         at: post.timestamp * 1000,
         reads: "excerpt"
       }))
-
-    const deliver = options.traceparent === true
-      ? (post: Post) => Effect.flatMap(traceparent, (more) => send(post, more))
-      : (post: Post) => send(post, [])
 
     return Callbacks.of({
       accepts: (callbackUrl) => Option.isSome(parse(callbackUrl)),

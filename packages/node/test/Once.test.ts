@@ -3,7 +3,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Callbacks, Memory } from "@startlist/core"
 import { EventId } from "@startlist/core/Event"
 import { Accounts } from "@startlist/http"
-import { Deferred, Duration, Effect, Fiber, Layer, Redacted } from "effect"
+import { Deferred, Duration, Effect, Fiber, Layer, Option, Redacted } from "effect"
 import * as AccountStore from "../src/AccountStore.ts"
 import * as TestSecrets from "@startlist/testing/TestSecrets"
 import * as Documentation from "../src/Documentation.ts"
@@ -49,7 +49,7 @@ describe("what is made when it is first asked for", () => {
     Effect.gen(function*() {
       const { deliver, validate } = yield* Callbacks.Callbacks
       const to = { callbackUrl: "ftp://callback.example", timeout: Duration.seconds(2) }
-      const post = { ...to, id: EventId.make("evt_1"), timestamp: 0, body: "{}", secrets: [] }
+      const post = { ...to, id: EventId.make("evt_1"), timestamp: 0, body: "{}", secrets: [], trace: Option.none() }
       expect(deliver(post)).not.toBeInstanceOf(Callbacks.Request)
       expect((yield* askTwice(validate({ ...to, challenge: "c", verifyToken: Redacted.make("v") })))._tag).toBe(
         "Forbidden"

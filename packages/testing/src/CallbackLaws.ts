@@ -34,6 +34,7 @@ const post = (callbackUrl: string, changes: Partial<Post> = {}): Post => ({
   timestamp: 1_893_456_000,
   body: "{\"comment\":\"é 👩‍👩‍👧 \\n\"}",
   secrets: secrets.map((secret) => Redacted.make(secret)),
+  trace: Option.none(),
   timeout: Duration.seconds(2),
   ...changes
 })

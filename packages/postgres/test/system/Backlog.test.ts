@@ -182,7 +182,8 @@ const changeOnce = Effect.gen(function*() {
         objectType: "registration",
         objectId: 1,
         updates: Registration.emptyUpdates,
-        time: instant(0)
+        time: instant(0),
+        trace: Option.none()
       }),
       audience: Event.Audience.GrantedBy({ userIds: [User.UserId.make(1)] })
     }]

@@ -3,7 +3,7 @@ import * as PgClient from "@effect/sql-pg/PgClient"
 import * as SqlClient from "@effect/sql/SqlClient"
 import { SqlError } from "@effect/sql/SqlError"
 import type { Stores } from "@startlist/core/Stores"
-import { StoreError } from "@startlist/core/Store"
+import type { StoreError } from "@startlist/core/Store"
 import * as Clock from "effect/Clock"
 import * as Config from "effect/Config"
 import type * as ConfigError from "effect/ConfigError"
@@ -127,15 +127,8 @@ export const layerClient = (
     )
   )
 
-/** Fails while the database is away, or its tables are not up to date: what `/readyz` asks. Ends within five seconds. */
-export const ready: Effect.Effect<void, StoreError, Database> = Effect.gen(function*() {
-  const { prefix, query } = yield* Database
-  const set = Migrations.startlist(prefix)
-  const rows = yield* query<{ readonly name: string }>(
-    { name: `${prefix}ready`, text: `SELECT name FROM ${set.table}` },
-    []
-  )
-  const taken = new Set(rows.map(({ name }) => name))
-  const missing = Object.keys(set.migrations).find((name) => !taken.has(name))
-  if (missing !== undefined) yield* new StoreError({ cause: new Error(`migration ${missing} has not been run`) })
-})
+/** Fails while the database is away, or the tables are not up to date. Ends within five seconds. */
+export const ready: Effect.Effect<void, StoreError, Database | SqlClient.SqlClient> = Effect.flatMap(
+  Database,
+  ({ prefix }) => Migrations.ready(Migrations.startlist(prefix))
+)

@@ -17,7 +17,7 @@ const visitors = Layer.succeed(Visitors.Visitors, {
   signOutUrl: "/sign-out"
 })
 
-/** The services over a store: here in memory; `Postgres.layerWith` takes its place. */
+/** The services over a store: here in memory; `Postgres.layer` takes its place. */
 const services = Services.layer.pipe(
   Layer.provideMerge(Layer.mergeAll(Memory.layer, users, Dispatcher.layer, NodeSecrets.layerDrawn))
 )

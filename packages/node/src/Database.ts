@@ -90,9 +90,9 @@ const postgres = Effect.promise(() => import("@startlist/postgres/Postgres"))
 const embedded = Effect.promise(() => import("@startlist/postgres/Embedded"))
 
 const layerPostgres = (url: Redacted.Redacted<string>, keys: Keys, options: Options) =>
-  Layer.unwrapEffect(Effect.map(postgres, ({ layerWith }) =>
+  Layer.unwrapEffect(Effect.map(postgres, ({ layer }) =>
     layerSql(describe(Redacted.value(url))).pipe(
-      Layer.provideMerge(layerWith(postgresOptions(url, options)))
+      Layer.provideMerge(layer(postgresOptions(url, options)))
     ))).pipe(
       Layer.provideMerge(layerSeal(keys)),
       Layer.mapError(toConfigurationError("DATABASE_URL"))

@@ -84,7 +84,7 @@ const context = (
   }).pipe(Effect.provide(Reactivity.layer))
 
 /** The stores in the database of `options.url`. The tables are brought up to date first. */
-export const layerWith = (
+export const layer = (
   options: Options
 ): Layer.Layer<Provided | PgClient.PgClient, Migrations.MigrationError | SqlError, Seal> =>
   Layer.provideMerge(stores.layer, Layer.scopedContext(context(options)))
@@ -93,14 +93,14 @@ export const layerWith = (
 export const layerConfig = (
   config: Config.Config.Wrap<Options>
 ): Layer.Layer<Provided | PgClient.PgClient, ConfigError.ConfigError | Migrations.MigrationError | SqlError, Seal> =>
-  Layer.unwrapEffect(Effect.map(Config.unwrap(config), layerWith))
+  Layer.unwrapEffect(Effect.map(Config.unwrap(config), layer))
 
-/** The stores in the database of `DATABASE_URL`. */
-export const layer: Layer.Layer<
+/** The stores in the database that the environment names, in `DATABASE_URL`. */
+export const layerFromEnv: Layer.Layer<
   Provided | PgClient.PgClient,
   ConfigError.ConfigError | Migrations.MigrationError | SqlError,
   Seal
-> = Layer.unwrapEffect(Effect.map(Config.redacted("DATABASE_URL"), (url) => layerWith({ url })))
+> = layerConfig({ url: Config.redacted("DATABASE_URL") })
 
 /**
  * The stores over a client that the embedder has already. No pool of our own: no prepared statements, and other nodes

@@ -30,7 +30,7 @@ describe("migrations", () => {
   it.live("six nodes that start on an empty database at once all get it, and the steps are taken once", () =>
     fresh(Effect.gen(function*() {
       const { admin, url } = yield* TestDatabase.TestDatabase
-      const node = Effect.scoped(Effect.provide(Postgres.ready, Postgres.layerWith({ url, migrations: [own] }))).pipe(
+      const node = Effect.scoped(Effect.provide(Postgres.ready, Postgres.layer({ url, migrations: [own] }))).pipe(
         Effect.provide(fixtures.seal)
       )
       yield* Effect.all(Array.from({ length: 6 }, () => node), { concurrency: "unbounded" })

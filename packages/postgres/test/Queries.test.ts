@@ -176,7 +176,7 @@ describe("the queries", () => {
                 const [{ "QUERY PLAN": [{ Plan: plan }] }] = rows
                 return { statement: statement.name, mode, scanned: scanned(plan), cost: Number(plan["Total Cost"]) }
               })))
-        }).pipe(Effect.provide(Postgres.layerWith({ url, maxConnections: 1 })))
+        }).pipe(Effect.provide(Postgres.layer({ url, maxConnections: 1 })))
         expect(recorded.size).toBeGreaterThanOrEqual(43)
         expect(
           plans.flat().filter((plan) =>

@@ -14,7 +14,7 @@ const withKeys = (present: number, ...retired: ReadonlyArray<number>) => {
   const seal = Seal.layerWith({ key: key(present), retired: retired.map(key) })
   return Effect.provide(
     Layer.unwrapEffect(
-      Effect.map(TestDatabase.TestDatabase, ({ url }) => Layer.provideMerge(Postgres.layerWith({ url }), seal))
+      Effect.map(TestDatabase.TestDatabase, ({ url }) => Layer.provideMerge(Postgres.layer({ url }), seal))
     )
   )
 }

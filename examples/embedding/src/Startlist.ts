@@ -19,7 +19,7 @@ const visitors = Layer.succeed(Visitors.Visitors, {
   signOutUrl: "/sign-out"
 })
 
-/** The services over a store: here in memory; `Postgres.layerWith` takes its place. */
+/** The services over a store: here in memory; `Postgres.layer` takes its place. */
 const startlist = Layer.merge(Embedding.layer(), visitors).pipe(
   Layer.provideMerge(Layer.mergeAll(Memory.layer, users, Dispatcher.layer, NodeSecrets.layerDrawn))
 )

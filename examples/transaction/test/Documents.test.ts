@@ -19,7 +19,7 @@ import * as TestDatabase from "@startlist/test-support/TestDatabase"
 import * as Documents from "../src/Documents.ts"
 
 const onPostgres = Layer.unwrapEffect(
-  Effect.map(TestDatabase.TestDatabase, ({ url }) => Postgres.layerWith({ url, migrations: [Documents.migrations] }))
+  Effect.map(TestDatabase.TestDatabase, ({ url }) => Postgres.layer({ url, migrations: [Documents.migrations] }))
 ).pipe(Layer.provide(TestDatabase.layer))
 
 const embedded = Layer.unwrapScoped(

@@ -4,9 +4,11 @@ import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Effectable from "effect/Effectable"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import type * as Option from "effect/Option"
 import type * as Redacted from "effect/Redacted"
+import * as Runtime from "effect/Runtime"
 
 /**
  * What came of one request to a callback. `detail` is for the log of the subscription's owner, at most 200
@@ -57,24 +59,31 @@ export interface Post {
   readonly body: string
   /** `whsec_…`, newest first. */
   readonly secrets: ReadonlyArray<Redacted.Redacted<string>>
+  /** The `traceparent` of what caused the event, if that was traced. Who traces attempts puts the attempt's here. */
+  readonly trace: Option.Option<string>
   readonly timeout: Duration.Duration
 }
 
-/**
- * A request that has not begun: an effect like any other. Who makes thousands in a second, like the worker, begins it
- * without a fiber: that costs a quarter of what the request does.
- */
-export class Request extends Effectable.Class<Answer> {
-  /** Tells `done` once, unless what it answers is called before: that gives the request up. */
-  readonly begin: (done: (answer: Answer) => void) => () => void
+/** Begins a request. Calls `done` once with the answer. The returned function gives the request up before that. */
+export type Begin<In> = (request: In, done: (answer: Answer) => void) => () => void
 
-  constructor(begin: (done: (answer: Answer) => void) => () => void) {
-    super()
-    this.begin = begin
+/** The effect that begins a request and waits for its answer. Its interruption gives the request up. */
+export const awaiting = <In>(begin: Begin<In>) => (request: In): Effect.Effect<Answer> =>
+  Effect.async((resume) => Effect.sync(begin(request, (answer) => resume(Effect.succeed(answer)))))
+
+/** Begins requests that are effects, each in a fiber. One that dies of a bug is answered for. */
+export const forking = (runtime: Runtime.Runtime<never>): Begin<Effect.Effect<Answer>> => {
+  const runFork = Runtime.runFork(runtime)
+  const answerOf = (exit: Exit.Exit<Answer>): Answer => {
+    if (Exit.isSuccess(exit)) return exit.value
+    if (Cause.isInterruptedOnly(exit.cause)) return Answer.TimedOut({ detail: "" })
+    runFork(reportBug(exit.cause))
+    return broken
   }
-
-  override commit(): Effect.Effect<Answer> {
-    return Effect.async((resume) => Effect.sync(this.begin((answer) => resume(Effect.succeed(answer)))))
+  return (request, done) => {
+    const fiber = runFork(Effect.interruptible(request))
+    fiber.addObserver((exit) => done(answerOf(exit)))
+    return () => void runFork(Fiber.interruptFork(fiber))
   }
 }
 
@@ -93,14 +102,18 @@ export const within = (timeout: Duration.Duration) => (request: Effect.Effect<An
 const answerBroken = (cause: Cause.Cause<never>): Effect.Effect<Answer> =>
   Cause.isInterruptedOnly(cause) ? Effect.failCause(cause) : Effect.as(reportBug(cause), broken)
 
-/** Sends to callbacks. Neither method fails: whatever happens, within `timeout`, is an `Answer`. */
+/** Sends to callbacks. No method fails: whatever happens, within `timeout`, is an `Answer`. */
 export class Callbacks extends Context.Tag("@startlist/core/Callbacks")<Callbacks, Callbacks.Service>() {}
 
 export declare namespace Callbacks {
   export interface Service {
     readonly validate: (validation: Validation) => Effect.Effect<Answer>
-    /** Best a `Request`. */
     readonly deliver: (post: Post) => Effect.Effect<Answer>
+    /**
+     * `deliver` without a fiber, which would add about 25 % to the cost of a request. The worker uses it if it is there.
+     * A service that wraps another one and changes `deliver` must wrap this too, or leave it out.
+     */
+    readonly begin?: Begin<Post>
     /** Whether a callback URL can be called at all: its scheme and form, not its address. */
     readonly accepts: (callbackUrl: string) => boolean
   }

@@ -4,12 +4,12 @@ import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import * as Redacted from "effect/Redacted"
 import type { ApplicationId } from "./Application.ts"
 import { type AttemptHour, type Delivery, type DeliveryId, DeliveryNotFound, DeliveryStore } from "./Delivery.ts"
-import { Event, EventId } from "./Event.ts"
+import type { Event, EventOrigin } from "./Event.ts"
+import { makeOrigins } from "./internal/eventOrigins.ts"
 import { emptyUpdates } from "./Registration.ts"
-import { Secrets } from "./Secrets.ts"
+import type { Secrets } from "./Secrets.ts"
 import { maxId, type StoreError } from "./Store.ts"
 import { SubscriptionNotFound, SubscriptionStore } from "./Subscription.ts"
 
@@ -42,19 +42,20 @@ const hourMillis = 3_600_000
  * A registration event like any other (requirements §6.2), so that a receiver is tried as it is. Its identifier counts
  * down from the largest one by the time: no registration has it, and no test waits for the one before (law 6).
  */
-const testEvent = (id: EventId, now: DateTime.Utc): Event => ({
+const testEvent = ({ id, time, trace }: EventOrigin): Event => ({
   id,
   aspectType: "updated",
   objectType: "registration",
-  objectId: maxId - now.epochMillis,
+  objectId: maxId - time.epochMillis,
   updates: { ...emptyUpdates, registration_status: "test", comment: "A test event: no registration has changed." },
-  time: now
+  time,
+  trace
 })
 
 const make = Effect.gen(function*() {
   const store = yield* DeliveryStore
   const subscriptions = yield* SubscriptionStore
-  const secrets = yield* Secrets
+  const origins = yield* makeOrigins
 
   const find = (id: DeliveryId) =>
     Effect.flatMap(
@@ -74,9 +75,8 @@ const make = Effect.gen(function*() {
   const sendTest = Effect.fn("Deliveries.sendTest")(function*(applicationId: ApplicationId) {
     const subscription = yield* subscriptions.findByApplication(applicationId)
     if (Option.isNone(subscription)) return yield* new SubscriptionNotFound()
-    const now = yield* DateTime.now
-    const event = testEvent(EventId.make(Redacted.value(yield* secrets.make("event"))), now)
-    return yield* tell({ applicationId, subscriptionId: subscription.value.id, event }, now)
+    const event = testEvent(yield* origins)
+    return yield* tell({ applicationId, subscriptionId: subscription.value.id, event }, event.time)
   })
 
   const lastDay = Effect.fn("Deliveries.lastDay")(function*(applicationId: ApplicationId) {

@@ -1,6 +1,9 @@
 /** Events about registrations and revoked access (requirements §6), and who is to hear of them. */
+import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import type * as DateTime from "effect/DateTime"
+import * as Effect from "effect/Effect"
+import type * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { ApplicationId } from "./Application.ts"
 import { maxId, Text } from "./Store.ts"
@@ -36,9 +39,22 @@ export const Event = Schema.Struct({
   /** `{}` for a user event. */
   updates: Schema.Union(Updates, Schema.Struct({})),
   /** When the change was committed; sent as whole seconds since 1970. */
-  time: Schema.DateTimeUtcFromNumber
+  time: Schema.DateTimeUtcFromNumber,
+  /** The W3C `traceparent` of the request that caused it, if that was traced. Not part of what receivers get. */
+  trace: Schema.OptionFromNullOr(Text.pipe(Schema.maxLength(55)))
 })
 export type Event = typeof Event.Type
+
+/** What an event has whatever it tells of. */
+export type EventOrigin = Pick<Event, "id" | "time" | "trace">
+
+/**
+ * The trace that the events of a request carry, asked when each is made. The default is none: a program that exports its
+ * spans provides the `traceparent` of the current one.
+ */
+export class CurrentTrace extends Context.Reference<CurrentTrace>()("@startlist/core/CurrentTrace", {
+  defaultValue: (): Effect.Effect<Option.Option<string>> => Effect.succeedNone
+}) {}
 
 /** Who is concerned by an event: resolved by the store, inside the same atomic save. */
 export type Audience = Data.TaggedEnum<{

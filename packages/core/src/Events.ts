@@ -1,13 +1,12 @@
 /** Events about registrations that the embedding server keeps itself, under identifiers of its own. */
 import * as Context from "effect/Context"
-import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Redacted from "effect/Redacted"
 import { DeliveryStore } from "./Delivery.ts"
-import { EventId, Updates } from "./Event.ts"
+import { type EventId, Updates } from "./Event.ts"
+import { makeOrigins } from "./internal/eventOrigins.ts"
 import { type Parties, type RegistrationId, toldOf } from "./Registration.ts"
-import { Secrets } from "./Secrets.ts"
+import type { Secrets } from "./Secrets.ts"
 import type { StoreError } from "./Store.ts"
 
 /** A registration of the embedding server as it is after a change. */
@@ -36,14 +35,14 @@ export declare namespace Events {
 
 const make = Effect.gen(function*() {
   const deliveries = yield* DeliveryStore
-  const secrets = yield* Secrets
+  const origins = yield* makeOrigins
 
   const registrationChanged = Effect.fn("Events.registrationChanged")(function*(changed: Changed) {
-    const id = EventId.make(Redacted.value(yield* secrets.make("event")))
+    const origin = yield* origins
     // What comes from outside is checked here, as a registration of ours is when it is made.
     const updates = Updates.make(changed.updates)
-    yield* deliveries.enqueue([toldOf({ ...changed, updates }, id, yield* DateTime.now)])
-    return id
+    yield* deliveries.enqueue([toldOf({ ...changed, updates }, origin)])
+    return origin.id
   })
 
   return Events.of({ registrationChanged })

@@ -15,7 +15,7 @@ import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import * as AccessTokens from "./AccessTokens.ts"
 import { ApplicationId } from "./Application.ts"
-import { Audience, type EventId, type Outgoing } from "./Event.ts"
+import { Audience, type EventOrigin, type Outgoing } from "./Event.ts"
 import { makeInstants } from "./internal/instants.ts"
 import type { Policy } from "./Policy.ts"
 import { type Origin, type Secrets, shortened, type TokenHash, type TokenKey, type TokenPair } from "./Secrets.ts"
@@ -378,17 +378,18 @@ export const revoke = (grant: Grant): Change => ({
  * The user revokes. An athlete's or organizer's revocation is told to the application (requirements §6.1); other
  * roles are no object of an event.
  */
-export const revokeByUser = (grant: Grant, event: EventId, now: DateTime.Utc): Change => ({
+export const revokeByUser = (grant: Grant, origin: EventOrigin): Change => ({
   ...revoke(grant),
   outgoing: grant.role === "athlete" || grant.role === "organizer"
     ? [{
       event: {
-        id: event,
+        id: origin.id,
         aspectType: "deleted",
         objectType: grant.role,
         objectId: grant.userId,
         updates: {},
-        time: now
+        time: origin.time,
+        trace: origin.trace
       },
       audience: Audience.Application({ applicationId: grant.applicationId })
     }]

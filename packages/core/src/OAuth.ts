@@ -15,9 +15,9 @@ import * as Application from "./Application.ts"
 import type { ApplicationId, InvalidClient } from "./Application.ts"
 import type { ClientCredentials } from "./Applications.ts"
 import * as Authorization from "./Authorization.ts"
-import { EventId } from "./Event.ts"
 import * as Grant from "./Grant.ts"
 import { GrantStore } from "./GrantStore.ts"
+import { makeOrigins } from "./internal/eventOrigins.ts"
 import { makeInstants } from "./internal/instants.ts"
 import * as Introspection from "./Introspection.ts"
 import { Policy } from "./Policy.ts"
@@ -136,6 +136,7 @@ const make = Effect.gen(function*() {
   const grants = yield* GrantStore
   const secrets = yield* Secrets
   const policy = yield* Policy
+  const origins = yield* makeOrigins
 
   const hashOf = (secret: Redacted.Redacted<string>) => secrets.hash(Redacted.value(secret))
 
@@ -315,12 +316,11 @@ const make = Effect.gen(function*() {
   )
 
   const revokeByUser = Effect.fn("OAuth.revokeByUser")(function*(applicationId: ApplicationId, userId: UserId) {
-    const now = yield* DateTime.now
-    const event = EventId.make(Redacted.value(yield* secrets.make("event")))
+    const origin = yield* origins
     yield* untilSaved(Effect.gen(function*() {
       const grant = yield* grants.find(applicationId, userId)
       if (Option.isNone(grant)) return yield* new GrantNotFound()
-      if (grant.value.status === "active") yield* grants.save(Grant.revokeByUser(grant.value, event, now))
+      if (grant.value.status === "active") yield* grants.save(Grant.revokeByUser(grant.value, origin))
     }))
   })
 

@@ -1,10 +1,9 @@
 /** A registration of an athlete to a sports event: who is party to it, and the state that its events tell of. */
 import * as Context from "effect/Context"
-import type * as DateTime from "effect/DateTime"
 import type * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { Audience, type EventId, ObjectId, type Outgoing, Updates } from "./Event.ts"
+import { Audience, type EventOrigin, ObjectId, type Outgoing, Updates } from "./Event.ts"
 import { type Conflict, type StoreError, Version } from "./Store.ts"
 import { UserId } from "./User.ts"
 
@@ -84,16 +83,16 @@ export const partyIds = (parties: Parties): ReadonlyArray<UserId> => [
 /** The event that tells the parties' applications of a changed registration (requirements §6.1). */
 export const toldOf = (
   { id, parties, updates }: Pick<Registration, "id" | "parties" | "updates">,
-  event: EventId,
-  now: DateTime.Utc
+  origin: EventOrigin
 ): Outgoing => ({
   event: {
-    id: event,
+    id: origin.id,
     aspectType: "updated",
     objectType: "registration",
     objectId: id,
     updates,
-    time: now
+    time: origin.time,
+    trace: origin.trace
   },
   audience: Audience.GrantedBy({ userIds: partyIds(parties) })
 })
@@ -102,13 +101,12 @@ export const toldOf = (
 export const change = (
   registration: Registration,
   patch: Partial<Updates>,
-  event: EventId,
-  now: DateTime.Utc
+  origin: EventOrigin
 ): Option.Option<{ readonly registration: Registration; readonly outgoing: ReadonlyArray<Outgoing> }> => {
   const updates: Updates = { ...registration.updates, ...checkPatch(patch) }
   if (isSame(updates, registration.updates)) return Option.none()
   const next = { ...registration, version: registration.version + 1, updates }
-  return Option.some({ registration: next, outgoing: [toldOf(next, event, now)] })
+  return Option.some({ registration: next, outgoing: [toldOf(next, origin)] })
 }
 
 const isSame = Schema.equivalence(Updates)

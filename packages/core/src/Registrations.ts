@@ -1,14 +1,13 @@
 /** Registrations and their changes, each saved together with the events that tell of it. */
 import * as Context from "effect/Context"
-import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import * as Redacted from "effect/Redacted"
-import { EventId, type Updates } from "./Event.ts"
+import type { Updates } from "./Event.ts"
+import { makeOrigins } from "./internal/eventOrigins.ts"
 import * as Registration from "./Registration.ts"
 import { InvalidParty, RegistrationNotFound, RegistrationStore } from "./Registration.ts"
-import { Secrets } from "./Secrets.ts"
+import type { Secrets } from "./Secrets.ts"
 import { type StoreError, untilSaved } from "./Store.ts"
 import { type Role, type UserId, UserStore } from "./User.ts"
 
@@ -37,7 +36,7 @@ export declare namespace Registrations {
 const make = Effect.gen(function*() {
   const store = yield* RegistrationStore
   const users = yield* UserStore
-  const secrets = yield* Secrets
+  const origins = yield* makeOrigins
 
   const find = (id: Registration.RegistrationId) =>
     Effect.flatMap(
@@ -67,11 +66,10 @@ const make = Effect.gen(function*() {
   // Without a span, as on the other hot paths: it would cost more than the decision.
   const change = Effect.fnUntraced(
     function*(id: Registration.RegistrationId, patch: Partial<Updates>) {
-      const now = yield* DateTime.now
-      const event = EventId.make(Redacted.value(yield* secrets.make("event")))
+      const origin = yield* origins
       return yield* untilSaved(
         Effect.flatMap(find(id), (present) =>
-          Option.match(Registration.change(present, patch, event, now), {
+          Option.match(Registration.change(present, patch, origin), {
             onNone: () => Effect.succeed(present),
             onSome: ({ outgoing, registration }) => Effect.as(store.save(registration, outgoing), registration)
           }))

@@ -8,7 +8,6 @@ import * as Cause from "effect/Cause"
 import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Queue from "effect/Queue"
@@ -16,7 +15,7 @@ import * as Random from "effect/Random"
 import * as Redacted from "effect/Redacted"
 import * as Runtime from "effect/Runtime"
 import * as Stream from "effect/Stream"
-import { Answer, broken, Callbacks, reportBug, Request } from "./Callbacks.ts"
+import { Answer, type Begin, broken, Callbacks, forking, type Post, reportBug } from "./Callbacks.ts"
 import { type Claimed, type Delivery, DeliveryStore, next, setAside, type Settlement } from "./Delivery.ts"
 import { body, toSeconds } from "./Event.ts"
 import { makeInstants } from "./internal/instants.ts"
@@ -54,7 +53,10 @@ export const run: Effect.Effect<never, never, DeliveryStore | Callbacks | Secret
   const secrets = yield* Secrets
   const policy = yield* Policy
   const clock = yield* Effect.clock
-  const runFork = Runtime.runFork(yield* Effect.runtime<never>())
+  const runtime = yield* Effect.runtime<never>()
+  const runFork = Runtime.runFork(runtime)
+  const fork = forking(runtime)
+  const begin: Begin<Post> = callbacks.begin ?? ((post, done) => fork(callbacks.deliver(post), done))
   const slots = makeSlots(policy)
   const deadlines = yield* makeDeadlines(policy.callbackTimeout)
   const wake = yield* Queue.sliding<void>(1)
@@ -68,31 +70,26 @@ export const run: Effect.Effect<never, never, DeliveryStore | Callbacks | Secret
 
   const now = (): DateTime.Utc => toInstant(clock.unsafeCurrentTimeMillis())
 
-  /** What came of a request that an effect made, also if that met a bug. */
-  const answerOf = (exit: Exit.Exit<Answer>): Answer => {
-    if (Exit.isSuccess(exit)) return exit.value
-    if (Cause.isInterruptedOnly(exit.cause)) return Answer.TimedOut({ detail: "" })
-    runFork(reportBug(exit.cause))
+  const brokenBy = (bug: unknown): Answer => {
+    runFork(reportBug(Cause.die(bug)))
     return broken
   }
 
-  /** Begins a request, in a fiber only if it has no other way. Answers how to give it up. */
-  const begin = ({ delivery, subscription }: Claimed, at: DateTime.Utc, done: (answer: Answer) => void): () => void => {
+  /** Begins the request of an attempt. Answers how to give it up. */
+  const send = ({ delivery, subscription }: Claimed, at: DateTime.Utc, done: (answer: Answer) => void): () => void => {
     try {
-      const request = callbacks.deliver({
+      const post: Post = {
         callbackUrl: subscription.callbackUrl,
         id: delivery.event.id,
         timestamp: toSeconds(at),
         body: body(delivery.event, subscription.id),
         secrets: liveSecrets(subscription, at),
+        trace: delivery.event.trace,
         timeout: policy.callbackTimeout
-      })
-      if (request instanceof Request) return request.begin(done)
-      const fiber = runFork(Effect.interruptible(request))
-      fiber.addObserver((exit) => done(answerOf(exit)))
-      return () => void runFork(Fiber.interruptFork(fiber))
+      }
+      return begin(post, done)
     } catch (bug) {
-      done(answerOf(Exit.die(bug)))
+      done(brokenBy(bug))
       return () => {}
     }
   }
@@ -120,7 +117,7 @@ export const run: Effect.Effect<never, never, DeliveryStore | Callbacks | Secret
     try {
       return next(delivery, answer, attempted, policy)
     } catch (bug) {
-      return next(delivery, answerOf(Exit.die(bug)), attempted, policy)
+      return next(delivery, brokenBy(bug), attempted, policy)
     }
   }
 
@@ -153,7 +150,7 @@ export const run: Effect.Effect<never, never, DeliveryStore | Callbacks | Secret
       end(Answer.TimedOut({ detail: "" }))
       giveUp()
     })
-    const giveUp = begin(claimed, at, (answer) => {
+    const giveUp = send(claimed, at, (answer) => {
       if (isInTime()) end(answer)
     })
     return true

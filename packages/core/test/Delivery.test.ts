@@ -12,7 +12,8 @@ const event = Event.Event.make({
   objectType: "registration",
   objectId: 7,
   updates: Registration.emptyUpdates,
-  time: start
+  time: start,
+  trace: Option.none()
 })
 
 const pending = Delivery.Delivery.make({

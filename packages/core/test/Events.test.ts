@@ -2,18 +2,21 @@ import { it } from "@effect/vitest"
 import {
   AccessTokens,
   Deliveries,
+  Event,
   Events,
   Grant,
   GrantStore,
   Memory,
+  OAuth,
   Registration,
+  Registrations,
   Services,
   Subscription,
   User
 } from "@startlist/core"
 import { ApplicationId } from "@startlist/core/Application"
 import { ScriptedCallbacks, TestSecrets, TestUsers } from "@startlist/testing"
-import { DateTime, Effect, Layer, Option, Redacted } from "effect"
+import { DateTime, Effect, Layer, Option, Redacted, type Tracer } from "effect"
 import { expect } from "vitest"
 
 const layer = Services.layer.pipe(
@@ -21,6 +24,13 @@ const layer = Services.layer.pipe(
     Layer.mergeAll(Memory.layer, TestUsers.layer, TestSecrets.layer("events"), ScriptedCallbacks.layer)
   )
 )
+
+/** The name of the span of a request: the services have their own inside of it. */
+const outermostSpan = Effect.map(Effect.orDie(Effect.currentSpan), (span) => {
+  let outermost: Tracer.AnySpan = span
+  while (outermost._tag === "Span" && Option.isSome(outermost.parent)) outermost = outermost.parent.value
+  return outermost._tag === "Span" ? outermost.name : ""
+})
 
 const athleteId = User.UserId.make(8)
 
@@ -87,6 +97,45 @@ it.effect("a registration that the server keeps itself is told of under its own 
       objectType: "registration",
       objectId: 987_654_321,
       updates,
-      time: yield* DateTime.now
+      time: yield* DateTime.now,
+      trace: Option.none()
     }])
   }).pipe(Effect.provide(layer)))
+
+it.effect("every event carries the trace of the request that caused it, and nothing of it is in what receivers get", () =>
+  Effect.gen(function*() {
+    const applicationId = yield* connected(1, "active")
+    const registrations = yield* Registrations.Registrations
+    const parties = {
+      athleteId,
+      organizerId: Option.none(),
+      clubId: Option.none(),
+      platformUserId: Option.none()
+    }
+    const updates = Registration.emptyUpdates
+    const stored = yield* Effect.flatMap(
+      Registration.RegistrationStore,
+      (store) => store.insert({ parties, updates })
+    )
+    const id = Registration.RegistrationId.make(9)
+    const asked = <A, E, R>(name: string, ask: Effect.Effect<A, E, R>) => Effect.withSpan(ask, name)
+    yield* asked("a", registrations.change(stored.id, { comment: "changed" }))
+    yield* asked("b", Effect.flatMap(Events.Events, (events) => events.registrationChanged({ id, parties, updates })))
+    const { find, list, redeliver, sendTest } = yield* Deliveries.Deliveries
+    const sent = yield* asked("c", sendTest(applicationId))
+    yield* asked("d", redeliver(sent.id))
+    yield* asked("e", Effect.flatMap(OAuth.OAuth, (oauth) => oauth.revokeByUser(applicationId, athleteId)))
+    const all = yield* list({
+      applicationId: Option.some(applicationId),
+      state: Option.none(),
+      after: Option.none(),
+      limit: 10
+    })
+    const causes = [...all].reverse().map(({ event }) => event.trace)
+    expect(causes).toEqual(["a", "b", "c", "c", "e"].map(Option.some))
+    const { event } = yield* find(sent.id)
+    expect(Event.body(event, 1)).toBe(Event.body({ ...event, trace: Option.none() }, 1))
+  }).pipe(
+    Effect.provide(layer),
+    Effect.provideService(Event.CurrentTrace, Effect.asSome(outermostSpan))
+  ))

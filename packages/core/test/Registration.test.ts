@@ -14,8 +14,13 @@ const registration = {
   updates: { ...Registration.emptyUpdates, comment: "before" }
 }
 
-const change = (patch: Partial<Event.Updates>) =>
-  Registration.change(registration, patch, Event.EventId.make("evt_1"), DateTime.unsafeMake(0))
+const origin: Event.EventOrigin = {
+  id: Event.EventId.make("evt_1"),
+  time: DateTime.unsafeMake(0),
+  trace: Option.none()
+}
+
+const change = (patch: Partial<Event.Updates>) => Registration.change(registration, patch, origin)
 
 describe("a change of a registration", () => {
   it("is the next version with what the patch names, and one event that tells of it", () => {
@@ -33,7 +38,7 @@ describe("a change of a registration", () => {
       clubId: Option.some(user(3)),
       platformUserId: Option.some(user(4))
     }
-    const told = Registration.toldOf({ ...registration, parties }, Event.EventId.make("evt_1"), DateTime.unsafeMake(0))
+    const told = Registration.toldOf({ ...registration, parties }, origin)
     expect(told.audience).toEqual(Event.Audience.GrantedBy({ userIds: [1, 2, 3, 4].map(user) }))
   })
 

@@ -123,7 +123,7 @@ describe("a delivery that has ended", () => {
     })
     yield* tokensOf(client, user)
     const grant = Option.getOrThrow(yield* grants.find(client.id, user.id))
-    yield* grants.save(Grant.revokeByUser(grant, Event.EventId.make("evt_1"), now))
+    yield* grants.save(Grant.revokeByUser(grant, { id: Event.EventId.make("evt_1"), time: now, trace: Option.none() }))
     const [claimed] = yield* store.claim({
       now,
       leaseEnds: now,

@@ -76,7 +76,8 @@ const queue = (applicationId: Application.ApplicationId, objects: ReadonlyArray<
         objectType: "registration",
         objectId,
         updates: Registration.emptyUpdates,
-        time: now
+        time: now,
+        trace: Option.some(`trace ${events}`)
       }),
       audience: Event.Audience.Application({ applicationId })
     }))
@@ -361,19 +362,20 @@ describe("a worker", () => {
     }).pipe(Effect.provide(layerWith())))
 })
 
-describe("a dispatcher that gives requests", () => {
+/** Callbacks that answer nothing, of which `deliver` is given, and perhaps `begin`. */
+const delivering = (
+  deliver: Callbacks.Callbacks.Service["deliver"],
+  more: Pick<Callbacks.Callbacks.Service, "begin"> = {}
+) => Effect.provideService(Callbacks.Callbacks, { accepts: () => true, validate: () => Effect.never, deliver, ...more })
+
+/** Callbacks that answer nothing but by `begin`. */
+const beginning = (begin: Callbacks.Begin<Callbacks.Post>) =>
+  delivering(() => Effect.dieMessage("begin comes first"), { begin })
+
+describe("a dispatcher that begins requests without a fiber", () => {
   /** Works with this instead of the scripted callbacks. */
-  const startWith = (begin: (post: Callbacks.Post, done: (answer: Callbacks.Answer) => void) => () => void) =>
-    Effect.forkDaemon(
-      Worker.run.pipe(
-        Effect.provideService(Policy.Policy, policy),
-        Effect.provideService(Callbacks.Callbacks, {
-          accepts: () => true,
-          validate: () => Effect.never,
-          deliver: (post) => new Callbacks.Request((done) => begin(post, done))
-        })
-      )
-    )
+  const startWith = (begin: Callbacks.Begin<Callbacks.Post>) =>
+    Effect.forkDaemon(Worker.run.pipe(Effect.provideService(Policy.Policy, policy), beginning(begin)))
   const answered = Callbacks.Answer.Answered({
     afterMs: 0,
     status: 200,
@@ -397,6 +399,21 @@ describe("a dispatcher that gives requests", () => {
       for (const answer of later) answer()
       yield* seconds(1)
       expect(yield* states).toStrictEqual(["delivered", "delivered"])
+    }).pipe(Effect.provide(layerWith())))
+
+  it.effect("gets the trace of the event", () =>
+    Effect.gen(function*() {
+      const { applicationId } = yield* subscribe("traced")
+      yield* queue(applicationId, range(2))
+      const traces: Array<unknown> = []
+      yield* startWith(({ trace }, done) => {
+        traces.push(trace)
+        done(answered)
+        return () => {}
+      })
+      yield* seconds(1)
+      expect(traces).toStrictEqual((yield* deliveries).map(({ event }) => event.trace))
+      expect(traces.length).toBe(2)
     }).pipe(Effect.provide(layerWith())))
 
   it.effect("gives them up at their deadline, and hears no answer after it", () =>
@@ -442,10 +459,6 @@ const failing = (operation: Interception.Operation, isFailing: (input: ReadonlyA
       name === operation && isFailing(input) ? Effect.fail(new Store.StoreError({ cause: "down" })) : effect
     )
   ).pipe(Layer.provide(Memory.layer))
-
-/** Callbacks that answer nothing, of which `deliver` is given. */
-const delivering = (deliver: Callbacks.Callbacks.Service["deliver"]) =>
-  Effect.provideService(Callbacks.Callbacks, { accepts: () => true, validate: () => Effect.never, deliver })
 
 describe("a delivery without an outcome", () => {
   /** Works until the lease of what it claimed is over, and is then gone like a process that was killed. */
@@ -539,28 +552,24 @@ describe("a delivery without an outcome", () => {
 describe("a dispatcher with a bug", () => {
   const garbage: ReadonlyArray<unknown> = [undefined, null, {}, { _tag: "Answered" }, { _tag: "Delivered" }, 200]
 
-  it.effect("that answers something else than an answer has failed, and the worker goes on", () =>
-    Effect.gen(function*() {
-      const { applicationId } = yield* subscribe("odd")
-      yield* queue(applicationId, range(garbage.length))
-      let calls = 0
-      yield* Effect.forkDaemon(
-        Worker.run.pipe(
-          Effect.provideService(Policy.Policy, policy),
-          delivering(() => {
-            const odd = garbage[calls++ % garbage.length]
-            return calls % 2 === 0
-              // @ts-expect-error: an implementation that is not checked by its types
-              ? new Callbacks.Request((done) => void done(odd))
-              // @ts-expect-error: the same
-              : Effect.succeed<Callbacks.Answer>(odd)
-          })
-        )
-      )
-      yield* seconds(300)
-      expect((yield* deliveries).map(({ attempts, state }) => [state, attempts.map(({ outcome }) => outcome)]))
-        .toStrictEqual(garbage.map(() => ["exhausted", ["unreachable", "unreachable", "unreachable"]]))
-    }).pipe(Effect.provide(layerWith())))
+  let calls = 0
+  const ways = {
+    // @ts-expect-error: an implementation that is not checked by its types
+    deliver: delivering(() => Effect.succeed<Callbacks.Answer>(garbage[calls++ % garbage.length])),
+    // @ts-expect-error: the same
+    begin: beginning((_, done) => void done(garbage[calls++ % garbage.length]))
+  }
+  for (const [name, answering] of Object.entries(ways)) {
+    it.effect(`that answers something else than an answer to ${name} has failed, and the worker goes on`, () =>
+      Effect.gen(function*() {
+        const { applicationId } = yield* subscribe("odd")
+        yield* queue(applicationId, range(garbage.length))
+        yield* Effect.forkDaemon(Worker.run.pipe(Effect.provideService(Policy.Policy, policy), answering))
+        yield* seconds(300)
+        expect((yield* deliveries).map(({ attempts, state }) => [state, attempts.map(({ outcome }) => outcome)]))
+          .toStrictEqual(garbage.map(() => ["exhausted", ["unreachable", "unreachable", "unreachable"]]))
+      }).pipe(Effect.provide(layerWith())))
+  }
 
   it.effect("that answers twice, or answers and then throws, has answered once", () =>
     Effect.gen(function*() {
@@ -569,14 +578,12 @@ describe("a dispatcher with a bug", () => {
       yield* Effect.forkDaemon(
         Worker.run.pipe(
           Effect.provideService(Policy.Policy, policy),
-          delivering(() =>
-            new Callbacks.Request((done) => {
-              const refused = Callbacks.Answer.Unreachable({ detail: "refused" })
-              done(refused)
-              done(refused)
-              throw new Error("bug")
-            })
-          )
+          beginning((_, done) => {
+            const refused = Callbacks.Answer.Unreachable({ detail: "refused" })
+            done(refused)
+            done(refused)
+            throw new Error("bug")
+          })
         )
       )
       yield* seconds(1)

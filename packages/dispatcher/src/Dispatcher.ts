@@ -1,5 +1,13 @@
 /** Core's `Callbacks` over HTTP: the validation GET and the event POST, each one try within one deadline. */
-import { Callbacks, type Post, reportBug, Request, type Validation } from "@startlist/core/Callbacks"
+import {
+  type Answer,
+  awaiting,
+  type Begin,
+  Callbacks,
+  type Post,
+  reportBug,
+  type Validation
+} from "@startlist/core/Callbacks"
 import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -25,19 +33,13 @@ export interface Options {
   readonly ca?: ReadonlyArray<string>
   /** Default: `Startlist`. */
   readonly userAgent?: string
-  /** Whether a delivery that is part of a trace says so in a `traceparent` header (W3C Trace Context). Default: no. */
+  /** Whether a delivery that has a trace names it in a `traceparent` header (W3C Trace Context). Default: no. */
   readonly traceparent?: boolean
 }
 
-/** The header that names the present span, if there is one. */
-const traceparent: Effect.Effect<ReadonlyArray<string>> = Effect.match(Effect.currentSpan, {
-  onFailure: () => [],
-  onSuccess: ({ sampled, spanId, traceId }) => ["traceparent", `00-${traceId}-${spanId}-${sampled ? "01" : "00"}`]
-})
-
 const make = (options: Options) =>
   Effect.gen(function*() {
-    const { allow = [], ca = [], resolve = Resolver.make(), userAgent = "Startlist" } = options
+    const { allow = [], ca = [], resolve = Resolver.make(), traceparent = false, userAgent = "Startlist" } = options
     const connections = yield* Effect.acquireRelease(
       Effect.sync(() => Connections.make(Dialler.make({ allow, ca, resolve }))),
       ({ close }) => Effect.sync(close)
@@ -49,33 +51,32 @@ const make = (options: Options) =>
 
     /** Giving it up frees the socket. */
     const exchange = (
-      callbackUrl: string,
-      timeout: Duration.Duration,
-      content: (url: CallbackUrl.CallbackUrl) => Exchange.Content
-    ): Request =>
-      new Request((done) => {
-        const url = Option.getOrUndefined(parse(callbackUrl))
-        if (url !== undefined) return start(url, content(url), Duration.toMillis(timeout), done)
-        done(refusedUrl)
-        return () => {}
-      })
+      { callbackUrl, timeout }: Pick<Post, "callbackUrl" | "timeout">,
+      content: (url: CallbackUrl.CallbackUrl) => Exchange.Content,
+      done: (answer: Answer) => void
+    ) => {
+      const url = Option.getOrUndefined(parse(callbackUrl))
+      if (url !== undefined) return start(url, content(url), Duration.toMillis(timeout), done)
+      done(refusedUrl)
+      return () => {}
+    }
 
-    const validate = ({ callbackUrl, challenge, timeout, verifyToken }: Validation) =>
-      exchange(callbackUrl, timeout, ({ target }) => ({
+    const beginValidation: Begin<Validation> = (validation, done) =>
+      exchange(validation, ({ target }) => ({
         method: "GET",
         target: CallbackUrl.withQuery(target, {
           "hub.mode": "subscribe",
-          "hub.challenge": challenge,
-          "hub.verify_token": Redacted.value(verifyToken)
+          "hub.challenge": validation.challenge,
+          "hub.verify_token": Redacted.value(validation.verifyToken)
         }),
         headers: ["accept", "application/json", "accept-encoding", "identity", "user-agent", userAgent],
         body: null,
         at: 0,
         reads: "whole"
-      }))
+      }), done)
 
-    const send = (post: Post, more: ReadonlyArray<string>) =>
-      exchange(post.callbackUrl, post.timeout, ({ target }) => ({
+    const begin: Begin<Post> = (post, done) =>
+      exchange(post, ({ target }) => ({
         method: "POST",
         target,
         headers: [
@@ -89,21 +90,18 @@ const make = (options: Options) =>
           String(post.timestamp),
           "webhook-signature",
           sign(post, post.secrets),
-          ...more
+          ...(traceparent && Option.isSome(post.trace) ? ["traceparent", post.trace.value] : [])
         ],
         body: post.body,
         at: post.timestamp * 1000,
         reads: "excerpt"
-      }))
-
-    const deliver = options.traceparent === true
-      ? (post: Post) => Effect.flatMap(traceparent, (more) => send(post, more))
-      : (post: Post) => send(post, [])
+      }), done)
 
     return Callbacks.of({
       accepts: (callbackUrl) => Option.isSome(parse(callbackUrl)),
-      deliver,
-      validate
+      begin,
+      deliver: awaiting(begin),
+      validate: awaiting(beginValidation)
     })
   })
 

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from "@effect/vitest"
 import { Signature } from "@startlist/dispatcher"
-import { Duration, Effect, Redacted } from "effect"
+import { Duration, Effect, Option, Redacted } from "effect"
 import type * as http from "node:http"
 import type * as net from "node:net"
 import { Webhook } from "standardwebhooks"
@@ -40,6 +40,22 @@ describe.concurrent("a request", () => {
         Object.entries(seen[0]?.[0].headers ?? {}).map(([name, value]) => [name, String(value)])
       )
       expect(new Webhook(secret).verify(seen[0]?.[1] ?? "", headers)).toEqual(JSON.parse(sent.body))
+    }))
+
+  it.scopedLive("names the trace of its event only if that is allowed", () =>
+    Effect.gen(function*() {
+      const seen: Array<unknown> = []
+      const receiver = yield* responding(({ headers }, response) => {
+        seen.push(headers["traceparent"])
+        response.end()
+      })
+      const trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+      for (const traceparent of [false, true]) {
+        const callbacks = yield* dispatcher({ traceparent })
+        yield* callbacks.deliver(post(receiver.url, { trace: Option.some(trace) }))
+        yield* callbacks.deliver(post(receiver.url))
+      }
+      expect(seen).toEqual([undefined, undefined, trace, undefined])
     }))
 
   it.scopedLive("of a validation is a GET with the three hub parameters after the callback's own query", () =>

@@ -55,7 +55,7 @@ export interface Options extends Embedding.Options {
   /** The public address at which Startlist is mounted: an origin, and a path if there is one. A slash at its end is cut. */
   readonly url: string
   /**
-   * Where everything is kept: `Memory.layer`, or `Postgres.layerWith({ url })` with the key that seals signing secrets,
+   * Where everything is kept: `Memory.layer`, or `Postgres.layer({ url })` with the key that seals signing secrets,
    * `.pipe(Layer.provide(Seal.layerWith({ key })))`.
    */
   readonly stores: Layer.Layer<Stores, unknown>

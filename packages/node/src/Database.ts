@@ -53,31 +53,25 @@ const describe = (url: string): string => {
 /** Everything that is brought up to date: the tables of the stores, and the service's own. */
 export const migrations = [Migrations.startlist(), SqlTables.migrations()] as const
 
-const hasTables = (set: Migrations.MigrationSet): Effect.Effect<void, StoreError, SqlClient.SqlClient> =>
-  Migrations.isComplete(set).pipe(
-    Effect.mapError((cause) => new StoreError({ cause })),
-    Effect.filterOrFail(
-      (isComplete) => isComplete,
-      () => new StoreError({ cause: new Error(`the migrations of ${set.table} have not been run`) })
-    ),
-    Effect.asVoid
-  )
-
 export interface Options {
   /** Whether the tables are brought up to date; default yes. */
   readonly migrate?: boolean
 }
 
-/** What the embedded and the real database have in common: the service's own stores over theirs, which are `ready`. */
-const layerSql = (description: string, ready: Effect.Effect<void, StoreError, SqlDatabase | SqlClient.SqlClient>) =>
+/** What the embedded and the real database have in common: the service's own stores over theirs. */
+const layerSql = (description: string) =>
   Layer.mergeAll(
     SqlAccountStore.layer,
     SqlAuditLog.layer,
     Layer.effect(
       Database,
-      Effect.map(Effect.context<SqlDatabase | SqlClient.SqlClient>(), (context) => ({
+      Effect.map(SqlClient.SqlClient, (sql) => ({
         description,
-        check: Effect.provide(Effect.zipRight(ready, hasTables(migrations[1])), context)
+        check: Effect.provideService(
+          Effect.forEach(migrations, Migrations.ready, { discard: true }),
+          SqlClient.SqlClient,
+          sql
+        )
       }))
     )
   ).pipe(Layer.provideMerge(Users.layer))
@@ -96,9 +90,9 @@ const postgres = Effect.promise(() => import("@startlist/postgres/Postgres"))
 const embedded = Effect.promise(() => import("@startlist/postgres/Embedded"))
 
 const layerPostgres = (url: Redacted.Redacted<string>, keys: Keys, options: Options) =>
-  Layer.unwrapEffect(Effect.map(postgres, ({ layerWith, ready }) =>
-    layerSql(describe(Redacted.value(url)), ready).pipe(
-      Layer.provideMerge(layerWith(postgresOptions(url, options)))
+  Layer.unwrapEffect(Effect.map(postgres, ({ layer }) =>
+    layerSql(describe(Redacted.value(url))).pipe(
+      Layer.provideMerge(layer(postgresOptions(url, options)))
     ))).pipe(
       Layer.provideMerge(layerSeal(keys)),
       Layer.mapError(toConfigurationError("DATABASE_URL"))
@@ -107,7 +101,7 @@ const layerPostgres = (url: Redacted.Redacted<string>, keys: Keys, options: Opti
 const layerEmbedded = (dataDir: string, keys: Keys, { migrate }: Options) =>
   Layer.unwrapEffect(
     Effect.map(embedded, ({ layerWith }) =>
-      layerSql(`embedded in ${dataDir}`, hasTables(migrations[0])).pipe(
+      layerSql(`embedded in ${dataDir}`).pipe(
         Layer.provideMerge(layerWith({ folder: dataDir, migrate, ...SqlTables.embedded() }))
       ))
   ).pipe(

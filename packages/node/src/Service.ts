@@ -47,7 +47,6 @@ import * as RequestId from "./RequestId.ts"
 import { checkSettings } from "./Settings.ts"
 import { shownPath } from "./ShownPath.ts"
 import * as Status from "./Status.ts"
-import * as Traces from "./Traces.ts"
 
 /** A word on what comes next, for the log. */
 const startLine = (configuration: Configuration, url: string, database: string): string => {
@@ -66,11 +65,7 @@ const purge = (auditRetention: Duration.Duration) =>
     const lines = yield* Retention.inBatches((limit) =>
       log.purge(DateTime.subtractDuration(now, auditRetention), limit)
     )
-    const policy = yield* Policy
-    const traces = yield* Retention.inBatches((limit) =>
-      Traces.purge(DateTime.subtractDuration(now, policy.deliveryRetention), limit)
-    )
-    yield* Effect.logDebug("purged").pipe(Effect.annotateLogs({ deliveries, sessions, audit: lines, traces }))
+    yield* Effect.logDebug("purged").pipe(Effect.annotateLogs({ deliveries, sessions, audit: lines }))
   })
 
 /** A collector is not asked for, but told: so the levels are looked at as often as they are sent. */
@@ -144,20 +139,16 @@ const layerSite = (configuration: Configuration, keys: Keys.Keys, url: string): 
     })
   }))
 
-/** Whoever has configured a collector sees each delivery in the trace of its event. */
-const layerCallbacks = (configuration: Configuration): Layer.Layer<Callbacks, never, Traces.Traces> => {
+/** Whoever has configured a collector sees each attempt in the trace of its event. */
+const layerCallbacks = (configuration: Configuration): Layer.Layer<Callbacks> => {
   const dispatcher = Deliveries.layerCallbacks(Dispatcher.layerWith({
     allow: configuration.callbackAllow.flatMap((cidr) => Option.toArray(parseBlock(cidr))),
     traceparent: configuration.callbackTraceparent
   }))
-  return Option.isSome(configuration.otlpEndpoint) ? Traces.layerCallbacks(dispatcher) : dispatcher
+  return Option.isSome(configuration.otlpEndpoint)
+    ? Layer.unwrapEffect(Effect.map(telemetry, ({ layerCallbacks }) => layerCallbacks(dispatcher)))
+    : dispatcher
 }
-
-const layerDatabase = (configuration: Configuration, keys: Keys.Keys) =>
-  Traces.layerStores(
-    Deliveries.layerStores(Database.layer(configuration, keys)),
-    Option.isSome(configuration.otlpEndpoint)
-  )
 
 /** The core's services and the sign-in, over the database. */
 const layerCore = (configuration: Configuration, keys: Keys.Keys) =>
@@ -224,6 +215,10 @@ export const run = (configuration: Configuration, onListening: OnListening = () 
     }
     const keys = yield* Keys.load(configuration)
     return yield* node(configuration, keys, onListening).pipe(
-      Effect.provide(layerCore(configuration, keys).pipe(Layer.provideMerge(layerDatabase(configuration, keys))))
+      Effect.provide(
+        layerCore(configuration, keys).pipe(
+          Layer.provideMerge(Deliveries.layerStores(Database.layer(configuration, keys)))
+        )
+      )
     )
   }).pipe(Effect.scoped, Effect.provide(Layer.provideMerge(layerTelemetry(configuration), Log.layer(configuration))))

@@ -58,12 +58,6 @@ const appendOnly = (p: string): ReadonlyArray<string> => [
     FOR EACH STATEMENT EXECUTE FUNCTION ${p}audit_is_kept()`
 ]
 
-/** `0003`: in which trace an event came about, while a collector is configured; its deliveries continue it. */
-const traces = (p: string): ReadonlyArray<string> => [
-  `CREATE TABLE ${p}traces (event_id text COLLATE "C" PRIMARY KEY, traceparent text NOT NULL, at bigint NOT NULL)`,
-  `CREATE INDEX ${p}traces_at ON ${p}traces (at)`
-]
-
 const statements = (texts: ReadonlyArray<string>) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) => Effect.forEach(texts, (text) => sql.unsafe(text), { discard: true }))
 
@@ -72,8 +66,7 @@ export const migrations = (prefix: string = defaultPrefix): MigrationSet => ({
   table: `${prefix}service_migrations`,
   migrations: {
     "0001_initial": statements(initial(prefix)),
-    "0002_audit_append_only": statements(appendOnly(prefix)),
-    "0003_traces": statements(traces(prefix))
+    "0002_audit_append_only": statements(appendOnly(prefix))
   }
 })
 
@@ -82,6 +75,6 @@ export const embedded = (): Required<Pick<Embedded.Options, "image" | "migration
   migrations: [migrations()],
   image: {
     folder: join(dirname(createRequire(import.meta.url).resolve("@startlist/node/package.json")), "dist"),
-    fingerprint: [...initial(""), ...appendOnly(""), ...traces("")].join(";")
+    fingerprint: [...initial(""), ...appendOnly("")].join(";")
   }
 })

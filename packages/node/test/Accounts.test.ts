@@ -29,7 +29,7 @@ const embedded: Layer.Layer<Kept> = Layer.unwrapScoped(
 ).pipe(Layer.provide(seal), Layer.orDie)
 
 const postgres: Layer.Layer<Kept> = Layer.unwrapEffect(
-  Effect.map(TestDatabase, ({ url }) => Layer.provide(sql, Postgres.layerWith({ url, migrations })))
+  Effect.map(TestDatabase, ({ url }) => Layer.provide(sql, Postgres.layer({ url, migrations })))
 ).pipe(Layer.provide([seal, testDatabase]), Layer.orDie)
 
 let people = 0

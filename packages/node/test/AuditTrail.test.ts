@@ -23,7 +23,7 @@ const embedded = Layer.unwrapScoped(
 ).pipe(Layer.provide(seal), Layer.orDie)
 
 const postgres = Layer.unwrapEffect(
-  Effect.map(TestDatabase, ({ url }) => Layer.provideMerge(SqlAuditLog.layer, Postgres.layerWith({ url, migrations })))
+  Effect.map(TestDatabase, ({ url }) => Layer.provideMerge(SqlAuditLog.layer, Postgres.layer({ url, migrations })))
 ).pipe(Layer.provide([seal, testDatabase]), Layer.orDie)
 
 const line = (at: number, action: string): AuditLog.NewLine => ({

@@ -3,7 +3,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Callbacks, Memory } from "@startlist/core"
 import { EventId } from "@startlist/core/Event"
 import { Accounts } from "@startlist/pages"
-import { Deferred, Duration, Effect, Fiber, Layer, Redacted } from "effect"
+import { Deferred, Duration, Effect, Fiber, Layer, Option, Redacted } from "effect"
 import * as AccountStore from "../src/AccountStore.ts"
 import * as TestSecrets from "@startlist/testing/TestSecrets"
 import * as Documentation from "../src/Documentation.ts"
@@ -45,16 +45,22 @@ describe("what is made when it is first asked for", () => {
       expect([yield* kept, yield* kept, made]).toEqual([1, 1, 1])
     }))
 
-  it.scoped("is so for the dispatcher; then its requests are handed over as they are, to be begun without a fiber", () =>
+  it.scoped("is so for the dispatcher; then its requests begin without a fiber", () =>
     Effect.gen(function*() {
-      const { deliver, validate } = yield* Callbacks.Callbacks
+      const { begin, validate } = yield* Callbacks.Callbacks
       const to = { callbackUrl: "ftp://callback.example", timeout: Duration.seconds(2) }
-      const post = { ...to, id: EventId.make("evt_1"), timestamp: 0, body: "{}", secrets: [] }
-      expect(deliver(post)).not.toBeInstanceOf(Callbacks.Request)
+      const post = { ...to, id: EventId.make("evt_1"), timestamp: 0, body: "{}", secrets: [], trace: Option.none() }
+      const answers: Array<string> = []
+      const beginOne = () => begin?.(post, ({ _tag }) => answers.push(_tag))
+      beginOne()
+      expect(answers).toEqual([])
       expect((yield* askTwice(validate({ ...to, challenge: "c", verifyToken: Redacted.make("v") })))._tag).toBe(
         "Forbidden"
       )
-      expect(deliver(post)).toBeInstanceOf(Callbacks.Request)
+      yield* Effect.yieldNow()
+      expect(answers).toEqual(["Forbidden"])
+      beginOne()
+      expect(answers).toEqual(["Forbidden", "Forbidden"])
     }).pipe(Effect.provide(Dispatcher.layerWith({ allow: [] }))))
 
   it.effect("is so for the check of a password that nobody has", () =>

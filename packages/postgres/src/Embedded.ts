@@ -6,7 +6,6 @@ import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Fs from "node:fs/promises"
@@ -125,11 +124,10 @@ const open = (
 
 /** Looks first: most starts have nothing to do for which a transaction would be begun, and nobody else is here. */
 const update = (set: Migrations.MigrationSet) =>
-  Effect.flatMap(Effect.option(Migrations.taken(set)), (taken) => {
-    const isCurrent = Option.isSome(taken) && taken.value.length === Object.keys(set.migrations).length &&
-      taken.value.every((name) => name in set.migrations)
-    return isCurrent ? Effect.void : Migrations.run(set)
-  })
+  Effect.flatMap(
+    Migrations.status(set),
+    ({ missing, unknown }) => missing.length + unknown.length === 0 ? Effect.void : Migrations.run(set)
+  )
 
 const context = (
   options: Options

@@ -3,7 +3,10 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import { StoreError } from "@startlist/core/Store"
+import { within } from "./internal/deadline.ts"
 import { migrations } from "./internal/schema.ts"
+import { isMissingTable } from "./internal/sqlState.ts"
 
 /** Steps that belong together, and the table in which the taken ones are recorded. */
 export interface MigrationSet {
@@ -51,6 +54,28 @@ export const startlist = (prefix: string = defaultPrefix): MigrationSet => ({
 
 const isName = /^[a-z_][a-z0-9_]{0,62}$/
 
+/** Where a database stands: steps of the set that are still to be taken, and steps of a newer program. In their order. */
+export interface Status {
+  readonly missing: ReadonlyArray<string>
+  readonly unknown: ReadonlyArray<string>
+}
+
+/** Compares a set with the steps that were taken, without a change. Where its table is missing, none was. */
+export const status = (
+  { migrations, table }: MigrationSet
+): Effect.Effect<Status, SqlError, SqlClient.SqlClient> =>
+  Effect.gen(function*() {
+    const sql = (yield* SqlClient.SqlClient).withoutTransforms()
+    const rows = yield* sql<{ readonly name: string }>`SELECT name FROM ${sql(table)}`.pipe(
+      Effect.catchIf(isMissingTable, () => Effect.succeed([]))
+    )
+    const taken = new Set(rows.map(({ name }) => name))
+    return {
+      missing: Object.keys(migrations).filter((name) => !taken.has(name)).sort(),
+      unknown: [...taken].filter((name) => !(name in migrations)).sort()
+    }
+  })
+
 /**
  * Takes the steps that have not been taken yet. Answers their names.
  *
@@ -72,18 +97,15 @@ export const run = (
       yield* sql`SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || '.' || ${table}::text, 0))`
       step = `the table ${table}`
       yield* sql`CREATE TABLE IF NOT EXISTS ${sql(table)} (name text PRIMARY KEY)`
-      const rows = yield* sql<{ readonly name: string }>`SELECT name FROM ${sql(table)} ORDER BY name`
-      const taken = new Set(rows.map(({ name }) => name))
-      const unknown = rows.find(({ name }) => !(name in migrations))
-      if (unknown) return yield* new MigrationError({ reason: "newer", step: unknown.name })
-      const missing = Object.entries(migrations).filter(([name]) => !taken.has(name))
-      for (const [name, migration] of missing.sort(([a], [b]) => a < b ? -1 : 1)) {
+      const { missing, unknown: [newer] } = yield* status({ migrations, table })
+      if (newer !== undefined) return yield* new MigrationError({ reason: "newer", step: newer })
+      for (const name of missing) {
         step = name
         yield* Effect.logDebug(`${table}: ${name}`).pipe(Effect.annotateLogs("migration", name))
-        yield* migration
+        yield* migrations[name] ?? Effect.void
         yield* sql`INSERT INTO ${sql(table)} (name) VALUES (${name})`
       }
-      return missing.map(([name]) => name)
+      return missing
     })
     // A COMMIT that fails is a defect in @effect/sql.
     return yield* sql.withTransaction(Effect.provideService(steps, SqlClient.SqlClient, sql)).pipe(
@@ -92,35 +114,12 @@ export const run = (
     )
   })
 
-/** The steps of a set that have not been taken, and those that were taken and are not in it: by a newer program. */
-export const status = (
-  { migrations, table }: MigrationSet
-): Effect.Effect<
-  { readonly missing: ReadonlyArray<string>; readonly unknown: ReadonlyArray<string> },
-  SqlError,
-  SqlClient.SqlClient
-> =>
+/** Fails while the database is away, or steps of a set have not been taken. Ends within five seconds. */
+export const ready = (set: MigrationSet): Effect.Effect<void, StoreError, SqlClient.SqlClient> =>
   Effect.gen(function*() {
-    const sql = (yield* SqlClient.SqlClient).withoutTransforms()
-    const [found] = yield* sql<{ readonly exists: boolean }>`SELECT to_regclass(${table}::text) IS NOT NULL AS exists`
-    const rows = found?.exists === true ? yield* sql<{ readonly name: string }>`SELECT name FROM ${sql(table)}` : []
-    const taken = new Set(rows.map(({ name }) => name))
-    return {
-      missing: Object.keys(migrations).filter((name) => !taken.has(name)).sort(),
-      unknown: [...taken].filter((name) => !(name in migrations)).sort()
-    }
+    const sql = yield* SqlClient.SqlClient
+    const { missing: [step] } = yield* within(Effect.provideService(status(set), SqlClient.SqlClient, sql)).pipe(
+      Effect.catchTag("SqlError", (cause) => new StoreError({ cause }))
+    )
+    if (step !== undefined) yield* new StoreError({ cause: new Error(`migration ${step} has not been run`) })
   })
-
-/** The steps of a set that have been taken, if there is its table: by any program. */
-export const taken = (
-  { table }: MigrationSet
-): Effect.Effect<ReadonlyArray<string>, SqlError, SqlClient.SqlClient> =>
-  Effect.gen(function*() {
-    const sql = (yield* SqlClient.SqlClient).withoutTransforms()
-    const rows = yield* sql<{ readonly name: string }>`SELECT name FROM ${sql(table)}`
-    return rows.map(({ name }) => name)
-  })
-
-/** Whether every step of a set has been taken: what a node needs to be ready. */
-export const isComplete = (set: MigrationSet): Effect.Effect<boolean, SqlError, SqlClient.SqlClient> =>
-  Effect.map(taken(set), (names) => Object.keys(set.migrations).every((name) => names.includes(name)))

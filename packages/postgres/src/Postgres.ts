@@ -3,7 +3,7 @@ import * as PgClient from "@effect/sql-pg/PgClient"
 import * as SqlClient from "@effect/sql/SqlClient"
 import { SqlError } from "@effect/sql/SqlError"
 import type { Stores } from "@startlist/core/Stores"
-import { StoreError } from "@startlist/core/Store"
+import type { StoreError } from "@startlist/core/Store"
 import * as Clock from "effect/Clock"
 import * as Config from "effect/Config"
 import type * as ConfigError from "effect/ConfigError"
@@ -84,7 +84,7 @@ const context = (
   }).pipe(Effect.provide(Reactivity.layer))
 
 /** The stores in the database of `options.url`. The tables are brought up to date first. */
-export const layerWith = (
+export const layer = (
   options: Options
 ): Layer.Layer<Provided | PgClient.PgClient, Migrations.MigrationError | SqlError, Seal> =>
   Layer.provideMerge(stores.layer, Layer.scopedContext(context(options)))
@@ -93,14 +93,14 @@ export const layerWith = (
 export const layerConfig = (
   config: Config.Config.Wrap<Options>
 ): Layer.Layer<Provided | PgClient.PgClient, ConfigError.ConfigError | Migrations.MigrationError | SqlError, Seal> =>
-  Layer.unwrapEffect(Effect.map(Config.unwrap(config), layerWith))
+  Layer.unwrapEffect(Effect.map(Config.unwrap(config), layer))
 
-/** The stores in the database of `DATABASE_URL`. */
-export const layer: Layer.Layer<
+/** The stores in the database that the environment names, in `DATABASE_URL`. */
+export const layerFromEnv: Layer.Layer<
   Provided | PgClient.PgClient,
   ConfigError.ConfigError | Migrations.MigrationError | SqlError,
   Seal
-> = Layer.unwrapEffect(Effect.map(Config.redacted("DATABASE_URL"), (url) => layerWith({ url })))
+> = layerConfig({ url: Config.redacted("DATABASE_URL") })
 
 /**
  * The stores over a client that the embedder has already. No pool of our own: no prepared statements, and other nodes
@@ -127,15 +127,8 @@ export const layerClient = (
     )
   )
 
-/** Fails while the database is away, or its tables are not up to date: what `/readyz` asks. Ends within five seconds. */
-export const ready: Effect.Effect<void, StoreError, Database> = Effect.gen(function*() {
-  const { prefix, query } = yield* Database
-  const set = Migrations.startlist(prefix)
-  const rows = yield* query<{ readonly name: string }>(
-    { name: `${prefix}ready`, text: `SELECT name FROM ${set.table}` },
-    []
-  )
-  const taken = new Set(rows.map(({ name }) => name))
-  const missing = Object.keys(set.migrations).find((name) => !taken.has(name))
-  if (missing !== undefined) yield* new StoreError({ cause: new Error(`migration ${missing} has not been run`) })
-})
+/** Fails while the database is away, or the tables are not up to date. Ends within five seconds. */
+export const ready: Effect.Effect<void, StoreError, Database | SqlClient.SqlClient> = Effect.flatMap(
+  Database,
+  ({ prefix }) => Migrations.ready(Migrations.startlist(prefix))
+)

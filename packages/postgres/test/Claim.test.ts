@@ -127,7 +127,7 @@ describe("a claim", () => {
             }
           )
           yield* Effect.promise(() => FastCheck.assert(property, { numRuns: 150 }))
-        }).pipe(Effect.provide(Postgres.layerWith({ url })))
+        }).pipe(Effect.provide(Postgres.layer({ url })))
       }).pipe(Effect.scoped, Effect.provide([TestDatabase.layer, fixtures.seal])),
     60_000
   )
@@ -150,6 +150,6 @@ describe("a claim", () => {
           sql`SHOW synchronous_commit`
         ))
         expect(rows).toEqual([{ synchronous_commit: "on" }])
-      }).pipe(Effect.provide(Postgres.layerWith({ url })))
+      }).pipe(Effect.provide(Postgres.layer({ url })))
     }).pipe(Effect.scoped, Effect.provide([TestDatabase.layer, fixtures.seal])))
 })

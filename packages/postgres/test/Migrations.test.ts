@@ -30,7 +30,7 @@ describe("migrations", () => {
   it.live("six nodes that start on an empty database at once all get it, and the steps are taken once", () =>
     fresh(Effect.gen(function*() {
       const { admin, url } = yield* TestDatabase.TestDatabase
-      const node = Effect.scoped(Effect.provide(Postgres.ready, Postgres.layerWith({ url, migrations: [own] }))).pipe(
+      const node = Effect.scoped(Effect.provide(Postgres.ready, Postgres.layer({ url, migrations: [own] }))).pipe(
         Effect.provide(fixtures.seal)
       )
       yield* Effect.all(Array.from({ length: 6 }, () => node), { concurrency: "unbounded" })
@@ -64,6 +64,23 @@ describe("migrations", () => {
       expect(yield* tables).not.toContain("own_notes")
       yield* Postgres.migrate({ url, migrations: [own] })
       expect(yield* tables).toContain("own_notes")
+    })))
+
+  it.live("the status of a database names the steps that are missing, and those of a newer program", () =>
+    fresh(Effect.gen(function*() {
+      const { admin, url } = yield* TestDatabase.TestDatabase
+      const client = PgClient.layer({ url: Redacted.make(Redacted.value(url)) })
+      const both = { ...own, migrations: { ...own.migrations, "0002_more": Effect.void } }
+      const look = Effect.gen(function*() {
+        const status = yield* Migrations.status(both)
+        return { ...status, ready: Exit.isSuccess(yield* Effect.exit(Migrations.ready(both))) }
+      }).pipe(Effect.provide(client))
+      expect(yield* look).toEqual({ missing: ["0001_notes", "0002_more"], unknown: [], ready: false })
+      yield* Postgres.migrate({ url, migrations: [own] })
+      expect(yield* look).toEqual({ missing: ["0002_more"], unknown: [], ready: false })
+      yield* Postgres.migrate({ url, migrations: [both] })
+      yield* Effect.promise(() => admin.query("INSERT INTO own_migrations VALUES ('0999_from_the_future')"))
+      expect(yield* look).toEqual({ missing: [], unknown: ["0999_from_the_future"], ready: true })
     })))
 
   it.live("two sets of tables live side by side under prefixes of their own", () =>

@@ -6,7 +6,7 @@ import * as fixtures from "@startlist/test-support/StoreFixtures"
 import * as TestDatabase from "@startlist/test-support/TestDatabase"
 
 const opened = Layer.unwrapEffect(
-  Effect.map(TestDatabase.TestDatabase, ({ url }) => Postgres.layerWith({ url }))
+  Effect.map(TestDatabase.TestDatabase, ({ url }) => Postgres.layer({ url }))
 ).pipe(Layer.provide(fixtures.seal))
 
 const stores = Layer.provideMerge(opened, TestDatabase.layer)

@@ -60,7 +60,8 @@ const everything = Effect.gen(function*() {
     objectType: "registration",
     objectId: 7,
     updates: Registration.emptyUpdates,
-    time: instant(0)
+    time: instant(0),
+    trace: Option.none()
   })
   const toAll = { event, audience: Event.Audience.GrantedBy({ userIds: [user] }) }
   const full: Grant.Change = { grant: Grant.Grant.make({ ...grant, version: 2 }), outgoing: [toAll] }
@@ -73,7 +74,7 @@ const everything = Effect.gen(function*() {
       }))
     )
   }
-  yield* grants.save(Grant.revokeByUser(Grant.Grant.make({ ...grant, version: 2 }), event.id, instant(0)))
+  yield* grants.save(Grant.revokeByUser(Grant.Grant.make({ ...grant, version: 2 }), event))
   const subscriptions = yield* Subscription.SubscriptionStore
   const subscription = Option.getOrThrow(yield* subscriptions.findByApplication(application))
   yield* Effect.flip(subscriptions.insert(subscription))
@@ -175,7 +176,7 @@ describe("the queries", () => {
                 const [{ "QUERY PLAN": [{ Plan: plan }] }] = rows
                 return { statement: statement.name, mode, scanned: scanned(plan), cost: Number(plan["Total Cost"]) }
               })))
-        }).pipe(Effect.provide(Postgres.layerWith({ url, maxConnections: 1 })))
+        }).pipe(Effect.provide(Postgres.layer({ url, maxConnections: 1 })))
         expect(recorded.size).toBeGreaterThanOrEqual(43)
         expect(
           plans.flat().filter((plan) =>

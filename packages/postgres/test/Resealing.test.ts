@@ -14,7 +14,7 @@ const withKeys = (present: number, ...retired: ReadonlyArray<number>) => {
   const seal = Seal.layerWith({ key: key(present), retired: retired.map(key) })
   return Effect.provide(
     Layer.unwrapEffect(
-      Effect.map(TestDatabase.TestDatabase, ({ url }) => Layer.provideMerge(Postgres.layerWith({ url }), seal))
+      Effect.map(TestDatabase.TestDatabase, ({ url }) => Layer.provideMerge(Postgres.layer({ url }), seal))
     )
   )
 }
@@ -81,6 +81,7 @@ it.live("the events of a subscription whose secret no key opens wait; those of a
           objectType: "athlete",
           objectId: Event.ObjectId.make(application),
           time: now,
+          trace: Option.none(),
           updates: {}
         },
         audience: Event.Audience.Application({ applicationId: Application.ApplicationId.make(application) })
@@ -122,6 +123,7 @@ it.live("a subscription whose secret no key opens is shown and removed, and its 
         objectType: "athlete",
         objectId: Event.ObjectId.make(1),
         time: DateTime.unsafeMake(0),
+        trace: Option.none(),
         updates: {}
       })
       yield* deliveries.again({ applicationId: application, subscriptionId: found.id, event }, event.time)

@@ -10,7 +10,7 @@ import * as TestDatabase from "@startlist/test-support/TestDatabase"
 
 const embedded = Layer.unwrapScoped(Effect.map(temporaryFolder, (folder) => Embedded.layerWith({ folder })))
 
-const postgres = Layer.unwrapEffect(Effect.map(TestDatabase.TestDatabase, ({ url }) => Postgres.layerWith({ url })))
+const postgres = Layer.unwrapEffect(Effect.map(TestDatabase.TestDatabase, ({ url }) => Postgres.layer({ url })))
   .pipe(Layer.provide(TestDatabase.layer))
 
 const someone = { role: "athlete", email: "someone@example.test", firstName: "Ada", lastName: "Lovelace" } as const

@@ -35,4 +35,4 @@ export const services = <A, E>(database: Layer.Layer<Stores.Stores | Database.Da
   )
 
 /** One node: the services over a pool of its own. */
-export const node = (options: Postgres.Options) => services(Postgres.layerWith(options))
+export const node = (options: Postgres.Options) => services(Postgres.layer(options))

@@ -35,13 +35,13 @@ const ask = async (connectionString: string, statement: string): Promise<void> =
 }
 
 const migrate = async (url: string): Promise<void> => {
-  const [{ layerWith }, SqlTables, { seal }] = await Promise.all([
+  const [{ layer }, SqlTables, { seal }] = await Promise.all([
     import("@startlist/postgres/Postgres"),
     import("@startlist/node/SqlTables"),
     import("./StoreFixtures.ts")
   ])
   const { Layer } = await import("effect")
-  const stores = layerWith({ url: Redacted.make(url), migrations: [SqlTables.migrations()] })
+  const stores = layer({ url: Redacted.make(url), migrations: [SqlTables.migrations()] })
   await Effect.runPromise(Effect.scoped(Layer.build(Layer.provide(stores, seal))))
 }
 

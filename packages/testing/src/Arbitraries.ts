@@ -87,6 +87,11 @@ export const updates: FastCheck.Arbitrary<Updates> = FastCheck.record({
   comment: text(2000)
 })
 
+/** The `traceparent` of a request that was traced, or none. */
+export const trace: FastCheck.Arbitrary<Option.Option<string>> = option(
+  FastCheck.stringMatching(/^00-[0-9a-f]{32}-[0-9a-f]{16}-0[01]$/)
+)
+
 /** A registration of these parties. */
 export const newRegistration = (parties: Parties): FastCheck.Arbitrary<NewRegistration> =>
   updates.map((values) => ({ parties, updates: values }))

@@ -6,7 +6,7 @@
  * describeSuite(CallbackLaws.suite("my dispatcher", MyDispatcher.layer, myReceiver)) // of @startlist/testing/vitest
  * ```
  */
-import { type Answer, Callbacks, type Post, type Validation } from "@startlist/core/Callbacks"
+import { type Answer, awaiting, Callbacks, type Post, type Validation } from "@startlist/core/Callbacks"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -34,6 +34,7 @@ const post = (callbackUrl: string, changes: Partial<Post> = {}): Post => ({
   timestamp: 1_893_456_000,
   body: "{\"comment\":\"é 👩‍👩‍👧 \\n\"}",
   secrets: secrets.map((secret) => Redacted.make(secret)),
+  trace: Option.none(),
   timeout: Duration.seconds(2),
   ...changes
 })
@@ -102,6 +103,20 @@ export const laws = (start: Effect.Effect<Receiver, never, Scope.Scope>): Readon
             const signatures = (yield* requests).map(({ headers }) => headers["webhook-signature"])
             same(signatures[0], signatures[1])
             same(new Set(signatures).size, 5)
+          })
+        )
+    ),
+    law(
+      "a delivery that begins without a fiber is the same request and has the same answer",
+      () =>
+        scoped(({ begin, deliver }, { requests, url }) =>
+          Effect.gen(function*() {
+            if (begin === undefined) return
+            const answers = [yield* deliver(post(url)), yield* awaiting(begin)(post(url))]
+            for (const answer of answers) has(answer, { _tag: "Answered", status: 200 })
+            const [delivered, begun, ...more] = yield* requests
+            same(begun, delivered)
+            same(more, [])
           })
         )
     ),

@@ -15,6 +15,7 @@ const message = { callbackUrl, id: "evt_1", timestamp, body: "{\"comment\":\"é 
 const post: Callbacks.Post = {
   ...message,
   secrets: secrets.map((secret) => Redacted.make(secret)),
+  trace: Option.none(),
   timeout: Duration.seconds(2)
 }
 

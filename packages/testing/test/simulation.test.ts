@@ -27,7 +27,8 @@ const hint = Effect.gen(function*() {
     objectType: "athlete",
     objectId: 1,
     updates: {},
-    time: at
+    time: at,
+    trace: Option.none()
   })
   yield* queue.again({ applicationId, subscriptionId, event }, at)
 })

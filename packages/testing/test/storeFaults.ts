@@ -49,6 +49,11 @@ const fault = (kind: StoreFault["kind"], name: string, change: (all: All) => Cha
   }
 })
 
+const untraced = <A extends Pick<Outgoing, "event">>(told: A): A => ({
+  ...told,
+  event: { ...told.event, trace: Option.none() }
+})
+
 const isOf = (tag: Outgoing["audience"]["_tag"]) => ({ audience }: Outgoing): boolean => audience._tag === tag
 
 const torn: ReadonlyArray<StoreFault> = [
@@ -619,6 +624,21 @@ const fields: ReadonlyArray<StoreFault> = [
         registrations.save(
           { ...next, updates: { ...next.updates, comment: next.updates.comment.slice(0, 1000) } },
           outgoing
+        )
+    }
+  })),
+  fault("field", "the trace of an event is lost when a change of a registration is saved", ({ registrations }) => ({
+    registrations: { save: (next, outgoing) => registrations.save(next, outgoing.map(untraced)) }
+  })),
+  fault("field", "the trace of an event is lost when it is delivered again", ({ deliveries }) => ({
+    deliveries: { again: (told, now) => deliveries.again(untraced(told), now) }
+  })),
+  fault("field", "a claim does not read the trace of an event", ({ deliveries }) => ({
+    deliveries: {
+      claim: (request) =>
+        Effect.map(
+          deliveries.claim(request),
+          (claims) => claims.map((claimed) => ({ ...claimed, delivery: untraced(claimed.delivery) }))
         )
     }
   })),

@@ -112,7 +112,7 @@ if (kind === "memory") {
   serve(Layer.merge(Memory.layer, users))
 }
 if (kind === "postgres") {
-  const stores = Postgres.layerWith({ url: Redacted.make(where) }).pipe(Layer.provide(seal))
+  const stores = Postgres.layer({ url: Redacted.make(where) }).pipe(Layer.provide(seal))
   serve(Layer.provideMerge(Users.layer, stores))
 }
 if (kind === "embedded") {

@@ -84,7 +84,7 @@ const insertBarely = (): void => {
 if (kind === "insert") insertBarely()
 else {
   const stores = Users.layer.pipe(
-    Layer.provideMerge(Postgres.layerWith({ url: Redacted.make(url) })),
+    Layer.provideMerge(Postgres.layer({ url: Redacted.make(url) })),
     Layer.provide(seal)
   )
   Effect.runFork(Effect.tapErrorCause(

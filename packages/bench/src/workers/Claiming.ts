@@ -66,7 +66,7 @@ const seal = Seal.layerWith({ key: Redacted.make(randomBytes(32).toString("base6
 Effect.runFork(Effect.tapErrorCause(
   Effect.provide(
     program,
-    Postgres.layerWith({ url: Redacted.make(url) }).pipe(Layer.provide(seal))
+    Postgres.layer({ url: Redacted.make(url) }).pipe(Layer.provide(seal))
   ),
   Effect.logError
 ))

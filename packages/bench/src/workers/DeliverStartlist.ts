@@ -104,7 +104,7 @@ const program = Effect.gen(function*() {
 })
 
 const stores: Layer.Layer<Postgres.Provided, unknown, Seal.Seal> = where.startsWith("postgres:")
-  ? Postgres.layerWith({ url: Redacted.make(where) })
+  ? Postgres.layer({ url: Redacted.make(where) })
   : Embedded.layerWith({ folder: where })
 const seal = Seal.layerWith({ key: Redacted.make(randomBytes(32).toString("base64")) })
 const loopback = Option.toArray(parseBlock("127.0.0.0/8"))

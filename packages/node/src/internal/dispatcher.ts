@@ -3,7 +3,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import { Callbacks } from "@startlist/core/Callbacks"
+import { Callbacks, forking } from "@startlist/core/Callbacks"
 import * as CallbackUrl from "@startlist/dispatcher/CallbackUrl"
 import type * as Dispatcher from "@startlist/dispatcher/Dispatcher"
 import { once } from "./once.ts"
@@ -23,10 +23,12 @@ export const layerWith = (
       )
       const loaded = yield* once(load)
       const parse = CallbackUrl.makeParser(options.allow)
+      const fork = forking(yield* Effect.runtime<never>())
+      const deliver: Callbacks.Service["deliver"] = (post) => Effect.flatMap(loaded, ({ deliver }) => deliver(post))
       return Callbacks.of({
         accepts: (callbackUrl) => Option.isSome(parse(callbackUrl)),
-        // As it is, once it is there: a worker begins a `Request` without a fiber.
-        deliver: (post) => present?.deliver(post) ?? Effect.flatMap(loaded, ({ deliver }) => deliver(post)),
+        begin: (post, done) => present?.begin?.(post, done) ?? fork(deliver(post), done),
+        deliver,
         validate: (validation) => Effect.flatMap(loaded, ({ validate }) => validate(validation))
       })
     })

@@ -19,7 +19,7 @@ import {
   toDeliveryId
 } from "./deliveryRows.ts"
 import { insertDeliveries, lanes, objectLetters, outbox, outgoingOf } from "./outbox.ts"
-import { type EventRow, type Int8, millisOf, millisOrNull, toEvent, toInstant } from "./rows.ts"
+import { eventColumns, type EventRow, type Int8, millisOf, millisOrNull, toEvent, toInstant } from "./rows.ts"
 import { subscriptionColumns, type SubscriptionRow, toSigning } from "./subscriptionRows.ts"
 
 /** No deliveries, but candidates: these were all somebody else's. */
@@ -106,14 +106,13 @@ export const make = (
         FROM ${p}subscriptions s WHERE s.application_id = $1::bigint AND s.id = $2::bigint FOR KEY SHARE
       ), ${lanes(p)},
       kept AS (
-        INSERT INTO ${p}events (seq, id, aspect_type, object_type, object_id, updates, time, remaining)
-        SELECT seq, $3::text, $4::text, $10::text, $5::bigint, $6::json, $7::bigint, 1 FROM targets
+        INSERT INTO ${p}events (seq, id, aspect_type, object_type, object_id, updates, time, trace, remaining)
+        SELECT seq, $3::text, $4::text, $10::text, $5::bigint, $6::json, $7::bigint, $11::text, 1 FROM targets
         RETURNING *
       ),
       told AS (${insertDeliveries(p)})
       SELECT told.id, told.due_at, s.application_id, s.subscription_id, 'p' AS state, NULL AS ended_at, NULL AS attempts,
-        e.id AS event_id, e.aspect_type, e.object_type AS event_object_type, e.object_id AS event_object_id, e.updates,
-        e.time
+        ${eventColumns}
       FROM told, targets s, kept e`
   }
   const enqueue = {
@@ -293,7 +292,8 @@ export const make = (
           millisOf(event.time),
           objectLetters[event.objectType],
           millisOf(now),
-          event.objectType
+          event.objectType,
+          Option.getOrNull(event.trace)
         ]),
         ([row]) => row ? Effect.as(wake, Option.some(toDelivery(row))) : Effect.succeedNone
       ),

@@ -1,5 +1,6 @@
 /** The part of a save that queues the deliveries of its events: SQL fragments, because a save is one statement. */
 import type { Event, Outgoing } from "@startlist/core/Event"
+import * as Option from "effect/Option"
 import { millisOf } from "./rows.ts"
 
 /** One letter in the narrow delivery rows. */
@@ -23,6 +24,7 @@ export const outgoingOf = (outgoing: ReadonlyArray<Outgoing>, place = 0): Readon
     object_id: event.objectId,
     updates: "platform_id" in event.updates ? event.updates : null,
     time: millisOf(event.time),
+    trace: Option.getOrUndefined(event.trace),
     application_id: audience._tag === "Application" ? audience.applicationId : null,
     user_ids: audience._tag === "GrantedBy" ? audience.userIds : null
   }))
@@ -78,7 +80,7 @@ outgoing AS MATERIALIZED (
   SELECT nextval('${p}events_seq_seq') AS seq, o.*
   FROM ${source} CROSS JOIN LATERAL json_to_recordset(${source}.outgoing) AS o(
     place integer, id text, aspect_type text, object_type text, letter "char", object_id bigint, updates json,
-    time bigint, application_id bigint, user_ids bigint[]
+    time bigint, trace text, application_id bigint, user_ids bigint[]
   )${saved === undefined ? "" : ` WHERE o.place = ANY (ARRAY(SELECT place FROM ${saved}))`}
 ),
 concerned AS MATERIALIZED (
@@ -103,8 +105,8 @@ targets AS MATERIALIZED (
 ),
 ${lanes(p)},
 kept AS (
-  INSERT INTO ${p}events (seq, id, aspect_type, object_type, object_id, updates, time, remaining)
-  SELECT o.seq, o.id, o.aspect_type, o.object_type, o.object_id, o.updates, o.time, t.count
+  INSERT INTO ${p}events (seq, id, aspect_type, object_type, object_id, updates, time, trace, remaining)
+  SELECT o.seq, o.id, o.aspect_type, o.object_type, o.object_id, o.updates, o.time, o.trace, t.count
   FROM outgoing o JOIN (SELECT seq, count(*) AS count FROM targets GROUP BY seq) t ON t.seq = o.seq
 ),
 told AS (${insertDeliveries(p)})`

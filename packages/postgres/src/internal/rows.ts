@@ -58,11 +58,12 @@ export interface EventRow {
   readonly event_object_id: Int8
   readonly updates: Updates | null
   readonly time: Int8
+  readonly trace: string | null
 }
 
 /** The columns of an `EventRow`, from a table called `e`. */
 export const eventColumns = `e.id AS event_id, e.aspect_type, e.object_type AS event_object_type,
-  e.object_id AS event_object_id, e.updates, e.time`
+  e.object_id AS event_object_id, e.updates, e.time, e.trace`
 
 export const toEvent = (row: EventRow): Event => ({
   id: trusted(EventId, row.event_id),
@@ -70,5 +71,6 @@ export const toEvent = (row: EventRow): Event => ({
   objectType: row.event_object_type,
   objectId: Number(row.event_object_id),
   updates: row.updates ?? {},
-  time: toInstant(row.time)
+  time: toInstant(row.time),
+  trace: Option.fromNullable(row.trace)
 })

@@ -76,7 +76,8 @@ const initial = (p: string): ReadonlyArray<string> => [
     object_id bigint NOT NULL,
     updates json,
     time bigint NOT NULL,
-    remaining integer NOT NULL
+    remaining integer NOT NULL,
+    trace text
   )`,
   `CREATE INDEX ${p}events_untold ON ${p}events (seq) WHERE remaining <= 0`,
   // \`head\`: may be the first pending one of its object for its subscription; all others certainly are not.

@@ -10,5 +10,8 @@ const sqlState = (error: unknown): string | undefined => {
 /** Deadlocks and serialization failures: nothing was done, and it may go well the next time. */
 export const isRetryable = (error: unknown): boolean => sqlState(error)?.startsWith("40") ?? false
 
+/** A table of the statement does not exist. */
+export const isMissingTable = (error: unknown): boolean => sqlState(error) === "42P01"
+
 /** The statement itself was refused, and nothing of it was done: its parts may be tried one by one. */
 export const isRefused = (error: unknown): boolean => /^(?:21|22|23|40|42)/.test(sqlState(error) ?? "")

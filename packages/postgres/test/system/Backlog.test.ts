@@ -21,7 +21,7 @@ describe("a backlog", () => {
         yield* Postgres.migrate({ url })
         yield* Effect.promise(() => admin.query(backlog))
         yield* Effect.promise(() => admin.query("VACUUM ANALYZE"))
-        const claimed = yield* claimAll.pipe(Effect.provide(Postgres.layerWith({ url })))
+        const claimed = yield* claimAll.pipe(Effect.provide(Postgres.layer({ url })))
         expect(claimed).toEqual([[2, 3], [1, 2]])
         const { quick, thorough } = claimStatements("startlist_")
         for (const { text } of [thorough, quick]) {
@@ -91,7 +91,7 @@ describe("a backlog", () => {
         yield* Effect.gen(function*() {
           const database = yield* Database.Database
           yield* Effect.provide(changeOnce, recording(database, recorded))
-        }).pipe(Effect.provide(Postgres.layerWith({ url })))
+        }).pipe(Effect.provide(Postgres.layer({ url })))
         const save = recorded.get("startlist_registration_save_one")
         // The same once more, to be watched.
         yield* Effect.promise(() => admin.query("UPDATE startlist_registrations SET version = 1"))
@@ -182,7 +182,8 @@ const changeOnce = Effect.gen(function*() {
         objectType: "registration",
         objectId: 1,
         updates: Registration.emptyUpdates,
-        time: instant(0)
+        time: instant(0),
+        trace: Option.none()
       }),
       audience: Event.Audience.GrantedBy({ userIds: [User.UserId.make(1)] })
     }]

@@ -34,7 +34,7 @@ const calls = Effect.gen(function*() {
 
 /** The stores and the users of this database. */
 const layerOf = (options: Postgres.Options) =>
-  Users.layer.pipe(Layer.provideMerge(Postgres.layerWith(options)), Layer.provide(fixtures.seal))
+  Users.layer.pipe(Layer.provideMerge(Postgres.layer(options)), Layer.provide(fixtures.seal))
 
 describe("lost connections", () => {
   it.live("while the server is away every call fails within 5 s, and works again once it is back", () =>
@@ -113,7 +113,7 @@ describe("wake-ups", () => {
   it.live("a save wakes the workers of its own node and of the others, also after the connection that listens broke", () =>
     Effect.gen(function*() {
       const { terminate, url } = yield* TestDatabase.TestDatabase
-      const node = Layer.build(Postgres.layerWith({ url }))
+      const node = Layer.build(Postgres.layer({ url }))
       const [one, two] = [yield* node, yield* node]
       const database = yield* Effect.provide(Database.Database, one)
       const other = yield* Effect.provide(Database.Database, two)

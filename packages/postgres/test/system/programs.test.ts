@@ -12,7 +12,7 @@ const embedded = Layer.unwrapScoped(
 ).pipe(Layer.provide(fixtures.seal))
 
 const postgres = Layer.unwrapEffect(
-  Effect.map(TestDatabase.TestDatabase, ({ url }) => Postgres.layerWith({ url }))
+  Effect.map(TestDatabase.TestDatabase, ({ url }) => Postgres.layer({ url }))
 ).pipe(Layer.provide([TestDatabase.layer, fixtures.seal]))
 
 describeSuite(ProgramLaws.suite("programs on the embedded database", embedded, {

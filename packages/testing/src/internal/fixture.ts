@@ -157,7 +157,9 @@ export const make = Effect.gen(function*() {
       updates: emptyUpdates
     })
 
-  /** An event about a registration (or, with `fields`, anything else) at `time`. */
+  let events = 0
+
+  /** An event about a registration (or, with `fields`, anything else) at `time`. Every other one was traced. */
   const event = (objectId: number, time: DateTime.Utc = start, fields: Partial<Event> = {}) =>
     Event.make({
       id: EventId.make(name("evt")),
@@ -166,6 +168,7 @@ export const make = Effect.gen(function*() {
       objectId,
       updates: emptyUpdates,
       time,
+      trace: ++events % 2 === 0 ? Option.none() : Option.some(name("trace")),
       ...fields
     })
 

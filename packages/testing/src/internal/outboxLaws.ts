@@ -29,7 +29,7 @@ export const outboxLaws: LawGroup<Stores> = {
         })
         const any = FastCheck.tuple(
           FastCheck.oneof(registrationEvent, userEvent),
-          FastCheck.record({ objectId: Arbitraries.bigId, time: Arbitraries.instant })
+          FastCheck.record({ objectId: Arbitraries.bigId, time: Arbitraries.instant, trace: Arbitraries.trace })
         )
         yield* forAll(any, ([kind, fields]) =>
           Effect.gen(function*() {

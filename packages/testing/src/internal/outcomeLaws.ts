@@ -146,7 +146,8 @@ const delivered = (callbackUrl: string) =>
       objectType: "registration",
       objectId: 1,
       updates: emptyUpdates,
-      time: now
+      time: now,
+      trace: Option.none()
     })
     const { id } = Option.getOrThrow(yield* store.again({ applicationId, subscriptionId, event }, now))
     yield* Effect.forkScoped(Worker.run)

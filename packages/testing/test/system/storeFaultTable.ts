@@ -53,7 +53,7 @@ if (values.postgres) {
     // Tables of their own: what a broken store leaves would be in the way of the next.
     const storageOf = (place: number) => {
       const options = { url, prefix: `fault_${place}_` }
-      const stores = Postgres.layerWith(options).pipe(Layer.provide(fixtures.seal), Layer.orDie)
+      const stores = Postgres.layer(options).pipe(Layer.provide(fixtures.seal), Layer.orDie)
       return Layer.effect(
         Storage,
         Effect.as(Effect.promise(() => Effect.runPromise(Postgres.migrate(options))), stores)

@@ -163,8 +163,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   ),
   oauth(
     "a revocation by the user is decided once, whatever was saved since",
-    "if (grant.value.status === \"active\") yield* grants.save(Grant.revokeByUser(grant.value, event, now))\n    }))",
-    "if (grant.value.status === \"active\") yield* Effect.ignore(grants.save(Grant.revokeByUser(grant.value, event, now)))\n    }))"
+    "if (grant.value.status === \"active\") yield* grants.save(Grant.revokeByUser(grant.value, origin))\n    }))",
+    "if (grant.value.status === \"active\") yield* Effect.ignore(grants.save(Grant.revokeByUser(grant.value, origin)))\n    }))"
   ),
   oauth(
     "an application sees the tokens of others",

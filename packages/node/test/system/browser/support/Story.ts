@@ -94,7 +94,8 @@ export const aDay = (
           document_type: "medical certificate",
           document_status: "accepted"
         },
-        time
+        time,
+        trace: Option.none()
       })
       yield* store.again({ applicationId, subscriptionId, event }, time)
       const token = `story ${index}`

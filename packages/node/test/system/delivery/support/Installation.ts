@@ -47,7 +47,7 @@ const summary = (deliveries: ReadonlyArray<Delivery.Delivery>): string =>
 export const makeInstallation = () =>
   Effect.gen(function*() {
     const { admin, url } = yield* TestDatabase.make
-    const context = yield* Layer.build(services(Postgres.layerWith({ url })))
+    const context = yield* Layer.build(services(Postgres.layer({ url })))
     const applications = Context.get(context, Applications.Applications)
     const deliveries = Context.get(context, Deliveries.Deliveries)
     const grants = Context.get(context, GrantStore.GrantStore)

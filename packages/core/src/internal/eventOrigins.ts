@@ -1,0 +1,20 @@
+/** Identifier, time and trace of new events: made in one place, for all services that cause events. */
+import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
+import { CurrentTrace, EventId, type EventOrigin } from "../Event.ts"
+import { Secrets } from "../Secrets.ts"
+import { makeInstants } from "./instants.ts"
+
+/** Gives the effect that makes one. The clock is read in one step, because `DateTime.now` takes five. */
+export const makeOrigins: Effect.Effect<Effect.Effect<EventOrigin>, never, Secrets> = Effect.gen(function*() {
+  const secrets = yield* Secrets
+  const currentTrace = yield* CurrentTrace
+  const toInstant = makeInstants()
+  return Effect.clockWith((clock) => {
+    const time = toInstant(clock.unsafeCurrentTimeMillis())
+    return Effect.flatMap(
+      currentTrace,
+      (trace) => Effect.map(secrets.make("event"), (id) => ({ id: EventId.make(Redacted.value(id)), time, trace }))
+    )
+  })
+})

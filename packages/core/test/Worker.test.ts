@@ -436,7 +436,7 @@ describe("a dispatcher that gives requests", () => {
 })
 
 /** The stores in memory, of which one operation fails as long as `isFailing`. */
-const failing = (operation: Interception.Operation, isFailing: (input: ReadonlyArray<unknown>) => boolean) =>
+const failing = (operation: Interception.StoreOperation, isFailing: (input: ReadonlyArray<unknown>) => boolean) =>
   Interception.layer((name, effect, input) =>
     Effect.suspend(() =>
       name === operation && isFailing(input) ? Effect.fail(new Store.StoreError({ cause: "down" })) : effect

@@ -20,7 +20,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import { PCGRandom } from "effect/Utils"
-import { type Around, intercept, type Operation } from "./Interception.ts"
+import { type Around, intercept, type StoreOperation } from "./Interception.ts"
 import { withClockOffset } from "./VirtualTime.ts"
 
 /** One way in which one call to a store goes wrong. Times pass on Effect's clock. */
@@ -43,13 +43,13 @@ export type Fault = Data.TaggedEnum<{
 export const Fault = Data.taggedEnum<Fault>()
 
 /** Which fault, if any, befalls a call. Asked once for each call. */
-export type Decide = (operation: Operation) => Fault | undefined
+export type Decide = (operation: StoreOperation) => Fault | undefined
 
-const failure = (operation: Operation) => new StoreError({ cause: `${operation} was made to fail` })
+const failure = (operation: StoreOperation) => new StoreError({ cause: `${operation} was made to fail` })
 
 const suffer = <A, E>(
   fault: Fault,
-  operation: Operation,
+  operation: StoreOperation,
   effect: Effect.Effect<A, E | StoreError>
 ): Effect.Effect<A, E | StoreError> =>
   Fault.$match(fault, {
@@ -64,8 +64,8 @@ const suffer = <A, E>(
   })
 
 /** Conflicts that nobody caused, at every compare-and-set for which `conflicts` says so. */
-const conflicting = (stores: Context.Context<Stores>, conflicts: (operation: Operation) => boolean) => {
-  const or = <A, E>(operation: Operation, save: Effect.Effect<A, E>): Effect.Effect<A, E | Conflict> =>
+const conflicting = (stores: Context.Context<Stores>, conflicts: (operation: StoreOperation) => boolean) => {
+  const or = <A, E>(operation: StoreOperation, save: Effect.Effect<A, E>): Effect.Effect<A, E | Conflict> =>
     Effect.suspend((): Effect.Effect<A, E | Conflict> => conflicts(operation) ? new Conflict() : save)
   const applications = Context.get(stores, ApplicationStore)
   const grants = Context.get(stores, GrantStore)
@@ -90,14 +90,14 @@ const conflicting = (stores: Context.Context<Stores>, conflicts: (operation: Ope
 
 /** The stores with the faults that `decide` chooses. */
 export const inject = (stores: Context.Context<Stores>, decide: Decide): Context.Context<Stores> => {
-  const due: Array<Operation> = []
+  const due: Array<StoreOperation> = []
   const around: Around = (operation, effect) =>
     Effect.suspend(() => {
       const fault = decide(operation)
       if (fault?._tag === "Conflicts" && operation.endsWith(".save")) due.push(operation)
       return fault === undefined ? effect : suffer(fault, operation, effect)
     })
-  const conflicts = (operation: Operation) => {
+  const conflicts = (operation: StoreOperation) => {
     const index = due.indexOf(operation)
     if (index >= 0) due.splice(index, 1)
     return index >= 0
@@ -116,7 +116,7 @@ export interface Sometimes {
   readonly probability: number
   readonly fault: Fault
   /** Only these operations; all, if not given. */
-  readonly operations?: ReadonlyArray<Operation>
+  readonly operations?: ReadonlyArray<StoreOperation>
 }
 
 /** A fault now and then. */
@@ -139,10 +139,10 @@ export declare namespace Faults {
     readonly next: (
       count: number,
       fault: Fault,
-      operations?: ReadonlyArray<Operation>
+      operations?: ReadonlyArray<StoreOperation>
     ) => Effect.Effect<void>
     /** All calls suffer it from now on; with `operations`, all of these. */
-    readonly always: (fault: Fault, operations?: ReadonlyArray<Operation>) => Effect.Effect<void>
+    readonly always: (fault: Fault, operations?: ReadonlyArray<StoreOperation>) => Effect.Effect<void>
     /** No more faults. */
     readonly none: Effect.Effect<void>
   }
@@ -151,8 +151,8 @@ export declare namespace Faults {
 /** The stores, good until `Faults` says otherwise. What was scripted first comes first. */
 export const onDemand = <E, R>(stores: Layer.Layer<Stores, E, R>): Layer.Layer<Stores | Faults, E, R> =>
   Layer.unwrapEffect(Effect.sync(() => {
-    let scripts: Array<{ left: number; readonly fault: Fault; readonly operations: ReadonlyArray<Operation> }> = []
-    const add = (left: number, fault: Fault, operations: ReadonlyArray<Operation> = []) =>
+    let scripts: Array<{ left: number; readonly fault: Fault; readonly operations: ReadonlyArray<StoreOperation> }> = []
+    const add = (left: number, fault: Fault, operations: ReadonlyArray<StoreOperation> = []) =>
       Effect.sync(() => void scripts.push({ left, fault, operations }))
     const control = Faults.of({
       next: add,

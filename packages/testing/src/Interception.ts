@@ -11,7 +11,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
 /** Which operation of which store. */
-export type Operation =
+export type StoreOperation =
   | `ApplicationStore.${"find" | "list" | "insert" | "save"}`
   | `GrantStore.${"find" | "listByUser" | "save"}`
   | `SubscriptionStore.${"findByApplication" | "insert" | "save" | "remove"}`
@@ -29,7 +29,7 @@ export type Operation =
 
 /** What is put around an operation; `input` is what the operation was called with. */
 export type Around = <A, E>(
-  operation: Operation,
+  operation: StoreOperation,
   effect: Effect.Effect<A, E | StoreError>,
   input: ReadonlyArray<unknown>
 ) => Effect.Effect<A, E | StoreError>

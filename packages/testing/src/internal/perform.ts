@@ -1,26 +1,26 @@
-/** Carries commands out on the services of the core, and says what happened. */
+/** Carries operations out on the services of the core, and says what happened. */
 import { OAuth } from "@startlist/core/OAuth"
 import type { Tokens } from "@startlist/core/Token"
 import { Secrets } from "@startlist/core/Secrets"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
-import type * as Command from "../Command.ts"
-import { type Cast, choose, type KnownToken, type Ledger } from "./ledger.ts"
+import type * as Operation from "../Operation.ts"
+import { type Cast, choose, type KnownToken, type ProgramFixture } from "./programFixture.ts"
 import { mark } from "../TestSecrets.ts"
 import { nothing, outcome, type Performed, push } from "./performed.ts"
 import { createApplication, createRegistration, createUser, redirectUri } from "./create.ts"
 import { changeStatus, receive, redeliver, subscribe, unsubscribe } from "./performEvents.ts"
 
-const consent = (ledger: Ledger, command: typeof Command.Consent.Type): Performed => {
-  const application = choose(ledger.applications, command.application)
-  const user = choose(ledger.users, command.user)
+const consent = (fixture: ProgramFixture, operation: typeof Operation.Consent.Type): Performed => {
+  const application = choose(fixture.applications, operation.application)
+  const user = choose(fixture.users, operation.user)
   if (application === undefined || user === undefined) return nothing
   return Effect.gen(function*() {
     const oauth = yield* OAuth
     const secrets = yield* Secrets
-    const verifier = command.pkce
-      ? Option.some(Redacted.make(`${mark}verifier${ledger.codes.length}`))
+    const verifier = operation.pkce
+      ? Option.some(Redacted.make(`${mark}verifier${fixture.codes.length}`))
       : Option.none()
     const asked = yield* outcome(Effect.flatMap(
       oauth.authorize(application.value.id, {
@@ -42,7 +42,7 @@ const consent = (ledger: Ledger, command: typeof Command.Consent.Type): Performe
       redirectUri,
       verifier
     }
-    const code = push(ledger.codes, known)
+    const code = push(fixture.codes, known)
     const { at, result } = asked
     return { _tag: "Consented", at, result, code, application: application.index, user: user.index }
   })
@@ -54,20 +54,20 @@ const placeOf = (list: Array<KnownToken>, token: KnownToken): number => {
   return known < 0 ? push(list, token) : known
 }
 
-const keep = (ledger: Ledger, application: number, tokens: Tokens | undefined) => ({
-  access: tokens === undefined ? -1 : placeOf(ledger.access, { secret: tokens.accessToken, application }),
-  refresh: tokens === undefined ? -1 : placeOf(ledger.refresh, { secret: tokens.refreshToken, application })
+const keep = (fixture: ProgramFixture, application: number, tokens: Tokens | undefined) => ({
+  access: tokens === undefined ? -1 : placeOf(fixture.access, { secret: tokens.accessToken, application }),
+  refresh: tokens === undefined ? -1 : placeOf(fixture.refresh, { secret: tokens.refreshToken, application })
 })
 
 const keyOf = (key: string): Option.Option<string> => key === "" ? Option.none() : Option.some(key)
 
 /** The application that a credential belongs to, or the one after it. */
-const client = (ledger: Ledger, application: number, isStolen: boolean): Cast | undefined =>
-  ledger.applications[(application + (isStolen ? 1 : 0)) % ledger.applications.length]
+const client = (fixture: ProgramFixture, application: number, isStolen: boolean): Cast | undefined =>
+  fixture.applications[(application + (isStolen ? 1 : 0)) % fixture.applications.length]
 
-const redeem = (ledger: Ledger, { code: choice, key, slip }: typeof Command.Redeem.Type): Performed => {
-  const code = choose(ledger.codes, choice)
-  const caller = code && client(ledger, code.value.application, slip === "client")
+const redeem = (fixture: ProgramFixture, { code: choice, key, slip }: typeof Operation.Redeem.Type): Performed => {
+  const code = choose(fixture.codes, choice)
+  const caller = code && client(fixture, code.value.application, slip === "client")
   if (caller === undefined || code === undefined) return nothing
   return Effect.gen(function*() {
     const oauth = yield* OAuth
@@ -91,36 +91,36 @@ const redeem = (ledger: Ledger, { code: choice, key, slip }: typeof Command.Rede
       code: code.index,
       key,
       fits: slip === "none",
-      ...keep(ledger, application, value)
+      ...keep(fixture, application, value)
     }
   })
 }
 
-const refresh = (ledger: Ledger, command: typeof Command.Refresh.Type): Performed => {
-  const token = choose(ledger.refresh, command.token)
-  const caller = token && client(ledger, token.value.application, command.stolen)
+const refresh = (fixture: ProgramFixture, operation: typeof Operation.Refresh.Type): Performed => {
+  const token = choose(fixture.refresh, operation.token)
+  const caller = token && client(fixture, token.value.application, operation.stolen)
   if (caller === undefined || token === undefined) return nothing
   return Effect.gen(function*() {
     const oauth = yield* OAuth
     const { at, result, value } = yield* outcome(
-      oauth.refresh({ client: caller, token: token.value.secret, idempotencyKey: keyOf(command.key) })
+      oauth.refresh({ client: caller, token: token.value.secret, idempotencyKey: keyOf(operation.key) })
     )
-    const isOwner = !command.stolen
+    const isOwner = !operation.stolen
     return {
       _tag: "Refreshed",
       at,
       result,
       token: token.index,
-      key: command.key,
+      key: operation.key,
       isOwner,
-      ...keep(ledger, token.value.application, value)
+      ...keep(fixture, token.value.application, value)
     }
   })
 }
 
-const revoke = (ledger: Ledger, { by, stolen, token: choice }: typeof Command.Revoke.Type): Performed => {
-  const token = choose(ledger[by], choice)
-  const caller = token && client(ledger, token.value.application, stolen)
+const revoke = (fixture: ProgramFixture, { by, stolen, token: choice }: typeof Operation.Revoke.Type): Performed => {
+  const token = choose(fixture[by], choice)
+  const caller = token && client(fixture, token.value.application, stolen)
   if (caller === undefined || token === undefined) return nothing
   return Effect.gen(function*() {
     const oauth = yield* OAuth
@@ -129,9 +129,9 @@ const revoke = (ledger: Ledger, { by, stolen, token: choice }: typeof Command.Re
   })
 }
 
-const revokeByUser = (ledger: Ledger, command: typeof Command.RevokeByUser.Type): Performed => {
-  const code = choose(ledger.codes, command.code)?.value
-  const [application, user] = code ? [ledger.applications[code.application], ledger.users[code.user]] : []
+const revokeByUser = (fixture: ProgramFixture, operation: typeof Operation.RevokeByUser.Type): Performed => {
+  const code = choose(fixture.codes, operation.code)?.value
+  const [application, user] = code ? [fixture.applications[code.application], fixture.users[code.user]] : []
   if (code === undefined || application === undefined || user === undefined) return nothing
   return Effect.gen(function*() {
     const oauth = yield* OAuth
@@ -142,41 +142,41 @@ const revokeByUser = (ledger: Ledger, command: typeof Command.RevokeByUser.Type)
   })
 }
 
-/** What a command does; what it is about is chosen now, before anything that runs beside it. */
+/** What a operation does; what it is about is chosen now, before anything that runs beside it. */
 export const perform = (
-  ledger: Ledger,
+  fixture: ProgramFixture,
   label: string,
-  command: Exclude<Command.Simple, typeof Command.Work.Type>
+  operation: Exclude<Operation.Simple, typeof Operation.Work.Type>
 ): Performed => {
-  switch (command._tag) {
+  switch (operation._tag) {
     case "CreateUser":
-      return Effect.as(Effect.orDie(createUser(ledger, label, command.role)), undefined)
+      return Effect.as(Effect.orDie(createUser(fixture, label, operation.role)), undefined)
     case "CreateApplication":
-      return Effect.as(Effect.orDie(createApplication(ledger)), undefined)
+      return Effect.as(Effect.orDie(createApplication(fixture)), undefined)
     case "CreateRegistration": {
-      const athlete = choose(ledger.users.filter(({ role }) => role === "athlete"), command.athlete)
-      const organizer = choose(ledger.users.filter(({ role }) => role === "organizer"), command.organizer)
-      return athlete === undefined ? nothing : createRegistration(ledger, athlete.value, organizer?.value)
+      const athlete = choose(fixture.users.filter(({ role }) => role === "athlete"), operation.athlete)
+      const organizer = choose(fixture.users.filter(({ role }) => role === "organizer"), operation.organizer)
+      return athlete === undefined ? nothing : createRegistration(fixture, athlete.value, organizer?.value)
     }
     case "Consent":
-      return consent(ledger, command)
+      return consent(fixture, operation)
     case "Redeem":
-      return redeem(ledger, command)
+      return redeem(fixture, operation)
     case "Refresh":
-      return refresh(ledger, command)
+      return refresh(fixture, operation)
     case "Revoke":
-      return revoke(ledger, command)
+      return revoke(fixture, operation)
     case "RevokeByUser":
-      return revokeByUser(ledger, command)
+      return revokeByUser(fixture, operation)
     case "Subscribe":
-      return subscribe(ledger, command)
+      return subscribe(fixture, operation)
     case "Unsubscribe":
-      return unsubscribe(ledger, command)
+      return unsubscribe(fixture, operation)
     case "ChangeStatus":
-      return changeStatus(ledger, command)
+      return changeStatus(fixture, operation)
     case "Redeliver":
-      return redeliver(ledger, command)
+      return redeliver(fixture, operation)
     case "Receive":
-      return receive(ledger, command)
+      return receive(fixture, operation)
   }
 }

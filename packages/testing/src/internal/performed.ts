@@ -1,4 +1,4 @@
-/** What carrying out a command comes to. */
+/** What carrying out a operation comes to. */
 import type { Access } from "@startlist/core/Access"
 import type { Stores } from "@startlist/core/Stores"
 import { Secrets } from "@startlist/core/Secrets"
@@ -9,14 +9,14 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import * as Predicate from "effect/Predicate"
-import type { Happening } from "../Happening.ts"
+import type { HistoryEntry } from "../HistoryEntry.ts"
 import { ScriptedCallbacks } from "../ScriptedCallbacks.ts"
 import type { TestUsers } from "../TestUsers.ts"
-import { type Cast, type Ledger } from "./ledger.ts"
+import { type Cast, type ProgramFixture } from "./programFixture.ts"
 
-/** What a command did; `undefined` for what no law speaks of. */
+/** What a operation did; `undefined` for what no law speaks of. */
 export type Performed = Effect.Effect<
-  Happening | undefined,
+  HistoryEntry | undefined,
   never,
   Stores | TestUsers | Services | ScriptedCallbacks | Secrets
 >
@@ -49,8 +49,12 @@ export const outcome = <A, E, R>(useCase: Effect.Effect<A, E, R>): Effect.Effect
 export const push = <A>(list: Array<A>, value: A): number => list.push(value) - 1
 
 /** The access of the platform user, who subscribes for the application. */
-export const platformAccess = (ledger: Ledger, { id: applicationId }: Cast, now: DateTime.Utc): Option.Option<Access> =>
-  Option.map(Option.fromNullable(ledger.users[0]), ({ id: userId, role }) => ({
+export const platformAccess = (
+  fixture: ProgramFixture,
+  { id: applicationId }: Cast,
+  now: DateTime.Utc
+): Option.Option<Access> =>
+  Option.map(Option.fromNullable(fixture.users[0]), ({ id: userId, role }) => ({
     applicationId,
     userId,
     role,

@@ -20,20 +20,20 @@ import * as Redacted from "effect/Redacted"
 import * as RuntimeFlags from "effect/RuntimeFlags"
 import * as RuntimeFlagsPatch from "effect/RuntimeFlagsPatch"
 import { intercept } from "../../Interception.ts"
-import { type Ask, makeAsk } from "./Callers.ts"
-import { gather } from "./Cast.ts"
+import { type Ask, makeAsk } from "./requests.ts"
+import { makeFixture } from "./fixture.ts"
 import { fingerprint } from "../fingerprint.ts"
 import { chance } from "./chance.ts"
-import { AttemptLedger } from "./AttemptLedger.ts"
-import { act } from "./deeds.ts"
-import { DeliveryLedger } from "./DeliveryLedger.ts"
-import { Journal, type Line, type Violation } from "./Journal.ts"
+import { AttemptChecker } from "./AttemptChecker.ts"
+import { act } from "./operations.ts"
+import { DeliveryChecker } from "./DeliveryChecker.ts"
+import { type Entry, History, type Violation } from "./History.ts"
 import { boot, isHarmless, makeNode, type WorkerNeeds } from "./Node.ts"
 import * as Plan from "./plan.ts"
 import { Receivers } from "./Receivers.ts"
-import { SubscriptionLedger } from "./SubscriptionLedger.ts"
-import { TokenLedger } from "./TokenLedger.ts"
-import { audit, type World } from "./World.ts"
+import { SubscriptionChecker } from "./SubscriptionChecker.ts"
+import { TokenChecker } from "./TokenChecker.ts"
+import { audit, type SimulationContext } from "./context.ts"
 import * as TestSecrets from "../../TestSecrets.ts"
 import * as TestUsers from "../../TestUsers.ts"
 import * as VirtualTime from "../../VirtualTime.ts"
@@ -74,8 +74,8 @@ export interface Outcome {
   readonly steps: ReadonlyArray<Plan.Step>
   /** The first law that did not hold. */
   readonly violation: Violation | undefined
-  /** Everything that happened, in order. */
-  readonly lines: ReadonlyArray<Line>
+  /** Everything that was observed, in order. */
+  readonly history: ReadonlyArray<Entry>
   /** How often what happened: `refreshes`, `delivered`, `exhausted`, `crashes`, … */
   readonly counts: ReadonlyMap<string, number>
 }
@@ -121,31 +121,31 @@ const perform = (options: Options, size: Plan.Size, steps: ReadonlyArray<Plan.St
     const clock = yield* Effect.clock
     const now = () => clock.unsafeCurrentTimeMillis()
     const began = now()
-    const journal = new Journal(yield* Deferred.make<Violation | undefined, StoreError>(), now)
+    const history = new History(yield* Deferred.make<Violation | undefined, StoreError>(), now)
     const secrets = makeSecrets(size.seed)
     const built = yield* time.external(Layer.build(options.stores ?? Memory.layer))
     const stores = intercept(built, (_, effect) => time.external(effect))
     const policyInUse = options.policy ?? policy
     const logger = Logger.make<unknown, void>(({ cause, message }) =>
-      journal.check(10, isHarmless([message, String(cause)]), () => "a secret was logged in clear")
+      history.check(10, isHarmless([message, String(cause)]), () => "a secret was logged in clear")
     )
     const withPolicy = Layer.succeed(Policy.Policy, policyInUse)
     const people = yield* Layer.build(TestUsers.layer)
     const ports = Context.merge(stores, people).pipe(Context.add(Secrets, secrets))
-    const subscriptions = new SubscriptionLedger(journal)
-    const deliveries = new DeliveryLedger(journal, subscriptions, policyInUse)
+    const subscriptions = new SubscriptionChecker(history)
+    const deliveries = new DeliveryChecker(history, subscriptions, policyInUse)
     const turn = yield* Effect.makeSemaphore(1)
 
-    const world: World = {
+    const context: SimulationContext = {
       seed: size.seed,
       time,
       policy: policyInUse,
       retries: options.retries ?? true,
-      journal,
+      history,
       subscriptions,
       deliveries,
-      attempts: new AttemptLedger(journal, subscriptions, deliveries, policyInUse),
-      tokens: new TokenLedger(journal, policyInUse),
+      attempts: new AttemptChecker(history, subscriptions, deliveries, policyInUse),
+      tokens: new TokenChecker(history, policyInUse),
       users: Context.get(people, UserStore),
       stores,
       get oracle(): OAuth.OAuth.Service {
@@ -153,23 +153,23 @@ const perform = (options: Options, size: Plan.Size, steps: ReadonlyArray<Plan.St
       },
       wire: yield* time.startNode("wire"),
       alone: (effect) => Effect.acquireUseRelease(turn.take(1), () => effect, () => turn.release(1)),
-      lastTrouble: -Infinity,
+      lastFault: -Infinity,
       goodSince: new Map()
     }
-    const receivers = new Receivers(world)
-    const backstage = yield* Layer.build(
+    const receivers = new Receivers(context)
+    const outside = yield* Layer.build(
       Services.layer.pipe(
         Layer.provide(
-          Layer.succeedContext(Context.add(ports, Callbacks, receivers.reachedFrom(world, (call) => call)))
+          Layer.succeedContext(Context.add(ports, Callbacks, receivers.reachedFrom(context, (call) => call)))
         ),
         Layer.provide(withPolicy)
       )
     )
-    const oracle = Context.get(backstage, OAuth.OAuth)
-    const cast = yield* gather(size).pipe(Effect.provide(Context.merge(ports, backstage)))
-    cast.actors.forEach((actor, application) =>
-      cast.users.forEach((user, index) =>
-        world.tokens.introduce(world.tokens.pair(application, index), actor.application.id, user.id)
+    const oracle = Context.get(outside, OAuth.OAuth)
+    const fixture = yield* makeFixture(size).pipe(Effect.provide(Context.merge(ports, outside)))
+    fixture.clients.forEach((client, application) =>
+      fixture.users.forEach((user, index) =>
+        context.tokens.introduce(context.tokens.pair(application, index), client.application.id, user.id)
       )
     )
 
@@ -179,16 +179,16 @@ const perform = (options: Options, size: Plan.Size, steps: ReadonlyArray<Plan.St
       (_, index) => makeNode(index, Math.round(skew * (chance(size.seed, index) - 0.5)))
     )
     const start = (node: typeof nodes[number]) =>
-      boot(world, node, receivers, secrets, options.worker ?? Worker.run, logger)
+      boot(context, node, receivers, secrets, options.worker ?? Worker.run, logger)
     yield* Effect.forEach(nodes, start, { discard: true })
-    const ask: Ask = makeAsk(world, nodes, logger)
+    const ask: Ask = makeAsk(context, nodes, logger)
 
-    const story = Effect.gen(function*() {
+    const running = Effect.gen(function*() {
       for (const step of steps) {
         yield* Effect.sleep(Math.max(0, began + step.at - now()))
-        const deed = Effect.orDie(act({ world, cast, nodes, receivers, ask }, step))
-        yield* time.on(world.wire)(
-          Effect.forkDaemon(Effect.catchAllCause(deed, (cause) => Deferred.failCause(journal.broken, cause)))
+        const operation = Effect.orDie(act({ context, fixture, nodes, receivers, ask }, step))
+        yield* time.on(context.wire)(
+          Effect.forkDaemon(Effect.catchAllCause(operation, (cause) => Deferred.failCause(history.broken, cause)))
         )
       }
       // Everything is well again: what was promised must come to its end.
@@ -198,23 +198,25 @@ const perform = (options: Options, size: Plan.Size, steps: ReadonlyArray<Plan.St
         node.crash = undefined
       }
       receivers.heal()
-      journal.tell("all is well again")
-      for (let waited = 0; waited < 60 && world.deliveries.pending.size > 0; waited++) yield* Effect.sleep("20 seconds")
-      yield* world.alone(audit(world))
-      const [left] = world.deliveries.pending.values()
-      journal.check(4, left === undefined, () => `delivery ${left?.id} is pending though all is well since 20 minutes`)
+      history.record("all faults are over")
+      for (let waited = 0; waited < 60 && context.deliveries.pending.size > 0; waited++) {
+        yield* Effect.sleep("20 seconds")
+      }
+      yield* context.alone(audit(context))
+      const [left] = context.deliveries.pending.values()
+      history.check(4, left === undefined, () => `delivery ${left?.id} is pending 20 minutes after the last fault`)
       return undefined
     })
-    const running = yield* Effect.fork(Effect.intoDeferred(story, journal.broken))
-    const violation = yield* Deferred.await(journal.broken)
-    yield* Fiber.interrupt(running)
+    const fiber = yield* Effect.fork(Effect.intoDeferred(running, history.broken))
+    const violation = yield* Deferred.await(history.broken)
+    yield* Fiber.interrupt(fiber)
     const relative = <A extends { readonly at: number }>(one: A): A => ({ ...one, at: one.at - began })
     const outcome: Outcome = {
       seed: size.seed,
       steps,
       violation: violation === undefined ? violation : relative(violation),
-      lines: journal.lines.map(relative),
-      counts: journal.counts
+      history: history.entries.map(relative),
+      counts: history.counts
     }
     return outcome
   }).pipe(

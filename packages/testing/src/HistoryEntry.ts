@@ -1,7 +1,7 @@
 /** What happens in a program, as its doers see it. */
 
 /** What somebody did, and how it came out: "ok", or the tag or reason of the refusal. */
-export type Happening =
+export type HistoryEntry =
   & { readonly at: number; readonly result: string }
   & (
     | { readonly _tag: "Consented"; readonly code: number; readonly application: number; readonly user: number }

@@ -27,7 +27,7 @@ export interface KnownToken {
   readonly application: number
 }
 
-export interface Ledger {
+export interface ProgramFixture {
   /** Counts what was given a name, before it is there. */
   named: number
   readonly users: Array<User>
@@ -50,7 +50,7 @@ export interface Ledger {
   isCalm: boolean
 }
 
-export const makeLedger = (): Ledger => ({
+export const makeProgramFixture = (): ProgramFixture => ({
   named: 0,
   users: [],
   applications: [],
@@ -77,10 +77,10 @@ export const choose = <A>(
 }
 
 /** The same name for the same thing on every store. */
-export const nameOf = (ledger: Ledger, { event }: Delivery): string => {
+export const nameOf = (fixture: ProgramFixture, { event }: Delivery): string => {
   const index = event.objectType === "registration"
-    ? ledger.registrations.findIndex((id) => id === event.objectId)
-    : ledger.users.findIndex(({ id }) => id === event.objectId)
+    ? fixture.registrations.findIndex((id) => id === event.objectId)
+    : fixture.users.findIndex(({ id }) => id === event.objectId)
   const status = "registration_status" in event.updates ? ` ${event.updates.registration_status}` : ""
   return `${event.aspectType} ${event.objectType} ${index}${status}`
 }

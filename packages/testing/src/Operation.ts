@@ -2,7 +2,7 @@
  * The language of programs: what users, applications, receivers and operators can do.
  *
  * Numbers choose among what exists, newest first, modulo how much there is, so every program makes sense and every
- * part of a program is one: a counterexample shrinks by leaving commands out. Every program starts with a platform
+ * part of a program is one: a counterexample shrinks by leaving operations out. Every program starts with a platform
  * user, an athlete, an organizer, two applications and a registration of the athlete with the organizer.
  */
 import { Role } from "@startlist/core/User"
@@ -78,12 +78,12 @@ export const Wait = Schema.TaggedStruct("Wait", { seconds: Schema.NonNegativeInt
 /** What is no longer needed is forgotten. */
 export const Purge = Schema.TaggedStruct("Purge", {})
 /** All at once. */
-export const Parallel = Schema.TaggedStruct("Parallel", { commands: Schema.Array(Simple) })
+export const Parallel = Schema.TaggedStruct("Parallel", { operations: Schema.Array(Simple) })
 
-export const Command = Schema.Union(...Simple.members, Wait, Purge, Parallel)
-export type Command = typeof Command.Type
+export const Operation = Schema.Union(...Simple.members, Wait, Purge, Parallel)
+export type Operation = typeof Operation.Type
 
-export const Program = Schema.Array(Command)
+export const Program = Schema.Array(Operation)
 export type Program = typeof Program.Type
 
 const choice = FastCheck.oneof({ weight: 3, arbitrary: FastCheck.constant(0) }, FastCheck.nat(7))
@@ -194,14 +194,14 @@ const contest: ReadonlyArray<Simple> = [
   ChangeStatus.make({ registration: 0, status: 1 })
 ]
 
-const parallel = (commands: FastCheck.Arbitrary<Simple>): FastCheck.Arbitrary<Command> =>
+const parallel = (operations: FastCheck.Arbitrary<Simple>): FastCheck.Arbitrary<Operation> =>
   FastCheck.oneof(
-    FastCheck.array(commands, { minLength: 1, maxLength: 3 }),
+    FastCheck.array(operations, { minLength: 1, maxLength: 3 }),
     // The same thing several times at once is what races are made of.
-    FastCheck.tuple(commands, FastCheck.integer({ min: 1, max: 3 })).map(([command, times]) =>
-      Array.from({ length: times }, () => command)
+    FastCheck.tuple(operations, FastCheck.integer({ min: 1, max: 3 })).map(([operation, times]) =>
+      Array.from({ length: times }, () => operation)
     )
-  ).map((commands) => Parallel.make({ commands }))
+  ).map((operations) => Parallel.make({ operations }))
 
 /** Mostly all of these, but it shrinks to fewer. */
 const some = <A>(all: ReadonlyArray<A>, usual: FastCheck.Arbitrary<Array<A>>): FastCheck.Arbitrary<Array<A>> =>
@@ -215,11 +215,11 @@ const some = <A>(all: ReadonlyArray<A>, usual: FastCheck.Arbitrary<Array<A>>): F
 const race: FastCheck.Arbitrary<Program> = FastCheck.tuple(
   some([0, 1, 2], FastCheck.constant([0, 1, 2])),
   some(contest, FastCheck.shuffledSubarray([...contest], { minLength: 2, maxLength: 3 }))
-).map(([places, commands]) => {
-  const all: ReadonlyArray<Command> = [
+).map(([places, operations]) => {
+  const all: ReadonlyArray<Operation> = [
     Consent.make({ user: 0, application: 0, pkce: false }),
     Redeem.make({ code: 0, key: "one", slip: "none" }),
-    Parallel.make({ commands })
+    Parallel.make({ operations })
   ]
   return all.filter((_, place) => places.includes(place))
 })
@@ -227,7 +227,7 @@ const race: FastCheck.Arbitrary<Program> = FastCheck.tuple(
 /** Programs of some `length` parts, with parallel groups and workers. */
 export const program = (length = 20): FastCheck.Arbitrary<Program> => {
   const anything = simple(...creations, { weight: 4, arbitrary: work })
-  const part = FastCheck.oneof<FastCheck.WeightedArbitrary<Command>[]>(
+  const part = FastCheck.oneof<FastCheck.WeightedArbitrary<Operation>[]>(
     { weight: 12, arbitrary: anything },
     { weight: 2, arbitrary: wait },
     { weight: 2, arbitrary: parallel(anything) },
@@ -235,7 +235,7 @@ export const program = (length = 20): FastCheck.Arbitrary<Program> => {
   )
   return FastCheck.array(
     FastCheck.oneof<FastCheck.WeightedArbitrary<Program>[]>(
-      { weight: 15, arbitrary: part.map((command) => [command]) },
+      { weight: 15, arbitrary: part.map((operation) => [operation]) },
       { weight: 4, arbitrary: race }
     ),
     { maxLength: length, size: "max" }
@@ -245,7 +245,7 @@ export const program = (length = 20): FastCheck.Arbitrary<Program> => {
 /** Programs in which one thing happens after the other: the same on every store. */
 export const sequential = (maxLength = 20): FastCheck.Arbitrary<Program> =>
   FastCheck.array(
-    FastCheck.oneof<FastCheck.WeightedArbitrary<Command>[]>(
+    FastCheck.oneof<FastCheck.WeightedArbitrary<Operation>[]>(
       { weight: 12, arbitrary: simple(...creations, { weight: 4, arbitrary: work }) },
       { weight: 2, arbitrary: wait },
       { weight: 1, arbitrary: FastCheck.constant(Purge.make({})) }

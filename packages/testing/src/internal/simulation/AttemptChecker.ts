@@ -7,9 +7,9 @@ import type { Policy } from "@startlist/core/Policy"
 import { SubscriptionId } from "@startlist/core/Subscription"
 import * as Duration from "effect/Duration"
 import * as Schema from "effect/Schema"
-import { type DeliveryLedger, keyOf } from "./DeliveryLedger.ts"
-import type { Journal } from "./Journal.ts"
-import type { SubscriptionLedger } from "./SubscriptionLedger.ts"
+import { type DeliveryChecker, keyOf } from "./DeliveryChecker.ts"
+import type { History } from "./History.ts"
+import type { SubscriptionChecker } from "./SubscriptionChecker.ts"
 
 /** One request that delivers an event. */
 export interface Sent {
@@ -39,10 +39,10 @@ const readBody = Schema.decodeSync(Schema.parseJson(Schema.Struct({ subscription
 const acknowledged = ({ answer }: Sent, limit: number): boolean =>
   answer !== undefined && answer.status === 200 && answer.afterMs < limit
 
-export class AttemptLedger {
-  readonly #journal: Journal
-  readonly #subscriptions: SubscriptionLedger
-  readonly #deliveries: DeliveryLedger
+export class AttemptChecker {
+  readonly #history: History
+  readonly #subscriptions: SubscriptionChecker
+  readonly #deliveries: DeliveryChecker
   /** Milliseconds that a receiver has. */
   readonly #timeout: number
   readonly #claims = new Map<DeliveryId, Claim>()
@@ -53,12 +53,12 @@ export class AttemptLedger {
   readonly #sent = new Map<string, Array<Sent>>()
 
   constructor(
-    journal: Journal,
-    subscriptions: SubscriptionLedger,
-    deliveries: DeliveryLedger,
+    history: History,
+    subscriptions: SubscriptionChecker,
+    deliveries: DeliveryChecker,
     policy: Policy.Service
   ) {
-    this.#journal = journal
+    this.#history = history
     this.#subscriptions = subscriptions
     this.#deliveries = deliveries
     this.#timeout = Duration.toMillis(policy.callbackTimeout)
@@ -68,20 +68,20 @@ export class AttemptLedger {
   claimed(request: ClaimRequest, claimed: ReadonlyArray<Claimed>, holder: object): void {
     for (const { claims, delivery: { id }, leaseEnds, subscription } of claimed) {
       const left = (this.#claims.get(id)?.leaseEnds ?? -Infinity) - request.now.epochMillis
-      this.#journal.check(
+      this.#history.check(
         5,
         left <= 0,
         () => `delivery ${id} was claimed twice, the second time ${left} ms before the first lease ends`
       )
-      this.#journal.check(
+      this.#history.check(
         8,
         this.#subscriptions.get(subscription.id)?.removed === false,
         () => `delivery ${id} was claimed after subscription ${subscription.id} was deleted`
       )
       const count = (this.#counts.get(id) ?? 0) + 1
-      this.#journal.check(5, claims === count, () => `claim ${count} of delivery ${id} counts as its claim ${claims}`)
+      this.#history.check(5, claims === count, () => `claim ${count} of delivery ${id} counts as its claim ${claims}`)
       this.#counts.set(id, count)
-      this.#journal.tell(`delivery ${id} is claimed`)
+      this.#history.record(`delivery ${id} is claimed`)
       this.#claims.set(id, { holder, token: request.token, leaseEnds: leaseEnds.epochMillis })
     }
   }
@@ -92,14 +92,14 @@ export class AttemptLedger {
       const holds = settlements.some(({ delivery, token }) =>
         delivery.id === id && token === this.#claims.get(id)?.token
       )
-      this.#journal.check(
+      this.#history.check(
         5,
         holds,
         () => `an attempt of delivery ${id} was recorded under a claim that is not the last one`
       )
       const isSetAside = settlements.some(({ delivery }) => delivery.id === id && delivery.state === "set_aside")
       const count = this.#counts.get(id) ?? 0
-      this.#journal.check(
+      this.#history.check(
         5,
         !isSetAside || count > this.#allowed,
         () => `delivery ${id} is set aside after ${count} claims`
@@ -112,7 +112,7 @@ export class AttemptLedger {
   /** Claims were ended without an attempt, and do not count. */
   released(ids: ReadonlyArray<DeliveryId>): void {
     for (const id of ids) {
-      this.#journal.tell(`delivery ${id} is released`)
+      this.#history.record(`delivery ${id} is released`)
       this.#claims.delete(id)
       this.#counts.set(id, (this.#counts.get(id) ?? 1) - 1)
     }
@@ -125,12 +125,12 @@ export class AttemptLedger {
     const key = keyOf(subscriptionId, post.id)
     const earlier = this.#sent.get(key) ?? []
     this.#sent.set(key, [...earlier, record])
-    this.#journal.count("attempts")
+    this.#history.count("attempts")
     const of = this.#deliveries.of(key)
     const mine = of.filter(({ id }) => this.#claims.get(id)?.holder === holder)
     const claim = mine.flatMap(({ id }) => this.#claims.get(id) ?? []).at(-1)
     const what = `${post.id} to subscription ${subscriptionId}`
-    const check = (law: number, holds: boolean, message: string) => this.#journal.check(law, holds, () => message)
+    const check = (law: number, holds: boolean, message: string) => this.#history.check(law, holds, () => message)
 
     check(4, this.#deliveries.isSaved(post.id), `${what} is sent, and was never saved`)
     check(5, earlier.every((one) => one.body === post.body), `${what} is sent with other bytes than before`)
@@ -154,15 +154,15 @@ export class AttemptLedger {
   recorded({ event, id, subscriptionId }: Delivery, attempt: Attempt): void {
     const made = (this.#sent.get(keyOf(subscriptionId, event.id)) ?? [])
       .filter(({ senderAt }) => senderAt === attempt.at.epochMillis)
-    this.#journal.check(5, made.length > 0, () => `delivery ${id} records an attempt that nobody made`)
+    this.#history.check(5, made.length > 0, () => `delivery ${id} records an attempt that nobody made`)
     if (attempt.outcome === "delivered") {
-      this.#journal.check(
+      this.#history.check(
         4,
         made.some((sent) => acknowledged(sent, this.#timeout + 1)),
         () => `delivery ${id} counts as delivered, and its receiver never acknowledged it in time`
       )
     } else {
-      this.#journal.check(
+      this.#history.check(
         5,
         made.some((sent) => !acknowledged(sent, this.#timeout)),
         () => `an attempt of delivery ${id} counts as ${attempt.outcome}, and its receiver acknowledged it in time`

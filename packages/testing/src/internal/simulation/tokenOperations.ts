@@ -7,35 +7,40 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
-import type { Offered, Replied } from "./Callers.ts"
-import { pkce } from "./Cast.ts"
-import { type Deed, describe, type Of, type Step } from "./plan.ts"
-import type { Stage } from "./Stage.ts"
-import type { Answered, Issued, Manner, Pair } from "./TokenLedger.ts"
-import { mustBeDead } from "./World.ts"
+import type { Offered, Replied } from "./requests.ts"
+import { pkce } from "./fixture.ts"
+import { describe, type Of, type Operation, type Step } from "./plan.ts"
+import type { OperationContext } from "./requests.ts"
+import type { Answered, Expectation, Issued, Pair } from "./TokenChecker.ts"
+import { mustBeDead } from "./context.ts"
 
 /** A client gives up after so many. Each takes up to a minute. */
 const maxTries = 5
 
-export const tokenDeeds = ({ ask, cast, world }: Stage, step: Step) => {
-  const { deliveries, journal, tokens } = world
+export const tokenOperations = ({ ask, fixture, context }: OperationContext, step: Step) => {
+  const { deliveries, history, tokens } = context
   const name = describe(step)
   const pairOf = ({ application, user }: Of) => tokens.pair(application, user)
 
   /** Asks, and keeps book of what it may do to the pair's grant meanwhile. */
-  const askFor = <A, E>(pair: Pair, manner: Manner, effect: Effect.Effect<A, E, Offered>, node = step.node) =>
+  const askFor = <A, E>(pair: Pair, expectation: Expectation, effect: Effect.Effect<A, E, Offered>, node = step.node) =>
     Effect.gen(function*() {
-      const told = manner === "proper" && step.way === "repeated" ? "rough" : manner
-      tokens.begin(pair, told)
-      const replied = yield* ask({ node, way: step.way, name }, effect)
-      return { replied, end: Effect.sync(() => tokens.end(pair, told, Option.isSome(replied))) }
+      const expected = expectation === "succeeds" && step.network === "duplicated" ? "may fail" : expectation
+      tokens.begin(pair, expected)
+      const replied = yield* ask({ node, network: step.network, name }, effect)
+      return { replied, end: Effect.sync(() => tokens.end(pair, expected, Option.isSome(replied))) }
     })
 
   /** The same for a request with an `Idempotency-Key`: the client repeats it until it is answered. */
-  const askAgainFor = <A, E>(pair: Pair, manner: Manner, effect: Effect.Effect<A, E, Offered>, node = step.node) =>
+  const askAgainFor = <A, E>(
+    pair: Pair,
+    expectation: Expectation,
+    effect: Effect.Effect<A, E, Offered>,
+    node = step.node
+  ) =>
     Effect.gen(function*() {
-      if (!world.retries) return yield* askFor(pair, manner, effect, node)
-      tokens.begin(pair, manner)
+      if (!context.retries) return yield* askFor(pair, expectation, effect, node)
+      tokens.begin(pair, expectation)
       let [begun, over] = [0, 0]
       const counted = Effect.suspend(() => {
         begun++
@@ -43,18 +48,18 @@ export const tokenDeeds = ({ ask, cast, world }: Stage, step: Step) => {
       })
       let replied: Option.Option<Replied<A, E>> = Option.none()
       for (let tries = 0; tries < maxTries && Option.isNone(replied); tries++) {
-        const way = tries === 0 ? step.way : "clear"
-        replied = yield* ask({ node: node + tries, way, name: tries === 0 ? name : `${name}, again` }, counted)
-        if (tries > 0 && Option.isSome(replied)) journal.count("lost answers")
+        const network = tries === 0 ? step.network : "none"
+        replied = yield* ask({ node: node + tries, network, name: tries === 0 ? name : `${name}, again` }, counted)
+        if (tries > 0 && Option.isSome(replied)) history.count("lost answers")
       }
       // What is still under way, or died with its node, may yet do something.
-      const end = Effect.sync(() => tokens.end(pair, manner, Option.isSome(replied) && begun === over))
+      const end = Effect.sync(() => tokens.end(pair, expectation, Option.isSome(replied) && begun === over))
       return { replied, end }
     })
 
-  const key = world.retries ? Option.some(`${step.at}`) : Option.none()
+  const key = context.retries ? Option.some(`${step.at}`) : Option.none()
 
-  const dead = (pair: Pair, issued: ReadonlyArray<Issued>) => world.alone(mustBeDead(world, pair, issued))
+  const dead = (pair: Pair, issued: ReadonlyArray<Issued>) => context.alone(mustBeDead(context, pair, issued))
 
   const answered = (
     answer: Tokens,
@@ -70,16 +75,16 @@ export const tokenDeeds = ({ ask, cast, world }: Stage, step: Step) => {
   const consent = (of: Of) =>
     Effect.gen(function*() {
       const pair = pairOf(of)
-      const actor = cast.actors[pair.application]
-      const user = cast.users[pair.user]
-      if (actor === undefined || user === undefined) return
+      const client = fixture.clients[pair.application]
+      const user = fixture.users[pair.user]
+      if (client === undefined || user === undefined) return
       const effect = Effect.gen(function*() {
         const oauth = yield* OAuth
         const [, challenge] = yield* pkce(pair.application, pair.user)
-        const needsPkce = actor.application.requirePkce
+        const needsPkce = client.application.requirePkce
         return yield* oauth.consent({
-          application: actor.application,
-          redirectUri: actor.redirectUri,
+          application: client.application,
+          redirectUri: client.redirectUri,
           scope: ["profile:read"],
           state: Option.none(),
           role: Option.none(),
@@ -87,31 +92,31 @@ export const tokenDeeds = ({ ask, cast, world }: Stage, step: Step) => {
         }, user)
       })
       const consented = tokens.consenting(pair)
-      const { end, replied } = yield* askFor(pair, "proper", effect)
+      const { end, replied } = yield* askFor(pair, "succeeds", effect)
       if (Option.isSome(replied) && Either.isRight(replied.value.value)) {
         tokens.consented(consented, replied.value.value.right, replied.value.offset)
-        journal.count("consents")
+        history.count("consents")
       }
       yield* end
     })
 
-  const exchange = ({ how, ...of }: Extract<Deed, { _tag: "Exchange" }>) =>
+  const exchange = ({ how, ...of }: Extract<Operation, { _tag: "Exchange" }>) =>
     Effect.gen(function*() {
       const pair = pairOf(of)
       const consented = [...pair.consents].reverse().find(({ code, isExchanged }) =>
         code !== undefined && (how === "again") === isExchanged
       )
-      const other = cast.actors[(pair.application + 1) % cast.actors.length]
-      const actor = how === "as another" ? other : cast.actors[pair.application]
+      const other = fixture.clients[(pair.application + 1) % fixture.clients.length]
+      const client = how === "as another" ? other : fixture.clients[pair.application]
       const code = consented?.code
-      if (consented === undefined || code === undefined || actor === undefined) return
-      const needsPkce = cast.actors[pair.application]?.application.requirePkce === true
+      if (consented === undefined || code === undefined || client === undefined) return
+      const needsPkce = fixture.clients[pair.application]?.application.requirePkce === true
       if (how === "without the verifier" && !needsPkce) return
       const effect = Effect.gen(function*() {
         const oauth = yield* OAuth
         const [verifier] = yield* pkce(pair.application, pair.user)
         return yield* oauth.exchange({
-          client: actor.client,
+          client: client.client,
           code,
           idempotencyKey: key,
           redirectUri: how === "to another address" ? Option.some("http://localhost/other") : Option.none(),
@@ -119,37 +124,41 @@ export const tokenDeeds = ({ ask, cast, world }: Stage, step: Step) => {
         })
       })
       const isProper = how === "properly" && consented.isSure
-      const manner: Manner = isProper ? "proper" : how === "properly" || how === "again" ? "rough" : "reads"
+      const expectation: Expectation = isProper
+        ? "succeeds"
+        : how === "properly" || how === "again"
+        ? "may fail"
+        : "read-only"
       const wasExchanged = consented.isExchanged
-      const { end, replied } = yield* askAgainFor(pair, manner, effect)
+      const { end, replied } = yield* askAgainFor(pair, expectation, effect)
       if (Option.isSome(replied)) {
         const { value } = replied.value
         if (Either.isRight(value)) {
-          journal.check(3, manner !== "reads", () => `${name}: the code was accepted`)
+          history.check(3, expectation !== "read-only", () => `${name}: the code was accepted`)
           tokens.exchanged(pair, consented, answered(value.right, replied.value))
           yield* dead(pair, tokens.dead(pair))
         } else if (how === "again" && wasExchanged && value.left._tag === "InvalidGrant") {
           if (tokens.isKnown(consented) || isFatal(value.left)) yield* dead(pair, tokens.died(pair, consented))
-        } else if (how === "properly" && journal.now() - consented.begin < 60_000) {
+        } else if (how === "properly" && history.now() - consented.begin < 60_000) {
           tokens.refused(pair, 3, consented, "a fresh code was refused")
         }
       }
       yield* end
     })
 
-  const refreshOnce = (pair: Pair, used: Issued, manner: Manner, node: number) =>
+  const refreshOnce = (pair: Pair, used: Issued, expectation: Expectation, node: number) =>
     Effect.gen(function*() {
-      const actor = cast.actors[pair.application]
-      if (actor === undefined) return Option.none<Replied<Tokens, unknown>>()
+      const client = fixture.clients[pair.application]
+      if (client === undefined) return Option.none<Replied<Tokens, unknown>>()
       const effect = Effect.flatMap(OAuth, (oauth) =>
-        oauth.refresh({ client: actor.client, token: used.refresh, idempotencyKey: key }))
-      const { end, replied } = yield* askAgainFor(pair, manner, effect, node)
+        oauth.refresh({ client: client.client, token: used.refresh, idempotencyKey: key }))
+      const { end, replied } = yield* askAgainFor(pair, expectation, effect, node)
       if (Option.isSome(replied)) {
         const { value } = replied.value
         if (Either.isRight(value)) {
           tokens.refreshed(pair, used, answered(value.right, replied.value))
           yield* dead(pair, tokens.dead(pair))
-        } else if (manner === "proper") {
+        } else if (expectation === "succeeds") {
           tokens.refused(pair, 1, used.of, "the current refresh token was refused")
         } else if (value.left._tag === "InvalidGrant") {
           yield* refusal(pair, used, value.left)
@@ -169,9 +178,11 @@ export const tokenDeeds = ({ ask, cast, world }: Stage, step: Step) => {
     const pair = pairOf(of)
     const used = pair.issued.at(-1)
     if (used === undefined) return Effect.void
-    const manner: Manner = times === 1 && used.refreshedAt === Infinity && used.of.isSure ? "proper" : "rough"
+    const expectation: Expectation = times === 1 && used.refreshedAt === Infinity && used.of.isSure
+      ? "succeeds"
+      : "may fail"
     const nodesInTurn = Array.from({ length: times }, (_, index) => step.node + index)
-    return Effect.forEach(nodesInTurn, (node) => refreshOnce(pair, used, manner, node), {
+    return Effect.forEach(nodesInTurn, (node) => refreshOnce(pair, used, expectation, node), {
       concurrency: "unbounded",
       discard: true
     })
@@ -180,7 +191,7 @@ export const tokenDeeds = ({ ask, cast, world }: Stage, step: Step) => {
   const replay = ({ back, ...of }: Of & { readonly back: number }) => {
     const pair = pairOf(of)
     const used = pair.issued.at(-1 - back)
-    return used === undefined ? Effect.void : refreshOnce(pair, used, "rough", step.node)
+    return used === undefined ? Effect.void : refreshOnce(pair, used, "may fail", step.node)
   }
 
   const call = ({ back, ...of }: Of & { readonly back: number }) =>
@@ -191,12 +202,12 @@ export const tokenDeeds = ({ ask, cast, world }: Stage, step: Step) => {
       const wasDead = used.of.isDead
       const { end, replied } = yield* askFor(
         pair,
-        "reads",
+        "read-only",
         Effect.flatMap(OAuth, (oauth) => oauth.authenticate(used.access))
       )
       if (Option.isSome(replied)) {
         const { began, offset, value } = replied.value
-        const isFresh = began - used.createdAt < Duration.toMillis(world.policy.accessTokenLifetime) - 60_000
+        const isFresh = began - used.createdAt < Duration.toMillis(context.policy.accessTokenLifetime) - 60_000
         if (Either.isRight(value)) tokens.accepted(pair, used, began + offset, wasDead)
         else if (isFresh) tokens.refused(pair, 2, used.of, "an access token was refused")
       }
@@ -206,13 +217,13 @@ export const tokenDeeds = ({ ask, cast, world }: Stage, step: Step) => {
   const revokeByApplication = ({ back, ...of }: Of & { readonly back: number }) =>
     Effect.gen(function*() {
       const pair = pairOf(of)
-      const actor = cast.actors[pair.application]
+      const client = fixture.clients[pair.application]
       const used = pair.issued.at(-1 - back)
-      if (used === undefined || actor === undefined) return
+      if (used === undefined || client === undefined) return
       const wasSure = used.of.isSure
-      const begin = journal.now()
-      const effect = Effect.flatMap(OAuth, (oauth) => oauth.revoke(actor.client, used.refresh))
-      const { end, replied } = yield* askFor(pair, "rough", effect)
+      const begin = history.now()
+      const effect = Effect.flatMap(OAuth, (oauth) => oauth.revoke(client.client, used.refresh))
+      const { end, replied } = yield* askFor(pair, "may fail", effect)
       if (Option.isSome(replied) && Either.isRight(replied.value.value)) {
         yield* dead(pair, wasSure ? tokens.revoked(pair, begin) : tokens.died(pair, used.of))
       }
@@ -222,19 +233,19 @@ export const tokenDeeds = ({ ask, cast, world }: Stage, step: Step) => {
   const revokeByUser = (of: Of) =>
     Effect.gen(function*() {
       const pair = pairOf(of)
-      const actor = cast.actors[pair.application]
-      const user = cast.users[pair.user]
-      if (actor === undefined || user === undefined) return
-      const wasSure = pair.changing === 0 && pair.consents.some(({ end, isSure }) => isSure && end <= journal.now())
-      const [begin, moment, changes] = [journal.now(), journal.moment, pair.changes]
-      const effect = Effect.flatMap(OAuth, (oauth) => oauth.revokeByUser(actor.application.id, user.id))
-      const { end, replied } = yield* askFor(pair, "rough", effect)
+      const client = fixture.clients[pair.application]
+      const user = fixture.users[pair.user]
+      if (client === undefined || user === undefined) return
+      const wasSure = pair.changing === 0 && pair.consents.some(({ end, isSure }) => isSure && end <= history.now())
+      const [begin, moment, changes] = [history.now(), history.moment, pair.changes]
+      const effect = Effect.flatMap(OAuth, (oauth) => oauth.revokeByUser(client.application.id, user.id))
+      const { end, replied } = yield* askFor(pair, "may fail", effect)
       if (Option.isSome(replied) && Either.isRight(replied.value.value)) {
         yield* dead(pair, tokens.revoked(pair, begin))
-        // Had another call ended the grant meanwhile, there would have been nothing left to tell.
+        // Had another call ended the grant meanwhile, there would have been nothing left to record.
         const wasAlone = wasSure && pair.changes === changes + 1
         const hasEvent = user.role === "athlete" || user.role === "organizer"
-        journal.check(4, !wasAlone || !hasEvent || deliveries.toldOf(actor.application.id, user.id) >= moment, () =>
+        history.check(4, !wasAlone || !hasEvent || deliveries.toldOf(client.application.id, user.id) >= moment, () =>
           `${name}: it was done, and no event was saved with it`)
       }
       yield* end

@@ -11,15 +11,15 @@ import type { Policy } from "@startlist/core/Policy"
 import type { Registration, RegistrationId } from "@startlist/core/Registration"
 import type { SubscriptionId } from "@startlist/core/Subscription"
 import type { UserId } from "@startlist/core/User"
-import type { Journal } from "./Journal.ts"
-import type { SubscriptionLedger } from "./SubscriptionLedger.ts"
+import type { History } from "./History.ts"
+import type { SubscriptionChecker } from "./SubscriptionChecker.ts"
 
 /** What all deliveries of one event to one subscription have in common. */
 export const keyOf = (subscriptionId: SubscriptionId, eventId: string): string => `${subscriptionId}:${eventId}`
 
-export class DeliveryLedger {
-  readonly #journal: Journal
-  readonly #subscriptions: SubscriptionLedger
+export class DeliveryChecker {
+  readonly #history: History
+  readonly #subscriptions: SubscriptionChecker
   /** How many attempts a delivery has. */
   readonly #attempts: number
   readonly #all = new Map<DeliveryId, Delivery>()
@@ -33,21 +33,21 @@ export class DeliveryLedger {
   readonly #revocations = new Map<string, number>()
   readonly #comments = new Set<string>()
 
-  constructor(journal: Journal, subscriptions: SubscriptionLedger, policy: Policy.Service) {
-    this.#journal = journal
+  constructor(history: History, subscriptions: SubscriptionChecker, policy: Policy.Service) {
+    this.#history = history
     this.#subscriptions = subscriptions
     this.#attempts = policy.deliveryDelays.length + 1
   }
 
   /** The events of a save, and the subscriptions that they concern when it was made. */
   saved(event: Event, concerned: ReadonlySet<SubscriptionId>): void {
-    if (!this.#saved.has(event.id)) this.#saved.set(event.id, this.#journal.moment)
+    if (!this.#saved.has(event.id)) this.#saved.set(event.id, this.#history.moment)
     const told = this.#told.get(event.id) ?? new Set()
     for (const id of concerned) {
-      this.#journal.check(4, told.has(id), () => `${event.id} was saved without its delivery to subscription ${id}`)
+      this.#history.check(4, told.has(id), () => `${event.id} was saved without its delivery to subscription ${id}`)
     }
     for (const id of told) {
-      this.#journal.check(
+      this.#history.check(
         4,
         concerned.has(id),
         () => `${event.id} is to be delivered to subscription ${id}, which it does not concern`
@@ -61,7 +61,7 @@ export class DeliveryLedger {
 
   /** A revocation was saved with this event. */
   told(applicationId: ApplicationId, { objectId }: Event): void {
-    this.#revocations.set(`${applicationId}:${objectId}`, this.#journal.moment)
+    this.#revocations.set(`${applicationId}:${objectId}`, this.#history.moment)
   }
 
   /** When the last event about this user's revocation was saved. */
@@ -72,7 +72,7 @@ export class DeliveryLedger {
   /** A registration was saved with these events. */
   changed({ id, updates }: Registration, outgoing: ReadonlyArray<Outgoing>): void {
     const told = outgoing.some(({ event }) => "comment" in event.updates && event.updates.comment === updates.comment)
-    this.#journal.check(4, told, () => `a change of registration ${id} was saved without its event`)
+    this.#history.check(4, told, () => `a change of registration ${id} was saved without its event`)
     this.#comments.add(`${id}:${updates.comment}`)
   }
 
@@ -106,7 +106,7 @@ export class DeliveryLedger {
     else this.pending.delete(id)
     if (before === undefined) this.#isNew(delivery)
     else if (before.state !== state || before.attempts.length !== attempts.length) this.#follows(before, delivery)
-    this.#journal.check(
+    this.#history.check(
       8,
       state !== "pending" || !this.#subscriptions.isRemoved(subscriptionId),
       () => `delivery ${id} is still pending, and its subscription ${subscriptionId} was deleted`
@@ -119,21 +119,21 @@ export class DeliveryLedger {
     this.#byKey.set(key, [...(this.#byKey.get(key) ?? []), id])
     this.#told.set(event.id, (this.#told.get(event.id) ?? new Set()).add(subscriptionId))
     const since = this.#subscriptions.get(subscriptionId)?.since ?? Infinity
-    this.#journal.check(
+    this.#history.check(
       8,
       since <= (this.#saved.get(event.id) ?? Infinity),
       () => `delivery ${id} is for subscription ${subscriptionId}, which was made after its event`
     )
-    this.#journal.tell(`delivery ${id} of ${event.id} to subscription ${subscriptionId} is queued`)
-    this.#journal.count("deliveries")
+    this.#history.record(`delivery ${id} of ${event.id} to subscription ${subscriptionId} is queued`)
+    this.#history.count("deliveries")
   }
 
   #follows(before: Delivery, after: Delivery): void {
     const { attempts, id, state } = after
     const check = (law: number, holds: boolean, message: string) =>
-      this.#journal.check(law, holds, () => `delivery ${id} ${message}`)
+      this.#history.check(law, holds, () => `delivery ${id} ${message}`)
     const last = attempts.at(-1)?.outcome
-    this.#journal.tell(`delivery ${id} is ${state} after ${attempts.length} attempts`)
+    this.#history.record(`delivery ${id} is ${state} after ${attempts.length} attempts`)
     check(5, before.state === "pending", `was ${before.state} and is ${state} now`)
     const remembers = before.attempts.every((one, index) => one.at.epochMillis === attempts[index]?.at.epochMillis)
     check(5, remembers, "forgot an attempt that was recorded")
@@ -141,7 +141,7 @@ export class DeliveryLedger {
     check(5, isSame, "has another event now")
     check(5, attempts.length <= this.#attempts, `has ${attempts.length} attempts`)
     if (state === "pending") return
-    this.#journal.count(state)
+    this.#history.count(state)
     if (state === "cancelled") {
       check(4, this.#subscriptions.isRemoved(after.subscriptionId), "is cancelled, and its subscription is there")
       return

@@ -1,7 +1,7 @@
 /** Which subscriptions there are, and were; and the checks of law 7. */
 import type { ApplicationId } from "@startlist/core/Application"
 import type { Subscription, SubscriptionId } from "@startlist/core/Subscription"
-import type { Journal } from "./Journal.ts"
+import type { History } from "./History.ts"
 
 interface Subscribed {
   readonly subscription: Subscription
@@ -10,14 +10,14 @@ interface Subscribed {
   removed: boolean
 }
 
-export class SubscriptionLedger {
-  readonly #journal: Journal
+export class SubscriptionChecker {
+  readonly #history: History
   readonly #all = new Map<SubscriptionId, Subscribed>()
   /** How often each callback URL answered a challenge as it must, less the subscriptions that were stored for it. */
   readonly #proven = new Map<string, number>()
 
-  constructor(journal: Journal) {
-    this.#journal = journal
+  constructor(history: History) {
+    this.#history = history
   }
 
   proved(callbackUrl: string): void {
@@ -27,12 +27,12 @@ export class SubscriptionLedger {
   inserted(subscription: Subscription): void {
     const { applicationId, callbackUrl, id } = subscription
     const proofs = this.#proven.get(callbackUrl) ?? 0
-    const check = (law: number, holds: boolean, message: string) => this.#journal.check(law, holds, () => message)
+    const check = (law: number, holds: boolean, message: string) => this.#history.check(law, holds, () => message)
     check(7, proofs > 0, `subscription ${id} was stored, and its callback never answered a challenge`)
     const second = this.of(applicationId) !== undefined
     check(7, !second, `application ${applicationId} has a second subscription, ${id}`)
     check(8, !this.#all.has(id), `subscription ${id} is new, and has the identifier of one that was deleted`)
-    this.#all.set(id, { subscription, since: this.#journal.moment, removed: false })
+    this.#all.set(id, { subscription, since: this.#history.moment, removed: false })
     this.#proven.set(callbackUrl, proofs - 1)
   }
 

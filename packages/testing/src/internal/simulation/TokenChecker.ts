@@ -8,7 +8,7 @@ import type { Policy } from "@startlist/core/Policy"
 import * as Duration from "effect/Duration"
 import * as Equal from "effect/Equal"
 import type * as Redacted from "effect/Redacted"
-import type { Journal } from "./Journal.ts"
+import type { History } from "./History.ts"
 
 /** One consent, and what came of it. */
 export interface Consented {
@@ -46,7 +46,7 @@ export interface Answered extends Pick<Issued, "access" | "refresh" | "createdAt
 }
 
 /** What a call may do to a grant. `proper` ones leave no doubt about what must be accepted afterwards. */
-export type Manner = "reads" | "proper" | "rough"
+export type Expectation = "read-only" | "succeeds" | "may fail"
 
 export interface Pair {
   readonly application: number
@@ -65,14 +65,14 @@ export interface Pair {
 /** Longer than any request is held up. */
 const longest = Duration.toMillis("2 minutes")
 
-export class TokenLedger {
-  readonly #journal: Journal
+export class TokenChecker {
+  readonly #history: History
   readonly #policy: Policy.Service
   readonly #pairs = new Map<string, Pair>()
   readonly #byId = new Map<string, Pair>()
 
-  constructor(journal: Journal, policy: Policy.Service) {
-    this.#journal = journal
+  constructor(history: History, policy: Policy.Service) {
+    this.#history = history
     this.#policy = policy
   }
 
@@ -95,20 +95,20 @@ export class TokenLedger {
     return this.#byId.get(`${applicationId}:${userId}`)
   }
 
-  begin(pair: Pair, manner: Manner): void {
-    if (manner === "reads") return
-    if (manner === "rough" || pair.changing > 0) this.#doubt(pair)
+  begin(pair: Pair, expectation: Expectation): void {
+    if (expectation === "read-only") return
+    if (expectation === "may fail" || pair.changing > 0) this.#doubt(pair)
     pair.changing++
     pair.changes++
   }
 
   /** `isKnown`: it was answered, and the answer says what happened. */
-  end(pair: Pair, manner: Manner, isKnown: boolean): void {
-    if (manner === "reads") return
+  end(pair: Pair, expectation: Expectation, isKnown: boolean): void {
+    if (expectation === "read-only") return
     pair.changing--
     if (isKnown) return
     this.#doubt(pair)
-    pair.doubtUntil = this.#journal.now() + longest
+    pair.doubtUntil = this.#history.now() + longest
   }
 
   #doubt(pair: Pair): void {
@@ -116,7 +116,7 @@ export class TokenLedger {
   }
 
   consenting(pair: Pair): Consented {
-    const begin = this.#journal.now()
+    const begin = this.#history.now()
     const consented: Consented = {
       begin,
       end: Infinity,
@@ -131,7 +131,7 @@ export class TokenLedger {
   }
 
   consented(consented: Consented, code: Redacted.Redacted<string>, offset: number): void {
-    consented.end = this.#journal.now()
+    consented.end = this.#history.now()
     consented.code = code
     consented.offset = offset
   }
@@ -140,14 +140,14 @@ export class TokenLedger {
   exchanged(pair: Pair, consented: Consented, answered: Answered): void {
     consented.isExchanged = true
     const ends = consented.end + consented.offset + Duration.toMillis(this.#policy.codeLifetime)
-    this.#journal.check(
+    this.#history.check(
       3,
       answered.began + answered.offset < ends,
       () => `${this.#name(pair)}: a code was exchanged after its lifetime`
     )
     const earlier = pair.issued.find(({ from, of }) => of === consented && from === undefined)
     this.#issued(pair, answered, { law: 3, earlier, of: consented, from: undefined })
-    this.#journal.count("exchanges")
+    this.#history.count("exchanges")
   }
 
   /** Adds a pair, or sees that it is the answer to an equal request once more (law 1b). */
@@ -162,50 +162,50 @@ export class TokenLedger {
     }
     const isSame = Equal.equals(earlier.refresh, answered.refresh) && Equal.equals(earlier.access, answered.access)
     const check = (isGood: boolean, what: string) =>
-      this.#journal.check(law, isGood, () => `${this.#name(pair)}: ${what}`)
+      this.#history.check(law, isGood, () => `${this.#name(pair)}: ${what}`)
     check(isSame, law === 3 ? "one code was exchanged twice" : "one refresh token succeeded twice")
     check(began <= earlier.refreshedAt, "a request was repeated after the tokens of its answer were used")
     const ends = earlier.createdAt + Duration.toMillis(this.#policy.refreshRetry)
     check(began + offset < ends, "a request was repeated after its time")
-    this.#journal.count("repeats")
+    this.#history.count("repeats")
   }
 
   /** Whether every node still knows the code as used: the clocks of the nodes differ by less than a minute. */
   isKnown({ begin }: Consented): boolean {
-    return this.#journal.now() - begin < Duration.toMillis(this.#policy.codeLifetime) - 60_000
+    return this.#history.now() - begin < Duration.toMillis(this.#policy.codeLifetime) - 60_000
   }
 
   refreshed(pair: Pair, used: Issued, answered: Answered): void {
     const earlier = pair.issued.find(({ from }) => from === used)
     this.#issued(pair, answered, { law: 1, earlier, of: used.of, from: used })
-    used.refreshedAt = Math.min(used.refreshedAt, this.#journal.now())
-    this.#journal.count("refreshes")
+    used.refreshedAt = Math.min(used.refreshedAt, this.#history.now())
+    this.#history.count("refreshes")
   }
 
   /** What must be accepted was refused. */
   refused(pair: Pair, law: number, of: Consented, what: string): void {
-    this.#journal.check(law, !of.isSure || of.isDead, () => `${this.#name(pair)}: ${what}, and nothing had ended it`)
+    this.#history.check(law, !of.isSure || of.isDead, () => `${this.#name(pair)}: ${what}, and nothing had ended it`)
   }
 
   /** An access token was accepted by a node when its clock showed `at`. `begin` is the true time. */
   accepted(pair: Pair, { createdAt, of }: Issued, at: number, wasDead: boolean): void {
-    this.#journal.check(
+    this.#history.check(
       2,
       !wasDead || !of.isDead,
       () => `${this.#name(pair)}: an access token was accepted after it was revoked`
     )
-    this.#journal.check(
+    this.#history.check(
       2,
       at < createdAt + Duration.toMillis(this.#policy.accessTokenLifetime),
       () => `${this.#name(pair)}: an access token was accepted after its lifetime`
     )
-    this.#journal.count("calls")
+    this.#history.count("calls")
   }
 
   /** Everything that was consented to before `begin` has ended, and its tokens with it. */
   revoked(pair: Pair, begin: number): ReadonlyArray<Issued> {
     for (const consented of pair.consents) if (consented.end <= begin) consented.isDead = true
-    this.#journal.count("revocations")
+    this.#history.count("revocations")
     return this.dead(pair)
   }
 

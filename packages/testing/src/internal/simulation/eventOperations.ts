@@ -6,68 +6,69 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
-import type { Offered } from "./Callers.ts"
+import type { Offered } from "./requests.ts"
 import { describe, type Step } from "./plan.ts"
 import { callbackUrl } from "./Receivers.ts"
-import type { Stage } from "./Stage.ts"
+import type { OperationContext } from "./requests.ts"
 
-export const eventDeeds = ({ ask, cast, receivers, world }: Stage, step: Step) => {
-  const { deliveries, journal, subscriptions } = world
+export const eventOperations = ({ ask, fixture, receivers, context }: OperationContext, step: Step) => {
+  const { deliveries, history, subscriptions } = context
   const name = describe(step)
-  const asked = <A, E>(effect: Effect.Effect<A, E, Offered>) => ask({ node: step.node, way: step.way, name }, effect)
+  const asked = <A, E>(effect: Effect.Effect<A, E, Offered>) =>
+    ask({ node: step.node, network: step.network, name }, effect)
 
   const subscribe = ({ application }: { readonly application: number }) =>
     Effect.gen(function*() {
-      const actor = cast.actors[application]
-      if (actor === undefined) return
+      const client = fixture.clients[application]
+      if (client === undefined) return
       const wanted = { callbackUrl: callbackUrl(application), verifyToken: Redacted.make(`verify-${application}`) }
-      const begin = journal.now()
+      const begin = history.now()
       const replied = yield* asked(
-        Effect.flatMap(Subscriptions, (service) => service.create(actor.access, wanted))
+        Effect.flatMap(Subscriptions, (service) => service.create(client.access, wanted))
       )
       if (Option.isNone(replied)) return
       const { value } = replied.value
       if (Either.isRight(value)) {
-        journal.check(7, subscriptions.get(value.right.id) !== undefined, () =>
+        history.check(7, subscriptions.get(value.right.id) !== undefined, () =>
           `${name}: subscription ${value.right.id} was answered and never stored`)
       }
-      const isGood = receivers.isGood(wanted.callbackUrl) && (world.goodSince.get(wanted.callbackUrl) ?? 0) < begin
-      journal.check(7, Either.isRight(value) || value.left._tag !== "ValidationFailed" || !isGood, () =>
+      const isGood = receivers.isGood(wanted.callbackUrl) && (context.goodSince.get(wanted.callbackUrl) ?? 0) < begin
+      history.check(7, Either.isRight(value) || value.left._tag !== "ValidationFailed" || !isGood, () =>
         `${name}: its receiver answered the challenge, and the validation failed`)
     })
 
   const unsubscribe = ({ application }: { readonly application: number }) =>
     Effect.gen(function*() {
-      const actor = cast.actors[application]
-      if (actor === undefined) return
-      const before = subscriptions.of(actor.application.id)
+      const client = fixture.clients[application]
+      if (client === undefined) return
+      const before = subscriptions.of(client.application.id)
       const replied = yield* asked(
-        Effect.flatMap(Subscriptions, (service) => service.remove(actor.access, Option.none()))
+        Effect.flatMap(Subscriptions, (service) => service.remove(client.access, Option.none()))
       )
       if (Option.isNone(replied) || Either.isLeft(replied.value.value) || before === undefined) return
-      journal.check(8, subscriptions.isRemoved(before.id), () =>
+      history.check(8, subscriptions.isRemoved(before.id), () =>
         `${name}: it was answered, and subscription ${before.id} is still there`)
     })
 
   const change = ({ registration }: { readonly registration: number }) =>
     Effect.gen(function*() {
-      const id = cast.registrations[registration]
+      const id = fixture.registrations[registration]
       if (id === undefined) return
       const comment = `change ${Math.floor(step.at)}`
       const replied = yield* asked(
         Effect.flatMap(Registrations, (registrations) => registrations.change(id, { comment }))
       )
       if (Option.isNone(replied) || Either.isLeft(replied.value.value)) return
-      journal.count("changes")
-      journal.check(4, deliveries.hasComment(id, comment), () =>
+      history.count("changes")
+      history.check(4, deliveries.hasComment(id, comment), () =>
         `${name}: it was answered, and no event was saved with it`)
     })
 
   const redeliver = ({ application }: { readonly application: number }) => {
-    const actor = cast.actors[application]
-    if (actor === undefined) return Effect.void
+    const client = fixture.clients[application]
+    if (client === undefined) return Effect.void
     const filter = {
-      applicationId: Option.some(actor.application.id),
+      applicationId: Option.some(client.application.id),
       state: Option.none(),
       after: Option.none(),
       limit: 5

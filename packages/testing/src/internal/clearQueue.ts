@@ -4,7 +4,7 @@ import type { StoreError } from "@startlist/core/Store"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
-import { ended } from "./fixture.ts"
+import { settled } from "./fixture.ts"
 
 /** The end of all leases and pauses. */
 const never = DateTime.unsafeMake("2200-01-01T00:00:00.000Z")
@@ -23,7 +23,7 @@ export const clearQueue: Effect.Effect<void, StoreError, DeliveryStore> = Effect
       allowances: new Map()
     })
     if (claimed.length === 0) return
-    yield* deliveries.settle(claimed.map(({ delivery, token }) => ({ delivery: ended(delivery), token })))
+    yield* deliveries.settle(settled(claimed))
   }
   return yield* Effect.dieMessage("the queue does not become empty")
 })

@@ -6,16 +6,17 @@ import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import * as Option from "effect/Option"
 import * as Arbitraries from "../Arbitraries.ts"
-import { forAll, law, type LawGroup } from "../Law.ts"
+import { forAll, type LawGroup } from "../Law.ts"
+import { storeLaw } from "./storeLaw.ts"
 import { same } from "./expecting.ts"
-import { at, following, make, only } from "./fixture.ts"
+import { at, following, only } from "./fixture.ts"
 
 export const outboxLaws: LawGroup<Stores> = {
   about: "the outbox",
   laws: [
-    law("an event is queued as it was saved: pending, due at its time, without attempts", () =>
-      Effect.gen(function*() {
-        const { listed, name, queue, subscribed } = yield* make
+    storeLaw(
+      "an event is queued as it was saved: pending, due at its time, without attempts",
+      function*({ listed, name, queue, subscribed }) {
         const { app, subscription } = yield* subscribed
         const registrationEvent = FastCheck.record({
           aspectType: FastCheck.constant<Event["aspectType"]>("updated"),
@@ -47,58 +48,55 @@ export const outboxLaws: LawGroup<Stores> = {
               endedAt: Option.none()
             })
           }), { numRuns: 30 })
-      })),
-    law(
+      }
+    ),
+    storeLaw(
       "an event for one application is queued for its subscription alone, whatever its grants",
-      () =>
-        Effect.gen(function*() {
-          const { event, grant, grants, listed, subscribed, user } = yield* make
-          const [one, two] = [yield* subscribed, yield* subscribed]
-          const owner = yield* user()
-          const first = yield* grant(one.app, owner)
-          yield* grant(two.app, owner)
-          yield* grants.save({
-            ...only(following(first, { status: "revoked" })),
-            outgoing: [{
-              event: event(owner.id, at(3), { aspectType: "deleted", objectType: "athlete", updates: {} }),
-              audience: Audience.Application({ applicationId: one.app.id })
-            }]
-          })
-          same((yield* listed(one.app)).map(({ dueAt }) => dueAt), [at(3)])
-          same(yield* listed(two.app), [])
+      function*({ event, grant, grants, listed, subscribed, user }) {
+        const [one, two] = [yield* subscribed, yield* subscribed]
+        const owner = yield* user()
+        const first = yield* grant(one.app, owner)
+        yield* grant(two.app, owner)
+        yield* grants.save({
+          ...only(following(first, { status: "revoked" })),
+          outgoing: [{
+            event: event(owner.id, at(3), { aspectType: "deleted", objectType: "athlete", updates: {} }),
+            audience: Audience.Application({ applicationId: one.app.id })
+          }]
         })
+        same((yield* listed(one.app)).map(({ dueAt }) => dueAt), [at(3)])
+        same(yield* listed(two.app), [])
+      }
     ),
-    law(
+    storeLaw(
       "an event is queued once for every subscribed application with an active grant from any of the users",
-      () =>
-        Effect.gen(function*() {
-          const { application, change, event, grant, grants, listed, registration, subscribed, user } = yield* make
-          const [ada, bob, eve] = [yield* user(), yield* user("organizer"), yield* user("club")]
-          const [both, adas, eves, revoked] = [
-            yield* subscribed,
-            yield* subscribed,
-            yield* subscribed,
-            yield* subscribed
-          ]
-          const silent = yield* application()
-          yield* grant(both.app, ada)
-          yield* grant(both.app, bob)
-          yield* grant(adas.app, ada)
-          yield* grant(eves.app, eve)
-          yield* grant(silent, ada)
-          yield* grants.save(only(following(yield* grant(revoked.app, ada), { status: "revoked" })))
-          const audience = Audience.GrantedBy({ userIds: [ada.id, bob.id, ada.id] })
-          yield* change(yield* registration(ada), [{ event: event(1), audience }])
-          const counts = yield* Effect.forEach(
-            [both.app, adas.app, eves.app, revoked.app, silent],
-            (app) => Effect.map(listed(app), (found) => found.length)
-          )
-          same(counts, [1, 1, 0, 0, 0])
-        })
+      function*({ application, change, event, grant, grants, listed, registration, subscribed, user }) {
+        const [ada, bob, eve] = [yield* user(), yield* user("organizer"), yield* user("club")]
+        const [both, adas, eves, revoked] = [
+          yield* subscribed,
+          yield* subscribed,
+          yield* subscribed,
+          yield* subscribed
+        ]
+        const silent = yield* application()
+        yield* grant(both.app, ada)
+        yield* grant(both.app, bob)
+        yield* grant(adas.app, ada)
+        yield* grant(eves.app, eve)
+        yield* grant(silent, ada)
+        yield* grants.save(only(following(yield* grant(revoked.app, ada), { status: "revoked" })))
+        const audience = Audience.GrantedBy({ userIds: [ada.id, bob.id, ada.id] })
+        yield* change(yield* registration(ada), [{ event: event(1), audience }])
+        const counts = yield* Effect.forEach(
+          [both.app, adas.app, eves.app, revoked.app, silent],
+          (app) => Effect.map(listed(app), (found) => found.length)
+        )
+        same(counts, [1, 1, 0, 0, 0])
+      }
     ),
-    law("a grant that is active again counts again", () =>
-      Effect.gen(function*() {
-        const { change, event, grant, grants, listed, registration, subscribed, user } = yield* make
+    storeLaw(
+      "a grant that is active again counts again",
+      function*({ change, event, grant, grants, listed, registration, subscribed, user }) {
         const { app } = yield* subscribed
         const ada = yield* user()
         const revoked = following(yield* grant(app, ada), { status: "revoked" })
@@ -108,10 +106,11 @@ export const outboxLaws: LawGroup<Stores> = {
         yield* grants.save(only(following(revoked, { status: "active", epoch: 2 })))
         yield* change(changed, [{ event: event(2), audience }])
         same((yield* listed(app)).map(({ event }) => event.objectId), [2])
-      })),
-    law("nobody is told when nobody is named or no one is subscribed", () =>
-      Effect.gen(function*() {
-        const { application, change, event, grant, listed, registration, subscribed, subscription, user } = yield* make
+      }
+    ),
+    storeLaw(
+      "nobody is told when nobody is named or no one is subscribed",
+      function*({ application, change, event, grant, listed, registration, subscribed, subscription, user }) {
         const { app } = yield* subscribed
         const silent = yield* application()
         const ada = yield* user()
@@ -123,40 +122,39 @@ export const outboxLaws: LawGroup<Stores> = {
         yield* subscription(silent)
         same(yield* listed(app), [])
         same(yield* listed(silent), [])
-      })),
-    law(
-      "events of something kept elsewhere are queued like those of a save, for those who are concerned now",
-      () =>
-        Effect.gen(function*() {
-          const { deliveries, event, grant, grants, listed, subscribed, user } = yield* make
-          const [one, two, revoked] = [yield* subscribed, yield* subscribed, yield* subscribed]
-          const ada = yield* user()
-          yield* grant(one.app, ada)
-          yield* grants.save(only(following(yield* grant(revoked.app, ada), { status: "revoked" })))
-          const told = event(1)
-          yield* deliveries.enqueue([
-            { event: told, audience: Audience.GrantedBy({ userIds: [ada.id] }) },
-            { event: event(2), audience: Audience.Application({ applicationId: two.app.id }) }
-          ])
-          yield* deliveries.enqueue([])
-          const found = yield* listed(one.app)
-          same(found, [{
-            id: found[0]?.id,
-            applicationId: one.app.id,
-            subscriptionId: one.subscription.id,
-            event: told,
-            state: "pending",
-            attempts: [],
-            dueAt: told.time,
-            endedAt: Option.none()
-          }])
-          same((yield* listed(two.app)).map(({ event }) => event.objectId), [2])
-          same(yield* listed(revoked.app), [])
-        })
+      }
     ),
-    law("all events of one save are queued, in their order", () =>
-      Effect.gen(function*() {
-        const { change, event, grant, listed, registration, subscribed, user } = yield* make
+    storeLaw(
+      "events of something kept elsewhere are queued like those of a save, for those who are concerned now",
+      function*({ deliveries, event, grant, grants, listed, subscribed, user }) {
+        const [one, two, revoked] = [yield* subscribed, yield* subscribed, yield* subscribed]
+        const ada = yield* user()
+        yield* grant(one.app, ada)
+        yield* grants.save(only(following(yield* grant(revoked.app, ada), { status: "revoked" })))
+        const told = event(1)
+        yield* deliveries.enqueue([
+          { event: told, audience: Audience.GrantedBy({ userIds: [ada.id] }) },
+          { event: event(2), audience: Audience.Application({ applicationId: two.app.id }) }
+        ])
+        yield* deliveries.enqueue([])
+        const found = yield* listed(one.app)
+        same(found, [{
+          id: found[0]?.id,
+          applicationId: one.app.id,
+          subscriptionId: one.subscription.id,
+          event: told,
+          state: "pending",
+          attempts: [],
+          dueAt: told.time,
+          endedAt: Option.none()
+        }])
+        same((yield* listed(two.app)).map(({ event }) => event.objectId), [2])
+        same(yield* listed(revoked.app), [])
+      }
+    ),
+    storeLaw(
+      "all events of one save are queued, in their order",
+      function*({ change, event, grant, listed, registration, subscribed, user }) {
         const { app } = yield* subscribed
         const ada = yield* user()
         yield* grant(app, ada)
@@ -171,6 +169,7 @@ export const outboxLaws: LawGroup<Stores> = {
           audiences.map((audience, n) => ({ audience, event: event(1, at(n), { updates }) }))
         )
         same((yield* listed(app)).map(({ dueAt }) => dueAt), [at(0), at(1), at(2)])
-      }))
+      }
+    )
   ]
 }

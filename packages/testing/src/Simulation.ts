@@ -24,14 +24,11 @@ export type { Step } from "./internal/simulation/plan.ts"
 
 /** Runs one seed. */
 export const run = (options: Options): Effect.Effect<Outcome> =>
-  Effect.suspend(() => {
-    const size = sizeOf(options)
-    return inVirtualTime(options, size, Plan.make(size))
-  })
+  Effect.suspend(() => inVirtualTime(options, Plan.make(sizeOf(options))))
 
 /** Runs exactly these steps, for example those of a counterexample. */
 export const replay = (options: Options, steps: ReadonlyArray<Plan.Step>): Effect.Effect<Outcome> =>
-  Effect.suspend(() => inVirtualTime(options, sizeOf(options), steps))
+  inVirtualTime(options, steps)
 
 /** Maximum number of runs of `shrink`. */
 const shrinkRuns = 400

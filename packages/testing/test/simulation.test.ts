@@ -56,7 +56,7 @@ describe("the simulation", () => {
       for (const what of all) assert.isAbove(counts.get(what) ?? 0, 0, what)
     }), 180_000)
 
-  it.live("tells the same counterexample for the same seed, and another for another", () =>
+  it.live("has the same history for the same seed, and another for another", () =>
     Effect.gen(function*() {
       const [one, same, other] = yield* Effect.forEach([9, 9, 10], (seed) => Simulation.run({ ...size, seed }))
       expect(same).toStrictEqual(one)

@@ -7,6 +7,7 @@ import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import type { Offered } from "./requests.ts"
+import { mark } from "../../TestSecrets.ts"
 import { describe, type Step } from "./plan.ts"
 import { callbackUrl } from "./Receivers.ts"
 import type { OperationContext } from "./requests.ts"
@@ -21,7 +22,7 @@ export const eventOperations = ({ ask, fixture, receivers, context }: OperationC
     Effect.gen(function*() {
       const client = fixture.clients[application]
       if (client === undefined) return
-      const wanted = { callbackUrl: callbackUrl(application), verifyToken: Redacted.make(`verify-${application}`) }
+      const wanted = { callbackUrl: callbackUrl(application), verifyToken: Redacted.make(`${mark}verify`) }
       const begin = history.now()
       const replied = yield* asked(
         Effect.flatMap(Subscriptions, (service) => service.create(client.access, wanted))

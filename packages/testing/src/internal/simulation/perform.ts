@@ -4,8 +4,8 @@ import * as Memory from "@startlist/core/Memory"
 import type * as Stores from "@startlist/core/Stores"
 import * as OAuth from "@startlist/core/OAuth"
 import * as Policy from "@startlist/core/Policy"
-import { type Kind, prefixes, Secrets, TokenHash } from "@startlist/core/Secrets"
-import { type StoreError, trusted } from "@startlist/core/Store"
+import { Secrets } from "@startlist/core/Secrets"
+import type { StoreError } from "@startlist/core/Store"
 import * as Services from "@startlist/core/Services"
 import { UserStore } from "@startlist/core/User"
 import * as Worker from "@startlist/core/Worker"
@@ -16,19 +16,18 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
-import * as Redacted from "effect/Redacted"
 import * as RuntimeFlags from "effect/RuntimeFlags"
 import * as RuntimeFlagsPatch from "effect/RuntimeFlagsPatch"
 import { intercept } from "../../Interception.ts"
 import { type Ask, makeAsk } from "./requests.ts"
 import { makeFixture } from "./fixture.ts"
-import { fingerprint } from "../fingerprint.ts"
+import { containsSecret } from "../plain.ts"
 import { chance } from "./chance.ts"
 import { AttemptChecker } from "./AttemptChecker.ts"
 import { act } from "./operations.ts"
 import { DeliveryChecker } from "./DeliveryChecker.ts"
 import { type Entry, History, type Violation } from "./History.ts"
-import { boot, isHarmless, makeNode, type WorkerNeeds } from "./Node.ts"
+import { boot, makeNode, type WorkerNeeds } from "./Node.ts"
 import * as Plan from "./plan.ts"
 import { Receivers } from "./Receivers.ts"
 import { SubscriptionChecker } from "./SubscriptionChecker.ts"
@@ -38,23 +37,8 @@ import * as TestSecrets from "../../TestSecrets.ts"
 import * as TestUsers from "../../TestUsers.ts"
 import * as VirtualTime from "../../VirtualTime.ts"
 
-export interface Options {
-  /** Names the run: what is done when, what goes wrong, how long everything takes. */
+export interface Options extends Partial<Plan.Size> {
   readonly seed: number
-  /** Default 3. */
-  readonly nodes?: number
-  /** Default 3. */
-  readonly applications?: number
-  /** Default 4: an athlete, an organizer, an athlete, a club. */
-  readonly users?: number
-  /** Default 3. */
-  readonly registrations?: number
-  /** Simulated hours; default 1. */
-  readonly hours?: number
-  /** Steps per simulated hour; default 200. */
-  readonly pace?: number
-  /** How much goes wrong, from 0 (nothing) to 1, the default. */
-  readonly faults?: number
   /** How far the clocks of two nodes are apart at most; default 1.8 s. */
   readonly clockSkew?: Duration.DurationInput
   /** Whether clients repeat an exchange or a refresh that is not answered, with the same `Idempotency-Key`; default yes. */
@@ -88,46 +72,23 @@ export const policy: Policy.Policy.Service = {
   deliveryPoll: Duration.seconds(30)
 }
 
-/** What is left open is as usual. */
-export const sizeOf = (options: Options): Plan.Size => ({
-  seed: options.seed,
-  nodes: options.nodes ?? 3,
-  applications: options.applications ?? 3,
-  users: options.users ?? 4,
-  registrations: options.registrations ?? 3,
-  hours: options.hours ?? 1,
-  pace: options.pace ?? 200,
-  faults: options.faults ?? 1
-})
-
-/** Unguessable only for who does not know the seed, and with a hash that hides what was hashed. */
-const makeSecrets = (seed: number): Secrets.Service => {
-  let made = 0
-  const fresh = () => fingerprint(`${seed}:${++made}`)
-  return {
-    make: (kind: Kind, name = "") =>
-      Effect.sync(() => Redacted.make(`${prefixes[kind]}${name}${kind === "event" ? ++made : fresh()}`)),
-    makeSalt: Effect.sync(fresh),
-    makeSigning: Effect.sync(() => Redacted.make(`whsec_${fresh()}`)),
-    hash: (value) => trusted(TokenHash, fingerprint(value)),
-    keys: [TestSecrets.key(String(seed))]
-  }
-}
+export const sizeOf = (options: Options): Plan.Size => ({ ...Plan.defaultSize, ...options })
 
 /** Does these steps, lets everything come to its end, and answers the first law that did not hold. */
-const perform = (options: Options, size: Plan.Size, steps: ReadonlyArray<Plan.Step>) =>
+const perform = (options: Options, steps: ReadonlyArray<Plan.Step>) =>
   Effect.gen(function*() {
     const time = yield* VirtualTime.VirtualTime
     const clock = yield* Effect.clock
     const now = () => clock.unsafeCurrentTimeMillis()
     const began = now()
     const history = new History(yield* Deferred.make<Violation | undefined, StoreError>(), now)
-    const secrets = makeSecrets(size.seed)
+    const size = sizeOf(options)
+    const secrets = Context.get(yield* Layer.build(TestSecrets.layer(`seed${size.seed}`)), Secrets)
     const built = yield* time.external(Layer.build(options.stores ?? Memory.layer))
     const stores = intercept(built, (_, effect) => time.external(effect))
     const policyInUse = options.policy ?? policy
     const logger = Logger.make<unknown, void>(({ cause, message }) =>
-      history.check(10, isHarmless([message, String(cause)]), () => "a secret was logged in clear")
+      history.check(10, !containsSecret([message, String(cause)]), () => "a secret was logged in clear")
     )
     const withPolicy = Layer.succeed(Policy.Policy, policyInUse)
     const people = yield* Layer.build(TestUsers.layer)
@@ -228,8 +189,5 @@ const perform = (options: Options, size: Plan.Size, steps: ReadonlyArray<Plan.St
   )
 
 /** The same options and steps give the same outcome. */
-export const inVirtualTime = (
-  options: Options,
-  size: Plan.Size,
-  steps: ReadonlyArray<Plan.Step>
-): Effect.Effect<Outcome> => VirtualTime.run(perform(options, size, steps), { seed: size.seed })
+export const inVirtualTime = (options: Options, steps: ReadonlyArray<Plan.Step>): Effect.Effect<Outcome> =>
+  VirtualTime.run(perform(options, steps), { seed: options.seed })

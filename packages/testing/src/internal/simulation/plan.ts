@@ -1,6 +1,7 @@
 /** The operations of a simulation, as data, so that a counterexample can be replayed and shrunk. */
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
+import * as Predicate from "effect/Predicate"
 import { PCGRandom } from "effect/Utils"
 import { Fault } from "../../Faults.ts"
 import type { StoreOperation } from "../../Interception.ts"
@@ -67,17 +68,25 @@ export interface Step {
 }
 
 export interface Size {
+  /** Names the run: which operations, which faults, how long everything takes. */
   readonly seed: number
+  /** Default 3. */
   readonly nodes: number
+  /** Default 3. */
   readonly applications: number
+  /** Default 4: an athlete, an organizer, an athlete, a club. */
   readonly users: number
+  /** Default 3. */
   readonly registrations: number
+  /** Simulated hours; default 1. */
   readonly hours: number
-  /** Steps per simulated hour, on average. */
+  /** Steps per simulated hour, on average; default 200. */
   readonly pace: number
-  /** Between 0 (none) and 1: how often a step is a fault. */
+  /** How often a step is a fault, from 0 (never) to 1, the default. */
   readonly faults: number
 }
+
+export const defaultSize = { nodes: 3, applications: 3, users: 4, registrations: 3, hours: 1, pace: 200, faults: 1 }
 
 const later = (...millis: ReadonlyArray<number>) => millis.map((by) => Duration.millis(by))
 
@@ -210,46 +219,13 @@ export const make = (size: Size): ReadonlyArray<Step> => {
   return steps.sort((one, other) => one.at - other.at)
 }
 
-const storeOperationName = (operation: StoreOperation | undefined) => operation ?? "any operation"
-
-const describeFault = (fault: Fault): string =>
-  Fault.$match(fault, {
-    FailsBefore: () => "fails before it writes",
-    FailsAfter: () => "fails after it has written",
-    Slow: ({ by }) => `begins ${Duration.format(Duration.decode(by))} late`,
-    AnswersLate: ({ by }) => `answers ${Duration.format(Duration.decode(by))} late`,
-    WritesLate: ({ by }) => `is held up in the network for ${Duration.format(Duration.decode(by))}`,
-    Repeats: () => "is carried out twice",
-    Conflicts: () => "meets a conflict that nobody caused"
-  })
-
-/** A step in words. */
-export const describe = ({ operation, node, network }: Step): string => {
-  const words = Operation.$match(operation, {
-    Consent: ({ application, user }) => `user ${user} consents to application ${application}`,
-    Exchange: ({ application, how, user }) =>
-      `application ${application} exchanges its code of user ${user}${how === "properly" ? "" : `, ${how}`}`,
-    Refresh: ({ application, times, user }) =>
-      `application ${application} refreshes for user ${user}${times === 1 ? "" : `, ${times} times at once`}`,
-    Replay: ({ application, back, user }) =>
-      `application ${application} presents a refresh token of user ${user} that it replaced ${back} ago`,
-    Call: ({ application, back, user }) =>
-      `application ${application} uses its ${back === 0 ? "newest" : `${back} older`} access token of user ${user}`,
-    RevokeByApplication: ({ application, user }) => `application ${application} revokes its access to user ${user}`,
-    RevokeByUser: ({ application, user }) => `user ${user} revokes the access of application ${application}`,
-    Subscribe: ({ application }) => `application ${application} subscribes`,
-    Unsubscribe: ({ application }) => `application ${application} deletes its subscription`,
-    Change: ({ registration }) => `registration ${registration} changes`,
-    Redeliver: ({ application }) => `an event is delivered to application ${application} once more`,
-    Purge: () => `old records are removed`,
-    Behave: ({ application, behaviour }) => `the receiver of application ${application} ${behaviour}`,
-    NetworkFault: ({ application, count, network }) =>
-      `the next ${count} requests to the receiver of application ${application}: ${network}`,
-    Crash: ({ call, downMs, moment }) => `node ${node} dies ${moment} its call ${call} from now, for ${downMs} ms`,
-    StoreFault: ({ count, fault, operation }) =>
-      `the next ${count === 1 ? "" : `${count} times `}${storeOperationName(operation)} of node ${node} ${
-        describeFault(fault)
-      }`
-  })
-  return network === "none" ? words : `${words} (${network})`
+const text = (value: unknown): string => {
+  if (Duration.isDuration(value)) return Duration.format(value)
+  if (!Predicate.isRecord(value)) return String(value ?? "any")
+  const { _tag, ...fields } = value
+  return [String(_tag), ...Object.entries(fields).map(([key, field]) => `${key} ${text(field)}`)].join(" ")
 }
+
+/** A step as text, for example `Refresh application 0 user 2 times 1 at node 1`. */
+export const describe = ({ network, node, operation }: Step): string =>
+  `${text(operation)} at node ${node}${network === "none" ? "" : ` (${network})`}`

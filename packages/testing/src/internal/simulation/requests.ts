@@ -62,7 +62,7 @@ export const makeAsk =
             if (Option.isNone(value)) return
             history.record(
               `${request.name}: node ${node.index} answers ${
-                Either.match(value.value, { onLeft: describeError, onRight: () => "yes" })
+                Either.match(value.value, { onLeft: describeError, onRight: () => "ok" })
               }`
             )
             yield* Deferred.succeed(reply, { value: value.value, began, offset: node.offset })

@@ -1,4 +1,4 @@
-/** The history of a simulation: its entries, how often what happened, and the first law that was broken. */
+/** The history of a simulation: entries, counts, and the first law that was broken. */
 import type { StoreError } from "@startlist/core/Store"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -13,7 +13,7 @@ export interface Violation {
   readonly at: number
 }
 
-/** One line of the counterexample. */
+/** One entry of a history. */
 export interface Entry {
   readonly at: number
   readonly text: string
@@ -24,7 +24,7 @@ export class History {
   readonly counts = new Map<string, number>()
   readonly broken: Deferred.Deferred<Violation | undefined, StoreError>
   violation: Violation | undefined
-  /** Counts what happens to the stores: of two moments, the later has more. */
+  /** Number of writes so far: the later of two moments has more. */
   moment = 0
   readonly now: () => number
 
@@ -48,7 +48,7 @@ export class History {
     Deferred.unsafeDone(this.broken, Effect.succeed(this.violation))
   }
 
-  check(law: number, holds: boolean, message: () => string): void {
-    if (!holds) this.violate(law, message())
+  check(law: number, holds: boolean, message: string): void {
+    if (!holds) this.violate(law, message)
   }
 }

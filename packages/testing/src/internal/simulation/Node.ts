@@ -144,7 +144,7 @@ export const boot = (
     ) =>
       crashing(Effect.gen(function*() {
         const isWrite = /\.(?:save|insert|settle)$/.test(operation)
-        history.check(10, !isWrite || !containsSecret(input), () => `${operation} is given a secret in clear`)
+        history.check(10, !isWrite || !containsSecret(input), `${operation} is given a secret in clear`)
         const fault = take(operation)
         const request = Effect.sleep(latency(context, node, 0)).pipe(
           Effect.zipRight(

@@ -1,4 +1,4 @@
-/** Which subscriptions there are, and were; and the checks of law 7. */
+/** Checks which subscriptions may exist (laws 7 and 8). */
 import type { ApplicationId } from "@startlist/core/Application"
 import type { Subscription, SubscriptionId } from "@startlist/core/Subscription"
 import type { History } from "./History.ts"
@@ -7,55 +7,42 @@ interface Subscribed {
   readonly subscription: Subscription
   /** The moment when it was stored. */
   readonly since: number
-  removed: boolean
+  isRemoved: boolean
 }
 
-export class SubscriptionChecker {
-  readonly #history: History
-  readonly #all = new Map<SubscriptionId, Subscribed>()
-  /** How often each callback URL answered a challenge as it must, less the subscriptions that were stored for it. */
-  readonly #proven = new Map<string, number>()
+export type SubscriptionChecker = ReturnType<typeof makeSubscriptionChecker>
 
-  constructor(history: History) {
-    this.#history = history
-  }
+export const makeSubscriptionChecker = (history: History) => {
+  const all = new Map<SubscriptionId, Subscribed>()
+  /** Number of challenges that each callback URL answered, less the subscriptions that were stored for it. */
+  const proofs = new Map<string, number>()
 
-  proved(callbackUrl: string): void {
-    this.#proven.set(callbackUrl, (this.#proven.get(callbackUrl) ?? 0) + 1)
-  }
+  /** Subscriptions that are not removed. */
+  const present = (): ReadonlyArray<Subscription> =>
+    [...all.values()].flatMap(({ isRemoved, subscription }) => isRemoved ? [] : [subscription])
 
-  inserted(subscription: Subscription): void {
-    const { applicationId, callbackUrl, id } = subscription
-    const proofs = this.#proven.get(callbackUrl) ?? 0
-    const check = (law: number, holds: boolean, message: string) => this.#history.check(law, holds, () => message)
-    check(7, proofs > 0, `subscription ${id} was stored, and its callback never answered a challenge`)
-    const second = this.of(applicationId) !== undefined
-    check(7, !second, `application ${applicationId} has a second subscription, ${id}`)
-    check(8, !this.#all.has(id), `subscription ${id} is new, and has the identifier of one that was deleted`)
-    this.#all.set(id, { subscription, since: this.#history.moment, removed: false })
-    this.#proven.set(callbackUrl, proofs - 1)
-  }
+  const of = (applicationId: ApplicationId): Subscription | undefined =>
+    present().find((subscription) => subscription.applicationId === applicationId)
 
-  removed(id: SubscriptionId): void {
-    const subscribed = this.#all.get(id)
-    if (subscribed !== undefined) subscribed.removed = true
-  }
-
-  /** As it is, or was before it was removed. */
-  get(id: SubscriptionId): Subscribed | undefined {
-    return this.#all.get(id)
-  }
-
-  isRemoved(id: SubscriptionId): boolean {
-    return this.#all.get(id)?.removed === true
-  }
-
-  /** Those that are not removed. */
-  present(): ReadonlyArray<Subscription> {
-    return [...this.#all.values()].flatMap(({ removed, subscription }) => removed ? [] : [subscription])
-  }
-
-  of(applicationId: ApplicationId): Subscription | undefined {
-    return this.present().find((subscription) => subscription.applicationId === applicationId)
+  return {
+    present,
+    of,
+    proved: (callbackUrl: string): void => void proofs.set(callbackUrl, (proofs.get(callbackUrl) ?? 0) + 1),
+    inserted: (subscription: Subscription): void => {
+      const { applicationId, callbackUrl, id } = subscription
+      const left = (proofs.get(callbackUrl) ?? 0) - 1
+      history.check(7, left >= 0, `subscription ${id} was stored, and its callback never answered a challenge`)
+      history.check(7, of(applicationId) === undefined, `application ${applicationId} has a second subscription, ${id}`)
+      history.check(8, !all.has(id), `subscription ${id} is new, and has the identifier of one that was deleted`)
+      all.set(id, { subscription, since: history.moment, isRemoved: false })
+      proofs.set(callbackUrl, left)
+    },
+    removed: (id: SubscriptionId): void => {
+      const subscribed = all.get(id)
+      if (subscribed !== undefined) subscribed.isRemoved = true
+    },
+    /** The subscription as it is, or was before it was removed. */
+    get: (id: SubscriptionId): Subscribed | undefined => all.get(id),
+    isRemoved: (id: SubscriptionId): boolean => all.get(id)?.isRemoved === true
   }
 }

@@ -53,7 +53,7 @@ export const audit = (context: SimulationContext): Effect.Effect<ReadonlyArray<D
     const store = Context.get(context.stores, DeliveryStore)
     const { attempts, deliveries } = context
     const see = (delivery: Delivery) => {
-      for (const attempt of deliveries.seen(delivery)) attempts.recorded(delivery, attempt)
+      for (const attempt of deliveries.observed(delivery)) attempts.recorded(delivery, attempt)
     }
     const news: Array<Delivery> = []
     let after: Delivery["id"] | undefined
@@ -68,7 +68,7 @@ export const audit = (context: SimulationContext): Effect.Effect<ReadonlyArray<D
     }
     for (const { id } of deliveries.pending.values()) {
       const found = yield* store.find(id)
-      context.history.check(4, Option.isSome(found), () => `delivery ${id} was pending and is gone`)
+      context.history.check(4, Option.isSome(found), `delivery ${id} was pending and is gone`)
       if (Option.isSome(found)) see(found.value)
     }
     for (const delivery of news) {
@@ -90,7 +90,7 @@ const watchOver = (context: SimulationContext, delivery: Delivery): Effect.Effec
   const since = history.now()
   const isGood = () => {
     const quiet = Math.max(context.lastFault, context.goodSince.get(subscription.subscription.callbackUrl) ?? 0)
-    return quiet + Duration.toMillis("2 minutes") < since && !subscription.removed
+    return quiet + Duration.toMillis("2 minutes") < since && !subscription.isRemoved
   }
   if (!isGood()) return Effect.void
   const check = Effect.sync(() => {
@@ -99,7 +99,7 @@ const watchOver = (context: SimulationContext, delivery: Delivery): Effect.Effec
     history.check(
       9,
       attempts.wasSent(delivery),
-      () => `delivery ${delivery.id} waits for ${Duration.format(soon)}, its receiver answers, and nothing went wrong`
+      `delivery ${delivery.id} waits for ${Duration.format(soon)}, its receiver answers, and nothing went wrong`
     )
   })
   return Effect.asVoid(context.time.on(context.wire)(Effect.forkDaemon(Effect.delay(check, soon))))
@@ -141,8 +141,8 @@ export const mustBeDead = (
       const known = yield* context.oracle.introspect(refresh, Option.none())
       if (accepted._tag === "Left" && accepted.left._tag === "StoreError") return yield* accepted.left
       const name = `application ${pair.application} and user ${pair.user}`
-      context.history.check(2, accepted._tag === "Left", () => `${name}: a revoked access token is accepted`)
-      context.history.check(2, Option.isNone(known), () => `${name}: a revoked refresh token is current`)
+      context.history.check(2, accepted._tag === "Left", `${name}: a revoked access token is accepted`)
+      context.history.check(2, Option.isNone(known), `${name}: a revoked refresh token is current`)
     }), { discard: true })
 
 /** Law 1: of all refresh tokens that were answered at most one is current. */
@@ -152,8 +152,11 @@ const atMostOneCurrent = (context: SimulationContext, pair: Pair) =>
     for (const { refresh } of pair.issued.slice(-20)) {
       if (Option.isSome(yield* context.oracle.introspect(refresh, Option.none()))) current++
     }
-    context.history.check(1, current <= 1, () =>
-      `application ${pair.application} and user ${pair.user}: ${current} refresh tokens are current`)
+    context.history.check(
+      1,
+      current <= 1,
+      `application ${pair.application} and user ${pair.user}: ${current} refresh tokens are current`
+    )
   })
 
 /** The stores as one node reaches them, with every write on record and followed by its audit. */
@@ -182,7 +185,7 @@ export const observe = (
             const { applicationId, status, userId } = change.grant
             history.record(`the grant of user ${userId} to application ${applicationId} is saved, ${status}`)
             yield* auditOutgoing(context, change.outgoing)
-            for (const { event } of change.outgoing) deliveries.told(applicationId, event)
+            for (const { event } of change.outgoing) deliveries.revoked(applicationId, event)
             const pair = context.tokens.byId(applicationId, userId)
             if (pair === undefined) return
             yield* mustBeDead(context, pair, context.tokens.dead(pair))

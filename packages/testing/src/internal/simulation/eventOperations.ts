@@ -30,12 +30,18 @@ export const eventOperations = ({ ask, fixture, receivers, context }: OperationC
       if (Option.isNone(replied)) return
       const { value } = replied.value
       if (Either.isRight(value)) {
-        history.check(7, subscriptions.get(value.right.id) !== undefined, () =>
-          `${name}: subscription ${value.right.id} was answered and never stored`)
+        history.check(
+          7,
+          subscriptions.get(value.right.id) !== undefined,
+          `${name}: subscription ${value.right.id} was answered and never stored`
+        )
       }
       const isGood = receivers.isGood(wanted.callbackUrl) && (context.goodSince.get(wanted.callbackUrl) ?? 0) < begin
-      history.check(7, Either.isRight(value) || value.left._tag !== "ValidationFailed" || !isGood, () =>
-        `${name}: its receiver answered the challenge, and the validation failed`)
+      history.check(
+        7,
+        Either.isRight(value) || value.left._tag !== "ValidationFailed" || !isGood,
+        `${name}: its receiver answered the challenge, and the validation failed`
+      )
     })
 
   const unsubscribe = ({ application }: { readonly application: number }) =>
@@ -47,8 +53,11 @@ export const eventOperations = ({ ask, fixture, receivers, context }: OperationC
         Effect.flatMap(Subscriptions, (service) => service.remove(client.access, Option.none()))
       )
       if (Option.isNone(replied) || Either.isLeft(replied.value.value) || before === undefined) return
-      history.check(8, subscriptions.isRemoved(before.id), () =>
-        `${name}: it was answered, and subscription ${before.id} is still there`)
+      history.check(
+        8,
+        subscriptions.isRemoved(before.id),
+        `${name}: it was answered, and subscription ${before.id} is still there`
+      )
     })
 
   const change = ({ registration }: { readonly registration: number }) =>
@@ -61,8 +70,7 @@ export const eventOperations = ({ ask, fixture, receivers, context }: OperationC
       )
       if (Option.isNone(replied) || Either.isLeft(replied.value.value)) return
       history.count("changes")
-      history.check(4, deliveries.hasComment(id, comment), () =>
-        `${name}: it was answered, and no event was saved with it`)
+      history.check(4, deliveries.hasComment(id, comment), `${name}: it was answered, and no event was saved with it`)
     })
 
   const redeliver = ({ application }: { readonly application: number }) => {

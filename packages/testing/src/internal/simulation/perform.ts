@@ -23,15 +23,15 @@ import { type Ask, makeAsk } from "./requests.ts"
 import { makeFixture } from "./fixture.ts"
 import { containsSecret } from "../plain.ts"
 import { chance } from "./chance.ts"
-import { AttemptChecker } from "./AttemptChecker.ts"
+import { makeAttemptChecker } from "./AttemptChecker.ts"
 import { act } from "./operations.ts"
-import { DeliveryChecker } from "./DeliveryChecker.ts"
+import { makeDeliveryChecker } from "./DeliveryChecker.ts"
 import { type Entry, History, type Violation } from "./History.ts"
 import { boot, makeNode, type WorkerNeeds } from "./Node.ts"
 import * as Plan from "./plan.ts"
 import { Receivers } from "./Receivers.ts"
-import { SubscriptionChecker } from "./SubscriptionChecker.ts"
-import { TokenChecker } from "./TokenChecker.ts"
+import { makeSubscriptionChecker } from "./SubscriptionChecker.ts"
+import { makeTokenChecker } from "./TokenChecker.ts"
 import { audit, type SimulationContext } from "./context.ts"
 import * as TestSecrets from "../../TestSecrets.ts"
 import * as TestUsers from "../../TestUsers.ts"
@@ -88,13 +88,13 @@ const perform = (options: Options, steps: ReadonlyArray<Plan.Step>) =>
     const stores = intercept(built, (_, effect) => time.external(effect))
     const policyInUse = options.policy ?? policy
     const logger = Logger.make<unknown, void>(({ cause, message }) =>
-      history.check(10, !containsSecret([message, String(cause)]), () => "a secret was logged in clear")
+      history.check(10, !containsSecret([message, String(cause)]), "a secret was logged in clear")
     )
     const withPolicy = Layer.succeed(Policy.Policy, policyInUse)
     const people = yield* Layer.build(TestUsers.layer)
     const ports = Context.merge(stores, people).pipe(Context.add(Secrets, secrets))
-    const subscriptions = new SubscriptionChecker(history)
-    const deliveries = new DeliveryChecker(history, subscriptions, policyInUse)
+    const subscriptions = makeSubscriptionChecker(history)
+    const deliveries = makeDeliveryChecker(history, subscriptions, policyInUse)
     const turn = yield* Effect.makeSemaphore(1)
 
     const context: SimulationContext = {
@@ -105,8 +105,8 @@ const perform = (options: Options, steps: ReadonlyArray<Plan.Step>) =>
       history,
       subscriptions,
       deliveries,
-      attempts: new AttemptChecker(history, subscriptions, deliveries, policyInUse),
-      tokens: new TokenChecker(history, policyInUse),
+      attempts: makeAttemptChecker(history, subscriptions, deliveries, policyInUse),
+      tokens: makeTokenChecker(history, policyInUse),
       users: Context.get(people, UserStore),
       stores,
       get oracle(): OAuth.OAuth.Service {
@@ -130,7 +130,7 @@ const perform = (options: Options, steps: ReadonlyArray<Plan.Step>) =>
     const fixture = yield* makeFixture(size).pipe(Effect.provide(Context.merge(ports, outside)))
     fixture.clients.forEach((client, application) =>
       fixture.users.forEach((user, index) =>
-        context.tokens.introduce(context.tokens.pair(application, index), client.application.id, user.id)
+        context.tokens.identify(context.tokens.pair(application, index), client.application.id, user.id)
       )
     )
 
@@ -165,7 +165,7 @@ const perform = (options: Options, steps: ReadonlyArray<Plan.Step>) =>
       }
       yield* context.alone(audit(context))
       const [left] = context.deliveries.pending.values()
-      history.check(4, left === undefined, () => `delivery ${left?.id} is pending 20 minutes after the last fault`)
+      history.check(4, left === undefined, `delivery ${left?.id} is pending 20 minutes after the last fault`)
       return undefined
     })
     const fiber = yield* Effect.fork(Effect.intoDeferred(running, history.broken))

@@ -134,13 +134,13 @@ export const tokenOperations = ({ ask, fixture, context }: OperationContext, ste
       if (Option.isSome(replied)) {
         const { value } = replied.value
         if (Either.isRight(value)) {
-          history.check(3, expectation !== "read-only", () => `${name}: the code was accepted`)
+          history.check(3, expectation !== "read-only", `${name}: the code was accepted`)
           tokens.exchanged(pair, consented, answered(value.right, replied.value))
           yield* dead(pair, tokens.dead(pair))
         } else if (how === "again" && wasExchanged && value.left._tag === "InvalidGrant") {
           if (tokens.isKnown(consented) || isFatal(value.left)) yield* dead(pair, tokens.died(pair, consented))
         } else if (how === "properly" && history.now() - consented.begin < 60_000) {
-          tokens.refused(pair, 3, consented, "a fresh code was refused")
+          tokens.refused(pair, 3, consented, "a fresh code")
         }
       }
       yield* end
@@ -159,7 +159,7 @@ export const tokenOperations = ({ ask, fixture, context }: OperationContext, ste
           tokens.refreshed(pair, used, answered(value.right, replied.value))
           yield* dead(pair, tokens.dead(pair))
         } else if (expectation === "succeeds") {
-          tokens.refused(pair, 1, used.of, "the current refresh token was refused")
+          tokens.refused(pair, 1, used.of, "the current refresh token")
         } else if (value.left._tag === "InvalidGrant") {
           yield* refusal(pair, used, value.left)
         }
@@ -209,7 +209,7 @@ export const tokenOperations = ({ ask, fixture, context }: OperationContext, ste
         const { began, offset, value } = replied.value
         const isFresh = began - used.createdAt < Duration.toMillis(context.policy.accessTokenLifetime) - 60_000
         if (Either.isRight(value)) tokens.accepted(pair, used, began + offset, wasDead)
-        else if (isFresh) tokens.refused(pair, 2, used.of, "an access token was refused")
+        else if (isFresh) tokens.refused(pair, 2, used.of, "an access token")
       }
       yield* end
     })
@@ -245,8 +245,11 @@ export const tokenOperations = ({ ask, fixture, context }: OperationContext, ste
         // Had another call ended the grant meanwhile, there would have been nothing left to record.
         const wasAlone = wasSure && pair.changes === changes + 1
         const hasEvent = user.role === "athlete" || user.role === "organizer"
-        history.check(4, !wasAlone || !hasEvent || deliveries.toldOf(client.application.id, user.id) >= moment, () =>
-          `${name}: it was done, and no event was saved with it`)
+        history.check(
+          4,
+          !wasAlone || !hasEvent || deliveries.lastRevocation(client.application.id, user.id) >= moment,
+          `${name}: it was done, and no event was saved with it`
+        )
       }
       yield* end
     })

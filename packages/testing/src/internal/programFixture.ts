@@ -6,9 +6,12 @@ import type { User } from "@startlist/core/User"
 import type * as Option from "effect/Option"
 import type * as Redacted from "effect/Redacted"
 
+/** The one redirect URI of every application. */
+export const redirectUri = "https://app.example.test/callback"
+
 type Secret = Redacted.Redacted<string>
 
-export interface Cast {
+export interface Client {
   readonly id: ApplicationId
   readonly secret: Secret
   readonly callbackUrl: string
@@ -18,7 +21,6 @@ export interface KnownCode {
   readonly secret: Secret
   readonly application: number
   readonly user: number
-  readonly redirectUri: string
   readonly verifier: Option.Option<Secret>
 }
 
@@ -31,7 +33,7 @@ export interface ProgramFixture {
   /** Counts what was given a name, before it is there. */
   named: number
   readonly users: Array<User>
-  readonly applications: Array<Cast>
+  readonly applications: Array<Client>
   readonly codes: Array<KnownCode>
   readonly access: Array<KnownToken>
   readonly refresh: Array<KnownToken>

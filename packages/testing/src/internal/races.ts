@@ -113,17 +113,30 @@ const insertAndRemovalOfSubscription: Prepare = function*(f, g) {
 
 const inserts: Prepare = function*(f, g) {
   const user = yield* f.user()
-  const apps: Array<ApplicationId> = []
-  const registrations: Array<number> = []
+  const ids = {
+    applications: new Array<ApplicationId>(),
+    registrations: new Array<number>(),
+    deliveries: new Array<number>()
+  }
+  const subscriptions: Array<number> = []
   return {
     contenders: [f, g, f].flatMap((h) => [
-      Effect.map(h.application(), ({ id }) => apps.push(id)),
-      Effect.map(h.registration(user), ({ id }) => registrations.push(id))
+      Effect.gen(function*() {
+        const { app, subscription } = yield* h.subscribed
+        ids.applications.push(app.id)
+        subscriptions.push(subscription.id)
+        yield* h.deliveries.enqueue(h.outgoing(app, h.event(1)))
+        for (const { id } of yield* h.listed(app)) ids.deliveries.push(id)
+      }),
+      Effect.map(h.registration(user), ({ id }) => ids.registrations.push(id))
     ]),
     *check() {
-      for (const id of apps) same(Option.map(yield* g.applications.find(id), ({ version }) => version), Option.some(1))
-      same(new Set(apps).size, 3, "identifiers of three applications")
-      same(new Set(registrations).size, 3, "identifiers of three registrations")
+      for (const id of ids.applications) {
+        same(Option.map(yield* g.applications.find(id), ({ version }) => version), Option.some(1))
+      }
+      for (const [name, all] of Object.entries({ ...ids, subscriptions })) {
+        same(new Set(all).size, 3, `identifiers of three ${name}`)
+      }
     }
   }
 }

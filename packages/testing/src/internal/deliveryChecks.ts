@@ -89,7 +89,7 @@ export const findViolation = ({ deliveries, isCalm, received, removed }: Evidenc
     // An attempt that was in flight when its subscription was removed cannot be recorded.
     if (!isCalm || same.some(({ state }) => state === "cancelled")) continue
     if (got.length > recorded.length) return `law 5: more posts were sent than are recorded for ${bytes}`
-    const acknowledged = count(got, ({ reaction }) => reaction === "Comply")
+    const acknowledged = count(got, ({ behaviour }) => behaviour === "Comply")
     if (acknowledged !== count(same, ({ state }) => state === "delivered")) {
       return `law 5: ${acknowledged} posts were acknowledged, but the record says otherwise of ${bytes}`
     }

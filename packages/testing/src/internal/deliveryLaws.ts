@@ -45,12 +45,12 @@ const lists: LawGroup<Stores> = {
       same(found, [...found].sort((a, b) => b - a))
       same(found.slice(1), ids)
     }),
-    queueLaw("an unknown delivery is not found", function*({ deliveries }) {
-      same(yield* deliveries.find(DeliveryId.make(maxId)), Option.none())
+    queueLaw("an unknown delivery is not found", function*(f) {
+      same(yield* f.deliveries.find(DeliveryId.make(maxId)), Option.none())
     }),
-    queueLaw("wake-ups can be listened to and let go", function*({ deliveries, event, queue, subscribed }) {
-      const listening = yield* Effect.fork(Stream.runDrain(deliveries.wakeUps))
-      yield* queue((yield* subscribed).app, [event(1)])
+    queueLaw("wake-ups can be listened to and let go", function*(f) {
+      const listening = yield* Effect.fork(Stream.runDrain(f.deliveries.wakeUps))
+      yield* f.queue((yield* f.subscribed).app, [f.event(1)])
       yield* Fiber.interrupt(listening)
     })
   ]

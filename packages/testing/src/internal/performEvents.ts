@@ -10,7 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import type * as Operation from "../Operation.ts"
-import { Reaction, ScriptedCallbacks } from "../ScriptedCallbacks.ts"
+import { Behaviour, ScriptedCallbacks } from "../ScriptedCallbacks.ts"
 import { mark } from "../TestSecrets.ts"
 import { TestUsers } from "../TestUsers.ts"
 import { choose, type Client, nameOf, type ProgramFixture, redirectUri } from "./programFixture.ts"
@@ -31,8 +31,8 @@ export const createApplication = (fixture: ProgramFixture) =>
     const callbackUrl = `https://app${fixture.named++}.example.test`
     const settings = { name: "application", redirectUris: [redirectUri], requirePkce: false }
     const { application, secret } = yield* applications.create(owner.id, settings)
-    yield* callbacks.always(`${callbackUrl}/wrong`, Reaction.Say({ body: "{\"hub.challenge\":\"wrong\"}" }))
-    yield* callbacks.always(`${callbackUrl}/hanging`, Reaction.Hang())
+    yield* callbacks.always(`${callbackUrl}/wrong`, Behaviour.Say({ body: "{\"hub.challenge\":\"wrong\"}" }))
+    yield* callbacks.always(`${callbackUrl}/hanging`, Behaviour.Hang())
     fixture.applications.push({ id: application.id, secret, callbackUrl })
   })
 
@@ -105,18 +105,18 @@ export const redeliver = (fixture: ProgramFixture, operation: typeof Operation.R
   return observed(again, () => ({ _tag: "Redelivered", subscription, event: nameOf(fixture, delivery) }))
 }
 
-const reactions: Readonly<Record<(typeof Operation.Receive.Type)["reactions"][number], Reaction>> = {
-  comply: Reaction.Comply({}),
-  slow: Reaction.Comply({ afterMs: 1900 }),
-  fail: Reaction.Reject({ status: 500 }),
-  "retry-after": Reaction.Reject({ status: 503, retryAfter: 3600 }),
-  hang: Reaction.Hang()
+const behaviours: Readonly<Record<(typeof Operation.Receive.Type)["behaviours"][number], Behaviour>> = {
+  comply: Behaviour.Comply({}),
+  slow: Behaviour.Comply({ afterMs: 1900 }),
+  fail: Behaviour.Reject({ status: 500 }),
+  "retry-after": Behaviour.Reject({ status: 503, retryAfter: 3600 }),
+  hang: Behaviour.Hang()
 }
 
 export const receive = (fixture: ProgramFixture, operation: typeof Operation.Receive.Type): Performed => {
   const application = choose(fixture.applications, operation.application)
   if (application === undefined) return nothing
-  const next = operation.reactions.map((name) => reactions[name])
+  const next = operation.behaviours.map((name) => behaviours[name])
   return Effect.as(
     Effect.flatMap(ScriptedCallbacks, (callbacks) => callbacks.next(`${application.value.callbackUrl}/right`, next)),
     undefined

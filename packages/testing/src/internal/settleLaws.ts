@@ -102,8 +102,8 @@ export const settleLaws: LawGroup<Stores> = {
       const states = claimed.map((one, index) => isRecorded(one, index) ? "delivered" : "pending")
       same((yield* f.listed(app)).map(({ state }) => state), states)
     }),
-    queueLaw("an empty batch records nothing", function*({ deliveries }) {
-      same(yield* deliveries.settle([]), [])
+    queueLaw("an empty batch records nothing", function*(f) {
+      same(yield* f.deliveries.settle([]), [])
     }),
     queueLaw("parallel settlements and claims lose nothing", function*(f) {
       const { app, claimed } = yield* f.claimedDeliveries(24)

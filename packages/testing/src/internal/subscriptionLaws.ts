@@ -41,12 +41,12 @@ export const subscriptionLaws: LawGroup<Stores> = {
       })
     }),
     ...versionLaws("subscription"),
-    storeLaw("an application has at most one subscription", function*({ application, subscription, subscriptions }) {
-      const app = yield* application()
-      const first = yield* subscription(app)
-      same(yield* tagOf(subscription(app)), "AlreadySubscribed")
-      same(yield* subscriptions.findByApplication(app.id), first)
-      yield* subscription(yield* application())
+    storeLaw("an application has at most one subscription", function*(f) {
+      const app = yield* f.application()
+      const first = yield* f.subscription(app)
+      same(yield* tagOf(f.subscription(app)), "AlreadySubscribed")
+      same(yield* f.subscriptions.findByApplication(app.id), first)
+      yield* f.subscription(yield* f.application())
     }),
     storeLaw("a removed subscription is gone: not found, not removed again, not saved again", function*(f) {
       const { app, subscription } = yield* f.subscribed

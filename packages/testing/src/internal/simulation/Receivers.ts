@@ -12,14 +12,14 @@ import type { SimulationContext } from "./context.ts"
 /** Where the events of an application go. */
 export const callbackUrl = (application: number): string => `https://application-${application}.example.test/hook`
 
-/** What a receiver does: answers so, after so long; or never. */
-interface Reaction {
+/** The response of a receiver, and its delay. */
+interface Response {
   readonly afterMs: number
   readonly status: number
   readonly retryAfterSeconds?: number
 }
 
-const react = (behaviour: Behaviour, luck: number): Reaction | "nothing" | "refused" => {
+const respond = (behaviour: Behaviour, luck: number): Response | "nothing" | "refused" => {
   const soon = 5 + Math.floor(luck * 100)
   switch (behaviour) {
     case "answers":
@@ -47,7 +47,7 @@ const react = (behaviour: Behaviour, luck: number): Reaction | "nothing" | "refu
 }
 
 /** Body and content type of an answer to a challenge; some look nearly right. */
-const lies: ReadonlyArray<(challenge: string) => readonly [body: string, contentType: string]> = [
+const wrongAnswers: ReadonlyArray<(challenge: string) => readonly [body: string, contentType: string]> = [
   (challenge) => [JSON.stringify({ "hub.challenge": `${challenge}x` }), "application/json"],
   (challenge) => [JSON.stringify({ "hub.challenge": challenge, ok: true }), "application/json"],
   (challenge) => [JSON.stringify({ "hub.challenge": challenge }), "text/html"],
@@ -108,21 +108,21 @@ export class Receivers {
         yield* travel
         if (network === "request lost") return
         history.record(`${url} receives a request (${behaviour})${network === "none" ? "" : `: ${network}`}`)
-        const reaction = react(behaviour, luck)
-        if (reaction === "nothing") return
-        if (reaction !== "refused") yield* Effect.sleep(reaction.afterMs)
+        const response = respond(behaviour, luck)
+        if (response === "nothing") return
+        if (response !== "refused") yield* Effect.sleep(response.afterMs)
         if (network === "answer lost") return
         yield* travel
-        const lie = challenge !== undefined && behaviour === "lies about the challenge"
-          ? lies[request % lies.length]?.(challenge)
+        const wrong = challenge !== undefined && behaviour === "lies about the challenge"
+          ? wrongAnswers[request % wrongAnswers.length]?.(challenge)
           : undefined
-        const [body, contentType] = lie ?? [compliant, "application/json"]
-        const answer = reaction === "refused" ? Answer.Unreachable({ detail: "connection refused" }) : Answer.Answered({
+        const [body, contentType] = wrong ?? [compliant, "application/json"]
+        const answer = response === "refused" ? Answer.Unreachable({ detail: "connection refused" }) : Answer.Answered({
           afterMs: history.now() - began,
-          status: reaction.status,
+          status: response.status,
           contentType,
           body,
-          retryAfter: Option.map(Option.fromNullable(reaction.retryAfterSeconds), Duration.seconds)
+          retryAfter: Option.map(Option.fromNullable(response.retryAfterSeconds), Duration.seconds)
         })
         arrived(answer)
         yield* Deferred.succeed(reply, answer)

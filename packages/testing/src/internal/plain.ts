@@ -19,3 +19,7 @@ export const plain = (value: unknown): unknown => {
 
 /** Whether there is a secret in clear in it (law 10). Every secret of a test has a mark. */
 export const containsSecret = (value: unknown): boolean => JSON.stringify(plain(value)).includes(mark)
+
+/** Whether an operation of a store writes a secret in clear (law 10). */
+export const leaksSecret = (operation: string, input: ReadonlyArray<unknown>): boolean =>
+  /\.(?:save|insert|settle)$/.test(operation) && containsSecret(input)

@@ -1,20 +1,18 @@
-/** Watches every operation of the stores for what no outcome shows. */
+/** Checks of every operation of the stores, about laws that no observation shows. */
 import type { Claimed } from "@startlist/core/Delivery"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Predicate from "effect/Predicate"
 import type { Around } from "../Interception.ts"
-import { containsSecret } from "./plain.ts"
+import { leaksSecret } from "./plain.ts"
 import type { ProgramFixture } from "./programFixture.ts"
-
-const isWrite = (operation: string) => /\.(?:save|insert|settle)$/.test(operation)
 
 const isClaims = (value: unknown): value is ReadonlyArray<Claimed> =>
   Array.isArray(value) && value.every((one) => Predicate.hasProperty(one, "subscription"))
 
 /** Notes when subscriptions are removed, claims after that (law 8), and secrets in clear (law 10). */
 export const storeChecks = (fixture: ProgramFixture): Around => (operation, effect, input) => {
-  if (isWrite(operation) && containsSecret(input)) {
+  if (leaksSecret(operation, input)) {
     fixture.violations.push(`law 10: ${operation} was given a secret in clear`)
   }
   if (operation === "SubscriptionStore.remove") {

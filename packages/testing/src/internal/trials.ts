@@ -1,5 +1,6 @@
 /** Operations that write more than one thing, each with what can be seen of it. */
 import * as AccessTokens from "@startlist/core/AccessTokens"
+import type { Application } from "@startlist/core/Application"
 import { Audience } from "@startlist/core/Event"
 import type { Grant } from "@startlist/core/Grant"
 import type { StoreError } from "@startlist/core/Store"
@@ -39,6 +40,10 @@ export const claimedOne = (f: Fixture) =>
       Effect.map(Effect.fromNullable(claimed[0]), (one) => ({ ...one, app, subscription }))
   )
 
+/** Whether as many deliveries of each application are queued. */
+const queued = (f: Fixture, count: number, ...apps: ReadonlyArray<Application>) =>
+  apps.map((app) => Effect.map(f.listed(app), ({ length }) => length >= count))
+
 const saveOfGrant: Prepare = function*(f) {
   const { app } = yield* f.subscribed
   const first = yield* f.grant(app, yield* f.user())
@@ -50,8 +55,6 @@ const saveOfGrant: Prepare = function*(f) {
   })
   const saved = (isSaved: (grant: Grant) => boolean) =>
     Effect.map(f.grants.find(app.id, first.userId), Option.exists(isSaved))
-  const queued = (objectId: number) =>
-    Effect.map(f.listed(app), (queued) => queued.some(({ event }) => event.objectId === objectId))
   return {
     operation: f.grants.save({ grant, outgoing: f.outgoing(app, f.event(1), f.event(2)) }),
     parts: [
@@ -61,8 +64,8 @@ const saveOfGrant: Prepare = function*(f) {
       saved(({ access }) => access !== AccessTokens.none),
       saved(({ refresh }) => Option.isSome(refresh)),
       Effect.map(f.grants.listByUser(first.userId), ([listed]) => listed?.version === 2),
-      queued(1),
-      queued(2)
+      ...queued(f, 1, app),
+      ...queued(f, 2, app)
     ]
   }
 }
@@ -84,7 +87,7 @@ const revocation: Prepare = function*(f) {
       revoked(({ codes }) => codes.length === 0),
       revoked(({ refresh }) => Option.isNone(refresh)),
       Effect.map(f.grants.listByUser(owner.id), (listed) => listed.length === 0),
-      Effect.map(f.listed(app), (queued) => queued.length === 1)
+      ...queued(f, 1, app)
     ]
   }
 }
@@ -97,7 +100,7 @@ const firstSaveOfGrant: Prepare = function*(f) {
     parts: [
       Effect.map(f.grants.find(app.id, grant.userId), Option.isSome),
       Effect.map(f.grants.find(app.id, grant.userId), Option.exists(({ codes }) => codes.length === 1)),
-      Effect.map(f.listed(app), (queued) => queued.length === 1)
+      ...queued(f, 1, app)
     ]
   }
 }
@@ -113,7 +116,7 @@ const saveOfRegistration: Prepare = function*(f) {
     parts: [
       Effect.map(found, Option.exists(({ version }) => version === 2)),
       Effect.map(found, Option.exists(({ updates }) => updates.comment === "saved")),
-      ...apps.map((app) => Effect.map(f.listed(app), (queued) => queued.length === 1))
+      ...queued(f, 1, ...apps)
     ]
   }
 }
@@ -132,7 +135,7 @@ const changeOfAthlete: Prepare = function*(f) {
     }]),
     parts: [
       Effect.map(f.registrations.find(registration.id), Option.exists(({ version }) => version === 2)),
-      ...apps.map((app) => Effect.map(f.listed(app), (queued) => queued.length === 1))
+      ...queued(f, 1, ...apps)
     ]
   }
 }

@@ -20,8 +20,8 @@ import * as Scope from "effect/Scope"
 import { type Fault, inject } from "../../Faults.ts"
 import { type Around, intercept, type StoreOperation } from "../../Interception.ts"
 import type { Node as Process } from "../../VirtualTime.ts"
-import { containsSecret } from "../plain.ts"
-import { chance } from "./chance.ts"
+import { leaksSecret } from "../plain.ts"
+import { chance } from "../fingerprint.ts"
 import type { Receivers } from "./Receivers.ts"
 import { observe, type SimulationContext } from "./context.ts"
 
@@ -143,8 +143,7 @@ export const boot = (
       input: ReadonlyArray<unknown>
     ) =>
       crashing(Effect.gen(function*() {
-        const isWrite = /\.(?:save|insert|settle)$/.test(operation)
-        history.check(10, !isWrite || !containsSecret(input), `${operation} is given a secret in clear`)
+        history.check(10, !leaksSecret(operation, input), `${operation} is given a secret in clear`)
         const fault = take(operation)
         const request = Effect.sleep(latency(context, node, 0)).pipe(
           Effect.zipRight(

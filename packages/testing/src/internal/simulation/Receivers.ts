@@ -5,7 +5,7 @@ import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { chance } from "./chance.ts"
+import { chance } from "../fingerprint.ts"
 import type { Behaviour, NetworkFault } from "./plan.ts"
 import type { SimulationContext } from "./context.ts"
 

@@ -22,9 +22,9 @@ import { intercept } from "../../Interception.ts"
 import { type Ask, makeAsk } from "./requests.ts"
 import { makeFixture } from "./fixture.ts"
 import { containsSecret } from "../plain.ts"
-import { chance } from "./chance.ts"
+import { chance } from "../fingerprint.ts"
 import { makeAttemptChecker } from "./AttemptChecker.ts"
-import { act } from "./operations.ts"
+import * as Operations from "./operations.ts"
 import { makeDeliveryChecker } from "./DeliveryChecker.ts"
 import { type Entry, History, type Violation } from "./History.ts"
 import { boot, makeNode, type WorkerNeeds } from "./Node.ts"
@@ -147,7 +147,7 @@ const perform = (options: Options, steps: ReadonlyArray<Plan.Step>) =>
     const running = Effect.gen(function*() {
       for (const step of steps) {
         yield* Effect.sleep(Math.max(0, began + step.at - now()))
-        const operation = Effect.orDie(act({ context, fixture, nodes, receivers, ask }, step))
+        const operation = Effect.orDie(Operations.perform({ context, fixture, nodes, receivers, ask }, step))
         yield* time.on(context.wire)(
           Effect.forkDaemon(Effect.catchAllCause(operation, (cause) => Deferred.failCause(history.broken, cause)))
         )

@@ -1,6 +1,6 @@
 /**
- * What everything that calls callbacks must do: one suite, a function of a layer and of a receiver that can be told
- * what to do. Real sockets and real time, since that is what it is about.
+ * What everything that calls callbacks must do: one suite, a function of a layer and of a receiver whose
+ * answers it chooses. Real sockets and real time, since that is what it is about.
  *
  * ```ts
  * describeSuite(CallbackLaws.suite("my dispatcher", MyDispatcher.layer, myReceiver)) // of @startlist/testing/vitest
@@ -153,13 +153,16 @@ export const laws = (start: Effect.Effect<Receiver, never, Scope.Scope>): Readon
         same((yield* requests).length, 2)
       }
     ),
-    callbackLaw("of a long answer the beginning is told, at most 200 characters", function*(callbacks, { reply, url }) {
-      yield* reply({ status: 500, body: `begins${"x".repeat(100_000)}` })
-      const answer = yield* callbacks.deliver(post(url))
-      has(answer, { _tag: "Answered", status: 500 })
-      const body = answer._tag === "Answered" ? answer.body : ""
-      holds(body.startsWith("begins") && body.length <= 200, `the body is its beginning: ${body}`)
-    }),
+    callbackLaw(
+      "of a long answer the beginning is reported, at most 200 characters",
+      function*(callbacks, { reply, url }) {
+        yield* reply({ status: 500, body: `begins${"x".repeat(100_000)}` })
+        const answer = yield* callbacks.deliver(post(url))
+        has(answer, { _tag: "Answered", status: 500 })
+        const body = answer._tag === "Answered" ? answer.body : ""
+        holds(body.startsWith("begins") && body.length <= 200, `the body is its beginning: ${body}`)
+      }
+    ),
     callbackLaw(
       "a validation is one GET with the three hub parameters behind the callback's own query",
       function*(callbacks, { reply, requests, url }) {

@@ -1,6 +1,6 @@
 /**
- * What must come of what happens, in the words of the interface and far simpler than the core: a pure function from a
- * state to the next.
+ * The model: a pure function that predicts the result of each operation and the state after it, in the words of the
+ * interface and far simpler than the core.
  *
  * Things that ran at once are right if they are right in some order. So the checker keeps all states that agree with
  * what was seen, and a law is broken when none is left.

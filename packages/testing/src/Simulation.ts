@@ -1,6 +1,6 @@
 /**
  * The whole system in one process under virtual time, from one seed: several nodes over one simulated store, behind a
- * network that fails, delays and repeats; applications, users, and receivers that hang, fail and lie; nodes that die
+ * network that fails, delays and repeats; applications, users, and receivers that hang, fail and give wrong answers; nodes that die
  * between any two steps and come back; clocks that differ. After every write, request and answer each law is checked
  * by a checker, which knows what each client, user and receiver was promised.
  *

@@ -2,7 +2,7 @@
  * Runs the simulation for as many seeds as one likes: `npm run simulate -- --seeds 10000`.
  *
  * Prints how far it is, and at the end what happened how often. The first seed that breaks a law ends it with status 1
- * and its shortened counterexample. `--seed 17` tells one seed in full.
+ * and its counterexample. `--seed 17` prints one seed in full.
  */
 import { integer, number, parse } from "@startlist/test-support/Arguments"
 import { Effect, Exit } from "effect"
@@ -37,7 +37,7 @@ const one = (seed: number) =>
     const outcome = yield* Simulation.run({ ...options, seed })
     console.log(Simulation.report(outcome, Infinity))
     if (outcome.violation === undefined) return true
-    console.log(`\nshortened:\n\n${Simulation.report(yield* Simulation.shrink({ ...options, seed }, outcome))}`)
+    console.log(`\nshrunk:\n\n${Simulation.report(yield* Simulation.shrink({ ...options, seed }, outcome))}`)
     return false
   })
 

@@ -72,8 +72,8 @@ export class SeededScheduler implements Scheduler.Scheduler {
 /**
  * Ends every daemon of this scheduler, without running anything of it.
  *
- * Effect remembers a daemon until it ends, and what was killed or waits for ever never does: without this, a thousand
- * worlds would be kept in memory.
+ * Effect remembers a daemon until it ends, and what was killed or waits for ever never does: without this, the fibers of a
+ * thousand runs would stay in memory.
  */
 export const abandon = (scheduler: Scheduler.Scheduler): void => {
   for (const fiber of Effect.runSync(Fiber.roots)) {

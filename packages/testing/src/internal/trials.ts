@@ -121,7 +121,7 @@ const saveOfRegistration: Prepare = function*(f) {
   }
 }
 
-/** A change that is told to all who have a grant of the athlete. */
+/** A change for all applications with a grant of the athlete. */
 const changeOfAthlete: Prepare = function*(f) {
   const owner = yield* f.user()
   const apps = [(yield* f.subscribed).app, (yield* f.subscribed).app]

@@ -179,6 +179,6 @@ export const boot = (
     yield* Effect.forkDaemon(onNode(context, node, life, logger)(worker))
   })
 
-/** Mostly one or two milliseconds, now and then some more: by when it is, so that a shortened counterexample goes the same way. */
+/** Mostly one or two milliseconds. Depends on the time only, so that a shrunk run has the same latencies. */
 const latency = (context: SimulationContext, node: Node, leg: number): Duration.Duration =>
   Duration.millis(1 + Math.floor(8 * chance(context.seed, node.index, context.history.now(), leg) ** 6))

@@ -19,16 +19,16 @@ interface Response {
   readonly retryAfterSeconds?: number
 }
 
-const respond = (behaviour: Behaviour, luck: number): Response | "nothing" | "refused" => {
-  const soon = 5 + Math.floor(luck * 100)
+const respond = (behaviour: Behaviour, draw: number): Response | "nothing" | "refused" => {
+  const soon = 5 + Math.floor(draw * 100)
   switch (behaviour) {
     case "answers":
-    case "lies about the challenge":
+    case "answers another challenge":
       return { afterMs: soon, status: 200 }
     case "answers at the last moment":
       return { afterMs: 1_975, status: 200 }
     case "answers too late":
-      return { afterMs: 2_001 + Math.floor(luck * 1_000), status: 200 }
+      return { afterMs: 2_001 + Math.floor(draw * 1_000), status: 200 }
     case "hangs":
       return "nothing"
     case "is gone":
@@ -38,7 +38,7 @@ const respond = (behaviour: Behaviour, luck: number): Response | "nothing" | "re
     case "asks to wait":
       return { afterMs: soon, status: 503, retryAfterSeconds: 90 }
     case "wavers":
-      return { afterMs: soon, status: luck < 0.5 ? 200 : 500 }
+      return { afterMs: soon, status: draw < 0.5 ? 200 : 500 }
     case "says 204":
       return { afterMs: soon, status: 204 }
     case "redirects":
@@ -99,21 +99,21 @@ export class Receivers {
     const network = this.#networkFault(url)
     const behaviour = this.#behaviours.get(url) ?? "answers"
     const request = ++this.#requests
-    const luck = chance(seed, history.now(), url.charCodeAt("https://application-".length))
+    const draw = chance(seed, history.now(), url.charCodeAt("https://application-".length))
     const began = history.now()
     return Effect.gen(function*() {
       const reply = yield* Deferred.make<Answer>()
-      const travel = Effect.sleep(Duration.millis(1 + Math.floor(10 * luck)))
+      const travel = Effect.sleep(Duration.millis(1 + Math.floor(10 * draw)))
       const carried = Effect.gen(function*() {
         yield* travel
         if (network === "request lost") return
         history.record(`${url} receives a request (${behaviour})${network === "none" ? "" : `: ${network}`}`)
-        const response = respond(behaviour, luck)
+        const response = respond(behaviour, draw)
         if (response === "nothing") return
         if (response !== "refused") yield* Effect.sleep(response.afterMs)
         if (network === "answer lost") return
         yield* travel
-        const wrong = challenge !== undefined && behaviour === "lies about the challenge"
+        const wrong = challenge !== undefined && behaviour === "answers another challenge"
           ? wrongAnswers[request % wrongAnswers.length]?.(challenge)
           : undefined
         const [body, contentType] = wrong ?? [compliant, "application/json"]

@@ -18,14 +18,14 @@ export const behaviours = [
   "wavers",
   "says 204",
   "redirects",
-  "lies about the challenge"
+  "answers another challenge"
 ] as const
 export type Behaviour = typeof behaviours[number]
 
 /** What happens on the way between a caller and the service, or between the service and a receiver. */
 export type NetworkFault = "none" | "request lost" | "answer lost" | "duplicated"
 
-/** Whom a operation is about. */
+/** The grant that an operation is about. */
 export interface Of {
   readonly application: number
   readonly user: number

@@ -14,7 +14,7 @@ import { Effect, Either, FastCheck, Fiber, Option, Redacted, TestClock } from "e
 import { callbackUrl, type Client, layer, layerWith, makeClient, makeUser, tokensOf } from "./support/fixture.ts"
 
 const { Answer } = Callbacks
-const { Reaction } = ScriptedCallbacks
+const { Behaviour } = ScriptedCallbacks
 
 const answered = (body: string, changes: { readonly status?: number; readonly contentType?: string } = {}) =>
   Answer.Answered({
@@ -136,21 +136,21 @@ describe("a subscription", () => {
       const { find } = yield* Subscriptions.Subscriptions
       const access = yield* accessOf(yield* makeClient())
       const cases = [
-        [Reaction.Say({ body: "{\"hub.challenge\":\"guess\"}" }), "wrong_body"],
-        [Reaction.Say({ body: "{}", contentType: "text/html" }), "wrong_content_type"],
-        [Reaction.Reject({ status: 404 }), "wrong_status"],
-        [Reaction.Refuse(), "unreachable"],
-        [Reaction.Hang(), "timeout"],
-        [Reaction.Comply({ afterMs: 2001 }), "timeout"]
+        [Behaviour.Say({ body: "{\"hub.challenge\":\"guess\"}" }), "wrong_body"],
+        [Behaviour.Say({ body: "{}", contentType: "text/html" }), "wrong_content_type"],
+        [Behaviour.Reject({ status: 404 }), "wrong_status"],
+        [Behaviour.Refuse(), "unreachable"],
+        [Behaviour.Hang(), "timeout"],
+        [Behaviour.Comply({ afterMs: 2001 }), "timeout"]
       ] as const
-      for (const [reaction, reason] of cases) {
-        yield* always(callbackUrl, reaction)
+      for (const [behaviour, reason] of cases) {
+        yield* always(callbackUrl, behaviour)
         const creating = yield* Effect.fork(failure(create(access)))
         yield* TestClock.adjust("2 seconds")
         expect(yield* Fiber.join(creating)).toBe(reason)
         expect(yield* failure(find(access))).toBe("SubscriptionNotFound")
       }
-      yield* always(callbackUrl, Reaction.Comply({ afterMs: 1999 }))
+      yield* always(callbackUrl, Behaviour.Comply({ afterMs: 1999 }))
       const creating = yield* Effect.fork(create(access))
       yield* TestClock.adjust("1999 millis")
       expect((yield* Fiber.join(creating)).callbackUrl).toBe(callbackUrl)

@@ -32,7 +32,7 @@ import {
 } from "effect"
 import { makeClient, makeUser } from "./support/fixture.ts"
 
-const { Reaction } = ScriptedCallbacks
+const { Behaviour } = ScriptedCallbacks
 
 const policy: Policy.Policy.Service = { ...Policy.documented, deliveryJitter: 0 }
 
@@ -114,11 +114,11 @@ const received = (callbackUrl: string) =>
     (callbacks) => Effect.map(callbacks.received, (all) => all.filter((one) => one.callbackUrl === callbackUrl))
   )
 
-const script = (callbackUrl: string, ...reactions: ReadonlyArray<ScriptedCallbacks.Reaction>) =>
-  Effect.flatMap(ScriptedCallbacks.ScriptedCallbacks, ({ next }) => next(callbackUrl, reactions))
+const script = (callbackUrl: string, ...behaviours: ReadonlyArray<ScriptedCallbacks.Behaviour>) =>
+  Effect.flatMap(ScriptedCallbacks.ScriptedCallbacks, ({ next }) => next(callbackUrl, behaviours))
 
-const habit = (callbackUrl: string, reaction: ScriptedCallbacks.Reaction) =>
-  Effect.flatMap(ScriptedCallbacks.ScriptedCallbacks, ({ always }) => always(callbackUrl, reaction))
+const habit = (callbackUrl: string, behaviour: ScriptedCallbacks.Behaviour) =>
+  Effect.flatMap(ScriptedCallbacks.ScriptedCallbacks, ({ always }) => always(callbackUrl, behaviour))
 
 /** Starts a worker, as a fiber that outlives the test's step. */
 const start = (changes: Partial<Policy.Policy.Service> = {}) =>
@@ -148,7 +148,7 @@ describe("a delivery", () => {
   it.effect("that fails is made three times, 5 s and 60 s apart, with the same bytes and webhook-id, and no more", () =>
     Effect.gen(function*() {
       const { applicationId, callbackUrl } = yield* subscribe("broken")
-      yield* habit(callbackUrl, Reaction.Reject({ status: 500 }))
+      yield* habit(callbackUrl, Behaviour.Reject({ status: 500 }))
       yield* queue(applicationId, [7])
       const began = yield* TestClock.currentTimeMillis
       yield* start()
@@ -165,9 +165,9 @@ describe("a delivery", () => {
       const { applicationId, callbackUrl } = yield* subscribe("slow")
       yield* script(
         callbackUrl,
-        Reaction.Hang(),
-        Reaction.Comply({ afterMs: 2001 }),
-        Reaction.Comply({ afterMs: 1999 })
+        Behaviour.Hang(),
+        Behaviour.Comply({ afterMs: 2001 }),
+        Behaviour.Comply({ afterMs: 1999 })
       )
       yield* queue(applicationId, [7])
       yield* start()
@@ -183,7 +183,7 @@ describe("a delivery", () => {
   it.effect("waits for the earlier one of its object, while those of other objects go ahead", () =>
     Effect.gen(function*() {
       const { applicationId, callbackUrl } = yield* subscribe("ordered")
-      yield* script(callbackUrl, Reaction.Reject({ status: 500 }))
+      yield* script(callbackUrl, Behaviour.Reject({ status: 500 }))
       yield* queue(applicationId, [1, 1, 2, 1])
       yield* start()
       yield* seconds(0)
@@ -207,7 +207,7 @@ describe("a delivery", () => {
     Effect.gen(function*() {
       const { applicationId, callbackUrl, subscription } = yield* subscribe("removed")
       const subscriptions = yield* Subscription.SubscriptionStore
-      yield* habit(callbackUrl, Reaction.Hang())
+      yield* habit(callbackUrl, Behaviour.Hang())
       yield* queue(applicationId, [1, 1, 2])
       yield* start()
       yield* seconds(1)
@@ -223,7 +223,7 @@ describe("a worker", () => {
     Effect.gen(function*() {
       const receivers = yield* Effect.forEach(["a", "b", "c"], subscribe)
       for (const { applicationId, callbackUrl } of receivers) {
-        yield* habit(callbackUrl, Reaction.Comply({ afterMs: 1500 }))
+        yield* habit(callbackUrl, Behaviour.Comply({ afterMs: 1500 }))
         yield* queue(applicationId, range(10))
       }
       yield* start({ deliveryConcurrency: 7, deliveryPerSubscription: 3 })
@@ -241,7 +241,7 @@ describe("a worker", () => {
   it.effect("is not held up by a receiver that hangs: others get theirs at once", () =>
     Effect.gen(function*() {
       const [hanging, good] = [yield* subscribe("hanging"), yield* subscribe("good")]
-      yield* habit(hanging.callbackUrl, Reaction.Hang())
+      yield* habit(hanging.callbackUrl, Behaviour.Hang())
       yield* queue(hanging.applicationId, range(50))
       yield* queue(good.applicationId, range(50))
       yield* start({ deliveryConcurrency: 20, deliveryPerSubscription: 10 })
@@ -252,7 +252,7 @@ describe("a worker", () => {
   it.effect("tries a receiver that failed lately one attempt at a time, until it succeeds", () =>
     Effect.gen(function*() {
       const { applicationId, callbackUrl } = yield* subscribe("suspect")
-      yield* habit(callbackUrl, Reaction.Hang())
+      yield* habit(callbackUrl, Behaviour.Hang())
       yield* queue(applicationId, range(40))
       yield* start({ deliveryPerSubscription: 8 })
       yield* seconds(1)
@@ -261,7 +261,7 @@ describe("a worker", () => {
       expect(yield* received(callbackUrl), "one after the eight").toHaveLength(9)
       yield* seconds(2)
       expect(yield* received(callbackUrl), "and one after that").toHaveLength(10)
-      yield* habit(callbackUrl, Reaction.Comply({}))
+      yield* habit(callbackUrl, Behaviour.Comply({}))
       yield* seconds(6)
       expect((yield* received(callbackUrl)).length, "no suspect any more").toBeGreaterThanOrEqual(40)
     }).pipe(Effect.provide(layerWith())))
@@ -270,7 +270,7 @@ describe("a worker", () => {
     Effect.gen(function*() {
       const hanging = yield* Effect.forEach(range(10), (index) => subscribe(`hanging${index}`))
       for (const { applicationId, callbackUrl } of hanging) {
-        yield* habit(callbackUrl, Reaction.Hang())
+        yield* habit(callbackUrl, Behaviour.Hang())
         yield* queue(applicationId, range(20))
       }
       const good = yield* subscribe("good")
@@ -284,7 +284,7 @@ describe("a worker", () => {
   it.effect("that is interrupted claims no more, finishes and records what is in flight, and ends", () =>
     Effect.gen(function*() {
       const { applicationId, callbackUrl } = yield* subscribe("slow")
-      yield* habit(callbackUrl, Reaction.Comply({ afterMs: 1500 }))
+      yield* habit(callbackUrl, Behaviour.Comply({ afterMs: 1500 }))
       yield* queue(applicationId, range(6))
       const worker = yield* start({ deliveryConcurrency: 4 })
       yield* seconds(1)
@@ -453,7 +453,7 @@ describe("a dispatcher that begins requests without a fiber", () => {
 })
 
 /** The stores in memory, of which one operation fails as long as `isFailing`. */
-const failing = (operation: Interception.Operation, isFailing: (input: ReadonlyArray<unknown>) => boolean) =>
+const failing = (operation: Interception.StoreOperation, isFailing: (input: ReadonlyArray<unknown>) => boolean) =>
   Interception.layer((name, effect, input) =>
     Effect.suspend(() =>
       name === operation && isFailing(input) ? Effect.fail(new Store.StoreError({ cause: "down" })) : effect
@@ -505,7 +505,7 @@ describe("a delivery without an outcome", () => {
   it.effect("is attempted alone after half of the claims, and the others that wait for it do not count", () =>
     Effect.gen(function*() {
       const { applicationId, callbackUrl } = yield* subscribe("unlucky")
-      yield* habit(callbackUrl, Reaction.Comply({ afterMs: 500 }))
+      yield* habit(callbackUrl, Behaviour.Comply({ afterMs: 500 }))
       yield* queue(applicationId, range(7))
       yield* Effect.repeatN(die, 1)
       yield* start()
@@ -520,7 +520,7 @@ describe("a delivery without an outcome", () => {
   it.effect("starts with a fresh count after each outcome", () =>
     Effect.gen(function*() {
       const { applicationId, callbackUrl } = yield* subscribe("failing")
-      yield* habit(callbackUrl, Reaction.Reject({ status: 500 }))
+      yield* habit(callbackUrl, Behaviour.Reject({ status: 500 }))
       yield* queue(applicationId, [7])
       for (let attempt = 0; attempt < 3; attempt++) {
         yield* Effect.repeatN(die, 3)
@@ -633,7 +633,7 @@ describe("a store that fails", () => {
     const bad = (input: ReadonlyArray<unknown>) => Array.isArray(input[0]) && input[0].some(isBad)
     return Effect.gen(function*() {
       const { applicationId, callbackUrl } = yield* subscribe("good")
-      yield* habit(callbackUrl, Reaction.Comply({ afterMs: 100 }))
+      yield* habit(callbackUrl, Behaviour.Comply({ afterMs: 100 }))
       yield* queue(applicationId, range(5))
       yield* start()
       yield* seconds(1)

@@ -4,7 +4,7 @@ import type * as Stores from "@startlist/core/Stores"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
-import type * as Command from "./Command.ts"
+import type * as Operation from "./Operation.ts"
 import * as Program from "./Program.ts"
 
 /** Where two traces part. */
@@ -21,9 +21,9 @@ export class Disagreement extends Data.TaggedError("Disagreement")<{
 /** Without chance: which of two deliveries draws first is up to the store. */
 const policy = { ...Program.policy, deliveryJitter: 0 }
 
-/** Runs a program on these stores and on those in memory. Takes programs of `Command.sequential`. */
+/** Runs a program on these stores and on those in memory. Takes programs of `Operation.sequential`. */
 export const check = (
-  program: Command.Program,
+  program: Operation.Program,
   options: Program.Options
 ): Effect.Effect<void, Disagreement | Program.LawBroken, Stores.Stores> =>
   Effect.gen(function*() {

@@ -1,6 +1,6 @@
 /**
- * What everything that calls callbacks must do: one suite, a function of a layer and of a receiver that can be told
- * what to do. Real sockets and real time, since that is what it is about.
+ * What everything that calls callbacks must do: one suite, a function of a layer and of a receiver whose
+ * answers it chooses. Real sockets and real time, since that is what it is about.
  *
  * ```ts
  * describeSuite(CallbackLaws.suite("my dispatcher", MyDispatcher.layer, myReceiver)) // of @startlist/testing/vitest
@@ -17,6 +17,7 @@ import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import { has, holds, same } from "./internal/expecting.ts"
 import { outcomeLaws } from "./internal/outcomeLaws.ts"
+import type { Steps } from "./internal/storeLaw.ts"
 import type { Receiver, Scripted } from "./internal/receiver.ts"
 import { forAll, type Law, law } from "./Law.ts"
 import * as Suite from "./Suite.ts"
@@ -61,169 +62,140 @@ const timed = (request: Effect.Effect<Answer>) =>
 
 /** The laws, for a way to start receivers. */
 export const laws = (start: Effect.Effect<Receiver, never, Scope.Scope>): ReadonlyArray<Law<Callbacks>> => {
-  const scoped = <A, E>(
-    check: (callbacks: Callbacks.Service, receiver: Receiver) => Effect.Effect<A, E, Scope.Scope>
-  ) =>
-    Effect.scoped(Effect.flatMap(Effect.all([Callbacks, start]), ([callbacks, receiver]) => check(callbacks, receiver)))
+  const callbackLaw = (
+    name: string,
+    check: (callbacks: Callbacks.Service, receiver: Receiver) => Steps<unknown, Scope.Scope>
+  ): Law<Callbacks> =>
+    law(name, () =>
+      Effect.scoped(Effect.gen(function*() {
+        yield* check(yield* Callbacks, yield* start)
+      })))
 
   return [
-    law(
+    callbackLaw(
       "a delivery is one POST of exactly the given bytes as JSON, signed once with each secret",
-      () =>
-        scoped((callbacks, { requests, url }) =>
-          Effect.gen(function*() {
-            const given = post(`${url}?a=b%20c`)
-            has(yield* callbacks.deliver(given), { _tag: "Answered", status: 200 })
-            const received = yield* requests
-            same(received.length, 1)
-            const [request] = received
-            has(request, { method: "POST", body: given.body })
-            holds(
-              request?.target.endsWith("?a=b%20c") === true,
-              "the request goes to the query of the callback URL as it is given"
-            )
-            holds(/^application\/json\b/.test(String(request?.headers["content-type"])), "the body is sent as JSON")
-            same(request?.headers["webhook-id"], "evt_1")
-            same(request?.headers["webhook-timestamp"], "1893456000")
-            const signatures = request?.headers["webhook-signature"]?.split(" ") ?? []
-            same(signatures.toSorted(), expectedSignatures.toSorted())
-            holds(!JSON.stringify(request).includes("whsec_"), "the request contains no secret in clear")
-          })
+      function*(callbacks, { requests, url }) {
+        const given = post(`${url}?a=b%20c`)
+        has(yield* callbacks.deliver(given), { _tag: "Answered", status: 200 })
+        const received = yield* requests
+        same(received.length, 1)
+        const [request] = received
+        has(request, { method: "POST", body: given.body })
+        holds(
+          request?.target.endsWith("?a=b%20c") === true,
+          "the request goes to the query of the callback URL as it is given"
         )
+        holds(/^application\/json\b/.test(String(request?.headers["content-type"])), "the body is sent as JSON")
+        same(request?.headers["webhook-id"], "evt_1")
+        same(request?.headers["webhook-timestamp"], "1893456000")
+        const signatures = request?.headers["webhook-signature"]?.split(" ") ?? []
+        same(signatures.toSorted(), expectedSignatures.toSorted())
+        holds(!JSON.stringify(request).includes("whsec_"), "the request contains no secret in clear")
+      }
     ),
-    law(
+    callbackLaw(
       "the same delivery has the same signature, and another body, id, time or secret another",
-      () =>
-        scoped((callbacks, { requests, url }) =>
-          Effect.gen(function*() {
-            const one = { secrets: [Redacted.make(secrets[0] ?? "")] }
-            const other = { secrets: [Redacted.make(secrets[1] ?? "")] }
-            const changes = [one, one, { ...one, body: "{}" }, { ...one, id: "evt_2" }, { ...one, timestamp: 1 }, other]
-            yield* Effect.forEach(changes, (changed) => callbacks.deliver(post(url, changed)))
-            const signatures = (yield* requests).map(({ headers }) => headers["webhook-signature"])
-            same(signatures[0], signatures[1])
-            same(new Set(signatures).size, 5)
-          })
-        )
+      function*(callbacks, { requests, url }) {
+        const one = { secrets: [Redacted.make(secrets[0] ?? "")] }
+        const other = { secrets: [Redacted.make(secrets[1] ?? "")] }
+        const changes = [one, one, { ...one, body: "{}" }, { ...one, id: "evt_2" }, { ...one, timestamp: 1 }, other]
+        yield* Effect.forEach(changes, (changed) => callbacks.deliver(post(url, changed)))
+        const signatures = (yield* requests).map(({ headers }) => headers["webhook-signature"])
+        same(signatures[0], signatures[1])
+        same(new Set(signatures).size, 5)
+      }
     ),
-    law(
+    callbackLaw(
       "a delivery that begins without a fiber is the same request and has the same answer",
-      () =>
-        scoped(({ begin, deliver }, { requests, url }) =>
-          Effect.gen(function*() {
-            if (begin === undefined) return
-            const answers = [yield* deliver(post(url)), yield* awaiting(begin)(post(url))]
-            for (const answer of answers) has(answer, { _tag: "Answered", status: 200 })
-            const [delivered, begun, ...more] = yield* requests
-            same(begun, delivered)
-            same(more, [])
-          })
-        )
+      function*({ begin, deliver }, { requests, url }) {
+        if (begin === undefined) return
+        const answers = [yield* deliver(post(url)), yield* awaiting(begin)(post(url))]
+        for (const answer of answers) has(answer, { _tag: "Answered", status: 200 })
+        const [delivered, begun, ...more] = yield* requests
+        same(begun, delivered)
+        same(more, [])
+      }
     ),
-    law(
+    callbackLaw(
       "every status is reported as it is, and redirects are not followed",
-      () =>
-        scoped((callbacks, { reply, requests, url }) =>
-          Effect.gen(function*() {
-            const statuses = [200, 201, 204, 301, 302, 303, 307, 308, 400, 401, 404, 410, 429, 500, 503]
-            for (const status of statuses) {
-              yield* reply({ status, headers: { location: url } })
-              has(yield* callbacks.deliver(post(url)), { _tag: "Answered", status })
-            }
-            same((yield* requests).length, statuses.length)
-          })
-        )
+      function*(callbacks, { reply, requests, url }) {
+        const statuses = [200, 201, 204, 301, 302, 303, 307, 308, 400, 401, 404, 410, 429, 500, 503]
+        for (const status of statuses) {
+          yield* reply({ status, headers: { location: url } })
+          has(yield* callbacks.deliver(post(url)), { _tag: "Answered", status })
+        }
+        same((yield* requests).length, statuses.length)
+      }
     ),
-    law("Retry-After in seconds is reported", () =>
-      scoped((callbacks, { reply, url }) =>
-        Effect.gen(function*() {
-          yield* reply({ status: 503, headers: { "retry-after": "7" } })
-          const answer = yield* callbacks.deliver(post(url))
-          has(answer, { _tag: "Answered", retryAfter: Option.some(Duration.seconds(7)) })
-        })
-      )),
-    law(
+    callbackLaw("Retry-After in seconds is reported", function*(callbacks, { reply, url }) {
+      yield* reply({ status: 503, headers: { "retry-after": "7" } })
+      const answer = yield* callbacks.deliver(post(url))
+      has(answer, { _tag: "Answered", retryAfter: Option.some(Duration.seconds(7)) })
+    }),
+    callbackLaw(
       "a receiver that hangs has timed out at the deadline, and delays no other",
-      () =>
-        scoped((callbacks, hanging) =>
-          Effect.gen(function*() {
-            const good = yield* start
-            yield* hanging.reply("hang")
-            const timeout = Duration.seconds(1)
-            const [slow, quick] = yield* Effect.all([
-              timed(callbacks.deliver(post(hanging.url, { timeout }))),
-              timed(Effect.delay(callbacks.deliver(post(good.url)), "50 millis"))
-            ], { concurrency: "unbounded" })
-            same(slow.answer._tag, "TimedOut")
-            holds(slow.tookMs >= 900, `the receiver has its time: ${slow.tookMs} ms`)
-            holds(slow.tookMs < 1900, `the request ends at its deadline: ${slow.tookMs} ms`)
-            has(quick.answer, { _tag: "Answered", status: 200 })
-            holds(quick.tookMs < 900, `the other one does not wait: ${quick.tookMs} ms`)
-          })
-        )
+      function*(callbacks, hanging) {
+        const good = yield* start
+        yield* hanging.reply("hang")
+        const timeout = Duration.seconds(1)
+        const [slow, quick] = yield* Effect.all([
+          timed(callbacks.deliver(post(hanging.url, { timeout }))),
+          timed(Effect.delay(callbacks.deliver(post(good.url)), "50 millis"))
+        ], { concurrency: "unbounded" })
+        same(slow.answer._tag, "TimedOut")
+        holds(slow.tookMs >= 900, `the receiver has its time: ${slow.tookMs} ms`)
+        holds(slow.tookMs < 1900, `the request ends at its deadline: ${slow.tookMs} ms`)
+        has(quick.answer, { _tag: "Answered", status: 200 })
+        holds(quick.tookMs < 900, `the other one does not wait: ${quick.tookMs} ms`)
+      }
     ),
-    law(
-      "an answer says after how many milliseconds it came",
-      () =>
-        scoped((callbacks, { reply, url }) =>
-          Effect.gen(function*() {
-            yield* reply({ status: 200, afterMs: 300 })
-            const { answer, tookMs } = yield* timed(callbacks.deliver(post(url)))
-            const afterMs = answer._tag === "Answered" ? answer.afterMs : -1
-            holds(afterMs >= 290, `at least 290 ms: ${afterMs}`)
-            holds(afterMs <= tookMs + 1, `at most ${tookMs} ms: ${afterMs}`)
-          })
-        )
-    ),
-    law(
+    callbackLaw("an answer says after how many milliseconds it came", function*(callbacks, { reply, url }) {
+      yield* reply({ status: 200, afterMs: 300 })
+      const { answer, tookMs } = yield* timed(callbacks.deliver(post(url)))
+      const afterMs = answer._tag === "Answered" ? answer.afterMs : -1
+      holds(afterMs >= 290, `at least 290 ms: ${afterMs}`)
+      holds(afterMs <= tookMs + 1, `at most ${tookMs} ms: ${afterMs}`)
+    }),
+    callbackLaw(
       "a connection that is closed without an answer is unreachable, and not tried again",
-      () =>
-        scoped((callbacks, { reply, requests, url }) =>
-          Effect.gen(function*() {
-            yield* reply("close")
-            same((yield* callbacks.deliver(post(url)))._tag, "Unreachable")
-            same((yield* callbacks.validate(validation(url)))._tag, "Unreachable")
-            same((yield* requests).length, 2)
-          })
-        )
+      function*(callbacks, { reply, requests, url }) {
+        yield* reply("close")
+        same((yield* callbacks.deliver(post(url)))._tag, "Unreachable")
+        same((yield* callbacks.validate(validation(url)))._tag, "Unreachable")
+        same((yield* requests).length, 2)
+      }
     ),
-    law(
-      "of a long answer the beginning is told, at most 200 characters",
-      () =>
-        scoped((callbacks, { reply, url }) =>
-          Effect.gen(function*() {
-            yield* reply({ status: 500, body: `begins${"x".repeat(100_000)}` })
-            const answer = yield* callbacks.deliver(post(url))
-            has(answer, { _tag: "Answered", status: 500 })
-            const body = answer._tag === "Answered" ? answer.body : ""
-            holds(body.startsWith("begins") && body.length <= 200, `the body is its beginning: ${body}`)
-          })
-        )
+    callbackLaw(
+      "of a long answer the beginning is reported, at most 200 characters",
+      function*(callbacks, { reply, url }) {
+        yield* reply({ status: 500, body: `begins${"x".repeat(100_000)}` })
+        const answer = yield* callbacks.deliver(post(url))
+        has(answer, { _tag: "Answered", status: 500 })
+        const body = answer._tag === "Answered" ? answer.body : ""
+        holds(body.startsWith("begins") && body.length <= 200, `the body is its beginning: ${body}`)
+      }
     ),
-    law(
+    callbackLaw(
       "a validation is one GET with the three hub parameters behind the callback's own query",
-      () =>
-        scoped((callbacks, { reply, requests, url }) =>
-          Effect.gen(function*() {
-            const body = "{\"hub.challenge\":\"…\"}"
-            yield* reply({ status: 200, headers: { "content-type": "application/json" }, body })
-            const answer = yield* callbacks.validate(validation(`${url}?a=b%20c`))
-            has(answer, { _tag: "Answered", status: 200, contentType: "application/json", body })
-            const [request, ...more] = yield* requests
-            same(more, [])
-            same(request?.method, "GET")
-            const [, query = ""] = request?.target.split("?") ?? []
-            const parameters = query.split("&").map((parameter) =>
-              parameter.split("=").map((text) => decodeURIComponent(text.replaceAll("+", "%20")))
-            )
-            same(parameters, [
-              ["a", "b c"],
-              ["hub.mode", "subscribe"],
-              ["hub.challenge", "a challenge+/&=?"],
-              ["hub.verify_token", "verify & token"]
-            ])
-          })
+      function*(callbacks, { reply, requests, url }) {
+        const body = "{\"hub.challenge\":\"…\"}"
+        yield* reply({ status: 200, headers: { "content-type": "application/json" }, body })
+        const answer = yield* callbacks.validate(validation(`${url}?a=b%20c`))
+        has(answer, { _tag: "Answered", status: 200, contentType: "application/json", body })
+        const [request, ...more] = yield* requests
+        same(more, [])
+        same(request?.method, "GET")
+        const [, query = ""] = request?.target.split("?") ?? []
+        const parameters = query.split("&").map((parameter) =>
+          parameter.split("=").map((text) => decodeURIComponent(text.replaceAll("+", "%20")))
         )
+        same(parameters, [
+          ["a", "b c"],
+          ["hub.mode", "subscribe"],
+          ["hub.challenge", "a challenge+/&=?"],
+          ["hub.verify_token", "verify & token"]
+        ])
+      }
     ),
     law(
       "whatever the callback URL is, there is an answer and no failure",

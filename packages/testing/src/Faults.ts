@@ -7,12 +7,8 @@
  *
  * Or on demand, from within a test: `Faults.onDemand(MyStores.layer)` and the service `Faults`.
  */
-import { ApplicationStore } from "@startlist/core/Application"
-import { GrantStore } from "@startlist/core/GrantStore"
 import type { Stores } from "@startlist/core/Stores"
-import { RegistrationStore } from "@startlist/core/Registration"
 import { Conflict, StoreError } from "@startlist/core/Store"
-import { SubscriptionStore } from "@startlist/core/Subscription"
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import type * as Duration from "effect/Duration"
@@ -20,7 +16,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import { PCGRandom } from "effect/Utils"
-import { type Around, intercept, type Operation } from "./Interception.ts"
+import { intercept, type StoreOperation } from "./Interception.ts"
 import { withClockOffset } from "./VirtualTime.ts"
 
 /** One way in which one call to a store goes wrong. Times pass on Effect's clock. */
@@ -43,15 +39,15 @@ export type Fault = Data.TaggedEnum<{
 export const Fault = Data.taggedEnum<Fault>()
 
 /** Which fault, if any, befalls a call. Asked once for each call. */
-export type Decide = (operation: Operation) => Fault | undefined
+export type Decide = (operation: StoreOperation) => Fault | undefined
 
-const failure = (operation: Operation) => new StoreError({ cause: `${operation} was made to fail` })
+const failure = (operation: StoreOperation) => new StoreError({ cause: `${operation} was made to fail` })
 
 const suffer = <A, E>(
   fault: Fault,
-  operation: Operation,
+  operation: StoreOperation,
   effect: Effect.Effect<A, E | StoreError>
-): Effect.Effect<A, E | StoreError> =>
+): Effect.Effect<A, E | StoreError | Conflict> =>
   Fault.$match(fault, {
     FailsBefore: () => failure(operation),
     FailsAfter: () => Effect.zipRight(Effect.exit(effect), failure(operation)),
@@ -60,50 +56,16 @@ const suffer = <A, E>(
       Effect.flatMap(Effect.forkDaemon(effect), (fiber) => Effect.zipRight(Effect.sleep(by), Fiber.join(fiber))),
     WritesLate: ({ by }) => Effect.flatMap(Effect.forkDaemon(Effect.delay(effect, by)), Fiber.join),
     Repeats: () => Effect.flatten(Effect.zipLeft(Effect.exit(effect), Effect.exit(effect))),
-    Conflicts: () => effect
+    Conflicts: () => operation.endsWith(".save") ? new Conflict() : effect
   })
 
-/** Conflicts that nobody caused, at every compare-and-set for which `conflicts` says so. */
-const conflicting = (stores: Context.Context<Stores>, conflicts: (operation: Operation) => boolean) => {
-  const or = <A, E>(operation: Operation, save: Effect.Effect<A, E>): Effect.Effect<A, E | Conflict> =>
-    Effect.suspend((): Effect.Effect<A, E | Conflict> => conflicts(operation) ? new Conflict() : save)
-  const applications = Context.get(stores, ApplicationStore)
-  const grants = Context.get(stores, GrantStore)
-  const registrations = Context.get(stores, RegistrationStore)
-  const subscriptions = Context.get(stores, SubscriptionStore)
-  return stores.pipe(
-    Context.add(ApplicationStore, {
-      ...applications,
-      save: (...input) => or("ApplicationStore.save", applications.save(...input))
-    }),
-    Context.add(GrantStore, { ...grants, save: (...input) => or("GrantStore.save", grants.save(...input)) }),
-    Context.add(RegistrationStore, {
-      ...registrations,
-      save: (...input) => or("RegistrationStore.save", registrations.save(...input))
-    }),
-    Context.add(SubscriptionStore, {
-      ...subscriptions,
-      save: (...input) => or("SubscriptionStore.save", subscriptions.save(...input))
-    })
-  )
-}
-
 /** The stores with the faults that `decide` chooses. */
-export const inject = (stores: Context.Context<Stores>, decide: Decide): Context.Context<Stores> => {
-  const due: Array<Operation> = []
-  const around: Around = (operation, effect) =>
+export const inject = (stores: Context.Context<Stores>, decide: Decide): Context.Context<Stores> =>
+  intercept(stores, (operation, effect) =>
     Effect.suspend(() => {
       const fault = decide(operation)
-      if (fault?._tag === "Conflicts" && operation.endsWith(".save")) due.push(operation)
       return fault === undefined ? effect : suffer(fault, operation, effect)
-    })
-  const conflicts = (operation: Operation) => {
-    const index = due.indexOf(operation)
-    if (index >= 0) due.splice(index, 1)
-    return index >= 0
-  }
-  return intercept(conflicting(stores, conflicts), around)
-}
+    }))
 
 /** Whatever `decide` chooses, as a layer around any layer of stores. */
 export const layer = (decide: Decide) => <E, R>(stores: Layer.Layer<Stores, E, R>): Layer.Layer<Stores, E, R> =>
@@ -116,7 +78,7 @@ export interface Sometimes {
   readonly probability: number
   readonly fault: Fault
   /** Only these operations; all, if not given. */
-  readonly operations?: ReadonlyArray<Operation>
+  readonly operations?: ReadonlyArray<StoreOperation>
 }
 
 /** A fault now and then. */
@@ -139,10 +101,10 @@ export declare namespace Faults {
     readonly next: (
       count: number,
       fault: Fault,
-      operations?: ReadonlyArray<Operation>
+      operations?: ReadonlyArray<StoreOperation>
     ) => Effect.Effect<void>
     /** All calls suffer it from now on; with `operations`, all of these. */
-    readonly always: (fault: Fault, operations?: ReadonlyArray<Operation>) => Effect.Effect<void>
+    readonly always: (fault: Fault, operations?: ReadonlyArray<StoreOperation>) => Effect.Effect<void>
     /** No more faults. */
     readonly none: Effect.Effect<void>
   }
@@ -151,8 +113,8 @@ export declare namespace Faults {
 /** The stores, good until `Faults` says otherwise. What was scripted first comes first. */
 export const onDemand = <E, R>(stores: Layer.Layer<Stores, E, R>): Layer.Layer<Stores | Faults, E, R> =>
   Layer.unwrapEffect(Effect.sync(() => {
-    let scripts: Array<{ left: number; readonly fault: Fault; readonly operations: ReadonlyArray<Operation> }> = []
-    const add = (left: number, fault: Fault, operations: ReadonlyArray<Operation> = []) =>
+    let scripts: Array<{ left: number; readonly fault: Fault; readonly operations: ReadonlyArray<StoreOperation> }> = []
+    const add = (left: number, fault: Fault, operations: ReadonlyArray<StoreOperation> = []) =>
       Effect.sync(() => void scripts.push({ left, fault, operations }))
     const control = Faults.of({
       next: add,

@@ -4,78 +4,52 @@ import { DeliveryStore } from "@startlist/core/Delivery"
 import { GrantStore } from "@startlist/core/GrantStore"
 import type { Stores } from "@startlist/core/Stores"
 import { RegistrationStore } from "@startlist/core/Registration"
-import type { StoreError } from "@startlist/core/Store"
+import type { Conflict, StoreError } from "@startlist/core/Store"
 import { SubscriptionStore } from "@startlist/core/Subscription"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
-/** Which operation of which store. */
-export type Operation =
-  | `ApplicationStore.${"find" | "list" | "insert" | "save"}`
-  | `GrantStore.${"find" | "listByUser" | "save"}`
-  | `SubscriptionStore.${"findByApplication" | "insert" | "save" | "remove"}`
-  | `RegistrationStore.${"find" | "insert" | "save"}`
-  | `DeliveryStore.${
-    | "claim"
-    | "settle"
-    | "release"
-    | "find"
-    | "list"
-    | "attemptsByHour"
-    | "again"
-    | "enqueue"
-    | "purge"}`
+const tags = { ApplicationStore, DeliveryStore, GrantStore, RegistrationStore, SubscriptionStore }
 
-/** What is put around an operation; `input` is what the operation was called with. */
+type OperationsOf<Name extends keyof typeof tags> = {
+  [Method in keyof Context.Tag.Service<typeof tags[Name]>]: Method extends "wakeUps" ? never
+    : `${Name}.${Method & string}`
+}[keyof Context.Tag.Service<typeof tags[Name]>]
+
+/** Which operation of which store, for example `GrantStore.save`. */
+export type StoreOperation = { [Name in keyof typeof tags]: OperationsOf<Name> }[keyof typeof tags]
+
+/** What is put around an operation. `input` is the arguments of the operation. Only a `save` may fail with a `Conflict`. */
 export type Around = <A, E>(
-  operation: Operation,
+  operation: StoreOperation,
   effect: Effect.Effect<A, E | StoreError>,
   input: ReadonlyArray<unknown>
-) => Effect.Effect<A, E | StoreError>
+) => Effect.Effect<A, E | StoreError | Conflict>
+
+const isOperation = (name: string): name is StoreOperation => (name.split(".")[0] ?? "") in tags
+
+/** The store with `around` at every method. */
+const wrap = <Store extends object>(name: keyof typeof tags, store: Store, around: Around): Store =>
+  new Proxy(store, {
+    get: (target, method) => {
+      const member: unknown = Reflect.get(target, method)
+      const operation = `${name}.${String(method)}`
+      if (typeof member !== "function" || !isOperation(operation)) return member
+      return (...input: ReadonlyArray<unknown>) => around(operation, Reflect.apply(member, target, input), input)
+    }
+  })
 
 /** The stores with `around` at every operation. */
 export const intercept = (stores: Context.Context<Stores>, around: Around): Context.Context<Stores> => {
-  const applications = Context.get(stores, ApplicationStore)
-  const grants = Context.get(stores, GrantStore)
-  const subscriptions = Context.get(stores, SubscriptionStore)
-  const registrations = Context.get(stores, RegistrationStore)
-  const deliveries = Context.get(stores, DeliveryStore)
-  return Context.make(ApplicationStore, {
-    find: (...input) => around("ApplicationStore.find", applications.find(...input), input),
-    list: (...input) => around("ApplicationStore.list", applications.list(...input), input),
-    insert: (...input) => around("ApplicationStore.insert", applications.insert(...input), input),
-    save: (...input) => around("ApplicationStore.save", applications.save(...input), input)
-  }).pipe(
-    Context.add(GrantStore, {
-      find: (...input) => around("GrantStore.find", grants.find(...input), input),
-      listByUser: (...input) => around("GrantStore.listByUser", grants.listByUser(...input), input),
-      save: (...input) => around("GrantStore.save", grants.save(...input), input)
-    }),
-    Context.add(SubscriptionStore, {
-      findByApplication: (...input) =>
-        around("SubscriptionStore.findByApplication", subscriptions.findByApplication(...input), input),
-      insert: (...input) => around("SubscriptionStore.insert", subscriptions.insert(...input), input),
-      save: (...input) => around("SubscriptionStore.save", subscriptions.save(...input), input),
-      remove: (...input) => around("SubscriptionStore.remove", subscriptions.remove(...input), input)
-    }),
-    Context.add(RegistrationStore, {
-      find: (...input) => around("RegistrationStore.find", registrations.find(...input), input),
-      insert: (...input) => around("RegistrationStore.insert", registrations.insert(...input), input),
-      save: (...input) => around("RegistrationStore.save", registrations.save(...input), input)
-    }),
-    Context.add(DeliveryStore, {
-      claim: (...input) => around("DeliveryStore.claim", deliveries.claim(...input), input),
-      settle: (...input) => around("DeliveryStore.settle", deliveries.settle(...input), input),
-      release: (...input) => around("DeliveryStore.release", deliveries.release(...input), input),
-      find: (...input) => around("DeliveryStore.find", deliveries.find(...input), input),
-      list: (...input) => around("DeliveryStore.list", deliveries.list(...input), input),
-      attemptsByHour: (...input) => around("DeliveryStore.attemptsByHour", deliveries.attemptsByHour(...input), input),
-      again: (...input) => around("DeliveryStore.again", deliveries.again(...input), input),
-      enqueue: (...input) => around("DeliveryStore.enqueue", deliveries.enqueue(...input), input),
-      purge: (...input) => around("DeliveryStore.purge", deliveries.purge(...input), input),
-      wakeUps: deliveries.wakeUps
-    })
+  const wrapped = <Id extends Stores, Store extends object>(name: keyof typeof tags, tag: Context.Tag<Id, Store>) =>
+    Context.make(tag, wrap(name, Context.get(stores, tag), around))
+  return Context.mergeAll(
+    wrapped("ApplicationStore", ApplicationStore),
+    wrapped("DeliveryStore", DeliveryStore),
+    wrapped("GrantStore", GrantStore),
+    wrapped("RegistrationStore", RegistrationStore),
+    wrapped("SubscriptionStore", SubscriptionStore)
   )
 }
 

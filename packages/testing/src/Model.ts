@@ -1,11 +1,11 @@
 /**
- * What must come of what happens, in the words of the interface and far simpler than the core: a pure function from a
- * world to the next.
+ * The model: a pure function that predicts the result of each operation and the state after it, in the words of the
+ * interface and far simpler than the core.
  *
- * Things that ran at once are right if they are right in some order. So the checker keeps all worlds that agree with
+ * Things that ran at once are right if they are right in some order. So the checker keeps all states that agree with
  * what was seen, and a law is broken when none is left.
  */
-import type { Happening } from "./Happening.ts"
+import type { HistoryEntry } from "./HistoryEntry.ts"
 
 export interface Grant {
   readonly isAlive: boolean
@@ -26,7 +26,7 @@ interface Credential {
 }
 
 /** Everything is named by its place in the order of its appearance; times are seconds. */
-export interface World {
+export interface State {
   readonly grants: Readonly<Record<string, Grant>>
   readonly codes: Readonly<Record<number, Credential & { readonly isUsed: boolean }>>
   readonly access: Readonly<Record<number, Credential>>
@@ -38,7 +38,7 @@ export interface World {
   readonly deliveries: Readonly<Record<number, ReadonlyArray<string>>>
 }
 
-export const empty: World = {
+export const empty: State = {
   grants: {},
   codes: {},
   access: {},
@@ -48,10 +48,10 @@ export const empty: World = {
   deliveries: {}
 }
 
-/** What must come out, and the world after it. */
+/** What must come out, and the state after it. */
 export interface Prediction {
   readonly result: string
-  readonly next: World
+  readonly next: State
 }
 
 const codeLifetime = 5 * 60
@@ -64,20 +64,20 @@ const maxCodes = 20
 
 export const keyOf = (application: number, user: number): string => `${application}/${user}`
 
-const withGrant = (world: World, key: string, grant: Grant): World => ({
-  ...world,
-  grants: { ...world.grants, [key]: grant }
+const withGrant = (state: State, key: string, grant: Grant): State => ({
+  ...state,
+  grants: { ...state.grants, [key]: grant }
 })
 
 /** Whether a credential belongs to the present life of its grant. */
-const isLive = (world: World, { grant, life }: Credential): boolean => {
-  const present = world.grants[grant]
+const isLive = (state: State, { grant, life }: Credential): boolean => {
+  const present = state.grants[grant]
   return present !== undefined && present.isAlive && present.life === life
 }
 
-const end = (world: World, key: string): World => {
-  const grant = world.grants[key]
-  return grant === undefined ? world : withGrant(world, key, { ...grant, isAlive: false })
+const end = (state: State, key: string): State => {
+  const grant = state.grants[key]
+  return grant === undefined ? state : withGrant(state, key, { ...grant, isAlive: false })
 }
 
 interface Pair {
@@ -86,16 +86,16 @@ interface Pair {
 }
 
 /** A new pair. Access tokens above their number end, the oldest first. */
-const issue = (world: World, key: string, at: number, { access, refresh }: Pair, origin: string): World => {
-  const grant = world.grants[key]
-  if (grant === undefined) return world
+const issue = (state: State, key: string, at: number, { access, refresh }: Pair, origin: string): State => {
+  const grant = state.grants[key]
+  if (grant === undefined) return state
   const { life } = grant
   const rotated = { ...grant, current: refresh, previous: grant.current, rotatedAt: at, origin, currentAccess: access }
-  const all = { ...world.access, [access]: { grant: key, life, expiresAt: at + accessLifetime } }
+  const all = { ...state.access, [access]: { grant: key, life, expiresAt: at + accessLifetime } }
   return {
-    ...withGrant(world, key, rotated),
+    ...withGrant(state, key, rotated),
     access: newest(all, key, maxAccessTokens, at),
-    refresh: { ...world.refresh, [refresh]: { grant: key, life, expiresAt: at + refreshIdle } }
+    refresh: { ...state.refresh, [refresh]: { grant: key, life, expiresAt: at + refreshIdle } }
   }
 }
 
@@ -116,24 +116,24 @@ const repeats = ({ origin, rotatedAt }: Grant, asked: string, key: string, at: n
   key !== "" && origin === asked && at < rotatedAt + retryWindow
 
 /** The same pair as before, or something is wrong (law 1b). */
-const repeated = (world: World, { current, currentAccess }: Grant, { access, refresh }: Pair): Prediction =>
+const repeated = (state: State, { current, currentAccess }: Grant, { access, refresh }: Pair): Prediction =>
   access === currentAccess && refresh === current
-    ? { result: "ok", next: world }
-    : { result: "ok, with the tokens of the first answer", next: world }
+    ? { result: "ok", next: state }
+    : { result: "ok, with the tokens of the first answer", next: state }
 
-const enqueue = (world: World, subscription: number, event: string): World => ({
-  ...world,
-  deliveries: { ...world.deliveries, [subscription]: [...(world.deliveries[subscription] ?? []), event] }
+const enqueue = (state: State, subscription: number, event: string): State => ({
+  ...state,
+  deliveries: { ...state.deliveries, [subscription]: [...(state.deliveries[subscription] ?? []), event] }
 })
 
-export const predict = (world: World, happening: Happening): Prediction => {
-  const { at } = happening
-  const refused = (result: string, next: World = world): Prediction => ({ result, next })
-  const ok = (next: World): Prediction => ({ result: "ok", next })
-  switch (happening._tag) {
+export const predict = (state: State, entry: HistoryEntry): Prediction => {
+  const { at } = entry
+  const refused = (result: string, next: State = state): Prediction => ({ result, next })
+  const ok = (next: State): Prediction => ({ result: "ok", next })
+  switch (entry._tag) {
     case "Consented": {
-      const key = keyOf(happening.application, happening.user)
-      const present = world.grants[key]
+      const key = keyOf(entry.application, entry.user)
+      const present = state.grants[key]
       const grant = present?.isAlive
         ? present
         : {
@@ -146,101 +146,101 @@ export const predict = (world: World, happening: Happening): Prediction => {
           currentAccess: -1
         }
       const code = { grant: key, life: grant.life, expiresAt: at + codeLifetime, isUsed: false }
-      const codes = newest({ ...world.codes, [happening.code]: code }, key, maxCodes, at)
-      return ok({ ...withGrant(world, key, grant), codes })
+      const codes = newest({ ...state.codes, [entry.code]: code }, key, maxCodes, at)
+      return ok({ ...withGrant(state, key, grant), codes })
     }
     case "Redeemed": {
-      const code = world.codes[happening.code]
-      const grant = code && world.grants[code.grant]
+      const code = state.codes[entry.code]
+      const grant = code && state.grants[code.grant]
       if (code === undefined || grant === undefined) return refused("unknown")
-      if (at >= code.expiresAt || !isLive(world, code)) return refused("unknown")
-      if (!happening.fits) return refused("mismatch")
-      const asked = `code ${happening.code} ${happening.key}`
+      if (at >= code.expiresAt || !isLive(state, code)) return refused("unknown")
+      if (!entry.fits) return refused("mismatch")
+      const asked = `code ${entry.code} ${entry.key}`
       if (code.isUsed) {
-        return repeats(grant, asked, happening.key, at)
-          ? repeated(world, grant, happening)
-          : refused("replayed", end(world, code.grant))
+        return repeats(grant, asked, entry.key, at)
+          ? repeated(state, grant, entry)
+          : refused("replayed", end(state, code.grant))
       }
-      const used = { ...world, codes: { ...world.codes, [happening.code]: { ...code, isUsed: true } } }
-      return ok(issue(used, code.grant, at, happening, asked))
+      const used = { ...state, codes: { ...state.codes, [entry.code]: { ...code, isUsed: true } } }
+      return ok(issue(used, code.grant, at, entry, asked))
     }
     case "Refreshed": {
-      const token = world.refresh[happening.token]
+      const token = state.refresh[entry.token]
       if (token === undefined) return refused("unknown")
-      if (!happening.isOwner) return refused("mismatch")
-      const grant = world.grants[token.grant]
-      if (grant === undefined || !isLive(world, token)) return refused("revoked")
-      const asked = `refresh token ${happening.token} ${happening.key}`
-      if (grant.current !== happening.token) {
-        if (repeats(grant, asked, happening.key, at)) return repeated(world, grant, happening)
-        return grant.previous === happening.token && at < grant.rotatedAt + replayGrace
+      if (!entry.isOwner) return refused("mismatch")
+      const grant = state.grants[token.grant]
+      if (grant === undefined || !isLive(state, token)) return refused("revoked")
+      const asked = `refresh token ${entry.token} ${entry.key}`
+      if (grant.current !== entry.token) {
+        if (repeats(grant, asked, entry.key, at)) return repeated(state, grant, entry)
+        return grant.previous === entry.token && at < grant.rotatedAt + replayGrace
           ? refused("replaced")
-          : refused("replayed", end(world, token.grant))
+          : refused("replayed", end(state, token.grant))
       }
       if (at >= token.expiresAt) return refused("expired")
-      return ok(issue(world, token.grant, at, happening, asked))
+      return ok(issue(state, token.grant, at, entry, asked))
     }
     case "Revoked": {
-      const token = world[happening.by][happening.token]
-      const isGood = token !== undefined && isLive(world, token) && (happening.by === "refresh" || at < token.expiresAt)
-      return ok(isGood && happening.isOwner ? end(world, token.grant) : world)
+      const token = state[entry.by][entry.token]
+      const isGood = token !== undefined && isLive(state, token) && (entry.by === "refresh" || at < token.expiresAt)
+      return ok(isGood && entry.isOwner ? end(state, token.grant) : state)
     }
     case "RevokedByUser": {
-      const key = keyOf(happening.application, happening.user)
-      const grant = world.grants[key]
+      const key = keyOf(entry.application, entry.user)
+      const grant = state.grants[key]
       if (grant === undefined) return refused("GrantNotFound")
-      const subscription = world.subscriptions[happening.application]
-      if (!grant.isAlive) return ok(world)
-      const ended = end(world, key)
+      const subscription = state.subscriptions[entry.application]
+      if (!grant.isAlive) return ok(state)
+      const ended = end(state, key)
       return ok(
-        subscription === undefined || happening.event === null
+        subscription === undefined || entry.event === null
           ? ended
-          : enqueue(ended, subscription, happening.event)
+          : enqueue(ended, subscription, entry.event)
       )
     }
     case "Subscribed": {
-      if (world.subscriptions[happening.application] !== undefined) return refused("AlreadySubscribed")
-      if (!happening.isProven) return refused("ValidationFailed")
-      const subscriptions = { ...world.subscriptions, [happening.application]: happening.subscription }
-      return ok({ ...world, subscriptions })
+      if (state.subscriptions[entry.application] !== undefined) return refused("AlreadySubscribed")
+      if (!entry.isProven) return refused("ValidationFailed")
+      const subscriptions = { ...state.subscriptions, [entry.application]: entry.subscription }
+      return ok({ ...state, subscriptions })
     }
     case "Unsubscribed": {
-      const { [happening.application]: removed, ...subscriptions } = world.subscriptions
-      return removed === undefined ? refused("SubscriptionNotFound") : ok({ ...world, subscriptions })
+      const { [entry.application]: removed, ...subscriptions } = state.subscriptions
+      return removed === undefined ? refused("SubscriptionNotFound") : ok({ ...state, subscriptions })
     }
     case "RegistrationCreated": {
-      const registration = { parties: happening.parties, status: "" }
-      return ok({ ...world, registrations: { ...world.registrations, [happening.registration]: registration } })
+      const registration = { parties: entry.parties, status: "" }
+      return ok({ ...state, registrations: { ...state.registrations, [entry.registration]: registration } })
     }
     case "StatusChanged": {
-      const registration = world.registrations[happening.registration]
+      const registration = state.registrations[entry.registration]
       if (registration === undefined) return refused("RegistrationNotFound")
-      if (registration.status === happening.status) return ok(world)
-      const changed: World = {
-        ...world,
+      if (registration.status === entry.status) return ok(state)
+      const changed: State = {
+        ...state,
         registrations: {
-          ...world.registrations,
-          [happening.registration]: { ...registration, status: happening.status }
+          ...state.registrations,
+          [entry.registration]: { ...registration, status: entry.status }
         }
       }
       return ok(
-        Object.entries(world.subscriptions)
+        Object.entries(state.subscriptions)
           .filter(([application]) =>
-            registration.parties.some((user) => world.grants[keyOf(Number(application), user)]?.isAlive)
+            registration.parties.some((user) => state.grants[keyOf(Number(application), user)]?.isAlive)
           )
-          .reduce((next, [, subscription]) => enqueue(next, subscription, happening.event), changed)
+          .reduce((next, [, subscription]) => enqueue(next, subscription, entry.event), changed)
       )
     }
     case "Redelivered":
-      return Object.values(world.subscriptions).includes(happening.subscription)
-        ? ok(enqueue(world, happening.subscription, happening.event))
+      return Object.values(state.subscriptions).includes(entry.subscription)
+        ? ok(enqueue(state, entry.subscription, entry.event))
         : refused("SubscriptionNotFound")
     case "Purged":
       return ok({
-        ...world,
+        ...state,
         deliveries: Object.fromEntries(
-          Object.entries(world.deliveries).map(([subscription, events]) => {
-            const gone = happening.deliveries[Number(subscription)] ?? []
+          Object.entries(state.deliveries).map(([subscription, events]) => {
+            const gone = entry.deliveries[Number(subscription)] ?? []
             return [subscription, events.filter((_, place) => !gone.includes(place))]
           })
         )
@@ -248,8 +248,8 @@ export const predict = (world: World, happening: Happening): Prediction => {
   }
 }
 
-/** What can be seen of a world without changing it. */
-export interface Sight {
+/** What can be observed of a state without changing it. */
+export interface Observation {
   /** Access tokens that are accepted, and refresh tokens that are current. */
   readonly access: ReadonlyArray<number>
   readonly refresh: ReadonlyArray<number>
@@ -271,36 +271,36 @@ export const byObject = (events: ReadonlyArray<string>): ReadonlyArray<string> =
   return [...events].sort((a, b) => objectOf(a).localeCompare(objectOf(b)))
 }
 
-/** What must be seen of a world at `now`. */
-export const look = (world: World, now: number): Sight => ({
-  access: places(world.access, (token) => isLive(world, token) && now < token.expiresAt),
+/** What must be observed in a state at `now`. */
+export const observe = (state: State, now: number): Observation => ({
+  access: places(state.access, (token) => isLive(state, token) && now < token.expiresAt),
   refresh: places(
-    world.refresh,
-    (token, place) => isLive(world, token) && world.grants[token.grant]?.current === place && now < token.expiresAt
+    state.refresh,
+    (token, place) => isLive(state, token) && state.grants[token.grant]?.current === place && now < token.expiresAt
   ),
-  authorized: Object.keys(world.grants).filter((key) => world.grants[key]?.isAlive).sort(),
-  subscriptions: world.subscriptions,
+  authorized: Object.keys(state.grants).filter((key) => state.grants[key]?.isAlive).sort(),
+  subscriptions: state.subscriptions,
   deliveries: Object.fromEntries(
-    Object.entries(world.deliveries).flatMap(([place, events]) => events.length > 0 ? [[place, byObject(events)]] : [])
+    Object.entries(state.deliveries).flatMap(([place, events]) => events.length > 0 ? [[place, byObject(events)]] : [])
   )
 })
 
-/** The worlds that agree with something that happened. */
-export const step = (worlds: ReadonlyArray<World>, happening: Happening): ReadonlyArray<World> =>
-  distinct(worlds.flatMap((world) => {
-    const { next, result } = predict(world, happening)
-    return happening.result === result ? [next] : []
+/** The states that agree with something that happened. */
+export const step = (states: ReadonlyArray<State>, entry: HistoryEntry): ReadonlyArray<State> =>
+  distinct(states.flatMap((state) => {
+    const { next, result } = predict(state, entry)
+    return entry.result === result ? [next] : []
   }))
 
-/** The worlds after things that happened at once: every order is tried. */
+/** The states after things that happened at once: every order is tried. */
 export const stepTogether = (
-  worlds: ReadonlyArray<World>,
-  happenings: ReadonlyArray<Happening>
-): ReadonlyArray<World> =>
-  happenings.length === 0 ? worlds : distinct(happenings.flatMap((first, index) => {
-    const after = step(worlds, first)
-    return after.length === 0 ? [] : stepTogether(after, happenings.filter((_, other) => other !== index))
+  states: ReadonlyArray<State>,
+  entries: ReadonlyArray<HistoryEntry>
+): ReadonlyArray<State> =>
+  entries.length === 0 ? states : distinct(entries.flatMap((first, index) => {
+    const after = step(states, first)
+    return after.length === 0 ? [] : stepTogether(after, entries.filter((_, other) => other !== index))
   }))
 
-const distinct = (worlds: ReadonlyArray<World>): ReadonlyArray<World> =>
-  worlds.length < 2 ? worlds : [...new Map(worlds.map((world) => [JSON.stringify(world), world])).values()]
+const distinct = (states: ReadonlyArray<State>): ReadonlyArray<State> =>
+  states.length < 2 ? states : [...new Map(states.map((state) => [JSON.stringify(state), state])).values()]

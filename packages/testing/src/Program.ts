@@ -2,7 +2,7 @@
  * Runs a program on the services of the core, over any stores, in virtual time, and checks the laws after every step.
  *
  * ```ts
- * it.effect.prop("the laws hold", { program: Command.program(), seed: FastCheck.nat() }, ({ program, seed }) =>
+ * it.effect.prop("the laws hold", { program: Operation.program(), seed: FastCheck.nat() }, ({ program, seed }) =>
  *   Program.check(program, { seed }).pipe(Effect.provide(Memory.layer)))
  * ```
  */
@@ -23,16 +23,16 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Random from "effect/Random"
-import type * as Command from "./Command.ts"
-import type { Happening } from "./Happening.ts"
+import type * as Operation from "./Operation.ts"
+import type { HistoryEntry } from "./HistoryEntry.ts"
 import { intercept } from "./Interception.ts"
-import { clearQueue } from "./internal/clearQueue.ts"
+import { clearQueue } from "./internal/storeLaw.ts"
 import { findViolation } from "./internal/deliveryChecks.ts"
-import { type Ledger, makeLedger, nameOf } from "./internal/ledger.ts"
-import { createApplication, createRegistration, createUser } from "./internal/create.ts"
+import { makeProgramFixture, nameOf, type ProgramFixture } from "./internal/programFixture.ts"
+import { createApplication, createRegistration, createUser } from "./internal/performEvents.ts"
 import { perform } from "./internal/perform.ts"
-import { see } from "./internal/see.ts"
-import { watch } from "./internal/watch.ts"
+import { observe as observeSystem } from "./internal/observe.ts"
+import { storeChecks } from "./internal/storeChecks.ts"
 import * as Model from "./Model.ts"
 import * as ScriptedCallbacks from "./ScriptedCallbacks.ts"
 import * as TestSecrets from "./TestSecrets.ts"
@@ -40,9 +40,9 @@ import * as TestUsers from "./TestUsers.ts"
 import * as VirtualTime from "./VirtualTime.ts"
 
 /** A law does not hold: what was done until then, and what is wrong. */
-export class LawBroken extends Data.TaggedError("LawBroken")<{ readonly story: ReadonlyArray<string> }> {
+export class LawBroken extends Data.TaggedError("LawBroken")<{ readonly history: ReadonlyArray<string> }> {
   override get message(): string {
-    return this.story.join("\n")
+    return this.history.join("\n")
   }
 }
 
@@ -73,12 +73,12 @@ export const policy: Policy.Policy.Service = { ...Policy.documented, deliveryPol
 export type Trace = ReadonlyArray<string>
 
 /** Runs a program; fails at the first step after which a law does not hold. */
-export const check = (program: Command.Program, options: Options): Effect.Effect<void, LawBroken, Stores> =>
+export const check = (program: Operation.Program, options: Options): Effect.Effect<void, LawBroken, Stores> =>
   Effect.asVoid(trace(program, options))
 
 /** The same, with what was done and seen. */
 export const trace = (
-  program: Command.Program,
+  program: Operation.Program,
   options: Options
 ): Effect.Effect<Trace, LawBroken, Stores> =>
   Effect.gen(function*() {
@@ -90,7 +90,7 @@ export const trace = (
   })
 
 const run = (
-  program: Command.Program,
+  program: Operation.Program,
   label: string,
   lastUserId: number,
   stores: Context.Context<Stores>,
@@ -98,12 +98,12 @@ const run = (
 ) =>
   Effect.gen(function*() {
     const time = yield* VirtualTime.VirtualTime
-    const ledger = makeLedger()
-    const watching = watch(ledger)
+    const fixture = makeProgramFixture()
+    const checking = storeChecks(fixture)
     const watched = intercept(stores, (name, operation, input) => {
       const reached = options.isExternal === true ? time.external(operation) : operation
       // A store is somewhere else: while it is asked, others have their turn.
-      return watching(name, Effect.zipRight(Effect.yieldNow(), reached), input)
+      return checking(name, Effect.zipRight(Effect.yieldNow(), reached), input)
     })
     const everything = Services.layer.pipe(
       Layer.provideMerge(ScriptedCallbacks.layer),
@@ -111,146 +111,151 @@ const run = (
       Layer.provideMerge(Layer.merge(Layer.succeedContext(watched), TestUsers.layerAfter(lastUserId)))
     )
     return yield* Effect.scoped(
-      Effect.flatMap(Layer.build(everything), (services) => Effect.provide(interpret(program, ledger, label), services))
+      Effect.flatMap(
+        Layer.build(everything),
+        (services) => Effect.provide(interpret(program, fixture, label), services)
+      )
     ).pipe(
       Effect.provideService(Policy.Policy, options.policy ?? policy)
     )
   })
 
-const interpret = (program: Command.Program, ledger: Ledger, label: string) =>
+const interpret = (program: Operation.Program, fixture: ProgramFixture, label: string) =>
   Effect.gen(function*() {
-    const story: Array<string> = []
-    let worlds: ReadonlyArray<Model.World> = [Model.empty]
+    const history: Array<string> = []
+    let states: ReadonlyArray<Model.State> = [Model.empty]
 
-    const fail = (reason: string) => new LawBroken({ story: [...story, reason] })
-    const settle = (happenings: ReadonlyArray<Happening | undefined>) =>
+    const fail = (reason: string) => new LawBroken({ history: [...history, reason] })
+    const settle = (entries: ReadonlyArray<HistoryEntry | undefined>) =>
       Effect.gen(function*() {
-        const seen = happenings.flatMap((happening) => happening === undefined ? [] : [happening])
-        const next = Model.stepTogether(worlds, seen)
-        for (const happening of seen) story.push(`  → ${describe(happening)}`)
-        if (next.length === 0) return yield* fail(expectation(worlds, seen))
-        worlds = next
+        const seen = entries.flatMap((entry) => entry === undefined ? [] : [entry])
+        const next = Model.stepTogether(states, seen)
+        for (const entry of seen) history.push(`  → ${describe(entry)}`)
+        if (next.length === 0) return yield* fail(expectation(states, seen))
+        states = next
       })
     const observe = Effect.gen(function*() {
       const now = (yield* Clock.currentTimeMillis) / 1000
-      const sight = yield* Effect.orDie(see(ledger))
-      const seen = JSON.stringify(sight)
-      const agreeing = worlds.filter((world) => JSON.stringify(Model.look(world, now)) === seen)
-      const [expected] = worlds
+      const observation = yield* Effect.orDie(observeSystem(fixture))
+      const seen = JSON.stringify(observation)
+      const agreeing = states.filter((state) => JSON.stringify(Model.observe(state, now)) === seen)
+      const [expected] = states
       if (agreeing.length === 0 && expected !== undefined) {
-        return yield* fail(`seen:     ${seen}\nexpected: ${JSON.stringify(Model.look(expected, now))}`)
+        return yield* fail(`seen:     ${seen}\nexpected: ${JSON.stringify(Model.observe(expected, now))}`)
       }
-      worlds = agreeing
-      const violation = ledger.violations[0] ?? findViolation({
-        deliveries: [...ledger.everSeen.values()].sort((a, b) => a.id - b.id),
+      states = agreeing
+      const violation = fixture.violations[0] ?? findViolation({
+        deliveries: [...fixture.everSeen.values()].sort((a, b) => a.id - b.id),
         received: yield* Effect.flatMap(ScriptedCallbacks.ScriptedCallbacks, (callbacks) => callbacks.received),
-        removed: ledger.removed,
-        isCalm: ledger.isCalm
+        removed: fixture.removed,
+        isCalm: fixture.isCalm
       })
       if (violation !== undefined) return yield* fail(violation)
-      story.push(`  seen ${seen}`)
+      history.push(`  seen ${seen}`)
     })
 
     yield* Effect.orDie(Effect.gen(function*() {
-      yield* createUser(ledger, label, "platform")
-      yield* createUser(ledger, label, "organizer")
-      yield* createUser(ledger, label, "athlete")
-      yield* createApplication(ledger)
-      yield* createApplication(ledger)
+      yield* createUser(fixture, label, "platform")
+      yield* createUser(fixture, label, "organizer")
+      yield* createUser(fixture, label, "athlete")
+      yield* createApplication(fixture)
+      yield* createApplication(fixture)
     }))
-    const [, organizer, athlete] = ledger.users
-    if (athlete !== undefined) yield* settle([yield* createRegistration(ledger, athlete, organizer)])
+    const [, organizer, athlete] = fixture.users
+    if (athlete !== undefined) yield* settle([yield* createRegistration(fixture, athlete, organizer)])
 
-    for (const command of program) {
-      story.push(JSON.stringify(command))
+    for (const operation of program) {
+      history.push(JSON.stringify(operation))
       const { interleaved } = yield* VirtualTime.VirtualTime
-      const execution = execute(ledger, label, command)
-      yield* settle(yield* command._tag === "Parallel" || command._tag === "Work" ? interleaved(execution) : execution)
+      const execution = execute(fixture, label, operation)
+      yield* settle(
+        yield* operation._tag === "Parallel" || operation._tag === "Work" ? interleaved(execution) : execution
+      )
       yield* observe
     }
 
-    story.push("in the end, with receivers that comply")
-    for (const { callbackUrl } of ledger.applications) {
+    history.push("in the end, with receivers that comply")
+    for (const { callbackUrl } of fixture.applications) {
       const callbacks = yield* ScriptedCallbacks.ScriptedCallbacks
       yield* callbacks.next(`${callbackUrl}/right`, [])
     }
-    if (ledger.deliveries.some(({ state }) => state === "pending")) yield* work(ledger, 300, false)
+    if (fixture.deliveries.some(({ state }) => state === "pending")) yield* work(fixture, 300, false)
     yield* observe
-    const waiting = ledger.deliveries.find(({ state }) => state === "pending")
+    const waiting = fixture.deliveries.find(({ state }) => state === "pending")
     if (waiting !== undefined) return yield* fail(`law 4: delivery ${waiting.id} is never made`)
-    for (const delivery of ledger.deliveries) {
+    for (const delivery of fixture.deliveries) {
       const attempts = delivery.attempts.map(({ at, outcome }) => `${outcome} at ${at.epochMillis / 1000}`)
-      story.push(`${nameOf(ledger, delivery)}: ${delivery.state} ${attempts.join(", ")}`)
+      history.push(`${nameOf(fixture, delivery)}: ${delivery.state} ${attempts.join(", ")}`)
     }
-    return story
+    return history
   })
 
-const describe = ({ _tag, at, result, ...rest }: Happening): string =>
+const describe = ({ _tag, at, result, ...rest }: HistoryEntry): string =>
   `at ${at} ${_tag} ${JSON.stringify(rest, (key, value) => key === "value" ? undefined : value)}: ${result}`
 
-const expectation = (worlds: ReadonlyArray<Model.World>, happenings: ReadonlyArray<Happening>): string => {
-  const [world] = worlds
-  const [first] = happenings
-  return world !== undefined && first !== undefined && happenings.length === 1
-    ? `expected: ${Model.predict(world, first).result}`
+const expectation = (states: ReadonlyArray<Model.State>, entries: ReadonlyArray<HistoryEntry>): string => {
+  const [state] = states
+  const [first] = entries
+  return state !== undefined && first !== undefined && entries.length === 1
+    ? `expected: ${Model.predict(state, first).result}`
     : "this cannot come of any order of what was done at once"
 }
 
 const execute = (
-  ledger: Ledger,
+  fixture: ProgramFixture,
   label: string,
-  command: Command.Command
-): Effect.Effect<ReadonlyArray<Happening | undefined>, never, Everything | VirtualTime.VirtualTime> => {
-  switch (command._tag) {
+  operation: Operation.Operation
+): Effect.Effect<ReadonlyArray<HistoryEntry | undefined>, never, Everything | VirtualTime.VirtualTime> => {
+  switch (operation._tag) {
     case "Wait":
-      return Effect.as(Effect.sleep(Duration.seconds(command.seconds)), [])
+      return Effect.as(Effect.sleep(Duration.seconds(operation.seconds)), [])
     case "Purge":
-      return Effect.map(purge(ledger), (happening) => [happening])
+      return Effect.map(purge(fixture), (entry) => [entry])
     case "Parallel": {
-      const prepared = command.commands.map((one) => executeSimple(ledger, label, one))
+      const prepared = operation.operations.map((one) => executeSimple(fixture, label, one))
       return Effect.all(prepared, { concurrency: "unbounded" })
     }
     default:
-      return Effect.map(executeSimple(ledger, label, command), (happening) => [happening])
+      return Effect.map(executeSimple(fixture, label, operation), (entry) => [entry])
   }
 }
 
 const executeSimple = (
-  ledger: Ledger,
+  fixture: ProgramFixture,
   label: string,
-  command: Command.Simple
-): Effect.Effect<Happening | undefined, never, Everything | VirtualTime.VirtualTime> =>
-  command._tag === "Work"
-    ? Effect.as(work(ledger, command.seconds, command.killed), undefined)
-    : perform(ledger, label, command)
+  operation: Operation.Simple
+): Effect.Effect<HistoryEntry | undefined, never, Everything | VirtualTime.VirtualTime> =>
+  operation._tag === "Work"
+    ? Effect.as(work(fixture, operation.seconds, operation.killed), undefined)
+    : perform(fixture, label, operation)
 
 /** A worker on a node of its own. */
-const work = (ledger: Ledger, seconds: number, isKilled: boolean) =>
+const work = (fixture: ProgramFixture, seconds: number, isKilled: boolean) =>
   Effect.gen(function*() {
     const time = yield* VirtualTime.VirtualTime
     const node = yield* time.startNode("worker")
     const worker = yield* Effect.forkDaemon(time.on(node)(Worker.run))
     yield* Effect.sleep(Duration.seconds(seconds))
     if (isKilled) {
-      ledger.isCalm = false
+      fixture.isCalm = false
       yield* time.kill(node)
     } else {
       yield* Fiber.interrupt(worker)
     }
   })
 
-const purge = (ledger: Ledger) =>
+const purge = (fixture: ProgramFixture) =>
   Effect.gen(function*() {
     const at = (yield* Clock.currentTimeMillis) / 1000
     yield* Effect.orDie(Retention.purge)
     const endedBy = (at - 30 * 86_400) * 1000
     const deliveries: Record<number, Array<number>> = {}
     const places = new Map<number, number>()
-    for (const { endedAt, subscriptionId } of ledger.deliveries) {
+    for (const { endedAt, subscriptionId } of fixture.deliveries) {
       const place = places.get(subscriptionId) ?? 0
       places.set(subscriptionId, place + 1)
       if (!Option.exists(endedAt, (ended) => ended.epochMillis <= endedBy)) continue
-      const subscription = ledger.subscriptions.indexOf(subscriptionId)
+      const subscription = fixture.subscriptions.indexOf(subscriptionId)
       deliveries[subscription] = [...(deliveries[subscription] ?? []), place]
     }
     return { _tag: "Purged" as const, at, result: "ok", deliveries }

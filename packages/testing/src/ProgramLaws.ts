@@ -10,7 +10,7 @@ import type { Stores } from "@startlist/core/Stores"
 import * as FastCheck from "effect/FastCheck"
 import type * as Layer from "effect/Layer"
 import * as Agreement from "./Agreement.ts"
-import * as Command from "./Command.ts"
+import * as Operation from "./Operation.ts"
 import { forAll, law, type LawGroup } from "./Law.ts"
 import * as Program from "./Program.ts"
 import * as Suite from "./Suite.ts"
@@ -20,7 +20,7 @@ export interface Options {
   readonly isExternal?: boolean
   /** How many programs. A quarter as many are compared with memory: they run twice. Default: 100. */
   readonly numRuns?: number
-  /** The longest program, in commands. Default: 20. */
+  /** The longest program, in operations. Default: 20. */
   readonly maxLength?: number
 }
 
@@ -33,13 +33,13 @@ export const laws = (options: Options = {}): LawGroup<Stores> => {
     laws: [
       law("the laws hold for every program, with parallel steps, killed workers and time travel", () =>
         forAll(
-          FastCheck.record({ program: Command.program(maxLength), seed }),
+          FastCheck.record({ program: Operation.program(maxLength), seed }),
           ({ program, seed }) => Program.check(program, { seed, isExternal }),
           { numRuns }
         )),
       law("every sequential program gives the same trace as in memory", () =>
         forAll(
-          FastCheck.record({ program: Command.sequential(maxLength), seed }),
+          FastCheck.record({ program: Operation.sequential(maxLength), seed }),
           ({ program, seed }) => Agreement.check(program, { seed, isExternal }),
           { numRuns: Math.ceil(numRuns / 4) }
         ))

@@ -1,4 +1,4 @@
-/** Receivers of events that do as they are told, in virtual time, and remember everything that they were sent. */
+/** Receivers of events with scripted behaviour, in virtual time, and a list of all requests that they received. */
 import { Answer, Callbacks, type Post, type Validation } from "@startlist/core/Callbacks"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -9,7 +9,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 
 /** What a receiver does with one request. */
-export type Reaction = Data.TaggedEnum<{
+export type Behaviour = Data.TaggedEnum<{
   /** Does what is asked: echoes the challenge, acknowledges the event. After `afterMs`, if given. */
   Comply: { readonly afterMs?: number }
   /** Answers with another status, perhaps asking for a pause of so many seconds. */
@@ -21,7 +21,7 @@ export type Reaction = Data.TaggedEnum<{
   /** Answers 200 with a body of its own. */
   Say: { readonly body: string; readonly contentType?: string }
 }>
-export const Reaction = Data.taggedEnum<Reaction>()
+export const Behaviour = Data.taggedEnum<Behaviour>()
 
 /** One request that a receiver was sent. */
 export interface Received {
@@ -29,7 +29,7 @@ export interface Received {
   readonly callbackUrl: string
   /** Milliseconds since 1970. */
   readonly at: number
-  readonly reaction: Reaction["_tag"]
+  readonly behaviour: Behaviour["_tag"]
   /** Empty for a validation. */
   readonly id: string
   readonly body: string
@@ -41,9 +41,9 @@ export interface Received {
 export declare namespace ScriptedCallbacks {
   export interface Service {
     /** What this receiver does from now on, when nothing else is scripted. At first it complies. */
-    readonly always: (callbackUrl: string, reaction: Reaction) => Effect.Effect<void>
+    readonly always: (callbackUrl: string, behaviour: Behaviour) => Effect.Effect<void>
     /** What it does with its next events, before it falls back to that. */
-    readonly next: (callbackUrl: string, reactions: ReadonlyArray<Reaction>) => Effect.Effect<void>
+    readonly next: (callbackUrl: string, behaviours: ReadonlyArray<Behaviour>) => Effect.Effect<void>
     /** Everything that was sent, oldest first. */
     readonly received: Effect.Effect<ReadonlyArray<Received>>
   }
@@ -62,9 +62,9 @@ const answered = (status: number, body: string, afterMs = 0, retryAfter?: number
     retryAfter: Option.map(Option.fromNullable(retryAfter), Duration.seconds)
   })
 
-/** Carries a reaction out. `compliant` is the body that does what was asked. */
-const carryOut = (reaction: Reaction, compliant: string): Effect.Effect<Answer> =>
-  Reaction.$match(reaction, {
+/** Carries a behaviour out. `compliant` is the body that does what was asked. */
+const carryOut = (behaviour: Behaviour, compliant: string): Effect.Effect<Answer> =>
+  Behaviour.$match(behaviour, {
     Comply: ({ afterMs = 0 }) =>
       afterMs === 0
         ? Effect.succeed(answered(200, compliant))
@@ -73,27 +73,25 @@ const carryOut = (reaction: Reaction, compliant: string): Effect.Effect<Answer> 
     Hang: () => Effect.never,
     Refuse: () => Effect.succeed(Answer.Unreachable({ detail: "connection refused" })),
     Say: ({ body, contentType = "application/json" }) =>
-      Effect.succeed(
-        Answer.Answered({ afterMs: 0, status: 200, contentType, body, retryAfter: Option.none() })
-      )
+      Effect.succeed(Answer.Answered({ afterMs: 0, status: 200, contentType, body, retryAfter: Option.none() }))
   })
 
 const make = (): readonly [Callbacks.Service, ScriptedCallbacks.Service] => {
-  const habits = new Map<string, Reaction>()
-  const scripts = new Map<string, ReadonlyArray<Reaction>>()
+  const defaults = new Map<string, Behaviour>()
+  const scripts = new Map<string, ReadonlyArray<Behaviour>>()
   const received: Array<Received> = []
 
-  const react = (kind: Received["kind"], callbackUrl: string): Reaction => {
+  const behaviourOf = (kind: Received["kind"], callbackUrl: string): Behaviour => {
     const [first, ...rest] = kind === "event" ? scripts.get(callbackUrl) ?? [] : []
     if (first !== undefined) scripts.set(callbackUrl, rest)
-    return first ?? habits.get(callbackUrl) ?? Reaction.Comply({})
+    return first ?? defaults.get(callbackUrl) ?? Behaviour.Comply({})
   }
 
-  const receive = (request: Omit<Received, "at" | "reaction">, compliant: string) =>
+  const receive = (request: Omit<Received, "at" | "behaviour">, compliant: string) =>
     Effect.flatMap(Clock.currentTimeMillis, (at) => {
-      const reaction = react(request.kind, request.callbackUrl)
-      received.push({ ...request, at, reaction: reaction._tag })
-      return carryOut(reaction, compliant)
+      const behaviour = behaviourOf(request.kind, request.callbackUrl)
+      received.push({ ...request, at, behaviour: behaviour._tag })
+      return carryOut(behaviour, compliant)
     })
 
   return [
@@ -108,8 +106,8 @@ const make = (): readonly [Callbacks.Service, ScriptedCallbacks.Service] => {
         receive({ kind: "event", callbackUrl, id, body, timestamp, signatures: secrets.length }, "")
     },
     {
-      always: (callbackUrl, reaction) => Effect.sync(() => void habits.set(callbackUrl, reaction)),
-      next: (callbackUrl, reactions) => Effect.sync(() => void scripts.set(callbackUrl, reactions)),
+      always: (callbackUrl, behaviour) => Effect.sync(() => void defaults.set(callbackUrl, behaviour)),
+      next: (callbackUrl, behaviours) => Effect.sync(() => void scripts.set(callbackUrl, behaviours)),
       received: Effect.sync(() => [...received])
     }
   ]

@@ -1,12 +1,12 @@
 /**
  * The whole system in one process under virtual time, from one seed: several nodes over one simulated store, behind a
- * network that fails, delays and repeats; applications, users, and receivers that hang, fail and lie; nodes that die
+ * network that fails, delays and repeats; applications, users, and receivers that hang, fail and give wrong answers; nodes that die
  * between any two steps and come back; clocks that differ. After every write, request and answer each law is checked
- * against a ledger of what was promised to whom.
+ * by a checker, which knows what each client, user and receiver was promised.
  *
  * ```ts
  * const outcome = yield* Simulation.run({ seed: 17, hours: 24, stores: MyStores.layer })
- * if (outcome.violation) console.log(Simulation.tell(yield* Simulation.shorten({ seed: 17, stores }, outcome)))
+ * if (outcome.violation) console.log(Simulation.report(yield* Simulation.shrink({ seed: 17, stores }, outcome)))
  * ```
  *
  * The same options give the same outcome. Clocks differ by less than `Policy.callbackTimeout`, and "after DELETE no new
@@ -18,29 +18,26 @@ import * as Effect from "effect/Effect"
 import { inVirtualTime, type Options, type Outcome, sizeOf } from "./internal/simulation/perform.ts"
 import * as Plan from "./internal/simulation/plan.ts"
 
-export type { Line, Violation } from "./internal/simulation/Journal.ts"
+export type { Entry, Violation } from "./internal/simulation/History.ts"
 export { type Options, type Outcome, policy } from "./internal/simulation/perform.ts"
 export type { Step } from "./internal/simulation/plan.ts"
 
 /** Runs one seed. */
 export const run = (options: Options): Effect.Effect<Outcome> =>
-  Effect.suspend(() => {
-    const size = sizeOf(options)
-    return inVirtualTime(options, size, Plan.make(size))
-  })
+  Effect.suspend(() => inVirtualTime(options, Plan.make(sizeOf(options))))
 
-/** Does exactly these steps, for example those of a story that was shortened. */
+/** Runs exactly these steps, for example those of a counterexample. */
 export const replay = (options: Options, steps: ReadonlyArray<Plan.Step>): Effect.Effect<Outcome> =>
-  Effect.suspend(() => inVirtualTime(options, sizeOf(options), steps))
+  inVirtualTime(options, steps)
 
-/** How many runs `shorten` makes at most. */
-const shorteningRuns = 400
+/** Maximum number of runs of `shrink`. */
+const shrinkRuns = 400
 
 /**
- * Leaves out steps, and troubles on their way, as long as the same law is broken. Answers the shortest run that it
- * found; its `steps` can be replayed with the same options.
+ * Leaves out steps and network faults as long as the same law is broken. Returns the shortest run that was found. Its
+ * `steps` can be replayed with the same options.
  */
-export const shorten = (options: Options, outcome: Outcome): Effect.Effect<Outcome> =>
+export const shrink = (options: Options, outcome: Outcome): Effect.Effect<Outcome> =>
   Effect.gen(function*() {
     const { violation } = outcome
     if (violation === undefined) return outcome
@@ -48,7 +45,7 @@ export const shorten = (options: Options, outcome: Outcome): Effect.Effect<Outco
     let runs = 0
     const attempt = (steps: ReadonlyArray<Plan.Step>) =>
       Effect.gen(function*() {
-        if (++runs > shorteningRuns) return false
+        if (++runs > shrinkRuns) return false
         const shorter = yield* replay(options, steps)
         if (shorter.violation?.law !== violation.law) return false
         best = { ...shorter, steps: steps.filter(({ at }) => at <= (shorter.violation?.at ?? Infinity)) }
@@ -62,13 +59,13 @@ export const shorten = (options: Options, outcome: Outcome): Effect.Effect<Outco
       }
     }
     // One by one, until none can be left out.
-    for (let before = -1; before !== best.steps.length && runs <= shorteningRuns;) {
+    for (let before = -1; before !== best.steps.length && runs <= shrinkRuns;) {
       before = best.steps.length
       for (let index = before - 1; index >= 0; index--) yield* attempt(best.steps.filter((_, other) => other !== index))
     }
     for (let index = 0; index < best.steps.length; index++) {
-      if (best.steps[index]?.way === "clear") continue
-      yield* attempt(best.steps.map((step, other) => other === index ? { ...step, way: "clear" as const } : step))
+      if (best.steps[index]?.network === "none") continue
+      yield* attempt(best.steps.map((step, other) => other === index ? { ...step, network: "none" as const } : step))
     }
     return best
   })
@@ -79,32 +76,32 @@ const clockTime = (at: number): string => {
 }
 
 /**
- * The story of a run in words: the law that was broken, what was done, and the last of what was seen, at most so many
- * lines.
+ * The counterexample of a run in words: the law that was broken, what was done, and the last of what was seen, at most so many
+ * entries.
  */
-export const tell = ({ lines, seed, steps, violation }: Outcome, atMost = 60): string => {
-  const seen = lines.slice(-atMost).map(({ at, text }) => `  ${clockTime(at)}  ${text}`)
+export const report = ({ history, seed, steps, violation }: Outcome, atMost = 60): string => {
+  const seen = history.slice(-atMost).map(({ at, text }) => `  ${clockTime(at)}  ${text}`)
   if (violation === undefined) return [...seen, `seed ${seed}: all laws hold (${steps.length} steps)`].join("\n")
   return [
     `seed ${seed}: law ${violation.law} does not hold`,
     `  ${violation.message}`,
     "",
-    `what was done (${steps.length} steps):`,
+    `operations (${steps.length}):`,
     ...steps.map((step) => `  ${clockTime(step.at)}  ${Plan.describe(step)}`),
     "",
-    "what was seen:",
+    "history:",
     ...seen,
     `  ${clockTime(violation.at)}  ${violation.message}`
   ].join("\n")
 }
 
-/** A law did not hold; `story` says how to see it again. */
+/** A law did not hold; `counterexample` is its report. */
 export class Broken extends Data.TaggedError("Broken")<{
   readonly outcome: Outcome
-  readonly story: string
+  readonly counterexample: string
 }> {
   override get message(): string {
-    return this.story
+    return this.counterexample
   }
 }
 
@@ -113,13 +110,13 @@ export interface Seeds extends Omit<Options, "seed"> {
   readonly seeds: number
   /** The first; default 1. */
   readonly from?: number
-  /** Told after each. */
+  /** Called after each run. */
   readonly onOutcome?: (outcome: Outcome) => void
 }
 
 const realTime = Clock.make()
 
-/** Runs many seeds. Fails with the shortened story of the first that breaks a law; answers what happened how often. */
+/** Runs many seeds. Fails with the shrunk counterexample of the first that breaks a law. Returns how often each kind of thing happened. */
 export const check = (options: Seeds): Effect.Effect<ReadonlyMap<string, number>, Broken> =>
   Effect.gen(function*() {
     const counts = new Map<string, number>()
@@ -127,8 +124,8 @@ export const check = (options: Seeds): Effect.Effect<ReadonlyMap<string, number>
     for (let seed = from; seed < from + options.seeds; seed++) {
       const outcome = yield* run({ ...options, seed })
       if (outcome.violation !== undefined) {
-        const shortest = yield* shorten({ ...options, seed }, outcome)
-        return yield* new Broken({ outcome: shortest, story: tell(shortest) })
+        const shortest = yield* shrink({ ...options, seed }, outcome)
+        return yield* new Broken({ outcome: shortest, counterexample: report(shortest) })
       }
       for (const [what, times] of outcome.counts) counts.set(what, (counts.get(what) ?? 0) + times)
       options.onOutcome?.(outcome)

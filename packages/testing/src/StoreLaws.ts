@@ -13,15 +13,12 @@ import * as Layer from "effect/Layer"
 import { atomicityLaws } from "./internal/atomicityLaws.ts"
 import { claimLaws } from "./internal/claimLaws.ts"
 import { deliveryLaws } from "./internal/deliveryLaws.ts"
-import { grantFindLaws } from "./internal/grantFindLaws.ts"
-import { grantLaws } from "./internal/grantLaws.ts"
 import { outboxLaws } from "./internal/outboxLaws.ts"
 import { handleLaws, handleRaces } from "./internal/handleLaws.ts"
 import { keyLaws } from "./internal/keyLaws.ts"
 import { raceLaws } from "./internal/raceLaws.ts"
 import { readLaws } from "./internal/readLaws.ts"
 import { recordLaws } from "./internal/recordLaws.ts"
-import { registrationLaws } from "./internal/registrationLaws.ts"
 import { settleLaws } from "./internal/settleLaws.ts"
 import { subscriptionLaws } from "./internal/subscriptionLaws.ts"
 import type { LawGroup } from "./Law.ts"
@@ -31,9 +28,6 @@ import * as Suite from "./Suite.ts"
 export const laws: ReadonlyArray<LawGroup<Stores>> = [
   keyLaws,
   ...recordLaws,
-  registrationLaws,
-  ...grantLaws,
-  grantFindLaws,
   subscriptionLaws,
   outboxLaws,
   ...claimLaws,

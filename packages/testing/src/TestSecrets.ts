@@ -1,6 +1,6 @@
 /**
  * Predictable secrets for tests, different for each label, so that tests can share a database. Unlike the real ones,
- * they can be told from anything else: a secret in clear has a mark in it, and its fingerprint has not.
+ * they are recognizable: a secret in clear contains a mark, and its fingerprint does not.
  */
 import { prefixes, Secrets, TokenHash, type TokenKey } from "@startlist/core/Secrets"
 import * as Arr from "effect/Array"

@@ -13,9 +13,8 @@ import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import * as Random from "effect/Random"
 import * as Runtime from "effect/Runtime"
-import { currentNode, SeededScheduler } from "./internal/seededScheduler.ts"
+import { abandon, currentNode, SeededScheduler } from "./internal/seededScheduler.ts"
 import { VirtualClock } from "./internal/virtualClock.ts"
-import { abandon } from "./internal/abandon.ts"
 
 /** A part of what runs that can be killed: a process. */
 export interface Node {

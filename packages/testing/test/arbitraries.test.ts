@@ -11,7 +11,7 @@ import {
   Token,
   User
 } from "@startlist/core"
-import { Arbitraries, Command } from "@startlist/testing"
+import { Arbitraries, Operation } from "@startlist/testing"
 import { Arbitrary, FastCheck, Schema } from "effect"
 
 /** Whether a schema's own arbitrary keeps to it. */
@@ -74,8 +74,8 @@ describe("an arbitrary gives what the schema allows", () => {
     expect(Schema.is(Delivery.Attempt)(attempt)).toBe(true)
   })
 
-  it.prop("program, and it survives being written down and read", [Command.program()], ([program]) => {
-    const json = JSON.stringify(Schema.encodeSync(Command.Program)(program))
-    expect(Schema.decodeUnknownSync(Command.Program)(JSON.parse(json))).toStrictEqual(program)
+  it.prop("program, and it survives being written down and read", [Operation.program()], ([program]) => {
+    const json = JSON.stringify(Schema.encodeSync(Operation.Program)(program))
+    expect(Schema.decodeUnknownSync(Operation.Program)(JSON.parse(json))).toStrictEqual(program)
   })
 })

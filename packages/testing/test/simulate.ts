@@ -2,7 +2,7 @@
  * Runs the simulation for as many seeds as one likes: `npm run simulate -- --seeds 10000`.
  *
  * Prints how far it is, and at the end what happened how often. The first seed that breaks a law ends it with status 1
- * and its shortened story. `--seed 17` tells one seed in full.
+ * and its counterexample. `--seed 17` prints one seed in full.
  */
 import { integer, number, parse } from "@startlist/test-support/Arguments"
 import { Effect, Exit } from "effect"
@@ -35,9 +35,9 @@ const options = {
 const one = (seed: number) =>
   Effect.gen(function*() {
     const outcome = yield* Simulation.run({ ...options, seed })
-    console.log(Simulation.tell(outcome, Infinity))
+    console.log(Simulation.report(outcome, Infinity))
     if (outcome.violation === undefined) return true
-    console.log(`\nshortened:\n\n${Simulation.tell(yield* Simulation.shorten({ ...options, seed }, outcome))}`)
+    console.log(`\nshrunk:\n\n${Simulation.report(yield* Simulation.shrink({ ...options, seed }, outcome))}`)
     return false
   })
 
@@ -54,9 +54,9 @@ const many = Effect.gen(function*() {
   }
   const checked = yield* Effect.either(Simulation.check({ ...options, seeds, from, onOutcome }))
   if (checked._tag === "Left") {
-    const { outcome, story } = checked.left
+    const { outcome, counterexample } = checked.left
     const settings = Object.entries(options).map(([name, value]) => `--${name} ${value}`).join(" ")
-    console.log(`${story}\n\nagain, and in full: npm run simulate -- --seed ${outcome.seed} ${settings}`)
+    console.log(`${counterexample}\n\nagain, and in full: npm run simulate -- --seed ${outcome.seed} ${settings}`)
     return false
   }
   for (const [what, times] of checked.right) console.log(`${String(times).padStart(9)} ${what}`)

@@ -151,8 +151,8 @@ export const expectFound = ({ bug, law, steps }: Bug, from: number, seeds: numbe
   Effect.gen(function*() {
     const found = yield* Effect.either(Simulation.check({ ...size, ...bug, from, seeds }))
     if (Either.isRight(found)) return assert.fail(`not found in ${seeds} seeds from ${from}`)
-    const { outcome, story } = found.left
-    expect(outcome.violation?.law, story).toBe(law)
-    expect(outcome.steps.length, story).toBeLessThanOrEqual(steps)
-    expect(story).toContain(`law ${law} does not hold`)
+    const { outcome, counterexample } = found.left
+    expect(outcome.violation?.law, counterexample).toBe(law)
+    expect(outcome.steps.length, counterexample).toBeLessThanOrEqual(steps)
+    expect(counterexample).toContain(`law ${law} does not hold`)
   })

@@ -57,11 +57,11 @@ describe("the simulation", () => {
       for (const what of all) assert.isAbove(counts.get(what) ?? 0, 0, what)
     }), 180_000)
 
-  it.live("tells the same story for the same seed, and another for another", () =>
+  it.live("has the same history for the same seed, and another for another", () =>
     Effect.gen(function*() {
       const [one, same, other] = yield* Effect.forEach([9, 9, 10], (seed) => Simulation.run({ ...size, seed }))
       expect(same).toStrictEqual(one)
-      expect(other?.lines).not.toStrictEqual(one?.lines)
+      expect(other?.history).not.toStrictEqual(one?.history)
     }))
 
   it.live("needs no faults to be busy", () =>

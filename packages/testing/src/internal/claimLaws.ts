@@ -1,5 +1,5 @@
 /** Laws of the queue: what a claim gets. Each begins with an empty queue. */
-import { type Claimed, Delivery, State } from "@startlist/core/Delivery"
+import { type Claimed, State } from "@startlist/core/Delivery"
 import { emptyUpdates } from "@startlist/core/Registration"
 import type { Stores } from "@startlist/core/Stores"
 import { Subscription } from "@startlist/core/Subscription"
@@ -7,12 +7,10 @@ import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
-import { law, type LawGroup } from "../Law.ts"
-import { clearQueue } from "./clearQueue.ts"
+import { type LawGroup } from "../Law.ts"
+import { queueLaw } from "./storeLaw.ts"
 import { holds, same } from "./expecting.ts"
-import { at, ended, make } from "./fixture.ts"
-
-const empty = Effect.zipRight(clearQueue, make)
+import { at, settled, start } from "./fixture.ts"
 
 const objects = (claimed: ReadonlyArray<Claimed>) => claimed.map(({ delivery }) => delivery.event.objectId)
 
@@ -21,260 +19,200 @@ const range = (from: number, to: number) => Array.from({ length: to - from + 1 }
 const eligible: LawGroup<Stores> = {
   about: "what can be claimed",
   laws: [
-    law(
+    queueLaw(
       "a claim gets the delivery, its subscription as it is now, the claim's token, the end of the lease and its number",
-      () =>
-        Effect.gen(function*() {
-          const { claim, event, listed, queue, subscribed, subscriptions } = yield* empty
-          const { app, subscription } = yield* subscribed
-          yield* queue(app, [event(1)])
-          same((yield* claim()).map((one) => one.subscription), [subscription])
-          const signingSecrets = [{ value: Redacted.make("whsec_new"), expiresAt: Option.none() }]
-          const renewed = Subscription.make({ ...subscription, version: 2, signingSecrets })
-          yield* subscriptions.save(renewed)
-          yield* queue(app, [event(2)])
-          const [, delivery] = yield* listed(app)
-          const claimed = yield* claim({ token: "my token", leaseEnds: at(15) })
-          same(claimed, [{ delivery, subscription: renewed, token: "my token", leaseEnds: at(15), claims: 1 }])
-        })
+      function*(f) {
+        const { app, subscription } = yield* f.subscribed
+        yield* f.queue(app, [f.event(1)])
+        same((yield* f.claim()).map((one) => one.subscription), [subscription])
+        const signingSecrets = [{ value: Redacted.make("whsec_new"), expiresAt: Option.none() }]
+        const renewed = Subscription.make({ ...subscription, version: 2, signingSecrets })
+        yield* f.subscriptions.save(renewed)
+        yield* f.queue(app, [f.event(2)])
+        const [, delivery] = yield* f.listed(app)
+        const claimed = yield* f.claim({ token: "my token", leaseEnds: at(15) })
+        same(claimed, [{ delivery, subscription: renewed, token: "my token", leaseEnds: at(15), claims: 1 }])
+      }
     ),
-    law("what is due is claimed, and nothing before it is due", () =>
-      Effect.gen(function*() {
-        const { claim, event, queue, subscribed } = yield* empty
-        const { app } = yield* subscribed
-        yield* queue(app, [event(1, at(9)), event(2, at(10)), event(3, at(11))])
-        same(objects(yield* claim({ now: at(10), leaseEnds: at(25) })), [1, 2])
-        same(objects(yield* claim({ now: at(11), leaseEnds: at(26) })), [3])
-      })),
-    law("time is that of the caller, years before or after that of the store", () =>
-      Effect.gen(function*() {
-        const { claim, event, queue, subscribed, subscriptions } = yield* empty
-        for (const years of [-28, 70]) {
-          const { app, subscription } = yield* subscribed
-          const then = (seconds: number) => DateTime.add(at(seconds), { years })
-          yield* queue(app, [event(1, then(10))])
-          const mine = (seconds: number) =>
-            Effect.map(claim({ now: then(seconds), leaseEnds: then(seconds + 15) }), (found) =>
-              found.filter((one) => one.subscription.id === subscription.id))
-          same(yield* mine(9.999), [], "what is claimed before it is due")
-          same((yield* mine(10)).length, 1, "what is claimed when it is due")
-          same(yield* mine(24.999), [], "what is claimed while a lease lives")
-          same((yield* mine(25)).length, 1, "what is claimed when the lease has ended")
-          yield* subscriptions.remove(subscription.id, then(30))
-        }
-      })),
-    law(
-      "a claimed delivery is not claimed again until its lease has ended, and then it is",
-      () =>
-        Effect.gen(function*() {
-          const { claim, event, queue, subscribed } = yield* empty
-          const { app } = yield* subscribed
-          yield* queue(app, [event(1)])
-          const [first] = yield* claim({ leaseEnds: at(15) })
-          same(yield* claim({ now: at(14.999), leaseEnds: at(29) }), [])
-          const [second] = yield* claim({ now: at(15), leaseEnds: at(30) })
-          same(second, { ...first, token: second?.token, leaseEnds: at(30), claims: 2 })
-          holds(second?.token !== first?.token, "each claim has a token of its own")
-          same(yield* claim({ now: at(29.999), leaseEnds: at(44) }), [])
-          same(objects(yield* claim({ now: at(30), leaseEnds: at(45) })), [1])
-        })
-    ),
-    law("claims are counted for each delivery, and a settlement starts the count again", () =>
-      Effect.gen(function*() {
-        const { claim, deliveries, event, queue, subscribed } = yield* empty
-        const { app } = yield* subscribed
-        yield* queue(app, [event(1), event(2)])
-        const claimAt = (seconds: number) => claim({ now: at(seconds), leaseEnds: at(seconds + 15) })
-        const counts = (claimed: ReadonlyArray<Claimed>) =>
-          claimed.map(({ claims, delivery }) => [delivery.event.objectId, claims])
-        same(counts(yield* claim({ limit: 1 })), [[1, 1]])
-        const second = yield* claimAt(15)
-        same(counts(second), [[1, 2], [2, 1]])
-        yield* deliveries.settle(
-          second.slice(0, 1).map(({ delivery, token }) => ({
-            delivery: Delivery.make({ ...delivery, dueAt: at(5) }),
-            token
-          }))
-        )
-        yield* deliveries.settle(second.slice(1).map(({ delivery }) => ({ delivery, token: "of another worker" })))
-        const counted = counts(yield* claimAt(30))
-        same(counted.sort(([a = 0], [b = 0]) => a - b), [[1, 1], [2, 2]])
-      })),
-    law(
-      "a released claim does not count, and the delivery is claimed again when it is due",
-      () =>
-        Effect.gen(function*() {
-          const { claim, deliveries, event, queue, subscribed } = yield* empty
-          const { app } = yield* subscribed
-          yield* queue(app, [event(1), event(2)])
-          const claimed = yield* claim()
-          const [one, two] = claimed
-          if (one === undefined || two === undefined) return yield* Effect.dieMessage("too few were claimed")
-          const others = { delivery: two.delivery, token: "of another worker" }
-          same(yield* deliveries.release([one, others], at(3)), [one.delivery.id])
-          same(yield* deliveries.release([one], at(9)), [])
-          same(yield* deliveries.settle([{ delivery: ended(one.delivery), token: one.token }]), [])
-          same(yield* claim({ now: at(2.999), leaseEnds: at(17) }), [])
-          const again = yield* claim({ now: at(3), leaseEnds: at(18) })
-          same(again.map(({ claims, delivery }) => [delivery, claims]), [[{ ...one.delivery, dueAt: at(3) }, 1]])
-        })
-    ),
-    law("deliveries that are not pending are not claimed", () =>
-      Effect.gen(function*() {
-        const { claim, deliveries, event, queue, subscribed } = yield* empty
-        const { app } = yield* subscribed
-        const states = State.literals.filter((state) => state !== "pending")
-        yield* queue(app, states.map((_, index) => event(index + 1)))
-        const claimed = yield* claim()
-        yield* deliveries.settle(claimed.map(({ delivery, token }, index) => ({
-          delivery: Delivery.make({
-            ...delivery,
-            state: states[index] ?? "delivered",
-            endedAt: Option.some(at(1))
-          }),
-          token
-        })))
-        same(yield* claim({ now: at(1000), leaseEnds: at(1015) }), [])
-      })),
-    law(
-      "of one object for one subscription only the first is claimed, in the order of the saves, not of the times",
-      () =>
-        Effect.gen(function*() {
-          const { claim, deliveries, event, queue, subscribed } = yield* empty
-          const { app } = yield* subscribed
-          const updates = (comment: string) => ({ updates: { ...emptyUpdates, comment } })
-          yield* queue(app, [event(1, at(2), updates("first")), event(1, at(1), updates("second")), event(2, at(3))])
-          same(yield* claim({ now: at(1) }), [])
-          const claimed = yield* claim({ now: at(10), leaseEnds: at(25) })
-          same(objects(claimed), [1, 2])
-          same(claimed[0]?.delivery.event.updates, { ...emptyUpdates, comment: "first" })
-          same(yield* claim({ now: at(11), leaseEnds: at(26) }), [])
-          yield* deliveries.settle(
-            claimed.slice(0, 1).map(({ delivery, token }) => ({
-              delivery: ended(delivery),
-              token
-            }))
+    queueLaw("what is due is claimed, and nothing before it is due", function*(f) {
+      const { app } = yield* f.subscribed
+      yield* f.queue(app, [f.event(1, at(9)), f.event(2, at(10)), f.event(3, at(11))])
+      same(objects(yield* f.claim({ now: at(10), leaseEnds: at(25) })), [1, 2])
+      same(objects(yield* f.claim({ now: at(11), leaseEnds: at(26) })), [3])
+    }),
+    queueLaw("time is that of the caller, years before or after that of the store", function*(f) {
+      for (const years of [-28, 70]) {
+        const { app, subscription } = yield* f.subscribed
+        const then = (seconds: number) => DateTime.add(at(seconds), { years })
+        yield* f.queue(app, [f.event(1, then(10))])
+        const mine = (seconds: number) =>
+          Effect.map(
+            f.claim({ now: then(seconds), leaseEnds: then(seconds + 15) }),
+            (found) => found.filter((one) => one.subscription.id === subscription.id)
           )
-          const [second] = yield* claim({ now: at(12), leaseEnds: at(27) })
-          same(second?.delivery.event.updates, { ...emptyUpdates, comment: "second" })
-        })
-    ),
-    law(
-      "a later event of an object waits while the earlier one waits for its next attempt, until it is exhausted or set aside",
-      () =>
-        Effect.forEach(["exhausted", "set_aside"] as const, (state) =>
-          Effect.gen(function*() {
-            const { claim, deliveries, event, queue, subscribed } = yield* empty
-            const { app } = yield* subscribed
-            yield* queue(app, [event(1), event(1, at(1))])
-            const [first] = yield* claim()
-            if (first === undefined) return yield* Effect.dieMessage("nothing was claimed")
-            const again = Delivery.make({ ...first.delivery, dueAt: at(60) })
-            yield* deliveries.settle([{ delivery: again, token: first.token }])
-            same(yield* claim({ now: at(59), leaseEnds: at(74) }), [])
-            const [retried] = yield* claim({ now: at(60), leaseEnds: at(75) })
-            same(retried?.delivery, again)
-            yield* deliveries.settle([{ delivery: ended(again, state), token: retried?.token ?? "" }])
-            const [later] = yield* claim({ now: at(61), leaseEnds: at(76) })
-            same(later?.delivery.dueAt, at(1))
-          }))
-    ),
-    law("objects of another type, and other subscriptions, do not wait for each other", () =>
-      Effect.gen(function*() {
-        const { claim, event, queue, subscribed } = yield* empty
-        const [one, two] = [yield* subscribed, yield* subscribed]
-        const revoked = { aspectType: "deleted", updates: {} } as const
-        yield* queue(one.app, [
-          event(1),
-          event(1, at(0), { ...revoked, objectType: "athlete" }),
-          event(1, at(0), { ...revoked, objectType: "organizer" })
+        same(yield* mine(9.999), [], "what is claimed before it is due")
+        same((yield* mine(10)).length, 1, "what is claimed when it is due")
+        same(yield* mine(24.999), [], "what is claimed while a lease lives")
+        same((yield* mine(25)).length, 1, "what is claimed when the lease has ended")
+        yield* f.subscriptions.remove(subscription.id, then(30))
+      }
+    }),
+    queueLaw("a claimed delivery is not claimed again until its lease has ended, and then it is", function*(f) {
+      const { app } = yield* f.subscribed
+      yield* f.queue(app, [f.event(1)])
+      const [first] = yield* f.claim({ leaseEnds: at(15) })
+      same(yield* f.claim({ now: at(14.999), leaseEnds: at(29) }), [])
+      const [second] = yield* f.claim({ now: at(15), leaseEnds: at(30) })
+      same(second, { ...first, token: second?.token, leaseEnds: at(30), claims: 2 })
+      holds(second?.token !== first?.token, "each claim has a token of its own")
+      same(yield* f.claim({ now: at(29.999), leaseEnds: at(44) }), [])
+      same(objects(yield* f.claim({ now: at(30), leaseEnds: at(45) })), [1])
+    }),
+    queueLaw("claims are counted for each delivery, and a settlement starts the count again", function*(f) {
+      const { app } = yield* f.subscribed
+      yield* f.queue(app, [f.event(1), f.event(2)])
+      const claimAt = (seconds: number) => f.claim({ now: at(seconds), leaseEnds: at(seconds + 15) })
+      const counts = (claimed: ReadonlyArray<Claimed>) =>
+        claimed.map(({ claims, delivery }) => [delivery.event.objectId, claims])
+      same(counts(yield* f.claim({ limit: 1 })), [[1, 1]])
+      const second = yield* claimAt(15)
+      same(counts(second), [[1, 2], [2, 1]])
+      yield* f.deliveries.settle(
+        settled(second.slice(0, 1), { dueAt: at(5) })
+      )
+      yield* f.deliveries.settle(second.slice(1).map(({ delivery }) => ({ delivery, token: "of another worker" })))
+      const counted = counts(yield* claimAt(30))
+      same(counted.sort(([a = 0], [b = 0]) => a - b), [[1, 1], [2, 2]])
+    }),
+    queueLaw("a released claim does not count, and the delivery is claimed again when it is due", function*(f) {
+      const { app } = yield* f.subscribed
+      yield* f.queue(app, [f.event(1), f.event(2)])
+      const claimed = yield* f.claim()
+      const [one, two] = claimed
+      if (one === undefined || two === undefined) return yield* Effect.dieMessage("too few were claimed")
+      const others = { delivery: two.delivery, token: "of another worker" }
+      same(yield* f.deliveries.release([one, others], at(3)), [one.delivery.id])
+      same(yield* f.deliveries.release([one], at(9)), [])
+      same(yield* f.deliveries.settle(settled([one])), [])
+      same(yield* f.claim({ now: at(2.999), leaseEnds: at(17) }), [])
+      const again = yield* f.claim({ now: at(3), leaseEnds: at(18) })
+      same(again.map(({ claims, delivery }) => [delivery, claims]), [[{ ...one.delivery, dueAt: at(3) }, 1]])
+    }),
+    queueLaw("deliveries that are not pending are not claimed", function*(f) {
+      const { app } = yield* f.subscribed
+      const states = State.literals.filter((state) => state !== "pending")
+      yield* f.queue(app, states.map((_, index) => f.event(index + 1)))
+      const claimed = yield* f.claim()
+      yield* f.deliveries.settle(
+        claimed.flatMap((one, index) =>
+          settled([one], { state: states[index] ?? "delivered", endedAt: Option.some(at(1)) })
+        )
+      )
+      same(yield* f.claim({ now: at(1000), leaseEnds: at(1015) }), [])
+    }),
+    queueLaw(
+      "of one object for one subscription only the first is claimed, in the order of the saves, not of the times",
+      function*(f) {
+        const { app } = yield* f.subscribed
+        const updates = (comment: string) => ({ updates: { ...emptyUpdates, comment } })
+        yield* f.queue(app, [
+          f.event(1, at(2), updates("first")),
+          f.event(1, at(1), updates("second")),
+          f.event(2, at(3))
         ])
-        yield* queue(two.app, [event(1)])
-        const claimed = yield* claim()
-        same(claimed.map(({ subscription }) => subscription.id), [
-          one.subscription.id,
-          one.subscription.id,
-          one.subscription.id,
-          two.subscription.id
-        ])
-      }))
+        same(yield* f.claim({ now: at(1) }), [])
+        const claimed = yield* f.claim({ now: at(10), leaseEnds: at(25) })
+        same(objects(claimed), [1, 2])
+        same(claimed[0]?.delivery.event.updates, { ...emptyUpdates, comment: "first" })
+        same(yield* f.claim({ now: at(11), leaseEnds: at(26) }), [])
+        yield* f.deliveries.settle(
+          settled(claimed.slice(0, 1))
+        )
+        const [second] = yield* f.claim({ now: at(12), leaseEnds: at(27) })
+        same(second?.delivery.event.updates, { ...emptyUpdates, comment: "second" })
+      }
+    ),
+    ...(["exhausted", "set_aside"] as const).map((state) =>
+      queueLaw(
+        `a later event of an object waits until the earlier one is ${state}, also for its retries`,
+        function*(f) {
+          yield* f.queue((yield* f.subscribed).app, [f.event(1), f.event(1, at(1))])
+          const first = yield* f.claim()
+          yield* f.deliveries.settle(settled(first, { dueAt: at(60) }))
+          same(yield* f.claim({ now: at(59), leaseEnds: at(74) }), [])
+          const retried = yield* f.claim({ now: at(60), leaseEnds: at(75) })
+          same(retried.map(({ delivery }) => delivery), first.map(({ delivery }) => ({ ...delivery, dueAt: at(60) })))
+          yield* f.deliveries.settle(settled(retried, { state, endedAt: Option.some(start) }))
+          const later = yield* f.claim({ now: at(61), leaseEnds: at(76) })
+          same(later.map(({ delivery }) => delivery.dueAt), [at(1)])
+        }
+      )
+    ),
+    queueLaw("objects of another type, and other subscriptions, do not wait for each other", function*(f) {
+      const [one, two] = [yield* f.subscribed, yield* f.subscribed]
+      const revoked = { aspectType: "deleted", updates: {} } as const
+      yield* f.queue(one.app, [
+        f.event(1),
+        f.event(1, at(0), { ...revoked, objectType: "athlete" }),
+        f.event(1, at(0), { ...revoked, objectType: "organizer" })
+      ])
+      yield* f.queue(two.app, [f.event(1)])
+      const claimed = yield* f.claim()
+      same(claimed.map(({ subscription }) => subscription.id), [
+        one.subscription.id,
+        one.subscription.id,
+        one.subscription.id,
+        two.subscription.id
+      ])
+    })
   ]
 }
 
 const fair: LawGroup<Stores> = {
   about: "how much a claim gets",
   laws: [
-    law("the earliest due come first, at most the limit", () =>
-      Effect.gen(function*() {
-        const { claim, event, queue, subscribed } = yield* empty
-        const [one, two] = [yield* subscribed, yield* subscribed]
-        yield* queue(one.app, [event(1, at(4)), event(2, at(2))])
-        yield* queue(two.app, [event(3, at(3)), event(4, at(1)), event(5, at(5))])
-        const request = { now: at(10), leaseEnds: at(25), limit: 2 }
-        same(objects(yield* claim(request)), [4, 2])
-        same(objects(yield* claim(request)), [3, 1])
-        same(objects(yield* claim(request)), [5])
-        same(yield* claim(request), [])
-      })),
-    law("a limit of nothing claims nothing", () =>
-      Effect.gen(function*() {
-        const { claim, event, queue, subscribed } = yield* empty
-        yield* queue((yield* subscribed).app, [event(1)])
-        same(yield* claim({ limit: 0 }), [])
-        same(yield* claim({ perSubscription: 0 }), [])
-        same(objects(yield* claim()), [1])
-      })),
-    law(
-      "one subscription gets at most its share, its earliest; the others are not held up by it",
-      () =>
-        Effect.gen(function*() {
-          const { claim, event, queue, subscribed } = yield* empty
-          const [one, two] = [yield* subscribed, yield* subscribed]
-          yield* queue(one.app, range(1, 5).map((id) => event(id, at(6 - id))))
-          yield* queue(two.app, range(11, 13).map((id) => event(id, at(id))))
-          const request = { now: at(20), leaseEnds: at(35), perSubscription: 2, limit: 4 }
-          same(objects(yield* claim(request)), [5, 4, 11, 12])
-        })
-    ),
-    law("an allowance takes the place of the share, down to nothing", () =>
-      Effect.gen(function*() {
-        const { claim, event, queue, subscribed } = yield* empty
-        const [one, two, three] = [yield* subscribed, yield* subscribed, yield* subscribed]
-        yield* queue(one.app, range(1, 3).map((id) => event(id, at(id))))
-        yield* queue(two.app, range(4, 6).map((id) => event(id, at(id))))
-        yield* queue(three.app, range(7, 9).map((id) => event(id, at(id))))
-        const allowances = new Map([[one.subscription.id, 0], [two.subscription.id, 1]])
-        const request = { now: at(20), leaseEnds: at(35), perSubscription: 2 }
-        same(objects(yield* claim({ ...request, allowances })), [4, 7, 8])
-        same(objects(yield* claim(request)), [1, 2, 5, 6, 9])
-      })),
-    law(
-      "a subscription with more due than the limit does not keep others from being claimed",
-      () =>
-        Effect.gen(function*() {
-          const { claim, event, queue, subscribed } = yield* empty
-          const [busy, quiet] = [yield* subscribed, yield* subscribed]
-          yield* queue(busy.app, range(1, 30).map((id) => event(id)))
-          yield* queue(quiet.app, [event(100, at(5))])
-          const allowances = new Map([[busy.subscription.id, 0]])
-          same(objects(yield* claim({ now: at(10), leaseEnds: at(25), limit: 5, allowances })), [100])
-          const claimed = yield* claim({ now: at(10), leaseEnds: at(25), limit: 5, perSubscription: 3 })
-          same(objects(claimed), [1, 2, 3])
-        })
-    ),
-    law("parallel claims share nothing and leave nothing", () =>
-      Effect.gen(function*() {
-        const { claim, event, queue, subscribed } = yield* empty
-        const [one, two] = [yield* subscribed, yield* subscribed]
-        yield* queue(one.app, range(1, 20).map((id) => event(id)))
-        yield* queue(two.app, range(21, 40).map((id) => event(id)))
-        const claims = yield* Effect.all(Array.from({ length: 10 }, () => claim({ limit: 7 })), {
-          concurrency: "unbounded"
-        })
-        const rest = yield* claim()
-        const got = [...claims, rest].flatMap(objects)
-        same(got.sort((a, b) => a - b), range(1, 40))
-      }))
+    queueLaw("the earliest due come first, at most the limit", function*(f) {
+      const [one, two] = [yield* f.subscribed, yield* f.subscribed]
+      yield* f.queue(one.app, [f.event(1, at(4)), f.event(2, at(2))])
+      yield* f.queue(two.app, [f.event(3, at(3)), f.event(4, at(1)), f.event(5, at(5))])
+      const request = { now: at(10), leaseEnds: at(25), limit: 2 }
+      same(objects(yield* f.claim(request)), [4, 2])
+      same(objects(yield* f.claim(request)), [3, 1])
+      same(objects(yield* f.claim(request)), [5])
+      same(yield* f.claim(request), [])
+    }),
+    queueLaw("a limit of nothing claims nothing", function*(f) {
+      yield* f.queue((yield* f.subscribed).app, [f.event(1)])
+      same(yield* f.claim({ limit: 0 }), [])
+      same(yield* f.claim({ perSubscription: 0 }), [])
+      same(objects(yield* f.claim()), [1])
+    }),
+    queueLaw("one subscription gets at most its share, its earliest; the others are not held up by it", function*(f) {
+      const [one, two] = [yield* f.subscribed, yield* f.subscribed]
+      yield* f.queue(one.app, range(1, 5).map((id) => f.event(id, at(6 - id))))
+      yield* f.queue(two.app, range(11, 13).map((id) => f.event(id, at(id))))
+      const request = { now: at(20), leaseEnds: at(35), perSubscription: 2, limit: 4 }
+      same(objects(yield* f.claim(request)), [5, 4, 11, 12])
+    }),
+    queueLaw("an allowance takes the place of the share, down to nothing", function*(f) {
+      const [one, two, three] = [yield* f.subscribed, yield* f.subscribed, yield* f.subscribed]
+      yield* f.queue(one.app, range(1, 3).map((id) => f.event(id, at(id))))
+      yield* f.queue(two.app, range(4, 6).map((id) => f.event(id, at(id))))
+      yield* f.queue(three.app, range(7, 9).map((id) => f.event(id, at(id))))
+      const allowances = new Map([[one.subscription.id, 0], [two.subscription.id, 1]])
+      const request = { now: at(20), leaseEnds: at(35), perSubscription: 2 }
+      same(objects(yield* f.claim({ ...request, allowances })), [4, 7, 8])
+      same(objects(yield* f.claim(request)), [1, 2, 5, 6, 9])
+    }),
+    queueLaw("a subscription with more due than the limit does not keep others from being claimed", function*(f) {
+      const [busy, quiet] = [yield* f.subscribed, yield* f.subscribed]
+      yield* f.queue(busy.app, range(1, 30).map((id) => f.event(id)))
+      yield* f.queue(quiet.app, [f.event(100, at(5))])
+      const allowances = new Map([[busy.subscription.id, 0]])
+      same(objects(yield* f.claim({ now: at(10), leaseEnds: at(25), limit: 5, allowances })), [100])
+      const claimed = yield* f.claim({ now: at(10), leaseEnds: at(25), limit: 5, perSubscription: 3 })
+      same(objects(claimed), [1, 2, 3])
+    })
   ]
 }
 

@@ -16,21 +16,25 @@ export interface Evidence {
 
 const objectOf = ({ event, subscriptionId }: Delivery) => `${subscriptionId} ${event.objectType} ${event.objectId}`
 
+/** Whether two deliveries have one ordering key: the same object and the same subscription. */
+export const isSameObject = (one: Delivery, other: Delivery): boolean => objectOf(one) === objectOf(other)
+
 /** The same event for the same subscription has the same bytes, and nothing else has. */
 const bytesOf = (delivery: Delivery) => `${delivery.event.id} ${body(delivery.event, delivery.subscriptionId)}`
 
-const attemptsAreRight = ({ attempts, endedAt, state }: Delivery): boolean => {
+/** Whether the attempts of a delivery fit its state. */
+export const attemptsFit = ({ attempts, endedAt, state }: Delivery, most: number): boolean => {
   const successes = attempts.filter(({ outcome }) => outcome === "delivered").length
   if (Option.isSome(endedAt) === (state === "pending")) return false
   switch (state) {
     case "pending":
     case "cancelled":
     case "set_aside":
-      return attempts.length < 3 && successes === 0
+      return attempts.length < most && successes === 0
     case "exhausted":
-      return attempts.length === 3 && successes === 0
+      return attempts.length === most && successes === 0
     case "delivered":
-      return attempts.length <= 3 && successes === 1 && attempts.at(-1)?.outcome === "delivered"
+      return attempts.length <= most && successes === 1 && attempts.at(-1)?.outcome === "delivered"
   }
 }
 
@@ -51,7 +55,7 @@ export const findViolation = ({ deliveries, isCalm, received, removed }: Evidenc
   const firsts = new Map<string, Delivery>()
   for (const delivery of deliveries) {
     const id = `delivery ${delivery.id} (${delivery.state}, ${delivery.attempts.length} attempts)`
-    if (!attemptsAreRight(delivery)) return `law 5: the attempts of ${id} do not fit its state`
+    if (!attemptsFit(delivery, 3)) return `law 5: the attempts of ${id} do not fit its state`
     if (!pausesAreRight(delivery)) return `law 5: the attempts of ${id} follow each other too fast`
     const earlier = firsts.get(objectOf(delivery))
     const [first] = delivery.attempts
@@ -85,7 +89,7 @@ export const findViolation = ({ deliveries, isCalm, received, removed }: Evidenc
     // An attempt that was in flight when its subscription was removed cannot be recorded.
     if (!isCalm || same.some(({ state }) => state === "cancelled")) continue
     if (got.length > recorded.length) return `law 5: more posts were sent than are recorded for ${bytes}`
-    const acknowledged = count(got, ({ reaction }) => reaction === "Comply")
+    const acknowledged = count(got, ({ behaviour }) => behaviour === "Comply")
     if (acknowledged !== count(same, ({ state }) => state === "delivered")) {
       return `law 5: ${acknowledged} posts were acknowledged, but the record says otherwise of ${bytes}`
     }

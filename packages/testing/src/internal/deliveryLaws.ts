@@ -1,5 +1,5 @@
 /** Laws of the delivery store: listing, counting, delivering again, purging. */
-import { type Attempt, Delivery, DeliveryId, State } from "@startlist/core/Delivery"
+import { type Attempt, DeliveryId, State } from "@startlist/core/Delivery"
 import type { Stores } from "@startlist/core/Stores"
 import { maxId } from "@startlist/core/Store"
 import * as DateTime from "effect/DateTime"
@@ -7,162 +7,148 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
-import { law, type LawGroup } from "../Law.ts"
+import { type LawGroup } from "../Law.ts"
+import { queueLaw } from "./storeLaw.ts"
 import { holds, same } from "./expecting.ts"
-import { at, ended, make, start } from "./fixture.ts"
-import { claimedDeliveries, settled } from "./settleLaws.ts"
+import { at, ended, settled, start } from "./fixture.ts"
 
 const lists: LawGroup<Stores> = {
   about: "lists of deliveries",
   laws: [
-    law("a list is newest first, by application and state, page by page", () =>
-      Effect.gen(function*() {
-        const { app, claimed, f } = yield* claimedDeliveries(5)
-        yield* f.queue((yield* f.subscribed).app, [f.event(1)])
-        yield* f.deliveries.settle(claimed.slice(1, 3).map(settled))
-        const ids = claimed.map(({ delivery }) => delivery.id).reverse()
-        const list = (limit: number, after: Option.Option<DeliveryId>, state: Option.Option<State> = Option.none()) =>
-          Effect.map(
-            f.deliveries.list({ applicationId: Option.some(app.id), state, after, limit }),
-            (found) => found.map(({ id }) => id)
-          )
-        same(yield* list(10, Option.none()), ids)
-        same(yield* list(2, Option.none()), ids.slice(0, 2))
-        same(yield* list(2, Option.fromNullable(ids[1])), ids.slice(2, 4))
-        same(yield* list(9, Option.none(), Option.some("delivered")), [ids[2], ids[3]])
-        same(yield* list(9, Option.fromNullable(ids[2]), Option.some("delivered")), [ids[3]])
-        same(yield* list(9, Option.none(), Option.some("exhausted")), [])
-        yield* f.deliveries.settle(
-          claimed.slice(0, 1).map(({ delivery, token }) => ({ delivery: ended(delivery, "set_aside"), token }))
+    queueLaw("a list is newest first, by application and state, page by page", function*(f) {
+      const { app, claimed } = yield* f.claimedDeliveries(5)
+      yield* f.queue((yield* f.subscribed).app, [f.event(1)])
+      yield* f.deliveries.settle(settled(claimed.slice(1, 3)))
+      const ids = claimed.map(({ delivery }) => delivery.id).reverse()
+      const list = (limit: number, after: Option.Option<DeliveryId>, state: Option.Option<State> = Option.none()) =>
+        Effect.map(
+          f.deliveries.list({ applicationId: Option.some(app.id), state, after, limit }),
+          (found) => found.map(({ id }) => id)
         )
-        same(yield* list(9, Option.none(), Option.some("set_aside")), [ids[4]])
-        const all = yield* f.deliveries.list({
-          applicationId: Option.none(),
-          state: Option.none(),
-          after: Option.none(),
-          limit: 6
-        })
-        const found = all.map(({ id }) => id)
-        same(found, [...found].sort((a, b) => b - a))
-        same(found.slice(1), ids)
-      })),
-    law("an unknown delivery is not found", () =>
-      Effect.gen(function*() {
-        const { deliveries } = yield* make
-        same(yield* deliveries.find(DeliveryId.make(maxId)), Option.none())
-      })),
-    law("wake-ups can be listened to and let go", () =>
-      Effect.gen(function*() {
-        const { deliveries, event, queue, subscribed } = yield* make
-        const listening = yield* Effect.fork(Stream.runDrain(deliveries.wakeUps))
-        yield* queue((yield* subscribed).app, [event(1)])
-        yield* Fiber.interrupt(listening)
-      }))
+      same(yield* list(10, Option.none()), ids)
+      same(yield* list(2, Option.none()), ids.slice(0, 2))
+      same(yield* list(2, Option.fromNullable(ids[1])), ids.slice(2, 4))
+      same(yield* list(9, Option.none(), Option.some("delivered")), [ids[2], ids[3]])
+      same(yield* list(9, Option.fromNullable(ids[2]), Option.some("delivered")), [ids[3]])
+      same(yield* list(9, Option.none(), Option.some("exhausted")), [])
+      yield* f.deliveries.settle(
+        settled(claimed.slice(0, 1), { state: "set_aside", endedAt: Option.some(start) })
+      )
+      same(yield* list(9, Option.none(), Option.some("set_aside")), [ids[4]])
+      const all = yield* f.deliveries.list({
+        applicationId: Option.none(),
+        state: Option.none(),
+        after: Option.none(),
+        limit: 6
+      })
+      const found = all.map(({ id }) => id)
+      same(found, [...found].sort((a, b) => b - a))
+      same(found.slice(1), ids)
+    }),
+    queueLaw("an unknown delivery is not found", function*(f) {
+      same(yield* f.deliveries.find(DeliveryId.make(maxId)), Option.none())
+    }),
+    queueLaw("wake-ups can be listened to and let go", function*(f) {
+      const listening = yield* Effect.fork(Stream.runDrain(f.deliveries.wakeUps))
+      yield* f.queue((yield* f.subscribed).app, [f.event(1)])
+      yield* Fiber.interrupt(listening)
+    })
   ]
 }
 
 const hours: LawGroup<Stores> = {
   about: "attempts by hour",
   laws: [
-    law(
+    queueLaw(
       "attempts are counted in the hours since the start, of one application, delivered and failed apart",
-      () =>
-        Effect.gen(function*() {
-          const { app, claimed, f } = yield* claimedDeliveries(5)
-          const other = yield* f.subscribed
-          yield* f.queue(other.app, [f.event(1)])
-          const attempt = (seconds: number, outcome: Attempt["outcome"], durationMs: number): Attempt => ({
-            at: at(seconds),
-            durationMs,
-            outcome,
-            status: Option.none(),
-            detail: ""
-          })
-          const attempts = [
-            [attempt(-1, "delivered", 9)],
-            [attempt(0, "timeout", 2000), attempt(5, "rejected", 3), attempt(3599, "delivered", 40)],
-            [attempt(60, "delivered", 10)],
-            [attempt(61, "delivered", 20), attempt(62, "delivered", 30)],
-            [attempt(7200, "unreachable", 1)]
-          ]
-          yield* f.deliveries.settle(claimed.map(({ delivery, token }, index) => ({
-            delivery: Delivery.make({ ...ended(delivery), attempts: attempts[index] ?? [] }),
-            token
-          })))
-          const since = (limit: number) => f.deliveries.attemptsByHour({ applicationId: app.id, from: start, limit })
-          const last = { startsAt: at(7200), delivered: 0, failed: 1, latency: Option.none() }
-          same(yield* since(100), [
-            { startsAt: start, delivered: 4, failed: 2, latency: Option.some({ medianMs: 20, slowestMs: 40 }) },
-            last
-          ])
-          same(yield* since(1), [last])
-          same(yield* f.deliveries.attemptsByHour({ applicationId: other.app.id, from: start, limit: 9 }), [])
+      function*(f) {
+        const { app, claimed } = yield* f.claimedDeliveries(5)
+        const other = yield* f.subscribed
+        yield* f.queue(other.app, [f.event(1)])
+        const attempt = (seconds: number, outcome: Attempt["outcome"], durationMs: number): Attempt => ({
+          at: at(seconds),
+          durationMs,
+          outcome,
+          status: Option.none(),
+          detail: ""
         })
-    ),
-    law("pending deliveries count with the attempts that they had", () =>
-      Effect.gen(function*() {
-        const { app, claimed, f } = yield* claimedDeliveries(1)
-        const failed = { at: at(1), durationMs: 2, outcome: "rejected", status: Option.some(500), detail: "" } as const
-        yield* f.deliveries.settle(claimed.map(({ delivery, token }) => ({
-          delivery: Delivery.make({ ...delivery, attempts: [failed], dueAt: at(6) }),
-          token
-        })))
-        same(yield* f.deliveries.attemptsByHour({ applicationId: app.id, from: start, limit: 9 }), [
-          { startsAt: start, delivered: 0, failed: 1, latency: Option.none() }
+        const attempts = [
+          [attempt(-1, "delivered", 9)],
+          [attempt(0, "timeout", 2000), attempt(5, "rejected", 3), attempt(3599, "delivered", 40)],
+          [attempt(60, "delivered", 10)],
+          [attempt(61, "delivered", 20), attempt(62, "delivered", 30)],
+          [attempt(7200, "unreachable", 1)]
+        ]
+        yield* f.deliveries.settle(
+          settled(claimed).map(({ delivery, token }, index) => ({
+            delivery: { ...delivery, attempts: attempts[index] ?? [] },
+            token
+          }))
+        )
+        const since = (limit: number) => f.deliveries.attemptsByHour({ applicationId: app.id, from: start, limit })
+        const last = { startsAt: at(7200), delivered: 0, failed: 1, latency: Option.none() }
+        same(yield* since(100), [
+          { startsAt: start, delivered: 4, failed: 2, latency: Option.some({ medianMs: 20, slowestMs: 40 }) },
+          last
         ])
-      }))
+        same(yield* since(1), [last])
+        same(yield* f.deliveries.attemptsByHour({ applicationId: other.app.id, from: start, limit: 9 }), [])
+      }
+    ),
+    queueLaw("pending deliveries count with the attempts that they had", function*(f) {
+      const { app, claimed } = yield* f.claimedDeliveries(1)
+      const failed = { at: at(1), durationMs: 2, outcome: "rejected", status: Option.some(500), detail: "" } as const
+      yield* f.deliveries.settle(settled(claimed, { attempts: [failed], dueAt: at(6) }))
+      same(yield* f.deliveries.attemptsByHour({ applicationId: app.id, from: start, limit: 9 }), [
+        { startsAt: start, delivered: 0, failed: 1, latency: Option.none() }
+      ])
+    })
   ]
 }
 
 const repeats: LawGroup<Stores> = {
   about: "delivering again",
   laws: [
-    law(
-      "a delivery again is a new one of the same event, pending, due now, without attempts, whatever ended the first",
-      () =>
-        Effect.forEach(["exhausted", "set_aside"] as const, (state) =>
-          Effect.gen(function*() {
-            const { app, claimed, f } = yield* claimedDeliveries(1)
-            const [first] = claimed
-            if (first === undefined) return yield* Effect.dieMessage("nothing was claimed")
-            const original = ended(first.delivery, state)
-            yield* f.deliveries.settle([{ delivery: original, token: first.token }])
-            const again = Option.getOrThrow(yield* f.deliveries.again(original, at(99)))
-            holds(again.id > original.id, "the new delivery comes behind the old one")
-            const fresh = { state: "pending", attempts: [], dueAt: at(99), endedAt: Option.none() }
-            same(again, { ...original, ...fresh, id: again.id })
-            same(yield* f.listed(app), [original, again])
-            same(yield* f.claim({ now: at(98), leaseEnds: at(113) }), [])
-            same((yield* f.claim({ now: at(99), leaseEnds: at(114) })).map(({ delivery }) => delivery), [again])
-          }))
+    ...(["exhausted", "set_aside"] as const).map((state) =>
+      queueLaw(
+        `a delivery again is a new one of the same event, pending, due now, without attempts (${state})`,
+        function*(f) {
+          const { app, claimed: [first] } = yield* f.claimedDeliveries(1)
+          if (first === undefined) return
+          const original = ended(first.delivery, state)
+          yield* f.deliveries.settle([{ delivery: original, token: first.token }])
+          const again = Option.getOrThrow(yield* f.deliveries.again(original, at(99)))
+          holds(again.id > original.id, "the new delivery comes behind the old one")
+          const fresh = { state: "pending", attempts: [], dueAt: at(99), endedAt: Option.none() }
+          same(again, { ...original, ...fresh, id: again.id })
+          same(yield* f.listed(app), [original, again])
+          same(yield* f.claim({ now: at(98), leaseEnds: at(113) }), [])
+          same((yield* f.claim({ now: at(99), leaseEnds: at(114) })).map(({ delivery }) => delivery), [again])
+        }
+      )
     ),
-    law("what is still pending, or claimed, can be delivered again as well", () =>
-      Effect.gen(function*() {
-        const { app, claimed, f } = yield* claimedDeliveries(1)
-        yield* f.queue(app, [f.event(2, at(500))])
-        const before = yield* f.listed(app)
-        const fresh = []
-        for (const one of before) fresh.push(Option.getOrThrow(yield* f.deliveries.again(one, at(99))))
-        same(yield* f.listed(app), [...before, ...fresh])
-        same(fresh.map(({ event }) => event), before.map(({ event }) => event))
-        same(yield* f.deliveries.settle(claimed.map(settled)), claimed.map(({ delivery }) => delivery.id))
-        const due = yield* f.claim({ now: at(99), leaseEnds: at(114) })
-        same(due.map(({ delivery }) => delivery.id), [fresh[0]?.id], "the next of each object that is due")
-      })),
-    law(
-      "what went to a removed subscription is not delivered again, not even to the next one",
-      () =>
-        Effect.gen(function*() {
-          const { app, claimed, f, subscription } = yield* claimedDeliveries(1)
-          yield* f.deliveries.settle(claimed.map(settled))
-          yield* f.subscriptions.remove(subscription.id, start)
-          yield* f.subscription(app)
-          const [original] = yield* f.listed(app)
-          if (original === undefined) return yield* Effect.dieMessage("the record is gone")
-          same(yield* f.deliveries.again(original, start), Option.none())
-          same(yield* f.listed(app), [original])
-        })
-    )
+    queueLaw("what is still pending, or claimed, can be delivered again as well", function*(f) {
+      const { app, claimed } = yield* f.claimedDeliveries(1)
+      yield* f.queue(app, [f.event(2, at(500))])
+      const before = yield* f.listed(app)
+      const fresh = []
+      for (const one of before) fresh.push(Option.getOrThrow(yield* f.deliveries.again(one, at(99))))
+      same(yield* f.listed(app), [...before, ...fresh])
+      same(fresh.map(({ event }) => event), before.map(({ event }) => event))
+      same(yield* f.deliveries.settle(settled(claimed)), claimed.map(({ delivery }) => delivery.id))
+      const due = yield* f.claim({ now: at(99), leaseEnds: at(114) })
+      same(due.map(({ delivery }) => delivery.id), [fresh[0]?.id], "the next of each object that is due")
+    }),
+    queueLaw("what went to a removed subscription is not delivered again, not even to the next one", function*(f) {
+      const { app, claimed, subscription } = yield* f.claimedDeliveries(1)
+      yield* f.deliveries.settle(settled(claimed))
+      yield* f.subscriptions.remove(subscription.id, start)
+      yield* f.subscription(app)
+      const [original] = yield* f.listed(app)
+      if (original === undefined) return yield* Effect.dieMessage("the record is gone")
+      same(yield* f.deliveries.again(original, start), Option.none())
+      same(yield* f.listed(app), [original])
+    })
   ]
 }
 
@@ -172,52 +158,47 @@ const long = (seconds: number) => DateTime.subtract(start, { days: 20_000, secon
 const purges: LawGroup<Stores> = {
   about: "purges of deliveries",
   laws: [
-    law(
-      "a purge removes what ended by its cutoff, at most its limit, and never a pending delivery",
-      () =>
-        Effect.gen(function*() {
-          const { app, claimed, f } = yield* claimedDeliveries(7)
-          const { deliveries } = f
-          // Pending, and older than all that has ended.
-          yield* f.queue(app, [f.event(8, long(-100)), f.event(9, long(-100))])
-          const [old] = yield* f.claim({ now: long(-100), leaseEnds: long(-85) })
-          const attempts = [{
-            at: long(-100),
-            durationMs: 1,
-            outcome: "timeout",
-            status: Option.none(),
-            detail: ""
-          }] as const
-          yield* deliveries.settle(
-            old ? [{ delivery: { ...old.delivery, attempts, dueAt: long(-50) }, token: old.token }] : []
-          )
-          yield* Effect.repeat(deliveries.purge(long(100), 1000), { until: (count) => count === 0 })
-          const endings = [30, 10, 20, 15, 11, 12]
-          yield* deliveries.settle(
-            claimed.slice(0, 6).map(({ delivery, token }, index) => ({
-              delivery: ended(delivery, index % 2 === 0 ? "set_aside" : "exhausted", long(endings[index] ?? 0)),
-              token
-            }))
-          )
-          const left = Effect.map(f.listed(app), (found) => found.map(({ event }) => event.objectId))
-          same(yield* deliveries.purge(long(12), 100), 3)
-          same(yield* left, [1, 3, 4, 7, 8, 9])
-          same(yield* deliveries.purge(long(50), 2), 2)
-          same((yield* left).length, 4)
-          same(yield* deliveries.purge(long(50), 2), 1)
-          same(yield* deliveries.purge(long(50), 2), 0)
-          same(yield* left, [7, 8, 9])
-        })
-    ),
-    law("cancelled deliveries are purged too", () =>
-      Effect.gen(function*() {
-        const { app, f, subscription } = yield* claimedDeliveries(2)
-        yield* Effect.repeat(f.deliveries.purge(long(100), 1000), { until: (count) => count === 0 })
-        yield* f.subscriptions.remove(subscription.id, long(1))
-        same(yield* f.deliveries.purge(long(0), 10), 0)
-        same(yield* f.deliveries.purge(long(1), 10), 2)
-        same(yield* f.listed(app), [])
-      }))
+    queueLaw("a purge removes what ended by its cutoff, at most its limit, and never a pending delivery", function*(f) {
+      const { app, claimed } = yield* f.claimedDeliveries(7)
+      const { deliveries } = f
+      // Pending, and older than all that has ended.
+      yield* f.queue(app, [f.event(8, long(-100)), f.event(9, long(-100))])
+      const [old] = yield* f.claim({ now: long(-100), leaseEnds: long(-85) })
+      const attempts = [{
+        at: long(-100),
+        durationMs: 1,
+        outcome: "timeout",
+        status: Option.none(),
+        detail: ""
+      }] as const
+      yield* deliveries.settle(
+        old ? [{ delivery: { ...old.delivery, attempts, dueAt: long(-50) }, token: old.token }] : []
+      )
+      yield* Effect.repeat(deliveries.purge(long(100), 1000), { until: (count) => count === 0 })
+      const endings = [30, 10, 20, 15, 11, 12]
+      yield* deliveries.settle(
+        claimed.slice(0, 6).map(({ delivery, token }, index) => ({
+          delivery: ended(delivery, index % 2 === 0 ? "set_aside" : "exhausted", long(endings[index] ?? 0)),
+          token
+        }))
+      )
+      const left = Effect.map(f.listed(app), (found) => found.map(({ event }) => event.objectId))
+      same(yield* deliveries.purge(long(12), 100), 3)
+      same(yield* left, [1, 3, 4, 7, 8, 9])
+      same(yield* deliveries.purge(long(50), 2), 2)
+      same((yield* left).length, 4)
+      same(yield* deliveries.purge(long(50), 2), 1)
+      same(yield* deliveries.purge(long(50), 2), 0)
+      same(yield* left, [7, 8, 9])
+    }),
+    queueLaw("cancelled deliveries are purged too", function*(f) {
+      const { app, subscription } = yield* f.claimedDeliveries(2)
+      yield* Effect.repeat(f.deliveries.purge(long(100), 1000), { until: (count) => count === 0 })
+      yield* f.subscriptions.remove(subscription.id, long(1))
+      same(yield* f.deliveries.purge(long(0), 10), 0)
+      same(yield* f.deliveries.purge(long(1), 10), 2)
+      same(yield* f.listed(app), [])
+    })
   ]
 }
 

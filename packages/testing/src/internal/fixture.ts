@@ -1,7 +1,7 @@
 /** What a law of the stores starts from: users, applications, grants and subscriptions of its own. */
 import * as AccessTokens from "@startlist/core/AccessTokens"
 import { type Application, ApplicationStore } from "@startlist/core/Application"
-import { type Claimed, type ClaimRequest, Delivery, DeliveryStore } from "@startlist/core/Delivery"
+import { type Claimed, type ClaimRequest, Delivery, DeliveryStore, type Settlement } from "@startlist/core/Delivery"
 import { Audience, Event, EventId, type Outgoing } from "@startlist/core/Event"
 import { type Change, Grant } from "@startlist/core/Grant"
 import { GrantStore } from "@startlist/core/GrantStore"
@@ -38,6 +38,13 @@ export const ended = (
   state: "delivered" | "exhausted" | "set_aside" = "delivered",
   endedAt: DateTime.Utc = start
 ): Delivery => Delivery.make({ ...delivery, state, endedAt: Option.some(endedAt) })
+
+/** Settlements of claims: each delivery with these fields, or as delivered. */
+export const settled = (
+  claims: ReadonlyArray<Pick<Claimed, "delivery" | "token">>,
+  fields: Partial<Delivery> = { state: "delivered", endedAt: Option.some(start) }
+): ReadonlyArray<Settlement> =>
+  claims.map(({ delivery, token }) => ({ delivery: Delivery.make({ ...delivery, ...fields }), token }))
 
 export interface Fixture extends Effect.Effect.Success<typeof make> {}
 
@@ -172,18 +179,15 @@ export const make = Effect.gen(function*() {
       ...fields
     })
 
-  const carrier = Effect.flatMap(user(), (athlete) => registration(athlete))
+  /** These events, for one application. */
+  const outgoing = ({ id: applicationId }: Application, ...events: ReadonlyArray<Event>): ReadonlyArray<Outgoing> =>
+    events.map((event) => ({ event, audience: Audience.Application({ applicationId }) }))
 
   /** Queues these events for an application, in this order, each in a save of its own. */
   const queue = (app: Application, events: ReadonlyArray<Event>) =>
     Effect.gen(function*() {
-      let present = yield* carrier
-      for (const one of events) {
-        present = yield* change(present, [{
-          event: one,
-          audience: Audience.Application({ applicationId: app.id })
-        }])
-      }
+      let present = yield* registration(yield* user())
+      for (const one of events) present = yield* change(present, outgoing(app, one))
     })
 
   /** Saves the registration at its next version with these events. */
@@ -213,6 +217,14 @@ export const make = Effect.gen(function*() {
       })
     )
 
+  /** An application with `count` claimed deliveries, of objects from 1. The queue must be empty. */
+  const claimedDeliveries = (count: number) =>
+    Effect.gen(function*() {
+      const { app, subscription } = yield* subscribed
+      yield* queue(app, Array.from({ length: count }, (_, index) => event(index + 1)))
+      return { app, claimed: yield* claim(), subscription }
+    })
+
   /** All deliveries of an application, oldest first. */
   const listed = (app: Application) =>
     Effect.map(
@@ -231,6 +243,7 @@ export const make = Effect.gen(function*() {
     applications,
     change,
     claim,
+    claimedDeliveries,
     cleanUp,
     code,
     deliveries,
@@ -242,6 +255,7 @@ export const make = Effect.gen(function*() {
     listed,
     name,
     newGrant,
+    outgoing,
     queue,
     refresh,
     registration,

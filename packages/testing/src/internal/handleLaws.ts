@@ -1,14 +1,15 @@
 /** Laws of two handles over one storage, as two processes have it, and of a storage that is closed and opened again. */
-import { Delivery } from "@startlist/core/Delivery"
 import type { Stores } from "@startlist/core/Stores"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
-import { law, type LawGroup } from "../Law.ts"
+import { type Law, law, type LawGroup } from "../Law.ts"
 import { same } from "./expecting.ts"
-import { at, ended, type Fixture, following, make, only } from "./fixture.ts"
+import { at, ended, type Fixture, make, settled } from "./fixture.ts"
 import { raceLawsOf } from "./raceLaws.ts"
+import { type VersionedRecord, versionedRecords } from "./records.ts"
+import type { Steps } from "./storeLaw.ts"
 import { claimedOf, early } from "./trials.ts"
 
 /** Opens the storage once more; closed with the scope. */
@@ -17,138 +18,85 @@ export type Open<R> = Effect.Effect<Context.Context<Stores>, unknown, R | Scope.
 const fixtureOf = <R>(open: Open<R>): Effect.Effect<Fixture, unknown, R | Scope.Scope> =>
   Effect.flatMap(open, (stores) => Effect.provide(make, stores))
 
-/** Some of everything, and what a find of each must give. */
-const everything = (f: Fixture) =>
-  Effect.gen(function*() {
-    const { app, claimed, subscription } = yield* claimedOf(f, [1, 2, 3])
-    const owner = yield* f.user()
-    const grant = yield* f.grant(app, owner, { codes: [f.code()], refresh: Option.some(f.refresh()) })
-    const registration = yield* f.registration(owner)
-    const [one, two] = claimed
-    if (one === undefined || two === undefined) return yield* Effect.dieMessage("too few were claimed")
-    const done = ended(one.delivery)
-    const failed = Delivery.make({ ...two.delivery, dueAt: at(40) })
-    yield* f.deliveries.settle([{ delivery: done, token: one.token }, { delivery: failed, token: two.token }])
-    return { app, claimed, done, failed, grant, owner, registration, subscription }
-  })
+const mustFind = function*({ as, finds }: VersionedRecord, by: Fixture, place: number): Steps<void> {
+  for (const find of finds(by)) same(yield* find, as(place, place + 1), `a record at version ${place + 1}`)
+}
 
-const mustFind = (g: Fixture, { app, done, failed, grant, owner, registration, subscription }: Everything) =>
-  Effect.gen(function*() {
-    same(yield* g.applications.find(app.id), app, "the application")
-    same(yield* g.applications.list({ owner: Option.some(app.ownerId), after: Option.none(), limit: 9 }), [app])
-    same(yield* g.grants.find(app.id, owner.id), grant, "the grant")
-    same(yield* g.grants.listByUser(owner.id), [grant], "the user's grants")
-    same(yield* g.registrations.find(registration.id), registration, "the registration")
-    same(yield* g.subscriptions.findByApplication(app.id), subscription, "the subscription")
-    same(yield* g.deliveries.find(done.id), done, "a delivery that has ended")
-    same((yield* g.listed(app)).slice(0, 2), [done, failed], "the deliveries")
-  })
-
-type Everything = Effect.Effect.Success<ReturnType<typeof everything>>
-
-/** Changes each of them by this handle. */
-const changed = (f: Fixture, all: Everything) =>
-  Effect.gen(function*() {
-    const app = { ...all.app, version: 2, name: "changed" }
-    yield* f.applications.save(app)
-    const grant = following(all.grant, { generation: 7, codes: [] })
-    yield* f.grants.save(only(grant))
-    const comment = "changed"
-    const registration = { ...all.registration, version: 2, updates: { ...all.registration.updates, comment } }
-    yield* f.registrations.save(registration, [])
-    const subscription = { ...all.subscription, version: 2, updatedAt: at(9) }
-    yield* f.subscriptions.save(subscription)
-    return { ...all, app, grant, registration, subscription }
-  })
-
-const tokenOf = (all: Everything): string => all.claimed[2]?.token ?? ""
-
-const seen = <R>(open: Open<R>): LawGroup<R> => ({
-  about: "two handles",
-  laws: [
-    law(
-      "what one handle saves is found by the other at once, whatever that one has found before",
-      () =>
-        Effect.scoped(Effect.gen(function*() {
-          const [f, g] = [yield* fixtureOf(open), yield* fixtureOf(open)]
-          const silent = yield* f.application()
-          const stranger = yield* f.user()
-          for (const h of [f, g]) {
-            same(
-              yield* h.subscriptions.findByApplication(silent.id),
-              Option.none(),
-              "a subscription before it is there"
-            )
-            same(yield* h.grants.find(silent.id, stranger.id), Option.none(), "a grant before it is there")
-            same(yield* h.grants.listByUser(stranger.id), [], "grants before they are there")
-          }
-          const first = yield* f.subscription(silent)
-          const granted = yield* f.grant(silent, stranger)
-          same(yield* g.subscriptions.findByApplication(silent.id), first, "a subscription of the other handle")
-          same(yield* g.grants.find(silent.id, stranger.id), granted, "a grant of the other handle")
-          same(yield* g.grants.listByUser(stranger.id), [granted], "grants of the other handle")
-          let all = yield* everything(f)
-          yield* mustFind(g, all)
-          yield* mustFind(f, all)
-          all = yield* changed(f, all)
-          yield* mustFind(g, all)
-          yield* mustFind(f, all)
-          const { app, claimed, grant, owner, subscription } = all
-          yield* g.grants.save(only(following(grant, { status: "revoked" })))
-          same(yield* f.grants.listByUser(owner.id), [], "grants of the user after a revocation by the other handle")
-          const third = claimed[2]
-          if (third === undefined) return yield* Effect.dieMessage("too few were claimed")
-          same(yield* g.deliveries.settle([{ delivery: ended(third.delivery), token: "another" }]), [])
-          same(yield* g.deliveries.settle([{ delivery: ended(third.delivery), token: tokenOf(all) }]), [
-            third.delivery.id
-          ])
-          same(yield* f.deliveries.find(third.delivery.id), ended(third.delivery))
-          same(yield* g.subscriptions.remove(subscription.id, at(1)), true)
-          same(yield* f.subscriptions.findByApplication(app.id), Option.none())
-          same((yield* f.listed(app)).map(({ state }) => state), ["delivered", "cancelled", "delivered"])
-        }))
-    ),
-    law("an event is queued and claimed by either handle, once", () =>
+const seen = <R>(open: Open<R>): LawGroup<R> => {
+  const handleLaw = (name: string, check: (f: Fixture, g: Fixture) => Steps): Law<R> =>
+    law(name, () =>
       Effect.scoped(Effect.gen(function*() {
         const [f, g] = [yield* fixtureOf(open), yield* fixtureOf(open)]
-        const { app, subscription } = yield* f.subscribed
-        const mine = (h: Fixture, seconds: number) =>
-          Effect.map(h.claim({ now: at(seconds), leaseEnds: at(seconds + 15) }), (found) =>
-            found.filter((one) => one.subscription.id === subscription.id))
-        yield* f.queue(app, [f.event(1, early)])
-        const [first] = yield* mine(g, -1000)
-        same(yield* mine(f, -999), [], "what is claimed while a lease of the other handle lives")
-        const [second] = yield* mine(f, -985)
-        same(second?.claims, 2, "claims of one delivery by two handles")
-        same(yield* g.deliveries.settle(first ? [{ delivery: ended(first.delivery), token: first.token }] : []), [])
-        yield* g.subscriptions.remove(subscription.id, at(1))
-      }))),
-    law("records that two handles insert have different identifiers", () =>
-      Effect.scoped(Effect.gen(function*() {
-        const handles = [yield* fixtureOf(open), yield* fixtureOf(open)]
-        const ids: Record<string, Array<number>> = {
-          applications: [],
-          registrations: [],
-          subscriptions: [],
-          deliveries: []
+        yield* check(f, g)
+      })))
+  return {
+    about: "two handles",
+    laws: [
+      ...Object.entries(versionedRecords).map(([name, kind]) =>
+        handleLaw(`what one handle saves of one ${name} is found by the other immediately`, function*(f, g) {
+          const record = yield* kind(f)
+          for (const [place, by] of [f, f, g, f].entries()) {
+            if (place > 0) yield* record.save(by, place, place + 1)
+            yield* mustFind(record, g, place)
+            yield* mustFind(record, f, place)
+          }
+        })
+      ),
+      handleLaw(
+        "what one handle makes or ends is found so by the other, whatever that one found before",
+        function*(f, g) {
+          const app = yield* f.application()
+          const owner = yield* f.user()
+          for (const h of [f, g]) {
+            same(yield* h.subscriptions.findByApplication(app.id), Option.none(), "a subscription before it is there")
+            same(yield* h.grants.find(app.id, owner.id), Option.none(), "a grant before it is there")
+            same(yield* h.grants.listByUser(owner.id), [], "grants before they are there")
+          }
+          const subscription = yield* f.subscription(app)
+          same(yield* g.subscriptions.findByApplication(app.id), subscription, "a subscription of the other handle")
+          const grant = yield* f.grant(app, owner)
+          same(yield* g.grants.find(app.id, owner.id), grant, "a grant of the other handle")
+          same(yield* g.grants.listByUser(owner.id), [grant], "grants of the other handle")
+          yield* g.grants.save({ grant: { ...grant, version: 2, status: "revoked" }, outgoing: [] })
+          same(yield* f.grants.listByUser(owner.id), [], "grants after a revocation by the other handle")
+          same(yield* g.subscriptions.remove(subscription.id, at(1)), true)
+          same(yield* f.subscriptions.findByApplication(app.id), Option.none(), "a subscription that the other removed")
         }
-        for (let round = 0; round < 3; round++) {
-          for (const h of handles) {
-            const { app, subscription } = yield* h.subscribed
-            yield* h.queue(app, [h.event(1)])
-            ids["applications"]?.push(app.id)
-            ids["subscriptions"]?.push(subscription.id)
-            ids["registrations"]?.push((yield* h.registration(yield* h.user())).id)
-            ids["deliveries"]?.push(...(yield* h.listed(app)).map(({ id }) => id))
+      ),
+      handleLaw("what one handle settles is found by the other, and a removal cancels the rest", function*(f, g) {
+        const { app, claimed, subscription } = yield* claimedOf(f, [1, 2, 3])
+        const deliveries = claimed.map(({ delivery }) => delivery)
+        for (const h of [f, g]) same(yield* h.listed(app), deliveries, "the deliveries before they are settled")
+        const byOther = claimed.map(({ delivery }) => ({ delivery: ended(delivery), token: "another" }))
+        same(yield* g.deliveries.settle(byOther), [], "settlements of no claim")
+        for (const [place, h] of [f, g].entries()) {
+          yield* h.deliveries.settle(settled(claimed.slice(place, place + 1)))
+          const expected = deliveries.map((delivery, other) => other <= place ? ended(delivery) : delivery)
+          for (const other of [f, g]) {
+            same(yield* other.listed(app), expected, "the deliveries")
+            for (const one of expected) same(yield* other.deliveries.find(one.id), one, "a delivery")
           }
         }
-        same(
-          Object.entries(ids).map(([name, all]) => [name, new Set(all).size]),
-          Object.keys(ids).map((name) => [name, 6])
-        )
-      })))
-  ]
-})
+        yield* g.subscriptions.remove(subscription.id, at(1))
+        same((yield* f.listed(app)).map(({ state }) => state), ["delivered", "delivered", "cancelled"])
+      }),
+      handleLaw("an event is queued and claimed by either handle, once", function*(f, g) {
+        const { app, subscription } = yield* f.subscribed
+        const mine = (h: Fixture, seconds: number) =>
+          Effect.map(
+            h.claim({ now: at(seconds), leaseEnds: at(seconds + 15) }),
+            (found) => found.filter((one) => one.subscription.id === subscription.id)
+          )
+        yield* f.queue(app, [f.event(1, early)])
+        const first = yield* mine(g, -1000)
+        same(yield* mine(f, -999), [], "what is claimed while a lease of the other handle lives")
+        same((yield* mine(f, -985)).map(({ claims }) => claims), [2], "claims of one delivery by two handles")
+        same(yield* g.deliveries.settle(settled(first)), [])
+        yield* g.subscriptions.remove(subscription.id, at(1))
+      })
+    ]
+  }
+}
 
 const reopened = <R>(open: Open<R>): LawGroup<R> => ({
   about: "closing and opening",
@@ -157,21 +105,33 @@ const reopened = <R>(open: Open<R>): LawGroup<R> => ({
       "everything that was saved is there when the storage is opened again, leases and versions too",
       () =>
         Effect.gen(function*() {
-          const all = yield* Effect.scoped(Effect.gen(function*() {
+          const before = yield* Effect.scoped(Effect.gen(function*() {
             const f = yield* fixtureOf(open)
-            return yield* changed(f, yield* everything(f))
+            const records: Array<VersionedRecord> = []
+            for (const kind of Object.values(versionedRecords)) {
+              const record = yield* kind(f)
+              yield* record.save(f, 1, 2)
+              records.push(record)
+            }
+            const claims = yield* claimedOf(f, [1, 2, 3])
+            yield* f.deliveries.settle(settled(claims.claimed.slice(0, 1)))
+            yield* f.deliveries.settle(settled(claims.claimed.slice(1, 2), { dueAt: at(40) }))
+            return { ...claims, listed: yield* f.listed(claims.app), records }
           }))
           yield* Effect.scoped(Effect.gen(function*() {
             const g = yield* fixtureOf(open)
-            yield* mustFind(g, all)
+            for (const record of before.records) {
+              yield* mustFind(record, g, 1)
+              yield* record.save(g, 2, 3)
+              yield* mustFind(record, g, 2)
+            }
+            same(yield* g.listed(before.app), before.listed, "the deliveries")
             same(yield* g.claim({ now: at(-986), leaseEnds: at(-970) }), [], "what is claimed while leases live")
             const { subscription } = yield* g.subscribed
-            same(subscription.id > all.subscription.id, true, "the next identifier is a new one")
-            const third = all.claimed[2]
-            if (third === undefined) return
-            const settled = yield* g.deliveries.settle([{ delivery: ended(third.delivery), token: tokenOf(all) }])
-            same(settled, [third.delivery.id], "a settlement under a claim of before")
-            yield* g.grants.save(only(following(all.grant)))
+            same(subscription.id > before.subscription.id, true, "the next identifier is a new one")
+            const third = before.claimed.slice(2)
+            const settledIds = yield* g.deliveries.settle(settled(third))
+            same(settledIds, third.map(({ delivery }) => delivery.id), "a settlement under a claim of before")
           }))
         })
     )

@@ -3,11 +3,11 @@ import type { Application } from "@startlist/core/Application"
 import type { Stores } from "@startlist/core/Stores"
 import { TokenHash } from "@startlist/core/Secrets"
 import { UserId } from "@startlist/core/User"
-import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { law, type LawGroup } from "../Law.ts"
+import { type LawGroup } from "../Law.ts"
+import { storeLaw } from "./storeLaw.ts"
 import { same } from "./expecting.ts"
-import { at, following, make, only } from "./fixture.ts"
+import { at, following, only } from "./fixture.ts"
 import { early } from "./trials.ts"
 
 /** So many applications are made to get one whose number begins with that of another. */
@@ -28,72 +28,66 @@ const isInFront = (a: string, b: string): boolean => b.startsWith(a) && b[a.leng
 export const keyLaws: LawGroup<Stores> = {
   about: "keys",
   laws: [
-    law("grants whose keys have the same digits are different grants", () =>
-      Effect.gen(function*() {
-        const f = yield* make
-        const all: Array<Application> = []
-        while (all.length < most) {
-          all.push(yield* f.application())
-          if (related(all, isInFront) && related(all, (a, b) => b.endsWith(a))) break
+    storeLaw("grants whose keys have the same digits are different grants", function*(f) {
+      const all: Array<Application> = []
+      while (all.length < most) {
+        all.push(yield* f.application())
+        if (related(all, isInFront) && related(all, (a, b) => b.endsWith(a))) break
+      }
+      const pairs: Array<readonly [Application, string, Application, string]> = []
+      // 1/11 and 11/1; 1 1|1 and 1|1 1 in either order of the parts.
+      const [one, two] = [all[0], all[1]]
+      if (one && two) pairs.push([one, String(two.id), two, String(one.id)])
+      const front = related(all, isInFront)
+      if (front) pairs.push([front[0], `${String(front[1].id).slice(String(front[0].id).length)}7`, front[1], "7"])
+      const back = related(all, (a, b) => b.endsWith(a))
+      if (back) pairs.push([back[0], `7${String(back[1].id).slice(0, -String(back[0].id).length)}`, back[1], "7"])
+      for (const [a, ofA, b, ofB] of pairs) {
+        const [userA, userB] = [UserId.make(Number(ofA)), UserId.make(Number(ofB))]
+        const user = yield* f.user()
+        const grant = f.newGrant(a, { ...user, id: userA })
+        if (
+          Option.isSome(yield* f.grants.find(a.id, userA)) || Option.isSome(yield* f.grants.find(b.id, userB))
+        ) continue
+        yield* f.grants.save(only(grant))
+        same(yield* f.grants.find(b.id, userB), Option.none(), `application ${b.id}, user ${userB}`)
+        const other = f.newGrant(b, { ...user, id: userB }, { scope: ["other"] })
+        yield* f.grants.save(only(other))
+        yield* f.grants.save(only(following(grant, { scope: ["next"] })))
+        same(yield* f.grants.find(b.id, userB), other, `application ${b.id}, user ${userB}`)
+        same(yield* f.grants.find(a.id, userA), following(grant, { scope: ["next"] }))
+        for (
+          const [found, status] of [[following(grant, { scope: ["next"] }), "revoked"], [other, "revoked"]] as const
+        ) {
+          yield* f.grants.save(only(following(found, { status })))
         }
-        const pairs: Array<readonly [Application, string, Application, string]> = []
-        // 1/11 and 11/1; 1 1|1 and 1|1 1 in either order of the parts.
-        const [one, two] = [all[0], all[1]]
-        if (one && two) pairs.push([one, String(two.id), two, String(one.id)])
-        const front = related(all, isInFront)
-        if (front) pairs.push([front[0], `${String(front[1].id).slice(String(front[0].id).length)}7`, front[1], "7"])
-        const back = related(all, (a, b) => b.endsWith(a))
-        if (back) pairs.push([back[0], `7${String(back[1].id).slice(0, -String(back[0].id).length)}`, back[1], "7"])
-        for (const [a, ofA, b, ofB] of pairs) {
-          const [userA, userB] = [UserId.make(Number(ofA)), UserId.make(Number(ofB))]
-          const user = yield* f.user()
-          const grant = f.newGrant(a, { ...user, id: userA })
-          if (
-            Option.isSome(yield* f.grants.find(a.id, userA)) || Option.isSome(yield* f.grants.find(b.id, userB))
-          ) continue
-          yield* f.grants.save(only(grant))
-          same(yield* f.grants.find(b.id, userB), Option.none(), `application ${b.id}, user ${userB}`)
-          const other = f.newGrant(b, { ...user, id: userB }, { scope: ["other"] })
-          yield* f.grants.save(only(other))
-          yield* f.grants.save(only(following(grant, { scope: ["next"] })))
-          same(yield* f.grants.find(b.id, userB), other, `application ${b.id}, user ${userB}`)
-          same(yield* f.grants.find(a.id, userA), following(grant, { scope: ["next"] }))
-          for (
-            const [found, status] of [[following(grant, { scope: ["next"] }), "revoked"], [other, "revoked"]] as const
-          ) {
-            yield* f.grants.save(only(following(found, { status })))
-          }
-        }
-      })),
-    law(
+      }
+    }),
+    storeLaw(
       "deliveries of objects and subscriptions whose numbers have the same digits do not wait for each other",
-      () =>
-        Effect.gen(function*() {
-          const f = yield* make
-          const subscribed = []
-          for (let count = 0; count < 12; count++) subscribed.push(yield* f.subscribed)
-          const ids = new Set(subscribed.map(({ subscription }) => subscription.id))
-          for (const { app } of subscribed) {
-            yield* f.queue(app, [1, 11, 111, 12, 112].map((object) => f.event(object, early)))
-            yield* f.queue(app, [f.event(1, early, { aspectType: "deleted", objectType: "athlete", updates: {} })])
-          }
-          const claimed = yield* f.claim({ now: early, leaseEnds: at(-985) })
-          same(claimed.filter((one) => ids.has(one.subscription.id)).length, 12 * 6, "deliveries that were claimed")
-          for (const { subscription } of subscribed) yield* f.subscriptions.remove(subscription.id, at(1))
-        })
+      function*(f) {
+        const subscribed = []
+        for (let count = 0; count < 12; count++) subscribed.push(yield* f.subscribed)
+        const ids = new Set(subscribed.map(({ subscription }) => subscription.id))
+        for (const { app } of subscribed) {
+          yield* f.queue(app, [1, 11, 111, 12, 112].map((object) => f.event(object, early)))
+          yield* f.queue(app, [f.event(1, early, { aspectType: "deleted", objectType: "athlete", updates: {} })])
+        }
+        const claimed = yield* f.claim({ now: early, leaseEnds: at(-985) })
+        same(claimed.filter((one) => ids.has(one.subscription.id)).length, 12 * 6, "deliveries that were claimed")
+        for (const { subscription } of subscribed) yield* f.subscriptions.remove(subscription.id, at(1))
+      }
     ),
-    law("fingerprints that differ by case are different", () =>
-      Effect.gen(function*() {
-        const f = yield* make
-        const [upper, lower] = ["ABCdef", "abcDEF"].map((text) => TokenHash.make(text.repeat(7)))
-        if (upper === undefined || lower === undefined) return
-        const app = yield* f.application()
-        const secrets = [upper, lower].map((hash) => ({ hash, expiresAt: Option.none() }))
-        yield* f.applications.save({ ...app, version: 2, secrets })
-        same(Option.map(yield* f.applications.find(app.id), (found) => found.secrets), secrets)
-        const owner = yield* f.user()
-        const grant = yield* f.grant(app, owner, { codes: [f.code({ hash: upper }), f.code({ hash: lower })] })
-        same(yield* f.grants.find(app.id, owner.id), grant)
-      }))
+    storeLaw("fingerprints that differ by case are different", function*(f) {
+      const [upper, lower] = ["ABCdef", "abcDEF"].map((text) => TokenHash.make(text.repeat(7)))
+      if (upper === undefined || lower === undefined) return
+      const app = yield* f.application()
+      const secrets = [upper, lower].map((hash) => ({ hash, expiresAt: Option.none() }))
+      yield* f.applications.save({ ...app, version: 2, secrets })
+      same(Option.map(yield* f.applications.find(app.id), (found) => found.secrets), secrets)
+      const owner = yield* f.user()
+      const grant = yield* f.grant(app, owner, { codes: [f.code({ hash: upper }), f.code({ hash: lower })] })
+      same(yield* f.grants.find(app.id, owner.id), grant)
+    })
   ]
 }

@@ -1,176 +1,136 @@
-/** Laws of the outbox: whom an event is queued for, and how. */
-import { Audience, Event } from "@startlist/core/Event"
+/** Laws of the outbox: which subscriptions an event is queued for, and how. */
+import type { Application } from "@startlist/core/Application"
+import { Audience, Event, type Outgoing } from "@startlist/core/Event"
 import type { Stores } from "@startlist/core/Stores"
 import { emptyUpdates } from "@startlist/core/Registration"
+import type { Subscription } from "@startlist/core/Subscription"
+import type { User } from "@startlist/core/User"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import * as Option from "effect/Option"
 import * as Arbitraries from "../Arbitraries.ts"
-import { forAll, law, type LawGroup } from "../Law.ts"
+import type { LawGroup } from "../Law.ts"
 import { same } from "./expecting.ts"
-import { at, following, make, only } from "./fixture.ts"
+import { at, type Fixture, following, only } from "./fixture.ts"
+import { forEach, storeLaw } from "./storeLaw.ts"
+
+const fieldsOfEvent = FastCheck.tuple(
+  FastCheck.oneof(
+    FastCheck.record({
+      aspectType: FastCheck.constant<Event["aspectType"]>("updated"),
+      objectType: FastCheck.constant<Event["objectType"]>("registration"),
+      updates: Arbitraries.updates
+    }),
+    FastCheck.record({
+      aspectType: FastCheck.constant<Event["aspectType"]>("deleted"),
+      objectType: FastCheck.constantFrom<Event["objectType"]>("athlete", "organizer"),
+      updates: FastCheck.constant({})
+    })
+  ),
+  FastCheck.record({ objectId: Arbitraries.bigId, time: Arbitraries.instant, trace: Arbitraries.trace })
+)
+
+/** An event for all applications that have a grant of one of these users. */
+const forGranted = (event: Event, ...users: ReadonlyArray<User>): Outgoing => ({
+  event,
+  audience: Audience.GrantedBy({ userIds: users.map(({ id }) => id) })
+})
+
+/** A new delivery of an event. */
+const queued = (id: number | undefined, event: Event, { applicationId, id: subscriptionId }: Subscription) => ({
+  id,
+  applicationId,
+  subscriptionId,
+  event,
+  state: "pending",
+  attempts: [],
+  dueAt: event.time,
+  endedAt: Option.none()
+})
+
+/** Objects of the events that are queued for an application. */
+const objectsOf = (f: Fixture, app: Application) =>
+  Effect.map(f.listed(app), (found) => found.map(({ event }) => event.objectId))
 
 export const outboxLaws: LawGroup<Stores> = {
   about: "the outbox",
   laws: [
-    law("an event is queued as it was saved: pending, due at its time, without attempts", () =>
-      Effect.gen(function*() {
-        const { listed, name, queue, subscribed } = yield* make
-        const { app, subscription } = yield* subscribed
-        const registrationEvent = FastCheck.record({
-          aspectType: FastCheck.constant<Event["aspectType"]>("updated"),
-          objectType: FastCheck.constant<Event["objectType"]>("registration"),
-          updates: Arbitraries.updates
-        })
-        const userEvent = FastCheck.record({
-          aspectType: FastCheck.constant<Event["aspectType"]>("deleted"),
-          objectType: FastCheck.constantFrom<Event["objectType"]>("athlete", "organizer"),
-          updates: FastCheck.constant({})
-        })
-        const any = FastCheck.tuple(
-          FastCheck.oneof(registrationEvent, userEvent),
-          FastCheck.record({ objectId: Arbitraries.bigId, time: Arbitraries.instant, trace: Arbitraries.trace })
-        )
-        yield* forAll(any, ([kind, fields]) =>
-          Effect.gen(function*() {
-            const event = Event.make({ ...kind, ...fields, id: Event.fields.id.make(name("evt")) })
-            yield* queue(app, [event])
-            const [last] = (yield* listed(app)).slice(-1)
-            same(last, {
-              id: last?.id,
-              applicationId: app.id,
-              subscriptionId: subscription.id,
-              event,
-              state: "pending",
-              attempts: [],
-              dueAt: event.time,
-              endedAt: Option.none()
-            })
-          }), { numRuns: 30 })
-      })),
-    law(
-      "an event for one application is queued for its subscription alone, whatever its grants",
-      () =>
-        Effect.gen(function*() {
-          const { event, grant, grants, listed, subscribed, user } = yield* make
-          const [one, two] = [yield* subscribed, yield* subscribed]
-          const owner = yield* user()
-          const first = yield* grant(one.app, owner)
-          yield* grant(two.app, owner)
-          yield* grants.save({
-            ...only(following(first, { status: "revoked" })),
-            outgoing: [{
-              event: event(owner.id, at(3), { aspectType: "deleted", objectType: "athlete", updates: {} }),
-              audience: Audience.Application({ applicationId: one.app.id })
-            }]
-          })
-          same((yield* listed(one.app)).map(({ dueAt }) => dueAt), [at(3)])
-          same(yield* listed(two.app), [])
-        })
-    ),
-    law(
-      "an event is queued once for every subscribed application with an active grant from any of the users",
-      () =>
-        Effect.gen(function*() {
-          const { application, change, event, grant, grants, listed, registration, subscribed, user } = yield* make
-          const [ada, bob, eve] = [yield* user(), yield* user("organizer"), yield* user("club")]
-          const [both, adas, eves, revoked] = [
-            yield* subscribed,
-            yield* subscribed,
-            yield* subscribed,
-            yield* subscribed
-          ]
-          const silent = yield* application()
-          yield* grant(both.app, ada)
-          yield* grant(both.app, bob)
-          yield* grant(adas.app, ada)
-          yield* grant(eves.app, eve)
-          yield* grant(silent, ada)
-          yield* grants.save(only(following(yield* grant(revoked.app, ada), { status: "revoked" })))
-          const audience = Audience.GrantedBy({ userIds: [ada.id, bob.id, ada.id] })
-          yield* change(yield* registration(ada), [{ event: event(1), audience }])
-          const counts = yield* Effect.forEach(
-            [both.app, adas.app, eves.app, revoked.app, silent],
-            (app) => Effect.map(listed(app), (found) => found.length)
-          )
-          same(counts, [1, 1, 0, 0, 0])
-        })
-    ),
-    law("a grant that is active again counts again", () =>
-      Effect.gen(function*() {
-        const { change, event, grant, grants, listed, registration, subscribed, user } = yield* make
-        const { app } = yield* subscribed
-        const ada = yield* user()
-        const revoked = following(yield* grant(app, ada), { status: "revoked" })
-        yield* grants.save(only(revoked))
-        const audience = Audience.GrantedBy({ userIds: [ada.id] })
-        const changed = yield* change(yield* registration(ada), [{ event: event(1), audience }])
-        yield* grants.save(only(following(revoked, { status: "active", epoch: 2 })))
-        yield* change(changed, [{ event: event(2), audience }])
-        same((yield* listed(app)).map(({ event }) => event.objectId), [2])
-      })),
-    law("nobody is told when nobody is named or no one is subscribed", () =>
-      Effect.gen(function*() {
-        const { application, change, event, grant, listed, registration, subscribed, subscription, user } = yield* make
-        const { app } = yield* subscribed
-        const silent = yield* application()
-        const ada = yield* user()
-        yield* grant(app, ada)
-        yield* change(yield* registration(ada), [
-          { event: event(1), audience: Audience.GrantedBy({ userIds: [] }) },
-          { event: event(2), audience: Audience.Application({ applicationId: silent.id }) }
-        ])
-        yield* subscription(silent)
-        same(yield* listed(app), [])
-        same(yield* listed(silent), [])
-      })),
-    law(
-      "events of something kept elsewhere are queued like those of a save, for those who are concerned now",
-      () =>
-        Effect.gen(function*() {
-          const { deliveries, event, grant, grants, listed, subscribed, user } = yield* make
-          const [one, two, revoked] = [yield* subscribed, yield* subscribed, yield* subscribed]
-          const ada = yield* user()
-          yield* grant(one.app, ada)
-          yield* grants.save(only(following(yield* grant(revoked.app, ada), { status: "revoked" })))
-          const told = event(1)
-          yield* deliveries.enqueue([
-            { event: told, audience: Audience.GrantedBy({ userIds: [ada.id] }) },
-            { event: event(2), audience: Audience.Application({ applicationId: two.app.id }) }
-          ])
-          yield* deliveries.enqueue([])
-          const found = yield* listed(one.app)
-          same(found, [{
-            id: found[0]?.id,
-            applicationId: one.app.id,
-            subscriptionId: one.subscription.id,
-            event: told,
-            state: "pending",
-            attempts: [],
-            dueAt: told.time,
-            endedAt: Option.none()
-          }])
-          same((yield* listed(two.app)).map(({ event }) => event.objectId), [2])
-          same(yield* listed(revoked.app), [])
-        })
-    ),
-    law("all events of one save are queued, in their order", () =>
-      Effect.gen(function*() {
-        const { change, event, grant, listed, registration, subscribed, user } = yield* make
-        const { app } = yield* subscribed
-        const ada = yield* user()
-        yield* grant(app, ada)
-        const audiences = [
-          Audience.Application({ applicationId: app.id }),
-          Audience.GrantedBy({ userIds: [ada.id] }),
-          Audience.Application({ applicationId: app.id })
-        ]
-        const updates = { ...emptyUpdates, comment: "same object" }
-        yield* change(
-          yield* registration(ada),
-          audiences.map((audience, n) => ({ audience, event: event(1, at(n), { updates }) }))
-        )
-        same((yield* listed(app)).map(({ dueAt }) => dueAt), [at(0), at(1), at(2)])
-      }))
+    storeLaw("an event is queued as it was saved: pending, due at its time, without attempts", function*(f) {
+      const { app, subscription } = yield* f.subscribed
+      yield* forEach(fieldsOfEvent, 30, function*([kind, fields]) {
+        const event = Event.make({ ...kind, ...fields, id: Event.fields.id.make(f.name("evt")) })
+        yield* f.queue(app, [event])
+        const last = (yield* f.listed(app)).at(-1)
+        same(last, queued(last?.id, event, subscription))
+      })
+    }),
+    storeLaw("an event for one application is queued for its subscription alone, whatever its grants", function*(f) {
+      const [one, two] = [yield* f.subscribed, yield* f.subscribed]
+      const owner = yield* f.user()
+      const first = yield* f.grant(one.app, owner)
+      yield* f.grant(two.app, owner)
+      const event = f.event(owner.id, at(3), { aspectType: "deleted", objectType: "athlete", updates: {} })
+      yield* f.grants.save({ grant: following(first, { status: "revoked" }), outgoing: f.outgoing(one.app, event) })
+      same((yield* f.listed(one.app)).map(({ dueAt }) => dueAt), [at(3)])
+      same(yield* f.listed(two.app), [])
+    }),
+    storeLaw("an event is queued once for each subscribed application with an active grant of a user", function*(f) {
+      const [ada, bob, eve] = [yield* f.user(), yield* f.user("organizer"), yield* f.user("club")]
+      const subscribed = Effect.map(f.subscribed, ({ app }) => app)
+      const [both, adas, eves, revoked] = yield* Effect.all([subscribed, subscribed, subscribed, subscribed])
+      const silent = yield* f.application()
+      yield* f.grant(both, ada)
+      yield* f.grant(both, bob)
+      yield* f.grant(adas, ada)
+      yield* f.grant(eves, eve)
+      yield* f.grant(silent, ada)
+      yield* f.grants.save(only(following(yield* f.grant(revoked, ada), { status: "revoked" })))
+      yield* f.change(yield* f.registration(ada), [forGranted(f.event(1), ada, bob, ada)])
+      const objects = yield* Effect.forEach([both, adas, eves, revoked, silent], (app) => objectsOf(f, app))
+      same(objects, [[1], [1], [], [], []])
+    }),
+    storeLaw("a grant that is active again counts again", function*(f) {
+      const { app } = yield* f.subscribed
+      const ada = yield* f.user()
+      const revoked = following(yield* f.grant(app, ada), { status: "revoked" })
+      yield* f.grants.save(only(revoked))
+      const changed = yield* f.change(yield* f.registration(ada), [forGranted(f.event(1), ada)])
+      yield* f.grants.save(only(following(revoked, { status: "active", epoch: 2 })))
+      yield* f.change(changed, [forGranted(f.event(2), ada)])
+      same(yield* objectsOf(f, app), [2])
+    }),
+    storeLaw("no application is notified if no user is named or none is subscribed", function*(f) {
+      const { app } = yield* f.subscribed
+      const silent = yield* f.application()
+      const ada = yield* f.user()
+      yield* f.grant(app, ada)
+      yield* f.change(yield* f.registration(ada), [forGranted(f.event(1)), ...f.outgoing(silent, f.event(2))])
+      yield* f.subscription(silent)
+      same(yield* f.listed(app), [])
+      same(yield* f.listed(silent), [])
+    }),
+    storeLaw("enqueued events are queued like those of a save, for the applications concerned now", function*(f) {
+      const [one, two, revoked] = [yield* f.subscribed, yield* f.subscribed, yield* f.subscribed]
+      const ada = yield* f.user()
+      yield* f.grant(one.app, ada)
+      yield* f.grants.save(only(following(yield* f.grant(revoked.app, ada), { status: "revoked" })))
+      const event = f.event(1)
+      yield* f.deliveries.enqueue([forGranted(event, ada), ...f.outgoing(two.app, f.event(2))])
+      yield* f.deliveries.enqueue([])
+      const found = yield* f.listed(one.app)
+      same(found, [queued(found[0]?.id, event, one.subscription)])
+      same(yield* objectsOf(f, two.app), [2])
+      same(yield* f.listed(revoked.app), [])
+    }),
+    storeLaw("all events of one save are queued, in their order", function*(f) {
+      const { app } = yield* f.subscribed
+      const ada = yield* f.user()
+      yield* f.grant(app, ada)
+      const updates = { ...emptyUpdates, comment: "same object" }
+      const event = (seconds: number) => f.event(1, at(seconds), { updates })
+      const outgoing = [...f.outgoing(app, event(0)), forGranted(event(1), ada), ...f.outgoing(app, event(2))]
+      yield* f.change(yield* f.registration(ada), outgoing)
+      same((yield* f.listed(app)).map(({ dueAt }) => dueAt), [at(0), at(1), at(2)])
+    })
   ]
 }

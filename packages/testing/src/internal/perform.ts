@@ -1,182 +1,151 @@
-/** Carries commands out on the services of the core, and says what happened. */
+/** Performs the operations of a program with the services of the core. */
 import { OAuth } from "@startlist/core/OAuth"
 import type { Tokens } from "@startlist/core/Token"
 import { Secrets } from "@startlist/core/Secrets"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
-import type * as Command from "../Command.ts"
-import { type Cast, choose, type KnownToken, type Ledger } from "./ledger.ts"
+import type * as Operation from "../Operation.ts"
 import { mark } from "../TestSecrets.ts"
-import { nothing, outcome, type Performed, push } from "./performed.ts"
-import { createApplication, createRegistration, createUser, redirectUri } from "./create.ts"
-import { changeStatus, receive, redeliver, subscribe, unsubscribe } from "./performEvents.ts"
+import * as Events from "./performEvents.ts"
+import { nothing, observed, type Performed, push } from "./performed.ts"
+import { choose, type Client, type KnownToken, type ProgramFixture, redirectUri } from "./programFixture.ts"
 
-const consent = (ledger: Ledger, command: typeof Command.Consent.Type): Performed => {
-  const application = choose(ledger.applications, command.application)
-  const user = choose(ledger.users, command.user)
+const consent = (fixture: ProgramFixture, operation: typeof Operation.Consent.Type): Performed => {
+  const application = choose(fixture.applications, operation.application)
+  const user = choose(fixture.users, operation.user)
   if (application === undefined || user === undefined) return nothing
-  return Effect.gen(function*() {
+  const place = { application: application.index, user: user.index }
+  const verifier = operation.pkce ? Option.some(Redacted.make(`${mark}verifier${fixture.codes.length}`)) : Option.none()
+  const consent = Effect.gen(function*() {
     const oauth = yield* OAuth
     const secrets = yield* Secrets
-    const verifier = command.pkce
-      ? Option.some(Redacted.make(`${mark}verifier${ledger.codes.length}`))
-      : Option.none()
-    const asked = yield* outcome(Effect.flatMap(
-      oauth.authorize(application.value.id, {
-        redirectUri: Option.some(redirectUri),
-        responseType: Option.some("code"),
-        scope: Option.some("profile:read read"),
-        state: Option.some("a state"),
-        role: Option.none(),
-        codeChallenge: Option.map(verifier, (clear) => secrets.hash(Redacted.value(clear))),
-        codeChallengeMethod: Option.map(verifier, () => "S256"),
-        responseMode: Option.none()
-      }),
-      (request) => oauth.consent(request, user.value)
-    ))
-    const known = {
-      secret: asked.value ?? Redacted.make("nobody knows"),
-      application: application.index,
-      user: user.index,
-      redirectUri,
-      verifier
-    }
-    const code = push(ledger.codes, known)
-    const { at, result } = asked
-    return { _tag: "Consented", at, result, code, application: application.index, user: user.index }
+    const request = yield* oauth.authorize(application.value.id, {
+      redirectUri: Option.some(redirectUri),
+      responseType: Option.some("code"),
+      scope: Option.some("profile:read read"),
+      state: Option.some("a state"),
+      role: Option.none(),
+      codeChallenge: Option.map(verifier, (clear) => secrets.hash(Redacted.value(clear))),
+      codeChallengeMethod: Option.map(verifier, () => "S256"),
+      responseMode: Option.none()
+    })
+    return yield* oauth.consent(request, user.value)
   })
+  return observed(consent, (code) => ({
+    _tag: "Consented",
+    code: push(fixture.codes, { secret: code ?? Redacted.make("nobody knows"), ...place, verifier }),
+    ...place
+  }))
 }
 
-/** The place of a token: the one that it has, if the same answer was given before. */
+/** The place of a token: its earlier place if the same answer was given before. */
 const placeOf = (list: Array<KnownToken>, token: KnownToken): number => {
   const known = list.findIndex(({ secret }) => Redacted.value(secret) === Redacted.value(token.secret))
   return known < 0 ? push(list, token) : known
 }
 
-const keep = (ledger: Ledger, application: number, tokens: Tokens | undefined) => ({
-  access: tokens === undefined ? -1 : placeOf(ledger.access, { secret: tokens.accessToken, application }),
-  refresh: tokens === undefined ? -1 : placeOf(ledger.refresh, { secret: tokens.refreshToken, application })
+const save = (fixture: ProgramFixture, application: number, tokens: Tokens | undefined) => ({
+  access: tokens === undefined ? -1 : placeOf(fixture.access, { secret: tokens.accessToken, application }),
+  refresh: tokens === undefined ? -1 : placeOf(fixture.refresh, { secret: tokens.refreshToken, application })
 })
 
 const keyOf = (key: string): Option.Option<string> => key === "" ? Option.none() : Option.some(key)
 
 /** The application that a credential belongs to, or the one after it. */
-const client = (ledger: Ledger, application: number, isStolen: boolean): Cast | undefined =>
-  ledger.applications[(application + (isStolen ? 1 : 0)) % ledger.applications.length]
+const clientOf = (fixture: ProgramFixture, application: number, isStolen: boolean): Client | undefined =>
+  fixture.applications[(application + (isStolen ? 1 : 0)) % fixture.applications.length]
 
-const redeem = (ledger: Ledger, { code: choice, key, slip }: typeof Command.Redeem.Type): Performed => {
-  const code = choose(ledger.codes, choice)
-  const caller = code && client(ledger, code.value.application, slip === "client")
-  if (caller === undefined || code === undefined) return nothing
-  return Effect.gen(function*() {
-    const oauth = yield* OAuth
-    const { application, secret, verifier } = code.value
-    const exchanged = yield* outcome(oauth.exchange({
-      client: caller,
+const redeem = (fixture: ProgramFixture, { code: choice, key, slip }: typeof Operation.Redeem.Type): Performed => {
+  const code = choose(fixture.codes, choice)
+  const client = code && clientOf(fixture, code.value.application, slip === "client")
+  if (client === undefined || code === undefined) return nothing
+  const { application, secret, verifier } = code.value
+  const sent = code.index % 2 === 0 ? Option.some(redirectUri) : Option.none()
+  const exchange = Effect.flatMap(OAuth, (oauth) =>
+    oauth.exchange({
+      client,
       code: secret,
       idempotencyKey: keyOf(key),
-      redirectUri: slip === "redirect"
-        ? Option.some(`${redirectUri}/other`)
-        : code.index % 2 === 0
-        ? Option.some(redirectUri)
-        : Option.none(),
+      redirectUri: slip === "redirect" ? Option.some(`${redirectUri}/other`) : sent,
       verifier: slip === "verifier" ? Option.some(Redacted.make("another verifier")) : verifier
     }))
-    const { at, result, value } = exchanged
-    return {
-      _tag: "Redeemed",
-      at,
-      result,
-      code: code.index,
-      key,
-      fits: slip === "none",
-      ...keep(ledger, application, value)
-    }
-  })
+  return observed(exchange, (tokens) => ({
+    _tag: "Redeemed",
+    code: code.index,
+    key,
+    fits: slip === "none",
+    ...save(fixture, application, tokens)
+  }))
 }
 
-const refresh = (ledger: Ledger, command: typeof Command.Refresh.Type): Performed => {
-  const token = choose(ledger.refresh, command.token)
-  const caller = token && client(ledger, token.value.application, command.stolen)
-  if (caller === undefined || token === undefined) return nothing
-  return Effect.gen(function*() {
-    const oauth = yield* OAuth
-    const { at, result, value } = yield* outcome(
-      oauth.refresh({ client: caller, token: token.value.secret, idempotencyKey: keyOf(command.key) })
-    )
-    const isOwner = !command.stolen
-    return {
-      _tag: "Refreshed",
-      at,
-      result,
-      token: token.index,
-      key: command.key,
-      isOwner,
-      ...keep(ledger, token.value.application, value)
-    }
-  })
+const refresh = (fixture: ProgramFixture, { key, stolen, token: choice }: typeof Operation.Refresh.Type): Performed => {
+  const token = choose(fixture.refresh, choice)
+  const client = token && clientOf(fixture, token.value.application, stolen)
+  if (client === undefined || token === undefined) return nothing
+  const { application, secret } = token.value
+  const refresh = Effect.flatMap(OAuth, (oauth) => oauth.refresh({ client, token: secret, idempotencyKey: keyOf(key) }))
+  return observed(refresh, (tokens) => ({
+    _tag: "Refreshed",
+    token: token.index,
+    key,
+    isOwner: !stolen,
+    ...save(fixture, application, tokens)
+  }))
 }
 
-const revoke = (ledger: Ledger, { by, stolen, token: choice }: typeof Command.Revoke.Type): Performed => {
-  const token = choose(ledger[by], choice)
-  const caller = token && client(ledger, token.value.application, stolen)
-  if (caller === undefined || token === undefined) return nothing
-  return Effect.gen(function*() {
-    const oauth = yield* OAuth
-    const { at, result } = yield* outcome(oauth.revoke(caller, token.value.secret))
-    return { _tag: "Revoked", at, result, by, token: token.index, isOwner: !stolen }
-  })
+const revoke = (fixture: ProgramFixture, { by, stolen, token: choice }: typeof Operation.Revoke.Type): Performed => {
+  const token = choose(fixture[by], choice)
+  const client = token && clientOf(fixture, token.value.application, stolen)
+  if (client === undefined || token === undefined) return nothing
+  const revoke = Effect.flatMap(OAuth, (oauth) => oauth.revoke(client, token.value.secret))
+  return observed(revoke, () => ({ _tag: "Revoked", by, token: token.index, isOwner: !stolen }))
 }
 
-const revokeByUser = (ledger: Ledger, command: typeof Command.RevokeByUser.Type): Performed => {
-  const code = choose(ledger.codes, command.code)?.value
-  const [application, user] = code ? [ledger.applications[code.application], ledger.users[code.user]] : []
-  if (code === undefined || application === undefined || user === undefined) return nothing
-  return Effect.gen(function*() {
-    const oauth = yield* OAuth
-    const { at, result } = yield* outcome(oauth.revokeByUser(application.id, user.id))
-    const isTold = user.role === "athlete" || user.role === "organizer"
-    const event = isTold ? `deleted ${user.role} ${code.user}` : null
-    return { _tag: "RevokedByUser", at, result, application: code.application, user: code.user, event }
-  })
+const revokeByUser = (fixture: ProgramFixture, operation: typeof Operation.RevokeByUser.Type): Performed => {
+  const code = choose(fixture.codes, operation.code)?.value
+  const [client, user] = code ? [fixture.applications[code.application], fixture.users[code.user]] : []
+  if (code === undefined || client === undefined || user === undefined) return nothing
+  const event = user.role === "athlete" || user.role === "organizer" ? `deleted ${user.role} ${code.user}` : null
+  const revoke = Effect.flatMap(OAuth, (oauth) => oauth.revokeByUser(client.id, user.id))
+  return observed(revoke, () => ({ _tag: "RevokedByUser", application: code.application, user: code.user, event }))
 }
 
-/** What a command does; what it is about is chosen now, before anything that runs beside it. */
+/** Performs an operation. Its subjects are chosen now, before anything that runs beside it. */
 export const perform = (
-  ledger: Ledger,
+  fixture: ProgramFixture,
   label: string,
-  command: Exclude<Command.Simple, typeof Command.Work.Type>
+  operation: Exclude<Operation.Simple, typeof Operation.Work.Type>
 ): Performed => {
-  switch (command._tag) {
+  switch (operation._tag) {
     case "CreateUser":
-      return Effect.as(Effect.orDie(createUser(ledger, label, command.role)), undefined)
+      return Effect.as(Events.createUser(fixture, label, operation.role), undefined)
     case "CreateApplication":
-      return Effect.as(Effect.orDie(createApplication(ledger)), undefined)
+      return Effect.as(Effect.orDie(Events.createApplication(fixture)), undefined)
     case "CreateRegistration": {
-      const athlete = choose(ledger.users.filter(({ role }) => role === "athlete"), command.athlete)
-      const organizer = choose(ledger.users.filter(({ role }) => role === "organizer"), command.organizer)
-      return athlete === undefined ? nothing : createRegistration(ledger, athlete.value, organizer?.value)
+      const athlete = choose(fixture.users.filter(({ role }) => role === "athlete"), operation.athlete)
+      const organizer = choose(fixture.users.filter(({ role }) => role === "organizer"), operation.organizer)
+      return athlete === undefined ? nothing : Events.createRegistration(fixture, athlete.value, organizer?.value)
     }
     case "Consent":
-      return consent(ledger, command)
+      return consent(fixture, operation)
     case "Redeem":
-      return redeem(ledger, command)
+      return redeem(fixture, operation)
     case "Refresh":
-      return refresh(ledger, command)
+      return refresh(fixture, operation)
     case "Revoke":
-      return revoke(ledger, command)
+      return revoke(fixture, operation)
     case "RevokeByUser":
-      return revokeByUser(ledger, command)
+      return revokeByUser(fixture, operation)
     case "Subscribe":
-      return subscribe(ledger, command)
+      return Events.subscribe(fixture, operation)
     case "Unsubscribe":
-      return unsubscribe(ledger, command)
+      return Events.unsubscribe(fixture, operation)
     case "ChangeStatus":
-      return changeStatus(ledger, command)
+      return Events.changeStatus(fixture, operation)
     case "Redeliver":
-      return redeliver(ledger, command)
+      return Events.redeliver(fixture, operation)
     case "Receive":
-      return receive(ledger, command)
+      return Events.receive(fixture, operation)
   }
 }

@@ -1,93 +1,124 @@
-/** Carries out the commands about subscriptions, registrations and receivers. */
+/** Performs the operations about users, applications, subscriptions, registrations and receivers. */
+import { Applications } from "@startlist/core/Applications"
 import { Deliveries } from "@startlist/core/Deliveries"
+import { emptyUpdates } from "@startlist/core/Registration"
 import { Registrations } from "@startlist/core/Registrations"
 import { Subscriptions } from "@startlist/core/Subscriptions"
+import type { Role, User } from "@startlist/core/User"
 import * as DateTimes from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
-import type * as Command from "../Command.ts"
-import { Reaction, ScriptedCallbacks } from "../ScriptedCallbacks.ts"
-import { choose, type Ledger, nameOf } from "./ledger.ts"
+import type * as Operation from "../Operation.ts"
+import { Behaviour, ScriptedCallbacks } from "../ScriptedCallbacks.ts"
 import { mark } from "../TestSecrets.ts"
-import { nothing, outcome, type Performed, platformAccess, push } from "./performed.ts"
+import { TestUsers } from "../TestUsers.ts"
+import { choose, type Client, nameOf, type ProgramFixture, redirectUri } from "./programFixture.ts"
+import { nothing, observed, type Performed, push } from "./performed.ts"
 
-export const subscribe = (ledger: Ledger, command: typeof Command.Subscribe.Type): Performed => {
-  const application = choose(ledger.applications, command.application)
-  if (application === undefined) return nothing
-  return Effect.gen(function*() {
-    const subscriptions = yield* Subscriptions
-    const access = Option.getOrThrow(platformAccess(ledger, application.value, yield* DateTimes.now))
-    const callbackUrl = `${application.value.callbackUrl}/${command.callback}`
-    const verifyToken = Redacted.make(`${mark}verify`)
-    const { at, result, value } = yield* outcome(subscriptions.create(access, { callbackUrl, verifyToken }))
-    return {
-      _tag: "Subscribed",
-      at,
-      result,
-      application: application.index,
-      isProven: command.callback === "right",
-      subscription: value === undefined ? -1 : push(ledger.subscriptions, value.id)
-    }
+export const createUser = (fixture: ProgramFixture, label: string, role: Role) =>
+  Effect.gen(function*() {
+    const email = `user-${label}-${fixture.named++}@example.test`
+    const users = yield* TestUsers
+    fixture.users.push(yield* users.add({ role, email, firstName: "A", lastName: "B" }))
   })
-}
 
-export const unsubscribe = (ledger: Ledger, command: typeof Command.Unsubscribe.Type): Performed => {
-  const application = choose(ledger.applications, command.application)
-  if (application === undefined) return nothing
-  return Effect.gen(function*() {
-    const subscriptions = yield* Subscriptions
-    const access = Option.getOrThrow(platformAccess(ledger, application.value, yield* DateTimes.now))
-    const { at, result } = yield* outcome(subscriptions.remove(access, Option.none()))
-    return { _tag: "Unsubscribed", at, result, application: application.index }
-  })
-}
-
-export const changeStatus = (ledger: Ledger, command: typeof Command.ChangeStatus.Type): Performed => {
-  const registration = choose(ledger.registrations, command.registration)
-  if (registration === undefined) return nothing
-  return Effect.gen(function*() {
-    const registrations = yield* Registrations
-    const status = `status-${command.status}`
-    const change = registrations.change(registration.value, { registration_status: status })
-    const { at, result } = yield* outcome(change)
-    const { index } = registration
-    return {
-      _tag: "StatusChanged",
-      at,
-      result,
-      registration: index,
-      status,
-      event: `updated registration ${index} ${status}`
-    }
-  })
-}
-
-export const redeliver = (ledger: Ledger, command: typeof Command.Redeliver.Type): Performed => {
-  const delivery = choose(ledger.deliveries, command.delivery)?.value
-  if (delivery === undefined) return nothing
-  return Effect.gen(function*() {
-    const deliveries = yield* Deliveries
-    const { at, result } = yield* outcome(deliveries.redeliver(delivery.id))
-    const subscription = ledger.subscriptions.indexOf(delivery.subscriptionId)
-    return { _tag: "Redelivered", at, result, subscription, event: nameOf(ledger, delivery) }
-  })
-}
-
-const reactions: Readonly<Record<(typeof Command.Receive.Type)["reactions"][number], Reaction>> = {
-  comply: Reaction.Comply({}),
-  slow: Reaction.Comply({ afterMs: 1900 }),
-  fail: Reaction.Reject({ status: 500 }),
-  "retry-after": Reaction.Reject({ status: 503, retryAfter: 3600 }),
-  hang: Reaction.Hang()
-}
-
-export const receive = (ledger: Ledger, command: typeof Command.Receive.Type): Performed => {
-  const application = choose(ledger.applications, command.application)
-  if (application === undefined) return nothing
-  return Effect.gen(function*() {
+export const createApplication = (fixture: ProgramFixture) =>
+  Effect.gen(function*() {
+    const applications = yield* Applications
     const callbacks = yield* ScriptedCallbacks
-    yield* callbacks.next(`${application.value.callbackUrl}/right`, command.reactions.map((name) => reactions[name]))
-    return undefined
+    const owner = yield* Effect.fromNullable(fixture.users[0])
+    const callbackUrl = `https://app${fixture.named++}.example.test`
+    const settings = { name: "application", redirectUris: [redirectUri], requirePkce: false }
+    const { application, secret } = yield* applications.create(owner.id, settings)
+    yield* callbacks.always(`${callbackUrl}/wrong`, Behaviour.Say({ body: "{\"hub.challenge\":\"wrong\"}" }))
+    yield* callbacks.always(`${callbackUrl}/hanging`, Behaviour.Hang())
+    fixture.applications.push({ id: application.id, secret, callbackUrl })
   })
+
+export const createRegistration = (fixture: ProgramFixture, athlete: User, organizer: User | undefined) => {
+  const parties = {
+    athleteId: athlete.id,
+    organizerId: Option.map(Option.fromNullable(organizer), ({ id }) => id),
+    clubId: Option.none(),
+    platformUserId: Option.none()
+  }
+  const create = Effect.flatMap(Registrations, (service) => service.create({ parties, updates: emptyUpdates }))
+  return observed(create, (created) => ({
+    _tag: "RegistrationCreated" as const,
+    registration: created === undefined ? -1 : push(fixture.registrations, created.id),
+    parties: [athlete, organizer].flatMap((user) => user === undefined ? [] : [fixture.users.indexOf(user)])
+  }))
+}
+
+/** The access of the platform user, who subscribes for the application. */
+const platformAccess = (fixture: ProgramFixture, { id: applicationId }: Client) =>
+  Effect.gen(function*() {
+    const now = yield* DateTimes.now
+    const { id: userId, role } = yield* Effect.orDie(Effect.fromNullable(fixture.users[0]))
+    return { applicationId, userId, role, scope: [], createdAt: now, expiresAt: now }
+  })
+
+export const subscribe = (fixture: ProgramFixture, operation: typeof Operation.Subscribe.Type): Performed => {
+  const application = choose(fixture.applications, operation.application)
+  if (application === undefined) return nothing
+  const callbackUrl = `${application.value.callbackUrl}/${operation.callback}`
+  const create = Effect.gen(function*() {
+    const access = yield* platformAccess(fixture, application.value)
+    return yield* (yield* Subscriptions).create(access, { callbackUrl, verifyToken: Redacted.make(`${mark}verify`) })
+  })
+  return observed(create, (subscription) => ({
+    _tag: "Subscribed",
+    application: application.index,
+    isProven: operation.callback === "right",
+    subscription: subscription === undefined ? -1 : push(fixture.subscriptions, subscription.id)
+  }))
+}
+
+export const unsubscribe = (fixture: ProgramFixture, operation: typeof Operation.Unsubscribe.Type): Performed => {
+  const application = choose(fixture.applications, operation.application)
+  if (application === undefined) return nothing
+  const remove = Effect.gen(function*() {
+    const access = yield* platformAccess(fixture, application.value)
+    return yield* (yield* Subscriptions).remove(access, Option.none())
+  })
+  return observed(remove, () => ({ _tag: "Unsubscribed", application: application.index }))
+}
+
+export const changeStatus = (fixture: ProgramFixture, operation: typeof Operation.ChangeStatus.Type): Performed => {
+  const registration = choose(fixture.registrations, operation.registration)
+  if (registration === undefined) return nothing
+  const status = `status-${operation.status}`
+  const event = `updated registration ${registration.index} ${status}`
+  const change = Effect.flatMap(
+    Registrations,
+    (service) => service.change(registration.value, { registration_status: status })
+  )
+  return observed(change, () => ({ _tag: "StatusChanged", registration: registration.index, status, event }))
+}
+
+export const redeliver = (fixture: ProgramFixture, operation: typeof Operation.Redeliver.Type): Performed => {
+  const delivery = choose(fixture.deliveries, operation.delivery)?.value
+  if (delivery === undefined) return nothing
+  const subscription = fixture.subscriptions.indexOf(delivery.subscriptionId)
+  const again = Effect.flatMap(Deliveries, (service) => service.redeliver(delivery.id))
+  return observed(again, () => ({ _tag: "Redelivered", subscription, event: nameOf(fixture, delivery) }))
+}
+
+const behaviours: Readonly<Record<(typeof Operation.Receive.Type)["behaviours"][number], Behaviour>> = {
+  comply: Behaviour.Comply({}),
+  slow: Behaviour.Comply({ afterMs: 1900 }),
+  fail: Behaviour.Reject({ status: 500 }),
+  "retry-after": Behaviour.Reject({ status: 503, retryAfter: 3600 }),
+  hang: Behaviour.Hang()
+}
+
+export const receive = (fixture: ProgramFixture, operation: typeof Operation.Receive.Type): Performed => {
+  const application = choose(fixture.applications, operation.application)
+  if (application === undefined) return nothing
+  const next = operation.behaviours.map((name) => behaviours[name])
+  return Effect.as(
+    Effect.flatMap(ScriptedCallbacks, (callbacks) => callbacks.next(`${application.value.callbackUrl}/right`, next)),
+    undefined
+  )
 }

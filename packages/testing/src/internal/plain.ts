@@ -3,6 +3,7 @@ import * as DateTime from "effect/DateTime"
 import * as Option from "effect/Option"
 import * as Predicate from "effect/Predicate"
 import * as Redacted from "effect/Redacted"
+import { mark } from "../TestSecrets.ts"
 
 /** Plain data: instants as text, options as the value or `null`, classes as objects. */
 export const plain = (value: unknown): unknown => {
@@ -15,3 +16,10 @@ export const plain = (value: unknown): unknown => {
   }
   return value
 }
+
+/** Whether there is a secret in clear in it (law 10). Every secret of a test has a mark. */
+export const containsSecret = (value: unknown): boolean => JSON.stringify(plain(value)).includes(mark)
+
+/** Whether an operation of a store writes a secret in clear (law 10). */
+export const leaksSecret = (operation: string, input: ReadonlyArray<unknown>): boolean =>
+  /\.(?:save|insert|settle)$/.test(operation) && containsSecret(input)

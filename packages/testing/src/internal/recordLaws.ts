@@ -1,101 +1,221 @@
-/** Laws of the store of applications. */
-import { ApplicationId } from "@startlist/core/Application"
+/** Laws of records that are saved over a version: applications, grants, registrations. */
+import * as AccessTokens from "@startlist/core/AccessTokens"
+import type { ApplicationId } from "@startlist/core/Application"
+import { Grant } from "@startlist/core/Grant"
 import type { Stores } from "@startlist/core/Stores"
-import { maxId } from "@startlist/core/Store"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import * as Option from "effect/Option"
 import * as Arbitraries from "../Arbitraries.ts"
-import { forAll, law, type LawGroup } from "../Law.ts"
+import type { Law, LawGroup } from "../Law.ts"
 import { count, race, same, tagOf } from "./expecting.ts"
-import { make } from "./fixture.ts"
+import { at, following, only } from "./fixture.ts"
+import { versionedRecords } from "./records.ts"
+import { forEach, storeLaw } from "./storeLaw.ts"
+
+/** Laws of every kind of record. A grant is stored by its first save, other records are inserted. */
+export const versionLaws = (name: keyof typeof versionedRecords): ReadonlyArray<Law<Stores>> => [
+  storeLaw(
+    "a save is accepted over the version before it and no other, and a refused one leaves nothing",
+    function*(f) {
+      const { as, finds, hasEvents, queued, save } = yield* versionedRecords[name](f)
+      yield* save(f, 1, 2)
+      for (const version of [2, 1, 4]) {
+        same(yield* tagOf(save(f, 2, version)), "Conflict", `version ${version} over version 2`)
+      }
+      for (const find of finds(f)) same(yield* find, as(1, 2))
+      same(yield* queued, hasEvents ? [1] : [], "objects of the events that are queued")
+    }
+  ),
+  storeLaw("what was never stored cannot be saved over a version, and queues nothing", function*(f) {
+    const { findUnknown, queued, saveUnknown } = yield* versionedRecords[name](f)
+    for (const version of name === "grant" ? [2] : [1, 2]) same(yield* tagOf(saveUnknown(version)), "Conflict")
+    same(yield* findUnknown, undefined)
+    same(yield* queued, [])
+  })
+]
 
 const applications: LawGroup<Stores> = {
   about: "applications",
   laws: [
-    law(
-      "an application is found as it was inserted, at version 1, and as it was last saved",
-      () =>
-        Effect.gen(function*() {
-          const { applications, user } = yield* make
-          const { id: ownerId } = yield* user("platform")
-          const { id: nextOwner } = yield* user("platform")
-          const given = FastCheck.tuple(Arbitraries.settings, Arbitraries.clientSecrets, Arbitraries.instant)
-          yield* forAll(FastCheck.tuple(given, given), ([[settings, secrets, createdAt], [changed, rotated]]) =>
-            Effect.gen(function*() {
-              const inserted = yield* applications.insert({ ...settings, ownerId, secrets, createdAt })
-              same(inserted, { ...settings, ownerId, secrets, createdAt, id: inserted.id, version: 1 })
-              same(yield* applications.find(inserted.id), inserted)
-              const next = { ...inserted, ...changed, ownerId: nextOwner, secrets: rotated, version: 2 }
-              yield* applications.save(next)
-              same(yield* applications.find(inserted.id), next)
-            }), { numRuns: 25 })
-        })
-    ),
-    law(
-      "a save is accepted over the version before it and no other, and a refused one changes nothing",
-      () =>
-        Effect.gen(function*() {
-          const { application, applications } = yield* make
-          const first = yield* application()
-          const at = (version: number, name: string) => applications.save({ ...first, version, name })
-          yield* at(2, "second")
-          same(yield* tagOf(at(2, "stale")), "Conflict", "a stale version")
-          same(yield* tagOf(at(1, "older")), "Conflict", "an older version")
-          same(yield* tagOf(at(4, "skipped")), "Conflict", "a skipped version")
-          same(yield* applications.find(first.id), { ...first, version: 2, name: "second" })
-        })
-    ),
-    law("an application that was never inserted cannot be saved", () =>
-      Effect.gen(function*() {
-        const { application, applications } = yield* make
-        const first = yield* application()
-        const id = ApplicationId.make(maxId)
-        for (const version of [1, 2]) {
-          same(yield* tagOf(applications.save({ ...first, id, version })), "Conflict")
+    storeLaw("an application is found as it was inserted, at version 1, and as it was last saved", function*(f) {
+      const { applications } = f
+      const [{ id: ownerId }, { id: nextOwner }] = [yield* f.user("platform"), yield* f.user("platform")]
+      const given = FastCheck.tuple(Arbitraries.settings, Arbitraries.clientSecrets, Arbitraries.instant)
+      yield* forEach(
+        FastCheck.tuple(given, given),
+        25,
+        function*([[settings, secrets, createdAt], [changed, rotated]]) {
+          const inserted = yield* applications.insert({ ...settings, ownerId, secrets, createdAt })
+          same(inserted, { ...settings, ownerId, secrets, createdAt, id: inserted.id, version: 1 })
+          same(yield* applications.find(inserted.id), inserted)
+          const next = { ...inserted, ...changed, ownerId: nextOwner, secrets: rotated, version: 2 }
+          yield* applications.save(next)
+          same(yield* applications.find(inserted.id), next)
         }
-        same(yield* applications.find(id), Option.none())
-      })),
-    law(
-      "of parallel saves of one version exactly one succeeds, and it is the one that is kept",
-      () =>
-        Effect.gen(function*() {
-          const { application, applications } = yield* make
-          const first = yield* application()
-          const names = Array.from({ length: 8 }, (_, index) => `name ${index}`)
-          const results = yield* race(
-            names.map((name) => applications.save({ ...first, version: 2, name }))
-          )
-          same(count(results, "success"), 1)
-          same(count(results, "Conflict"), 7)
-          const kept = yield* applications.find(first.id)
-          same(Option.map(kept, ({ name }) => name), Option.some(names[results.indexOf("success")]))
-        })
-    ),
-    law("a list has an owner's applications, newest first, page by page", () =>
-      Effect.gen(function*() {
-        const { application, applications, user } = yield* make
-        const owner = yield* user("platform")
-        const other = yield* user("platform")
-        const mine = []
-        for (let n = 0; n < 5; n++) {
-          mine.unshift((yield* application(owner)).id)
-          yield* application(other)
-        }
-        const page = (after: Option.Option<ApplicationId>, limit: number) =>
-          Effect.map(
-            applications.list({ owner: Option.some(owner.id), after, limit }),
-            (found) => found.map(({ id }) => id)
-          )
-        same(yield* page(Option.none(), 10), mine)
-        same(yield* page(Option.none(), 2), mine.slice(0, 2))
-        same(yield* page(Option.fromNullable(mine[1]), 2), mine.slice(2, 4))
-        same(yield* page(Option.fromNullable(mine[4]), 2), [])
-        const all = yield* applications.list({ owner: Option.none(), after: Option.none(), limit: 10 })
-        same(all.map(({ id }) => id), all.map(({ id }) => id).sort((a, b) => b - a))
-        same([owner.id, other.id].filter((id) => !all.some(({ ownerId }) => ownerId === id)), [], "owners not listed")
-      }))
+      )
+    }),
+    ...versionLaws("application"),
+    storeLaw("a list has an owner's applications, newest first, page by page", function*(f) {
+      const [owner, other] = [yield* f.user("platform"), yield* f.user("platform")]
+      const mine: Array<ApplicationId> = []
+      for (let n = 0; n < 5; n++) {
+        mine.unshift((yield* f.application(owner)).id)
+        yield* f.application(other)
+      }
+      const page = (after: Option.Option<ApplicationId>, limit: number) =>
+        Effect.map(
+          f.applications.list({ owner: Option.some(owner.id), after, limit }),
+          (found) => found.map(({ id }) => id)
+        )
+      same(yield* page(Option.none(), 10), mine)
+      same(yield* page(Option.none(), 2), mine.slice(0, 2))
+      same(yield* page(Option.fromNullable(mine[1]), 2), mine.slice(2, 4))
+      same(yield* page(Option.fromNullable(mine[4]), 2), [])
+      const all = yield* f.applications.list({ owner: Option.none(), after: Option.none(), limit: 10 })
+      same(all.map(({ id }) => id), all.map(({ id }) => id).sort((a, b) => b - a))
+      same([owner.id, other.id].filter((id) => !all.some(({ ownerId }) => ownerId === id)), [], "owners not listed")
+    })
   ]
 }
 
-export const recordLaws: ReadonlyArray<LawGroup<Stores>> = [applications]
+const scope = FastCheck.array(Arbitraries.scopeName, { maxLength: 4 })
+const span = FastCheck.tuple(Arbitraries.instant, Arbitraries.instant)
+
+const grantFields = FastCheck.record({
+  scopes: FastCheck.tuple(scope, scope, scope),
+  epoch: FastCheck.nat(),
+  generation: FastCheck.nat(),
+  grantedAt: Arbitraries.instant,
+  role: FastCheck.constantFrom<Grant["role"]>("platform", "organizer", "club", "athlete"),
+  status: FastCheck.constantFrom<Grant["status"]>("active", "revoked"),
+  refresh: Arbitraries.option(span),
+  codes: FastCheck.array(
+    FastCheck.record({
+      redirectUri: Arbitraries.text(),
+      scope,
+      state: Arbitraries.option(Arbitraries.text(4096)),
+      challenge: Arbitraries.option(Arbitraries.nonEmptyText(43)),
+      expiresAt: Arbitraries.instant,
+      redeemed: FastCheck.boolean()
+    }),
+    { maxLength: 20 }
+  ),
+  // Several tokens have the same scope, as of the grant or of an earlier consent.
+  tokens: FastCheck.array(FastCheck.tuple(span, FastCheck.nat(2)), { maxLength: 20 })
+})
+
+const savesOfGrants: LawGroup<Stores> = {
+  about: "saves of grants",
+  laws: [
+    storeLaw("a grant is found as it was saved last, with all codes and tokens", function*(f) {
+      const app = yield* f.application()
+      const arbitrary = grantFields.map(({ codes, refresh, scopes, tokens, ...fields }) => ({
+        ...fields,
+        scope: scopes[0],
+        refresh: Option.map(refresh, ([issuedAt, expiresAt]) => f.refresh({ issuedAt, expiresAt })),
+        codes: codes.map(f.code),
+        access: AccessTokens.fromArray(
+          tokens.map(([[createdAt, expiresAt], kind]) => f.access({ createdAt, expiresAt, scope: scopes[kind] ?? [] }))
+        )
+      }))
+      yield* forEach(FastCheck.tuple(arbitrary, arbitrary), 25, function*([before, after]) {
+        const owner = yield* f.user()
+        const grant = f.newGrant(app, owner, before)
+        yield* f.grants.save(only(grant))
+        same(yield* f.grants.find(app.id, owner.id), grant)
+        const next = following(grant, after)
+        yield* f.grants.save(only(next))
+        same(yield* f.grants.find(app.id, owner.id), next)
+        same(yield* f.grants.listByUser(owner.id), next.status === "active" ? [next] : [])
+      })
+    }),
+    ...versionLaws("grant"),
+    storeLaw("parallel saves of different grants, and repeats of some, do not disturb each other", function*(f) {
+      const app = yield* f.application()
+      const firsts = yield* Effect.forEach(
+        Array.from({ length: 12 }),
+        () => Effect.flatMap(f.user(), (owner) => f.grant(app, owner))
+      )
+      const changes = firsts.flatMap((first, index) =>
+        Array.from({ length: index % 3 + 1 }, () => only(following(first, { generation: 1 })))
+      )
+      const results = yield* race(changes.map(f.grants.save))
+      same(count(results, "success"), 12)
+      same(count(results, "Conflict"), 12)
+      for (const first of firsts) {
+        same(yield* f.grants.find(app.id, first.userId), following(first, { generation: 1 }))
+      }
+    })
+  ]
+}
+
+const findsOfGrants: LawGroup<Stores> = {
+  about: "finds of grants",
+  laws: [
+    storeLaw("parallel finds each get their own answer", function*(f) {
+      const [app, other] = [yield* f.application(), yield* f.application()]
+      const known = yield* Effect.forEach(
+        Array.from({ length: 20 }),
+        () => Effect.flatMap(f.user(), (owner) => f.grant(app, owner, { refresh: Option.some(f.refresh()) }))
+      )
+      yield* Effect.forEach(known, (grant) =>
+        Effect.gen(function*() {
+          same(yield* f.grants.find(app.id, grant.userId), grant)
+          same(yield* f.grants.find(other.id, grant.userId), Option.none())
+        }), { concurrency: "unbounded" })
+    }),
+    storeLaw("a user's list has the active grants, oldest first", function*(f) {
+      const owner = yield* f.user()
+      const [a, b, c, d] = yield* Effect.all([f.application(), f.application(), f.application(), f.application()])
+      yield* f.grant(c, owner, { grantedAt: at(1) })
+      yield* f.grant(a, owner, { grantedAt: at(3) })
+      const revoked = yield* f.grant(b, owner, { grantedAt: at(0) })
+      yield* f.grants.save(only(following(revoked, { status: "revoked" })))
+      yield* f.grant(d, owner, { grantedAt: at(2) })
+      yield* f.grant(d, yield* f.user(), { grantedAt: at(1) })
+      const list = yield* f.grants.listByUser(owner.id)
+      same(list.map(({ applicationId }) => applicationId), [c.id, d.id, a.id])
+      same(list[0], Grant.make({ ...revoked, applicationId: c.id, grantedAt: at(1) }))
+    })
+  ]
+}
+
+const registrations: LawGroup<Stores> = {
+  about: "registrations",
+  laws: [
+    storeLaw("a registration is found as it was inserted, at version 1, and as it was last saved", function*(f) {
+      const { registrations } = f
+      const id = Effect.map(f.user(), (user) => Option.some(user.id))
+      const users = yield* Effect.all([f.user(), id, id, id])
+      const [{ id: athleteId }, organizerId, clubId, platformUserId] = users
+      const parties = [
+        { athleteId, organizerId: Option.none(), clubId: Option.none(), platformUserId: Option.none() },
+        { athleteId, organizerId, clubId, platformUserId }
+      ]
+      const given = FastCheck.constantFrom(...parties).chain(Arbitraries.newRegistration)
+      yield* forEach(FastCheck.tuple(given, given), 25, function*([registration, changed]) {
+        const inserted = yield* registrations.insert(registration)
+        same(inserted, { ...registration, id: inserted.id, version: 1 })
+        same(yield* registrations.find(inserted.id), inserted)
+        const next = { ...inserted, ...changed, version: 2 }
+        yield* registrations.save(next, [])
+        same(yield* registrations.find(inserted.id), next)
+      })
+    }),
+    ...versionLaws("registration"),
+    storeLaw("parallel saves of different registrations do not disturb each other", function*(f) {
+      const { app } = yield* f.subscribed
+      const athlete = yield* f.user()
+      const many = yield* Effect.all(Array.from({ length: 20 }, () => f.registration(athlete)))
+      const results = yield* race(
+        many.map((one) => f.registrations.save({ ...one, version: 2 }, f.outgoing(app, f.event(one.id))))
+      )
+      same(count(results, "success"), 20)
+      const queued = (yield* f.listed(app)).map(({ event }) => event.objectId)
+      same(queued.sort((a, b) => a - b), many.map(({ id }) => Number(id)).sort((a, b) => a - b))
+    })
+  ]
+}
+
+export const recordLaws: ReadonlyArray<LawGroup<Stores>> = [applications, registrations, savesOfGrants, findsOfGrants]

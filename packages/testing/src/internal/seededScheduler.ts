@@ -1,7 +1,10 @@
 /** The scheduler of virtual time: who goes on is drawn from a seed, and what was killed does not. */
-import type * as Fiber from "effect/Fiber"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as FiberRef from "effect/FiberRef"
 import * as GlobalValue from "effect/GlobalValue"
+import * as Predicate from "effect/Predicate"
 import type * as Scheduler from "effect/Scheduler"
 import { PCGRandom } from "effect/Utils"
 
@@ -63,5 +66,21 @@ export class SeededScheduler implements Scheduler.Scheduler {
     this.steps++
     if (task?.fiber?.getFiberRef(currentNode)?.isAlive !== false) task?.run()
     return true
+  }
+}
+
+/**
+ * Ends every daemon of this scheduler, without running anything of it.
+ *
+ * Effect remembers a daemon until it ends, and what was killed or waits for ever never does: without this, the fibers of a
+ * thousand runs would stay in memory.
+ */
+export const abandon = (scheduler: Scheduler.Scheduler): void => {
+  for (const fiber of Effect.runSync(Fiber.roots)) {
+    if (fiber.getFiberRef(FiberRef.currentScheduler) !== scheduler) continue
+    // Not in the interface of a fiber: interruption would need the fiber to run.
+    if (Predicate.hasProperty(fiber, "setExitValue") && Predicate.isFunction(fiber.setExitValue)) {
+      fiber.setExitValue(Exit.interrupt(fiber.id()))
+    }
   }
 }

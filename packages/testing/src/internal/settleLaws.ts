@@ -1,5 +1,5 @@
 /** Laws of the queue: what a settlement records. */
-import { type Claimed, Delivery, DeliveryId, State } from "@startlist/core/Delivery"
+import { DeliveryId, type Settlement, State } from "@startlist/core/Delivery"
 import type { Stores } from "@startlist/core/Stores"
 import { maxId } from "@startlist/core/Store"
 import * as DateTime from "effect/DateTime"
@@ -7,173 +7,120 @@ import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import * as Option from "effect/Option"
 import * as Arbitraries from "../Arbitraries.ts"
-import { forAll, law, type LawGroup } from "../Law.ts"
-import { clearQueue } from "./clearQueue.ts"
+import type { LawGroup } from "../Law.ts"
 import { same } from "./expecting.ts"
-import { at, ended, make } from "./fixture.ts"
+import { at, settled } from "./fixture.ts"
+import { forEach, queueLaw } from "./storeLaw.ts"
 
-/** A fixture with `count` claimed deliveries of one subscription. */
-export const claimedDeliveries = (count: number) =>
-  Effect.gen(function*() {
-    yield* clearQueue
-    const f = yield* make
-    const { app, subscription } = yield* f.subscribed
-    yield* f.queue(app, Array.from({ length: count }, (_, index) => f.event(index + 1)))
-    return { app, claimed: yield* f.claim(), f, subscription }
-  })
+const byOther = (settlements: ReadonlyArray<Settlement>) =>
+  settlements.map(({ delivery }) => ({ delivery, token: "of another worker" }))
 
-export const settled = ({ delivery, token }: Claimed) => ({ delivery: ended(delivery), token })
+const attempts = FastCheck.array(Arbitraries.attempt, { maxLength: 3 })
 
 export const settleLaws: LawGroup<Stores> = {
   about: "settlements",
   laws: [
-    law("an attempt is recorded as it was, every field", () =>
-      Effect.gen(function*() {
-        const { f } = yield* claimedDeliveries(0)
-        const { app } = yield* f.subscribed
-        const outcome = FastCheck.record({
-          attempts: FastCheck.array(Arbitraries.attempt, { maxLength: 3 }),
-          state: FastCheck.constantFrom(...State.literals.filter((state) => state !== "pending")),
-          endedAt: Arbitraries.instant.map(Option.some)
-        })
-        yield* forAll(outcome, (fields) =>
-          Effect.gen(function*() {
-            yield* f.queue(app, [f.event(1)])
-            const [claimed] = yield* f.claim()
-            if (claimed === undefined) return yield* Effect.dieMessage("nothing was claimed")
-            const { id } = claimed.delivery
-            const delivery = Delivery.make({ ...claimed.delivery, ...fields })
-            same(yield* f.deliveries.settle([{ delivery, token: claimed.token }]), [id])
-            same(yield* f.deliveries.find(id), delivery)
-          }), { numRuns: 30 })
-      })),
-    law(
-      "what is to be tried again is recorded as it was, with its attempts and when it is due",
-      () =>
-        Effect.gen(function*() {
-          const { f } = yield* claimedDeliveries(0)
-          const { app, subscription } = yield* f.subscribed
-          const retry = FastCheck.record({
-            attempts: FastCheck.array(Arbitraries.attempt, { maxLength: 3 }),
-            dueAt: Arbitraries.instant
-          })
-          yield* forAll(FastCheck.tuple(retry, FastCheck.nat()), ([fields, object]) =>
-            Effect.gen(function*() {
-              yield* f.queue(app, [f.event(object + 1)])
-              const [claimed] = (yield* f.claim()).filter((one) => one.subscription.id === subscription.id)
-              if (claimed === undefined) return yield* Effect.dieMessage("nothing was claimed")
-              const delivery = Delivery.make({ ...claimed.delivery, ...fields })
-              yield* f.deliveries.settle([{ delivery, token: claimed.token }])
-              same(yield* f.deliveries.find(delivery.id), Option.some(delivery))
-              const again = yield* f.claim({
-                now: fields.dueAt,
-                leaseEnds: DateTime.add(fields.dueAt, { seconds: 15 })
-              })
-              const mine = again.filter((one) => one.subscription.id === subscription.id)
-              same(mine.map((one) => one.delivery), [delivery], "what is claimed when it is due")
-              yield* f.deliveries.settle(mine.map(settled))
-            }), { numRuns: 20 })
-        })
-    ),
-    law(
-      "a settlement ends the claim: a failed attempt is claimed again as soon as it is due",
-      () =>
-        Effect.gen(function*() {
-          const { claimed, f } = yield* claimedDeliveries(1)
-          const [first] = claimed
-          if (first === undefined) return yield* Effect.dieMessage("nothing was claimed")
-          const failed = Delivery.make({ ...first.delivery, dueAt: at(5) })
-          yield* f.deliveries.settle([{ delivery: failed, token: first.token }])
-          same(yield* f.claim({ now: at(4), leaseEnds: at(19) }), [])
-          same((yield* f.claim({ now: at(5), leaseEnds: at(20) })).map(({ delivery }) => delivery), [failed])
-        })
-    ),
-    law("a settlement with another token is left out", () =>
-      Effect.gen(function*() {
-        const { app, claimed, f } = yield* claimedDeliveries(1)
-        const wrong = claimed.map((one) => ({ ...settled(one), token: "of another worker" }))
-        same(yield* f.deliveries.settle(wrong), [])
+    queueLaw("an attempt is recorded as it was, every field", function*(f) {
+      const { app } = yield* f.subscribed
+      const outcome = FastCheck.record({
+        attempts,
+        state: FastCheck.constantFrom(...State.literals.filter((state) => state !== "pending")),
+        endedAt: Arbitraries.instant.map(Option.some)
+      })
+      yield* forEach(outcome, 30, function*(fields) {
+        yield* f.queue(app, [f.event(1)])
+        for (const claimed of yield* f.claim()) {
+          same(yield* f.deliveries.settle(settled([claimed], fields)), [claimed.delivery.id])
+          same(yield* f.deliveries.find(claimed.delivery.id), { ...claimed.delivery, ...fields })
+        }
+        same((yield* f.listed(app)).filter(({ state }) => state === "pending"), [])
+      })
+    }),
+    queueLaw("what is to be tried again is recorded as it was, with its attempts and when it is due", function*(f) {
+      const { app, subscription } = yield* f.subscribed
+      const retry = FastCheck.record({ attempts, dueAt: Arbitraries.instant })
+      yield* forEach(FastCheck.tuple(retry, FastCheck.nat()), 20, function*([fields, object]) {
+        yield* f.queue(app, [f.event(object + 1)])
+        const retried = settled(yield* f.claim(), fields)
+        yield* f.deliveries.settle(retried)
+        const [delivery] = retried.map(({ delivery }) => delivery)
+        same(delivery && (yield* f.deliveries.find(delivery.id)), delivery)
+        const claimed = yield* f.claim({ now: fields.dueAt, leaseEnds: DateTime.add(fields.dueAt, { seconds: 15 }) })
+        // Other laws queue events that are due later than an empty queue knows.
+        const again = claimed.filter((one) => one.subscription.id === subscription.id)
+        same(again.map((one) => one.delivery), [delivery], "what is claimed when it is due")
+        yield* f.deliveries.settle(settled(again))
+      })
+    }),
+    queueLaw("a settlement ends the claim: a failed attempt is claimed again as soon as it is due", function*(f) {
+      const { claimed } = yield* f.claimedDeliveries(1)
+      const failed = settled(claimed, { dueAt: at(5) })
+      yield* f.deliveries.settle(failed)
+      same(yield* f.claim({ now: at(4), leaseEnds: at(19) }), [])
+      const again = yield* f.claim({ now: at(5), leaseEnds: at(20) })
+      same(again.map(({ delivery }) => delivery), failed.map(({ delivery }) => delivery))
+    }),
+    queueLaw("a settlement with another token is left out", function*(f) {
+      const { app, claimed } = yield* f.claimedDeliveries(1)
+      same(yield* f.deliveries.settle(byOther(settled(claimed))), [])
+      same(yield* f.listed(app), claimed.map(({ delivery }) => delivery))
+      same((yield* f.deliveries.settle(settled(claimed))).length, 1)
+    }),
+    queueLaw(
+      "once another worker has claimed a delivery, only the settlement of that worker is recorded",
+      function*(f) {
+        const { app, claimed } = yield* f.claimedDeliveries(1)
+        const later = yield* f.claim({ now: at(15), leaseEnds: at(30) })
+        same(yield* f.deliveries.settle(settled(claimed)), [])
         same(yield* f.listed(app), claimed.map(({ delivery }) => delivery))
-        same((yield* f.deliveries.settle(claimed.map(settled))).length, 1)
-      })),
-    law(
-      "a settlement is left out once the lease went to another worker, and the new owner's is recorded",
-      () =>
-        Effect.gen(function*() {
-          const { app, claimed, f } = yield* claimedDeliveries(1)
-          const later = yield* f.claim({ now: at(15), leaseEnds: at(30) })
-          same(yield* f.deliveries.settle(claimed.map(settled)), [])
-          same(yield* f.listed(app), claimed.map(({ delivery }) => delivery))
-          same(yield* f.deliveries.settle(later.map(settled)), later.map(({ delivery }) => delivery.id))
-        })
+        same(yield* f.deliveries.settle(settled(later)), later.map(({ delivery }) => delivery.id))
+      }
     ),
-    law("a settlement after the lease is recorded if nobody else has claimed since", () =>
-      Effect.gen(function*() {
-        const { claimed, f } = yield* claimedDeliveries(1)
-        yield* f.claim({ now: at(14), leaseEnds: at(29) })
-        same((yield* f.deliveries.settle(claimed.map(settled))).length, 1)
-      })),
-    law("a settlement is recorded once", () =>
-      Effect.gen(function*() {
-        const { app, claimed, f } = yield* claimedDeliveries(1)
-        const failed = claimed.map(({ delivery, token }) => ({
-          delivery: Delivery.make({ ...delivery, dueAt: at(5) }),
-          token
-        }))
-        same((yield* f.deliveries.settle(failed)).length, 1)
-        same(yield* f.deliveries.settle(claimed.map(settled)), [])
-        same((yield* f.listed(app)).map(({ state }) => state), ["pending"])
-      })),
-    law("of a mixed batch exactly the rows whose claims hold are recorded", () =>
-      Effect.gen(function*() {
-        const { app, claimed, f } = yield* claimedDeliveries(6)
-        yield* f.deliveries.settle(claimed.slice(0, 1).map(settled))
-        const unknown = claimed.slice(5).map(({ delivery, token }) => ({
-          delivery: Delivery.make({ ...ended(delivery), id: DeliveryId.make(maxId) }),
-          token
-        }))
-        const batch = claimed.slice(0, 5).map((one, index) =>
-          index % 2 === 0 ? settled(one) : { ...settled(one), token: "of another worker" }
-        )
-        const recorded = yield* f.deliveries.settle([...batch, ...unknown])
-        const ids = claimed.map(({ delivery }) => delivery.id)
-        same([...recorded].sort((a, b) => a - b), [ids[2], ids[4]])
-        same((yield* f.listed(app)).map(({ state }) => state), [
-          "delivered",
-          "pending",
-          "delivered",
-          "pending",
-          "delivered",
-          "pending"
-        ])
-      })),
-    law(
-      "an empty batch records nothing",
-      () => Effect.flatMap(make, ({ deliveries }) => Effect.map(deliveries.settle([]), (ids) => same(ids, [])))
-    ),
-    law("parallel settlements and claims lose nothing", () =>
-      Effect.gen(function*() {
-        const { app, claimed, f } = yield* claimedDeliveries(24)
-        const half = claimed.slice(0, 12)
-        const retried = half.map(({ delivery, token }) => ({
-          delivery: Delivery.make({ ...delivery, dueAt: at(5) }),
-          token
-        }))
-        const settlements = [
-          ...retried.map((one) => f.deliveries.settle([one])),
-          f.deliveries.settle(claimed.slice(12).map(settled))
-        ]
-        const claims = Array.from({ length: 6 }, () => f.claim({ now: at(6), leaseEnds: at(21) }))
-        const results = yield* Effect.all([Effect.all(settlements, { concurrency: "unbounded" }), ...claims], {
-          concurrency: "unbounded"
-        })
-        same(results[0].flat().length, 24)
-        const rest = yield* f.claim({ now: at(6), leaseEnds: at(21) })
-        const again = [...results.slice(1).flat(), rest].flat().flatMap((one) =>
-          typeof one === "object" && "delivery" in one ? [one.delivery.id] : []
-        )
-        same(again.sort((a, b) => a - b), half.map(({ delivery }) => delivery.id))
-        same((yield* f.listed(app)).filter(({ state }) => state === "delivered").length, 12)
-      }))
+    queueLaw("a settlement after the lease is recorded if nobody else has claimed since", function*(f) {
+      const { claimed } = yield* f.claimedDeliveries(1)
+      yield* f.claim({ now: at(14), leaseEnds: at(29) })
+      same((yield* f.deliveries.settle(settled(claimed))).length, 1)
+    }),
+    queueLaw("a settlement is recorded once", function*(f) {
+      const { app, claimed } = yield* f.claimedDeliveries(1)
+      same((yield* f.deliveries.settle(settled(claimed, { dueAt: at(5) }))).length, 1)
+      same(yield* f.deliveries.settle(settled(claimed)), [])
+      same((yield* f.listed(app)).map(({ state }) => state), ["pending"])
+    }),
+    queueLaw("of a mixed batch exactly the rows whose claims hold are recorded", function*(f) {
+      const { app, claimed } = yield* f.claimedDeliveries(6)
+      yield* f.deliveries.settle(settled(claimed.slice(0, 1)))
+      const isRecorded = (_: unknown, index: number) => index % 2 === 0
+      const batch = settled(claimed.slice(0, 5))
+      const recorded = yield* f.deliveries.settle([
+        ...batch.filter(isRecorded),
+        ...byOther(batch.filter((_, index) => index % 2 === 1)),
+        ...settled(claimed.slice(5), { id: DeliveryId.make(maxId) })
+      ])
+      const ids = claimed.map(({ delivery }) => delivery.id)
+      same([...recorded].sort((a, b) => a - b), [ids[2], ids[4]])
+      const states = claimed.map((one, index) => isRecorded(one, index) ? "delivered" : "pending")
+      same((yield* f.listed(app)).map(({ state }) => state), states)
+    }),
+    queueLaw("an empty batch records nothing", function*(f) {
+      same(yield* f.deliveries.settle([]), [])
+    }),
+    queueLaw("parallel settlements and claims lose nothing", function*(f) {
+      const { app, claimed } = yield* f.claimedDeliveries(24)
+      const half = claimed.slice(0, 12)
+      const settlements = [
+        ...half.map((one) => f.deliveries.settle(settled([one], { dueAt: at(5) }))),
+        f.deliveries.settle(settled(claimed.slice(12)))
+      ]
+      const claim = f.claim({ now: at(6), leaseEnds: at(21) })
+      const [recorded, claims] = yield* Effect.all([
+        Effect.all(settlements, { concurrency: "unbounded" }),
+        Effect.all(Array.from({ length: 6 }, () => claim), { concurrency: "unbounded" })
+      ], { concurrency: "unbounded" })
+      same(recorded.flat().length, 24)
+      const again = [...claims.flat(), ...yield* claim].map(({ delivery }) => delivery.id)
+      same(again.sort((a, b) => a - b), half.map(({ delivery }) => delivery.id))
+      same((yield* f.listed(app)).filter(({ state }) => state === "delivered").length, 12)
+    })
   ]
 }

@@ -18,11 +18,12 @@ import type * as Logger from "effect/Logger"
 import * as Random from "effect/Random"
 import * as Scope from "effect/Scope"
 import { type Fault, inject } from "../../Faults.ts"
-import { type Around, intercept, type Operation } from "../../Interception.ts"
+import { type Around, intercept, type StoreOperation } from "../../Interception.ts"
 import type { Node as Process } from "../../VirtualTime.ts"
-import { chance } from "./chance.ts"
+import { leaksSecret } from "../plain.ts"
+import { chance } from "../fingerprint.ts"
 import type { Receivers } from "./Receivers.ts"
-import { observe, type World } from "./World.ts"
+import { observe, type SimulationContext } from "./context.ts"
 
 /** What the worker of a node needs. */
 export type WorkerNeeds = DeliveryStore | Callbacks | Secrets
@@ -40,7 +41,7 @@ export interface Node {
   readonly offset: number
   life: Life | undefined
   /** Faults that wait for their call. */
-  readonly faults: Array<{ readonly operation: Operation | undefined; readonly fault: Fault; left: number }>
+  readonly faults: Array<{ readonly operation: StoreOperation | undefined; readonly fault: Fault; left: number }>
   /** It dies at the `call`th call from now. */
   crash: { call: number; readonly moment: "before" | "after"; readonly downMs: number } | undefined
 }
@@ -58,33 +59,39 @@ const patience = Duration.seconds(20)
 
 /** Runs an effect as this node does: with its clock, its process, its log. */
 export const onNode =
-  (world: World, node: Node, life: Life, logger: Logger.Logger<unknown, void>) =>
+  (context: SimulationContext, node: Node, life: Life, logger: Logger.Logger<unknown, void>) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>) =>
     effect.pipe(
-      Effect.withRandom(Random.make(`${world.seed}:${node.index}`)),
+      Effect.withRandom(Random.make(`${context.seed}:${node.index}`)),
       Effect.locally(FiberRef.currentLoggers, HashSet.make(logger)),
       Effect.provide(life.services),
-      world.time.on(life.process)
+      context.time.on(life.process)
     )
 
 /** The node dies, between two steps, and comes back later. */
-const kill = (world: World, node: Node, life: Life, downMs: number, revive: (node: Node) => Effect.Effect<void>) =>
+const kill = (
+  context: SimulationContext,
+  node: Node,
+  life: Life,
+  downMs: number,
+  revive: (node: Node) => Effect.Effect<void>
+) =>
   Effect.gen(function*() {
     if (node.life !== life) return
     node.life = undefined
     node.crash = undefined
-    world.lastTrouble = world.journal.now() + downMs
-    world.journal.tell(`node ${node.index} dies`)
-    world.journal.count("crashes")
-    yield* world.time.on(world.wire)(Effect.forkDaemon(Effect.delay(revive(node), downMs)))
-    yield* world.time.kill(life.process)
+    context.lastFault = context.history.now() + downMs
+    context.history.record(`node ${node.index} dies`)
+    context.history.count("crashes")
+    yield* context.time.on(context.wire)(Effect.forkDaemon(Effect.delay(revive(node), downMs)))
+    yield* context.time.kill(life.process)
     // The dead do not get beyond this line.
     yield* Effect.yieldNow()
   })
 
 /** Starts a node, or starts it again: services over the network, and the worker. */
 export const boot = (
-  world: World,
+  context: SimulationContext,
   node: Node,
   receivers: Receivers,
   secrets: Secrets.Service,
@@ -92,9 +99,9 @@ export const boot = (
   logger: Logger.Logger<unknown, void>
 ): Effect.Effect<void> =>
   Effect.gen(function*() {
-    const { journal, time } = world
+    const { history, time } = context
     const process = yield* time.startNode(`node ${node.index}`, node.offset)
-    const revive = (one: Node): Effect.Effect<void> => boot(world, one, receivers, secrets, worker, logger)
+    const revive = (one: Node): Effect.Effect<void> => boot(context, one, receivers, secrets, worker, logger)
 
     /** Whether this is the call at which the node dies. */
     const dies = (): "before" | "after" | undefined => {
@@ -102,7 +109,7 @@ export const boot = (
       return node.crash.moment
     }
     const die = Effect.suspend(() =>
-      node.life === undefined ? Effect.void : kill(world, node, node.life, node.crash?.downMs ?? 1, revive)
+      node.life === undefined ? Effect.void : kill(context, node, node.life, node.crash?.downMs ?? 1, revive)
     )
     const crashing = <A, E>(call: Effect.Effect<A, E>) =>
       Effect.suspend(() => {
@@ -116,40 +123,39 @@ export const boot = (
         }
       })
 
-    const take = (operation: Operation): Fault | undefined => {
+    const take = (operation: StoreOperation): Fault | undefined => {
       const index = node.faults.findIndex((one) => one.operation === undefined || one.operation === operation)
       const found = node.faults[index]
       if (found === undefined) return undefined
       if (--found.left <= 0) node.faults.splice(index, 1)
-      journal.tell(`${operation} of node ${node.index}: ${found.fault._tag}`)
-      journal.count("store faults")
-      world.lastTrouble = journal.now() + Duration.toMillis("1 minute")
+      history.record(`${operation} of node ${node.index}: ${found.fault._tag}`)
+      history.count("store faults")
+      context.lastFault = history.now() + Duration.toMillis("1 minute")
       return found.fault
     }
 
     let chosen: Fault | undefined
-    const observed = inject(observe(world, process), () => chosen)
-    /** A request goes its way when it has left the node, also when the node dies. */
+    const observed = inject(observe(context, process), () => chosen)
+    /** A request is on its way once it has left the node, also when the node dies. */
     const network: Around = <A, E>(
-      operation: Operation,
+      operation: StoreOperation,
       effect: Effect.Effect<A, E | StoreError>,
       input: ReadonlyArray<unknown>
     ) =>
       crashing(Effect.gen(function*() {
-        const isWrite = /\.(?:save|insert|settle)$/.test(operation)
-        journal.check(10, !isWrite || isHarmless(input), () => `${operation} is given a secret in clear`)
+        history.check(10, !leaksSecret(operation, input), `${operation} is given a secret in clear`)
         const fault = take(operation)
-        const request = Effect.sleep(latency(world, node, 0)).pipe(
+        const request = Effect.sleep(latency(context, node, 0)).pipe(
           Effect.zipRight(
-            time.on(world.wire)(Effect.suspend(() => {
+            time.on(context.wire)(Effect.suspend(() => {
               chosen = fault
               return effect
             }))
           ),
-          Effect.zipLeft(Effect.sleep(latency(world, node, 1)))
+          Effect.zipLeft(Effect.sleep(latency(context, node, 1)))
         )
         if (fault === undefined && node.crash === undefined) return yield* request
-        const sent = yield* time.on(world.wire)(Effect.forkDaemon(request))
+        const sent = yield* time.on(context.wire)(Effect.forkDaemon(request))
         return yield* Effect.timeoutFail(Fiber.join(sent), {
           duration: patience,
           onTimeout: () => new StoreError({ cause: "no answer" })
@@ -160,8 +166,8 @@ export const boot = (
     const ports = intercept(observed, network).pipe(
       Context.add(Callbacks, callbacks),
       Context.add(Secrets, secrets),
-      Context.add(UserStore, world.users),
-      Context.add(Policy, world.policy)
+      Context.add(UserStore, context.users),
+      Context.add(Policy, context.policy)
     )
     const built = yield* Layer.buildWithScope(
       Services.layer.pipe(Layer.provide(Layer.succeedContext(ports))),
@@ -169,14 +175,11 @@ export const boot = (
     )
     const life: Life = { process, services: Context.merge(ports, built) }
     node.life = life
-    journal.tell(`node ${node.index} starts`)
+    history.record(`node ${node.index} starts`)
     // A node that died in the middle of a claim is started again by a fiber that cannot be interrupted.
-    yield* Effect.forkDaemon(Effect.interruptible(onNode(world, node, life, logger)(worker)))
+    yield* Effect.forkDaemon(Effect.interruptible(onNode(context, node, life, logger)(worker)))
   })
 
-/** Mostly one or two milliseconds, now and then some more: by when it is, so that a shortened story goes the same way. */
-const latency = (world: World, node: Node, way: number): Duration.Duration =>
-  Duration.millis(1 + Math.floor(8 * chance(world.seed, node.index, world.journal.now(), way) ** 6))
-
-/** No secret is in what a store is asked to do. A signing secret is redacted, and sealed by the store. */
-export const isHarmless = (value: unknown): boolean => !/sl_(?:at|rt|ac|cs)_|verify-/.test(JSON.stringify(value))
+/** Mostly one or two milliseconds. Depends on the time only, so that a shrunk run has the same latencies. */
+const latency = (context: SimulationContext, node: Node, leg: number): Duration.Duration =>
+  Duration.millis(1 + Math.floor(8 * chance(context.seed, node.index, context.history.now(), leg) ** 6))

@@ -1,34 +1,34 @@
-/** The receivers of events: they answer, hang, fail and lie as they are told. */
+/** The receivers of events, each with its behaviour. */
 import { Answer, type Callbacks } from "@startlist/core/Callbacks"
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { chance } from "./chance.ts"
-import type { Habit, Way } from "./plan.ts"
-import type { World } from "./World.ts"
+import { chance } from "../fingerprint.ts"
+import type { Behaviour, NetworkFault } from "./plan.ts"
+import type { SimulationContext } from "./context.ts"
 
 /** Where the events of an application go. */
 export const callbackUrl = (application: number): string => `https://application-${application}.example.test/hook`
 
-/** What a receiver does: answers so, after so long; or never. */
-interface Reaction {
+/** The response of a receiver, and its delay. */
+interface Response {
   readonly afterMs: number
   readonly status: number
   readonly retryAfterSeconds?: number
 }
 
-const react = (habit: Habit, luck: number): Reaction | "nothing" | "refused" => {
-  const soon = 5 + Math.floor(luck * 100)
-  switch (habit) {
+const respond = (behaviour: Behaviour, draw: number): Response | "nothing" | "refused" => {
+  const soon = 5 + Math.floor(draw * 100)
+  switch (behaviour) {
     case "answers":
-    case "lies about the challenge":
+    case "answers another challenge":
       return { afterMs: soon, status: 200 }
     case "answers at the last moment":
       return { afterMs: 1_975, status: 200 }
     case "answers too late":
-      return { afterMs: 2_001 + Math.floor(luck * 1_000), status: 200 }
+      return { afterMs: 2_001 + Math.floor(draw * 1_000), status: 200 }
     case "hangs":
       return "nothing"
     case "is gone":
@@ -38,7 +38,7 @@ const react = (habit: Habit, luck: number): Reaction | "nothing" | "refused" => 
     case "asks to wait":
       return { afterMs: soon, status: 503, retryAfterSeconds: 90 }
     case "wavers":
-      return { afterMs: soon, status: luck < 0.5 ? 200 : 500 }
+      return { afterMs: soon, status: draw < 0.5 ? 200 : 500 }
     case "says 204":
       return { afterMs: soon, status: 204 }
     case "redirects":
@@ -47,7 +47,7 @@ const react = (habit: Habit, luck: number): Reaction | "nothing" | "refused" => 
 }
 
 /** Body and content type of an answer to a challenge; some look nearly right. */
-const lies: ReadonlyArray<(challenge: string) => readonly [body: string, contentType: string]> = [
+const wrongAnswers: ReadonlyArray<(challenge: string) => readonly [body: string, contentType: string]> = [
   (challenge) => [JSON.stringify({ "hub.challenge": `${challenge}x` }), "application/json"],
   (challenge) => [JSON.stringify({ "hub.challenge": challenge, ok: true }), "application/json"],
   (challenge) => [JSON.stringify({ "hub.challenge": challenge }), "text/html"],
@@ -56,73 +56,73 @@ const lies: ReadonlyArray<(challenge: string) => readonly [body: string, content
 ]
 
 export class Receivers {
-  readonly #world: World
-  readonly #habits = new Map<string, Habit>()
-  readonly #ways: Array<{ readonly url: string; readonly way: Way; left: number }> = []
+  readonly #context: SimulationContext
+  readonly #behaviours = new Map<string, Behaviour>()
+  readonly #networkFaults: Array<{ readonly url: string; readonly network: NetworkFault; left: number }> = []
   #requests = 0
 
-  constructor(world: World) {
-    this.#world = world
+  constructor(context: SimulationContext) {
+    this.#context = context
   }
 
-  behave(url: string, habit: Habit): void {
-    this.#habits.set(url, habit)
-    this.#world.goodSince.set(url, habit === "answers" ? this.#world.journal.now() : Infinity)
+  setBehaviour(url: string, behaviour: Behaviour): void {
+    this.#behaviours.set(url, behaviour)
+    this.#context.goodSince.set(url, behaviour === "answers" ? this.#context.history.now() : Infinity)
   }
 
-  obstruct(url: string, way: Way, count: number): void {
-    this.#ways.push({ url, way, left: count })
+  addNetworkFault(url: string, network: NetworkFault, count: number): void {
+    this.#networkFaults.push({ url, network, left: count })
   }
 
   /** Nothing stands in the way any more. */
   heal(): void {
-    this.#ways.splice(0)
-    for (const url of this.#habits.keys()) this.behave(url, "answers")
+    this.#networkFaults.splice(0)
+    for (const url of this.#behaviours.keys()) this.setBehaviour(url, "answers")
   }
 
   isGood(url: string): boolean {
-    return (this.#habits.get(url) ?? "answers") === "answers" && !this.#ways.some((one) => one.url === url)
+    return (this.#behaviours.get(url) ?? "answers") === "answers" && !this.#networkFaults.some((one) => one.url === url)
   }
 
-  #way(url: string): Way {
-    const found = this.#ways.find((one) => one.url === url)
-    if (found === undefined) return "clear"
-    if (--found.left <= 0) this.#ways.splice(this.#ways.indexOf(found), 1)
-    if (this.isGood(url)) this.#world.goodSince.set(url, this.#world.journal.now())
-    this.#world.journal.count("callback faults")
-    return found.way
+  #networkFault(url: string): NetworkFault {
+    const found = this.#networkFaults.find((one) => one.url === url)
+    if (found === undefined) return "none"
+    if (--found.left <= 0) this.#networkFaults.splice(this.#networkFaults.indexOf(found), 1)
+    if (this.isGood(url)) this.#context.goodSince.set(url, this.#context.history.now())
+    this.#context.history.count("callback faults")
+    return found.network
   }
 
   /** One request and its answer; `arrived` learns what comes back to the sender, at that moment. */
   #exchange(url: string, compliant: string, challenge: string | undefined, arrived: (answer: Answer) => void) {
-    const { journal, seed, time, wire } = this.#world
-    const way = this.#way(url)
-    const habit = this.#habits.get(url) ?? "answers"
+    const { history, seed, time, wire } = this.#context
+    const network = this.#networkFault(url)
+    const behaviour = this.#behaviours.get(url) ?? "answers"
     const request = ++this.#requests
-    const luck = chance(seed, journal.now(), url.charCodeAt("https://application-".length))
-    const began = journal.now()
+    const draw = chance(seed, history.now(), url.charCodeAt("https://application-".length))
+    const began = history.now()
     return Effect.gen(function*() {
       const reply = yield* Deferred.make<Answer>()
-      const travel = Effect.sleep(Duration.millis(1 + Math.floor(10 * luck)))
+      const travel = Effect.sleep(Duration.millis(1 + Math.floor(10 * draw)))
       const carried = Effect.gen(function*() {
         yield* travel
-        if (way === "request lost") return
-        journal.tell(`${url} receives a request (${habit})${way === "clear" ? "" : `: ${way}`}`)
-        const reaction = react(habit, luck)
-        if (reaction === "nothing") return
-        if (reaction !== "refused") yield* Effect.sleep(reaction.afterMs)
-        if (way === "answer lost") return
+        if (network === "request lost") return
+        history.record(`${url} receives a request (${behaviour})${network === "none" ? "" : `: ${network}`}`)
+        const response = respond(behaviour, draw)
+        if (response === "nothing") return
+        if (response !== "refused") yield* Effect.sleep(response.afterMs)
+        if (network === "answer lost") return
         yield* travel
-        const lie = challenge !== undefined && habit === "lies about the challenge"
-          ? lies[request % lies.length]?.(challenge)
+        const wrong = challenge !== undefined && behaviour === "answers another challenge"
+          ? wrongAnswers[request % wrongAnswers.length]?.(challenge)
           : undefined
-        const [body, contentType] = lie ?? [compliant, "application/json"]
-        const answer = reaction === "refused" ? Answer.Unreachable({ detail: "connection refused" }) : Answer.Answered({
-          afterMs: journal.now() - began,
-          status: reaction.status,
+        const [body, contentType] = wrong ?? [compliant, "application/json"]
+        const answer = response === "refused" ? Answer.Unreachable({ detail: "connection refused" }) : Answer.Answered({
+          afterMs: history.now() - began,
+          status: response.status,
           contentType,
           body,
-          retryAfter: Option.map(Option.fromNullable(reaction.retryAfterSeconds), Duration.seconds)
+          retryAfter: Option.map(Option.fromNullable(response.retryAfterSeconds), Duration.seconds)
         })
         arrived(answer)
         yield* Deferred.succeed(reply, answer)
@@ -134,7 +134,7 @@ export class Receivers {
 
   /** The receivers, as the port through which one node reaches them. */
   reachedFrom(holder: object, crashing: <A>(call: Effect.Effect<A>) => Effect.Effect<A>): Callbacks.Service {
-    const { attempts, subscriptions } = this.#world
+    const { attempts, subscriptions } = this.#context
     return {
       accepts: (url) => url.startsWith("https://"),
       validate: ({ callbackUrl: url, challenge }) =>

@@ -4,8 +4,8 @@ import * as Memory from "@startlist/core/Memory"
 import type * as Stores from "@startlist/core/Stores"
 import * as OAuth from "@startlist/core/OAuth"
 import * as Policy from "@startlist/core/Policy"
-import { type Kind, prefixes, Secrets, TokenHash } from "@startlist/core/Secrets"
-import { type StoreError, trusted } from "@startlist/core/Store"
+import { Secrets } from "@startlist/core/Secrets"
+import type { StoreError } from "@startlist/core/Store"
 import * as Services from "@startlist/core/Services"
 import { UserStore } from "@startlist/core/User"
 import * as Worker from "@startlist/core/Worker"
@@ -16,45 +16,29 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
-import * as Redacted from "effect/Redacted"
 import * as RuntimeFlags from "effect/RuntimeFlags"
 import * as RuntimeFlagsPatch from "effect/RuntimeFlagsPatch"
 import { intercept } from "../../Interception.ts"
-import { type Ask, makeAsk } from "./Callers.ts"
-import { gather } from "./Cast.ts"
-import { fingerprint } from "../fingerprint.ts"
-import { chance } from "./chance.ts"
-import { AttemptLedger } from "./AttemptLedger.ts"
-import { act } from "./deeds.ts"
-import { DeliveryLedger } from "./DeliveryLedger.ts"
-import { Journal, type Line, type Violation } from "./Journal.ts"
-import { boot, isHarmless, makeNode, type WorkerNeeds } from "./Node.ts"
+import { type Ask, makeAsk } from "./requests.ts"
+import { makeFixture } from "./fixture.ts"
+import { containsSecret } from "../plain.ts"
+import { chance } from "../fingerprint.ts"
+import { makeAttemptChecker } from "./AttemptChecker.ts"
+import * as Operations from "./operations.ts"
+import { makeDeliveryChecker } from "./DeliveryChecker.ts"
+import { type Entry, History, type Violation } from "./History.ts"
+import { boot, makeNode, type WorkerNeeds } from "./Node.ts"
 import * as Plan from "./plan.ts"
 import { Receivers } from "./Receivers.ts"
-import { SubscriptionLedger } from "./SubscriptionLedger.ts"
-import { TokenLedger } from "./TokenLedger.ts"
-import { audit, type World } from "./World.ts"
+import { makeSubscriptionChecker } from "./SubscriptionChecker.ts"
+import { makeTokenChecker } from "./TokenChecker.ts"
+import { audit, type SimulationContext } from "./context.ts"
 import * as TestSecrets from "../../TestSecrets.ts"
 import * as TestUsers from "../../TestUsers.ts"
 import * as VirtualTime from "../../VirtualTime.ts"
 
-export interface Options {
-  /** Names the run: what is done when, what goes wrong, how long everything takes. */
+export interface Options extends Partial<Plan.Size> {
   readonly seed: number
-  /** Default 3. */
-  readonly nodes?: number
-  /** Default 3. */
-  readonly applications?: number
-  /** Default 4: an athlete, an organizer, an athlete, a club. */
-  readonly users?: number
-  /** Default 3. */
-  readonly registrations?: number
-  /** Simulated hours; default 1. */
-  readonly hours?: number
-  /** Steps per simulated hour; default 200. */
-  readonly pace?: number
-  /** How much goes wrong, from 0 (nothing) to 1, the default. */
-  readonly faults?: number
   /** How far the clocks of two nodes are apart at most; default 1.8 s. */
   readonly clockSkew?: Duration.DurationInput
   /** Whether clients repeat an exchange or a refresh that is not answered, with the same `Idempotency-Key`; default yes. */
@@ -74,8 +58,8 @@ export interface Outcome {
   readonly steps: ReadonlyArray<Plan.Step>
   /** The first law that did not hold. */
   readonly violation: Violation | undefined
-  /** Everything that happened, in order. */
-  readonly lines: ReadonlyArray<Line>
+  /** Everything that was observed, in order. */
+  readonly history: ReadonlyArray<Entry>
   /** How often what happened: `refreshes`, `delivered`, `exhausted`, `crashes`, … */
   readonly counts: ReadonlyMap<string, number>
 }
@@ -88,66 +72,43 @@ export const policy: Policy.Policy.Service = {
   deliveryPoll: Duration.seconds(30)
 }
 
-/** What is left open is as usual. */
-export const sizeOf = (options: Options): Plan.Size => ({
-  seed: options.seed,
-  nodes: options.nodes ?? 3,
-  applications: options.applications ?? 3,
-  users: options.users ?? 4,
-  registrations: options.registrations ?? 3,
-  hours: options.hours ?? 1,
-  pace: options.pace ?? 200,
-  faults: options.faults ?? 1
-})
-
-/** Unguessable only for who does not know the seed, and with a hash that hides what was hashed. */
-const makeSecrets = (seed: number): Secrets.Service => {
-  let made = 0
-  const fresh = () => fingerprint(`${seed}:${++made}`)
-  return {
-    make: (kind: Kind, name = "") =>
-      Effect.sync(() => Redacted.make(`${prefixes[kind]}${name}${kind === "event" ? ++made : fresh()}`)),
-    makeSalt: Effect.sync(fresh),
-    makeSigning: Effect.sync(() => Redacted.make(`whsec_${fresh()}`)),
-    hash: (value) => trusted(TokenHash, fingerprint(value)),
-    keys: [TestSecrets.key(String(seed))]
-  }
-}
+export const sizeOf = (options: Options): Plan.Size => ({ ...Plan.defaultSize, ...options })
 
 /** Does these steps, lets everything come to its end, and answers the first law that did not hold. */
-const perform = (options: Options, size: Plan.Size, steps: ReadonlyArray<Plan.Step>) =>
+const perform = (options: Options, steps: ReadonlyArray<Plan.Step>) =>
   Effect.gen(function*() {
     const time = yield* VirtualTime.VirtualTime
     const clock = yield* Effect.clock
     const now = () => clock.unsafeCurrentTimeMillis()
     const began = now()
-    const journal = new Journal(yield* Deferred.make<Violation | undefined, StoreError>(), now)
-    const secrets = makeSecrets(size.seed)
+    const history = new History(yield* Deferred.make<Violation | undefined, StoreError>(), now)
+    const size = sizeOf(options)
+    const secrets = Context.get(yield* Layer.build(TestSecrets.layer(`seed${size.seed}`)), Secrets)
     const built = yield* time.external(Layer.build(options.stores ?? Memory.layer))
     const stores = intercept(built, (_, effect) => time.external(effect))
     const policyInUse = options.policy ?? policy
     const logger = Logger.make<unknown, void>(({ cause, message }) =>
-      journal.check(10, isHarmless([message, String(cause)]), () => "a secret was logged in clear")
+      history.check(10, !containsSecret([message, String(cause)]), "a secret was logged in clear")
     )
     const withPolicy = Layer.succeed(Policy.Policy, policyInUse)
     const people = yield* Layer.build(TestUsers.layer)
     const ports = Context.merge(stores, people).pipe(Context.add(Secrets, secrets))
-    const subscriptions = new SubscriptionLedger(journal)
-    const deliveries = new DeliveryLedger(journal, subscriptions, policyInUse)
+    const subscriptions = makeSubscriptionChecker(history)
+    const deliveries = makeDeliveryChecker(history, subscriptions, policyInUse)
     const wire = yield* time.startNode("wire")
     const turn = yield* Effect.makeSemaphore(1)
 
-    const world: World = {
+    const context: SimulationContext = {
       seed: size.seed,
       time,
       policy: policyInUse,
       retries: options.retries ?? true,
-      journal,
+      history,
       subscriptions,
       deliveries,
-      attempts: new AttemptLedger(journal, subscriptions, deliveries, policyInUse),
-      tokens: new TokenLedger(
-        journal,
+      attempts: makeAttemptChecker(history, subscriptions, deliveries, policyInUse),
+      tokens: makeTokenChecker(
+        history,
         policyInUse,
         options.retries === false ? policyInUse.refreshRetryWithoutKey : policyInUse.refreshRetry
       ),
@@ -163,23 +124,23 @@ const perform = (options: Options, size: Plan.Size, steps: ReadonlyArray<Plan.St
           Effect.forkDaemon,
           Effect.flatMap(Fiber.join)
         ),
-      lastTrouble: -Infinity,
+      lastFault: -Infinity,
       goodSince: new Map()
     }
-    const receivers = new Receivers(world)
-    const backstage = yield* Layer.build(
+    const receivers = new Receivers(context)
+    const outside = yield* Layer.build(
       Services.layer.pipe(
         Layer.provide(
-          Layer.succeedContext(Context.add(ports, Callbacks, receivers.reachedFrom(world, (call) => call)))
+          Layer.succeedContext(Context.add(ports, Callbacks, receivers.reachedFrom(context, (call) => call)))
         ),
         Layer.provide(withPolicy)
       )
     )
-    const oracle = Context.get(backstage, OAuth.OAuth)
-    const cast = yield* gather(size).pipe(Effect.provide(Context.merge(ports, backstage)))
-    cast.actors.forEach((actor, application) =>
-      cast.users.forEach((user, index) =>
-        world.tokens.introduce(world.tokens.pair(application, index), actor.application.id, user.id)
+    const oracle = Context.get(outside, OAuth.OAuth)
+    const fixture = yield* makeFixture(size).pipe(Effect.provide(Context.merge(ports, outside)))
+    fixture.clients.forEach((client, application) =>
+      fixture.users.forEach((user, index) =>
+        context.tokens.identify(context.tokens.pair(application, index), client.application.id, user.id)
       )
     )
 
@@ -189,16 +150,16 @@ const perform = (options: Options, size: Plan.Size, steps: ReadonlyArray<Plan.St
       (_, index) => makeNode(index, Math.round(skew * (chance(size.seed, index) - 0.5)))
     )
     const start = (node: typeof nodes[number]) =>
-      boot(world, node, receivers, secrets, options.worker ?? Worker.run, logger)
+      boot(context, node, receivers, secrets, options.worker ?? Worker.run, logger)
     yield* Effect.forEach(nodes, start, { discard: true })
-    const ask: Ask = makeAsk(world, nodes, logger)
+    const ask: Ask = makeAsk(context, nodes, logger)
 
-    const story = Effect.gen(function*() {
+    const running = Effect.gen(function*() {
       for (const step of steps) {
         yield* Effect.sleep(Math.max(0, began + step.at - now()))
-        const deed = Effect.orDie(act({ world, cast, nodes, receivers, ask }, step))
-        yield* time.on(world.wire)(
-          Effect.forkDaemon(Effect.catchAllCause(deed, (cause) => Deferred.failCause(journal.broken, cause)))
+        const operation = Effect.orDie(Operations.perform({ context, fixture, nodes, receivers, ask }, step))
+        yield* time.on(context.wire)(
+          Effect.forkDaemon(Effect.catchAllCause(operation, (cause) => Deferred.failCause(history.broken, cause)))
         )
       }
       // Everything is well again: what was promised must come to its end.
@@ -208,23 +169,25 @@ const perform = (options: Options, size: Plan.Size, steps: ReadonlyArray<Plan.St
         node.crash = undefined
       }
       receivers.heal()
-      journal.tell("all is well again")
-      for (let waited = 0; waited < 60 && world.deliveries.pending.size > 0; waited++) yield* Effect.sleep("20 seconds")
-      yield* world.alone(audit(world))
-      const [left] = world.deliveries.pending.values()
-      journal.check(4, left === undefined, () => `delivery ${left?.id} is pending though all is well since 20 minutes`)
+      history.record("all faults are over")
+      for (let waited = 0; waited < 60 && context.deliveries.pending.size > 0; waited++) {
+        yield* Effect.sleep("20 seconds")
+      }
+      yield* context.alone(audit(context))
+      const [left] = context.deliveries.pending.values()
+      history.check(4, left === undefined, `delivery ${left?.id} is pending 20 minutes after the last fault`)
       return undefined
     })
-    const running = yield* Effect.fork(Effect.intoDeferred(story, journal.broken))
-    const violation = yield* Deferred.await(journal.broken)
-    yield* Fiber.interrupt(running)
+    const fiber = yield* Effect.fork(Effect.intoDeferred(running, history.broken))
+    const violation = yield* Deferred.await(history.broken)
+    yield* Fiber.interrupt(fiber)
     const relative = <A extends { readonly at: number }>(one: A): A => ({ ...one, at: one.at - began })
     const outcome: Outcome = {
       seed: size.seed,
       steps,
       violation: violation === undefined ? violation : relative(violation),
-      lines: journal.lines.map(relative),
-      counts: journal.counts
+      history: history.entries.map(relative),
+      counts: history.counts
     }
     return outcome
   }).pipe(
@@ -236,8 +199,5 @@ const perform = (options: Options, size: Plan.Size, steps: ReadonlyArray<Plan.St
   )
 
 /** The same options and steps give the same outcome. */
-export const inVirtualTime = (
-  options: Options,
-  size: Plan.Size,
-  steps: ReadonlyArray<Plan.Step>
-): Effect.Effect<Outcome> => VirtualTime.run(perform(options, size, steps), { seed: size.seed })
+export const inVirtualTime = (options: Options, steps: ReadonlyArray<Plan.Step>): Effect.Effect<Outcome> =>
+  VirtualTime.run(perform(options, steps), { seed: options.seed })

@@ -1,12 +1,13 @@
-/** What happens in a simulation, as data: so that a story can be told, shortened and told again. */
+/** The operations of a simulation, as data, so that a counterexample can be replayed and shrunk. */
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
+import * as Predicate from "effect/Predicate"
 import { PCGRandom } from "effect/Utils"
 import { Fault } from "../../Faults.ts"
-import type { Operation } from "../../Interception.ts"
+import type { StoreOperation } from "../../Interception.ts"
 
 /** What a receiver does with what it is sent. */
-export const habits = [
+export const behaviours = [
   "answers",
   "answers at the last moment",
   "answers too late",
@@ -17,21 +18,21 @@ export const habits = [
   "wavers",
   "says 204",
   "redirects",
-  "lies about the challenge"
+  "answers another challenge"
 ] as const
-export type Habit = typeof habits[number]
+export type Behaviour = typeof behaviours[number]
 
 /** What happens on the way between a caller and the service, or between the service and a receiver. */
-export type Way = "clear" | "request lost" | "answer lost" | "repeated"
+export type NetworkFault = "none" | "request lost" | "answer lost" | "duplicated"
 
-/** Whom a deed is about. */
+/** The grant that an operation is about. */
 export interface Of {
   readonly application: number
   readonly user: number
 }
 
 /** One thing that is done. Applications, users, registrations and nodes are counted from 0. */
-export type Deed = Data.TaggedEnum<{
+export type Operation = Data.TaggedEnum<{
   Consent: Of
   Exchange: Of & { readonly how: "properly" | "again" | "as another" | "without the verifier" | "to another address" }
   Refresh: Of & { readonly times: number }
@@ -46,15 +47,15 @@ export type Deed = Data.TaggedEnum<{
   Change: { readonly registration: number }
   Redeliver: { readonly application: number }
   Purge: {}
-  Receiver: { readonly application: number; readonly habit: Habit }
+  Behave: { readonly application: number; readonly behaviour: Behaviour }
   /** The next events to this application's receiver meet this on their way. */
-  Way: { readonly application: number; readonly way: Way; readonly count: number }
+  NetworkFault: { readonly application: number; readonly network: NetworkFault; readonly count: number }
   /** The node dies before or after its `call`th call of a store or a callback from now, and comes back later. */
   Crash: { readonly call: number; readonly moment: "before" | "after"; readonly downMs: number }
   /** The node's next call of this operation (of any, if none) goes wrong. */
-  Store: { readonly operation: Operation | undefined; readonly fault: Fault; readonly count: number }
+  StoreFault: { readonly operation: StoreOperation | undefined; readonly fault: Fault; readonly count: number }
 }>
-export const Deed = Data.taggedEnum<Deed>()
+export const Operation = Data.taggedEnum<Operation>()
 
 export interface Step {
   /** Milliseconds since the beginning. */
@@ -62,27 +63,35 @@ export interface Step {
   /** The node that serves it, or that it befalls. */
   readonly node: number
   /** How the caller's request fares. */
-  readonly way: Way
-  readonly deed: Deed
+  readonly network: NetworkFault
+  readonly operation: Operation
 }
 
 export interface Size {
+  /** Names the run: which operations, which faults, how long everything takes. */
   readonly seed: number
+  /** Default 3. */
   readonly nodes: number
+  /** Default 3. */
   readonly applications: number
+  /** Default 4: an athlete, an organizer, an athlete, a club. */
   readonly users: number
+  /** Default 3. */
   readonly registrations: number
+  /** Simulated hours; default 1. */
   readonly hours: number
-  /** Steps per simulated hour, on average. */
+  /** Steps per simulated hour, on average; default 200. */
   readonly pace: number
-  /** Between 0 (none) and 1: how often a step is a fault. */
+  /** How often a step is a fault, from 0 (never) to 1, the default. */
   readonly faults: number
 }
+
+export const defaultSize = { nodes: 3, applications: 3, users: 4, registrations: 3, hours: 1, pace: 200, faults: 1 }
 
 const later = (...millis: ReadonlyArray<number>) => millis.map((by) => Duration.millis(by))
 
 /** What goes wrong where, as it hurts most: about as long as leases, timeouts and retries last. */
-const troubles: ReadonlyArray<readonly [Operation, ReadonlyArray<Fault>]> = [
+const storeFaults: ReadonlyArray<readonly [StoreOperation, ReadonlyArray<Fault>]> = [
   ["GrantStore.find", [Fault.FailsBefore(), ...later(50, 3_000).map((by) => Fault.AnswersLate({ by }))]],
   ...(["GrantStore.save", "RegistrationStore.save", "SubscriptionStore.insert", "SubscriptionStore.remove"] as const)
     .map((operation) =>
@@ -124,124 +133,99 @@ export const make = (size: Size): ReadonlyArray<Step> => {
     if (likely(0.2)) registration = below(size.registrations)
   }
   const of = () => ({ application, user })
-  const store = (): Deed => {
-    const [operation, faults] = troubles[below(troubles.length)] ?? ["GrantStore.save" as const, []]
-    return Deed.Store({
+  const store = (): Operation => {
+    const [operation, faults] = storeFaults[below(storeFaults.length)] ?? ["GrantStore.save" as const, []]
+    return Operation.StoreFault({
       operation: likely(0.1) ? undefined : operation,
       fault: faults[below(faults.length)] ?? Fault.FailsBefore(),
       count: likely(0.2) ? 1 + below(12) : 1
     })
   }
-  const crash = (): Deed =>
-    Deed.Crash({ call: 1 + below(8), moment: pick("before", "after"), downMs: 1 + below(60_000) })
-  const receiver = (): Deed =>
-    Deed.Receiver({ application, habit: likely(0.4) ? "answers" : pick("answers", ...habits) })
-  const way = (): Deed =>
-    Deed.Way({ application, way: pick("request lost", "answer lost", "repeated"), count: 1 + below(3) })
-  const trouble = (): Deed => pick<() => Deed>(store, store, crash, receiver, way)()
-  const business: ReadonlyArray<readonly [weight: number, () => Deed]> = [
-    [8, () => Deed.Consent(of())],
-    [12, () => Deed.Exchange({ ...of(), how: "properly" })],
+  const crash = (): Operation =>
+    Operation.Crash({ call: 1 + below(8), moment: pick("before", "after"), downMs: 1 + below(60_000) })
+  const receiver = (): Operation =>
+    Operation.Behave({ application, behaviour: likely(0.4) ? "answers" : pick("answers", ...behaviours) })
+  const networkFault = (): Operation =>
+    Operation.NetworkFault({
+      application,
+      network: pick("request lost", "answer lost", "duplicated"),
+      count: 1 + below(3)
+    })
+  const fault = (): Operation => pick<() => Operation>(store, store, crash, receiver, networkFault)()
+  const business: ReadonlyArray<readonly [weight: number, () => Operation]> = [
+    [8, () => Operation.Consent(of())],
+    [12, () => Operation.Exchange({ ...of(), how: "properly" })],
     [
       3,
-      () => Deed.Exchange({ ...of(), how: pick("again", "as another", "without the verifier", "to another address") })
+      () =>
+        Operation.Exchange({ ...of(), how: pick("again", "as another", "without the verifier", "to another address") })
     ],
-    [14, () => Deed.Refresh({ ...of(), times: likely(0.3) ? 2 + below(2) : 1 })],
-    [2, () => Deed.Replay({ ...of(), back: 1 + below(3) })],
-    [8, () => Deed.Call({ ...of(), back: likely(0.7) ? 0 : below(4) })],
-    [3, () => Deed.RevokeByApplication({ ...of(), back: below(2) })],
-    [5, () => Deed.RevokeByUser(of())],
-    [7, () => Deed.Subscribe({ application })],
-    [3, () => Deed.Unsubscribe({ application })],
-    [24, () => Deed.Change({ registration })],
-    [2, () => Deed.Redeliver({ application })],
-    [1, () => Deed.Purge()]
+    [14, () => Operation.Refresh({ ...of(), times: likely(0.3) ? 2 + below(2) : 1 })],
+    [2, () => Operation.Replay({ ...of(), back: 1 + below(3) })],
+    [8, () => Operation.Call({ ...of(), back: likely(0.7) ? 0 : below(4) })],
+    [3, () => Operation.RevokeByApplication({ ...of(), back: below(2) })],
+    [5, () => Operation.RevokeByUser(of())],
+    [7, () => Operation.Subscribe({ application })],
+    [3, () => Operation.Unsubscribe({ application })],
+    [24, () => Operation.Change({ registration })],
+    [2, () => Operation.Redeliver({ application })],
+    [1, () => Operation.Purge()]
   ]
   const weights = business.reduce((sum, [weight]) => sum + weight, 0)
-  const deed = (): Deed => {
+  const operation = (): Operation => {
     turn()
     let left = below(weights)
     for (const [weight, next] of business) if ((left -= weight) < 0) return next()
-    return Deed.Purge()
+    return Operation.Purge()
   }
 
   const steps: Array<Step> = []
-  const add = (at: number, node: number, deed: Deed, way: Way = "clear") => void steps.push({ at, node, way, deed })
+  const add = (at: number, node: number, operation: Operation, network: NetworkFault = "none") =>
+    void steps.push({ at, node, network, operation })
   const end = size.hours * 3_600_000
   let at = 0
   for (let each = 0; each < size.applications && end > 0; each++) {
-    add(at += 50, each % size.nodes, Deed.Subscribe({ application: each }))
+    add(at += 50, each % size.nodes, Operation.Subscribe({ application: each }))
     for (const one of [{ application: each, user: 0 }, { application: each, user: (each + 1) % size.users }]) {
-      add(at += 50, each % size.nodes, Deed.Consent(one))
-      add(at += 50, each % size.nodes, Deed.Exchange({ ...one, how: "properly" }))
+      add(at += 50, each % size.nodes, Operation.Consent(one))
+      add(at += 50, each % size.nodes, Operation.Exchange({ ...one, how: "properly" }))
     }
   }
   // The mean of a long pause is half of it, and one pause in four is long.
   const quiet = 8 * 3_600_000 / size.pace
   while ((at += likely(0.75) ? below(pick(4, 40, 2_500)) : below(quiet)) < end) {
-    const way = likely(0.08 * size.faults) ? pick<Way>("request lost", "answer lost", "repeated") : "clear"
+    const network = likely(0.08 * size.faults)
+      ? pick<NetworkFault>("request lost", "answer lost", "duplicated")
+      : "none"
     const node = below(size.nodes)
-    const isTrouble = likely(0.25 * size.faults)
-    const next = isTrouble ? trouble() : deed()
-    add(at, node, next, isTrouble ? "clear" : way)
-    // A code is mostly exchanged at once, and what troubles the queue meets some events.
+    const isFault = likely(0.25 * size.faults)
+    const next = isFault ? fault() : operation()
+    add(at, node, next, isFault ? "none" : network)
+    // A code is mostly exchanged at once, and what storeFaults the queue meets some events.
     if (next._tag === "Consent" && likely(0.8)) {
-      add(at += 10 + below(20), node, Deed.Exchange({ ...of(), how: "properly" }), way)
+      add(at += 10 + below(20), node, Operation.Exchange({ ...of(), how: "properly" }), network)
     }
-    if (next._tag === "Store" && next.operation?.startsWith("DeliveryStore.") === true) {
+    if (next._tag === "StoreFault" && next.operation?.startsWith("DeliveryStore.") === true) {
       if (likely(0.4)) add(at, node, receiver())
       // Whichever node it is that claims next.
       for (let other = 0; other < size.nodes && likely(0.8); other++) if (other !== node) add(at, other, next)
-      for (let count = 1 + below(3); count > 0; count--) add(at += below(100), node, Deed.Change({ registration }))
+      for (let count = 1 + below(3); count > 0; count--) add(at += below(100), node, Operation.Change({ registration }))
       // Something wakes the others when the leases of these are over.
       for (const after of [15_200, 17_500, 22_000]) {
-        if (likely(0.6)) add(at + after, node, Deed.Change({ registration: 0 }))
+        if (likely(0.6)) add(at + after, node, Operation.Change({ registration: 0 }))
       }
     }
   }
   return steps.sort((one, other) => one.at - other.at)
 }
 
-const operationName = (operation: Operation | undefined) => operation ?? "any operation"
-
-const describeFault = (fault: Fault): string =>
-  Fault.$match(fault, {
-    FailsBefore: () => "fails before it writes",
-    FailsAfter: () => "fails after it has written",
-    Slow: ({ by }) => `begins ${Duration.format(Duration.decode(by))} late`,
-    AnswersLate: ({ by }) => `answers ${Duration.format(Duration.decode(by))} late`,
-    WritesLate: ({ by }) => `is held up in the network for ${Duration.format(Duration.decode(by))}`,
-    Repeats: () => "is carried out twice",
-    Conflicts: () => "meets a conflict that nobody caused"
-  })
-
-/** A step in words. */
-export const describe = ({ deed, node, way }: Step): string => {
-  const words = Deed.$match(deed, {
-    Consent: ({ application, user }) => `user ${user} consents to application ${application}`,
-    Exchange: ({ application, how, user }) =>
-      `application ${application} exchanges its code of user ${user}${how === "properly" ? "" : `, ${how}`}`,
-    Refresh: ({ application, times, user }) =>
-      `application ${application} refreshes for user ${user}${times === 1 ? "" : `, ${times} times at once`}`,
-    Replay: ({ application, back, user }) =>
-      `application ${application} presents a refresh token of user ${user} that it replaced ${back} ago`,
-    Call: ({ application, back, user }) =>
-      `application ${application} uses its ${back === 0 ? "newest" : `${back} older`} access token of user ${user}`,
-    RevokeByApplication: ({ application, user }) => `application ${application} revokes its access to user ${user}`,
-    RevokeByUser: ({ application, user }) => `user ${user} revokes the access of application ${application}`,
-    Subscribe: ({ application }) => `application ${application} subscribes`,
-    Unsubscribe: ({ application }) => `application ${application} deletes its subscription`,
-    Change: ({ registration }) => `registration ${registration} changes`,
-    Redeliver: ({ application }) => `an event is delivered to application ${application} once more`,
-    Purge: () => `old records are removed`,
-    Receiver: ({ application, habit }) => `the receiver of application ${application} ${habit}`,
-    Way: ({ application, count, way }) =>
-      `the next ${count} requests to the receiver of application ${application}: ${way}`,
-    Crash: ({ call, downMs, moment }) => `node ${node} dies ${moment} its call ${call} from now, for ${downMs} ms`,
-    Store: ({ count, fault, operation }) =>
-      `the next ${count === 1 ? "" : `${count} times `}${operationName(operation)} of node ${node} ${
-        describeFault(fault)
-      }`
-  })
-  return way === "clear" ? words : `${words} (${way})`
+const text = (value: unknown): string => {
+  if (Duration.isDuration(value)) return Duration.format(value)
+  if (!Predicate.isRecord(value)) return String(value ?? "any")
+  const { _tag, ...fields } = value
+  return [String(_tag), ...Object.entries(fields).map(([key, field]) => `${key} ${text(field)}`)].join(" ")
 }
+
+/** A step as text, for example `Refresh application 0 user 2 times 1 at node 1`. */
+export const describe = ({ network, node, operation }: Step): string =>
+  `${text(operation)} at node ${node}${network === "none" ? "" : ` (${network})`}`

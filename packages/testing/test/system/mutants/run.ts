@@ -22,7 +22,7 @@ const filesOf: Readonly<Record<Suite, string>> = {
 interface Verdict {
   readonly noticedBy: ReadonlySet<Suite>
   /** Commands of the shortest program that shows it. */
-  readonly commands: number | undefined
+  readonly operations: number | undefined
 }
 
 /** What of vitest's report is read. */
@@ -67,20 +67,20 @@ const failuresIn = (file: string): ReadonlyArray<string> => {
 const sizeOf = (message: string): number | undefined => {
   const [, program] = /^Counterexample: \[\{"program":(\[.*\]),"seed":\d+\}\]$/m.exec(message) ?? []
   if (program === undefined) return undefined
-  const commands: ReadonlyArray<{ readonly commands?: ReadonlyArray<unknown> }> = JSON.parse(program)
-  return commands.reduce((sum, command) => sum + (command.commands?.length ?? 1), 0)
+  const operations: ReadonlyArray<{ readonly operations?: ReadonlyArray<unknown> }> = JSON.parse(program)
+  return operations.reduce((sum, operation) => sum + (operation.operations?.length ?? 1), 0)
 }
 
 const judge = async (index: number): Promise<Verdict> => {
   const noticedBy = new Set<Suite>()
-  let commands: number | undefined
+  let operations: number | undefined
   for (const suite of suites) {
     const failures = await runSuite(index, suite)
     if (failures === undefined) continue
     noticedBy.add(suite)
-    commands ??= failures.map(sizeOf).find((size) => size !== undefined)
+    operations ??= failures.map(sizeOf).find((size) => size !== undefined)
   }
-  return { noticedBy, commands }
+  return { noticedBy, operations }
 }
 
 const { positionals: names, values: { markdown: isMarkdown } } = parse({
@@ -103,7 +103,7 @@ const work = async (): Promise<void> => {
     const verdict = await judge(index)
     verdicts.set(index, verdict)
     const noticed = suites.filter((suite) => verdict.noticedBy.has(suite)).join(", ") || "NOBODY"
-    const size = verdict.commands === undefined ? "" : ` (${verdict.commands} commands)`
+    const size = verdict.operations === undefined ? "" : ` (${verdict.operations} operations)`
     process.stderr.write(`${verdicts.size}/${selected.length} ${file}: ${name}: ${noticed}${size}\n`)
   }
 }
@@ -112,10 +112,10 @@ rmSync(folder, { recursive: true })
 
 const mark = (isNoticed: boolean) => isNoticed ? "×" : ""
 const cells = selected.map(([index, { file, name }]) => {
-  const { commands, noticedBy } = verdicts.get(index) ?? { commands: undefined, noticedBy: new Set<Suite>() }
-  return [name, `\`${file}\``, ...suites.map((suite) => mark(noticedBy.has(suite))), String(commands ?? "")]
+  const { operations, noticedBy } = verdicts.get(index) ?? { operations: undefined, noticedBy: new Set<Suite>() }
+  return [name, `\`${file}\``, ...suites.map((suite) => mark(noticedBy.has(suite))), String(operations ?? "")]
 })
-const header = ["planted fault", "in", ...suites, "commands"]
+const header = ["planted fault", "in", ...suites, "operations"]
 const rows = [header, ...(isMarkdown ? [header.map(() => "---")] : []), ...cells]
 for (const row of rows) console.log(isMarkdown ? `| ${row.join(" | ")} |` : row.join("\t"))
 

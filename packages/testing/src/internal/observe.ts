@@ -5,50 +5,50 @@ import { Subscriptions } from "@startlist/core/Subscriptions"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Model from "../Model.ts"
-import { type Ledger, nameOf } from "./ledger.ts"
+import { nameOf, type ProgramFixture } from "./programFixture.ts"
 
 /** What users, applications and operators can see. */
-export const see = (ledger: Ledger) =>
+export const observe = (fixture: ProgramFixture) =>
   Effect.gen(function*() {
     const oauth = yield* OAuth
     const store = yield* DeliveryStore
     const subscriptions = yield* Subscriptions
     const access: Array<number> = []
-    for (const [index, { secret }] of ledger.access.entries()) {
+    for (const [index, { secret }] of fixture.access.entries()) {
       if ((yield* Effect.option(oauth.authenticate(secret)))._tag === "Some") access.push(index)
     }
     const refresh: Array<number> = []
-    for (const [index, { secret }] of ledger.refresh.entries()) {
+    for (const [index, { secret }] of fixture.refresh.entries()) {
       if (Option.isSome(yield* oauth.introspect(secret, Option.none()))) refresh.push(index)
     }
     const authorized: Array<string> = []
-    for (const [user, { id }] of ledger.users.entries()) {
+    for (const [user, { id }] of fixture.users.entries()) {
       for (const line of yield* oauth.authorized(id)) {
-        const application = ledger.applications.findIndex((one) => one.id === line.application.id)
+        const application = fixture.applications.findIndex((one) => one.id === line.application.id)
         authorized.push(Model.keyOf(application, user))
       }
     }
     const subscribed: Record<number, number> = {}
     const lists: Record<number, Array<string>> = {}
-    ledger.deliveries = []
-    for (const [index, { id }] of ledger.applications.entries()) {
+    fixture.deliveries = []
+    for (const [index, { id }] of fixture.applications.entries()) {
       const subscription = yield* subscriptions.findByApplication(id)
-      if (Option.isSome(subscription)) subscribed[index] = ledger.subscriptions.indexOf(subscription.value.id)
+      if (Option.isSome(subscription)) subscribed[index] = fixture.subscriptions.indexOf(subscription.value.id)
       const page = { applicationId: Option.some(id), state: Option.none(), after: Option.none(), limit: 10_000 }
       const listed = [...(yield* store.list(page))].reverse()
-      ledger.deliveries = [...ledger.deliveries, ...listed]
-      for (const delivery of listed) ledger.everSeen.set(delivery.id, delivery)
+      fixture.deliveries = [...fixture.deliveries, ...listed]
+      for (const delivery of listed) fixture.everSeen.set(delivery.id, delivery)
       for (const delivery of listed) {
-        const place = ledger.subscriptions.indexOf(delivery.subscriptionId)
-        lists[place] = [...(lists[place] ?? []), nameOf(ledger, delivery)]
+        const place = fixture.subscriptions.indexOf(delivery.subscriptionId)
+        lists[place] = [...(lists[place] ?? []), nameOf(fixture, delivery)]
       }
     }
-    const sight: Model.Sight = {
+    const observation: Model.Observation = {
       access,
       refresh,
       authorized: authorized.sort(),
       subscriptions: subscribed,
       deliveries: Object.fromEntries(Object.entries(lists).map(([place, events]) => [place, Model.byObject(events)]))
     }
-    return sight
+    return observation
   })

@@ -1,4 +1,4 @@
-/** Who takes part: applications, users of every role, registrations. They are there before the story begins. */
+/** Who takes part: applications, users of every role, registrations. They are there before the counterexample begins. */
 import { Applications, type ClientCredentials } from "@startlist/core/Applications"
 import type { Access } from "@startlist/core/Access"
 import { emptyUpdates, type RegistrationId } from "@startlist/core/Registration"
@@ -11,7 +11,7 @@ import * as Option from "effect/Option"
 import type { Application } from "@startlist/core/Application"
 import { TestUsers } from "../../TestUsers.ts"
 
-export interface Actor {
+export interface Client {
   readonly application: Application
   readonly client: ClientCredentials
   readonly redirectUri: string
@@ -19,8 +19,8 @@ export interface Actor {
   readonly access: Access
 }
 
-export interface Cast {
-  readonly actors: ReadonlyArray<Actor>
+export interface Fixture {
+  readonly clients: ReadonlyArray<Client>
   readonly users: ReadonlyArray<User>
   readonly registrations: ReadonlyArray<RegistrationId>
 }
@@ -29,7 +29,7 @@ const roles: ReadonlyArray<Role> = ["athlete", "organizer", "athlete", "club", "
 
 const count = (length: number) => Array.from({ length }, (_, index) => index)
 
-export const gather = (
+export const makeFixture = (
   size: { readonly applications: number; readonly users: number; readonly registrations: number }
 ) =>
   Effect.gen(function*() {
@@ -40,7 +40,7 @@ export const gather = (
       users.add({ role, email: `${name}@example.test`, firstName: name, lastName: role })
     const owner = yield* person("platform", "owner")
 
-    const actors = yield* Effect.forEach(count(size.applications), (index) =>
+    const clients = yield* Effect.forEach(count(size.applications), (index) =>
       Effect.gen(function*() {
         const redirectUri = `https://application-${index}.example.test/authorized`
         const { application, secret } = yield* applications.create(owner.id, {
@@ -75,7 +75,7 @@ export const gather = (
         },
         updates: emptyUpdates
       }))
-    return { actors, users: people, registrations: known.map(({ id }) => id) } satisfies Cast
+    return { clients, users: people, registrations: known.map(({ id }) => id) } satisfies Fixture
   })
 
 /** A PKCE verifier, and the challenge that goes with it. */

@@ -1,7 +1,5 @@
-/** What happens in a program, as its doers see it. */
-
-/** What somebody did, and how it came out: "ok", or the tag or reason of the refusal. */
-export type Happening =
+/** History entry: an operation as its caller observed it. `result` is "ok", or the tag or reason of the refusal. */
+export type HistoryEntry =
   & { readonly at: number; readonly result: string }
   & (
     | { readonly _tag: "Consented"; readonly code: number; readonly application: number; readonly user: number }
@@ -31,7 +29,7 @@ export type Happening =
       readonly _tag: "RevokedByUser"
       readonly application: number
       readonly user: number
-      /** What the application is told. */
+      /** The event that the application gets. */
       readonly event: string | null
     }
     | {

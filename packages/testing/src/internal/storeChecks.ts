@@ -1,38 +1,37 @@
-/** Watches every operation of the stores for what no outcome shows. */
+/** Checks of every operation of the stores, about laws that no observation shows. */
 import type { Claimed } from "@startlist/core/Delivery"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Predicate from "effect/Predicate"
 import type { Around } from "../Interception.ts"
-import { plain } from "./plain.ts"
-import type { Ledger } from "./ledger.ts"
-import { mark } from "../TestSecrets.ts"
-
-const isWrite = (operation: string) => /\.(?:save|insert|settle)$/.test(operation)
+import { leaksSecret } from "./plain.ts"
+import type { ProgramFixture } from "./programFixture.ts"
 
 const isClaims = (value: unknown): value is ReadonlyArray<Claimed> =>
   Array.isArray(value) && value.every((one) => Predicate.hasProperty(one, "subscription"))
 
 /** Notes when subscriptions are removed, claims after that (law 8), and secrets in clear (law 10). */
-export const watch = (ledger: Ledger): Around => (operation, effect, input) => {
-  if (isWrite(operation) && JSON.stringify(plain(input)).includes(mark)) {
-    ledger.violations.push(`law 10: ${operation} was given a secret in clear`)
+export const storeChecks = (fixture: ProgramFixture): Around => (operation, effect, input) => {
+  if (leaksSecret(operation, input)) {
+    fixture.violations.push(`law 10: ${operation} was given a secret in clear`)
   }
   if (operation === "SubscriptionStore.remove") {
     const [id] = input
     return Effect.tap(effect, () =>
       Effect.map(Clock.currentTimeMillis, (now) => {
-        if (typeof id === "number" && !ledger.removed.has(id)) ledger.removed.set(id, now)
+        if (typeof id === "number" && !fixture.removed.has(id)) fixture.removed.set(id, now)
       }))
   }
   if (operation === "DeliveryStore.claim") {
     return Effect.suspend(() => {
-      const removed = new Set(ledger.removed.keys())
+      const removed = new Set(fixture.removed.keys())
       return Effect.tap(effect, (claims) =>
         Effect.sync(() => {
           const late = isClaims(claims) && claims.find(({ subscription }) => removed.has(subscription.id))
           if (late) {
-            ledger.violations.push(`law 8: delivery ${late.delivery.id} was claimed after its subscription was removed`)
+            fixture.violations.push(
+              `law 8: delivery ${late.delivery.id} was claimed after its subscription was removed`
+            )
           }
         }))
     })

@@ -6,9 +6,12 @@ import type { User } from "@startlist/core/User"
 import type * as Option from "effect/Option"
 import type * as Redacted from "effect/Redacted"
 
+/** The one redirect URI of every application. */
+export const redirectUri = "https://app.example.test/callback"
+
 type Secret = Redacted.Redacted<string>
 
-export interface Cast {
+export interface Client {
   readonly id: ApplicationId
   readonly secret: Secret
   readonly callbackUrl: string
@@ -18,7 +21,6 @@ export interface KnownCode {
   readonly secret: Secret
   readonly application: number
   readonly user: number
-  readonly redirectUri: string
   readonly verifier: Option.Option<Secret>
 }
 
@@ -27,11 +29,11 @@ export interface KnownToken {
   readonly application: number
 }
 
-export interface Ledger {
+export interface ProgramFixture {
   /** Counts what was given a name, before it is there. */
   named: number
   readonly users: Array<User>
-  readonly applications: Array<Cast>
+  readonly applications: Array<Client>
   readonly codes: Array<KnownCode>
   readonly access: Array<KnownToken>
   readonly refresh: Array<KnownToken>
@@ -50,7 +52,7 @@ export interface Ledger {
   isCalm: boolean
 }
 
-export const makeLedger = (): Ledger => ({
+export const makeProgramFixture = (): ProgramFixture => ({
   named: 0,
   users: [],
   applications: [],
@@ -77,10 +79,10 @@ export const choose = <A>(
 }
 
 /** The same name for the same thing on every store. */
-export const nameOf = (ledger: Ledger, { event }: Delivery): string => {
+export const nameOf = (fixture: ProgramFixture, { event }: Delivery): string => {
   const index = event.objectType === "registration"
-    ? ledger.registrations.findIndex((id) => id === event.objectId)
-    : ledger.users.findIndex(({ id }) => id === event.objectId)
+    ? fixture.registrations.findIndex((id) => id === event.objectId)
+    : fixture.users.findIndex(({ id }) => id === event.objectId)
   const status = "registration_status" in event.updates ? ` ${event.updates.registration_status}` : ""
   return `${event.aspectType} ${event.objectType} ${index}${status}`
 }

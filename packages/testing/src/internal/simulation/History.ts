@@ -1,4 +1,4 @@
-/** What a simulation tells: what happened, how often, and the first law that was broken. */
+/** The history of a simulation: entries, counts, and the first law that was broken. */
 import type { StoreError } from "@startlist/core/Store"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -13,28 +13,28 @@ export interface Violation {
   readonly at: number
 }
 
-/** One line of the story. */
-export interface Line {
+/** One entry of a history. */
+export interface Entry {
   readonly at: number
   readonly text: string
 }
 
-export class Journal {
-  readonly lines: Array<Line> = []
+export class History {
+  readonly entries: Array<Entry> = []
   readonly counts = new Map<string, number>()
   readonly broken: Deferred.Deferred<Violation | undefined, StoreError>
   violation: Violation | undefined
-  /** Counts what happens to the stores: of two moments, the later has more. */
+  /** Number of writes so far: the later of two moments has more. */
   moment = 0
   readonly now: () => number
 
-  constructor(broken: Journal["broken"], now: () => number) {
+  constructor(broken: History["broken"], now: () => number) {
     this.broken = broken
     this.now = now
   }
 
-  tell(text: string): void {
-    if (this.violation === undefined) this.lines.push({ at: this.now(), text })
+  record(text: string): void {
+    if (this.violation === undefined) this.entries.push({ at: this.now(), text })
   }
 
   count(what: string): void {
@@ -48,7 +48,7 @@ export class Journal {
     Deferred.unsafeDone(this.broken, Effect.succeed(this.violation))
   }
 
-  check(law: number, holds: boolean, message: () => string): void {
-    if (!holds) this.violate(law, message())
+  check(law: number, holds: boolean, message: string): void {
+    if (!holds) this.violate(law, message)
   }
 }

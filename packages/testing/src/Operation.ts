@@ -2,7 +2,7 @@
  * The language of programs: what users, applications, receivers and operators can do.
  *
  * Numbers choose among what exists, newest first, modulo how much there is, so every program makes sense and every
- * part of a program is one: a counterexample shrinks by leaving commands out. Every program starts with a platform
+ * part of a program is one: a counterexample shrinks by leaving operations out. Every program starts with a platform
  * user, an athlete, an organizer, two applications and a registration of the athlete with the organizer.
  */
 import { Role } from "@startlist/core/User"
@@ -49,7 +49,7 @@ export const Redeliver = Schema.TaggedStruct("Redeliver", { delivery: Choice })
 /** What an application's receiver does with its next events. */
 export const Receive = Schema.TaggedStruct("Receive", {
   application: Choice,
-  reactions: Schema.Array(Schema.Literal("comply", "fail", "hang", "retry-after", "slow"))
+  behaviours: Schema.Array(Schema.Literal("comply", "fail", "hang", "retry-after", "slow"))
 })
 /** A worker delivers for a while, and then stops properly or is killed. */
 export const Work = Schema.TaggedStruct("Work", { seconds: Schema.NonNegativeInt, killed: Schema.Boolean })
@@ -78,110 +78,54 @@ export const Wait = Schema.TaggedStruct("Wait", { seconds: Schema.NonNegativeInt
 /** What is no longer needed is forgotten. */
 export const Purge = Schema.TaggedStruct("Purge", {})
 /** All at once. */
-export const Parallel = Schema.TaggedStruct("Parallel", { commands: Schema.Array(Simple) })
+export const Parallel = Schema.TaggedStruct("Parallel", { operations: Schema.Array(Simple) })
 
-export const Command = Schema.Union(...Simple.members, Wait, Purge, Parallel)
-export type Command = typeof Command.Type
+export const Operation = Schema.Union(...Simple.members, Wait, Purge, Parallel)
+export type Operation = typeof Operation.Type
 
-export const Program = Schema.Array(Command)
+export const Program = Schema.Array(Operation)
 export type Program = typeof Program.Type
 
 const choice = FastCheck.oneof({ weight: 3, arbitrary: FastCheck.constant(0) }, FastCheck.nat(7))
-const literal = <const A extends string>(...values: ReadonlyArray<A>): FastCheck.Arbitrary<A> =>
+const one = <const A extends string>(...values: ReadonlyArray<A>): FastCheck.Arbitrary<A> =>
   FastCheck.constantFrom(...values)
-const key = literal("", "", "one", "two")
+const mostly = <const A extends string>(usual: A, ...rest: ReadonlyArray<A>): FastCheck.Arbitrary<A> =>
+  FastCheck.oneof({ weight: 6, arbitrary: one(usual) }, one(...rest))
+const key = one("", "", "one", "two")
 const rarely = FastCheck.oneof({ weight: 6, arbitrary: FastCheck.constant(false) }, FastCheck.constant(true))
 
-const simple = (...extra: ReadonlyArray<FastCheck.WeightedArbitrary<Simple>>): FastCheck.Arbitrary<Simple> =>
-  FastCheck.oneof(
-    {
-      weight: 10,
-      arbitrary: FastCheck.record({ user: choice, application: choice, pkce: rarely }).map((_) => Consent.make(_))
-    },
-    {
-      weight: 14,
-      arbitrary: FastCheck.record({
-        code: choice,
-        key,
-        slip: FastCheck.oneof(
-          { weight: 9, arbitrary: literal("none") },
-          literal("client", "verifier", "redirect")
-        )
-      }).map((_) => Redeem.make(_))
-    },
-    { weight: 10, arbitrary: FastCheck.record({ token: choice, key, stolen: rarely }).map((_) => Refresh.make(_)) },
-    {
-      weight: 3,
-      arbitrary: FastCheck.record({
-        by: literal("access", "refresh"),
-        token: choice,
-        stolen: rarely
-      }).map((_) => Revoke.make(_))
-    },
-    { weight: 4, arbitrary: choice.map((code) => RevokeByUser.make({ code })) },
-    {
-      weight: 6,
-      arbitrary: FastCheck.record({
-        application: choice,
-        callback: FastCheck.oneof(
-          { weight: 6, arbitrary: literal("right") },
-          literal("wrong", "hanging")
-        )
-      }).map((_) => Subscribe.make(_))
-    },
-    { weight: 2, arbitrary: choice.map((application) => Unsubscribe.make({ application })) },
-    {
-      weight: 7,
-      arbitrary: FastCheck.record({ registration: choice, status: FastCheck.nat(3) }).map((_) => ChangeStatus.make(_))
-    },
-    { weight: 1, arbitrary: choice.map((delivery) => Redeliver.make({ delivery })) },
-    {
-      weight: 2,
-      arbitrary: FastCheck.record({
-        application: choice,
-        reactions: FastCheck.array(literal("fail", "hang", "retry-after", "slow", "comply"), {
-          minLength: 1,
-          maxLength: 4
-        })
-      }).map((_) => Receive.make(_))
-    },
-    ...extra
-  )
+/** Operations of one kind, with arbitrary fields. */
+const weighted = <Fields extends object>(
+  weight: number,
+  make: (fields: Fields) => Simple,
+  fields: { readonly [Name in keyof Fields]: FastCheck.Arbitrary<Fields[Name]> }
+): FastCheck.WeightedArbitrary<Simple> => ({ weight, arbitrary: FastCheck.record<Fields>(fields).map(make) })
 
-const creations: ReadonlyArray<FastCheck.WeightedArbitrary<Simple>> = [
-  {
-    weight: 1,
-    arbitrary: literal("athlete", "organizer", "club").map((role) => CreateUser.make({ role }))
-  },
-  { weight: 1, arbitrary: FastCheck.constant(CreateApplication.make({})) },
-  {
-    weight: 1,
-    arbitrary: FastCheck.record({ athlete: choice, organizer: choice }).map((_) => CreateRegistration.make(_))
-  }
-]
+const simple: FastCheck.Arbitrary<Simple> = FastCheck.oneof(
+  weighted(10, (_) => Consent.make(_), { user: choice, application: choice, pkce: rarely }),
+  weighted(14, (_) => Redeem.make(_), { code: choice, key, slip: mostly("none", "client", "verifier", "redirect") }),
+  weighted(10, (_) => Refresh.make(_), { token: choice, key, stolen: rarely }),
+  weighted(3, (_) => Revoke.make(_), { by: one("access", "refresh"), token: choice, stolen: rarely }),
+  weighted(4, (_) => RevokeByUser.make(_), { code: choice }),
+  weighted(6, (_) => Subscribe.make(_), { application: choice, callback: mostly("right", "wrong", "hanging") }),
+  weighted(2, (_) => Unsubscribe.make(_), { application: choice }),
+  weighted(7, (_) => ChangeStatus.make(_), { registration: choice, status: FastCheck.nat(3) }),
+  weighted(1, (_) => Redeliver.make(_), { delivery: choice }),
+  weighted(2, (_) => Receive.make(_), {
+    application: choice,
+    behaviours: FastCheck.array(one("fail", "hang", "retry-after", "slow", "comply"), { minLength: 1, maxLength: 4 })
+  }),
+  weighted(1, (_) => CreateUser.make(_), { role: one("athlete", "organizer", "club") }),
+  weighted(1, (_) => CreateApplication.make(_), {}),
+  weighted(1, (_) => CreateRegistration.make(_), { athlete: choice, organizer: choice }),
+  weighted(4, (_) => Work.make(_), { seconds: FastCheck.constantFrom(1, 5, 30, 100), killed: rarely })
+)
 
-const work = FastCheck.record({ seconds: FastCheck.constantFrom(1, 5, 30, 100), killed: rarely })
-  .map((_) => Work.make(_))
+const day = 86_400
 
-/** Waits that end just before, at and just after every limit. */
-const wait = FastCheck.constantFrom(
-  1,
-  10,
-  59,
-  60,
-  61,
-  599,
-  600,
-  299,
-  300,
-  301,
-  28_799,
-  28_800,
-  28_801,
-  31 * 86_400,
-  90 * 86_400 - 1,
-  90 * 86_400
-).map((seconds) => Wait.make({ seconds }))
+/** Just before, at and just after every limit. */
+const limits = [1, 10, 59, 60, 61, 599, 600, 299, 300, 301, 28_799, 28_800, 28_801, 31 * day, 90 * day - 1, 90 * day]
+const wait = FastCheck.constantFrom(...limits).map((seconds) => Wait.make({ seconds }))
 
 /** What can be done to the newest grant, one of each. */
 const contest: ReadonlyArray<Simple> = [
@@ -194,14 +138,14 @@ const contest: ReadonlyArray<Simple> = [
   ChangeStatus.make({ registration: 0, status: 1 })
 ]
 
-const parallel = (commands: FastCheck.Arbitrary<Simple>): FastCheck.Arbitrary<Command> =>
+const parallel = (operations: FastCheck.Arbitrary<Simple>): FastCheck.Arbitrary<Operation> =>
   FastCheck.oneof(
-    FastCheck.array(commands, { minLength: 1, maxLength: 3 }),
+    FastCheck.array(operations, { minLength: 1, maxLength: 3 }),
     // The same thing several times at once is what races are made of.
-    FastCheck.tuple(commands, FastCheck.integer({ min: 1, max: 3 })).map(([command, times]) =>
-      Array.from({ length: times }, () => command)
+    FastCheck.tuple(operations, FastCheck.integer({ min: 1, max: 3 })).map(([operation, times]) =>
+      Array.from({ length: times }, () => operation)
     )
-  ).map((commands) => Parallel.make({ commands }))
+  ).map((operations) => Parallel.make({ operations }))
 
 /** Mostly all of these, but it shrinks to fewer. */
 const some = <A>(all: ReadonlyArray<A>, usual: FastCheck.Arbitrary<Array<A>>): FastCheck.Arbitrary<Array<A>> =>
@@ -215,27 +159,27 @@ const some = <A>(all: ReadonlyArray<A>, usual: FastCheck.Arbitrary<Array<A>>): F
 const race: FastCheck.Arbitrary<Program> = FastCheck.tuple(
   some([0, 1, 2], FastCheck.constant([0, 1, 2])),
   some(contest, FastCheck.shuffledSubarray([...contest], { minLength: 2, maxLength: 3 }))
-).map(([places, commands]) => {
-  const all: ReadonlyArray<Command> = [
+).map(([places, operations]) => {
+  const all: ReadonlyArray<Operation> = [
     Consent.make({ user: 0, application: 0, pkce: false }),
     Redeem.make({ code: 0, key: "one", slip: "none" }),
-    Parallel.make({ commands })
+    Parallel.make({ operations })
   ]
   return all.filter((_, place) => places.includes(place))
 })
 
+const sequence: ReadonlyArray<FastCheck.WeightedArbitrary<Operation>> = [
+  { weight: 12, arbitrary: simple },
+  { weight: 2, arbitrary: wait },
+  { weight: 1, arbitrary: FastCheck.constant(Purge.make({})) }
+]
+
 /** Programs of some `length` parts, with parallel groups and workers. */
 export const program = (length = 20): FastCheck.Arbitrary<Program> => {
-  const anything = simple(...creations, { weight: 4, arbitrary: work })
-  const part = FastCheck.oneof<FastCheck.WeightedArbitrary<Command>[]>(
-    { weight: 12, arbitrary: anything },
-    { weight: 2, arbitrary: wait },
-    { weight: 2, arbitrary: parallel(anything) },
-    { weight: 1, arbitrary: FastCheck.constant(Purge.make({})) }
-  )
+  const part = FastCheck.oneof(...sequence, { weight: 2, arbitrary: parallel(simple) })
   return FastCheck.array(
     FastCheck.oneof<FastCheck.WeightedArbitrary<Program>[]>(
-      { weight: 15, arbitrary: part.map((command) => [command]) },
+      { weight: 15, arbitrary: part.map((operation) => [operation]) },
       { weight: 4, arbitrary: race }
     ),
     { maxLength: length, size: "max" }
@@ -244,11 +188,4 @@ export const program = (length = 20): FastCheck.Arbitrary<Program> => {
 
 /** Programs in which one thing happens after the other: the same on every store. */
 export const sequential = (maxLength = 20): FastCheck.Arbitrary<Program> =>
-  FastCheck.array(
-    FastCheck.oneof<FastCheck.WeightedArbitrary<Command>[]>(
-      { weight: 12, arbitrary: simple(...creations, { weight: 4, arbitrary: work }) },
-      { weight: 2, arbitrary: wait },
-      { weight: 1, arbitrary: FastCheck.constant(Purge.make({})) }
-    ),
-    { maxLength, size: "max" }
-  )
+  FastCheck.array(FastCheck.oneof(...sequence), { maxLength, size: "max" })

@@ -54,7 +54,12 @@ export const mutants: ReadonlyArray<Mutant> = [
   ),
   grant(
     "a repeat has no end",
-    "if (isOver(DateTime.addDuration(current.issuedAt, within), now)) return Option.none()",
+    " || isOver(DateTime.addDuration(current.issuedAt, within), now)",
+    ""
+  ),
+  grant(
+    "a request is repeated without a time for that by a node whose clock is behind",
+    "Duration.toMillis(within) === 0 || ",
     ""
   ),
   grant(

@@ -59,7 +59,7 @@ export interface Post {
   readonly body: string
   /** `whsec_…`, newest first. */
   readonly secrets: ReadonlyArray<Redacted.Redacted<string>>
-  /** The `traceparent` of what caused the event, if that was traced. Who traces attempts puts the attempt's here. */
+  /** The `traceparent` of the request that caused the event, or of this attempt if attempts are traced, too. */
   readonly trace: Option.Option<string>
   readonly timeout: Duration.Duration
 }
@@ -71,7 +71,7 @@ export type Begin<In> = (request: In, done: (answer: Answer) => void) => () => v
 export const awaiting = <In>(begin: Begin<In>) => (request: In): Effect.Effect<Answer> =>
   Effect.async((resume) => Effect.sync(begin(request, (answer) => resume(Effect.succeed(answer)))))
 
-/** Begins requests that are effects, each in a fiber. One that dies of a bug is answered for. */
+/** Begins requests that are effects, each in a fiber. A bug in one is logged and answered with `broken`. */
 export const forking = (runtime: Runtime.Runtime<never>): Begin<Effect.Effect<Answer>> => {
   const runFork = Runtime.runFork(runtime)
   const answerOf = (exit: Exit.Exit<Answer>): Answer => {
@@ -111,7 +111,7 @@ export declare namespace Callbacks {
     readonly deliver: (post: Post) => Effect.Effect<Answer>
     /**
      * `deliver` without a fiber, which would add about 25 % to the cost of a request. The worker uses it if it is there.
-     * A service that wraps another one and changes `deliver` must wrap this too, or leave it out.
+     * A wrapper that changes `deliver` must change this, too, or leave it out.
      */
     readonly begin?: Begin<Post>
     /** Whether a callback URL can be called at all: its scheme and form, not its address. */

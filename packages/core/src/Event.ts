@@ -45,12 +45,12 @@ export const Event = Schema.Struct({
 })
 export type Event = typeof Event.Type
 
-/** What an event has whatever it tells of. */
+/** The part of an event that does not depend on what has changed. */
 export type EventOrigin = Pick<Event, "id" | "time" | "trace">
 
 /**
- * The trace that the events of a request carry, asked when each is made. The default is none: a program that exports its
- * spans provides the `traceparent` of the current one.
+ * The trace that new events carry: an effect that is run for each one. The default is none. A program that exports its
+ * spans provides the `traceparent` of the current span.
  */
 export class CurrentTrace extends Context.Reference<CurrentTrace>()("@startlist/core/CurrentTrace", {
   defaultValue: (): Effect.Effect<Option.Option<string>> => Effect.succeedNone

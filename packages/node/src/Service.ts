@@ -139,7 +139,7 @@ const layerSite = (configuration: Configuration, keys: Keys.Keys, url: string): 
     })
   }))
 
-/** Whoever has configured a collector sees each attempt in the trace of its event. */
+/** With a collector, each attempt is a span in the trace of its event. */
 const layerCallbacks = (configuration: Configuration): Layer.Layer<Callbacks> => {
   const dispatcher = Deliveries.layerCallbacks(Dispatcher.layerWith({
     allow: configuration.callbackAllow.flatMap((cidr) => Option.toArray(parseBlock(cidr))),

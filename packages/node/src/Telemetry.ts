@@ -67,7 +67,7 @@ export const traced = (handler: Handler, routeOf: (path: string) => string): Han
 const outcomeOf = (answer: Answer): readonly [string, string | number] =>
   answer._tag === "Answered" ? ["http.response.status_code", answer.status] : ["error.type", answer._tag]
 
-/** The same callbacks, with a span around each attempt, in the trace of its event. The query of a callback is not told. */
+/** The same callbacks, with a span for each attempt, in the trace of its event. No attribute has the query of the callback. */
 export const layerCallbacks = <E, R>(callbacks: Layer.Layer<Callbacks, E, R>): Layer.Layer<Callbacks, E, R> =>
   Layer.effect(
     Callbacks,

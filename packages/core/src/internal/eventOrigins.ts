@@ -5,7 +5,7 @@ import { CurrentTrace, EventId, type EventOrigin } from "../Event.ts"
 import { Secrets } from "../Secrets.ts"
 import { makeInstants } from "./instants.ts"
 
-/** Gives the effect that makes one. The clock is read in one step, because `DateTime.now` takes five. */
+/** Returns the effect that makes one. The clock is read in one step, because `DateTime.now` takes five. */
 export const makeOrigins: Effect.Effect<Effect.Effect<EventOrigin>, never, Secrets> = Effect.gen(function*() {
   const secrets = yield* Secrets
   const currentTrace = yield* CurrentTrace

@@ -25,6 +25,8 @@ const registration = of("Registration.ts")
 const delivery = of("Delivery.ts")
 const event = of("Event.ts")
 const worker = of("Worker.ts")
+const attempts = of("WorkerAttempts.ts")
+const recorder = of("WorkerRecorder.ts")
 const slots = of("WorkerSlots.ts")
 const stores = of("Memory.ts")
 const state = of("internal/memoryState.ts")
@@ -244,31 +246,31 @@ export const mutants: ReadonlyArray<Mutant> = [
     "\"platform_id\" in event.updates ? orderedUpdates(event.updates) : {}",
     "event.updates"
   ),
-  worker(
+  attempts(
     "what is delivered is not recorded",
-    "if (finished.push(",
-    "if (delivery.state === \"delivered\") slots.record(1)\n      else if (finished.push("
+    "recorder.add(",
+    "if (delivery.state === \"delivered\") slots.record(1)\n      else recorder.add("
   ),
   worker(
     "a worker that stops forgets what is in flight",
     "while (!slots.isIdle()) yield* Queue.take(wake)",
     ""
   ),
-  worker("an attempt starts after its lease", ">= claimed.leaseEnds.epochMillis\n\n", ">= Infinity\n\n"),
-  worker(
+  attempts("an attempt starts after its lease", ">= claimed.leaseEnds.epochMillis", ">= Infinity"),
+  recorder(
     "a batch that fails is lost",
-    "batch.length === 1\n          ?",
-    "true\n          ? Effect.as(Effect.logWarning(\"lost\", error), [])\n          : batch.length === 1\n          ?"
+    "batch.length === 1\n            ?",
+    "true\n            ? Effect.as(Effect.logWarning(\"lost\", cause), [])\n            : batch.length === 1\n            ?"
   ),
-  worker(
+  attempts(
     "a delivery that ends every worker is claimed for ever",
     "claims > policy.deliveryClaims &&",
     "claims > Infinity &&"
   ),
-  worker("a delivery is set aside at its first repeat", "claims > policy.deliveryClaims &&", "claims > 1 &&"),
-  worker(
+  attempts("a delivery is set aside at its first repeat", "claims > policy.deliveryClaims &&", "claims > 1 &&"),
+  attempts(
     "a store that fails sets deliveries aside",
-    "at.epochMillis - storeFailedAt > policy",
+    "at.epochMillis - recorder.failedAt() > policy",
     "at.epochMillis > policy"
   ),
   delivery("what is set aside keeps its object waiting", "state: \"set_aside\",", "state: \"pending\","),

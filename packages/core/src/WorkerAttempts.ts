@@ -1,0 +1,125 @@
+/** The attempts of one worker: begins them, and decides what came of each. */
+import * as Cause from "effect/Cause"
+import type * as DateTime from "effect/DateTime"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Runtime from "effect/Runtime"
+import { Answer, type Begin, broken, Callbacks, forking, type Post, reportBug } from "./Callbacks.ts"
+import { type Claimed, type Delivery, next, setAside } from "./Delivery.ts"
+import { body, toSeconds } from "./Event.ts"
+import { Policy } from "./Policy.ts"
+import { liveSecrets } from "./Subscription.ts"
+import type { Deadlines } from "./WorkerDeadlines.ts"
+import type { Recorder } from "./WorkerRecorder.ts"
+import type { Slots } from "./WorkerSlots.ts"
+
+/** Attempts a delivery, or sets it aside. Answers whether it did. `random` is from 0 to 1, for the next pause. */
+export type Attempt = (claimed: Claimed, random: number) => boolean
+
+/** What the parts of one worker share. */
+export interface Parts {
+  readonly slots: Slots
+  readonly deadlines: Deadlines
+  readonly recorder: Recorder
+  readonly now: () => DateTime.Utc
+}
+
+/** An attempt is no effect, which would cost as much again as the request. */
+export const makeAttempt = ({ deadlines, now, recorder, slots }: Parts): Effect.Effect<Attempt, never, Callbacks> =>
+  Effect.gen(function*() {
+    const callbacks = yield* Callbacks
+    const policy = yield* Policy
+    const runtime = yield* Effect.runtime<never>()
+    const runFork = Runtime.runFork(runtime)
+    const fork = forking(runtime)
+    const begin: Begin<Post> = callbacks.begin ?? ((post, done) => fork(callbacks.deliver(post), done))
+    /** The delivery in flight that was claimed before without an outcome, several times. */
+    let doubtful: Claimed | undefined
+
+    const brokenBy = (bug: unknown): Answer => {
+      runFork(reportBug(Cause.die(bug)))
+      return broken
+    }
+
+    /** Begins the request of an attempt. Answers how to give it up. */
+    const send = (
+      { delivery, subscription }: Claimed,
+      at: DateTime.Utc,
+      done: (answer: Answer) => void
+    ): () => void => {
+      try {
+        const post: Post = {
+          callbackUrl: subscription.callbackUrl,
+          id: delivery.event.id,
+          timestamp: toSeconds(at),
+          body: body(delivery.event, subscription.id),
+          secrets: liveSecrets(subscription, at),
+          trace: delivery.event.trace,
+          timeout: policy.callbackTimeout
+        }
+        return begin(post, done)
+      } catch (bug) {
+        done(brokenBy(bug))
+        return () => {}
+      }
+    }
+
+    /** A worker that was paused until its lease is nearly over leaves the delivery to the next one. */
+    const isTooLate = (claimed: Claimed, at: DateTime.Utc) =>
+      at.epochMillis + Duration.toMillis(policy.callbackTimeout) >= claimed.leaseEnds.epochMillis
+
+    /**
+     * Whether this delivery may be what ends the workers. Trouble with the store is the likelier reason while it is recent:
+     * then nobody could record an outcome.
+     */
+    const isSuspect = ({ claims }: Claimed, at: DateTime.Utc) =>
+      claims > policy.deliveryClaims &&
+      at.epochMillis - recorder.failedAt() > policy.deliveryClaims * Duration.toMillis(policy.deliveryLease)
+
+    const finish = (claimed: Claimed, delivery: Delivery, ended: DateTime.Utc): void => {
+      if (doubtful === claimed) doubtful = undefined
+      slots.finish(claimed.subscription.id, delivery.state === "delivered", ended)
+      recorder.add({ claimed, delivery, token: claimed.token })
+    }
+
+    /** `next` for an answer that an implementation may have got wrong: a bug in it fails this attempt only. */
+    const after = (delivery: Delivery, answer: Answer, attempted: Parameters<typeof next>[2]): Delivery => {
+      try {
+        return next(delivery, answer, attempted, policy)
+      } catch (bug) {
+        return next(delivery, brokenBy(bug), attempted, policy)
+      }
+    }
+
+    return (claimed, random) => {
+      const at = now()
+      if (isTooLate(claimed, at)) {
+        recorder.failed(at)
+        return false
+      }
+      if (isSuspect(claimed, at)) {
+        runFork(Effect.logError(`delivery ${claimed.delivery.id} is set aside: its last claims had no outcome`))
+        slots.take(claimed.subscription.id)
+        finish(claimed, setAside(claimed.delivery, at), at)
+        return true
+      }
+      // One at a time, so that one that ends the process ends no others with it.
+      if (claimed.claims > policy.deliveryClaims / 2) {
+        if (doubtful !== undefined) return false
+        doubtful = claimed
+      }
+      slots.take(claimed.subscription.id)
+      const end = (answer: Answer) => {
+        const ended = now()
+        finish(claimed, after(claimed.delivery, answer, { at, ended, random }), ended)
+      }
+      const isInTime = deadlines.watch(at, () => {
+        end(Answer.TimedOut({ detail: "" }))
+        giveUp()
+      })
+      const giveUp = send(claimed, at, (answer) => {
+        if (isInTime()) end(answer)
+      })
+      return true
+    }
+  })

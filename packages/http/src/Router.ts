@@ -29,17 +29,23 @@ export interface Route {
 export const fallback = (refuse: Refuse): Handler => (request) =>
   Effect.succeed(refuse(request, request.refusal ?? new NotFound()))
 
+/** A handler that says which of its routes answers a path, for metrics and spans. */
+export interface Router extends Handler {
+  /** The route's own path (`/account/applications/{client_id}/revoke`), or `undefined`. */
+  readonly routeOf: (path: string) => string | undefined
+}
+
 /**
- * One handler for all routes; what none of them matches goes to `otherwise`. A route found twice is a bug of the
- * program: the later one wins, so that an embedder can replace a page.
+ * One handler for all routes; what none of them matches goes to `otherwise`. Of two routes with one path, the later one
+ * answers, so that an embedder can replace a page.
  */
-export const make = (routes: ReadonlyArray<Route>, otherwise: Handler): Handler => {
+export const make = (routes: ReadonlyArray<Route>, otherwise: Handler): Router => {
   const exact = new Map(routes.filter(({ path }) => !path.includes("{")).map((route) => [route.path, toHandler(route)]))
   const patterns = routes
     .filter(({ path }) => path.includes("{"))
-    .map((route) => ({ expression: toExpression(route.path), handle: toHandler(route) }))
+    .map((route) => ({ path: route.path, expression: toExpression(route.path), handle: toHandler(route) }))
     .reverse()
-  return (request) => {
+  const handler: Handler = (request) => {
     const found = exact.get(request.path)
     if (found !== undefined) return found(request, [])
     for (const { expression, handle } of patterns) {
@@ -48,6 +54,9 @@ export const make = (routes: ReadonlyArray<Route>, otherwise: Handler): Handler 
     }
     return otherwise(request)
   }
+  return Object.assign(handler, {
+    routeOf: (path: string) => exact.has(path) ? path : patterns.find(({ expression }) => expression.test(path))?.path
+  })
 }
 
 const toExpression = (path: string): RegExp =>

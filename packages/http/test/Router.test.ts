@@ -17,6 +17,23 @@ const serve = (body: Message.Response["body"]): Message.Handler => {
   return Router.make([page], Router.fallback(refuse))
 }
 
+it("says which route answers a path: the exact one first, of two patterns the later one", () => {
+  const refuse: Router.Refuse = () => ({ status: 400, headers: {}, body: "" })
+  const route = (path: string): Router.Route => ({ path, methods: {}, refuse })
+  const paths = ["/a/{id}", "/a/b", "/{first}/{second}", "/a.b/{id}/c"]
+  const { routeOf } = Router.make(paths.map(route), Router.fallback(refuse))
+  const asked = ["/a/b", "/a/1", "/b/1", "/a.b/1/c", "/aXb/1/c", "/a/", "/"]
+  expect(asked.map(routeOf)).toEqual([
+    "/a/b",
+    "/{first}/{second}",
+    "/{first}/{second}",
+    "/a.b/{id}/c",
+    undefined,
+    undefined,
+    undefined
+  ])
+})
+
 describe("HEAD", () => {
   it.effect("names the length in bytes of what GET brings, be it text or bytes, and brings nothing", () =>
     Effect.gen(function*() {

@@ -105,8 +105,6 @@ const makeHandler = Effect.fnUntraced(
     const notFound = yield* Pages.notFound
     const operatorApi = isApi ? yield* makeOperatorApi(keys.operatorToken) : notFound
     const refusing = Router.fallback(ApiResponse.refuse)
-    const routeOf = Requests.routesOf([...status, ...routes].map(({ path }) => path))
-    const record = Requests.makeRecord(routeOf)
     const traced = Option.isSome(configuration.otlpEndpoint)
       ? (yield* telemetry).traced
       : (handler: Handler) => handler
@@ -124,7 +122,12 @@ const makeHandler = Effect.fnUntraced(
         ? operatorApi(request)
         : refusing(request)
     const handler = Router.make([...status, ...routes], otherwise)
-    return RequestId.identified(traced(isLoud ? logged(handler) : handler, routeOf), record, common)
+    const routeOf = Requests.routesOf(handler)
+    return RequestId.identified(
+      traced(isLoud ? logged(handler) : handler, routeOf),
+      Requests.makeRecord(routeOf),
+      common
+    )
   }
 )
 

@@ -1,5 +1,6 @@
 /** Requests by route and status, and how long they took. */
 import * as Metric from "effect/Metric"
+import type { Router } from "@startlist/http/Router"
 import type { Record } from "../RequestId.ts"
 import * as Series from "./Series.ts"
 
@@ -29,18 +30,9 @@ const operatorRouteOf = (path: string): string => {
   return operatorRoute.test(route) ? route : "other"
 }
 
-/** Finds the route of a path: no identifiers, so that the number of series is bounded; `other` for all that is none. */
-export const routesOf = (paths: ReadonlyArray<string>): (path: string) => string => {
-  const exact = new Map(paths.filter((path) => !path.includes("{")).map((path) => [path, path]))
-  const patterns = paths.filter((path) => path.includes("{")).map((path) =>
-    [path, new RegExp(`^${path.replaceAll(".", "\\.").replaceAll(/\{[^{}]*\}/g, "[^/]+")}$`)] as const
-  )
-  return (path) =>
-    exact.get(path) ??
-      (path.startsWith("/operator/")
-        ? operatorRouteOf(path)
-        : patterns.find(([, expression]) => expression.test(path))?.[0] ?? "other")
-}
+/** The route of a path: no identifiers, so that the number of series is bounded; `other` for all that is none. */
+export const routesOf = ({ routeOf }: Router): (path: string) => string => (path) =>
+  path.startsWith("/operator/") ? operatorRouteOf(path) : routeOf(path) ?? "other"
 
 /** Counts and times requests. */
 export const makeRecord = (routeOf: (path: string) => string): Record => {

@@ -2,7 +2,7 @@
 import { HttpLayerRouter, HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { Memory } from "@startlist/core"
 import { Embedding } from "@startlist/embed"
-import { EffectHttp, Mount, NodeSecrets, Protocol, Site } from "@startlist/http"
+import { EffectHttp, HttpConfig, Mount, NodeSecrets, Protocol } from "@startlist/http"
 import { Pages } from "@startlist/pages"
 import { Effect, Layer, Option, Schema } from "effect"
 import * as Api from "./Api.ts"
@@ -79,11 +79,15 @@ const signIn = HttpLayerRouter.use((router) =>
 
 /** What Startlist needs to know: the server's users and sessions, where it stands, a store. */
 const services = (origin: string) =>
-  Layer.merge(Embedding.layer(), Users.layerVisitors).pipe(
+  Layer.merge(Embedding.layer(), Users.layerAuthentication).pipe(
     Layer.provideMerge(Layer.merge(Memory.layer, Users.layerStore)),
     Layer.provideMerge(NodeSecrets.layerDrawn),
     Layer.provideMerge(
-      Layer.succeed(Site.Site, { ...Site.local, authUrl: `${origin}/connect`, baseUrl: `${origin}/connect` })
+      Layer.succeed(HttpConfig.HttpConfig, {
+        ...HttpConfig.local,
+        authUrl: `${origin}/connect`,
+        baseUrl: `${origin}/connect`
+      })
     )
   )
 

@@ -1,6 +1,6 @@
 /** The users and sessions that the server had before Startlist came. Yours are in a database, and hash their passwords. */
 import { User } from "@startlist/core"
-import { Visitors } from "@startlist/pages"
+import { Authentication } from "@startlist/pages"
 import { Context, Effect, Layer, Option } from "effect"
 import { randomBytes } from "node:crypto"
 
@@ -12,14 +12,14 @@ export class Users extends Context.Tag("example/Users")<Users, {
   /** Ends the session of this `Cookie` header if the form was made in it. */
   readonly signOut: (cookie: string | undefined, csrf: string) => void
   /** Who sends this `Cookie` header. */
-  readonly signedIn: (cookie: string | undefined) => Option.Option<Visitors.Visitor>
+  readonly signedIn: (cookie: string | undefined) => Option.Option<Authentication.SignedIn>
 }>() {}
 
 const sessionOf = (cookie: string | undefined): string => /(?:^|; *)session=([\w-]+)/.exec(cookie ?? "")?.[1] ?? ""
 
 export const layer = Layer.sync(Users, () => {
   const users = new Map<number, { readonly user: User.User; readonly password: string }>()
-  const sessions = new Map<string, Visitors.Visitor>()
+  const sessions = new Map<string, Authentication.SignedIn>()
   return {
     add: (fields, password) => {
       const user = { ...fields, id: User.UserId.make(users.size + 1) }
@@ -48,8 +48,8 @@ export const layerStore: Layer.Layer<User.UserStore, never, Users> = Layer.effec
 )
 
 /** The server's sessions. */
-export const layerVisitors: Layer.Layer<Visitors.Visitors, never, Users> = Layer.effect(
-  Visitors.Visitors,
+export const layerAuthentication: Layer.Layer<Authentication.Authentication, never, Users> = Layer.effect(
+  Authentication.Authentication,
   Effect.map(Users, ({ signedIn }) => ({
     identify: ({ headers: { cookie } }) => Effect.sync(() => signedIn(typeof cookie === "string" ? cookie : undefined)),
     signInUrl: (returnTo) => `/sign-in?return_to=${encodeURIComponent(returnTo)}`,

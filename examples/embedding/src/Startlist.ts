@@ -3,7 +3,7 @@ import { Memory, User } from "@startlist/core"
 import { Dispatcher } from "@startlist/dispatcher"
 import { Embedding } from "@startlist/embed"
 import { Message, Mount, NodeHttp, NodeSecrets, Protocol } from "@startlist/http"
-import { Pages, Visitors } from "@startlist/pages"
+import { Authentication, Pages } from "@startlist/pages"
 import { Effect, Layer, ManagedRuntime, Option } from "effect"
 import * as Users from "./Users.ts"
 
@@ -13,14 +13,14 @@ const users = Layer.succeed(User.UserStore, {
 })
 
 /** Who sits in front of the browser is known by the server's own session. */
-const visitors = Layer.succeed(Visitors.Visitors, {
+const authentication = Layer.succeed(Authentication.Authentication, {
   identify: (request) => Effect.sync(() => Option.fromNullable(Users.signedIn(Message.header(request, "cookie")))),
   signInUrl: (returnTo) => `/sign-in?return_to=${encodeURIComponent(returnTo)}`,
   signOutUrl: "/sign-out"
 })
 
 /** The services over a store: here in memory; `Postgres.layer` takes its place. */
-const startlist = Layer.merge(Embedding.layer(), visitors).pipe(
+const startlist = Layer.merge(Embedding.layer(), authentication).pipe(
   Layer.provideMerge(Layer.mergeAll(Memory.layer, users, Dispatcher.layer, NodeSecrets.layerDrawn))
 )
 

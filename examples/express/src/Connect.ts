@@ -14,7 +14,7 @@ export const start = (origin: string, options: Partial<Startlist.Options> = {}):
     secrets: NodeSecrets.layerDrawn,
     callbacks: Dispatcher.layer,
     findUser: Users.find,
-    visitors: {
+    authentication: {
       identify: ({ headers }) => Users.signedIn(typeof headers["cookie"] === "string" ? headers["cookie"] : undefined),
       signInUrl: (returnTo) => `/sign-in?return_to=${encodeURIComponent(returnTo)}`,
       signOutUrl: "/sign-out"

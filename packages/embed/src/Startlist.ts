@@ -23,8 +23,8 @@ import type { Request as PlainRequest, Response as PlainResponse } from "@startl
 import * as Mount from "@startlist/http/Mount"
 import * as NodeHttp from "@startlist/http/NodeHttp"
 import * as Protocol from "@startlist/http/Protocol"
-import { Site } from "@startlist/http/Site"
-import type { Look } from "@startlist/pages/Look"
+import { HttpConfig } from "@startlist/http/HttpConfig"
+import type { Templates } from "@startlist/pages/Templates"
 import * as Embedding from "./Embedding.ts"
 import * as Binding from "./internal/Binding.ts"
 import type { Calls } from "./internal/Calls.ts"
@@ -39,7 +39,7 @@ export type Endpoints = "oauth" | "athlete" | "webhooks" | "consent" | "account"
 
 type MaybePromise<A> = A | Promise<A>
 
-/** Who sits in front of the browser, and where one signs in and out. */
+/** Who uses the browser, and where one signs in and out. */
 export interface SignIn {
   /** The signed-in user of a request, and an unguessable value of the session for our forms. */
   readonly identify: (
@@ -67,13 +67,13 @@ export interface Options extends Embedding.Options {
    */
   readonly secrets: Layer.Layer<Secrets, unknown>
   /** Who uses the browser. The pages need it: `consent`, `account` and `developer`. */
-  readonly visitors?: SignIn
+  readonly authentication?: SignIn
   /** The server's own users by identifier. */
   readonly findUser: (id: number) => MaybePromise<Plain.User | undefined>
   /** What is mounted. Default: everything. */
   readonly endpoints?: ReadonlyArray<Endpoints>
   /** Pages of the server's own in place of ours. */
-  readonly look?: Partial<Look.Service>
+  readonly templates?: Partial<Templates.Service>
   /** Numbers and choices that differ from the documented ones. */
   readonly policy?: Partial<Policy.Service>
   /** Named in the metadata in place of `url`, and in redirects (RFC 9207), which carry no `iss` without it. */
@@ -116,16 +116,16 @@ export interface Startlist extends Calls {
 const protocol = { oauth: Protocol.oauth, athlete: Protocol.athlete, webhooks: Protocol.webhooks }
 
 /** The pages, with what they need. They are loaded by those who mount one: with them come a renderer and two languages. */
-const pagesOf = async ({ look, visitors }: Options) => {
-  if (visitors === undefined) throw new TypeError("visitors is missing: the pages need it")
-  const { Look, Pages, Visitors } = await import("@startlist/pages")
+const pagesOf = async ({ templates, authentication }: Options) => {
+  if (authentication === undefined) throw new TypeError("authentication is missing: the pages need it")
+  const { Templates, Pages, Authentication } = await import("@startlist/pages")
   const needs = Layer.merge(
-    Layer.succeed(Look.Look, { ...Look.standard, ...look }),
-    Layer.succeed(Visitors.Visitors, {
-      ...visitors,
+    Layer.succeed(Templates.Templates, { ...Templates.standard, ...templates }),
+    Layer.succeed(Authentication.Authentication, {
+      ...authentication,
       identify: (request) =>
         Effect.map(
-          asked(() => visitors.identify(request)),
+          asked(() => authentication.identify(request)),
           (known) => Option.map(Option.fromNullable(known), ({ csrf, user }) => ({ csrf, user: Plain.fromUser(user) }))
         )
     })
@@ -173,7 +173,7 @@ const layerOf = (options: Options) => {
     Layer.provideMerge(Layer.mergeAll(stores, layerUsers(findUser), callbacks, secrets)),
     Layer.provideMerge(Layer.mergeAll(
       Layer.succeed(Policy, { ...documented, ...policy }),
-      Layer.succeed(Site, {
+      Layer.succeed(HttpConfig, {
         authUrl: place,
         baseUrl: place,
         issuer: Option.fromNullable(issuer),

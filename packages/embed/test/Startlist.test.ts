@@ -26,7 +26,7 @@ const defaults: Startlist.Options = {
   callbacks: ScriptedCallbacks.layer,
   secrets: NodeSecrets.layerDrawn,
   findUser: (id) => users.find((user) => user.id === id),
-  visitors: {
+  authentication: {
     identify: async ({ headers }) => {
       const user = users.find(({ email }) => email === headers["x-user"])
       return user === undefined ? undefined : { user, csrf: `csrf of ${user.id}` }
@@ -132,7 +132,7 @@ describe("Startlist.make", () => {
   it("gives up what takes longer than it may", async () => {
     const { handler } = await start({
       limits: { timeout: "20 millis" },
-      visitors: { identify: () => new Promise(() => {}), signInUrl: fail, signOutUrl: "/sign-out" }
+      authentication: { identify: () => new Promise(() => {}), signInUrl: fail, signOutUrl: "/sign-out" }
     })
     const { status } = await handler(new Request("https://club.example/connect/account/applications"))
     expect(status).toBe(503)
@@ -229,9 +229,11 @@ describe("Startlist.make", () => {
   })
 
   it("needs to know who is signed in only where pages are", async () => {
-    const { visitors: _, ...options } = defaults
+    const { authentication: _, ...options } = defaults
     await (await Startlist.make({ ...options, endpoints: ["oauth", "athlete", "webhooks"] })).close()
-    await expect(Startlist.make({ ...options, endpoints: ["oauth", "consent"] })).rejects.toThrow("visitors is missing")
+    await expect(Startlist.make({ ...options, endpoints: ["oauth", "consent"] })).rejects.toThrow(
+      "authentication is missing"
+    )
   })
 
   it("mounts what is chosen", async () => {
@@ -242,7 +244,7 @@ describe("Startlist.make", () => {
 
   it("a server that cannot say who is signed in is a service that is unavailable", async () => {
     const { handler } = await start({
-      visitors: {
+      authentication: {
         identify: () => Promise.reject(new Error("the session store is away")),
         signInUrl: () => "/",
         signOutUrl: "/"

@@ -24,7 +24,7 @@ import { type Action, Audit, Party, recorded } from "./Audit.ts"
 import { redirect, type Request, type Response } from "./Message.ts"
 import { get, type Parameters, parseClientId, write } from "./Parameters.ts"
 import { describe } from "./Refusal.ts"
-import { Site } from "./Site.ts"
+import { HttpConfig } from "./HttpConfig.ts"
 
 /** Names and values, in the order in which a form or a query carries them. */
 export type Fields = ReadonlyArray<readonly [name: string, value: string]>
@@ -84,7 +84,7 @@ const append = (uri: string, parameters: Fields): string => {
 export const make: Effect.Effect<Authorization, never, OAuth> = Effect.gen(function*() {
   const oauth = yield* OAuth
   const audit = yield* Audit
-  const { issuer } = yield* Site
+  const { issuer } = yield* HttpConfig
 
   /** Back to the application, with `state` whenever it came with one, and who answers (RFC 9207). */
   const answer = (uri: string, state: Option.Option<string>, fields: Fields): Response => {

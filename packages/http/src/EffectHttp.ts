@@ -20,7 +20,7 @@ import { parseTarget } from "./internal/target.ts"
 import { broken, readBefore, tooLate, tooSlow } from "./internal/unanswered.ts"
 import * as Message from "./Message.ts"
 import type { Refusal } from "./Refusal.ts"
-import { Site } from "./Site.ts"
+import { HttpConfig } from "./HttpConfig.ts"
 
 export interface Options {
   /** A body must have arrived within so long, and be answered within so long. Default: 30 seconds. */
@@ -41,7 +41,7 @@ export const app = (
   handler: Message.Handler,
   options: Options = {}
 ): Effect.Effect<HttpApp.Default<never, Scope.Scope>> =>
-  Effect.map(Site, ({ trustedProxies }) => {
+  Effect.map(HttpConfig, ({ trustedProxies }) => {
     const trusted = parseNetworks(trustedProxies)
     const timeout = Duration.decode(options.timeout ?? "30 seconds")
     return Effect.gen(function*() {

@@ -3,14 +3,14 @@ import * as Effect from "effect/Effect"
 import type { Handler } from "./Message.ts"
 import * as Protocol from "./Protocol.ts"
 import * as Router from "./Router.ts"
-import { Served } from "./Served.ts"
-import { basePath, metadataPath, Site } from "./Site.ts"
+import { MountedPaths } from "./MountedPaths.ts"
+import { basePath, HttpConfig, metadataPath } from "./HttpConfig.ts"
 
 /** Routes that are made together, with what they need. */
 export type Routes<R> = Effect.Effect<ReadonlyArray<Router.Route>, never, R>
 
 export interface Options<R> {
-  /** What the path of a request begins with before ours. Default: the path of `Site.authUrl`. */
+  /** What the path of a request begins with before ours. Default: the path of `HttpConfig.authUrl`. */
   readonly prefix?: string
   /** Answers what no route matches. Default: `Protocol.notFound`; with pages, `Pages.notFound`. */
   readonly notFound?: Effect.Effect<Handler, never, R>
@@ -24,7 +24,7 @@ const flattened = <Group extends Routes<unknown>>(groups: ReadonlyArray<Group>) 
   )
 
 /**
- * A handler for these routes and no others, below the path of `Site.authUrl`: with `https://club.example/connect` it
+ * A handler for these routes and no others, below the path of `HttpConfig.authUrl`: with `https://club.example/connect` it
  * answers `/connect/oauth/token`, and with 404 whatever is not below `/connect`. A later route takes the place of an
  * earlier one with the same path. What is not among them needs no layer, and no page links to it.
  *
@@ -36,16 +36,16 @@ export const make = <Group extends Routes<unknown>, R = never>(
 ): Effect.Effect<Handler, never, Effect.Effect.Context<Group> | R> =>
   Effect.gen(function*() {
     const paths = new Set<string>()
-    const served = Effect.provideService(Served, { has: (path) => paths.has(path) })
+    const served = Effect.provideService(MountedPaths, { has: (path) => paths.has(path) })
     const routes = yield* served(flattened(groups))
     for (const { path } of routes) paths.add(path)
-    const site = yield* Site
-    const prefix = options.prefix ?? basePath(site)
+    const config = yield* HttpConfig
+    const prefix = options.prefix ?? basePath(config)
     const notFound = yield* served(options.notFound ?? Effect.succeed(Protocol.notFound()))
     const router = Router.make(routes, notFound)
-    return prefix === "" && metadataPath(site) === wellKnown
+    return prefix === "" && metadataPath(config) === wellKnown
       ? router
-      : below(prefix, metadataPath(site), router, notFound)
+      : below(prefix, metadataPath(config), router, notFound)
   })
 
 const wellKnown = "/.well-known/oauth-authorization-server"

@@ -22,7 +22,7 @@ import * as Turns from "./internal/turns.ts"
 import * as Unanswered from "./internal/unanswered.ts"
 import { type Handler, maxHeaders, type Request, type Response } from "./Message.ts"
 import { Busy, type Refusal } from "./Refusal.ts"
-import { Site } from "./Site.ts"
+import { HttpConfig } from "./HttpConfig.ts"
 
 export interface Options {
   /** So long may the body take to arrive, then the work, then the client to read the answer. Default: 30 seconds. */
@@ -44,7 +44,7 @@ export interface Options {
  */
 export const listener = (handler: Handler, options: Options = {}): Effect.Effect<RequestListener> =>
   Effect.gen(function*() {
-    const { trustedProxies } = yield* Site
+    const { trustedProxies } = yield* HttpConfig
     const runFork = Runtime.runFork(lean(yield* Effect.runtime<never>()))
     const trusted = parseNetworks(trustedProxies)
     const timeout = Duration.toMillis(options.timeout ?? "30 seconds")

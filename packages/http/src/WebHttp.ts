@@ -21,7 +21,7 @@ import { broken, readBefore, tooLate, tooSlow } from "./internal/unanswered.ts"
 import { readStream } from "./internal/webBody.ts"
 import type * as Message from "./Message.ts"
 import type { Refusal } from "./Refusal.ts"
-import { Site } from "./Site.ts"
+import { HttpConfig } from "./HttpConfig.ts"
 
 export interface Options {
   /** A body must have arrived within so long, and be answered within so long. Default: 30 seconds. */
@@ -45,7 +45,7 @@ export type WebHandler = (request: Request, connection?: Connection) => Promise<
  */
 export const handler = (handler: Message.Handler, options: Options = {}): Effect.Effect<WebHandler> =>
   Effect.gen(function*() {
-    const { trustedProxies } = yield* Site
+    const { trustedProxies } = yield* HttpConfig
     const runPromiseExit = Runtime.runPromiseExit(yield* Effect.runtime<never>())
     const trusted = parseNetworks(trustedProxies)
     const timeout = Duration.decode(options.timeout ?? "30 seconds")

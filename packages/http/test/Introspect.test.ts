@@ -5,7 +5,7 @@ import { Service } from "../../pages/test/support/Service.ts"
 import { testing } from "../../pages/test/support/Testing.ts"
 import * as World from "../../pages/test/support/World.ts"
 
-const operated = { site: { operatorToken: Option.some(Secrets.TokenHash.make("rotarepo".padEnd(43, "-"))) } }
+const operated = { config: { operatorToken: Option.some(Secrets.TokenHash.make("rotarepo".padEnd(43, "-"))) } }
 
 describe("POST /oauth/introspect (RFC 7662)", () => {
   testing("tells a client about its own live tokens", (world) =>
@@ -88,7 +88,7 @@ describe("GET /.well-known/oauth-authorization-server (RFC 8414)", () => {
         code_challenge_methods_supported: ["S256"],
         authorization_response_iss_parameter_supported: false
       })
-    }), { site: { authUrl: "https://auth.test" } })
+    }), { config: { authUrl: "https://auth.test" } })
 
   testing("names the issuer that is configured", () =>
     Effect.gen(function*() {
@@ -98,5 +98,5 @@ describe("GET /.well-known/oauth-authorization-server (RFC 8414)", () => {
         issuer: "https://id.test",
         authorization_response_iss_parameter_supported: true
       })
-    }), { site: { issuer: Option.some("https://id.test") } })
+    }), { config: { issuer: Option.some("https://id.test") } })
 })

@@ -26,7 +26,7 @@ import * as Pages from "@startlist/pages/Pages"
 import * as Protocol from "@startlist/http/Protocol"
 import * as Router from "@startlist/http/Router"
 import * as Sessions from "@startlist/pages/Sessions"
-import { Site } from "@startlist/http/Site"
+import { HttpConfig } from "@startlist/http/HttpConfig"
 import { AccountStore } from "./AccountStore.ts"
 import * as AuditLog from "./AuditLog.ts"
 import { type Configuration, origin, publicUrls } from "./Configuration.ts"
@@ -108,7 +108,7 @@ const makeHandler = Effect.fnUntraced(
     const traced = Option.isSome(configuration.otlpEndpoint)
       ? (yield* telemetry).traced
       : (handler: Handler) => handler
-    const { authUrl, baseUrl } = yield* Site
+    const { authUrl, baseUrl } = yield* HttpConfig
     // A year. Browsers ignore the header over plain http (RFC 6797 §8.1).
     const common = [authUrl, baseUrl].some((url) => url.startsWith("https:"))
       ? { "strict-transport-security": "max-age=31536000" }
@@ -134,7 +134,7 @@ const makeHandler = Effect.fnUntraced(
 /** Where the service stands, once it is known which port it has. */
 const layerSite = (configuration: Configuration, keys: Keys.Keys, url: string): Layer.Layer<never, never, Secrets> =>
   Layer.unwrapEffect(Effect.map(Secrets, (secrets) => {
-    return Layer.succeed(Site, {
+    return Layer.succeed(HttpConfig, {
       ...publicUrls(configuration, url),
       issuer: configuration.authUrl,
       trustedProxies: configuration.trustedProxies,

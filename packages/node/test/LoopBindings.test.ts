@@ -6,13 +6,13 @@ import { Applications, Deliveries, Memory, Registration, Registrations, Services
 import { ApplicationId } from "@startlist/core/Application"
 import {
   EffectHttp,
+  HttpConfig,
   MemoryThrottle,
   type Message,
   Mount,
   NodeHttp,
   NodeSecrets,
   Protocol,
-  Site,
   WebHttp
 } from "@startlist/http"
 import { Pages, Sessions } from "@startlist/pages"
@@ -81,11 +81,11 @@ const make = (binding: Effect.Effect<Bound, never, Scope.Scope>, path: string) =
   Effect.gen(function*() {
     const { origin, serve } = yield* binding
     const url = origin + path
-    const site = { ...Site.local, authUrl: url, baseUrl: url }
+    const site = { ...HttpConfig.local, authUrl: url, baseUrl: url }
     yield* Mount.make([Protocol.routes, Pages.routes, Pages.signIn], { notFound: Pages.notFound }).pipe(
       Effect.flatMap(serve),
       Effect.provide(Sessions.layer),
-      Effect.provideService(Site.Site, site)
+      Effect.provideService(HttpConfig.HttpConfig, site)
     )
     const accounts = yield* TestAccounts
     const applications = yield* Applications.Applications

@@ -21,7 +21,7 @@ import * as Welcome from "./internal/Welcome.tsx"
 import * as Protocol from "@startlist/http/Protocol"
 import type { Route } from "@startlist/http/Router"
 import type { Throttle } from "@startlist/http/Throttle"
-import type { Visitors } from "./Visitors.ts"
+import type { Authentication } from "./Authentication.ts"
 
 type Routes<R> = Effect.Effect<ReadonlyArray<Route>, never, R>
 
@@ -32,36 +32,36 @@ const furniture: Routes<never> = Effect.map(
 )
 
 /** `/oauth/authorize`: the page that asks for consent (requirements §4.1). */
-export const consent: Routes<OAuth | Visitors> = Effect.map(
+export const consent: Routes<OAuth | Authentication> = Effect.map(
   Effect.all([Authorize.make, furniture]),
   ([authorize, others]) => [authorize, ...others]
 )
 
 /** `/account/applications`: what a user has authorised, and taking it back (requirements §1). */
-export const account: Routes<OAuth | Visitors> = Effect.map(
+export const account: Routes<OAuth | Authentication> = Effect.map(
   Effect.all([AccountApplications.make, furniture]),
   (made) => made.flat()
 )
 
 /** `/developer/applications`: a platform user's applications, their secrets, subscriptions and deliveries. */
-export const developer: Routes<Applications | Deliveries | Subscriptions | Throttle | Visitors> = Effect.map(
+export const developer: Routes<Applications | Deliveries | Subscriptions | Throttle | Authentication> = Effect.map(
   Effect.all([ApplicationPages.make, WebhookPages.make, DeliveryPages.make, furniture]),
   (made) => made.flat()
 )
 
-/** Consent, authorised applications, developer pages: for every server, whoever its visitors are. */
-export const routes: Routes<Applications | Deliveries | OAuth | Subscriptions | Throttle | Visitors> = Effect.map(
+/** Consent, authorised applications, developer pages: for every server, however its users sign in. */
+export const routes: Routes<Applications | Deliveries | OAuth | Subscriptions | Throttle | Authentication> = Effect.map(
   Effect.all([consent, account, developer]),
   (made) => made.flat()
 )
 
 /** `/`, for a server that is nothing else: it links to what the service has besides. */
-export const welcome: Effect.Effect<Route, never, Visitors> = Welcome.make
+export const welcome: Effect.Effect<Route, never, Authentication> = Welcome.make
 
 /** `/docs`: HTML about the API, in English and without scripts, in the frame of the pages. */
 export const reference: (content: Effect.Effect<string>) => Effect.Effect<Route> = ReferencePage.make
 
-/** `/login` and `/logout`: for a service whose visitors are those of `Sessions.layer`. */
+/** `/login` and `/logout`: for a service that signs people in itself, with `Sessions.layer`. */
 export const signIn: Routes<Accounts | Secrets | Throttle> = Login.make
 
 /** Answers what no route matches: programs as they expect it, people with a page. */

@@ -1,4 +1,4 @@
-/** The service's own visitors: a session cookie over `Accounts`. */
+/** The service's own authentication of browsers: a session cookie over `Accounts`. */
 import { parseCookie, stringifySetCookie } from "cookie"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -9,13 +9,13 @@ import { Secrets } from "@startlist/core/Secrets"
 import { Accounts } from "./Accounts.ts"
 import { header, type Request } from "@startlist/http/Message"
 import { write } from "@startlist/http/Parameters"
-import { basePath, Site } from "@startlist/http/Site"
-import { Visitors } from "./Visitors.ts"
+import { basePath, HttpConfig } from "@startlist/http/HttpConfig"
+import { Authentication } from "./Authentication.ts"
 
-const isSecure = ({ authUrl }: Site.Service): boolean => authUrl.startsWith("https://")
+const isSecure = ({ authUrl }: HttpConfig.Service): boolean => authUrl.startsWith("https://")
 
 /** Where the cookie is sent: to us alone, not to the rest of the server in which we are mounted. */
-const pathOf = (site: Site.Service): string => basePath(site) || "/"
+const pathOf = (config: HttpConfig.Service): string => basePath(config) || "/"
 
 /** The session ends with the browser. The device cookie outlives it: it limits guesses, and signs nobody in. */
 type Kind = "session" | "device"
@@ -27,59 +27,64 @@ export const deviceLifetime = Duration.days(180)
  * Over https the name itself promises that the cookie is ours alone: no plain http, and no subdomain, which the promise
  * can say only of a cookie for the whole host (RFC 6265bis).
  */
-const nameAt = (kind: Kind, site: Site.Service): string =>
-  !isSecure(site) ? `startlist_${kind}` : `__${pathOf(site) === "/" ? "Host" : "Secure"}-startlist_${kind}`
+const nameAt = (kind: Kind, config: HttpConfig.Service): string =>
+  !isSecure(config) ? `startlist_${kind}` : `__${pathOf(config) === "/" ? "Host" : "Secure"}-startlist_${kind}`
 
-const cookieOf = (kind: Kind, request: Request, site: Site.Service): Option.Option<Redacted.Redacted<string>> =>
+const cookieOf = (kind: Kind, request: Request, config: HttpConfig.Service): Option.Option<Redacted.Redacted<string>> =>
   Option.map(
-    Option.fromNullable(parseCookie(header(request, "cookie") ?? "")[nameAt(kind, site)] || undefined),
+    Option.fromNullable(parseCookie(header(request, "cookie") ?? "")[nameAt(kind, config)] || undefined),
     Redacted.make
   )
 
-const stringify = (kind: Kind, value: string, site: Site.Service, maxAge: { readonly maxAge?: number }): string =>
+const stringify = (
+  kind: Kind,
+  value: string,
+  config: HttpConfig.Service,
+  maxAge: { readonly maxAge?: number }
+): string =>
   stringifySetCookie({
-    name: nameAt(kind, site),
+    name: nameAt(kind, config),
     value,
-    path: pathOf(site),
+    path: pathOf(config),
     ...maxAge,
     httpOnly: true,
     sameSite: "lax",
-    secure: isSecure(site)
+    secure: isSecure(config)
   })
 
 /** The session value of a request, signed in or not. */
-export const sessionOf = (request: Request, site: Site.Service): Option.Option<Redacted.Redacted<string>> =>
-  cookieOf("session", request, site)
+export const sessionOf = (request: Request, config: HttpConfig.Service): Option.Option<Redacted.Redacted<string>> =>
+  cookieOf("session", request, config)
 
 /** Sets the session cookie; it lives as long as the browser, and no script reads it. */
-export const setCookie = (session: Redacted.Redacted<string>, site: Site.Service): string =>
-  stringify("session", Redacted.value(session), site, {})
+export const setCookie = (session: Redacted.Redacted<string>, config: HttpConfig.Service): string =>
+  stringify("session", Redacted.value(session), config, {})
 
 /** Removes it. */
-export const clearCookie = (site: Site.Service): string => stringify("session", "", site, { maxAge: 0 })
+export const clearCookie = (config: HttpConfig.Service): string => stringify("session", "", config, { maxAge: 0 })
 
 /** The device cookie of a request (OWASP): see `Accounts.recognizeBrowser`. */
-export const deviceOf = (request: Request, site: Site.Service): Option.Option<Redacted.Redacted<string>> =>
-  cookieOf("device", request, site)
+export const deviceOf = (request: Request, config: HttpConfig.Service): Option.Option<Redacted.Redacted<string>> =>
+  cookieOf("device", request, config)
 
 /** Sets the device cookie. */
-export const setDeviceCookie = (value: Redacted.Redacted<string>, site: Site.Service): string =>
-  stringify("device", Redacted.value(value), site, { maxAge: Duration.toSeconds(deviceLifetime) })
+export const setDeviceCookie = (value: Redacted.Redacted<string>, config: HttpConfig.Service): string =>
+  stringify("device", Redacted.value(value), config, { maxAge: Duration.toSeconds(deviceLifetime) })
 
 /** The form token of a session: unguessable as the session value is, and nothing leads back from it. */
 export const csrfOf = (session: Redacted.Redacted<string>, secrets: Secrets.Service): string =>
   secrets.hash(`csrf:${Redacted.value(session)}`)
 
 /** Visitors by their session cookie; they sign in at `/login` and out at `/logout`. */
-export const layer: Layer.Layer<Visitors, never, Accounts | Secrets> = Layer.effect(
-  Visitors,
+export const layer: Layer.Layer<Authentication, never, Accounts | Secrets> = Layer.effect(
+  Authentication,
   Effect.gen(function*() {
     const accounts = yield* Accounts
     const secrets = yield* Secrets
-    const site = yield* Site
+    const config = yield* HttpConfig
     return {
       identify: (request) =>
-        Option.match(sessionOf(request, site), {
+        Option.match(sessionOf(request, config), {
           onNone: () => Effect.succeedNone,
           onSome: (session) =>
             Effect.map(
@@ -87,8 +92,8 @@ export const layer: Layer.Layer<Visitors, never, Accounts | Secrets> = Layer.eff
               Option.map((user) => ({ user, csrf: csrfOf(session, secrets) }))
             )
         }),
-      signInUrl: (returnTo) => `${basePath(site)}/login?${write([["return_to", returnTo]])}`,
-      signOutUrl: `${basePath(site)}/logout`
+      signInUrl: (returnTo) => `${basePath(config)}/login?${write([["return_to", returnTo]])}`,
+      signOutUrl: `${basePath(config)}/logout`
     }
   })
 )

@@ -37,7 +37,7 @@ describe("POST /oauth/authorize", () => {
     Effect.gen(function*() {
       expect(World.redirectOf(yield* world.decide("allow")).query["iss"]).toBe("https://id.test")
       expect(World.redirectOf(yield* world.decide("deny")).query["iss"]).toBe("https://id.test")
-    }), { site: { issuer: Option.some("https://id.test") } })
+    }), { config: { issuer: Option.some("https://id.test") } })
 
   testing("keeps the query that the redirect URI has", (world) =>
     Effect.gen(function*() {

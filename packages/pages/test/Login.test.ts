@@ -234,6 +234,6 @@ describe("the session cookie", () => {
         expect(cookie).toMatch(/^__Host-startlist_session=[^;]+; /)
         for (const attribute of ["HttpOnly", "Secure", "SameSite=Lax", "Path=/"]) expect(cookie).toContain(attribute)
       }),
-    { site: { authUrl: "https://auth.test" } }
+    { config: { authUrl: "https://auth.test" } }
   )
 })

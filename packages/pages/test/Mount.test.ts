@@ -1,7 +1,7 @@
 import { it } from "@effect/vitest"
 import { Applications, Subscription, User } from "@startlist/core"
-import { type Message, Mount, Protocol, type Router, Site } from "@startlist/http"
-import { Look, Pages, Visitors } from "@startlist/pages"
+import { HttpConfig, type Message, Mount, Protocol, type Router } from "@startlist/http"
+import { Authentication, Pages, Templates } from "@startlist/pages"
 import { DateTime, Effect, Layer, Option, Redacted } from "effect"
 import { describe, expect } from "vitest"
 import { formsOf, urlencoded } from "./support/Browser.ts"
@@ -9,7 +9,7 @@ import * as TestServer from "./support/Service.ts"
 import { TestAccounts } from "@startlist/test-support/TestAccounts"
 
 const authUrl = "https://club.example/connect"
-const place = { ...Site.local, authUrl, baseUrl: authUrl, issuer: Option.some(authUrl) }
+const place = { ...HttpConfig.local, authUrl, baseUrl: authUrl, issuer: Option.some(authUrl) }
 
 /** Every address in a page. */
 const addressesIn = (body: string): ReadonlyArray<string> =>
@@ -119,7 +119,7 @@ describe("mounted below a path", () => {
       ) {
         expect(paths).toContain(path)
       }
-    }).pipe(Effect.provide(TestServer.layer({ site: place }))))
+    }).pipe(Effect.provide(TestServer.layer({ config: place }))))
 
   it.effect("signed out, one comes back to where one wanted to be", () =>
     Effect.gen(function*() {
@@ -127,7 +127,7 @@ describe("mounted below a path", () => {
       const { send } = yield* TestServer.Service
       const { headers } = yield* send("GET", authorize)
       expect(headers["location"]).toBe(`/connect/login?${urlencoded({ return_to: authorize })}`)
-    }).pipe(Effect.provide(TestServer.layer({ site: place }))))
+    }).pipe(Effect.provide(TestServer.layer({ config: place }))))
 
   it.effect("nothing is served outside of it, but for the metadata where RFC 8414 §3.1 looks for it", () =>
     Effect.gen(function*() {
@@ -149,7 +149,7 @@ describe("mounted below a path", () => {
           token_endpoint: `${authUrl}/oauth/token`
         })
       }
-    }).pipe(Effect.provide(TestServer.layer({ site: place }))))
+    }).pipe(Effect.provide(TestServer.layer({ config: place }))))
 
   it.effect("a form counts as ours if its origin is that of the address, without the path", () =>
     Effect.gen(function*() {
@@ -168,7 +168,7 @@ describe("mounted below a path", () => {
         })
       expect((yield* signOut("https://evil.example")).status).toBe(403)
       expect((yield* signOut("https://club.example")).status).toBe(303)
-    }).pipe(Effect.provide(TestServer.layer({ site: place }))))
+    }).pipe(Effect.provide(TestServer.layer({ config: place }))))
 })
 
 const request = (path: string): Message.Request => ({
@@ -188,7 +188,7 @@ const platform: User.User = {
   lastName: ""
 }
 
-const visitors = Layer.succeed(Visitors.Visitors, {
+const authentication = Layer.succeed(Authentication.Authentication, {
   identify: () => Effect.succeedSome({ user: platform, csrf: "x" }),
   signInUrl: () => "/sign-in",
   signOutUrl: "/sign-out"
@@ -207,7 +207,7 @@ describe("a choice of endpoints", () => {
       expect(body).not.toContain("/developer/")
       const alone = yield* Mount.make([Pages.consent], { notFound: Pages.notFound })
       expect((yield* alone(request("/nowhere"))).body).not.toContain("/account/applications")
-    }).pipe(Effect.provide(Layer.merge(TestServer.layer(), visitors))))
+    }).pipe(Effect.provide(Layer.merge(TestServer.layer(), authentication))))
 
   it.effect("a later route takes the place of ours", () =>
     Effect.gen(function*() {
@@ -218,7 +218,7 @@ describe("a choice of endpoints", () => {
       }
       const handler = yield* Mount.make([Pages.account, Effect.succeed([own])])
       expect((yield* handler(request("/account/applications"))).body).toBe("our own")
-    }).pipe(Effect.provide(Layer.merge(TestServer.layer(), visitors))))
+    }).pipe(Effect.provide(Layer.merge(TestServer.layer(), authentication))))
 
   it.effect("a proxy may have taken the prefix away", () =>
     Effect.gen(function*() {
@@ -227,17 +227,17 @@ describe("a choice of endpoints", () => {
       expect(status).toBe(200)
       expect(body).toContain("href=\"/connect/account/applications\"")
     }).pipe(
-      Effect.provide(Layer.mergeAll(TestServer.layer(), visitors, Layer.succeed(Site.Site, place)))
+      Effect.provide(Layer.mergeAll(TestServer.layer(), authentication, Layer.succeed(HttpConfig.HttpConfig, place)))
     ))
 })
 
 describe("a look of one's own", () => {
-  const look: Look.Look.Service = {
-    ...Look.standard,
-    consent: ({ action, fields, request, visitor }) =>
+  const templates: Templates.Templates.Service = {
+    ...Templates.standard,
+    consent: ({ action, fields, request, signedIn }) =>
       `<form action="${action}">${
         fields.map(([name]) => name).join()
-      } ${request.application.name} ${request.scope.join()} ${String(visitor.user.email)}</form>`,
+      } ${request.application.name} ${request.scope.join()} ${String(signedIn.user.email)}</form>`,
     failure: ({ kind, status }) => `${status} ${kind}`,
     sources: { "style-src": "'self' https://cdn.club.example", "frame-ancestors": "*" }
   }
@@ -255,5 +255,7 @@ describe("a look of one's own", () => {
       expect(policy).toContain("frame-ancestors 'none'; base-uri 'none'")
       expect((yield* go("GET", "/connect/nowhere")).body).toBe("404 notFound")
       expect((yield* go("GET", "/connect/account/applications")).body).toContain("<!doctype html>")
-    }).pipe(Effect.provide(Layer.provide(TestServer.layer({ site: place }), Layer.succeed(Look.Look, look)))))
+    }).pipe(
+      Effect.provide(Layer.provide(TestServer.layer({ config: place }), Layer.succeed(Templates.Templates, templates)))
+    ))
 })

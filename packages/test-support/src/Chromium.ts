@@ -39,7 +39,7 @@ export const launch: Effect.Effect<Browser, never, Scope.Scope> = Effect.acquire
   (browser) => Effect.promise(() => browser.close())
 )
 
-export interface Look {
+export interface Templates {
   readonly locale?: "en-GB" | "fr-FR"
   readonly dark?: boolean
   readonly phone?: boolean
@@ -79,7 +79,7 @@ export const complaintsOf = (context: BrowserContext): ReadonlyArray<string> => 
 }
 
 /** A new person, with one window open. */
-export const person = async (browser: Browser, look: Look = {}): Promise<Person> => {
+export const person = async (browser: Browser, look: Templates = {}): Promise<Person> => {
   const context = await browser.newContext({
     locale: look.locale ?? "en-GB",
     // Colours are measured at once, not on their way to others.

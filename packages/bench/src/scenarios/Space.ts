@@ -13,7 +13,7 @@ interface Size {
 }
 
 /** The size after so many refreshes, and then the pace. */
-interface Look extends Times {
+interface Templates extends Times {
   readonly bytes: number
   readonly perSecond: number
   /** Of each grant. */
@@ -46,7 +46,7 @@ const refreshed = async (
           WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace) AS bytes`)
       return { bytes: Number(row?.bytes), refreshes: Number(row?.refreshes) / grants }
     }
-    const look = async (calls: number): Promise<Look> => {
+    const look = async (calls: number): Promise<Templates> => {
       const began = performance.now()
       await running.ask({ ...effort, warmUpCalls: calls, warmUpSeconds: 3600, seconds: 0 })
       console.error(`    ${count(calls)} refreshes: ${Math.round((performance.now() - began) / 1000)} s`)

@@ -17,7 +17,7 @@ import { rawClients } from "./raw/RawClients.ts"
 import { observe } from "./raw/RawExchange.ts"
 import { expectDocument, table } from "./support/GeneratedDocument.ts"
 import * as Sites from "./support/Sites.ts"
-import { type Outcome, type Outcomes, steps, type Visitor, walk } from "./support/Walk.ts"
+import { type Outcome, type Outcomes, type SignedIn, steps, walk } from "./support/Walk.ts"
 
 const clients: ReadonlyArray<Client> = [
   OpenidClient.post,
@@ -45,7 +45,7 @@ const versionOf = (library: string): string => {
 
 interface People {
   readonly owner: Person
-  readonly visitor: Visitor
+  readonly signedIn: SignedIn
 }
 
 /** One platform user who owns the applications and one athlete in one browser, for each service. */
@@ -55,7 +55,7 @@ const peopleAt = (service: Sites.Service): Promise<People> => {
   const known = people.get(service)
   if (known !== undefined) return known
   const made = Promise.all([createUser(service, "platform"), createUser(service, "athlete")]).then(
-    ([owner, user]) => ({ owner, visitor: { user, browser: new Browser() } })
+    ([owner, user]) => ({ owner, signedIn: { user, browser: new Browser() } })
   )
   people.set(service, made)
   return made
@@ -68,7 +68,7 @@ const outcomesOf = (client: Client, profile: Sites.Profile, service: Sites.Servi
   const key = `${nameOf(client)} (${profile})`
   const known = walked.get(key)
   if (known !== undefined) return known
-  const made = peopleAt(service).then(({ owner, visitor }) => walk(service, owner, visitor, client))
+  const made = peopleAt(service).then(({ owner, signedIn }) => walk(service, owner, signedIn, client))
   walked.set(key, made)
   return made
 }

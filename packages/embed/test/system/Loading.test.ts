@@ -45,7 +45,7 @@ const make = (endpoints: string) => `
     callbacks: Layer.succeed(Callbacks, {}),
     secrets: NodeSecrets.layerDrawn,
     findUser: () => undefined,
-    visitors: { identify: () => undefined, signInUrl: () => "/", signOutUrl: "/" },
+    authentication: { identify: () => undefined, signInUrl: () => "/", signOutUrl: "/" },
     endpoints: ${endpoints}
   })
   await startlist.close()

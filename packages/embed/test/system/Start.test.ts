@@ -1,7 +1,7 @@
 /** From layers to a server in one call, and what the compiler says if a layer is missing. */
 import { Memory, Services } from "@startlist/core"
 import { MemoryThrottle, Mount, NodeHttp, NodeSecrets, Protocol, WebHttp } from "@startlist/http"
-import { Pages, Visitors } from "@startlist/pages"
+import { Authentication, Pages } from "@startlist/pages"
 import { ScriptedCallbacks, TestUsers } from "@startlist/testing"
 import { Effect, Layer } from "effect"
 import { execFile } from "node:child_process"
@@ -13,7 +13,7 @@ import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { beforeAll, describe, expect, it } from "vitest"
 
-const visitors = Layer.succeed(Visitors.Visitors, {
+const authentication = Layer.succeed(Authentication.Authentication, {
   identify: () => Effect.succeedNone,
   signInUrl: () => "/sign-in",
   signOutUrl: "/sign-out"
@@ -32,7 +32,7 @@ describe("start", () => {
     const resource = Layer.scopedDiscard(
       Effect.acquireRelease(Effect.sync(() => events.push("begun")), () => Effect.sync(() => events.push("ended")))
     )
-    const layers = Layer.mergeAll(services, visitors, resource)
+    const layers = Layer.mergeAll(services, authentication, resource)
     const { dispose, listener } = await NodeHttp.start(everything, layers)
     const server = createServer(listener)
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
@@ -58,7 +58,7 @@ describe("start", () => {
 
   it("is rejected if a layer cannot be built", async () => {
     const broken = Layer.effectDiscard(Effect.fail("the database is away"))
-    await expect(NodeHttp.start(everything, Layer.mergeAll(services, visitors, broken)))
+    await expect(NodeHttp.start(everything, Layer.mergeAll(services, authentication, broken)))
       .rejects.toThrow("the database is away")
   })
 })

@@ -14,7 +14,7 @@ import type { Request } from "../Message.ts"
 import { get, type Parameters, readOnce } from "../Parameters.ts"
 import { TooMany } from "../Refusal.ts"
 import type { Route } from "../Router.ts"
-import { Site } from "../Site.ts"
+import { HttpConfig } from "../HttpConfig.ts"
 import { operatorKeys, Throttle } from "../Throttle.ts"
 import * as ClientAuthentication from "./ClientAuthentication.ts"
 import * as OAuthResponse from "./OAuthResponse.ts"
@@ -40,7 +40,7 @@ export const make: Effect.Effect<Route, never, Applications | OAuth | Secrets | 
   const oauth = yield* OAuth
   const secrets = yield* Secrets
   const throttle = yield* Throttle
-  const { operatorToken } = yield* Site
+  const { operatorToken } = yield* HttpConfig
   const withClient = yield* ClientAuthentication.make
 
   const introspect = (parameters: Parameters, audience: Option.Option<ApplicationId>) => {

@@ -5,13 +5,13 @@ import { Policy } from "@startlist/core/Policy"
 import { anyOrigin } from "../Cors.ts"
 import type { Response } from "../Message.ts"
 import type { Route } from "../Router.ts"
-import { Site } from "../Site.ts"
+import { HttpConfig } from "../HttpConfig.ts"
 import * as OAuthResponse from "./OAuthResponse.ts"
 
 const clientAuthentication = ["client_secret_post", "client_secret_basic"]
 
 export const make: Effect.Effect<Route> = Effect.gen(function*() {
-  const { authUrl, issuer } = yield* Site
+  const { authUrl, issuer } = yield* HttpConfig
   const { scopes } = yield* Policy
   const metadata: Response = OAuthResponse.json(200, {
     issuer: Option.getOrElse(issuer, () => authUrl),

@@ -1,6 +1,6 @@
 /** What every binding does with requests, over real sockets: one suite, a function of the binding. */
 import { it } from "@effect/vitest"
-import { Message, Refusal, Router, Site } from "@startlist/http"
+import { HttpConfig, Message, Refusal, Router } from "@startlist/http"
 import { Deferred, Effect, Layer, Logger, Schema, type Scope } from "effect"
 import { type IncomingMessage, request as httpRequest } from "node:http"
 import { connect } from "node:net"
@@ -336,8 +336,8 @@ export const suite = (name: string, serve: Serve): void => {
         const headers = { "x-forwarded-for": "203.0.113.9, 198.51.100.7" }
         const untrusted = yield* serve(echo, {})
         expect(echoed(yield* send(untrusted, "/", { headers })).address).toBe("127.0.0.1")
-        const site = { ...Site.local, trustedProxies: ["127.0.0.0/8"] }
-        const trusted = yield* Effect.provide(serve(echo, {}), Layer.succeed(Site.Site, site))
+        const site = { ...HttpConfig.local, trustedProxies: ["127.0.0.0/8"] }
+        const trusted = yield* Effect.provide(serve(echo, {}), Layer.succeed(HttpConfig.HttpConfig, site))
         expect(echoed(yield* send(trusted, "/", { headers })).address).toBe("198.51.100.7")
       }))
   })

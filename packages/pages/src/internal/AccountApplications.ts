@@ -4,13 +4,13 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { OAuth } from "@startlist/core/OAuth"
 import { Audit, Party, recorded } from "@startlist/http/Audit"
-import { Look } from "../Look.ts"
+import { Templates } from "../Templates.ts"
 import { redirect, type Request, type Response } from "@startlist/http/Message"
 import { parseClientId } from "@startlist/http/Parameters"
 import { NotFound } from "@startlist/http/Refusal"
 import type { Endpoint, Route } from "@startlist/http/Router"
-import { basePath, Site } from "@startlist/http/Site"
-import { type Visitor, Visitors } from "../Visitors.ts"
+import { basePath, HttpConfig } from "@startlist/http/HttpConfig"
+import { Authentication, type SignedIn } from "../Authentication.ts"
 import * as ErrorPage from "./ErrorPage.ts"
 import * as Forms from "./Forms.ts"
 import * as Frame from "./Frame.ts"
@@ -19,49 +19,51 @@ import * as Page from "./Page.ts"
 
 const path = "/account/applications"
 
-export const make: Effect.Effect<ReadonlyArray<Route>, never, OAuth | Visitors> = Effect.gen(function*() {
+export const make: Effect.Effect<ReadonlyArray<Route>, never, OAuth | Authentication> = Effect.gen(function*() {
   const oauth = yield* OAuth
-  const visitors = yield* Visitors
+  const authentication = yield* Authentication
   const audit = yield* Audit
-  const site = yield* Site
-  const look = yield* Look
+  const config = yield* HttpConfig
+  const templates = yield* Templates
   const frameOf = yield* Frame.make
   const { forged, refuse } = yield* ErrorPage.make
-  const here = basePath(site) + path
+  const here = basePath(config) + path
 
-  const withVisitor = <E>(request: Request, use: (visitor: Visitor) => Effect.Effect<Response, E>) =>
+  const withSignedIn = <E>(request: Request, use: (signedIn: SignedIn) => Effect.Effect<Response, E>) =>
     Effect.flatMap(
-      visitors.identify(request),
+      authentication.identify(request),
       Option.match({
-        onNone: (): Effect.Effect<Response, E> => Effect.succeed(redirect(visitors.signInUrl(here))),
+        onNone: (): Effect.Effect<Response, E> => Effect.succeed(redirect(authentication.signInUrl(here))),
         onSome: use
       })
     )
 
   const show: Endpoint = (request) =>
-    withVisitor(request, (visitor) =>
-      Effect.map(oauth.authorized(visitor.user.id), (authorized) => {
+    withSignedIn(request, (signedIn) =>
+      Effect.map(oauth.authorized(signedIn.user.id), (authorized) => {
         const locale = Locale.of(request)
-        const frame = frameOf({ locale, here, visitor: Option.some(visitor), signOutUrl: visitors.signOutUrl })
-        return Page.html(200, look.applications({ authorized, csrf: visitor.csrf, frame }), { sources: look.sources })
+        const frame = frameOf({ locale, here, signedIn: Option.some(signedIn), signOutUrl: authentication.signOutUrl })
+        return Page.html(200, templates.applications({ authorized, csrf: signedIn.csrf, frame }), {
+          sources: templates.sources
+        })
       }))
 
   const revokeOne: Endpoint = (request, [id = ""]) =>
-    withVisitor(request, (visitor) =>
+    withSignedIn(request, (signedIn) =>
       Effect.gen(function*() {
-        const { isGenuine } = yield* Forms.read(request, site)
-        if (!isGenuine(visitor.csrf)) return forged(request)
+        const { isGenuine } = yield* Forms.read(request, config)
+        if (!isGenuine(signedIn.csrf)) return forged(request)
         const applicationId = parseClientId(id)
         if (Option.isNone(applicationId)) return yield* new NotFound()
         const entry = {
           at: yield* DateTime.now,
           action: "revocation" as const,
-          actor: Party.User({ userId: visitor.user.id }),
+          actor: Party.User({ userId: signedIn.user.id }),
           subject: Party.Application({ applicationId: applicationId.value }),
           address: request.address
         }
         yield* Effect.catchTag(
-          recorded(Effect.tap(oauth.revokeByUser(applicationId.value, visitor.user.id), audit.record(entry))),
+          recorded(Effect.tap(oauth.revokeByUser(applicationId.value, signedIn.user.id), audit.record(entry))),
           "GrantNotFound",
           () => new NotFound()
         )

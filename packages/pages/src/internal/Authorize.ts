@@ -10,9 +10,9 @@ import { redirect, type Request, type Response } from "@startlist/http/Message"
 import { encode, get, type Parameters, read, write } from "@startlist/http/Parameters"
 import { Malformed } from "@startlist/http/Refusal"
 import type { Endpoint, Route } from "@startlist/http/Router"
-import { basePath, Site } from "@startlist/http/Site"
-import { Look } from "../Look.ts"
-import { type Visitor, Visitors } from "../Visitors.ts"
+import { basePath, HttpConfig } from "@startlist/http/HttpConfig"
+import { Templates } from "../Templates.ts"
+import { Authentication, type SignedIn } from "../Authentication.ts"
 import * as ErrorPage from "./ErrorPage.ts"
 import * as Forms from "./Forms.ts"
 import * as Frame from "./Frame.ts"
@@ -39,15 +39,15 @@ const kinds: Readonly<Record<NotRedirectable["reason"], ErrorKind>> = {
 /** Whether an address fits through sign-in, where the link to the other language carries it encoded twice. */
 const isTooLong = (address: string): boolean => encode(encode(address)).length > ReturnTo.maxLength
 
-export const make: Effect.Effect<Route, never, OAuth | Visitors> = Effect.gen(function*() {
+export const make: Effect.Effect<Route, never, OAuth | Authentication> = Effect.gen(function*() {
   const authorization = yield* Authorization.make
-  const visitors = yield* Visitors
-  const site = yield* Site
+  const authentication = yield* Authentication
+  const config = yield* HttpConfig
   const { redirectErrorsBeforeSignIn } = yield* Policy
-  const look = yield* Look
+  const templates = yield* Templates
   const frameOf = yield* Frame.make
   const errors = yield* ErrorPage.make
-  const action = basePath(site) + path
+  const action = basePath(config) + path
 
   /** The address of the request as a GET: where the user comes back to after signing in. */
   const addressOf = (parameters: Parameters): string => `${action}?${write(Authorization.fieldsOf(parameters))}`
@@ -59,19 +59,24 @@ export const make: Effect.Effect<Route, never, OAuth | Visitors> = Effect.gen(fu
       () => new TooLong()
     )
 
-  const ask = (request: Request, checked: AuthorizationRequest, visitor: Visitor, parameters: Parameters): Response => {
+  const ask = (
+    request: Request,
+    checked: AuthorizationRequest,
+    signedIn: SignedIn,
+    parameters: Parameters
+  ): Response => {
     const frame = frameOf({
       locale: Locale.of(request, get(parameters, "locale")),
       here: addressOf(parameters),
-      visitor: Option.some(visitor),
-      signOutUrl: visitors.signOutUrl
+      signedIn: Option.some(signedIn),
+      signOutUrl: authentication.signOutUrl
     })
-    const page = { action, fields: Authorization.fieldsOf(parameters), frame, request: checked, visitor }
-    const options = { sources: look.sources }
-    const mismatch = Option.filter(checked.role, (role) => role !== visitor.user.role)
+    const page = { action, fields: Authorization.fieldsOf(parameters), frame, request: checked, signedIn }
+    const options = { sources: templates.sources }
+    const mismatch = Option.filter(checked.role, (role) => role !== signedIn.user.role)
     return Option.isSome(mismatch)
-      ? Page.html(403, look.wrongRole({ ...page, requested: mismatch.value }), options)
-      : Page.html(200, look.consent(page), options)
+      ? Page.html(403, templates.wrongRole({ ...page, requested: mismatch.value }), options)
+      : Page.html(200, templates.consent(page), options)
   }
 
   /** Wrong requests are answered before anybody has to sign in, as far as the policy allows. */
@@ -96,14 +101,14 @@ export const make: Effect.Effect<Route, never, OAuth | Visitors> = Effect.gen(fu
   }
 
   /** Strictly, nobody is sent on to an application before signing in, not even with an error (RFC 9700 §4.11.2). */
-  const refuseVisitor = (request: Request, refused: AuthorizationRefused) =>
+  const refuseSignedIn = (request: Request, refused: AuthorizationRefused) =>
     redirectErrorsBeforeSignIn
       ? refused
       : Effect.gen(function*() {
-        if (Option.isSome(yield* visitors.identify(request))) return yield* refused
+        if (Option.isSome(yield* authentication.identify(request))) return yield* refused
         const address = `${action}?${request.query}`
         if (isTooLong(address)) return yield* new TooLong()
-        return redirect(visitors.signInUrl(address))
+        return redirect(authentication.signInUrl(address))
       })
 
   const visit: Endpoint = (request) =>
@@ -113,32 +118,32 @@ export const make: Effect.Effect<Route, never, OAuth | Visitors> = Effect.gen(fu
         parameters,
         Effect.gen(function*() {
           const checked = yield* check(parameters)
-          const visitor = yield* visitors.identify(request)
-          return Option.isSome(visitor)
-            ? ask(request, checked, visitor.value, parameters)
-            : redirect(visitors.signInUrl(addressOf(parameters)))
-        }).pipe(Effect.catchTag("AuthorizationRefused", (refused) => refuseVisitor(request, refused)))
+          const signedIn = yield* authentication.identify(request)
+          return Option.isSome(signedIn)
+            ? ask(request, checked, signedIn.value, parameters)
+            : redirect(authentication.signInUrl(addressOf(parameters)))
+        }).pipe(Effect.catchTag("AuthorizationRefused", (refused) => refuseSignedIn(request, refused)))
       ))
 
   const decide: Endpoint = (request) =>
-    Effect.flatMap(Forms.read(request, site), ({ isGenuine, parameters }) =>
+    Effect.flatMap(Forms.read(request, config), ({ isGenuine, parameters }) =>
       answering(
         request,
         parameters,
         Effect.gen(function*() {
-          const visitor = yield* visitors.identify(request)
-          if (Option.isNone(visitor)) return redirect(visitors.signInUrl(addressOf(parameters)))
-          if (!isGenuine(visitor.value.csrf)) return errors.forged(request, addressOf(parameters))
+          const signedIn = yield* authentication.identify(request)
+          if (Option.isNone(signedIn)) return redirect(authentication.signInUrl(addressOf(parameters)))
+          if (!isGenuine(signedIn.value.csrf)) return errors.forged(request, addressOf(parameters))
           const checked = yield* check(parameters)
           switch (get(parameters, "decision")) {
             case "allow":
               return yield* Effect.catchIf(
-                authorization.allow(request, checked, visitor.value.user),
+                authorization.allow(request, checked, signedIn.value.user),
                 (error) => error instanceof RoleMismatch,
-                () => Effect.succeed(ask(request, checked, visitor.value, parameters))
+                () => Effect.succeed(ask(request, checked, signedIn.value, parameters))
               )
             case "deny":
-              return yield* authorization.deny(request, checked, visitor.value.user)
+              return yield* authorization.deny(request, checked, signedIn.value.user)
             default:
               return yield* new Malformed({ what: "decision" })
           }

@@ -1,7 +1,7 @@
 /** How the consent page looks: who asks, for whom, for what, for how long; and what to do about a wrong role. */
 import type { AuthorizationRequest } from "@startlist/core/Authorization"
 import type { Role } from "@startlist/core/User"
-import type { Visitor } from "../Visitors.ts"
+import type { SignedIn } from "../Authentication.ts"
 import { Alert, Form } from "./Form.tsx"
 import type { Frame } from "./Frame.ts"
 import { Layout, SignOut } from "./Layout.tsx"
@@ -16,7 +16,7 @@ export type Fields = ReadonlyArray<readonly [name: string, value: string]>
 export interface ConsentPage {
   readonly frame: Frame
   readonly request: AuthorizationRequest
-  readonly visitor: Visitor
+  readonly signedIn: SignedIn
   /** Where the decision is posted: `decision` is `allow` or `deny`. */
   readonly action: string
   readonly fields: Fields
@@ -31,9 +31,9 @@ export interface WrongRolePage extends ConsentPage {
 const hostOf = (uri: string): string => /^https?:\/\/([^/?]+)/.exec(uri)?.[1] ?? uri
 
 /** Who is signed in, and the way out if it is somebody else. */
-const Account = ({ frame, visitor }: Pick<ConsentPage, "frame" | "visitor">) => {
+const Account = ({ frame, signedIn }: Pick<ConsentPage, "frame" | "signedIn">) => {
   const { consent, roles } = messagesIn(frame.locale)
-  const { email, firstName, lastName, role } = visitor.user
+  const { email, firstName, lastName, role } = signedIn.user
   const name = `${firstName} ${lastName}`.trim()
   return (
     <>
@@ -41,33 +41,33 @@ const Account = ({ frame, visitor }: Pick<ConsentPage, "frame" | "visitor">) => 
       <p class="muted">{consent.role} {roles[role]}</p>
       <div class="row">
         <span class="muted">{consent.notYou}</span>
-        <SignOut frame={frame} csrf={visitor.csrf} label={consent.switchAccount} returnTo={frame.here} />
+        <SignOut frame={frame} csrf={signedIn.csrf} label={consent.switchAccount} returnTo={frame.here} />
       </div>
     </>
   )
 }
 
-const Parties = ({ frame, request, visitor }: Pick<ConsentPage, "frame" | "request" | "visitor">) => {
+const Parties = ({ frame, request, signedIn }: Pick<ConsentPage, "frame" | "request" | "signedIn">) => {
   const { consent } = messagesIn(frame.locale)
   return (
     <Facts
       facts={[
         [consent.application, <strong>{request.application.name}</strong>],
         [consent.returns, <code>{hostOf(request.redirectUri)}</code>],
-        [consent.account, <Account frame={frame} visitor={visitor} />]
+        [consent.account, <Account frame={frame} signedIn={signedIn} />]
       ]}
     />
   )
 }
 
-export const Consent = ({ action, fields, frame, request, visitor }: ConsentPage) => {
+export const Consent = ({ action, fields, frame, request, signedIn }: ConsentPage) => {
   const { application: { name }, scope } = request
   const { consent, layout } = messagesIn(frame.locale)
   return (
     <Layout frame={frame} title={consent.title(name)} narrow>
       <p class="lead">{consent.asks(name)}</p>
       <div class="card">
-        <Parties frame={frame} request={request} visitor={visitor} />
+        <Parties frame={frame} request={request} signedIn={signedIn} />
         <h2>{consent.scopes(name)}</h2>
         <Scopes locale={frame.locale} scope={scope} />
         <p class="muted">{consent.allOrNothing}</p>
@@ -83,7 +83,7 @@ export const Consent = ({ action, fields, frame, request, visitor }: ConsentPage
             )
             : null}
         </p>
-        <Form action={action} csrf={visitor.csrf} hidden={fields}>
+        <Form action={action} csrf={signedIn.csrf} hidden={fields}>
           <div class="choices">
             <button type="submit" name="decision" value="deny">{consent.deny}</button>
             <button type="submit" name="decision" value="allow">{consent.allow}</button>
@@ -94,18 +94,18 @@ export const Consent = ({ action, fields, frame, request, visitor }: ConsentPage
   )
 }
 
-export const WrongRole = ({ action, fields, frame, request, requested, visitor }: WrongRolePage) => {
+export const WrongRole = ({ action, fields, frame, request, requested, signedIn }: WrongRolePage) => {
   const { name } = request.application
   const { consent } = messagesIn(frame.locale)
   return (
     <Layout frame={frame} title={consent.roleTitle} narrow>
       <Alert kind="wait">
-        <p>{consent.roleMismatch(name, requested, visitor.user.role)}</p>
+        <p>{consent.roleMismatch(name, requested, signedIn.user.role)}</p>
       </Alert>
       <div class="card">
-        <Parties frame={frame} request={request} visitor={visitor} />
+        <Parties frame={frame} request={request} signedIn={signedIn} />
         <p>{consent.roleThen(requested)}</p>
-        <Form action={action} csrf={visitor.csrf} hidden={fields}>
+        <Form action={action} csrf={signedIn.csrf} hidden={fields}>
           <button type="submit" name="decision" value="deny" class="outline">{consent.backToApplication(name)}</button>
         </Form>
       </div>

@@ -142,7 +142,8 @@ export const messages: Messages = {
     outdated: {
       title: "This was done already",
       what: "The page that this form stood on is out of date, so nothing was changed this time.",
-      advice: "This happens if a form is sent twice, or was changed in another window. Look at the present state first."
+      advice:
+        "This happens if a form is sent twice, or was changed in another window. Templates at the present state first."
     },
     notPlatform: {
       title: "For registration platforms only",

@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { StoreError } from "@startlist/core/Store"
-import { Look } from "../Look.ts"
+import { Templates } from "../Templates.ts"
 import type { Request, Response } from "@startlist/http/Message"
 import { describe, type Refusal } from "@startlist/http/Refusal"
 import type { Refuse } from "@startlist/http/Router"
@@ -17,7 +17,7 @@ export interface Options {
   /** Where one can begin anew. */
   readonly again?: string
   /** Who sees it, so that there is a way to sign out. */
-  readonly seen?: Pick<Frame.Frame, "signOutUrl" | "visitor">
+  readonly seen?: Pick<Frame.Frame, "signOutUrl" | "signedIn">
 }
 
 export interface ErrorPages {
@@ -48,19 +48,19 @@ const kinds: Readonly<Record<(Refusal | StoreError)["_tag"], ErrorKind>> = {
 const hereOf = ({ method, path, query }: Request): string =>
   method !== "GET" ? "/account/applications" : query === "" ? path : `${path}?${query}`
 
-const byAnybody = { visitor: Option.none(), signOutUrl: "" }
+const byAnybody = { signedIn: Option.none(), signOutUrl: "" }
 
 export const make: Effect.Effect<ErrorPages> = Effect.gen(function*() {
-  const look = yield* Look
+  const templates = yield* Templates
   const frameOf = yield* Frame.make
 
   const show: ErrorPages["show"] = (request, status, kind, options = {}) => {
     const { again, headers = {}, locale = Locale.of(request), seen = byAnybody } = options
-    const frame = frameOf({ locale, here: "", visitor: seen.visitor, signOutUrl: seen.signOutUrl })
+    const frame = frameOf({ locale, here: "", signedIn: seen.signedIn, signOutUrl: seen.signOutUrl })
     const here = again ?? frame.base + hereOf(request)
-    return Page.html(status, look.failure({ frame: { ...frame, here }, status, kind, again }), {
+    return Page.html(status, templates.failure({ frame: { ...frame, here }, status, kind, again }), {
       headers,
-      sources: look.sources
+      sources: templates.sources
     })
   }
 

@@ -1,11 +1,11 @@
-/** How a page looks that says what went wrong and what to do, without telling more than the visitor may know. */
+/** How a page looks that says what went wrong and what to do, without telling more than the user may know. */
 import { Alert } from "./Form.tsx"
 import type { Frame } from "./Frame.ts"
 import { Layout } from "./Layout.tsx"
 import { messagesIn } from "./Locale.ts"
 import type { ErrorKind } from "./Messages.ts"
 
-/** What is to be said. Title, explanation and advice in the language of the visitor are `messages.error[kind]`. */
+/** What is to be said. Title, explanation and advice in the language of the user are `messages.error[kind]`. */
 export interface FailurePage {
   readonly frame: Frame
   /** Of the response. */

@@ -1,16 +1,16 @@
 /** What a page needs to know besides what it shows. */
 import * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
-import { basePath, Site } from "@startlist/http/Site"
-import { Served } from "@startlist/http/Served"
-import type { Visitor } from "../Visitors.ts"
+import { basePath, HttpConfig } from "@startlist/http/HttpConfig"
+import { MountedPaths } from "@startlist/http/MountedPaths"
+import type { SignedIn } from "../Authentication.ts"
 import type { Locale } from "./Locale.ts"
 
 export interface Frame {
   readonly locale: Locale
   /** Path and query, as the browser knows them, to which the language switch comes back. */
   readonly here: string
-  readonly visitor: Option.Option<Visitor>
+  readonly signedIn: Option.Option<SignedIn>
   readonly signOutUrl: string
   /** What the path of every address of ours begins with: empty, or the path under which we are mounted. */
   readonly base: string
@@ -20,7 +20,7 @@ export interface Frame {
 
 /** Makes frames for this place. */
 export const make: Effect.Effect<(frame: Omit<Frame, "base" | "has">) => Frame> = Effect.gen(function*() {
-  const base = basePath(yield* Site)
-  const { has } = yield* Served
+  const base = basePath(yield* HttpConfig)
+  const { has } = yield* MountedPaths
   return (frame) => ({ ...frame, base, has })
 })

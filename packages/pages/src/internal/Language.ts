@@ -4,13 +4,13 @@ import { redirect } from "@startlist/http/Message"
 import { get, readOnce } from "@startlist/http/Parameters"
 import { Malformed } from "@startlist/http/Refusal"
 import type { Route } from "@startlist/http/Router"
-import { basePath, Site } from "@startlist/http/Site"
+import { basePath, HttpConfig } from "@startlist/http/HttpConfig"
 import * as ErrorPage from "./ErrorPage.ts"
 import * as Locale from "./Locale.ts"
 import * as ReturnTo from "./ReturnTo.ts"
 
 export const make: Effect.Effect<Route> = Effect.gen(function*() {
-  const base = basePath(yield* Site)
+  const base = basePath(yield* HttpConfig)
   const { refuse } = yield* ErrorPage.make
   return {
     path: "/language",

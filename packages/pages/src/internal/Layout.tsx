@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact"
 import * as Option from "effect/Option"
 import { icon, stylesheet } from "./assetFiles.ts"
 import { encode, write } from "@startlist/http/Parameters"
-import type { Visitor } from "../Visitors.ts"
+import type { SignedIn } from "../Authentication.ts"
 import { Form } from "./Form.tsx"
 import type { Frame } from "./Frame.ts"
 import { type Locale, locales, messagesIn } from "./Locale.ts"
@@ -37,7 +37,7 @@ export const Layout = ({ children, frame, narrow = false, title, unrepeatable = 
           </svg>
           Startlist
         </p>
-        {Option.isSome(frame.visitor) ? <Account visitor={frame.visitor.value} frame={frame} /> : null}
+        {Option.isSome(frame.signedIn) ? <Account signedIn={frame.signedIn.value} frame={frame} /> : null}
       </header>
       <main class={narrow ? "narrow" : undefined}>
         <h1>{title}</h1>
@@ -90,12 +90,12 @@ const decode = (encoded: string): string | undefined => {
   }
 }
 
-const Account = ({ frame, visitor }: { readonly frame: Frame; readonly visitor: Visitor }) => {
+const Account = ({ frame, signedIn }: { readonly frame: Frame; readonly signedIn: SignedIn }) => {
   const { layout } = messagesIn(frame.locale)
   const sections = [
     { path: "/account/applications", label: layout.applications, isForAll: true },
     { path: "/developer/applications", label: layout.developer, isForAll: false }
-  ].filter(({ isForAll, path }) => frame.has(path) && (isForAll || visitor.user.role === "platform"))
+  ].filter(({ isForAll, path }) => frame.has(path) && (isForAll || signedIn.user.role === "platform"))
   return (
     <nav aria-label={layout.account}>
       {sections.map(({ label, path }) => (
@@ -107,10 +107,10 @@ const Account = ({ frame, visitor }: { readonly frame: Frame; readonly visitor: 
           {label}
         </a>
       ))}
-      <span class="muted">{visitor.user.email}</span>
+      <span class="muted">{signedIn.user.email}</span>
       <SignOut
         frame={frame}
-        csrf={visitor.csrf}
+        csrf={signedIn.csrf}
         label={layout.signOut}
         returnTo={`${frame.base}/account/applications`}
       />

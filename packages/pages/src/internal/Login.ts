@@ -11,7 +11,7 @@ import { redirect, type Request, type Response } from "@startlist/http/Message"
 import { get, readOnce, write } from "@startlist/http/Parameters"
 import type { Endpoint, Route } from "@startlist/http/Router"
 import { clearCookie, csrfOf, deviceOf, sessionOf, setCookie, setDeviceCookie } from "../Sessions.ts"
-import { basePath, Site } from "@startlist/http/Site"
+import { basePath, HttpConfig } from "@startlist/http/HttpConfig"
 import { browserKeys, loginKeys, Throttle } from "@startlist/http/Throttle"
 import * as ErrorPage from "./ErrorPage.ts"
 import * as Forms from "./Forms.ts"
@@ -34,10 +34,10 @@ export const make: Effect.Effect<ReadonlyArray<Route>, never, Accounts | Secrets
   const secrets = yield* Secrets
   const throttle = yield* Throttle
   const audit = yield* Audit
-  const site = yield* Site
+  const config = yield* HttpConfig
   const frameOf = yield* Frame.make
   const { forged, refuse } = yield* ErrorPage.make
-  const base = basePath(site)
+  const base = basePath(config)
   const signInUrl = `${base}/login`
   /** Where one goes who came here by himself. */
   const home = `${base}/account/applications`
@@ -54,13 +54,13 @@ export const make: Effect.Effect<ReadonlyArray<Route>, never, Accounts | Secrets
     readonly headers?: Response["headers"]
   }) =>
     Effect.gen(function*() {
-      const present = sessionOf(request, site)
+      const present = sessionOf(request, config)
       const session = Option.isSome(present) ? present.value : yield* secrets.make("claim")
       const locale = localeOf(request, shown.returnTo)
       const frame = frameOf({
         locale,
         here: `${signInUrl}?${write([["return_to", shown.returnTo]])}`,
-        visitor: Option.none(),
+        signedIn: Option.none(),
         signOutUrl: `${base}/logout`
       })
       const form = LoginForm({
@@ -71,7 +71,7 @@ export const make: Effect.Effect<ReadonlyArray<Route>, never, Accounts | Secrets
         problem: shown.problem
       })
       return Page.html(shown.status, form, {
-        headers: { ...shown.headers, ...(Option.isSome(present) ? {} : { "set-cookie": setCookie(session, site) }) }
+        headers: { ...shown.headers, ...(Option.isSome(present) ? {} : { "set-cookie": setCookie(session, config) }) }
       })
     })
 
@@ -79,18 +79,18 @@ export const make: Effect.Effect<ReadonlyArray<Route>, never, Accounts | Secrets
     Effect.gen(function*() {
       const parameters = yield* readOnce(request)
       const returnTo = ReturnTo.safe(get(parameters, "return_to"), home)
-      const session = sessionOf(request, site)
+      const session = sessionOf(request, config)
       const user = Option.isSome(session) ? yield* accounts.findSession(session.value) : Option.none()
       return Option.isSome(user) ? redirect(returnTo) : yield* show(request, { status: 200, returnTo })
     })
 
   const signIn: Endpoint = (request) =>
     Effect.gen(function*() {
-      const { isGenuine, parameters } = yield* Forms.read(request, site)
+      const { isGenuine, parameters } = yield* Forms.read(request, config)
       const returnTo = ReturnTo.safe(get(parameters, "return_to"), home)
       const email = get(parameters, "email")?.trim() ?? ""
       const password = get(parameters, "password") ?? ""
-      const session = sessionOf(request, site)
+      const session = sessionOf(request, config)
       if (!Option.exists(session, (value) => isGenuine(csrfOf(value, secrets)))) {
         return yield* show(request, { status: 403, returnTo, email, problem: { kind: "stale" } })
       }
@@ -99,7 +99,7 @@ export const make: Effect.Effect<ReadonlyArray<Route>, never, Accounts | Secrets
         return yield* show(request, { status: 422, returnTo, email, problem: { kind: "passwordMissing" } })
       }
 
-      const device = deviceOf(request, site)
+      const device = deviceOf(request, config)
       const browser = Option.isSome(device) ? yield* accounts.recognizeBrowser(device.value, email) : Option.none()
       const keys = Option.isSome(browser) ? browserKeys(email, browser.value) : loginKeys(email, request.address)
       // The attempt is taken before the slow check: a burst of parallel guesses gets no more than the limit.
@@ -125,13 +125,13 @@ export const make: Effect.Effect<ReadonlyArray<Route>, never, Accounts | Secrets
         Effect.tap(accounts.startSession(user.id), record("login", Party.User({ userId: user.id }), request))
       )
       const known = yield* accounts.rememberBrowser(user, device)
-      return redirect(returnTo, { "set-cookie": [setCookie(fresh, site), setDeviceCookie(known, site)] })
+      return redirect(returnTo, { "set-cookie": [setCookie(fresh, config), setDeviceCookie(known, config)] })
     })
 
   const signOut: Endpoint = (request) =>
     Effect.gen(function*() {
-      const { isGenuine, parameters } = yield* Forms.read(request, site)
-      const session = sessionOf(request, site)
+      const { isGenuine, parameters } = yield* Forms.read(request, config)
+      const session = sessionOf(request, config)
       if (Option.isSome(session)) {
         if (!isGenuine(csrfOf(session.value, secrets))) return forged(request)
         const user = yield* accounts.findSession(session.value)
@@ -139,7 +139,7 @@ export const make: Effect.Effect<ReadonlyArray<Route>, never, Accounts | Secrets
         if (Option.isSome(user)) yield* record("logout", Party.User({ userId: user.value.id }), request)
       }
       const returnTo = ReturnTo.safe(get(parameters, "return_to"), signInUrl)
-      return redirect(returnTo, { "set-cookie": clearCookie(site) })
+      return redirect(returnTo, { "set-cookie": clearCookie(config) })
     })
 
   return [

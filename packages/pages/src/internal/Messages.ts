@@ -2,7 +2,7 @@
 import type { Role } from "@startlist/core/User"
 import type { DeveloperMessages } from "./developer/DeveloperMessages.ts"
 
-/** Why a page cannot be shown, as far as a visitor has to know. */
+/** Why a page cannot be shown, as far as a user has to know. */
 export type ErrorKind =
   | "notFound"
   | "badRequest"

@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Route } from "@startlist/http/Router"
-import { basePath, Site } from "@startlist/http/Site"
+import { basePath, HttpConfig } from "@startlist/http/HttpConfig"
 import * as ErrorPage from "./ErrorPage.ts"
 import * as Frame from "./Frame.ts"
 import { Layout } from "./Layout.tsx"
@@ -17,14 +17,14 @@ const path = "/docs"
  */
 export const make = (content: Effect.Effect<string>): Effect.Effect<Route> =>
   Effect.gen(function*() {
-    const base = basePath(yield* Site)
+    const base = basePath(yield* HttpConfig)
     const frameOf = yield* Frame.make
     const { refuse } = yield* ErrorPage.make
     const rendered = new Map<Locale.Locale, Uint8Array>()
 
     const render = (locale: Locale.Locale) =>
       Effect.map(content, (__html) => {
-        const frame = frameOf({ locale, here: base + path, visitor: Option.none(), signOutUrl: `${base}/logout` })
+        const frame = frameOf({ locale, here: base + path, signedIn: Option.none(), signOutUrl: `${base}/logout` })
         const page = Page.render(
           <Layout frame={frame} title={Locale.messagesIn(locale).welcome.reference}>
             <div class="reference" lang="en" dangerouslySetInnerHTML={{ __html }} />

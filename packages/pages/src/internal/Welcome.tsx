@@ -1,8 +1,8 @@
 /** `/`: what this server is, and where to go. */
 import * as Effect from "effect/Effect"
 import type { Route } from "@startlist/http/Router"
-import { basePath, Site } from "@startlist/http/Site"
-import { Visitors } from "../Visitors.ts"
+import { basePath, HttpConfig } from "@startlist/http/HttpConfig"
+import { Authentication } from "../Authentication.ts"
 import * as ErrorPage from "./ErrorPage.ts"
 import * as Frame from "./Frame.ts"
 import { Layout } from "./Layout.tsx"
@@ -45,17 +45,17 @@ const Welcome = ({ frame }: { readonly frame: Frame.Frame }) => {
   )
 }
 
-export const make: Effect.Effect<Route, never, Visitors> = Effect.gen(function*() {
-  const { identify, signOutUrl } = yield* Visitors
-  const here = basePath(yield* Site) + path
+export const make: Effect.Effect<Route, never, Authentication> = Effect.gen(function*() {
+  const { identify, signOutUrl } = yield* Authentication
+  const here = basePath(yield* HttpConfig) + path
   const frameOf = yield* Frame.make
   const { refuse } = yield* ErrorPage.make
   return {
     path,
     methods: {
       GET: (request) =>
-        Effect.map(identify(request), (visitor) => {
-          const frame = frameOf({ locale: Locale.of(request), here, visitor, signOutUrl })
+        Effect.map(identify(request), (signedIn) => {
+          const frame = frameOf({ locale: Locale.of(request), here, signedIn, signOutUrl })
           return Page.html(200, <Welcome frame={frame} />)
         })
     },

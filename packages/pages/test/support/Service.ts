@@ -3,7 +3,7 @@ import { Callbacks, Memory, Policy, Secrets, Services, Store, User } from "@star
 import { ApplicationStore } from "@startlist/core/Application"
 import { GrantStore } from "@startlist/core/GrantStore"
 import { SubscriptionStore } from "@startlist/core/Subscription"
-import { Audit, MemoryThrottle, Message, Mount, Protocol, Site } from "@startlist/http"
+import { Audit, HttpConfig, MemoryThrottle, Message, Mount, Protocol } from "@startlist/http"
 import { Pages, Sessions } from "@startlist/pages"
 import { Context, Effect, Layer, Option } from "effect"
 import * as TestSecrets from "@startlist/testing/TestSecrets"
@@ -12,7 +12,7 @@ import { TestAccounts } from "@startlist/test-support/TestAccounts"
 
 export interface Options {
   readonly policy?: Partial<Policy.Policy.Service>
-  readonly site?: Partial<Site.Site.Service>
+  readonly config?: Partial<HttpConfig.HttpConfig.Service>
   /** Predictable ones unless said otherwise. */
   readonly secrets?: Layer.Layer<Secrets.Secrets>
 }
@@ -131,7 +131,7 @@ export const layer = (options: Options = {}) => {
       Layer.mergeAll(Memory.layer, TestUsers.layer, options.secrets ?? TestSecrets.layer("test"), callbacks)
     ),
     Layer.provide(Layer.succeed(Policy.Policy, { ...Policy.documented, ...options.policy })),
-    Layer.provide(Layer.succeed(Site.Site, { ...Site.local, ...options.site })),
+    Layer.provide(Layer.succeed(HttpConfig.HttpConfig, { ...HttpConfig.local, ...options.config })),
     Layer.provideMerge(Layer.succeed(Audit.Audit, { record: (entry) => Effect.sync(() => audit.push(entry)) }))
   )
 }

@@ -57,12 +57,12 @@ const connect = async (settings: Settings) => {
   const session: Session = {
     authorize: async ({ pkce }) => {
       const strategy = make(pkce)
-      const visitor = { session: {}, headers: {} }
-      const { redirect } = await strategy.run({ ...visitor, query: {} })
+      const signedIn = { session: {}, headers: {} }
+      const { redirect } = await strategy.run({ ...signedIn, query: {} })
       return {
         url: redirect ?? "",
         exchange: async (back) => {
-          const { success } = await strategy.run({ ...visitor, query: Object.fromEntries(back.searchParams) })
+          const { success } = await strategy.run({ ...signedIn, query: Object.fromEntries(back.searchParams) })
           if (success === undefined) throw new Error("the strategy did not let the user in")
           return success
         }

@@ -74,12 +74,12 @@ const isRefused = (value: unknown): value is { readonly refused: Outcome } =>
   typeof value === "object" && value !== null && "refused" in value
 
 /** Who consents, in which browser. */
-export interface Visitor {
+export interface SignedIn {
   readonly user: Person
   readonly browser: Browser
 }
 
-export const walk = async (service: Service, owner: Person, visitor: Visitor, client: Client): Promise<Outcomes> => {
+export const walk = async (service: Service, owner: Person, signedIn: SignedIn, client: Client): Promise<Outcomes> => {
   const application = await createApplication(service, owner, [redirectUri])
   const settings: Settings = {
     url: service.url,
@@ -102,7 +102,7 @@ export const walk = async (service: Service, owner: Person, visitor: Visitor, cl
   const authorize = async (pkce: boolean): Promise<{ readonly begun: Begun; readonly back: URL }> => {
     const begun = await session.authorize({ pkce })
     expect(new URL(begun.url).searchParams.has("code_challenge")).toBe(pkce)
-    const back = await consent(begun.url, visitor.user, "allow", visitor.browser)
+    const back = await consent(begun.url, signedIn.user, "allow", signedIn.browser)
     expect(back.searchParams.get("code")).toMatch(/./)
     return { begun, back }
   }

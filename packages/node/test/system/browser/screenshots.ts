@@ -3,14 +3,14 @@ import { Effect } from "effect"
 import { mkdirSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import type { Page } from "playwright-core"
-import { launch, type Look } from "@startlist/test-support/Chromium"
+import { launch, type Templates } from "@startlist/test-support/Chromium"
 import { cast, everyPage } from "./support/EveryPage.ts"
 import * as Story from "./support/Story.ts"
 import * as TestSite from "./support/TestSite.ts"
 
 const folder = fileURLToPath(new URL("../../../../../docs/images/", import.meta.url))
 
-const looks: ReadonlyArray<readonly [suffix: string, look: Look]> = [
+const looks: ReadonlyArray<readonly [suffix: string, look: Templates]> = [
   ["", {}],
   ["-phone", { phone: true }],
   ["-dark", { dark: true }],

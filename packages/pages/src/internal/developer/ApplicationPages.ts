@@ -16,9 +16,9 @@ import { parseClientId } from "@startlist/http/Parameters"
 import { get, readOnce } from "@startlist/http/Parameters"
 import { NotFound } from "@startlist/http/Refusal"
 import type { Endpoint, Route } from "@startlist/http/Router"
-import { Site } from "@startlist/http/Site"
+import { HttpConfig } from "@startlist/http/HttpConfig"
 import type { Throttle } from "@startlist/http/Throttle"
-import type { Visitors } from "../../Visitors.ts"
+import type { Authentication } from "../../Authentication.ts"
 import * as Page from "../Page.ts"
 import { ApplicationsView, type Refused } from "./ApplicationsView.tsx"
 import { ApplicationView } from "./ApplicationView.tsx"
@@ -31,18 +31,18 @@ const pageSize = 50
 export const make: Effect.Effect<
   ReadonlyArray<Route>,
   never,
-  Applications | Deliveries | Subscriptions | Throttle | Visitors
+  Applications | Deliveries | Subscriptions | Throttle | Authentication
 > = Effect.gen(function*() {
   const applications = yield* Applications
   const deliveries = yield* Deliveries
   const subscriptions = yield* Subscriptions
   const policy = yield* Policy
-  const { baseUrl } = yield* Site
+  const { baseUrl } = yield* HttpConfig
   const owner = yield* Owner.make
   const spend = yield* Allowance.make
 
-  const ownedBy = ({ visitor }: Owner.OwnerContext, after: Option.Option<Application["id"]>, limit: number) =>
-    applications.list({ owner: Option.some(visitor.user.id), after, limit })
+  const ownedBy = ({ signedIn }: Owner.OwnerContext, after: Option.Option<Application["id"]>, limit: number) =>
+    applications.list({ owner: Option.some(signedIn.user.id), after, limit })
 
   /** What the list begins with, to notice a form that is sent twice. */
   const newestOf = (context: Owner.OwnerContext) =>
@@ -83,7 +83,7 @@ export const make: Effect.Effect<
             if (get(parameters, "newest") !== (yield* newestOf(context))) {
               return yield* showList(context, 409, { refused: { values, problem: undefined } })
             }
-            const ownerId = context.visitor.user.id
+            const ownerId = context.signedIn.user.id
             const registered = yield* recorded(Effect.tap(
               spend("application", ownerId, applications.create(ownerId, values)),
               ({ application }) => owner.record(request, "application_created", context, application)

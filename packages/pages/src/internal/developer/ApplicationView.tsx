@@ -18,7 +18,7 @@ export const Instant = ({ at, locale }: { readonly at: DateTime.Utc; readonly lo
   <time datetime={DateTime.formatIso(at)}>{messagesIn(locale).dateTime(at.epochMillis)}</time>
 )
 
-const Webhook = ({ hours, context: { application, frame, visitor }, subscribeAt, subscription }: {
+const Webhook = ({ hours, context: { application, frame, signedIn }, subscribeAt, subscription }: {
   readonly context: ApplicationContext
   readonly subscribeAt: string
   readonly subscription: Option.Option<Subscription>
@@ -48,7 +48,7 @@ const Webhook = ({ hours, context: { application, frame, visitor }, subscribeAt,
               ]}
             />
             <div class="row">
-              <Form action={`${path}/test-event`} csrf={visitor.csrf}>
+              <Form action={`${path}/test-event`} csrf={signedIn.csrf}>
                 <button type="submit" class="outline">{webhook.test}</button>
               </Form>
               <a class="button outline" href={`${path}/signing-secret`}>{signing.open}</a>
@@ -66,7 +66,7 @@ const Webhook = ({ hours, context: { application, frame, visitor }, subscribeAt,
   )
 }
 
-const Secret = ({ formerUntil, overlap, context: { application, frame, visitor } }: {
+const Secret = ({ formerUntil, overlap, context: { application, frame, signedIn } }: {
   readonly context: ApplicationContext
   readonly formerUntil: Option.Option<DateTime.Utc>
   readonly overlap: Duration.Duration
@@ -86,7 +86,7 @@ const Secret = ({ formerUntil, overlap, context: { application, frame, visitor }
         <p>{secret.rotateMeans(Duration.toHours(overlap))}</p>
         <Form
           action={`${pathOf(frame, application)}/secret`}
-          csrf={visitor.csrf}
+          csrf={signedIn.csrf}
           hidden={[["version", String(application.version)]]}
         >
           <Check name="end_now" label={secret.leaked} />
@@ -115,7 +115,7 @@ export const ApplicationView = (
     readonly problem?: InvalidApplication | undefined
   }
 ) => {
-  const { application, frame, visitor } = context
+  const { application, frame, signedIn } = context
   const { developer: { applications, settings } } = messagesIn(frame.locale)
   return (
     <Layout frame={frame} title={application.name}>
@@ -136,7 +136,7 @@ export const ApplicationView = (
       <Webhook context={context} subscribeAt={subscribeAt} subscription={subscription} hours={hours} />
       <section class="card">
         <h2>{settings.title}</h2>
-        <Form action={pathOf(frame, application)} csrf={visitor.csrf}>
+        <Form action={pathOf(frame, application)} csrf={signedIn.csrf}>
           <SettingsFields locale={frame.locale} values={values} problem={problem} />
           <button type="submit">{settings.save}</button>
         </Form>

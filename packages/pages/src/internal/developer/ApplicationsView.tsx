@@ -16,7 +16,7 @@ export interface Refused {
 
 const blank: Settings = { name: "", redirectUris: [], requirePkce: false }
 
-export const ApplicationsView = ({ applications, more, newest, refused, context: { frame, visitor } }: {
+export const ApplicationsView = ({ applications, more, newest, refused, context: { frame, signedIn } }: {
   readonly context: OwnerContext
   readonly applications: ReadonlyArray<Application>
   /** Whether there are older ones. */
@@ -62,7 +62,7 @@ export const ApplicationsView = ({ applications, more, newest, refused, context:
       </section>
       <section class="card">
         <h2>{registering.title}</h2>
-        <Form action={frame.base + home} csrf={visitor.csrf} hidden={[["newest", newest]]}>
+        <Form action={frame.base + home} csrf={signedIn.csrf} hidden={[["newest", newest]]}>
           <SettingsFields locale={frame.locale} values={refused?.values ?? blank} problem={refused?.problem} />
           <button type="submit">{registering.submit}</button>
         </Form>

@@ -160,7 +160,7 @@ const Attempts = ({ attempts, locale }: Pick<Delivery, "attempts"> & { readonly 
 const pretty = ({ event, subscriptionId }: Delivery): string =>
   JSON.stringify(JSON.parse(body(event, subscriptionId)), null, 2)
 
-export const DeliveryView = ({ delivery, isRepeatable, context: { application, frame, visitor } }: {
+export const DeliveryView = ({ delivery, isRepeatable, context: { application, frame, signedIn } }: {
   readonly context: ApplicationContext
   readonly delivery: Delivery
   /** Whether its subscription is still there. */
@@ -199,7 +199,7 @@ export const DeliveryView = ({ delivery, isRepeatable, context: { application, f
         {state === "set_aside" && attempts.length === 0 ? null : <Attempts attempts={attempts} locale={locale} />}
         {isRepeatable
           ? (
-            <Form action={`${path}/${id}/redeliver`} csrf={visitor.csrf}>
+            <Form action={`${path}/${id}/redeliver`} csrf={signedIn.csrf}>
               <div class="row">
                 <button type="submit" class="outline">{words.redeliver}</button>
                 <span class="muted">{words.redeliverMeans}</span>

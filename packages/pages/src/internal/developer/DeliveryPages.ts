@@ -13,7 +13,7 @@ import { get, readOnce } from "@startlist/http/Parameters"
 import { NotFound } from "@startlist/http/Refusal"
 import type { Endpoint, Route } from "@startlist/http/Router"
 import type { Throttle } from "@startlist/http/Throttle"
-import type { Visitors } from "../../Visitors.ts"
+import type { Authentication } from "../../Authentication.ts"
 import * as Page from "../Page.ts"
 import { DeliveriesView, DeliveryView, listUrl } from "./DeliveriesView.tsx"
 import * as Owner from "./Owner.ts"
@@ -26,7 +26,7 @@ const decodeState = Schema.decodeUnknownOption(State)
 export const make: Effect.Effect<
   ReadonlyArray<Route>,
   never,
-  Applications | Deliveries | Subscriptions | Throttle | Visitors
+  Applications | Deliveries | Subscriptions | Throttle | Authentication
 > = Effect.gen(function*() {
   const deliveries = yield* Deliveries
   const subscriptions = yield* Subscriptions

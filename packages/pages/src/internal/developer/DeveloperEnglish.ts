@@ -18,7 +18,7 @@ export const developer: DeveloperMessages = {
     submit: "Register",
     done: (application) => `${application} is registered`,
     repeated:
-      "An application was registered since this form was opened, perhaps by sending it twice. Look at the list first. If you want another one, send the form again."
+      "An application was registered since this form was opened, perhaps by sending it twice. Templates at the list first. If you want another one, send the form again."
   },
   settings: {
     title: "Settings",

@@ -11,8 +11,8 @@ import { parseClientId } from "@startlist/http/Parameters"
 import type { Parameters } from "@startlist/http/Parameters"
 import { NotFound, type Refusal } from "@startlist/http/Refusal"
 import type { Refuse } from "@startlist/http/Router"
-import { basePath, Site } from "@startlist/http/Site"
-import { type Visitor, Visitors } from "../../Visitors.ts"
+import { basePath, HttpConfig } from "@startlist/http/HttpConfig"
+import { Authentication, type SignedIn } from "../../Authentication.ts"
 import * as ErrorPage from "../ErrorPage.ts"
 import * as Forms from "../Forms.ts"
 import * as Frame from "../Frame.ts"
@@ -27,7 +27,7 @@ export const pathOf = ({ base }: Pick<Frame.Frame, "base">, { id }: Pick<Applica
 
 /** A platform user at a page. */
 export interface OwnerContext {
-  readonly visitor: Visitor
+  readonly signedIn: SignedIn
   readonly frame: Frame.Frame
 }
 
@@ -62,30 +62,30 @@ export interface OwnerPages {
   ) => Effect.Effect<void>
 }
 
-export const make: Effect.Effect<OwnerPages, never, Applications | Visitors> = Effect.gen(function*() {
+export const make: Effect.Effect<OwnerPages, never, Applications | Authentication> = Effect.gen(function*() {
   const applications = yield* Applications
-  const visitors = yield* Visitors
+  const authentication = yield* Authentication
   const audit = yield* Audit
-  const site = yield* Site
+  const config = yield* HttpConfig
   const frameOf = yield* Frame.make
   const errors = yield* ErrorPage.make
 
   const withOwner: OwnerPages["withOwner"] = (request, here, serve) =>
-    Effect.flatMap(visitors.identify(request), (visitor): Answer => {
-      if (Option.isNone(visitor)) return Effect.succeed(redirect(visitors.signInUrl(basePath(site) + here)))
+    Effect.flatMap(authentication.identify(request), (signedIn): Answer => {
+      if (Option.isNone(signedIn)) return Effect.succeed(redirect(authentication.signInUrl(basePath(config) + here)))
       const frame = frameOf({
         locale: Locale.of(request),
-        here: basePath(site) + here,
-        visitor,
-        signOutUrl: visitors.signOutUrl
+        here: basePath(config) + here,
+        signedIn,
+        signOutUrl: authentication.signOutUrl
       })
-      return visitor.value.user.role === "platform"
-        ? serve({ frame, visitor: visitor.value })
+      return signedIn.value.user.role === "platform"
+        ? serve({ frame, signedIn: signedIn.value })
         : Effect.succeed(errors.show(request, 403, "notPlatform", { seen: frame }))
     })
 
   const withApplication: OwnerPages["withApplication"] = (request, clientId, here, serve) =>
-    withOwner(request, here, ({ frame, visitor }) =>
+    withOwner(request, here, ({ frame, signedIn }) =>
       Effect.gen(function*() {
         const id = parseClientId(clientId ?? "")
         if (Option.isNone(id)) return yield* new NotFound()
@@ -94,8 +94,8 @@ export const make: Effect.Effect<OwnerPages, never, Applications | Visitors> = E
           "ApplicationNotFound",
           () => new NotFound()
         )
-        return application.ownerId === visitor.user.id
-          ? yield* serve({ application, frame, visitor })
+        return application.ownerId === signedIn.user.id
+          ? yield* serve({ application, frame, signedIn })
           : yield* new NotFound()
       }))
 
@@ -105,18 +105,18 @@ export const make: Effect.Effect<OwnerPages, never, Applications | Visitors> = E
     refuse: errors.refuse,
     outdated: (request, { application, frame }) =>
       errors.show(request, 409, "outdated", { again: pathOf(frame, application) }),
-    posted: (request, { frame, visitor }, change) =>
+    posted: (request, { frame, signedIn }, change) =>
       Effect.flatMap(
-        Forms.read(request, site),
+        Forms.read(request, config),
         ({ isGenuine, parameters }) =>
-          isGenuine(visitor.csrf) ? change(parameters) : Effect.succeed(errors.forged(request, frame.here))
+          isGenuine(signedIn.csrf) ? change(parameters) : Effect.succeed(errors.forged(request, frame.here))
       ),
-    record: (request, action, { visitor }, { id }) =>
+    record: (request, action, { signedIn }, { id }) =>
       Effect.flatMap(DateTime.now, (at) =>
         audit.record({
           at,
           action,
-          actor: Party.User({ userId: visitor.user.id }),
+          actor: Party.User({ userId: signedIn.user.id }),
           subject: Party.Application({ applicationId: id }),
           address: request.address
         }))

@@ -16,7 +16,7 @@ export const SigningView = ({ isRotated = false, overlap, context, shown, subscr
   readonly isRotated?: boolean
   readonly overlap: Duration.Duration
 }) => {
-  const { application, frame, visitor } = context
+  const { application, frame, signedIn } = context
   const { dateTime, developer: { signing } } = messagesIn(frame.locale)
   const action = `${pathOf(frame, application)}/signing-secret`
   return (
@@ -35,7 +35,7 @@ export const SigningView = ({ isRotated = false, overlap, context, shown, subscr
         <p>{signing.explanation}</p>
         {shown.length === 0
           ? (
-            <Form action={action} csrf={visitor.csrf}>
+            <Form action={action} csrf={signedIn.csrf}>
               <button type="submit" name="action" value="reveal">{signing.reveal}</button>
             </Form>
           )
@@ -55,7 +55,7 @@ export const SigningView = ({ isRotated = false, overlap, context, shown, subscr
         <details class="step">
           <summary>{signing.rotate}</summary>
           <p>{signing.rotateMeans(Duration.toHours(overlap))}</p>
-          <Form action={action} csrf={visitor.csrf} hidden={[["version", String(subscription.version)]]}>
+          <Form action={action} csrf={signedIn.csrf} hidden={[["version", String(subscription.version)]]}>
             <button type="submit" class="danger" name="action" value="rotate">{signing.rotateNow}</button>
           </Form>
         </details>

@@ -15,7 +15,7 @@ import { get } from "@startlist/http/Parameters"
 import { Malformed, NotFound, type Refusal } from "@startlist/http/Refusal"
 import type { Endpoint, Route } from "@startlist/http/Router"
 import type { Throttle } from "@startlist/http/Throttle"
-import type { Visitors } from "../../Visitors.ts"
+import type { Authentication } from "../../Authentication.ts"
 import * as Page from "../Page.ts"
 import * as Owner from "./Owner.ts"
 import { SigningView } from "./SigningView.tsx"
@@ -23,7 +23,7 @@ import { SigningView } from "./SigningView.tsx"
 export const make: Effect.Effect<
   ReadonlyArray<Route>,
   never,
-  Applications | Deliveries | Subscriptions | Throttle | Visitors
+  Applications | Deliveries | Subscriptions | Throttle | Authentication
 > = Effect.gen(function*() {
   const deliveries = yield* Deliveries
   const subscriptions = yield* Subscriptions

@@ -1,8 +1,8 @@
 /** Every page that the service has, and how one gets to see it. */
 import type { Browser, Page } from "playwright-core"
-import { type Look, type Person, person } from "@startlist/test-support/Chromium"
+import { type Person, person, type Templates } from "@startlist/test-support/Chromium"
 import { authorizeUrl, password, type Story } from "./Story.ts"
-import type { Site } from "./TestSite.ts"
+import type { HttpConfig } from "./TestSite.ts"
 
 /** Fills in the form of the login page that the browser shows. */
 export const signInHere = async (page: Page, email: string, secret = password): Promise<void> => {
@@ -14,7 +14,7 @@ export const signInHere = async (page: Page, email: string, secret = password): 
 /** Signs in on the way to an address. */
 export const openAs = async (
   page: Page,
-  site: Pick<Site, "url">,
+  site: Pick<HttpConfig, "url">,
   email: string,
   path: string,
   secret = password
@@ -24,7 +24,7 @@ export const openAs = async (
 }
 
 /** Opens an address or a path of the site. */
-const open = (page: Page, site: Pick<Site, "url">, path: string) =>
+const open = (page: Page, site: Pick<HttpConfig, "url">, path: string) =>
   page.goto(path.startsWith("/") ? `${site.url}${path}` : path)
 
 /** The button with this name. */
@@ -38,14 +38,14 @@ export interface Sight {
   /** For the test and for the picture. */
   readonly name: string
   readonly by: Role
-  readonly visit: (page: Page, site: Site, story: Story) => Promise<unknown>
+  readonly visit: (page: Page, site: HttpConfig, story: Story) => Promise<unknown>
 }
 
 /** The people of a story, each with a browser window, signed in as far as they are users. */
 export const cast = async (
   browser: Browser,
-  look: Look,
-  site: Site,
+  look: Templates,
+  site: HttpConfig,
   { athlete, platform }: Story
 ): Promise<Readonly<Record<Role, Person>>> => {
   const stranger = await person(browser, look)

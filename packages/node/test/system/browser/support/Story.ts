@@ -5,7 +5,7 @@ import { Applications } from "@startlist/core/Applications"
 import { OAuth } from "@startlist/core/OAuth"
 import { DateTime, Effect, Option, Redacted } from "effect"
 import { Registrar } from "../../../../src/LocalAccounts.ts"
-import type { Site } from "./TestSite.ts"
+import type { HttpConfig } from "./TestSite.ts"
 
 export const password = "correct horse battery staple"
 
@@ -140,7 +140,7 @@ export const anOrdinaryDay = Array.from({ length: 130 }, (_, index) => {
 })
 
 /** A site in use, once for each `version`: an athlete, a platform user with two applications, what was allowed, and a day of deliveries. */
-export const tell = (site: Pick<Site, "run" | "app">, version = "") =>
+export const tell = (site: Pick<HttpConfig, "run" | "app">, version = "") =>
   site.run(Effect.gen(function*() {
     const athlete = yield* createUser("athlete", `camille${version}@example.org`)
     const platform = yield* createUser("platform", `noah${version}@racehub.example`, "Noah", "Weber")
@@ -157,7 +157,7 @@ export type Story = Awaited<ReturnType<typeof tell>>
 
 /** Where an application sends the browser. */
 export const authorizeUrl = (
-  site: Pick<Site, "url" | "app">,
+  site: Pick<HttpConfig, "url" | "app">,
   application: Application,
   parameters: Readonly<Record<string, string>> = {}
 ): string =>

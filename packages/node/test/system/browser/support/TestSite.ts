@@ -2,7 +2,7 @@
 import { Callbacks, Memory, Policy, Services, type Stores, Worker } from "@startlist/core"
 import { ApplicationStore } from "@startlist/core/Application"
 import { StoreError } from "@startlist/core/Store"
-import { MemoryThrottle, NodeHttp, NodeSecrets, Protocol, Router, Site } from "@startlist/http"
+import { HttpConfig, MemoryThrottle, NodeHttp, NodeSecrets, Protocol, Router } from "@startlist/http"
 import { Pages, Sessions } from "@startlist/pages"
 import { Context, Duration, Effect, Layer, Logger, LogLevel, Option, Runtime } from "effect"
 import { createServer, type RequestListener } from "node:http"
@@ -22,7 +22,7 @@ export interface Switches {
 /** What effects of a test may use. */
 export type Inside = Stores.Stores | Services.Services | LocalAccounts.Registrar
 
-export interface Site {
+export interface HttpConfig {
   readonly url: string
   /** An application of somebody else's, at another origin. */
   readonly app: Application
@@ -35,7 +35,7 @@ export interface Site {
   readonly startWorker: () => Promise<void>
 }
 
-export class TestSite extends Context.Tag("@startlist/node/test/TestSite")<TestSite, Site>() {}
+export class TestSite extends Context.Tag("@startlist/node/test/TestSite")<TestSite, HttpConfig>() {}
 
 /** Serves on loopback until the scope closes; answers the port. */
 export const listen = (listener: RequestListener) =>
@@ -122,7 +122,7 @@ const make = (switches: Switches, sent: ReadonlyArray<string>) =>
       ]
       return yield* NodeHttp.listener(Router.make(routes, yield* Pages.notFound))
     })
-    const site = Layer.succeed(Site.Site, { ...Site.local, authUrl: url, baseUrl: url })
+    const site = Layer.succeed(HttpConfig.HttpConfig, { ...HttpConfig.local, authUrl: url, baseUrl: url })
     answer = yield* Effect.provide(serve, Sessions.layer.pipe(Layer.provideMerge(site)))
     const work = yield* Effect.cached(Effect.forkIn(Worker.run, scope))
     const workRuntime = yield* Effect.runtime<Effect.Effect.Context<typeof work>>()

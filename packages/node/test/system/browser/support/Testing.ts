@@ -2,7 +2,7 @@
 import { expect } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import type { Browser, Page } from "playwright-core"
-import { launch, type Look, person } from "@startlist/test-support/Chromium"
+import { launch, person, type Templates } from "@startlist/test-support/Chromium"
 import * as TestSite from "./TestSite.ts"
 
 /** One browser for the tests of a file. */
@@ -15,7 +15,7 @@ export const layer: Layer.Layer<Chromium | TestSite.TestSite> = Layer.merge(
 )
 
 export interface Scene {
-  readonly site: TestSite.Site
+  readonly site: TestSite.HttpConfig
   readonly page: Page
   readonly browser: Browser
   /** Of no other test of the file. */
@@ -30,7 +30,7 @@ const locales = { en: "en-GB", fr: "fr-FR" } as const
 
 /** Plays a scene without JavaScript, unless `look` says otherwise. */
 export const inBrowser = (
-  { locale = "en", ...look }: Omit<Look, "locale"> & { readonly locale?: "en" | "fr" },
+  { locale = "en", ...look }: Omit<Templates, "locale"> & { readonly locale?: "en" | "fr" },
   play: (scene: Scene) => Promise<void>
 ) =>
 (): Effect.Effect<void, never, Chromium | TestSite.TestSite> =>
@@ -38,13 +38,13 @@ export const inBrowser = (
     const site = yield* TestSite.TestSite
     const browser = yield* Chromium
     yield* Effect.promise(async () => {
-      const visitor = await person(browser, { ...look, locale: locales[locale] })
-      visitor.page.setDefaultTimeout(8000)
+      const signedIn = await person(browser, { ...look, locale: locales[locale] })
+      signedIn.page.setDefaultTimeout(8000)
       try {
-        await play({ ...visitor, browser, name: String(++scenes), site })
+        await play({ ...signedIn, browser, name: String(++scenes), site })
       } finally {
-        await visitor.context.close()
+        await signedIn.context.close()
       }
-      expect(visitor.complaints).toEqual([])
+      expect(signedIn.complaints).toEqual([])
     })
   })

@@ -135,7 +135,7 @@ export const headerNames = constantFrom(
   "X-HTTP-Method-Override",
   "Range",
   "If-None-Match",
-  "Sec-Fetch-Site",
+  "Sec-Fetch-HttpConfig",
   "Forwarded",
   "Content-Encoding",
   "x-y",

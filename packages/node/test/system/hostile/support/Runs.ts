@@ -15,7 +15,7 @@ const readHeaders = [
   "Forwarded",
   "Idempotency-Key",
   "Origin",
-  "Sec-Fetch-Site",
+  "Sec-Fetch-HttpConfig",
   "Traceparent",
   "X-Forwarded-For",
   "X-Request-Id"

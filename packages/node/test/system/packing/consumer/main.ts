@@ -2,7 +2,7 @@
 import { Applications, Memory, OAuth, Services, User, Worker } from "@startlist/core"
 import { Dispatcher } from "@startlist/dispatcher"
 import { MemoryThrottle, Mount, NodeHttp, NodeSecrets, Protocol } from "@startlist/http"
-import { Pages, Visitors } from "@startlist/pages"
+import { Authentication, Pages } from "@startlist/pages"
 import { Embedded, Seal, Users } from "@startlist/postgres"
 import { Effect, Layer, Option, Redacted } from "effect"
 import { mkdtempSync, rmSync } from "node:fs"
@@ -10,7 +10,7 @@ import { createServer } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
-const visitors = Layer.succeed(Visitors.Visitors, {
+const authentication = Layer.succeed(Authentication.Authentication, {
   identify: () => Effect.succeedNone,
   signInUrl: () => "/sign-in",
   signOutUrl: "/sign-out"
@@ -92,7 +92,7 @@ const program = Effect.gen(function*() {
   const refreshed = yield* Effect.provide(refreshes, inMemory)
   const status = yield* Effect.provide(
     Effect.scoped(answers),
-    Layer.mergeAll(MemoryThrottle.layer, visitors).pipe(Layer.provideMerge(inMemory))
+    Layer.mergeAll(MemoryThrottle.layer, authentication).pipe(Layer.provideMerge(inMemory))
   )
   const { email } = yield* Effect.scoped(keeps)
   return { refreshed, status, email }

@@ -1,4 +1,4 @@
-/** How the pages look that every user meets: for servers that have a look of their own. */
+/** Templates of the pages that every user meets: for servers that have pages of their own. */
 import * as Context from "effect/Context"
 import { ApplicationList, type ApplicationsPage } from "./internal/ApplicationList.tsx"
 import { Consent, type ConsentPage, WrongRole, type WrongRolePage } from "./internal/Consent.tsx"
@@ -12,10 +12,10 @@ export type { Frame } from "./internal/Frame.ts"
 export { type Locale, messagesIn } from "./internal/Locale.ts"
 export type { Messages } from "./internal/Messages.ts"
 
-export declare namespace Look {
+export declare namespace Templates {
   /**
    * Each method writes one page: a whole HTML document, by whatever template engine. The rules are applied before: a
-   * look is given what may be shown, and only has to write the forms as they are described. Values are not escaped yet.
+   * template is given what may be shown, and only has to write the forms as they are described. Values are not escaped yet.
    */
   export interface Service {
     /** Asks for consent: a form to `action` with the hidden `fields`, `csrf`, and two buttons named `decision`. */
@@ -36,8 +36,8 @@ export declare namespace Look {
   }
 }
 
-/** Our own look; to be spread into one that differs in some pages only. */
-export const standard: Look.Service = {
+/** Our own templates, to be spread into those that differ in some pages only. */
+export const standard: Templates.Service = {
   consent: (page) => render(Consent(page)),
   wrongRole: (page) => render(WrongRole(page)),
   applications: (page) => render(ApplicationList(page)),
@@ -45,6 +45,6 @@ export const standard: Look.Service = {
   sources: {}
 }
 
-export class Look extends Context.Reference<Look>()("@startlist/pages/Look", {
-  defaultValue: (): Look.Service => standard
+export class Templates extends Context.Reference<Templates>()("@startlist/pages/Templates", {
+  defaultValue: (): Templates.Service => standard
 }) {}

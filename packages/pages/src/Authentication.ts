@@ -1,4 +1,4 @@
-/** Who sits in front of the browser. Servers with users of their own give their own implementation. */
+/** Who uses the browser. Servers with users of their own give their own implementation. */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
@@ -7,7 +7,7 @@ import type { User } from "@startlist/core/User"
 import type { Request } from "@startlist/http/Message"
 
 /** A signed-in user. */
-export interface Visitor {
+export interface SignedIn {
   readonly user: User
   /**
    * Unguessable, the same for the whole session and for no other one: every form carries it in its field `csrf`, and a
@@ -17,12 +17,14 @@ export interface Visitor {
 }
 
 /** Who the user of a browser request is. */
-export class Visitors extends Context.Tag("@startlist/pages/Visitors")<Visitors, Visitors.Service>() {}
+export class Authentication
+  extends Context.Tag("@startlist/pages/Authentication")<Authentication, Authentication.Service>()
+{}
 
-export declare namespace Visitors {
+export declare namespace Authentication {
   export interface Service {
     /** The signed-in user of this request, if there is one. */
-    readonly identify: (request: Request) => Effect.Effect<Option.Option<Visitor>, StoreError>
+    readonly identify: (request: Request) => Effect.Effect<Option.Option<SignedIn>, StoreError>
     /**
      * Where a browser is sent to sign in. `returnTo` is a path and query of this service, to which it is to come back.
      */

@@ -1,9 +1,9 @@
-/** Where the service stands, seen from outside. */
+/** Public addresses, and what else the HTTP side must know of its surroundings. */
 import * as Context from "effect/Context"
 import * as Option from "effect/Option"
 import type { TokenHash } from "@startlist/core/Secrets"
 
-export declare namespace Site {
+export declare namespace HttpConfig {
   export interface Service {
     /**
      * Public address of `/oauth/*`, the pages and `/api/v1/athlete`, without a trailing slash: an origin, and the path
@@ -22,7 +22,7 @@ export declare namespace Site {
 }
 
 /** A service on this machine, for development. */
-export const local: Site.Service = {
+export const local: HttpConfig.Service = {
   authUrl: "http://127.0.0.1:8080",
   baseUrl: "http://127.0.0.1:8080",
   issuer: Option.none(),
@@ -30,8 +30,8 @@ export const local: Site.Service = {
   operatorToken: Option.none()
 }
 
-export class Site extends Context.Reference<Site>()("@startlist/http/Site", {
-  defaultValue: (): Site.Service => local
+export class HttpConfig extends Context.Reference<HttpConfig>()("@startlist/http/HttpConfig", {
+  defaultValue: (): HttpConfig.Service => local
 }) {}
 
 const parts = (url: string): readonly [origin: string, path: string] => {
@@ -40,11 +40,11 @@ const parts = (url: string): readonly [origin: string, path: string] => {
 }
 
 /** What the path of every address of ours begins with: empty, or the path under which we are mounted, as `/connect`. */
-export const basePath = ({ authUrl }: Pick<Site.Service, "authUrl">): string => parts(authUrl)[1]
+export const basePath = ({ authUrl }: Pick<HttpConfig.Service, "authUrl">): string => parts(authUrl)[1]
 
 /** The origin of our pages, as a browser names it. */
-export const originOf = ({ authUrl }: Pick<Site.Service, "authUrl">): string => parts(authUrl)[0]
+export const originOf = ({ authUrl }: Pick<HttpConfig.Service, "authUrl">): string => parts(authUrl)[0]
 
 /** Where the metadata of an issuer with a path is looked for: the path goes behind the well-known one (RFC 8414 §3.1). */
-export const metadataPath = ({ authUrl, issuer }: Pick<Site.Service, "authUrl" | "issuer">): string =>
+export const metadataPath = ({ authUrl, issuer }: Pick<HttpConfig.Service, "authUrl" | "issuer">): string =>
   `/.well-known/oauth-authorization-server${parts(Option.getOrElse(issuer, () => authUrl))[1]}`

@@ -3,7 +3,7 @@ import * as HttpApi from "@effect/platform/HttpApi"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import { Api as OperatorApi } from "./operator/Api.ts"
-import { ProtocolApi } from "./ProtocolApi.ts"
+import { ProtocolApi } from "@startlist/http/ProtocolApi"
 
 const Fields = Schema.Record({ key: Schema.String, value: Schema.Unknown })
 

@@ -38,7 +38,7 @@ import type { Registrar } from "../LocalAccounts.ts"
 import { isOperator, makeRefuseStranger } from "../OperatorToken.ts"
 import { Api } from "./Api.ts"
 import * as Handlers from "./Handlers.ts"
-import type { Problem } from "./Refusal.ts"
+import type { Problem } from "@startlist/http/ProtocolApi"
 
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true })
 

@@ -3,23 +3,7 @@ import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as Data from "effect/Data"
 import * as Schema from "effect/Schema"
 import { errorBody } from "@startlist/http/api/ApiResponse"
-
-/** One thing that is wrong. `code` is stable, `message` is for people. */
-export const Problem = Schema.Struct({
-  resource: Schema.String,
-  field: Schema.String,
-  code: Schema.String,
-  message: Schema.String
-}).annotations({ identifier: "Problem" })
-export type Problem = typeof Problem.Type
-
-/** What is wrong, for programs that read `errors`, and by the names of RFC 6750 for libraries that look only there. */
-export const ErrorBody = Schema.Struct({
-  message: Schema.String,
-  errors: Schema.Array(Problem),
-  error: Schema.Literal("invalid_request", "invalid_token", "insufficient_scope", "temporarily_unavailable"),
-  error_description: Schema.String
-})
+import { ErrorBody } from "@startlist/http/ProtocolApi"
 
 type Body = Pick<typeof ErrorBody.Type, "message" | "errors">
 

@@ -28,10 +28,13 @@ import type { Templates } from "@startlist/pages/Templates"
 import * as Embedding from "./Embedding.ts"
 import * as Binding from "./internal/Binding.ts"
 import type { Calls } from "./internal/Calls.ts"
+import type { Consents } from "./internal/Consents.ts"
+import * as Consent from "./internal/Consents.ts"
 import * as Plain from "./internal/Plain.ts"
 import * as WebHttp from "@startlist/http/WebHttp"
 
 export type { Calls, Settings, WithSecret } from "./internal/Calls.ts"
+export type { Asked, Consents, NotAnswered, SentBack } from "./internal/Consents.ts"
 export type * from "./internal/Plain.ts"
 
 /** What can be mounted: see `Protocol` and `Pages`. */
@@ -109,6 +112,8 @@ export interface Startlist extends Calls {
   ) => (request: Request) => Promise<Response>
   /** Checks the `Authorization` header, where a framework has its own way to answer. */
   readonly check: (authorization: string | undefined, requirement?: Guard.Requirement) => Promise<Checked>
+  /** For a consent page of your own, mounted in place of `consent`. */
+  readonly consents: Consents
   /** Ends the deliveries and the connections of the stores, and waits for it. */
   readonly close: () => Promise<void>
 }
@@ -139,11 +144,15 @@ const pagesOf = async ({ templates, authentication }: Options) => {
   }
 }
 
+const all: ReadonlyArray<Endpoints> = ["oauth", "athlete", "webhooks", "consent", "account", "developer"]
+
 const isPage = (name: Endpoints): name is "consent" | "account" | "developer" => !(name in protocol)
 
 /** The handler of the chosen endpoints. */
 const mounted = async (options: Options) => {
-  const { endpoints = ["oauth", "athlete", "webhooks", "consent", "account", "developer"] } = options
+  const { endpoints = all } = options
+  const unknown = endpoints.find((name) => !all.includes(name))
+  if (unknown !== undefined) throw new TypeError(`endpoints: ${JSON.stringify(unknown)} is none of ${all.join(", ")}`)
   if (!endpoints.some(isPage)) return Mount.make(endpoints.flatMap((name) => isPage(name) ? [] : [protocol[name]]))
   const pages = await pagesOf(options)
   return Mount.make(endpoints.map((name) => isPage(name) ? pages[name] : protocol[name]), {
@@ -198,6 +207,7 @@ export const make = async (options: Options): Promise<Startlist> => {
     return {
       calls: yield* Binding.make(run),
       check: yield* Guard.make,
+      consents: yield* Consent.make(run),
       guardListener: yield* NodeHttp.guard,
       guardHandler: yield* WebHttp.guard,
       listener: yield* NodeHttp.listener(handler, options.limits),
@@ -205,9 +215,10 @@ export const make = async (options: Options): Promise<Startlist> => {
     }
   })
   try {
-    const { calls, check, guardHandler, guardListener, handler, listener } = await runtime.runPromise(made)
+    const { calls, check, consents, guardHandler, guardListener, handler, listener } = await runtime.runPromise(made)
     return {
       ...calls,
+      consents,
       handler,
       listener,
       guardListener: (requirement, handle) =>

@@ -236,6 +236,55 @@ describe("Startlist.make", () => {
     )
   })
 
+  it("lets a server have a consent page of its own", async () => {
+    const startlist = await start({ endpoints: ["oauth", "athlete"] })
+    const client = await register(startlist)
+    const queryOf = (changes: Record<string, string> = {}) =>
+      urlencoded({
+        client_id: String(client.id),
+        redirect_uri: "https://app.test/back",
+        response_type: "code",
+        scope: "read",
+        state: "opaque",
+        ...changes
+      })
+    const [, alice] = users
+    if (alice === undefined) return expect.fail()
+    const { allow, check, deny } = startlist.consents
+    expect(await check(`?${queryOf({ role: "athlete" })}`)).toMatchObject({
+      ok: true,
+      application: { id: client.id, name: "Race Planner" },
+      scope: ["read"],
+      role: "athlete"
+    })
+
+    const allowed = await allow(queryOf(), alice)
+    if (!("redirect" in allowed)) return expect.fail()
+    const back = new URL(allowed.redirect)
+    expect([allowed.ok, back.origin, back.searchParams.get("state")]).toEqual([true, "https://app.test", "opaque"])
+    const exchange = new URLSearchParams({
+      client_id: String(client.id),
+      client_secret: client.secret,
+      grant_type: "authorization_code",
+      code: back.searchParams.get("code") ?? ""
+    })
+    const request = new Request("https://club.example/connect/oauth/token", { method: "POST", body: exchange })
+    expect((await startlist.handler(request)).status).toBe(200)
+
+    const denied = await deny(queryOf(), alice)
+    expect(denied).toMatchObject({ ok: true, redirect: expect.stringContaining("error=access_denied") })
+    expect(await allow(queryOf({ role: "club" }), alice)).toEqual({ ok: false, reason: "wrong_role" })
+    const refused = await check(queryOf({ scope: "everything" }))
+    expect(refused).toMatchObject({ ok: false, redirect: expect.stringContaining("error=invalid_scope") })
+    expect(await check(queryOf({ client_id: "999" }))).toEqual({ ok: false, reason: "unknown_client" })
+    expect(await check("client_id=%zz")).toEqual({ ok: false, reason: "malformed" })
+  })
+
+  it("refuses an endpoint that it does not have", async () => {
+    const endpoints: ReadonlyArray<never> = JSON.parse(`["oauth", "consents"]`)
+    await expect(start({ endpoints })).rejects.toThrow(`"consents" is none of oauth`)
+  })
+
   it("mounts what is chosen", async () => {
     const { handler } = await start({ endpoints: ["webhooks"] })
     const status = async (path: string) => (await handler(new Request(`https://club.example/connect${path}`))).status

@@ -1,0 +1,115 @@
+/** `/oauth/authorize` for a consent page of the server's own: the checked request, and the two answers to it. */
+import type { AuthorizationRequest } from "@startlist/core/Authorization"
+import type { OAuth } from "@startlist/core/OAuth"
+import type { StoreError } from "@startlist/core/Store"
+import * as Authorization from "@startlist/http/Authorization"
+import { header, type Request, type Response } from "@startlist/http/Message"
+import { read } from "@startlist/http/Parameters"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type { Run } from "./Binding.ts"
+import * as Plain from "./Plain.ts"
+
+/** What an application asks a user for. */
+export interface Asked {
+  readonly application: Plain.Application
+  readonly scope: ReadonlyArray<string>
+  /** The role that the user must have, if the application says so. */
+  readonly role: Plain.Role | undefined
+  readonly redirectUri: string
+}
+
+/**
+ * Why there is no answer: the browser is not sent back, and your page says what is wrong. `malformed`: the query cannot be
+ * read. `wrong_role`: the user has another role than the application asks for.
+ */
+export interface NotAnswered {
+  readonly reason: Authorization.NotRedirectable["reason"] | "malformed" | "wrong_role"
+}
+
+/** An address of the application, to which the browser is sent with 303. */
+export interface SentBack {
+  readonly redirect: string
+}
+
+/**
+ * `query` is the query of the request to your page, as it came, with or without its question mark. Nothing is stored
+ * between the page and the decision: give the same query again.
+ */
+export interface Consents {
+  /** Checks a request. With `redirect`, the application made a mistake and is told of it. */
+  readonly check: (query: string) => Promise<Plain.Result<Asked, SentBack | NotAnswered>>
+  /** The user allows it. `address` is the client's, for the audit. */
+  readonly allow: (
+    query: string,
+    user: Plain.User,
+    address?: string
+  ) => Promise<Plain.Result<SentBack, SentBack | NotAnswered>>
+  /** The user does not allow it. */
+  readonly deny: Consents["allow"]
+}
+
+const requestOf = (query: string, address: string): Request => ({
+  method: "GET",
+  path: "/oauth/authorize",
+  query: query.replace(/^\?/, ""),
+  headers: {},
+  body: new Uint8Array(),
+  address
+})
+
+const sentBack = (response: Response): SentBack => ({ redirect: header(response, "location") ?? "" })
+
+export const make = (run: Run): Effect.Effect<Consents, never, OAuth> =>
+  Effect.map(Authorization.make, ({ allow, check, deny, sendBack }) => {
+    type Refused = { readonly ok: false } & (SentBack | NotAnswered)
+    const refuse = (refused: SentBack | NotAnswered) => Effect.succeed<Refused>({ ok: false, ...refused })
+
+    const checked = <A>(
+      request: Request,
+      use: (asked: AuthorizationRequest) => Effect.Effect<A, StoreError>
+    ): Promise<A | Refused> =>
+      run(
+        Effect.flatMap(read(request), check).pipe(
+          Effect.flatMap((asked): Effect.Effect<A | Refused, StoreError> => use(asked)),
+          Effect.catchTags({
+            AuthorizationRefused: (refused) => refuse(sentBack(sendBack(refused))),
+            NotRedirectable: ({ reason }) => refuse({ reason }),
+            Malformed: () => refuse({ reason: "malformed" }),
+            TooLarge: () => refuse({ reason: "malformed" }),
+            UnsupportedMediaType: () => refuse({ reason: "malformed" })
+          })
+        )
+      )
+
+    return {
+      check: (query) =>
+        checked(requestOf(query, ""), ({ application, redirectUri, role, scope }) =>
+          Effect.succeed({
+            ok: true as const,
+            application: Plain.toApplication(application),
+            scope: [...scope],
+            role: Option.getOrUndefined(role),
+            redirectUri
+          })),
+      allow: (query, user, address = "") => {
+        const request = requestOf(query, address)
+        return checked(request, (asked) =>
+          allow(request, asked, Plain.fromUser(user)).pipe(
+            Effect.map((response) => ({ ok: true as const, ...sentBack(response) })),
+            Effect.catchTag("RoleMismatch", () => refuse({ reason: "wrong_role" }))
+          ))
+      },
+      deny: (query, user, address = "") => {
+        const request = requestOf(query, address)
+        return checked(
+          request,
+          (asked) =>
+            Effect.map(
+              deny(request, asked, Plain.fromUser(user)),
+              (response) => ({ ok: true as const, ...sentBack(response) })
+            )
+        )
+      }
+    }
+  })

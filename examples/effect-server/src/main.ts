@@ -7,7 +7,7 @@ import { createServer } from "node:http"
 import * as Server from "./Server.ts"
 import * as Users from "./Users.ts"
 
-const port = 3000
+const port = Number(process.env["PORT"] ?? 3000)
 const origin = `http://127.0.0.1:${port}`
 
 const people = Layer.effectDiscard(Effect.map(Users.Users, ({ add }) => {

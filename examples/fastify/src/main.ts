@@ -3,7 +3,7 @@ import * as Connect from "./Connect.ts"
 import * as Server from "./Server.ts"
 import * as Users from "./Users.ts"
 
-const port = 3000
+const port = Number(process.env["PORT"] ?? 3000)
 
 Users.add({ role: "platform", email: "paul@club.example", firstName: "Paul" }, "paul")
 Users.add({ role: "athlete", email: "alice@club.example", firstName: "Alice" }, "alice")

@@ -1,8 +1,9 @@
 import { afterAll, expect, it } from "@effect/vitest"
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
-import { compare, listOf } from "../src/Exports.ts"
+import { fileURLToPath } from "node:url"
+import { compare, listOf, modulesOf } from "../src/Exports.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "startlist-exports-"))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -58,4 +59,21 @@ it("a changed type is one line lost and one gained, also at the end of a long de
   const long = (last: string) => list({ Long: `export declare const long: [${"number, ".repeat(200)}${last}];\n` })
   const { gained, lost } = compare(long("string"), long("boolean"))
   expect([gained.length, lost.length]).toEqual([1, 1])
+})
+
+/** Modules that are no namespace of their package: for other packages of ours, or with a peer of their own. */
+const beside: Readonly<Record<string, ReadonlyArray<string>>> = {
+  http: ["Allowance", "ProtocolApi"],
+  testing: ["vitest"]
+}
+
+it("every library exports the modules of its index, and nothing else", () => {
+  const packages = fileURLToPath(new URL("../../", import.meta.url))
+  const libraries = ["core", "dispatcher", "embed", "http", "pages", "postgres", "testing"]
+  for (const name of libraries) {
+    const index = readFileSync(join(packages, name, "src/index.ts"), "utf8")
+    const modules = [...index.matchAll(/^export .* from "\.\/(\w+)\.ts"$/gm)].map(([, module = ""]) => module)
+    expect(modules.length, name).toBeGreaterThan(0)
+    expect(modulesOf(join(packages, name)), name).toEqual([...new Set(modules), ...beside[name] ?? [], "index"].sort())
+  }
 })

@@ -1,8 +1,11 @@
 /** The packages as they are published: packed from a clean copy, installed into an empty project, compiled against, run. */
 import { expect, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
+import { spawn } from "node:child_process"
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { createServer } from "node:net"
 import { join } from "node:path"
+import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
 import { startService } from "@startlist/test-support/ServiceProcess"
 import * as CleanCopy from "@startlist/test-support/CleanCopy"
@@ -73,15 +76,30 @@ const pack = async (copy: string, folder: string) => {
 /** From npm's cache, which the installation of this repository has filled; what is not there comes from the registry. */
 const npmFlags = ["--prefer-offline", "--ignore-scripts", "--no-audit", "--no-fund"]
 
+/** Examples that start as they are, with what each needs besides our packages. */
+const examples = ["express", "fastify", "hono", "effect-server"].map((name) => {
+  const { dependencies, devDependencies } = JSON.parse(
+    readFileSync(join(repository, "examples", name, "package.json"), "utf8")
+  )
+  const needs: ReadonlyArray<readonly [string, unknown]> = Object.entries({ ...dependencies, ...devDependencies })
+  const isOurs = (needed: string) =>
+    needed.startsWith("@startlist/") || ["tsx", "vitest", "@effect/vitest"].includes(needed)
+  return { name, needs: needs.flatMap(([needed, range]) => isOurs(needed) ? [] : [`${needed}@${String(range)}`]) }
+})
+
 const install = async (project: string, tarballs: ReadonlyArray<string>) => {
   const manifest = { name: "consumer", version: "1.0.0", private: true, type: "module" }
   writeFileSync(join(project, "package.json"), JSON.stringify(manifest))
-  await execute(project, "npm", ["install", ...npmFlags, ...tarballs, "@types/node@20", "vitest@3"])
+  // The declarations of @effect/platform-node need those of ws.
+  const needs = new Set(["@types/ws@8", ...examples.flatMap((example) => example.needs)])
+  await execute(project, "npm", ["install", ...npmFlags, ...tarballs, "@types/node@20", "vitest@3", ...needs])
   mkdirSync(join(project, "src/embedding"), { recursive: true })
   const consumer = fileURLToPath(new URL("consumer", import.meta.url))
   cpSync(join(consumer, "main.ts"), join(project, "src/main.ts"))
   cpSync(join(consumer, "laws.ts"), join(project, "src/laws.test.ts"))
-  cpSync(join(repository, "examples/embedding/src"), join(project, "src/embedding"), { recursive: true })
+  for (const name of ["embedding", ...examples.map((example) => example.name)]) {
+    cpSync(join(repository, "examples", name, "src"), join(project, "src", name), { recursive: true })
+  }
   for (const [name, options] of Object.entries(settings)) {
     writeFileSync(
       join(project, name),
@@ -89,6 +107,14 @@ const install = async (project: string, tarballs: ReadonlyArray<string>) => {
     )
   }
 }
+
+const freePort = (): Promise<number> =>
+  new Promise((resolve) => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+      const address = server.address()
+      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0))
+    })
+  })
 
 const importAll = (project: string, packed: ReadonlyMap<string, Packed>): void => {
   const modules = [...packed.keys()].flatMap((name) => exported(project, name))
@@ -220,6 +246,31 @@ layer(installation, { timeout: "5 minutes" })("the packages", (it) => {
       }),
     180_000
   )
+
+  for (const { name } of examples) {
+    it.scoped(`are enough for examples/${name}: compiled there, it serves`, () =>
+      Effect.gen(function*() {
+        const { project } = yield* Installation
+        const port = yield* Effect.promise(freePort)
+        const server = yield* Effect.acquireRelease(
+          Effect.sync(() =>
+            spawn(process.execPath, [`out/${name}/main.js`], {
+              cwd: project,
+              env: { ...process.env, PORT: String(port) },
+              stdio: ["ignore", "pipe", "inherit"]
+            })
+          ),
+          (started) => Effect.sync(() => started.kill("SIGKILL"))
+        )
+        yield* Effect.promise(async () => {
+          for await (const line of createInterface(server.stdout)) if (line.includes("listens")) break
+          const origin = `http://127.0.0.1:${port}`
+          const token = await fetch(`${origin}/connect/oauth/token`, { method: "POST" })
+          const page = await fetch(`${origin}/connect/account/applications`, { redirect: "manual" })
+          expect([token.status, page.status]).toEqual([401, 303])
+        })
+      }))
+  }
 
   it.effect("do not let anybody in to what is internal", () =>
     Effect.gen(function*() {

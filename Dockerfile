@@ -17,11 +17,6 @@ WORKDIR /app
 COPY --from=build /source/LICENSE ./
 COPY --from=build /source/node_modules/@electric-sql/pglite node_modules/@electric-sql/pglite
 COPY --from=build /source/node_modules/@node-rs node_modules/@node-rs
-COPY --from=build /source/node_modules/@picocss/pico/package.json node_modules/@picocss/pico/package.json
-COPY --from=build /source/node_modules/@picocss/pico/css/pico.classless.min.css node_modules/@picocss/pico/css/pico.classless.min.css
-COPY --from=build /source/packages/http/package.json node_modules/@startlist/http/package.json
-COPY --from=build /source/packages/http/assets node_modules/@startlist/http/assets
-COPY --from=build /source/packages/postgres/package.json node_modules/@startlist/postgres/package.json
 COPY --from=build /source/packages/node/package.json node_modules/@startlist/node/package.json
 COPY --from=build /source/packages/node/dist/*.image node_modules/@startlist/node/dist/
 COPY --from=build /source/packages/node/dist/program node_modules/@startlist/node/dist/program

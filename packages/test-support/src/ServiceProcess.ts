@@ -31,7 +31,7 @@ const startlist = (): Program => {
 
 /** A program of the tests, over what was built or over the sources. */
 export const testProgram = (file: URL): Program => [
-  ...(isBuilt ? ["--import", "tsx"] : fromSources),
+  ...(isBuilt ? ["--import", "tsx", "--conditions=@startlist/built"] : fromSources),
   fileURLToPath(file)
 ]
 

@@ -2,6 +2,7 @@
 import {
   Application,
   Delivery,
+  DeliveryQueue,
   type Event,
   GrantStore,
   Registration,
@@ -34,6 +35,7 @@ const make = (documents: Documents, collections: Collections, hints: PubSub.PubS
       return wake
     }))
 
+  const deliveries = makeDeliveries(documents, collections, hints)
   return Context.make(Application.ApplicationStore, {
     find: (id) => atomically(() => Option.fromNullable(applications.get(id))),
     list: ({ after, limit, owner }) =>
@@ -91,7 +93,8 @@ const make = (documents: Documents, collections: Collections, hints: PubSub.PubS
           return found !== undefined && subscriptions.remove(found.applicationId)
         })
     }),
-    Context.add(Delivery.DeliveryStore, makeDeliveries(documents, collections, hints))
+    Context.add(Delivery.DeliveryStore, deliveries),
+    Context.add(DeliveryQueue.DeliveryQueue, deliveries)
   )
 }
 

@@ -1,5 +1,13 @@
 /** The queue of deliveries of the small adapter, and what it stores: see `Minimal.ts`. */
-import { Application, Delivery, type Event, Grant, Registration, Subscription } from "@startlist/core"
+import {
+  Application,
+  Delivery,
+  type DeliveryQueue,
+  type Event,
+  Grant,
+  Registration,
+  Subscription
+} from "@startlist/core"
 import { Effect, Option, PubSub, Schema, Stream } from "effect"
 import type { Documents } from "./Documents.ts"
 import type { Seal } from "./Seal.ts"
@@ -63,7 +71,7 @@ export const end = ({ ended, pending }: Collections, delivery: Delivery.Delivery
 }
 
 /** Due, not under a live lease, first of their object; earliest due first; within the allowances. */
-const claimable = ({ pending }: Collections, request: Delivery.ClaimRequest) => {
+const claimable = ({ pending }: Collections, request: DeliveryQueue.ClaimRequest) => {
   const now = request.now.epochMillis
   const objects = new Set<string>()
   const taken = new Map<Subscription.SubscriptionId, number>()
@@ -94,7 +102,7 @@ export const makeDeliveries = (
   { atomically }: Documents,
   collections: Collections,
   hints: PubSub.PubSub<void>
-): Delivery.DeliveryStore.Service => {
+): Delivery.DeliveryStore.Service & DeliveryQueue.DeliveryQueue.Service => {
   const { ended, pending, subscriptions } = collections
   const wake = PubSub.publish(hints, undefined)
 

@@ -1,5 +1,14 @@
 /** All of Startlist's stores on one SQLite file: what `Services.layer` and `Worker.run` of the core need. */
-import { Application, Delivery, GrantStore, Registration, Store, type Stores, Subscription } from "@startlist/core"
+import {
+  Application,
+  Delivery,
+  DeliveryQueue,
+  GrantStore,
+  Registration,
+  Store,
+  type Stores,
+  Subscription
+} from "@startlist/core"
 import { Context, Effect, Layer, PubSub, Stream } from "effect"
 import { makeGrants } from "./Grants.ts"
 import { makeApplications, makeRegistrations, makeSubscriptions } from "./People.ts"
@@ -23,10 +32,12 @@ export const layerWith = (options: Options): Layer.Layer<Stores.Stores, Store.St
     // Hints for the workers of this process: one waits for each of them.
     const hints = yield* PubSub.sliding<void>(1)
     const wake = PubSub.publish(hints, undefined)
+    const deliveries = makeQueue(atomically, seal, Stream.fromPubSub(hints), wake)
     return Context.make(Application.ApplicationStore, makeApplications(atomically)).pipe(
       Context.add(GrantStore.GrantStore, makeGrants(atomically, wake)),
       Context.add(Subscription.SubscriptionStore, makeSubscriptions(atomically, seal)),
       Context.add(Registration.RegistrationStore, makeRegistrations(atomically, wake)),
-      Context.add(Delivery.DeliveryStore, makeQueue(atomically, seal, Stream.fromPubSub(hints), wake))
+      Context.add(Delivery.DeliveryStore, deliveries),
+      Context.add(DeliveryQueue.DeliveryQueue, deliveries)
     )
   }))

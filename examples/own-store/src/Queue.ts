@@ -1,5 +1,5 @@
 /** The queue of deliveries on SQLite: claims with leases, and the record of what was tried. */
-import { Delivery, type Subscription } from "@startlist/core"
+import { Delivery, type DeliveryQueue, type Subscription } from "@startlist/core"
 import { type DateTime, Effect, Option, Schema, type Stream } from "effect"
 import { add, enqueue } from "./Outbox.ts"
 import { findOne, Row } from "./People.ts"
@@ -23,13 +23,13 @@ export const makeQueue = (
   seal: Seal,
   wakeUps: Stream.Stream<void>,
   wake: Effect.Effect<unknown>
-): Delivery.DeliveryStore.Service => {
+): Delivery.DeliveryStore.Service & DeliveryQueue.DeliveryQueue.Service => {
   const subscriptions = Record.subscription(seal)
 
-  const claim = ({ all, run }: Sql, request: Delivery.ClaimRequest): ReadonlyArray<Delivery.Claimed> => {
+  const claim = ({ all, run }: Sql, request: DeliveryQueue.ClaimRequest): ReadonlyArray<DeliveryQueue.Claimed> => {
     const { allowances, leaseEnds, limit, now, perSubscription, token } = request
     const taken = new Map<Subscription.SubscriptionId, number>()
-    const claimed: Array<Delivery.Claimed> = []
+    const claimed: Array<DeliveryQueue.Claimed> = []
     for (const row of all(Claimable, claimable, now.epochMillis)) {
       if (claimed.length === limit) break
       const delivery = Record.delivery.read(row.delivery)
@@ -49,7 +49,7 @@ export const makeQueue = (
     return claimed
   }
 
-  const settle = ({ run }: Sql, { delivery, token }: Delivery.Settlement): boolean =>
+  const settle = ({ run }: Sql, { delivery, token }: DeliveryQueue.Settlement): boolean =>
     run(
       `update deliveries set state = ?, due_at = ?, ended_at = ?, claim = null, lease_ends = null, claims = 0, record = ?
        where id = ? and claim = ? and state = 'pending'`,
@@ -61,7 +61,7 @@ export const makeQueue = (
       token
     ) === 1
 
-  const release = ({ run }: Sql, { delivery, token }: Delivery.Settlement, dueAt: DateTime.Utc): boolean =>
+  const release = ({ run }: Sql, { delivery, token }: DeliveryQueue.Settlement, dueAt: DateTime.Utc): boolean =>
     run(
       `update deliveries set due_at = ?, claim = null, lease_ends = null, claims = claims - 1, record = ?
        where id = ? and claim = ? and state = 'pending'`,

@@ -6,6 +6,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type { ApplicationId } from "./Application.ts"
 import { type AttemptHour, type Delivery, type DeliveryId, DeliveryNotFound, DeliveryStore } from "./Delivery.ts"
+import { DeliveryQueue } from "./DeliveryQueue.ts"
 import type { Event, EventOrigin } from "./Event.ts"
 import { makeOrigins } from "./internal/eventOrigins.ts"
 import { emptyUpdates } from "./Registration.ts"
@@ -53,6 +54,7 @@ const testEvent = ({ id, time, trace }: EventOrigin): Event => ({
 })
 
 const make = Effect.gen(function*() {
+  const queue = yield* DeliveryQueue
   const store = yield* DeliveryStore
   const subscriptions = yield* SubscriptionStore
   const origins = yield* makeOrigins
@@ -63,8 +65,8 @@ const make = Effect.gen(function*() {
       Option.match({ onNone: () => new DeliveryNotFound({ deliveryId: id }), onSome: Effect.succeed })
     )
 
-  const tell = Effect.fnUntraced(function*(told: Parameters<typeof store.again>[0], now: DateTime.Utc) {
-    const delivery = yield* store.again(told, now)
+  const tell = Effect.fnUntraced(function*(told: Parameters<typeof queue.again>[0], now: DateTime.Utc) {
+    const delivery = yield* queue.again(told, now)
     return Option.isSome(delivery) ? delivery.value : yield* new SubscriptionNotFound()
   })
 
@@ -94,7 +96,8 @@ const make = Effect.gen(function*() {
   return Deliveries.of({ find, lastDay, list: store.list, redeliver, sendTest })
 })
 
-export const layer: Layer.Layer<Deliveries, never, DeliveryStore | SubscriptionStore | Secrets> = Layer.effect(
-  Deliveries,
-  make
-)
+export const layer: Layer.Layer<Deliveries, never, DeliveryQueue | DeliveryStore | SubscriptionStore | Secrets> = Layer
+  .effect(
+    Deliveries,
+    make
+  )

@@ -5,13 +5,12 @@ import * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import type * as Stream from "effect/Stream"
 import { ApplicationId } from "./Application.ts"
 import type { Answer } from "./Callbacks.ts"
-import { Event, type Outgoing } from "./Event.ts"
+import { Event } from "./Event.ts"
 import type { Policy } from "./Policy.ts"
 import { maxId, type StoreError } from "./Store.ts"
-import { type Subscription, SubscriptionId } from "./Subscription.ts"
+import { SubscriptionId } from "./Subscription.ts"
 
 export const DeliveryId = Schema.Int.pipe(Schema.between(1, maxId), Schema.brand("@startlist/DeliveryId"))
 export type DeliveryId = typeof DeliveryId.Type
@@ -48,35 +47,6 @@ export const Delivery = Schema.Struct({
   endedAt: Schema.OptionFromNullOr(Schema.DateTimeUtcFromNumber)
 })
 export type Delivery = typeof Delivery.Type
-
-/** A delivery that was claimed: it belongs to the holder of `token` until `leaseEnds`. */
-export interface Claimed {
-  readonly delivery: Delivery
-  readonly subscription: Subscription
-  readonly token: string
-  readonly leaseEnds: DateTime.Utc
-  /** Number of claims since an outcome was recorded, this one included: above 1, a worker was lost or not heard. */
-  readonly claims: number
-}
-
-/** What a worker asks for. */
-export interface ClaimRequest {
-  readonly now: DateTime.Utc
-  readonly leaseEnds: DateTime.Utc
-  /** Fresh for each claim. */
-  readonly token: string
-  readonly limit: number
-  /** How many to one subscription. */
-  readonly perSubscription: number
-  /** Subscriptions that may have fewer than that now, because this worker is busy with them. */
-  readonly allowances: ReadonlyMap<SubscriptionId, number>
-}
-
-/** A delivery as it is after an attempt, and the claim under which the attempt was made. */
-export interface Settlement {
-  readonly delivery: Delivery
-  readonly token: string
-}
 
 export class DeliveryNotFound
   extends Schema.TaggedError<DeliveryNotFound>("@startlist/core/DeliveryNotFound")("DeliveryNotFound", {
@@ -130,7 +100,7 @@ export const byHour = (attempts: ReadonlyArray<Attempt>, from: DateTime.Utc): Re
   )
 }
 
-/** Where deliveries live: a queue with leases, and the record of what was tried. Every method is atomic. */
+/** The record of deliveries: what is to be sent, and what was tried. `DeliveryQueue` has the work. Every method is atomic. */
 export class DeliveryStore extends Context.Tag("@startlist/core/DeliveryStore")<
   DeliveryStore,
   DeliveryStore.Service
@@ -138,28 +108,6 @@ export class DeliveryStore extends Context.Tag("@startlist/core/DeliveryStore")<
 
 export declare namespace DeliveryStore {
   export interface Service {
-    /**
-     * Claims pending deliveries: due, not under a live lease, the first of their object for their subscription
-     * (law 6), earliest due first, at most the allowance of each subscription, at most `limit`. No two claims get
-     * the same delivery while its lease lives. Counts the claims of each delivery that it returns; a settlement starts
-     * the count again.
-     */
-    readonly claim: (request: ClaimRequest) => Effect.Effect<ReadonlyArray<Claimed>, StoreError>
-    /**
-     * Records attempts and ends the claims. A settlement whose claim is no longer the delivery's own (the lease
-     * went to another worker, or the delivery was cancelled) is left out. Answers the identifiers that were recorded.
-     */
-    readonly settle: (settlements: ReadonlyArray<Settlement>) => Effect.Effect<ReadonlyArray<DeliveryId>, StoreError>
-    /**
-     * Ends claims under which nothing was attempted, as if they had not been made; the deliveries are due at `dueAt`.
-     * Leaves out those whose claim is no longer their own. Answers the identifiers of the others.
-     */
-    readonly release: (
-      claims: ReadonlyArray<Pick<Claimed, "delivery" | "token">>,
-      dueAt: DateTime.Utc
-    ) => Effect.Effect<ReadonlyArray<DeliveryId>, StoreError>
-    /** A hint that there may be work, from this or another node. Never the truth: workers poll besides. */
-    readonly wakeUps: Stream.Stream<void>
     readonly find: (id: DeliveryId) => Effect.Effect<Option.Option<Delivery>, StoreError>
     /** Newest first. */
     readonly list: (filter: DeliveryFilter) => Effect.Effect<ReadonlyArray<Delivery>, StoreError>
@@ -173,16 +121,6 @@ export declare namespace DeliveryStore {
       readonly from: DateTime.Utc
       readonly limit: number
     }) => Effect.Effect<ReadonlyArray<AttemptHour>, StoreError>
-    /**
-     * A new pending delivery of an event to one subscription and nobody else, whether it was told before or not; due
-     * at `now`. None if that subscription is gone.
-     */
-    readonly again: (
-      told: Pick<Delivery, "applicationId" | "subscriptionId" | "event">,
-      now: DateTime.Utc
-    ) => Effect.Effect<Option.Option<Delivery>, StoreError>
-    /** Queues the deliveries of events that tell of something kept elsewhere; all of them or none. */
-    readonly enqueue: (outgoing: ReadonlyArray<Outgoing>) => Effect.Effect<void, StoreError>
     /** Removes at most `limit` deliveries that ended by `endedBefore`. Answers how many went. */
     readonly purge: (endedBefore: DateTime.Utc, limit: number) => Effect.Effect<number, StoreError>
   }

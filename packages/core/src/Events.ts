@@ -2,7 +2,7 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { DeliveryStore } from "./Delivery.ts"
+import { DeliveryQueue } from "./DeliveryQueue.ts"
 import { type EventId, Updates } from "./Event.ts"
 import { makeOrigins } from "./internal/eventOrigins.ts"
 import { type Parties, type RegistrationId, toldOf } from "./Registration.ts"
@@ -34,18 +34,18 @@ export declare namespace Events {
 }
 
 const make = Effect.gen(function*() {
-  const deliveries = yield* DeliveryStore
+  const queue = yield* DeliveryQueue
   const origins = yield* makeOrigins
 
   const registrationChanged = Effect.fn("Events.registrationChanged")(function*(changed: Changed) {
     const origin = yield* origins
     // What comes from outside is checked here, as a registration of ours is when it is made.
     const updates = Updates.make(changed.updates)
-    yield* deliveries.enqueue([toldOf({ ...changed, updates }, origin)])
+    yield* queue.enqueue([toldOf({ ...changed, updates }, origin)])
     return origin.id
   })
 
   return Events.of({ registrationChanged })
 })
 
-export const layer: Layer.Layer<Events, never, DeliveryStore | Secrets> = Layer.effect(Events, make)
+export const layer: Layer.Layer<Events, never, DeliveryQueue | Secrets> = Layer.effect(Events, make)

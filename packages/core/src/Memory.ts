@@ -9,8 +9,9 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { ApplicationId, ApplicationStore } from "./Application.ts"
 import { DeliveryStore } from "./Delivery.ts"
+import { DeliveryQueue } from "./DeliveryQueue.ts"
 import { GrantStore } from "./GrantStore.ts"
-import { type Enqueue, makeDeliveryStore } from "./internal/memoryDeliveries.ts"
+import { type Enqueue, makeDeliveries } from "./internal/memoryDeliveries.ts"
 import { makeGrantStore } from "./internal/memoryGrants.ts"
 import { compareAndSet, makeState, newestFirst, saving, type State } from "./internal/memoryState.ts"
 import { RegistrationId, RegistrationStore } from "./Registration.ts"
@@ -82,11 +83,12 @@ const makeRegistrationStore = ({ lastIds, registrations }: State, enqueue: Enque
 /** All stores over one fresh state. Nothing outlives the layer. */
 export const layer: Layer.Layer<Stores> = Layer.syncContext(() => {
   const state = makeState()
-  const { enqueue, store } = makeDeliveryStore(state)
+  const { enqueue, queue, store } = makeDeliveries(state)
   return Context.make(ApplicationStore, makeApplicationStore(state)).pipe(
     Context.add(GrantStore, makeGrantStore(state, enqueue)),
     Context.add(SubscriptionStore, makeSubscriptionStore(state)),
     Context.add(RegistrationStore, makeRegistrationStore(state, enqueue)),
+    Context.add(DeliveryQueue, queue),
     Context.add(DeliveryStore, store)
   )
 })

@@ -1,6 +1,7 @@
 /** The stores as one type: what an adapter for a database provides. */
 import type { ApplicationStore } from "./Application.ts"
 import type { DeliveryStore } from "./Delivery.ts"
+import type { DeliveryQueue } from "./DeliveryQueue.ts"
 import type { GrantStore } from "./GrantStore.ts"
 import type { RegistrationStore } from "./Registration.ts"
 import type { SubscriptionStore } from "./Subscription.ts"
@@ -11,4 +12,5 @@ export type Stores =
   | GrantStore
   | SubscriptionStore
   | RegistrationStore
+  | DeliveryQueue
   | DeliveryStore

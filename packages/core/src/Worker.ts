@@ -15,7 +15,7 @@ import * as Random from "effect/Random"
 import * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
 import type { Callbacks } from "./Callbacks.ts"
-import { type Claimed, DeliveryStore } from "./Delivery.ts"
+import { type Claimed, DeliveryQueue } from "./DeliveryQueue.ts"
 import { makeInstants } from "./internal/instants.ts"
 import { Policy } from "./Policy.ts"
 import { Secrets } from "./Secrets.ts"
@@ -34,7 +34,7 @@ const claimPause = Duration.millis(10)
 /** Claims once. Answers whether more may be due. */
 const makeClaim = ({ now, recorder, slots, ...others }: Parts) =>
   Effect.gen(function*() {
-    const store = yield* DeliveryStore
+    const queue = yield* DeliveryQueue
     const secrets = yield* Secrets
     const policy = yield* Policy
     const attempt = yield* makeAttempt({ now, recorder, slots, ...others })
@@ -44,7 +44,7 @@ const makeClaim = ({ now, recorder, slots, ...others }: Parts) =>
       const at = now()
       const limit = slots.available()
       if (limit <= 0) return false
-      const claimed = yield* store.claim({
+      const claimed = yield* queue.claim({
         now: at,
         leaseEnds: DateTime.addDuration(at, policy.deliveryLease),
         token: Redacted.value(yield* secrets.make("claim")),
@@ -55,7 +55,7 @@ const makeClaim = ({ now, recorder, slots, ...others }: Parts) =>
       const left: Array<Claimed> = []
       for (const one of claimed) if (!attempt(one, yield* Random.next)) left.push(one)
       // What cannot be released is claimed again after its lease.
-      if (left.length > 0) yield* Effect.ignore(store.release(left, DateTime.addDuration(now(), policy.deliveryPoll)))
+      if (left.length > 0) yield* Effect.ignore(queue.release(left, DateTime.addDuration(now(), policy.deliveryPoll)))
       return claimed.length === limit
     }).pipe(
       Effect.tapErrorCause(() => Effect.sync(() => recorder.failed(now()))),
@@ -75,8 +75,8 @@ const makeClaim = ({ now, recorder, slots, ...others }: Parts) =>
  * Works until interrupted. Then it claims no more, finishes and records what is in flight (a callback timeout at
  * most, while the store answers), and ends.
  */
-export const run: Effect.Effect<never, never, DeliveryStore | Callbacks | Secrets> = Effect.gen(function*() {
-  const store = yield* DeliveryStore
+export const run: Effect.Effect<never, never, DeliveryQueue | Callbacks | Secrets> = Effect.gen(function*() {
+  const queue = yield* DeliveryQueue
   const policy = yield* Policy
   const clock = yield* Effect.clock
   const toInstant = makeInstants()
@@ -96,7 +96,7 @@ export const run: Effect.Effect<never, never, DeliveryStore | Callbacks | Secret
     }
   })
 
-  const listening = yield* Effect.forkDaemon(Stream.runForEach(store.wakeUps, () => Queue.offer(wake, undefined)))
+  const listening = yield* Effect.forkDaemon(Stream.runForEach(queue.wakeUps, () => Queue.offer(wake, undefined)))
   const recording = yield* Effect.forkDaemon(recorder.run)
   const sweeping = yield* Effect.forkDaemon(deadlines.sweep)
   const drain = Effect.gen(function*() {
@@ -109,6 +109,6 @@ export const run: Effect.Effect<never, never, DeliveryStore | Callbacks | Secret
 })
 
 /** Runs a worker as long as the layer lives. When it ends, it waits for the attempts in flight. */
-export const layer: Layer.Layer<never, never, DeliveryStore | Callbacks | Secrets> = Layer.scopedDiscard(
+export const layer: Layer.Layer<never, never, DeliveryQueue | Callbacks | Secrets> = Layer.scopedDiscard(
   Effect.forkScoped(run)
 )

@@ -3,7 +3,7 @@ import type * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
-import { type Claimed, DeliveryStore, type Settlement } from "./Delivery.ts"
+import { type Claimed, DeliveryQueue, type Settlement } from "./DeliveryQueue.ts"
 import type { Slots } from "./WorkerSlots.ts"
 
 /** A delivery that was attempted or set aside, and is to be recorded. */
@@ -34,9 +34,9 @@ export const makeRecorder = (
     readonly wake: Queue.Enqueue<void>
     readonly now: () => DateTime.Utc
   }
-): Effect.Effect<Recorder, never, DeliveryStore> =>
+): Effect.Effect<Recorder, never, DeliveryQueue> =>
   Effect.gen(function*() {
-    const store = yield* DeliveryStore
+    const queue = yield* DeliveryQueue
     const toRecord = yield* Queue.sliding<void>(1)
     const finished: Array<Finished> = []
     let failedAt = Number.NEGATIVE_INFINITY
@@ -47,7 +47,7 @@ export const makeRecorder = (
 
     /** Records a batch; one that fails, or meets a bug, is recorded row by row, so that a bad row harms only itself. */
     const record = (batch: ReadonlyArray<Finished>): Effect.Effect<ReadonlyArray<Finished>> =>
-      Effect.suspend(() => store.settle(batch)).pipe(
+      Effect.suspend(() => queue.settle(batch)).pipe(
         Effect.as([]),
         Effect.catchAllCause((cause) =>
           batch.length === 1

@@ -4,6 +4,7 @@ import {
   Callbacks,
   Deliveries,
   Delivery,
+  DeliveryQueue,
   Event,
   Grant,
   GrantStore,
@@ -109,7 +110,7 @@ describe("a grant", () => {
 describe("a delivery that has ended", () => {
   const exhausted = Effect.gen(function*() {
     const subscriptions = yield* Subscription.SubscriptionStore
-    const store = yield* Delivery.DeliveryStore
+    const store = yield* DeliveryQueue.DeliveryQueue
     const grants = yield* GrantStore.GrantStore
     const client = yield* makeClient()
     const user = yield* makeUser()

@@ -5,6 +5,7 @@ import {
   Applications,
   Callbacks,
   Delivery,
+  DeliveryQueue,
   Event,
   Grant,
   GrantStore,
@@ -302,7 +303,7 @@ describe("a worker", () => {
   it.effect("that was lost leaves its work to another once the lease of 15 s has ended", () =>
     Effect.gen(function*() {
       const { applicationId, callbackUrl } = yield* subscribe("good")
-      const store = yield* Delivery.DeliveryStore
+      const store = yield* DeliveryQueue.DeliveryQueue
       yield* queue(applicationId, [1])
       const now = yield* DateTime.now
       // A worker that claims and is never heard of again.
@@ -463,7 +464,7 @@ const failing = (operation: Interception.StoreOperation, isFailing: (input: Read
 describe("a delivery without an outcome", () => {
   /** Works until the lease of what it claimed is over, and is then gone like a process that was killed. */
   const die = Effect.gen(function*() {
-    const store = yield* Delivery.DeliveryStore
+    const store = yield* DeliveryQueue.DeliveryQueue
     const now = yield* DateTime.now
     yield* store.claim({
       now,
@@ -545,7 +546,7 @@ describe("a delivery without an outcome", () => {
       yield* seconds(16)
       expect((yield* received(callbackUrl)).length).toBeGreaterThan(6)
       expect(yield* states).toStrictEqual(["delivered"])
-    }).pipe(Effect.provide(layerWith(failing("DeliveryStore.settle", () => isDown))))
+    }).pipe(Effect.provide(layerWith(failing("DeliveryQueue.settle", () => isDown))))
   })
 })
 
@@ -623,7 +624,7 @@ describe("a store that fails", () => {
       yield* seconds(10)
       expect(yield* states).toStrictEqual(["delivered", "delivered", "delivered"])
       expect(logged).toStrictEqual(["deliveries wait for the store", "deliveries go on: the store answers again"])
-    }).pipe(Effect.provide([layerWith(failing("DeliveryStore.claim", () => failures-- > 0)), logger]))
+    }).pipe(Effect.provide([layerWith(failing("DeliveryQueue.claim", () => failures-- > 0)), logger]))
   })
 
   it.effect("with one row of a batch is given the rows one by one, so that a bad row harms only itself", () => {
@@ -638,7 +639,7 @@ describe("a store that fails", () => {
       yield* start()
       yield* seconds(1)
       expect(yield* states).toStrictEqual(["delivered", "pending", "delivered", "delivered", "delivered"])
-    }).pipe(Effect.provide(layerWith(failing("DeliveryStore.settle", bad))))
+    }).pipe(Effect.provide(layerWith(failing("DeliveryQueue.settle", bad))))
   })
 
   it.effect("while settling is tried again, and the attempt is recorded once it answers", () => {
@@ -653,7 +654,7 @@ describe("a store that fails", () => {
       yield* seconds(1)
       expect(yield* states).toStrictEqual(["delivered"])
       expect(yield* received(callbackUrl)).toHaveLength(1)
-    }).pipe(Effect.provide(layerWith(failing("DeliveryStore.settle", () => isDown))))
+    }).pipe(Effect.provide(layerWith(failing("DeliveryQueue.settle", () => isDown))))
   })
 
   it.effect("for longer than the lease makes the attempt repeat: never a loss, and one record", () => {
@@ -672,14 +673,14 @@ describe("a store that fails", () => {
         "delivered",
         1
       ]])
-    }).pipe(Effect.provide(layerWith(failing("DeliveryStore.settle", () => isDown))))
+    }).pipe(Effect.provide(layerWith(failing("DeliveryQueue.settle", () => isDown))))
   })
 
   it.effect("that answers a claim when its lease is nearly over starts no attempt", () => {
     let isSlow = true
     const slow = Interception.layer((name, effect) =>
       Effect.suspend(() => {
-        if (name !== "DeliveryStore.claim" || !isSlow) return effect
+        if (name !== "DeliveryQueue.claim" || !isSlow) return effect
         isSlow = false
         return Effect.delay(effect, "1 millis").pipe(Effect.tap(Effect.sleep("14 seconds")))
       })

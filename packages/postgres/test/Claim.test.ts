@@ -1,6 +1,6 @@
 import { SqlClient } from "@effect/sql"
 import { it } from "@effect/vitest"
-import { Delivery, Subscription } from "@startlist/core"
+import { DeliveryQueue, Subscription } from "@startlist/core"
 import { Postgres } from "@startlist/postgres"
 import { DateTime, Effect, FastCheck, Runtime } from "effect"
 import { describe, expect } from "vitest"
@@ -76,7 +76,7 @@ describe("a claim", () => {
       Effect.gen(function*() {
         const { admin, url } = yield* TestDatabase.TestDatabase
         yield* Effect.gen(function*() {
-          const store = yield* Delivery.DeliveryStore
+          const store = yield* DeliveryQueue.DeliveryQueue
           const runPromise = Runtime.runPromise(yield* Effect.runtime<never>())
           const fill = async (rows: ReadonlyArray<Row>) => {
             await admin.query("TRUNCATE startlist_deliveries, startlist_events")
@@ -136,7 +136,7 @@ describe("a claim", () => {
     Effect.gen(function*() {
       const { url } = yield* TestDatabase.TestDatabase
       yield* Effect.gen(function*() {
-        const store = yield* Delivery.DeliveryStore
+        const store = yield* DeliveryQueue.DeliveryQueue
         const sql = yield* SqlClient.SqlClient
         const rows = yield* sql.withTransaction(Effect.zipRight(
           store.claim({

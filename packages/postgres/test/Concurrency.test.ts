@@ -4,6 +4,7 @@ import {
   Applications,
   Authorization,
   Delivery,
+  DeliveryQueue,
   Grant,
   GrantStore,
   OAuth,
@@ -238,7 +239,7 @@ describe("two nodes on one PostgreSQL", () => {
           )
           const work = (node: typeof one, name: string) =>
             Effect.gen(function*() {
-              const store = Context.get(node, Delivery.DeliveryStore)
+              const store = Context.get(node, DeliveryQueue.DeliveryQueue)
               for (let round = 0; delivered.length < changes; round++) {
                 const now = yield* DateTime.now
                 const claimed = yield* store.claim({

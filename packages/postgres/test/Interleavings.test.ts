@@ -4,6 +4,7 @@ import {
   AccessTokens,
   Application,
   Delivery,
+  DeliveryQueue,
   Grant,
   GrantStore,
   Registration,
@@ -59,7 +60,7 @@ const change = (id: Registration.RegistrationId, comment: string) =>
   Effect.flatMap(Registrations.Registrations, (registrations) => registrations.change(id, { comment }))
 
 const claim = Effect.gen(function*() {
-  const store = yield* Delivery.DeliveryStore
+  const store = yield* DeliveryQueue.DeliveryQueue
   const now = yield* DateTime.now
   return yield* store.claim({
     now,
@@ -71,14 +72,14 @@ const claim = Effect.gen(function*() {
   })
 })
 
-const settle = (claimed: ReadonlyArray<Delivery.Claimed>) =>
-  Effect.flatMap(Delivery.DeliveryStore, (store) =>
+const settle = (claimed: ReadonlyArray<DeliveryQueue.Claimed>) =>
+  Effect.flatMap(DeliveryQueue.DeliveryQueue, (store) =>
     store.settle(claimed.map(({ delivery, token }) => ({
       token,
       delivery: Delivery.Delivery.make({ ...delivery, state: "delivered", endedAt: Option.some(instant(1)) })
     }))))
 
-const comments = (claimed: ReadonlyArray<Delivery.Claimed>) =>
+const comments = (claimed: ReadonlyArray<DeliveryQueue.Claimed>) =>
   claimed.map(({ delivery }) => "comment" in delivery.event.updates ? delivery.event.updates.comment : "")
 
 /**
@@ -123,6 +124,7 @@ const onPostgres = <A, E>(
     | Registrations.Registrations
     | SqlClient.SqlClient
     | Delivery.DeliveryStore
+    | DeliveryQueue.DeliveryQueue
     | Database.Database
   >
 ) =>

@@ -1,6 +1,16 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import { it } from "@effect/vitest"
-import { Application, Delivery, Event, Grant, GrantStore, Registration, Subscription, User } from "@startlist/core"
+import {
+  Application,
+  Delivery,
+  DeliveryQueue,
+  Event,
+  Grant,
+  GrantStore,
+  Registration,
+  Subscription,
+  User
+} from "@startlist/core"
 import { Database, Postgres, Users } from "@startlist/postgres"
 import { DateTime, Effect, Option, Redacted } from "effect"
 import { describe, expect } from "vitest"
@@ -96,7 +106,8 @@ const everything = Effect.gen(function*() {
     )
   )
   const deliveries = yield* Delivery.DeliveryStore
-  const claimed = yield* deliveries.claim({
+  const queue = yield* DeliveryQueue.DeliveryQueue
+  const claimed = yield* queue.claim({
     now: instant(1_000_000),
     leaseEnds: instant(2_000_000),
     token: "token",
@@ -104,15 +115,15 @@ const everything = Effect.gen(function*() {
     perSubscription: 16,
     allowances: new Map([[subscription.id, 1]])
   })
-  yield* deliveries.release(claimed.slice(0, 1), instant(1_000_000))
-  yield* deliveries.settle(
+  yield* queue.release(claimed.slice(0, 1), instant(1_000_000))
+  yield* queue.settle(
     claimed.slice(1).map(({ delivery, token }) => ({
       token,
       delivery: Delivery.Delivery.make({ ...delivery, state: "delivered", endedAt: Option.some(instant(1_000_000)) })
     }))
   )
   const one = Option.getOrThrow(yield* deliveries.find(Delivery.DeliveryId.make(1)))
-  yield* deliveries.again(one, instant(0))
+  yield* queue.again(one, instant(0))
   for (const applicationId of [Option.none(), Option.some(application)]) {
     yield* deliveries.list({ applicationId, state: Option.none(), after: Option.none(), limit: 50 })
     yield* deliveries.list({ applicationId, state: Option.some("pending"), after: Option.some(one.id), limit: 50 })

@@ -1,6 +1,6 @@
 /** A change of the master key: both keys open, the new one seals, and after the resealing the old one is not needed. */
 import { expect, it } from "@effect/vitest"
-import { Application, Delivery, Event, Subscription } from "@startlist/core"
+import { Application, DeliveryQueue, Event, Subscription } from "@startlist/core"
 import { Postgres, Resealing, Seal } from "@startlist/postgres"
 import { DateTime, Effect, Layer, Logger, LogLevel, Option, Redacted } from "effect"
 import * as TestDatabase from "@startlist/test-support/TestDatabase"
@@ -72,7 +72,7 @@ it.live("the events of a subscription whose secret no key opens wait; those of a
     yield* subscribe(2).pipe(withKeys(9))
     yield* subscribe(3).pipe(withKeys(1))
     const claimed = yield* Effect.gen(function*() {
-      const deliveries = yield* Delivery.DeliveryStore
+      const deliveries = yield* DeliveryQueue.DeliveryQueue
       const now = DateTime.unsafeMake(0)
       yield* deliveries.enqueue([1, 2, 3].map((application): Event.Outgoing => ({
         event: {
@@ -103,7 +103,7 @@ it.live("a subscription whose secret no key opens is shown and removed, and its 
     const application = Application.ApplicationId.make(1)
     yield* subscribe(1).pipe(withKeys(9))
     const claimAt = (seconds: number) =>
-      Effect.flatMap(Delivery.DeliveryStore, ({ claim }) =>
+      Effect.flatMap(DeliveryQueue.DeliveryQueue, ({ claim }) =>
         claim({
           now: DateTime.unsafeMake(seconds * 1000),
           leaseEnds: DateTime.unsafeMake(seconds * 1000 + 15_000),
@@ -113,7 +113,7 @@ it.live("a subscription whose secret no key opens is shown and removed, and its 
           allowances: new Map()
         }))
     yield* Effect.gen(function*() {
-      const deliveries = yield* Delivery.DeliveryStore
+      const deliveries = yield* DeliveryQueue.DeliveryQueue
       const subscriptions = yield* Subscription.SubscriptionStore
       const found = Option.getOrThrow(yield* subscriptions.findByApplication(application))
       expect([found.callbackUrl, found.signingSecrets]).toEqual(["https://app.test/events", []])

@@ -1,6 +1,7 @@
 /** Puts something around every operation of all stores: a fault, a delay, a trace, a crash. */
 import { ApplicationStore } from "@startlist/core/Application"
 import { DeliveryStore } from "@startlist/core/Delivery"
+import { DeliveryQueue } from "@startlist/core/DeliveryQueue"
 import { GrantStore } from "@startlist/core/GrantStore"
 import type { Stores } from "@startlist/core/Stores"
 import { RegistrationStore } from "@startlist/core/Registration"
@@ -10,7 +11,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
-const tags = { ApplicationStore, DeliveryStore, GrantStore, RegistrationStore, SubscriptionStore }
+const tags = { ApplicationStore, DeliveryQueue, DeliveryStore, GrantStore, RegistrationStore, SubscriptionStore }
 
 type OperationsOf<Name extends keyof typeof tags> = {
   [Method in keyof Context.Tag.Service<typeof tags[Name]>]: Method extends "wakeUps" ? never
@@ -46,6 +47,7 @@ export const intercept = (stores: Context.Context<Stores>, around: Around): Cont
     Context.make(tag, wrap(name, Context.get(stores, tag), around))
   return Context.mergeAll(
     wrapped("ApplicationStore", ApplicationStore),
+    wrapped("DeliveryQueue", DeliveryQueue),
     wrapped("DeliveryStore", DeliveryStore),
     wrapped("GrantStore", GrantStore),
     wrapped("RegistrationStore", RegistrationStore),

@@ -1,5 +1,6 @@
 /** Stores with one bug each, made of good stores, for the laws to find. */
-import { AccessTokens, Delivery, Event, type Grant, GrantStore, Memory, Registration } from "@startlist/core"
+import { AccessTokens, Event, type Grant, GrantStore, Memory, Registration } from "@startlist/core"
+import { DeliveryQueue } from "@startlist/core/DeliveryQueue"
 import type { Stores } from "@startlist/core/Stores"
 import { Operation, Program } from "@startlist/testing"
 import { Context, Effect, FastCheck, Layer, Logger, LogLevel, Option } from "effect"
@@ -16,11 +17,11 @@ const withGrants = (change: (grants: GrantStore.GrantStore.Service) => Partial<G
   })
 
 const withDeliveries = (
-  change: (deliveries: Delivery.DeliveryStore.Service) => Partial<Delivery.DeliveryStore.Service>
+  change: (queue: DeliveryQueue.Service) => Partial<DeliveryQueue.Service>
 ) =>
   planted((stores) => {
-    const deliveries = Context.get(stores, Delivery.DeliveryStore)
-    return Context.add(stores, Delivery.DeliveryStore, { ...deliveries, ...change(deliveries) })
+    const queue = Context.get(stores, DeliveryQueue)
+    return Context.add(stores, DeliveryQueue, { ...queue, ...change(queue) })
   })
 
 /** A save that takes something over from the grant as it is. */

@@ -10,6 +10,7 @@ import {
   Subscription,
   Worker
 } from "@startlist/core"
+import { DeliveryQueue } from "@startlist/core/DeliveryQueue"
 import { Context, DateTime, Effect, Either, Layer, Option } from "effect"
 import { assert, expect } from "vitest"
 import * as Simulation from "../src/Simulation.ts"
@@ -23,7 +24,7 @@ const planted = <Id extends Stores.Stores, S>(tag: Context.Tag<Id, S>, change: (
   Layer.map(Memory.layer, (stores) => Context.add(stores, tag, change(Context.get(stores, tag))))
 
 /** Settles whoever asks: the claim token does not matter. */
-const settlesForAnyone = planted(DeliveryStore, (store) => {
+const settlesForAnyone = planted(DeliveryQueue, (store) => {
   const tokens = new Map<number, string>()
   return {
     ...store,
@@ -41,13 +42,14 @@ const forgetsEvents = planted(RegistrationStore, (store) => ({ ...store, save: (
 
 /** Cancels the deliveries of a removed subscription, but not those that are claimed. */
 const forgetsClaimed = Layer.map(Memory.layer, (stores) => {
-  const queue = Context.get(stores, DeliveryStore)
+  const queue = Context.get(stores, DeliveryQueue)
+  const store = Context.get(stores, DeliveryStore)
   const subscriptions = Context.get(stores, SubscriptionStore)
   const claimed = new Map<number, Delivery.Delivery>()
   const kept = new Map<number, Delivery.Delivery>()
   const as = (delivery: Delivery.Delivery) => kept.get(delivery.id) ?? delivery
   return stores.pipe(
-    Context.add(DeliveryStore, {
+    Context.add(DeliveryQueue, {
       ...queue,
       claim: (request) =>
         Effect.tap(queue.claim(request), (all) => {
@@ -56,9 +58,12 @@ const forgetsClaimed = Layer.map(Memory.layer, (stores) => {
       settle: (settlements) =>
         Effect.tap(queue.settle(settlements), (ids) => {
           for (const id of ids) claimed.delete(id)
-        }),
-      find: (id) => Effect.map(queue.find(id), Option.map(as)),
-      list: (filter) => Effect.map(queue.list(filter), (all) => all.map(as))
+        })
+    }),
+    Context.add(DeliveryStore, {
+      ...store,
+      find: (id) => Effect.map(store.find(id), Option.map(as)),
+      list: (filter) => Effect.map(store.list(filter), (all) => all.map(as))
     }),
     Context.add(SubscriptionStore, {
       ...subscriptions,
@@ -97,8 +102,8 @@ const forgetsLives = planted(GrantStore.GrantStore, (store) => ({
 }))
 
 /** A worker that believes that its leases last for ever. */
-const staysPastItsLease = Effect.flatMap(DeliveryStore, (store) =>
-  Effect.provideService(Worker.run, DeliveryStore, {
+const staysPastItsLease = Effect.flatMap(DeliveryQueue, (store) =>
+  Effect.provideService(Worker.run, DeliveryQueue, {
     ...store,
     claim: (request) =>
       Effect.map(store.claim(request), (claimed) =>

@@ -1,16 +1,16 @@
 import { assert, describe, expect, it } from "@effect/vitest"
-import { Application, Delivery, Event, Memory, Subscription } from "@startlist/core"
+import { Application, Event, Memory, Subscription } from "@startlist/core"
+import { DeliveryQueue } from "@startlist/core/DeliveryQueue"
 import { DateTime, Deferred, Effect, Option, Queue, Stream } from "effect"
 import * as Simulation from "../src/Simulation.ts"
 import { bugs, expectFound, size } from "./simulatedBugs.ts"
 
-const { DeliveryStore } = Delivery
 const { SubscriptionStore } = Subscription
 
 /** Queues something, so that the listeners are told. */
 const hint = Effect.gen(function*() {
   const subscriptions = yield* SubscriptionStore
-  const queue = yield* DeliveryStore
+  const queue = yield* DeliveryQueue
   const at = DateTime.unsafeMake(0)
   const applicationId = Application.ApplicationId.make(1)
   const found = yield* subscriptions.findByApplication(applicationId)
@@ -82,7 +82,7 @@ describe("the simulation", () => {
 describe("the stores in memory", () => {
   it.live("keep a hint for each listener, also beside one that takes none", () =>
     Effect.scoped(Effect.gen(function*() {
-      const queue = yield* DeliveryStore
+      const queue = yield* DeliveryQueue
       const heard = yield* Queue.unbounded<void>()
       const listen = (take: Effect.Effect<unknown>) => Effect.forkScoped(Stream.runForEach(queue.wakeUps, () => take))
       const stuck = yield* Deferred.make<void>()

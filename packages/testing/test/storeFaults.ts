@@ -1,6 +1,7 @@
 /** Faults for copies of any stores: each turns good stores into bad ones, out of the good ones' own operations. */
 import { ApplicationStore } from "@startlist/core/Application"
-import { type Claimed, type Delivery, DeliveryStore } from "@startlist/core/Delivery"
+import { type Delivery, DeliveryStore } from "@startlist/core/Delivery"
+import { type Claimed, DeliveryQueue } from "@startlist/core/DeliveryQueue"
 import type { Outgoing } from "@startlist/core/Event"
 import type { Grant } from "@startlist/core/Grant"
 import { GrantStore } from "@startlist/core/GrantStore"
@@ -19,7 +20,7 @@ export interface StoreFault {
 
 interface All {
   readonly applications: ApplicationStore.Service
-  readonly deliveries: DeliveryStore.Service
+  readonly deliveries: DeliveryQueue.Service & DeliveryStore.Service
   readonly grants: GrantStore.Service
   readonly registrations: RegistrationStore.Service
   readonly subscriptions: SubscriptionStore.Service
@@ -33,7 +34,7 @@ const fault = (kind: StoreFault["kind"], name: string, change: (all: All) => Cha
   plant: (stores) => {
     const all: All = {
       applications: Context.get(stores, ApplicationStore),
-      deliveries: Context.get(stores, DeliveryStore),
+      deliveries: { ...Context.get(stores, DeliveryQueue), ...Context.get(stores, DeliveryStore) },
       grants: Context.get(stores, GrantStore),
       registrations: Context.get(stores, RegistrationStore),
       subscriptions: Context.get(stores, SubscriptionStore)
@@ -41,6 +42,7 @@ const fault = (kind: StoreFault["kind"], name: string, change: (all: All) => Cha
     const { applications, deliveries, grants, registrations, subscriptions } = change(all)
     return stores.pipe(
       Context.add(ApplicationStore, { ...all.applications, ...applications }),
+      Context.add(DeliveryQueue, { ...all.deliveries, ...deliveries }),
       Context.add(DeliveryStore, { ...all.deliveries, ...deliveries }),
       Context.add(GrantStore, { ...all.grants, ...grants }),
       Context.add(RegistrationStore, { ...all.registrations, ...registrations }),

@@ -5,6 +5,7 @@
 import { randomBytes } from "node:crypto"
 import { ApplicationId } from "@startlist/core/Application"
 import { DeliveryStore } from "@startlist/core/Delivery"
+import { DeliveryQueue } from "@startlist/core/DeliveryQueue"
 import * as Policy from "@startlist/core/Policy"
 import * as Postgres from "@startlist/postgres/Postgres"
 import * as Seal from "@startlist/postgres/Seal"
@@ -17,12 +18,13 @@ const [, , url = "", what = ""] = process.argv
 const { deliveryConcurrency, deliveryLease, deliveryPerSubscription } = Policy.documented
 
 const program = Effect.gen(function*() {
+  const queue = yield* DeliveryQueue
   const store = yield* DeliveryStore
   const run = Runtime.runPromise(yield* Effect.runtime<never>())
 
   const claim = Effect.gen(function*() {
     const now = yield* DateTime.now
-    const claimed = yield* store.claim({
+    const claimed = yield* queue.claim({
       now,
       leaseEnds: DateTime.addDuration(now, deliveryLease),
       token: randomBytes(32).toString("base64url"),
@@ -30,7 +32,7 @@ const program = Effect.gen(function*() {
       perSubscription: deliveryPerSubscription,
       allowances: new Map()
     })
-    const settled = yield* store.settle(
+    const settled = yield* queue.settle(
       claimed.map(({ delivery, token }) => ({ token, delivery: { ...delivery, dueAt: now } }))
     )
     if (settled.length === 0) return yield* Effect.dieMessage("nothing was claimed")

@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto"
 import * as SqlClient from "@effect/sql/SqlClient"
 import { ApplicationStore } from "@startlist/core/Application"
 import { DeliveryStore } from "@startlist/core/Delivery"
+import { DeliveryQueue } from "@startlist/core/DeliveryQueue"
 import { emptyUpdates } from "@startlist/core/Registration"
 import { Registrations } from "@startlist/core/Registrations"
 import { Secrets } from "@startlist/core/Secrets"
@@ -52,6 +53,7 @@ const prepare = Effect.gen(function*() {
 const program = Effect.gen(function*() {
   const athleteId = yield* prepare
   const registrations = yield* Registrations
+  const queue = yield* DeliveryQueue
   const store = yield* DeliveryStore
   const parties = { athleteId, organizerId: Option.none(), clubId: Option.none(), platformUserId: Option.none() }
 
@@ -67,10 +69,10 @@ const program = Effect.gen(function*() {
     Effect.gen(function*() {
       const done = yield* Deferred.make<void>()
       let recorded = 0
-      const counting = DeliveryStore.of({
-        ...store,
+      const counting = DeliveryQueue.of({
+        ...queue,
         settle: (settlements) =>
-          Effect.tap(store.settle(settlements), (ids) => {
+          Effect.tap(queue.settle(settlements), (ids) => {
             // An attempt that failed is recorded too, but is not the last one.
             const delivered = new Set(
               settlements.flatMap(({ delivery }) => delivery.state === "delivered" ? [delivery.id] : [])
@@ -88,7 +90,7 @@ const program = Effect.gen(function*() {
       // On a machine that stood still a save may be recorded though its answer came too late to be counted.
       const allRecorded = Effect.repeat(Effect.delay(pending, "1 second"), { until: (waiting) => waiting.length === 0 })
       const began = performance.now()
-      const worker = yield* Effect.forkDaemon(Effect.provideService(Worker.run, DeliveryStore, counting))
+      const worker = yield* Effect.forkDaemon(Effect.provideService(Worker.run, DeliveryQueue, counting))
       yield* Effect.raceAll([Deferred.await(done), allRecorded])
       const millis = performance.now() - began
       yield* Fiber.interrupt(worker)

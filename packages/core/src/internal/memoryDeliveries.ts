@@ -1,9 +1,10 @@
-/** The in-memory delivery store, and the outbox through which the other stores reach it. */
+/** The in-memory queue and record of deliveries, and the outbox through which the other stores reach it. */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as PubSub from "effect/PubSub"
 import * as Stream from "effect/Stream"
-import { byHour, type Claimed, type ClaimRequest, Delivery, DeliveryId, type DeliveryStore } from "../Delivery.ts"
+import { byHour, Delivery, DeliveryId, type DeliveryStore } from "../Delivery.ts"
+import type { Claimed, ClaimRequest, DeliveryQueue } from "../DeliveryQueue.ts"
 import type { Audience, Outgoing } from "../Event.ts"
 import type { SubscriptionId } from "../Subscription.ts"
 import { newestFirst, type Queued, type State } from "./memoryState.ts"
@@ -50,9 +51,9 @@ const claimable = ({ pending }: State, request: ClaimRequest): ReadonlyArray<Que
   return candidates.filter(isAllowed).slice(0, request.limit)
 }
 
-export const makeDeliveryStore = (
+export const makeDeliveries = (
   state: State
-): { readonly store: DeliveryStore.Service; readonly enqueue: Enqueue } => {
+): { readonly queue: DeliveryQueue.Service; readonly store: DeliveryStore.Service; readonly enqueue: Enqueue } => {
   const { deliveries, pending, subscriptions } = state
   // One hint waits for each listener. A listener that takes none keeps none from the others.
   const hints = Effect.runSync(PubSub.sliding<void>(1))
@@ -77,7 +78,7 @@ export const makeDeliveryStore = (
     }
   }
 
-  const store: DeliveryStore.Service = {
+  const queue: DeliveryQueue.Service = {
     claim: (request) =>
       Effect.sync(() =>
         claimable(state, request).flatMap((queued): ReadonlyArray<Claimed> => {
@@ -114,6 +115,18 @@ export const makeDeliveryStore = (
         })
       ),
     wakeUps: Stream.fromPubSub(hints),
+    again: ({ applicationId, event, subscriptionId }, now) =>
+      Effect.sync(() => {
+        if (!subscriptions.has(subscriptionId)) return Option.none()
+        const fields = { applicationId, subscriptionId, event, dueAt: now, endedAt: Option.none() }
+        const delivery = add(state, { ...fields, state: "pending", attempts: [] })
+        wake()
+        return Option.some(delivery)
+      }),
+    enqueue: (outgoing) => Effect.sync(() => enqueue(outgoing))
+  }
+
+  const store: DeliveryStore.Service = {
     find: (id) => Effect.sync(() => Option.map(Option.fromNullable(deliveries.get(id)), ({ delivery }) => delivery)),
     list: ({ after, applicationId, limit, state: wanted }) =>
       Effect.sync(() =>
@@ -129,15 +142,6 @@ export const makeDeliveryStore = (
         const newest = newestFirst(deliveries).filter(({ delivery }) => delivery.applicationId === applicationId)
         return byHour(newest.slice(0, limit).flatMap(({ delivery }) => delivery.attempts), from)
       }),
-    again: ({ applicationId, event, subscriptionId }, now) =>
-      Effect.sync(() => {
-        if (!subscriptions.has(subscriptionId)) return Option.none()
-        const fields = { applicationId, subscriptionId, event, dueAt: now, endedAt: Option.none() }
-        const delivery = add(state, { ...fields, state: "pending", attempts: [] })
-        wake()
-        return Option.some(delivery)
-      }),
-    enqueue: (outgoing) => Effect.sync(() => enqueue(outgoing)),
     purge: (endedBefore, limit) =>
       Effect.sync(() => {
         let removed = 0
@@ -151,5 +155,5 @@ export const makeDeliveryStore = (
         return removed
       })
   }
-  return { store, enqueue }
+  return { queue, store, enqueue }
 }

@@ -5,7 +5,8 @@ import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
 import { type Answer, Callbacks } from "@startlist/core/Callbacks"
-import { Attempt, type Delivery, DeliveryStore } from "@startlist/core/Delivery"
+import { Attempt, type Delivery } from "@startlist/core/Delivery"
+import { DeliveryQueue } from "@startlist/core/DeliveryQueue"
 import * as Series from "./Series.ts"
 
 const attempts = Series.make(
@@ -65,14 +66,14 @@ const count = (delivery: Delivery): void => {
 
 /** The same stores, with what is settled counted: once, by the node whose record it became. */
 export const layerStores = <A, E, R>(
-  stores: Layer.Layer<A | DeliveryStore, E, R>
-): Layer.Layer<A | DeliveryStore, E, R> =>
+  stores: Layer.Layer<A | DeliveryQueue, E, R>
+): Layer.Layer<A | DeliveryQueue, E, R> =>
   Layer.map(stores, (context) => {
-    const store = Context.get(context, DeliveryStore)
-    return Context.add(context, DeliveryStore, {
-      ...store,
+    const queue = Context.get(context, DeliveryQueue)
+    return Context.add(context, DeliveryQueue, {
+      ...queue,
       settle: (settlements) =>
-        Effect.map(store.settle(settlements), (recorded) => {
+        Effect.map(queue.settle(settlements), (recorded) => {
           const ids = new Set(recorded)
           for (const { delivery } of settlements) if (ids.has(delivery.id)) count(delivery)
           return recorded

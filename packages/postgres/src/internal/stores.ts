@@ -1,6 +1,7 @@
 /** All stores over one database. */
 import { ApplicationStore } from "@startlist/core/Application"
 import { DeliveryStore } from "@startlist/core/Delivery"
+import { DeliveryQueue } from "@startlist/core/DeliveryQueue"
 import { GrantStore } from "@startlist/core/GrantStore"
 import type { Stores } from "@startlist/core/Stores"
 import { RegistrationStore } from "@startlist/core/Registration"
@@ -11,6 +12,7 @@ import * as Layer from "effect/Layer"
 import { Database } from "../Database.ts"
 import { Seal } from "../Seal.ts"
 import * as applications from "./applicationStore.ts"
+import * as queue from "./deliveryQueue.ts"
 import * as deliveries from "./deliveryStore.ts"
 import * as grants from "./grantStore.ts"
 import * as registrations from "./registrationStore.ts"
@@ -23,6 +25,7 @@ export const layer: Layer.Layer<Stores, never, Database | Seal> = Layer.effectCo
     Context.add(GrantStore, yield* grants.make(database)),
     Context.add(SubscriptionStore, subscriptions.make(database, seal)),
     Context.add(RegistrationStore, yield* registrations.make(database)),
-    Context.add(DeliveryStore, deliveries.make(database, seal))
+    Context.add(DeliveryQueue, queue.make(database, seal)),
+    Context.add(DeliveryStore, deliveries.make(database))
   )
 }))

@@ -1,5 +1,5 @@
 import { it } from "@effect/vitest"
-import { Delivery, Event, Registration, User } from "@startlist/core"
+import { DeliveryQueue, Event, Registration, User } from "@startlist/core"
 import { Database, Postgres } from "@startlist/postgres"
 import { DateTime, Effect, Option, Schedule } from "effect"
 import { describe, expect } from "vitest"
@@ -191,7 +191,7 @@ const changeOnce = Effect.gen(function*() {
 })
 
 const claimAll = Effect.gen(function*() {
-  const deliveries = yield* Delivery.DeliveryStore
+  const deliveries = yield* DeliveryQueue.DeliveryQueue
   const claims = yield* deliveries.claim({
     now: instant(1_000_000),
     leaseEnds: instant(2_000_000),

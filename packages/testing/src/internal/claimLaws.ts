@@ -1,5 +1,6 @@
 /** Laws of the queue: what a claim gets. Each begins with an empty queue. */
-import { type Claimed, State } from "@startlist/core/Delivery"
+import { State } from "@startlist/core/Delivery"
+import type { Claimed } from "@startlist/core/DeliveryQueue"
 import { emptyUpdates } from "@startlist/core/Registration"
 import type { Stores } from "@startlist/core/Stores"
 import { Subscription } from "@startlist/core/Subscription"
@@ -77,10 +78,10 @@ const eligible: LawGroup<Stores> = {
       same(counts(yield* f.claim({ limit: 1 })), [[1, 1]])
       const second = yield* claimAt(15)
       same(counts(second), [[1, 2], [2, 1]])
-      yield* f.deliveries.settle(
+      yield* f.deliveryQueue.settle(
         settled(second.slice(0, 1), { dueAt: at(5) })
       )
-      yield* f.deliveries.settle(second.slice(1).map(({ delivery }) => ({ delivery, token: "of another worker" })))
+      yield* f.deliveryQueue.settle(second.slice(1).map(({ delivery }) => ({ delivery, token: "of another worker" })))
       const counted = counts(yield* claimAt(30))
       same(counted.sort(([a = 0], [b = 0]) => a - b), [[1, 1], [2, 2]])
     }),
@@ -91,9 +92,9 @@ const eligible: LawGroup<Stores> = {
       const [one, two] = claimed
       if (one === undefined || two === undefined) return yield* Effect.dieMessage("too few were claimed")
       const others = { delivery: two.delivery, token: "of another worker" }
-      same(yield* f.deliveries.release([one, others], at(3)), [one.delivery.id])
-      same(yield* f.deliveries.release([one], at(9)), [])
-      same(yield* f.deliveries.settle(settled([one])), [])
+      same(yield* f.deliveryQueue.release([one, others], at(3)), [one.delivery.id])
+      same(yield* f.deliveryQueue.release([one], at(9)), [])
+      same(yield* f.deliveryQueue.settle(settled([one])), [])
       same(yield* f.claim({ now: at(2.999), leaseEnds: at(17) }), [])
       const again = yield* f.claim({ now: at(3), leaseEnds: at(18) })
       same(again.map(({ claims, delivery }) => [delivery, claims]), [[{ ...one.delivery, dueAt: at(3) }, 1]])
@@ -103,7 +104,7 @@ const eligible: LawGroup<Stores> = {
       const states = State.literals.filter((state) => state !== "pending")
       yield* f.queue(app, states.map((_, index) => f.event(index + 1)))
       const claimed = yield* f.claim()
-      yield* f.deliveries.settle(
+      yield* f.deliveryQueue.settle(
         claimed.flatMap((one, index) =>
           settled([one], { state: states[index] ?? "delivered", endedAt: Option.some(at(1)) })
         )
@@ -125,7 +126,7 @@ const eligible: LawGroup<Stores> = {
         same(objects(claimed), [1, 2])
         same(claimed[0]?.delivery.event.updates, { ...emptyUpdates, comment: "first" })
         same(yield* f.claim({ now: at(11), leaseEnds: at(26) }), [])
-        yield* f.deliveries.settle(
+        yield* f.deliveryQueue.settle(
           settled(claimed.slice(0, 1))
         )
         const [second] = yield* f.claim({ now: at(12), leaseEnds: at(27) })
@@ -138,11 +139,11 @@ const eligible: LawGroup<Stores> = {
         function*(f) {
           yield* f.queue((yield* f.subscribed).app, [f.event(1), f.event(1, at(1))])
           const first = yield* f.claim()
-          yield* f.deliveries.settle(settled(first, { dueAt: at(60) }))
+          yield* f.deliveryQueue.settle(settled(first, { dueAt: at(60) }))
           same(yield* f.claim({ now: at(59), leaseEnds: at(74) }), [])
           const retried = yield* f.claim({ now: at(60), leaseEnds: at(75) })
           same(retried.map(({ delivery }) => delivery), first.map(({ delivery }) => ({ ...delivery, dueAt: at(60) })))
-          yield* f.deliveries.settle(settled(retried, { state, endedAt: Option.some(start) }))
+          yield* f.deliveryQueue.settle(settled(retried, { state, endedAt: Option.some(start) }))
           const later = yield* f.claim({ now: at(61), leaseEnds: at(76) })
           same(later.map(({ delivery }) => delivery.dueAt), [at(1)])
         }

@@ -18,7 +18,7 @@ const lists: LawGroup<Stores> = {
     queueLaw("a list is newest first, by application and state, page by page", function*(f) {
       const { app, claimed } = yield* f.claimedDeliveries(5)
       yield* f.queue((yield* f.subscribed).app, [f.event(1)])
-      yield* f.deliveries.settle(settled(claimed.slice(1, 3)))
+      yield* f.deliveryQueue.settle(settled(claimed.slice(1, 3)))
       const ids = claimed.map(({ delivery }) => delivery.id).reverse()
       const list = (limit: number, after: Option.Option<DeliveryId>, state: Option.Option<State> = Option.none()) =>
         Effect.map(
@@ -31,7 +31,7 @@ const lists: LawGroup<Stores> = {
       same(yield* list(9, Option.none(), Option.some("delivered")), [ids[2], ids[3]])
       same(yield* list(9, Option.fromNullable(ids[2]), Option.some("delivered")), [ids[3]])
       same(yield* list(9, Option.none(), Option.some("exhausted")), [])
-      yield* f.deliveries.settle(
+      yield* f.deliveryQueue.settle(
         settled(claimed.slice(0, 1), { state: "set_aside", endedAt: Option.some(start) })
       )
       same(yield* list(9, Option.none(), Option.some("set_aside")), [ids[4]])
@@ -49,7 +49,7 @@ const lists: LawGroup<Stores> = {
       same(yield* f.deliveries.find(DeliveryId.make(maxId)), Option.none())
     }),
     queueLaw("wake-ups can be listened to and let go", function*(f) {
-      const listening = yield* Effect.fork(Stream.runDrain(f.deliveries.wakeUps))
+      const listening = yield* Effect.fork(Stream.runDrain(f.deliveryQueue.wakeUps))
       yield* f.queue((yield* f.subscribed).app, [f.event(1)])
       yield* Fiber.interrupt(listening)
     })
@@ -79,7 +79,7 @@ const hours: LawGroup<Stores> = {
           [attempt(61, "delivered", 20), attempt(62, "delivered", 30)],
           [attempt(7200, "unreachable", 1)]
         ]
-        yield* f.deliveries.settle(
+        yield* f.deliveryQueue.settle(
           settled(claimed).map(({ delivery, token }, index) => ({
             delivery: { ...delivery, attempts: attempts[index] ?? [] },
             token
@@ -98,7 +98,7 @@ const hours: LawGroup<Stores> = {
     queueLaw("pending deliveries count with the attempts that they had", function*(f) {
       const { app, claimed } = yield* f.claimedDeliveries(1)
       const failed = { at: at(1), durationMs: 2, outcome: "rejected", status: Option.some(500), detail: "" } as const
-      yield* f.deliveries.settle(settled(claimed, { attempts: [failed], dueAt: at(6) }))
+      yield* f.deliveryQueue.settle(settled(claimed, { attempts: [failed], dueAt: at(6) }))
       same(yield* f.deliveries.attemptsByHour({ applicationId: app.id, from: start, limit: 9 }), [
         { startsAt: start, delivered: 0, failed: 1, latency: Option.none() }
       ])
@@ -116,8 +116,8 @@ const repeats: LawGroup<Stores> = {
           const { app, claimed: [first] } = yield* f.claimedDeliveries(1)
           if (first === undefined) return
           const original = ended(first.delivery, state)
-          yield* f.deliveries.settle([{ delivery: original, token: first.token }])
-          const again = Option.getOrThrow(yield* f.deliveries.again(original, at(99)))
+          yield* f.deliveryQueue.settle([{ delivery: original, token: first.token }])
+          const again = Option.getOrThrow(yield* f.deliveryQueue.again(original, at(99)))
           holds(again.id > original.id, "the new delivery comes behind the old one")
           const fresh = { state: "pending", attempts: [], dueAt: at(99), endedAt: Option.none() }
           same(again, { ...original, ...fresh, id: again.id })
@@ -132,21 +132,21 @@ const repeats: LawGroup<Stores> = {
       yield* f.queue(app, [f.event(2, at(500))])
       const before = yield* f.listed(app)
       const fresh = []
-      for (const one of before) fresh.push(Option.getOrThrow(yield* f.deliveries.again(one, at(99))))
+      for (const one of before) fresh.push(Option.getOrThrow(yield* f.deliveryQueue.again(one, at(99))))
       same(yield* f.listed(app), [...before, ...fresh])
       same(fresh.map(({ event }) => event), before.map(({ event }) => event))
-      same(yield* f.deliveries.settle(settled(claimed)), claimed.map(({ delivery }) => delivery.id))
+      same(yield* f.deliveryQueue.settle(settled(claimed)), claimed.map(({ delivery }) => delivery.id))
       const due = yield* f.claim({ now: at(99), leaseEnds: at(114) })
       same(due.map(({ delivery }) => delivery.id), [fresh[0]?.id], "the next of each object that is due")
     }),
     queueLaw("what went to a removed subscription is not delivered again, not even to the next one", function*(f) {
       const { app, claimed, subscription } = yield* f.claimedDeliveries(1)
-      yield* f.deliveries.settle(settled(claimed))
+      yield* f.deliveryQueue.settle(settled(claimed))
       yield* f.subscriptions.remove(subscription.id, start)
       yield* f.subscription(app)
       const [original] = yield* f.listed(app)
       if (original === undefined) return yield* Effect.dieMessage("the record is gone")
-      same(yield* f.deliveries.again(original, start), Option.none())
+      same(yield* f.deliveryQueue.again(original, start), Option.none())
       same(yield* f.listed(app), [original])
     })
   ]
@@ -160,7 +160,7 @@ const purges: LawGroup<Stores> = {
   laws: [
     queueLaw("a purge removes what ended by its cutoff, at most its limit, and never a pending delivery", function*(f) {
       const { app, claimed } = yield* f.claimedDeliveries(7)
-      const { deliveries } = f
+      const { deliveries, deliveryQueue } = f
       // Pending, and older than all that has ended.
       yield* f.queue(app, [f.event(8, long(-100)), f.event(9, long(-100))])
       const [old] = yield* f.claim({ now: long(-100), leaseEnds: long(-85) })
@@ -171,12 +171,12 @@ const purges: LawGroup<Stores> = {
         status: Option.none(),
         detail: ""
       }] as const
-      yield* deliveries.settle(
+      yield* deliveryQueue.settle(
         old ? [{ delivery: { ...old.delivery, attempts, dueAt: long(-50) }, token: old.token }] : []
       )
       yield* Effect.repeat(deliveries.purge(long(100), 1000), { until: (count) => count === 0 })
       const endings = [30, 10, 20, 15, 11, 12]
-      yield* deliveries.settle(
+      yield* deliveryQueue.settle(
         claimed.slice(0, 6).map(({ delivery, token }, index) => ({
           delivery: ended(delivery, index % 2 === 0 ? "set_aside" : "exhausted", long(endings[index] ?? 0)),
           token

@@ -1,7 +1,8 @@
 /** What a law of the stores starts from: users, applications, grants and subscriptions of its own. */
 import * as AccessTokens from "@startlist/core/AccessTokens"
 import { type Application, ApplicationStore } from "@startlist/core/Application"
-import { type Claimed, type ClaimRequest, Delivery, DeliveryStore, type Settlement } from "@startlist/core/Delivery"
+import { Delivery, DeliveryStore } from "@startlist/core/Delivery"
+import { type Claimed, type ClaimRequest, DeliveryQueue, type Settlement } from "@startlist/core/DeliveryQueue"
 import { Audience, Event, EventId, type Outgoing } from "@startlist/core/Event"
 import { type Change, Grant } from "@startlist/core/Grant"
 import { GrantStore } from "@startlist/core/GrantStore"
@@ -53,6 +54,7 @@ export const make = Effect.gen(function*() {
   const services = yield* Effect.context<Stores>()
   const applications = Context.get(services, ApplicationStore)
   const deliveries = Context.get(services, DeliveryStore)
+  const deliveryQueue = Context.get(services, DeliveryQueue)
   const grants = Context.get(services, GrantStore)
   const registrations = Context.get(services, RegistrationStore)
   const subscriptions = Context.get(services, SubscriptionStore)
@@ -206,7 +208,7 @@ export const make = Effect.gen(function*() {
 
   const claim = (request: Partial<ClaimRequest> = {}): Effect.Effect<ReadonlyArray<Claimed>, StoreError> =>
     Effect.suspend(() =>
-      deliveries.claim({
+      deliveryQueue.claim({
         now: start,
         leaseEnds: at(15),
         token: name("claim"),
@@ -247,6 +249,7 @@ export const make = Effect.gen(function*() {
     cleanUp,
     code,
     deliveries,
+    deliveryQueue,
     event,
     grant,
     grants,

@@ -68,9 +68,9 @@ const seen = <R>(open: Open<R>): LawGroup<R> => {
         const deliveries = claimed.map(({ delivery }) => delivery)
         for (const h of [f, g]) same(yield* h.listed(app), deliveries, "the deliveries before they are settled")
         const byOther = claimed.map(({ delivery }) => ({ delivery: ended(delivery), token: "another" }))
-        same(yield* g.deliveries.settle(byOther), [], "settlements of no claim")
+        same(yield* g.deliveryQueue.settle(byOther), [], "settlements of no claim")
         for (const [place, h] of [f, g].entries()) {
-          yield* h.deliveries.settle(settled(claimed.slice(place, place + 1)))
+          yield* h.deliveryQueue.settle(settled(claimed.slice(place, place + 1)))
           const expected = deliveries.map((delivery, other) => other <= place ? ended(delivery) : delivery)
           for (const other of [f, g]) {
             same(yield* other.listed(app), expected, "the deliveries")
@@ -91,7 +91,7 @@ const seen = <R>(open: Open<R>): LawGroup<R> => {
         const first = yield* mine(g, -1000)
         same(yield* mine(f, -999), [], "what is claimed while a lease of the other handle lives")
         same((yield* mine(f, -985)).map(({ claims }) => claims), [2], "claims of one delivery by two handles")
-        same(yield* g.deliveries.settle(settled(first)), [])
+        same(yield* g.deliveryQueue.settle(settled(first)), [])
         yield* g.subscriptions.remove(subscription.id, at(1))
       })
     ]
@@ -114,8 +114,8 @@ const reopened = <R>(open: Open<R>): LawGroup<R> => ({
               records.push(record)
             }
             const claims = yield* claimedOf(f, [1, 2, 3])
-            yield* f.deliveries.settle(settled(claims.claimed.slice(0, 1)))
-            yield* f.deliveries.settle(settled(claims.claimed.slice(1, 2), { dueAt: at(40) }))
+            yield* f.deliveryQueue.settle(settled(claims.claimed.slice(0, 1)))
+            yield* f.deliveryQueue.settle(settled(claims.claimed.slice(1, 2), { dueAt: at(40) }))
             return { ...claims, listed: yield* f.listed(claims.app), records }
           }))
           yield* Effect.scoped(Effect.gen(function*() {
@@ -130,7 +130,7 @@ const reopened = <R>(open: Open<R>): LawGroup<R> => ({
             const { subscription } = yield* g.subscribed
             same(subscription.id > before.subscription.id, true, "the next identifier is a new one")
             const third = before.claimed.slice(2)
-            const settledIds = yield* g.deliveries.settle(settled(third))
+            const settledIds = yield* g.deliveryQueue.settle(settled(third))
             same(settledIds, third.map(({ delivery }) => delivery.id), "a settlement under a claim of before")
           }))
         })

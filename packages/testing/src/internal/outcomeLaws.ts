@@ -2,6 +2,7 @@
 import { ApplicationId } from "@startlist/core/Application"
 import { Callbacks } from "@startlist/core/Callbacks"
 import { DeliveryStore } from "@startlist/core/Delivery"
+import { DeliveryQueue } from "@startlist/core/DeliveryQueue"
 import { Event, EventId } from "@startlist/core/Event"
 import * as Memory from "@startlist/core/Memory"
 import * as Policy from "@startlist/core/Policy"
@@ -128,6 +129,7 @@ const callbackUrlOf = (url: string, origin: string): string => {
 /** Delivers one event with a worker of its own. Returns the delivery once it has ended. */
 const delivered = (callbackUrl: string) =>
   Effect.gen(function*() {
+    const queue = yield* DeliveryQueue
     const store = yield* DeliveryStore
     const subscriptions = yield* SubscriptionStore
     const now = yield* DateTime.now
@@ -149,7 +151,7 @@ const delivered = (callbackUrl: string) =>
       time: now,
       trace: Option.none()
     })
-    const { id } = Option.getOrThrow(yield* store.again({ applicationId, subscriptionId, event }, now))
+    const { id } = Option.getOrThrow(yield* queue.again({ applicationId, subscriptionId, event }, now))
     yield* Effect.forkScoped(Worker.run)
     return yield* Effect.repeat(Effect.delay(Effect.map(store.find(id), Option.getOrThrow), "20 millis"), {
       until: ({ state }) => state !== "pending"

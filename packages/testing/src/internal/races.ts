@@ -125,7 +125,7 @@ const inserts: Prepare = function*(f, g) {
         const { app, subscription } = yield* h.subscribed
         ids.applications.push(app.id)
         subscriptions.push(subscription.id)
-        yield* h.deliveries.enqueue(h.outgoing(app, h.event(1)))
+        yield* h.deliveryQueue.enqueue(h.outgoing(app, h.event(1)))
         for (const { id } of yield* h.listed(app)) ids.deliveries.push(id)
       }),
       Effect.map(h.registration(user), ({ id }) => ids.registrations.push(id))
@@ -151,7 +151,7 @@ const saveAndRemoval: Prepare = function*(f, g) {
     contenders: [
       f.registrations.save({ ...first, version: 2 }, outgoing(1)),
       f.grants.save({ grant: following(grant), outgoing: outgoing(2) }),
-      f.deliveries.enqueue(outgoing(3)),
+      f.deliveryQueue.enqueue(outgoing(3)),
       g.subscriptions.remove(subscription.id, at(1))
     ],
     *check(outcomes) {
@@ -168,7 +168,7 @@ const settlementAndRemoval: Prepare = function*(f, g) {
   return {
     contenders: [
       Effect.map(
-        f.deliveries.settle(settled(claimed)),
+        f.deliveryQueue.settle(settled(claimed)),
         (ids) => {
           recorded = ids
         }
@@ -199,7 +199,7 @@ const claimAndRemoval: Prepare = function*(f, g) {
     ],
     *check() {
       same((yield* f.listed(app)).map(({ state }) => state), ["cancelled", "cancelled"])
-      const late = yield* f.deliveries.settle(settled(claims))
+      const late = yield* f.deliveryQueue.settle(settled(claims))
       same(late, [], "settlements after the removal")
     }
   }
@@ -207,11 +207,11 @@ const claimAndRemoval: Prepare = function*(f, g) {
 
 const againAndRemoval: Prepare = function*(f, g) {
   const { app, subscription, ...one } = yield* claimedOne(f)
-  yield* f.deliveries.settle(settled([one]))
+  yield* f.deliveryQueue.settle(settled([one]))
   let isQueued = false
   return {
     contenders: [
-      Effect.map(f.deliveries.again(one.delivery, at(5)), (again) => {
+      Effect.map(f.deliveryQueue.again(one.delivery, at(5)), (again) => {
         isQueued = Option.isSome(again)
       }),
       g.subscriptions.remove(subscription.id, at(1))
@@ -230,7 +230,7 @@ const settlements: Prepare = function*(f, g) {
   const recorded: Array<number> = []
   return {
     contenders: endings.map((delivery, place) =>
-      Effect.map((place === 1 ? g : f).deliveries.settle([{ delivery, token: one.token }]), (ids) => {
+      Effect.map((place === 1 ? g : f).deliveryQueue.settle([{ delivery, token: one.token }]), (ids) => {
         if (ids.length > 0) recorded.push(place)
       })
     ),
@@ -247,7 +247,7 @@ const settlementAndClaim: Prepare = function*(f, g) {
   let [isSettled, isClaimed] = [false, false]
   return {
     contenders: [
-      Effect.map(f.deliveries.settle(settled([one])), (ids) => {
+      Effect.map(f.deliveryQueue.settle(settled([one])), (ids) => {
         isSettled = ids.length > 0
       }),
       Effect.map(g.claim(later), (found) => {
@@ -269,8 +269,8 @@ const releaseAndSettlement: Prepare = function*(f, g) {
   }
   return {
     contenders: [
-      Effect.map(f.deliveries.settle(settled([one])), note("delivered")),
-      Effect.map(g.deliveries.release([one], at(70)), note("pending"))
+      Effect.map(f.deliveryQueue.settle(settled([one])), note("delivered")),
+      Effect.map(g.deliveryQueue.release([one], at(70)), note("pending"))
     ],
     *check() {
       same(recorded.length, 1, "what is recorded of a settlement and a release")
@@ -305,15 +305,15 @@ const settlementAndSave: Prepare = function*(f, g) {
   const first = yield* f.registration(yield* f.user())
   return {
     contenders: [
-      f.deliveries.settle(settled(claimed)),
+      f.deliveryQueue.settle(settled(claimed)),
       g.registrations.save({ ...first, version: 2 }, f.outgoing(app, f.event(1, early))),
-      g.deliveries.enqueue(f.outgoing(app, f.event(1, early)))
+      g.deliveryQueue.enqueue(f.outgoing(app, f.event(1, early)))
     ],
     *check() {
       for (const left of [2, 1]) {
         const next = (yield* f.claim(later)).filter((one) => one.subscription.id === subscription.id)
         same(next.length, 1, `what is claimed of ${left} deliveries of one object`)
-        yield* f.deliveries.settle(settled(next))
+        yield* f.deliveryQueue.settle(settled(next))
       }
     }
   }
@@ -323,7 +323,7 @@ const agains: Prepare = function*(f, g) {
   const { app, ...one } = yield* claimedOne(f)
   const ids: Array<number> = []
   const again = (by: Fixture) =>
-    Effect.map(by.deliveries.again(one.delivery, at(5)), (found) => {
+    Effect.map(by.deliveryQueue.again(one.delivery, at(5)), (found) => {
       ids.push(...Option.toArray(found).map(({ id }) => id))
     })
   return {
@@ -339,7 +339,7 @@ const agains: Prepare = function*(f, g) {
 const purges: Prepare = function*(f, g) {
   const { app, claimed } = yield* claimedOf(f, [1, 2, 3])
   const long = at(-1e9)
-  yield* f.deliveries.settle(settled(claimed, { state: "delivered", endedAt: Option.some(long) }))
+  yield* f.deliveryQueue.settle(settled(claimed, { state: "delivered", endedAt: Option.some(long) }))
   let gone = 0
   const purge = (by: Fixture) =>
     Effect.map(by.deliveries.purge(long, 2), (removed) => {

@@ -179,7 +179,7 @@ export const delivery: Kind<Series> = function*(f) {
           const [again] = yield* f.claim({ now: at(-970), leaseEnds: at(-955) })
           token = again?.token ?? token
         }
-        yield* f.deliveries.settle([{ delivery: states[place] ?? claimed.delivery, token }])
+        yield* f.deliveryQueue.settle([{ delivery: states[place] ?? claimed.delivery, token }])
       }),
     finds: ({ deliveries }) => [
       first(deliveries.find(claimed.delivery.id)),

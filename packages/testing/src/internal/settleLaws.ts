@@ -1,5 +1,6 @@
 /** Laws of the queue: what a settlement records. */
-import { DeliveryId, type Settlement, State } from "@startlist/core/Delivery"
+import { DeliveryId, State } from "@startlist/core/Delivery"
+import type { Settlement } from "@startlist/core/DeliveryQueue"
 import type { Stores } from "@startlist/core/Stores"
 import { maxId } from "@startlist/core/Store"
 import * as DateTime from "effect/DateTime"
@@ -30,7 +31,7 @@ export const settleLaws: LawGroup<Stores> = {
       yield* forEach(outcome, 30, function*(fields) {
         yield* f.queue(app, [f.event(1)])
         for (const claimed of yield* f.claim()) {
-          same(yield* f.deliveries.settle(settled([claimed], fields)), [claimed.delivery.id])
+          same(yield* f.deliveryQueue.settle(settled([claimed], fields)), [claimed.delivery.id])
           same(yield* f.deliveries.find(claimed.delivery.id), { ...claimed.delivery, ...fields })
         }
         same((yield* f.listed(app)).filter(({ state }) => state === "pending"), [])
@@ -42,57 +43,57 @@ export const settleLaws: LawGroup<Stores> = {
       yield* forEach(FastCheck.tuple(retry, FastCheck.nat()), 20, function*([fields, object]) {
         yield* f.queue(app, [f.event(object + 1)])
         const retried = settled(yield* f.claim(), fields)
-        yield* f.deliveries.settle(retried)
+        yield* f.deliveryQueue.settle(retried)
         const [delivery] = retried.map(({ delivery }) => delivery)
         same(delivery && (yield* f.deliveries.find(delivery.id)), delivery)
         const claimed = yield* f.claim({ now: fields.dueAt, leaseEnds: DateTime.add(fields.dueAt, { seconds: 15 }) })
         // Other laws queue events that are due later than an empty queue knows.
         const again = claimed.filter((one) => one.subscription.id === subscription.id)
         same(again.map((one) => one.delivery), [delivery], "what is claimed when it is due")
-        yield* f.deliveries.settle(settled(again))
+        yield* f.deliveryQueue.settle(settled(again))
       })
     }),
     queueLaw("a settlement ends the claim: a failed attempt is claimed again as soon as it is due", function*(f) {
       const { claimed } = yield* f.claimedDeliveries(1)
       const failed = settled(claimed, { dueAt: at(5) })
-      yield* f.deliveries.settle(failed)
+      yield* f.deliveryQueue.settle(failed)
       same(yield* f.claim({ now: at(4), leaseEnds: at(19) }), [])
       const again = yield* f.claim({ now: at(5), leaseEnds: at(20) })
       same(again.map(({ delivery }) => delivery), failed.map(({ delivery }) => delivery))
     }),
     queueLaw("a settlement with another token is left out", function*(f) {
       const { app, claimed } = yield* f.claimedDeliveries(1)
-      same(yield* f.deliveries.settle(byOther(settled(claimed))), [])
+      same(yield* f.deliveryQueue.settle(byOther(settled(claimed))), [])
       same(yield* f.listed(app), claimed.map(({ delivery }) => delivery))
-      same((yield* f.deliveries.settle(settled(claimed))).length, 1)
+      same((yield* f.deliveryQueue.settle(settled(claimed))).length, 1)
     }),
     queueLaw(
       "once another worker has claimed a delivery, only the settlement of that worker is recorded",
       function*(f) {
         const { app, claimed } = yield* f.claimedDeliveries(1)
         const later = yield* f.claim({ now: at(15), leaseEnds: at(30) })
-        same(yield* f.deliveries.settle(settled(claimed)), [])
+        same(yield* f.deliveryQueue.settle(settled(claimed)), [])
         same(yield* f.listed(app), claimed.map(({ delivery }) => delivery))
-        same(yield* f.deliveries.settle(settled(later)), later.map(({ delivery }) => delivery.id))
+        same(yield* f.deliveryQueue.settle(settled(later)), later.map(({ delivery }) => delivery.id))
       }
     ),
     queueLaw("a settlement after the lease is recorded if nobody else has claimed since", function*(f) {
       const { claimed } = yield* f.claimedDeliveries(1)
       yield* f.claim({ now: at(14), leaseEnds: at(29) })
-      same((yield* f.deliveries.settle(settled(claimed))).length, 1)
+      same((yield* f.deliveryQueue.settle(settled(claimed))).length, 1)
     }),
     queueLaw("a settlement is recorded once", function*(f) {
       const { app, claimed } = yield* f.claimedDeliveries(1)
-      same((yield* f.deliveries.settle(settled(claimed, { dueAt: at(5) }))).length, 1)
-      same(yield* f.deliveries.settle(settled(claimed)), [])
+      same((yield* f.deliveryQueue.settle(settled(claimed, { dueAt: at(5) }))).length, 1)
+      same(yield* f.deliveryQueue.settle(settled(claimed)), [])
       same((yield* f.listed(app)).map(({ state }) => state), ["pending"])
     }),
     queueLaw("of a mixed batch exactly the rows whose claims hold are recorded", function*(f) {
       const { app, claimed } = yield* f.claimedDeliveries(6)
-      yield* f.deliveries.settle(settled(claimed.slice(0, 1)))
+      yield* f.deliveryQueue.settle(settled(claimed.slice(0, 1)))
       const isRecorded = (_: unknown, index: number) => index % 2 === 0
       const batch = settled(claimed.slice(0, 5))
-      const recorded = yield* f.deliveries.settle([
+      const recorded = yield* f.deliveryQueue.settle([
         ...batch.filter(isRecorded),
         ...byOther(batch.filter((_, index) => index % 2 === 1)),
         ...settled(claimed.slice(5), { id: DeliveryId.make(maxId) })
@@ -103,14 +104,14 @@ export const settleLaws: LawGroup<Stores> = {
       same((yield* f.listed(app)).map(({ state }) => state), states)
     }),
     queueLaw("an empty batch records nothing", function*(f) {
-      same(yield* f.deliveries.settle([]), [])
+      same(yield* f.deliveryQueue.settle([]), [])
     }),
     queueLaw("parallel settlements and claims lose nothing", function*(f) {
       const { app, claimed } = yield* f.claimedDeliveries(24)
       const half = claimed.slice(0, 12)
       const settlements = [
-        ...half.map((one) => f.deliveries.settle(settled([one], { dueAt: at(5) }))),
-        f.deliveries.settle(settled(claimed.slice(12)))
+        ...half.map((one) => f.deliveryQueue.settle(settled([one], { dueAt: at(5) }))),
+        f.deliveryQueue.settle(settled(claimed.slice(12)))
       ]
       const claim = f.claim({ now: at(6), leaseEnds: at(21) })
       const [recorded, claims] = yield* Effect.all([

@@ -1,5 +1,5 @@
 /** Checks of every operation of the stores, about laws that no observation shows. */
-import type { Claimed } from "@startlist/core/Delivery"
+import type { Claimed } from "@startlist/core/DeliveryQueue"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Predicate from "effect/Predicate"
@@ -22,7 +22,7 @@ export const storeChecks = (fixture: ProgramFixture): Around => (operation, effe
         if (typeof id === "number" && !fixture.removed.has(id)) fixture.removed.set(id, now)
       }))
   }
-  if (operation === "DeliveryStore.claim") {
+  if (operation === "DeliveryQueue.claim") {
     return Effect.suspend(() => {
       const removed = new Set(fixture.removed.keys())
       return Effect.tap(effect, (claims) =>

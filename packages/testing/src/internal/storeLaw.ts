@@ -1,5 +1,5 @@
 /** Laws of the stores as generators, each over a fixture of its own. */
-import { DeliveryStore } from "@startlist/core/Delivery"
+import { DeliveryQueue } from "@startlist/core/DeliveryQueue"
 import type { StoreError } from "@startlist/core/Store"
 import type { Stores } from "@startlist/core/Stores"
 import * as DateTime from "effect/DateTime"
@@ -17,11 +17,11 @@ export type Steps<A = unknown, R = never> = Generator<YieldWrap<Effect.Effect<un
 const never = DateTime.unsafeMake("2200-01-01T00:00:00.000Z")
 
 /** Ends all pending deliveries that others left, so that claims find only the law's own. */
-export const clearQueue: Effect.Effect<void, StoreError, DeliveryStore> = Effect.gen(function*() {
-  const deliveries = yield* DeliveryStore
+export const clearQueue: Effect.Effect<void, StoreError, DeliveryQueue> = Effect.gen(function*() {
+  const queue = yield* DeliveryQueue
   const label = (yield* Random.nextIntBetween(0, 2 ** 48)).toString(36)
   for (let round = 0; round < 10_000; round++) {
-    const claimed = yield* deliveries.claim({
+    const claimed = yield* queue.claim({
       now: never,
       leaseEnds: DateTime.add(never, { seconds: 1 }),
       token: `clear-${label}-${round}`,
@@ -30,7 +30,7 @@ export const clearQueue: Effect.Effect<void, StoreError, DeliveryStore> = Effect
       allowances: new Map()
     })
     if (claimed.length === 0) return
-    yield* deliveries.settle(settled(claimed))
+    yield* queue.settle(settled(claimed))
   }
   return yield* Effect.dieMessage("the queue does not become empty")
 })

@@ -72,12 +72,12 @@ export const subscriptionLaws: LawGroup<Stores> = {
     queueLaw("a removal cancels the pending deliveries with it, claimed ones too, and no others", function*(f) {
       const { app, claimed, subscription } = yield* f.claimedDeliveries(2)
       yield* f.queue(app, [f.event(2)])
-      yield* f.deliveries.settle(settled(claimed.slice(0, 1)))
+      yield* f.deliveryQueue.settle(settled(claimed.slice(0, 1)))
       const [done, ...pending] = yield* f.listed(app)
       same(yield* f.subscriptions.remove(subscription.id, at(7)), true)
       const cancelled = pending.map((one) => ({ ...one, state: "cancelled", endedAt: Option.some(at(7)) }))
       same(yield* f.listed(app), [done, ...cancelled])
-      same(yield* f.deliveries.settle(settled(claimed.slice(1))), [], "a cancelled claim")
+      same(yield* f.deliveryQueue.settle(settled(claimed.slice(1))), [], "a cancelled claim")
       for (const one of cancelled) same(yield* f.deliveries.find(one.id), one)
       same(yield* f.claim({ now: at(10_000), leaseEnds: at(10_015) }), [])
     }),

@@ -164,7 +164,7 @@ const enqueueing: Prepare = function*(f) {
   const apps = [(yield* f.subscribed).app, (yield* f.subscribed).app]
   const outgoing = [...apps, ...apps].flatMap((app, place) => f.outgoing(app, f.event(place + 1)))
   return {
-    operation: f.deliveries.enqueue(outgoing),
+    operation: f.deliveryQueue.enqueue(outgoing),
     parts: apps.flatMap((app) => [1, 2].map((least) => Effect.map(f.listed(app), (queued) => queued.length >= least)))
   }
 }
@@ -174,7 +174,7 @@ const settlement: Prepare = function*(f) {
   const attempt = { at: at(1), durationMs: 3, outcome: "delivered", status: Option.some(200), detail: "" } as const
   const found = claimed.map(({ delivery }) => f.deliveries.find(delivery.id))
   return {
-    operation: f.deliveries.settle(claimed.map(({ delivery, token }) => ({
+    operation: f.deliveryQueue.settle(claimed.map(({ delivery, token }) => ({
       delivery: { ...ended(delivery), attempts: [attempt] },
       token
     }))),
@@ -191,7 +191,7 @@ const settlement: Prepare = function*(f) {
 const releasing: Prepare = function*(f) {
   const { claimed } = yield* claimedOf(f, [1, 2])
   return {
-    operation: f.deliveries.release(claimed, at(50)),
+    operation: f.deliveryQueue.release(claimed, at(50)),
     parts: claimed.map(({ delivery }) =>
       Effect.map(
         f.deliveries.find(delivery.id),

@@ -1,5 +1,6 @@
 /** Checks claims, the requests that were sent, and the attempts that were recorded of them (laws 4 to 6 and 8). */
-import type { Attempt, Claimed, ClaimRequest, Delivery, DeliveryId, Settlement } from "@startlist/core/Delivery"
+import type { Attempt, Delivery, DeliveryId } from "@startlist/core/Delivery"
+import type { Claimed, ClaimRequest, Settlement } from "@startlist/core/DeliveryQueue"
 import type { Policy } from "@startlist/core/Policy"
 import { SubscriptionId } from "@startlist/core/Subscription"
 import * as Duration from "effect/Duration"

@@ -1,6 +1,6 @@
 /** A node of the simulated system: its services, its worker, its clock, and the network between it and the stores. */
 import { Callbacks } from "@startlist/core/Callbacks"
-import type { DeliveryStore } from "@startlist/core/Delivery"
+import type { DeliveryQueue } from "@startlist/core/DeliveryQueue"
 import type { Stores } from "@startlist/core/Stores"
 import { Policy } from "@startlist/core/Policy"
 import { Secrets } from "@startlist/core/Secrets"
@@ -26,7 +26,7 @@ import type { Receivers } from "./Receivers.ts"
 import { observe, type SimulationContext } from "./context.ts"
 
 /** What the worker of a node needs. */
-export type WorkerNeeds = DeliveryStore | Callbacks | Secrets
+export type WorkerNeeds = DeliveryQueue | Callbacks | Secrets
 
 /** A node while it lives; after a crash there is another one in its place. */
 export interface Life {

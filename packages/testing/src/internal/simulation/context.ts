@@ -1,6 +1,7 @@
 /** What all parts of a simulation share: the true stores, the checkers, and the audit after every write. */
 import type { Delivery } from "@startlist/core/Delivery"
 import { DeliveryStore } from "@startlist/core/Delivery"
+import { DeliveryQueue } from "@startlist/core/DeliveryQueue"
 import type { Outgoing } from "@startlist/core/Event"
 import { GrantStore } from "@startlist/core/GrantStore"
 import type { Stores } from "@startlist/core/Stores"
@@ -168,7 +169,7 @@ export const observe = (
   const grants = Context.get(stores, GrantStore)
   const registrations = Context.get(stores, RegistrationStore)
   const subscriptions = Context.get(stores, SubscriptionStore)
-  const queue = Context.get(stores, DeliveryStore)
+  const queue = Context.get(stores, DeliveryQueue)
 
   const then = <A, E>(write: Effect.Effect<A, E>, learn: (answer: A) => Effect.Effect<unknown, E | StoreError>) =>
     context.alone(Effect.tap(write, (answer) => {
@@ -215,7 +216,7 @@ export const observe = (
           return audit(context)
         })
     }),
-    Context.add(DeliveryStore, {
+    Context.add(DeliveryQueue, {
       ...queue,
       claim: (request) =>
         then(queue.claim(request), (claimed) => Effect.sync(() => attempts.claimed(request, claimed, holder))),

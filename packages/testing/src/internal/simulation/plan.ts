@@ -104,13 +104,13 @@ const storeFaults: ReadonlyArray<readonly [StoreOperation, ReadonlyArray<Fault>]
         ...later(20, 3_000, 40_000).map((by) => Fault.WritesLate({ by }))
       ]] as const
     ),
-  ["DeliveryStore.claim", [
+  ["DeliveryQueue.claim", [
     Fault.FailsBefore(),
     Fault.FailsAfter(),
     Fault.Repeats(),
     ...later(3_000, 12_500, 13_500, 16_000, 19_000).map((by) => Fault.AnswersLate({ by }))
   ]],
-  ["DeliveryStore.settle", [
+  ["DeliveryQueue.settle", [
     Fault.FailsBefore(),
     Fault.FailsAfter(),
     Fault.Repeats(),
@@ -205,7 +205,7 @@ export const make = (size: Size): ReadonlyArray<Step> => {
     if (next._tag === "Consent" && likely(0.8)) {
       add(at += 10 + below(20), node, Operation.Exchange({ ...of(), how: "properly" }), network)
     }
-    if (next._tag === "StoreFault" && next.operation?.startsWith("DeliveryStore.") === true) {
+    if (next._tag === "StoreFault" && next.operation?.startsWith("DeliveryQueue.") === true) {
       if (likely(0.4)) add(at, node, receiver())
       // Whichever node it is that claims next.
       for (let other = 0; other < size.nodes && likely(0.8); other++) if (other !== node) add(at, other, next)

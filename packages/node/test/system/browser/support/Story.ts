@@ -1,5 +1,5 @@
 /** People, applications and a day of deliveries, as they may be found in a service that is in use. */
-import { Delivery, Event, Registration, Subscription, User } from "@startlist/core"
+import { Delivery, DeliveryQueue, Event, Registration, Subscription, User } from "@startlist/core"
 import { type Application, ApplicationId } from "@startlist/core/Application"
 import { Applications } from "@startlist/core/Applications"
 import { OAuth } from "@startlist/core/OAuth"
@@ -78,7 +78,7 @@ export const aDay = (
   plan: ReadonlyArray<{ readonly hoursAgo: number; readonly outcomes: ReadonlyArray<keyof typeof outcomes> }>
 ) =>
   Effect.gen(function*() {
-    const store = yield* Delivery.DeliveryStore
+    const store = yield* DeliveryQueue.DeliveryQueue
     const now = yield* DateTime.now
     for (const [index, { hoursAgo, outcomes: attempted }] of plan.entries()) {
       const time = DateTime.subtract(now, { minutes: Math.round(hoursAgo * 60) })

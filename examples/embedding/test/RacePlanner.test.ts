@@ -1,14 +1,5 @@
 import { it } from "@effect/vitest"
-import {
-  Applications,
-  Memory,
-  OAuth,
-  Registration,
-  Registrations,
-  Services,
-  Subscriptions,
-  Worker
-} from "@startlist/core"
+import { Applications, Memory, OAuth, Registration, Registrations, Services, Worker } from "@startlist/core"
 import { MemoryThrottle, Mount, Protocol, WebHttp } from "@startlist/http"
 import {
   ApplicationReceiver,
@@ -43,11 +34,11 @@ const planner = (state: RacePlanner.State, chance: Chances["ofNetwork"]) =>
     const users = yield* TestUsers.TestUsers
     const applications = yield* Applications.Applications
     const oauth = yield* OAuth.OAuth
-    const subscriptions = yield* Subscriptions.Subscriptions
     const user = yield* users.add({ role: "platform", email: "paul@club.example", firstName: "", lastName: "" })
     const athlete = yield* users.add({ role: "athlete", email: "ada@club.example", firstName: "", lastName: "" })
     const settings = { name: "Race Planner", redirectUris: [redirectUri], requirePkce: false }
-    const { application, secret } = yield* applications.create(user.id, settings)
+    const { application, secret, signingSecret } = yield* applications.create(user.id, settings)
+    state.signingSecret = Redacted.value(signingSecret)
 
     const handler = yield* WebHttp.handler(yield* Mount.make([Protocol.routes]))
     const network = yield* UnreliableNetwork.make(handler, chance)
@@ -69,13 +60,7 @@ const planner = (state: RacePlanner.State, chance: Chances["ofNetwork"]) =>
       })
       return Redacted.value(yield* oauth.consent(request, user))
     })
-    /** The owner reads the signing secret on the page of the subscription. */
-    const subscribe = Effect.gen(function*() {
-      yield* Promises.run(() => client.subscribe(callbackUrl))
-      const subscription = yield* subscriptions.findByApplication(application.id)
-      const [signing] = Option.getOrThrow(subscription).signingSecrets
-      state.signingSecret = signing === undefined ? "" : Redacted.value(signing.value)
-    })
+    const subscribe = Promises.run(() => client.subscribe(callbackUrl))
     const parties: Registration.Parties = {
       athleteId: athlete.id,
       organizerId: Option.none(),

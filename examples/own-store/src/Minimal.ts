@@ -17,7 +17,7 @@ import type { Seal } from "./Seal.ts"
 
 const make = (documents: Documents, collections: Collections, hints: PubSub.PubSub<void>) => {
   const { atomically } = documents
-  const { applications, grants, pending, registrations, subscriptions } = collections
+  const { applications, grants, pending, registrations, signing, subscriptions } = collections
   const wake = PubSub.publish(hints, undefined)
 
   /** Writes `next` over the version before it, with its events, or fails. `versionOf` gives the version that is there. */
@@ -40,13 +40,16 @@ const make = (documents: Documents, collections: Collections, hints: PubSub.PubS
     find: (id) => atomically(() => Option.fromNullable(applications.get(id))),
     list: ({ after, limit, owner }) =>
       atomically(() => page(applications.all().filter(({ ownerId }) => fits(owner, ownerId)), after, limit)),
-    insert: (application) =>
+    insert: (application, value) =>
       atomically(() => {
         const id = Application.ApplicationId.make(applications.nextId())
+        signing.put({ applicationId: id, version: 1, secrets: [{ value, expiresAt: Option.none() }] }, id)
         applications.put({ ...application, id, version: 1 }, id)
         return { ...application, id, version: 1 }
       }),
-    save: (next) => save(applications, [next.id], next, (before) => before?.version)
+    save: (next) => save(applications, [next.id], next, (before) => before?.version),
+    findSigningSecrets: (id) => atomically(() => Option.fromNullable(signing.get(id))),
+    saveSigningSecrets: (next) => save(signing, [next.applicationId], next, (before) => before?.version)
   }).pipe(
     Context.add(GrantStore.GrantStore, {
       find: (application, user) => atomically(() => Option.fromNullable(grants.get(application, user))),

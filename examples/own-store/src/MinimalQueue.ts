@@ -13,11 +13,11 @@ import type { Documents } from "./Documents.ts"
 import type { Seal } from "./Seal.ts"
 
 /** The signing secrets are needed again, so they are sealed. Other secrets are fingerprints already. */
-const sealedSubscription = ({ seal, unseal }: Seal) => {
+const sealedSigning = ({ seal, unseal }: Seal) => {
   const sealed = Schema.transform(Schema.String, Schema.String, { strict: true, decode: unseal, encode: seal })
   const value = Schema.compose(sealed, Schema.Redacted(Schema.NonEmptyString))
-  const secret = Schema.Struct({ ...Subscription.SigningSecret.fields, value })
-  return Schema.Struct({ ...Subscription.Subscription.fields, signingSecrets: Schema.Array(secret) })
+  const secret = Schema.Struct({ ...Application.SigningSecret.fields, value })
+  return Schema.Struct({ ...Application.SigningSecrets.fields, secrets: Schema.Array(secret) })
 }
 
 /** A delivery with its claim, and the number of claims since an outcome was recorded. */
@@ -29,10 +29,12 @@ const Queued = Schema.Struct({
 
 export const makeCollections = ({ collection }: Documents, seal: Seal) => ({
   applications: collection("applications", Application.Application),
+  /** By application. */
+  signing: collection("signing", sealedSigning(seal)),
   /** By application and user. */
   grants: collection("grants", Grant.Grant),
   /** By application: it has one at most. */
-  subscriptions: collection("subscriptions", sealedSubscription(seal)),
+  subscriptions: collection("subscriptions", Subscription.Subscription),
   registrations: collection("registrations", Registration.Registration),
   pending: collection("pending", Queued),
   ended: collection("ended", Delivery.Delivery)
@@ -103,7 +105,7 @@ export const makeDeliveries = (
   collections: Collections,
   hints: PubSub.PubSub<void>
 ): Delivery.DeliveryStore.Service & DeliveryQueue.DeliveryQueue.Service => {
-  const { ended, pending, subscriptions } = collections
+  const { ended, pending, signing, subscriptions } = collections
   const wake = PubSub.publish(hints, undefined)
 
   /** The subscription of a delivery, unless it was removed. The application may have another one since. */
@@ -129,8 +131,15 @@ export const makeDeliveries = (
           const { leaseEnds, token } = request
           const claims = before + 1
           pending.put({ delivery, claims, claim: { token, leaseEnds: leaseEnds.epochMillis } }, delivery.id)
-          const subscription = Option.toArray(subscribed(delivery))
-          return subscription.map((subscription) => ({ delivery, subscription, token, leaseEnds, claims }))
+          const signingSecrets = signing.get(delivery.applicationId)?.secrets ?? []
+          return Option.toArray(subscribed(delivery)).map((subscription) => ({
+            delivery,
+            subscription,
+            signingSecrets,
+            token,
+            leaseEnds,
+            claims
+          }))
         })
       ),
     settle: (settlements) =>

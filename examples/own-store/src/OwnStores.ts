@@ -33,9 +33,9 @@ export const layerWith = (options: Options): Layer.Layer<Stores.Stores, Store.St
     const hints = yield* PubSub.sliding<void>(1)
     const wake = PubSub.publish(hints, undefined)
     const deliveries = makeQueue(atomically, seal, Stream.fromPubSub(hints), wake)
-    return Context.make(Application.ApplicationStore, makeApplications(atomically)).pipe(
+    return Context.make(Application.ApplicationStore, makeApplications(atomically, seal)).pipe(
       Context.add(GrantStore.GrantStore, makeGrants(atomically, wake)),
-      Context.add(Subscription.SubscriptionStore, makeSubscriptions(atomically, seal)),
+      Context.add(Subscription.SubscriptionStore, makeSubscriptions(atomically)),
       Context.add(Registration.RegistrationStore, makeRegistrations(atomically, wake)),
       Context.add(Delivery.DeliveryStore, deliveries),
       Context.add(DeliveryQueue.DeliveryQueue, deliveries)

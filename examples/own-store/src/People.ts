@@ -49,29 +49,48 @@ const inserted = <A extends { readonly id: number }>(
   return value
 }
 
-export const makeApplications = (atomically: Atomically): Application.ApplicationStore.Service => ({
-  find: (id) =>
-    atomically((sql) => findOne(sql, Record.application, "select record from applications where id = ?", id)),
-  list: ({ after, limit, owner }) =>
-    atomically(({ all }) =>
-      all(
-        Row,
-        `select record from applications where (?1 is null or owner = ?1) and (?2 is null or id < ?2)
+export const makeApplications = (atomically: Atomically, seal: Seal): Application.ApplicationStore.Service => {
+  const signing = Record.signing(seal)
+  return {
+    find: (id) =>
+      atomically((sql) => findOne(sql, Record.application, "select record from applications where id = ?", id)),
+    list: ({ after, limit, owner }) =>
+      atomically(({ all }) =>
+        all(
+          Row,
+          `select record from applications where (?1 is null or owner = ?1) and (?2 is null or id < ?2)
          order by id desc limit ?3`,
-        Option.getOrNull(owner),
-        Option.getOrNull(after),
-        limit
-      ).map(({ record }) => Record.application.read(record))
-    ),
-  insert: (application) =>
-    atomically((sql) => {
-      const statement = "insert into applications (owner, version, record) values (?, 1, '')"
-      const id = Application.ApplicationId.make(sql.insert(statement, application.ownerId))
-      const made = { ...application, id, version: 1 }
-      return inserted(sql, "applications", id, Record.application, made)
-    }),
-  save: (next) => save(atomically, "applications", Record.application, next)
-})
+          Option.getOrNull(owner),
+          Option.getOrNull(after),
+          limit
+        ).map(({ record }) => Record.application.read(record))
+      ),
+    insert: (application, value) =>
+      atomically((sql) => {
+        const statement = "insert into applications (owner, version, record) values (?, 1, '')"
+        const id = Application.ApplicationId.make(sql.insert(statement, application.ownerId))
+        const secrets = { applicationId: id, version: 1, secrets: [{ value, expiresAt: Option.none() }] }
+        sql.run("insert into signing_secrets values (?, 1, ?)", id, signing.write(secrets))
+        const made = { ...application, id, version: 1 }
+        return inserted(sql, "applications", id, Record.application, made)
+      }),
+    save: (next) => save(atomically, "applications", Record.application, next),
+    findSigningSecrets: (id) =>
+      atomically((sql) => findOne(sql, signing, "select record from signing_secrets where application = ?", id)),
+    saveSigningSecrets: (next) =>
+      Effect.flatMap(
+        atomically(({ run }) =>
+          run(
+            "update signing_secrets set version = ?1, record = ?2 where application = ?3 and version = ?1 - 1",
+            next.version,
+            signing.write(next),
+            next.applicationId
+          ) === 1
+        ),
+        (isSaved) => isSaved ? Effect.void : new Store.Conflict()
+      )
+  }
+}
 
 export const makeRegistrations = (
   atomically: Atomically,
@@ -91,8 +110,8 @@ export const makeRegistrations = (
     Effect.tap(save(atomically, "registrations", Record.registration, next, (sql) => enqueue(sql, outgoing)), wake)
 })
 
-export const makeSubscriptions = (atomically: Atomically, seal: Seal): Subscription.SubscriptionStore.Service => {
-  const codec = Record.subscription(seal)
+export const makeSubscriptions = (atomically: Atomically): Subscription.SubscriptionStore.Service => {
+  const codec = Record.subscription
   return {
     findByApplication: (id) =>
       atomically((sql) => findOne(sql, codec, "select record from subscriptions where application = ?", id)),

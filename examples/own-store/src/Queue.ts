@@ -7,12 +7,17 @@ import * as Record from "./Record.ts"
 import type { Seal } from "./Seal.ts"
 import type { Atomically, Sql } from "./Sqlite.ts"
 
-const Claimable = Schema.Struct({ delivery: Schema.String, subscription: Schema.String, claims: Schema.Int })
+const Claimable = Schema.Struct({
+  delivery: Schema.String,
+  subscription: Schema.String,
+  signing: Schema.String,
+  claims: Schema.Int
+})
 
 /** Due, not under a live lease, first of their object; earliest due first. */
 const claimable = `
-  select d.record as delivery, s.record as subscription, d.claims + 1 as claims
-  from deliveries d join subscriptions s on s.id = d.subscription
+  select d.record as delivery, s.record as subscription, g.record as signing, d.claims + 1 as claims
+  from deliveries d join subscriptions s on s.id = d.subscription join signing_secrets g on g.application = d.application
   where d.state = 'pending' and d.due_at <= ?1 and (d.lease_ends is null or d.lease_ends <= ?1)
     and not exists (select 1 from deliveries e where e.state = 'pending'
       and e.subscription = d.subscription and e.object = d.object and e.id < d.id)
@@ -24,7 +29,7 @@ export const makeQueue = (
   wakeUps: Stream.Stream<void>,
   wake: Effect.Effect<unknown>
 ): Delivery.DeliveryStore.Service & DeliveryQueue.DeliveryQueue.Service => {
-  const subscriptions = Record.subscription(seal)
+  const signing = Record.signing(seal)
 
   const claim = ({ all, run }: Sql, request: DeliveryQueue.ClaimRequest): ReadonlyArray<DeliveryQueue.Claimed> => {
     const { allowances, leaseEnds, limit, now, perSubscription, token } = request
@@ -40,7 +45,8 @@ export const makeQueue = (
       run(statement, token, leaseEnds.epochMillis, row.claims, delivery.id)
       claimed.push({
         delivery,
-        subscription: subscriptions.read(row.subscription),
+        subscription: Record.subscription.read(row.subscription),
+        signingSecrets: signing.read(row.signing).secrets,
         token,
         leaseEnds,
         claims: row.claims

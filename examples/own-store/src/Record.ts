@@ -16,16 +16,17 @@ const record = <A, I>(schema: Schema.Schema<A, I>): Record<A> => {
 export const application = record(Application.Application)
 export const grant = record(Grant.Grant)
 export const registration = record(Registration.Registration)
+export const subscription = record(Subscription.Subscription)
 export const delivery = record(Delivery.Delivery)
 
 /** The signing secrets are read back in clear text, so this record needs the key. */
-export const subscription = (seal: Seal): Record<Subscription.Subscription> => {
+export const signing = (seal: Seal): Record<Application.SigningSecrets> => {
   const sealed = Schema.transform(Schema.String, Schema.String, {
     strict: true,
     decode: seal.unseal,
     encode: seal.seal
   })
   const value = Schema.compose(sealed, Schema.Redacted(Schema.NonEmptyString))
-  const secret = Schema.Struct({ ...Subscription.SigningSecret.fields, value })
-  return record(Schema.Struct({ ...Subscription.Subscription.fields, signingSecrets: Schema.Array(secret) }))
+  const secret = Schema.Struct({ ...Application.SigningSecret.fields, value })
+  return record(Schema.Struct({ ...Application.SigningSecrets.fields, secrets: Schema.Array(secret) }))
 }

@@ -12,6 +12,8 @@ import sqlite, { type BindValues, type Database } from "node-sqlite3-wasm"
 export const tables = `
   create table if not exists applications (
     id integer primary key autoincrement, owner integer not null, version integer not null, record text not null);
+  create table if not exists signing_secrets (
+    application integer primary key, version integer not null, record text not null);
   create table if not exists grants (
     application integer not null, user integer not null, version integer not null, status text not null,
     granted_at integer not null, record text not null, primary key (application, user)) without rowid;

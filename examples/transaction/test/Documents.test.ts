@@ -11,7 +11,7 @@ import {
   Subscription
 } from "@startlist/core"
 import { Embedded, Postgres, Users } from "@startlist/postgres"
-import { DateTime, Effect, Either, Layer, Option, Redacted } from "effect"
+import { DateTime, Effect, Either, Layer, Option } from "effect"
 import { describe, expect } from "vitest"
 import * as fixtures from "@startlist/test-support/StoreFixtures"
 import { temporaryFolder } from "@startlist/test-support/TemporaryFolder"
@@ -58,8 +58,7 @@ const told = Effect.gen(function*() {
     applicationId: application.id,
     callbackUrl: "https://app.test/events",
     createdAt: now,
-    updatedAt: now,
-    signingSecrets: [{ value: Redacted.make("whsec_x"), expiresAt: Option.none() }]
+    updatedAt: now
   })
   const registrations = yield* Registrations.Registrations
   return yield* registrations.create({

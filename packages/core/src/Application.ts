@@ -1,9 +1,10 @@
 /** An application that acts for users: its credentials and the addresses to which it may be redirected. */
 import * as Context from "effect/Context"
-import type * as DateTime from "effect/DateTime"
+import * as DateTime from "effect/DateTime"
 import type * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
+import type * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import type { Policy } from "./Policy.ts"
 import { TokenHash } from "./Secrets.ts"
@@ -44,6 +45,25 @@ export type Application = typeof Application.Type
 export const NewApplication = Application.omit("id", "version")
 export type NewApplication = typeof NewApplication.Type
 
+/** A signing secret (`whsec_…`). The newest has no end; a rotated one signs too until the overlap ends. */
+export const SigningSecret = Schema.Struct({
+  value: Schema.RedactedFromSelf(Schema.NonEmptyString),
+  expiresAt: Schema.OptionFromNullOr(Schema.DateTimeUtcFromNumber)
+})
+export type SigningSecret = typeof SigningSecret.Type
+
+/**
+ * The secrets that sign the events of an application (Standard Webhooks). They are made with it, and stay the same from
+ * one subscription to the next. A record of their own: they change apart from the application.
+ */
+export const SigningSecrets = Schema.Struct({
+  applicationId: ApplicationId,
+  version: Version,
+  /** Newest first; one or two are live. Without those that the store cannot unseal. */
+  secrets: Schema.Array(SigningSecret)
+})
+export type SigningSecrets = typeof SigningSecrets.Type
+
 /** Why an application cannot be saved as asked. */
 export class InvalidApplication
   extends Schema.TaggedError<InvalidApplication>("@startlist/core/InvalidApplication")("InvalidApplication", {
@@ -73,9 +93,16 @@ export declare namespace ApplicationStore {
       readonly after: Option.Option<ApplicationId>
       readonly limit: number
     }) => Effect.Effect<ReadonlyArray<Application>, StoreError>
-    readonly insert: (application: NewApplication) => Effect.Effect<Application, StoreError>
+    /** Stores an application together with its first signing secret. */
+    readonly insert: (
+      application: NewApplication,
+      signingSecret: Redacted.Redacted<string>
+    ) => Effect.Effect<Application, StoreError>
     /** Saves `next` over version `next.version - 1`. */
     readonly save: (next: Application) => Effect.Effect<void, Conflict | StoreError>
+    readonly findSigningSecrets: (id: ApplicationId) => Effect.Effect<Option.Option<SigningSecrets>, StoreError>
+    /** Saves `next` over version `next.version - 1`. */
+    readonly saveSigningSecrets: (next: SigningSecrets) => Effect.Effect<void, Conflict | StoreError>
   }
 }
 
@@ -140,6 +167,27 @@ export const rotateSecret = (application: Application, hash: TokenHash, overlapE
   secrets: [
     { hash, expiresAt: Option.none() },
     ...application.secrets.slice(0, 1).map((secret) => ({ ...secret, expiresAt: Option.some(overlapEnds) }))
+  ]
+})
+
+/** Of these signing secrets, those that sign at `now`, newest first. */
+export const liveSigningSecrets = (
+  secrets: ReadonlyArray<SigningSecret>,
+  now: DateTime.Utc
+): ReadonlyArray<SigningSecret> =>
+  secrets.filter(({ expiresAt }) => Option.match(expiresAt, { onNone: () => true, onSome: DateTime.greaterThan(now) }))
+
+/** Puts a new signing secret in front; the present one signs too until `overlapEnds`. */
+export const rotateSigningSecret = (
+  present: SigningSecrets,
+  value: Redacted.Redacted<string>,
+  overlapEnds: DateTime.Utc
+): SigningSecrets => ({
+  ...present,
+  version: present.version + 1,
+  secrets: [
+    { value, expiresAt: Option.none() },
+    ...present.secrets.slice(0, 1).map((secret) => ({ ...secret, expiresAt: Option.some(overlapEnds) }))
   ]
 })
 

@@ -12,7 +12,7 @@ import * as ApplicationName from "./ApplicationName.ts"
 import { ApplicationNotFound, ApplicationStore, InvalidApplication, Settings } from "./Application.ts"
 import { Policy } from "./Policy.ts"
 import { Secrets } from "./Secrets.ts"
-import { type Conflict, type StoreError, untilSaved } from "./Store.ts"
+import { Conflict, type StoreError, untilSaved } from "./Store.ts"
 import { type UserId, UserStore } from "./User.ts"
 
 /** How a client names and proves itself. */
@@ -27,6 +27,11 @@ export interface Registered {
   readonly secret: Redacted.Redacted<string>
 }
 
+/** A new application; `signingSecret` can be shown again. */
+export interface Created extends Registered {
+  readonly signingSecret: Redacted.Redacted<string>
+}
+
 export class Applications extends Context.Tag("@startlist/core/Applications")<Applications, Applications.Service>() {}
 
 export declare namespace Applications {
@@ -35,7 +40,7 @@ export declare namespace Applications {
     readonly create: (
       ownerId: UserId,
       settings: Settings
-    ) => Effect.Effect<Registered, InvalidApplication | StoreError>
+    ) => Effect.Effect<Created, InvalidApplication | StoreError>
     readonly change: (
       id: Application.ApplicationId,
       settings: Partial<Settings>
@@ -53,6 +58,18 @@ export declare namespace Applications {
       application: Application.Application,
       overlap: Option.Option<Duration.Duration>
     ) => Effect.Effect<Registered, Conflict | StoreError>
+    /** What signs the application's events. */
+    readonly signingSecrets: (
+      id: Application.ApplicationId
+    ) => Effect.Effect<Application.SigningSecrets, ApplicationNotFound | StoreError>
+    /**
+     * A new signing secret; the present one signs too until the policy's overlap ends. With `version`, only over that
+     * version: a form that is sent twice must not rotate twice. `Conflict` if they were changed since.
+     */
+    readonly rotateSigningSecret: (
+      id: Application.ApplicationId,
+      version?: number
+    ) => Effect.Effect<Application.SigningSecrets, ApplicationNotFound | Conflict | StoreError>
     readonly find: (
       id: Application.ApplicationId
     ) => Effect.Effect<Application.Application, ApplicationNotFound | StoreError>
@@ -98,13 +115,14 @@ const make = Effect.gen(function*() {
     yield* Application.checkRedirectUris(settings.redirectUris)
     yield* checkOwner(ownerId)
     const secret = yield* secrets.make("client")
+    const signingSecret = yield* secrets.makeSigning
     const application = yield* store.insert({
       ...settings,
       ownerId,
       secrets: [{ hash: secrets.hash(Redacted.value(secret)), expiresAt: Option.none() }],
       createdAt: yield* DateTime.now
-    })
-    return { application, secret }
+    }, signingSecret)
+    return { application, secret, signingSecret }
   })
 
   const change = Effect.fn("Applications.change")(
@@ -132,6 +150,26 @@ const make = Effect.gen(function*() {
   const rotateSecret = (id: Application.ApplicationId, overlap: Option.Option<Duration.Duration>) =>
     untilSaved(Effect.flatMap(find(id), (present) => rotateSecretOnce(present, overlap)))
 
+  const signingSecrets = (id: Application.ApplicationId) =>
+    Effect.flatMap(
+      store.findSigningSecrets(id),
+      Option.match({ onNone: () => new ApplicationNotFound({ applicationId: id }), onSome: Effect.succeed })
+    )
+
+  const rotateSigningSecret = Effect.fn("Applications.rotateSigningSecret")(
+    function*(id: Application.ApplicationId, version?: number) {
+      const rotate = Effect.gen(function*() {
+        const present = yield* signingSecrets(id)
+        if (version !== undefined && present.version !== version) return yield* new Conflict()
+        const overlapEnds = DateTime.addDuration(yield* DateTime.now, policy.secretOverlap)
+        const next = Application.rotateSigningSecret(present, yield* secrets.makeSigning, overlapEnds)
+        yield* store.saveSigningSecrets(next)
+        return next
+      })
+      return yield* version === undefined ? untilSaved(rotate) : rotate
+    }
+  )
+
   const authenticate = Effect.fn("Applications.authenticate")(function*({ id, secret }: ClientCredentials) {
     const found = yield* store.find(id)
     return yield* Application.authenticate(found, secrets.hash(Redacted.value(secret)), yield* DateTime.now)
@@ -144,7 +182,9 @@ const make = Effect.gen(function*() {
     find,
     list: store.list,
     rotateSecret,
-    rotateSecretOnce
+    rotateSecretOnce,
+    rotateSigningSecret,
+    signingSecrets
   })
 })
 

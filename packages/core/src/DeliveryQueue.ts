@@ -4,6 +4,7 @@ import type * as DateTime from "effect/DateTime"
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 import type * as Stream from "effect/Stream"
+import type { SigningSecret } from "./Application.ts"
 import type { Delivery, DeliveryId } from "./Delivery.ts"
 import type { Outgoing } from "./Event.ts"
 import type { StoreError } from "./Store.ts"
@@ -13,6 +14,8 @@ import type { Subscription, SubscriptionId } from "./Subscription.ts"
 export interface Claimed {
   readonly delivery: Delivery
   readonly subscription: Subscription
+  /** What signs it, newest first: all secrets of the application, none of them left out. */
+  readonly signingSecrets: ReadonlyArray<SigningSecret>
   readonly token: string
   readonly leaseEnds: DateTime.Utc
   /** Number of claims since an outcome was recorded, this one included: above 1, a worker was lost or not heard. */
@@ -50,7 +53,7 @@ export declare namespace DeliveryQueue {
      * Claims pending deliveries: due, not under a live lease, the first of their object for their subscription
      * (law 6), earliest due first, at most the allowance of each subscription, at most `limit`. No two claims get
      * the same delivery while its lease lives. Counts the claims of each delivery that it returns; a settlement starts
-     * the count again.
+     * the count again. Leaves out what cannot be signed, and does not count that.
      */
     readonly claim: (request: ClaimRequest) => Effect.Effect<ReadonlyArray<Claimed>, StoreError>
     /**

@@ -18,7 +18,7 @@ import { RegistrationId, RegistrationStore } from "./Registration.ts"
 import type { Stores } from "./Stores.ts"
 import { AlreadySubscribed, SubscriptionId, SubscriptionStore } from "./Subscription.ts"
 
-const makeApplicationStore = ({ applications, lastIds }: State): ApplicationStore.Service => ({
+const makeApplicationStore = ({ applications, lastIds, signingSecrets }: State): ApplicationStore.Service => ({
   find: (id) => Effect.sync(() => Option.fromNullable(applications.get(id))),
   list: ({ after, limit, owner }) =>
     Effect.sync(() =>
@@ -27,13 +27,18 @@ const makeApplicationStore = ({ applications, lastIds }: State): ApplicationStor
         .filter((application) => Option.isNone(after) || application.id < after.value)
         .slice(0, limit)
     ),
-  insert: (application) =>
+  insert: (application, value) =>
     Effect.sync(() => {
-      const inserted = { ...application, id: ApplicationId.make(++lastIds.application), version: 1 }
-      applications.set(inserted.id, inserted)
+      const id = ApplicationId.make(++lastIds.application)
+      const inserted = { ...application, id, version: 1 }
+      applications.set(id, inserted)
+      signingSecrets.set(id, { applicationId: id, version: 1, secrets: [{ value, expiresAt: Option.none() }] })
       return inserted
     }),
-  save: (next) => saving(() => applications.has(next.id) && compareAndSet(applications, next.id, next))
+  save: (next) => saving(() => applications.has(next.id) && compareAndSet(applications, next.id, next)),
+  findSigningSecrets: (id) => Effect.sync(() => Option.fromNullable(signingSecrets.get(id))),
+  saveSigningSecrets: (next) =>
+    saving(() => signingSecrets.has(next.applicationId) && compareAndSet(signingSecrets, next.applicationId, next))
 })
 
 const makeSubscriptionStore = ({ lastIds, pending, subscriptions }: State): SubscriptionStore.Service => {

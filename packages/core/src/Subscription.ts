@@ -1,10 +1,9 @@
 /** An application's one webhook subscription, made only after its callback has answered the challenge. */
 import * as Context from "effect/Context"
-import * as DateTime from "effect/DateTime"
+import type * as DateTime from "effect/DateTime"
 import type * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
-import type * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { ApplicationId } from "./Application.ts"
 import type { Answer } from "./Callbacks.ts"
@@ -14,13 +13,6 @@ import { type Conflict, maxId, type StoreError, Version } from "./Store.ts"
 export const SubscriptionId = Schema.Int.pipe(Schema.between(1, maxId), Schema.brand("@startlist/SubscriptionId"))
 export type SubscriptionId = typeof SubscriptionId.Type
 
-/** A signing secret (`whsec_…`). The newest has no end; a rotated one signs too until the overlap ends. */
-export const SigningSecret = Schema.Struct({
-  value: Schema.RedactedFromSelf(Schema.NonEmptyString),
-  expiresAt: Schema.OptionFromNullOr(Schema.DateTimeUtcFromNumber)
-})
-export type SigningSecret = typeof SigningSecret.Type
-
 export const Subscription = Schema.Struct({
   id: SubscriptionId,
   version: Version,
@@ -28,9 +20,7 @@ export const Subscription = Schema.Struct({
   /** At most 255 characters (requirements §8). */
   callbackUrl: Schema.NonEmptyString.pipe(Schema.maxLength(255)),
   createdAt: Schema.DateTimeUtcFromNumber,
-  updatedAt: Schema.DateTimeUtcFromNumber,
-  /** Newest first; one or two are live. Without those that the store cannot unseal, unless it was claimed. */
-  signingSecrets: Schema.Array(SigningSecret)
+  updatedAt: Schema.DateTimeUtcFromNumber
 })
 export type Subscription = typeof Subscription.Type
 
@@ -129,28 +119,3 @@ const decodeChallenge = Schema.decodeUnknownOption(ChallengeBody, { onExcessProp
 
 const isChallenge = (body: string, challenge: string): boolean =>
   Option.exists(decodeChallenge(body), (answer) => answer["hub.challenge"] === challenge)
-
-/** The secrets that sign at `now`, newest first. */
-export const liveSecrets = (
-  subscription: Subscription,
-  now: DateTime.Utc
-): ReadonlyArray<Redacted.Redacted<string>> =>
-  subscription.signingSecrets
-    .filter((secret) => Option.match(secret.expiresAt, { onNone: () => true, onSome: DateTime.greaterThan(now) }))
-    .map((secret) => secret.value)
-
-/** Puts a new signing secret in front; the present one signs too until `overlapEnds`. */
-export const rotateSecret = (
-  subscription: Subscription,
-  value: Redacted.Redacted<string>,
-  now: DateTime.Utc,
-  overlapEnds: DateTime.Utc
-): Subscription => ({
-  ...subscription,
-  version: subscription.version + 1,
-  updatedAt: now,
-  signingSecrets: [
-    { value, expiresAt: Option.none() },
-    ...subscription.signingSecrets.slice(0, 1).map((secret) => ({ ...secret, expiresAt: Option.some(overlapEnds) }))
-  ]
-})

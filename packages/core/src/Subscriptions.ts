@@ -12,7 +12,7 @@ import { Callbacks, within } from "./Callbacks.ts"
 import type { Access } from "./Access.ts"
 import { Policy } from "./Policy.ts"
 import { Secrets } from "./Secrets.ts"
-import { Conflict, type StoreError, untilSaved } from "./Store.ts"
+import type { StoreError } from "./Store.ts"
 import * as Subscription from "./Subscription.ts"
 import { AlreadySubscribed, SubscriptionNotFound, SubscriptionStore, type ValidationFailed } from "./Subscription.ts"
 
@@ -79,14 +79,6 @@ export declare namespace Subscriptions {
     ) => Effect.Effect<void, NotEntitled | SubscriptionNotFound | StoreError>
     /** For the application's owner, who has no access token. */
     readonly findByApplication: SubscriptionStore.Service["findByApplication"]
-    /**
-     * A new signing secret; the present one signs too until the policy's overlap ends. With `version`, only over that
-     * version of the subscription: a form that is sent twice must not rotate twice. `Conflict` if it was changed since.
-     */
-    readonly rotateSecret: (
-      id: ApplicationId,
-      version?: number
-    ) => Effect.Effect<Subscription.Subscription, SubscriptionNotFound | Conflict | StoreError>
   }
 }
 
@@ -119,8 +111,7 @@ const make = Effect.gen(function*() {
       applicationId: access.applicationId,
       callbackUrl,
       createdAt: now,
-      updatedAt: now,
-      signingSecrets: [{ value: yield* secrets.makeSigning, expiresAt: Option.none() }]
+      updatedAt: now
     })
   })
 
@@ -136,25 +127,11 @@ const make = Effect.gen(function*() {
     if (!removed) return yield* new SubscriptionNotFound()
   })
 
-  const rotateSecret = Effect.fn("Subscriptions.rotateSecret")(function*(id: ApplicationId, version?: number) {
-    const rotate = Effect.gen(function*() {
-      const present = yield* findByApplication(id)
-      if (version !== undefined && present.version !== version) return yield* new Conflict()
-      const now = yield* DateTime.now
-      const value = yield* secrets.makeSigning
-      const next = Subscription.rotateSecret(present, value, now, DateTime.addDuration(now, policy.secretOverlap))
-      yield* store.save(next)
-      return next
-    })
-    return yield* version === undefined ? untilSaved(rotate) : rotate
-  })
-
   return Subscriptions.of({
     create,
     find,
     findByApplication: store.findByApplication,
-    remove,
-    rotateSecret
+    remove
   })
 })
 

@@ -4,12 +4,12 @@ import type * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Runtime from "effect/Runtime"
+import { liveSigningSecrets } from "./Application.ts"
 import { Answer, type Begin, broken, Callbacks, forking, type Post, reportBug } from "./Callbacks.ts"
 import { type Delivery, next, setAside } from "./Delivery.ts"
 import type { Claimed } from "./DeliveryQueue.ts"
 import { body, toSeconds } from "./Event.ts"
 import { Policy } from "./Policy.ts"
-import { liveSecrets } from "./Subscription.ts"
 import type { Deadlines } from "./WorkerDeadlines.ts"
 import type { Recorder } from "./WorkerRecorder.ts"
 import type { Slots } from "./WorkerSlots.ts"
@@ -44,7 +44,7 @@ export const makeAttempt = ({ deadlines, now, recorder, slots }: Parts): Effect.
 
     /** Begins the request of an attempt. Answers how to give it up. */
     const send = (
-      { delivery, subscription }: Claimed,
+      { delivery, signingSecrets, subscription }: Claimed,
       at: DateTime.Utc,
       done: (answer: Answer) => void
     ): () => void => {
@@ -54,7 +54,7 @@ export const makeAttempt = ({ deadlines, now, recorder, slots }: Parts): Effect.
           id: delivery.event.id,
           timestamp: toSeconds(at),
           body: body(delivery.event, subscription.id),
-          secrets: liveSecrets(subscription, at),
+          secrets: liveSigningSecrets(signingSecrets, at).map(({ value }) => value),
           trace: delivery.event.trace,
           timeout: policy.callbackTimeout
         }

@@ -16,7 +16,7 @@ import {
 } from "@startlist/core"
 import { ApplicationId } from "@startlist/core/Application"
 import { ScriptedCallbacks, TestSecrets, TestUsers } from "@startlist/testing"
-import { DateTime, Effect, Layer, Option, Redacted, type Tracer } from "effect"
+import { DateTime, Effect, Layer, Option, type Tracer } from "effect"
 import { expect } from "vitest"
 
 const layer = Services.layer.pipe(
@@ -45,8 +45,7 @@ const connected = (id: number, status: Grant.Grant["status"]) =>
       applicationId,
       callbackUrl: `https://app${id}.test/events`,
       createdAt: now,
-      updatedAt: now,
-      signingSecrets: [{ value: Redacted.make("whsec_x"), expiresAt: Option.none() }]
+      updatedAt: now
     })
     const grant = Grant.Grant.make({
       applicationId,

@@ -119,8 +119,7 @@ describe("a delivery that has ended", () => {
       applicationId: client.id,
       callbackUrl: "https://app.example.test/hook",
       createdAt: now,
-      updatedAt: now,
-      signingSecrets: [{ value: Redacted.make("whsec_1"), expiresAt: Option.none() }]
+      updatedAt: now
     })
     yield* tokensOf(client, user)
     const grant = Option.getOrThrow(yield* grants.find(client.id, user.id))

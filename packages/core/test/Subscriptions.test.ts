@@ -1,6 +1,8 @@
 import { describe, expect, it } from "@effect/vitest"
 import {
   Access,
+  Application,
+  Applications,
   Callbacks,
   Deliveries,
   OAuth,
@@ -10,7 +12,7 @@ import {
   Subscriptions
 } from "@startlist/core"
 import { ScriptedCallbacks } from "@startlist/testing"
-import { Effect, Either, FastCheck, Fiber, Option, Redacted, TestClock } from "effect"
+import { DateTime, Effect, Either, FastCheck, Fiber, Option, Redacted, TestClock } from "effect"
 import { callbackUrl, type Client, layer, layerWith, makeClient, makeUser, tokensOf } from "./support/fixture.ts"
 
 const { Answer } = Callbacks
@@ -123,10 +125,9 @@ describe("a subscription", () => {
     Effect.gen(function*() {
       const client = yield* makeClient()
       const access = yield* accessOf(client)
-      const { applicationId, callbackUrl: url, createdAt, signingSecrets, updatedAt } = yield* create(access)
+      const { applicationId, callbackUrl: url, createdAt, updatedAt } = yield* create(access)
       expect({ applicationId, url }).toStrictEqual({ applicationId: client.id, url: callbackUrl })
       expect(createdAt).toStrictEqual(updatedAt)
-      expect(Redacted.value(signingSecrets[0]?.value ?? Redacted.make(""))).toMatch(/^whsec_/)
       expect(yield* requests).toHaveLength(1)
     }).pipe(Effect.provide(layer)))
 
@@ -250,35 +251,56 @@ describe("a subscription", () => {
       expect((yield* list(all)).map(({ state }) => state)).toStrictEqual(["cancelled"])
     }).pipe(Effect.provide(layer)))
 
-  it.effect("rotates its signing secret: both sign for 24 hours, then the new one alone", () =>
+  it.effect("follows another one with the same signing secrets", () =>
     Effect.gen(function*() {
-      const { rotateSecret } = yield* Subscriptions.Subscriptions
+      const { remove } = yield* Subscriptions.Subscriptions
+      const { signingSecrets } = yield* Applications.Applications
       const client = yield* makeClient()
-      const first = yield* create(yield* accessOf(client))
-      yield* TestClock.adjust("1 hour")
-      const second = yield* rotateSecret(client.id)
+      const access = yield* accessOf(client)
+      const before = yield* signingSecrets(client.id)
+      yield* create(access)
+      yield* remove(access, Option.none())
+      yield* create(access)
+      expect(yield* signingSecrets(client.id)).toStrictEqual(before)
+    }).pipe(Effect.provide(layer)))
+})
+
+describe("the signing secrets of an application", () => {
+  it.effect("begin with one, and rotate: both sign for 24 hours, then the new one alone", () =>
+    Effect.gen(function*() {
+      const { rotateSigningSecret, signingSecrets } = yield* Applications.Applications
+      const client = yield* makeClient()
+      const first = yield* signingSecrets(client.id)
+      const [oldest] = first.secrets.map(({ value }) => Redacted.value(value))
+      expect(oldest).toMatch(/^whsec_/)
+      const rotatedAt = yield* DateTime.now
+      const { secrets } = yield* rotateSigningSecret(client.id)
       const live = (hours: number) =>
-        Subscription.liveSecrets(
-          second,
-          first.createdAt.pipe((at) => ({ ...at, epochMillis: at.epochMillis + hours * 3_600_000 }))
+        Application.liveSigningSecrets(secrets, DateTime.add(rotatedAt, { seconds: hours * 3600 })).map(({ value }) =>
+          Redacted.value(value)
         )
-          .map(Redacted.value)
-      const [oldest] = first.signingSecrets.map(({ value }) => Redacted.value(value))
-      expect(second.updatedAt.epochMillis - second.createdAt.epochMillis).toBe(3_600_000)
-      expect(live(24.999)).toHaveLength(2)
-      expect(live(24.999)[1]).toBe(oldest)
-      expect(live(25)).toHaveLength(1)
-      expect(live(25)[0]).not.toBe(oldest)
+      expect(live(23.999)).toHaveLength(2)
+      expect(live(23.999)[1]).toBe(oldest)
+      expect(live(24)).toHaveLength(1)
+      expect(live(24)[0]).not.toBe(oldest)
     }).pipe(Effect.provide(layer)))
 
-  it.effect("rotates its signing secret over the version that is named, once", () =>
+  it.effect("rotate over the version that is named, once", () =>
     Effect.gen(function*() {
-      const { rotateSecret } = yield* Subscriptions.Subscriptions
+      const { rotateSigningSecret, signingSecrets } = yield* Applications.Applications
       const client = yield* makeClient()
-      const { version } = yield* create(yield* accessOf(client))
-      const rotated = yield* rotateSecret(client.id, version)
-      expect((yield* Effect.flip(rotateSecret(client.id, version)))._tag).toBe("Conflict")
-      expect((yield* rotateSecret(client.id)).version).toBe(rotated.version + 1)
+      const { version } = yield* signingSecrets(client.id)
+      const rotated = yield* rotateSigningSecret(client.id, version)
+      expect((yield* Effect.flip(rotateSigningSecret(client.id, version)))._tag).toBe("Conflict")
+      expect((yield* rotateSigningSecret(client.id)).version).toBe(rotated.version + 1)
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("are nobody's if there is no such application", () =>
+    Effect.gen(function*() {
+      const { rotateSigningSecret, signingSecrets } = yield* Applications.Applications
+      const id = Application.ApplicationId.make(4711)
+      expect((yield* Effect.flip(signingSecrets(id)))._tag).toBe("ApplicationNotFound")
+      expect((yield* Effect.flip(rotateSigningSecret(id)))._tag).toBe("ApplicationNotFound")
     }).pipe(Effect.provide(layer)))
 })
 

@@ -18,19 +18,7 @@ import {
   Worker
 } from "@startlist/core"
 import { Interception, ScriptedCallbacks, TestSecrets, TestUsers } from "@startlist/testing"
-import {
-  Array as Arr,
-  DateTime,
-  Duration,
-  Effect,
-  Fiber,
-  Layer,
-  Logger,
-  Option,
-  Redacted,
-  Schema,
-  TestClock
-} from "effect"
+import { Array as Arr, DateTime, Duration, Effect, Fiber, Layer, Logger, Option, Schema, TestClock } from "effect"
 import { makeClient, makeUser } from "./support/fixture.ts"
 
 const { Behaviour } = ScriptedCallbacks
@@ -56,8 +44,7 @@ const subscribe = (name: string) =>
       applicationId: application.id,
       callbackUrl,
       createdAt: now,
-      updatedAt: now,
-      signingSecrets: [{ value: Redacted.make("whsec_secret"), expiresAt: Option.none() }]
+      updatedAt: now
     })
     return { applicationId: application.id, callbackUrl, subscription }
   })

@@ -4,7 +4,7 @@ import { Deliveries, Subscription } from "@startlist/core"
 import { ApplicationId } from "@startlist/core/Application"
 import { Refusal } from "@startlist/http"
 import * as Validations from "@startlist/http/api/Validations"
-import { DateTime, Deferred, Effect, Fiber, Option, Redacted, TestClock } from "effect"
+import { DateTime, Deferred, Effect, Fiber, Option, TestClock } from "effect"
 import * as Browser from "../../pages/test/support/Browser.ts"
 import { answered, answers, Service } from "../../pages/test/support/Service.ts"
 import { testing, type TestWorld } from "../../pages/test/support/Testing.ts"
@@ -124,8 +124,7 @@ describe("on the developer pages, one owner", () => {
         applicationId,
         callbackUrl: "https://app.test/hook",
         createdAt: now,
-        updatedAt: now,
-        signingSecrets: [{ value: Redacted.make("whsec_first"), expiresAt: Option.none() }]
+        updatedAt: now
       })
       const { id } = yield* deliveries.sendTest(applicationId)
       const test = post(world, `${home}/${applicationId}/test-event`, {})

@@ -9,8 +9,7 @@ import * as Console from "effect/Console"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { SubscriptionStore } from "@startlist/core/Subscription"
-import { ApplicationId } from "@startlist/core/Application"
+import { ApplicationId, ApplicationStore } from "@startlist/core/Application"
 import { Database as SqlDatabase } from "@startlist/postgres/Database"
 import * as Folder from "@startlist/postgres/Folder"
 import * as Migrations from "@startlist/postgres/Migrations"
@@ -91,39 +90,39 @@ const checkTables = (mayCreate: boolean) =>
       )
   })
 
-/** So many subscriptions are looked at, those of the newest applications. */
+/** So many applications are looked at, the newest ones. */
 const sample = 1000
 
 /** Whether the signing secrets that are kept can be opened. */
 const checkSecrets = Effect.gen(function*() {
   const { prefix: p, query } = yield* SqlDatabase
-  const subscriptions = yield* SubscriptionStore
-  const rows = yield* query<{ readonly application_id: string; readonly secrets: number }>(
+  const applications = yield* ApplicationStore
+  const rows = yield* query<{ readonly id: string; readonly secrets: number }>(
     {
-      name: "startlist_doctor_subscriptions",
+      name: "startlist_doctor_secrets",
       text:
-        `SELECT application_id, jsonb_array_length(signing_secrets::jsonb) AS secrets FROM ${p}subscriptions ORDER BY application_id DESC LIMIT ${sample}`
+        `SELECT id, jsonb_array_length(signing_secrets::jsonb) AS secrets FROM ${p}applications ORDER BY id DESC LIMIT ${sample}`
     },
     []
   )
   const opened = yield* Effect.forEach(
     rows,
-    ({ application_id, secrets }) =>
+    ({ id, secrets }) =>
       Effect.map(
-        subscriptions.findByApplication(ApplicationId.make(Number(application_id))),
-        // The store leaves out the secrets that no key opens. A subscription that was deleted since is no finding.
-        (found) => Option.isNone(found) || found.value.signingSecrets.length >= secrets
+        applications.findSigningSecrets(ApplicationId.make(Number(id))),
+        // The store leaves out the secrets that no key opens.
+        (found) => Option.isNone(found) || found.value.secrets.length >= secrets
       )
   )
-  const closed = rows.filter((_, i) => opened[i] === false).map(({ application_id }) => application_id)
+  const closed = rows.filter((_, i) => opened[i] === false).map(({ id }) => id)
   return closed.length === 0
-    ? good("master key", `opens what is kept: the secrets of ${rows.length} subscriptions`)
+    ? good("master key", `opens what is kept: the signing secrets of ${rows.length} applications`)
     : bad(
       "master key",
-      `does not open the signing secrets of ${closed.length} of ${rows.length} subscriptions (applications ${
+      `does not open the signing secrets of ${closed.length} of ${rows.length} applications (${
         closed.slice(0, 5).join(", ")
       }): their events are not delivered`,
-      "add the key that sealed them to MASTER_KEY behind a comma; if it is lost, startlist reseal --end-unreadable lets their owners subscribe anew"
+      "add the key that sealed them to MASTER_KEY behind a comma; if it is lost, startlist reseal --end-unreadable makes new secrets"
     )
 })
 

@@ -1,22 +1,39 @@
 /**
  * The way out when a master key is lost. Without it the signing secrets that it sealed cannot be read, and no events are
- * delivered to these subscriptions until their owners replace the secret. The operator can end them all.
+ * delivered to these applications until their owners replace the secret. The operator can replace them all.
  */
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import type { ApplicationId } from "@startlist/core/Application"
-import type { StoreError } from "@startlist/core/Store"
+import { type ApplicationId, ApplicationStore, type SigningSecrets } from "@startlist/core/Application"
+import { Secrets } from "@startlist/core/Secrets"
+import { type StoreError, untilSaved } from "@startlist/core/Store"
 import { SubscriptionStore } from "@startlist/core/Subscription"
 
-/** Ends the subscriptions of these applications as their owners would: what was pending is cancelled. */
-export const endSubscriptions = (
+/**
+ * Gives these applications a new signing secret, and ends their subscriptions as their owners would: what was pending is
+ * cancelled, since no receiver knows the new secret yet.
+ */
+export const replace = (
   applications: ReadonlyArray<ApplicationId>
-): Effect.Effect<void, StoreError, SubscriptionStore> =>
+): Effect.Effect<void, StoreError, ApplicationStore | Secrets | SubscriptionStore> =>
   Effect.gen(function*() {
+    const store = yield* ApplicationStore
+    const secrets = yield* Secrets
     const subscriptions = yield* SubscriptionStore
+    const replaceSecrets = (present: SigningSecrets) =>
+      Effect.flatMap(secrets.makeSigning, (value) =>
+        store.saveSigningSecrets({
+          ...present,
+          version: present.version + 1,
+          secrets: [{ value, expiresAt: Option.none() }]
+        }))
     for (const application of applications) {
       const found = yield* subscriptions.findByApplication(application)
       if (Option.isSome(found)) yield* subscriptions.remove(found.value.id, yield* DateTime.now)
+      yield* untilSaved(Effect.flatMap(
+        store.findSigningSecrets(application),
+        Option.match({ onNone: () => Effect.void, onSome: replaceSecrets })
+      ))
     }
   })

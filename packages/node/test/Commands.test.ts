@@ -30,8 +30,11 @@ layer(InProcessService.layer({ DELIVERY_DELAYS: "1ms" }), { timeout: "60 seconds
         "--require-pkce",
         "true"
       )
-      const { client_secret, ...record } = application
-      expect(client_secret).toMatch(/^sl_cs_/)
+      const { client_secret, signing_secret, ...record } = application
+      expect([client_secret, signing_secret]).toEqual([
+        expect.stringMatching(/^sl_cs_/),
+        expect.stringMatching(/^whsec_/)
+      ])
       expect(record).toMatchObject({ name: "One", require_pkce: true, redirect_uris: [redirectUri] })
       const id = String(application.client_id)
       expect(await commandJson(service, "application", "show", id)).toEqual(record)
@@ -48,6 +51,11 @@ layer(InProcessService.layer({ DELIVERY_DELAYS: "1ms" }), { timeout: "60 seconds
       })
       const people = await command(service, "application", "show", id)
       expect(people.stdout).toMatch(/^client_id +\d+\nname +Two\n/)
+      const signing = await commandJson(service, "application", "signing-secrets", id)
+      expect(signing).toEqual({ signing_secrets: [{ value: signing_secret }] })
+      const rotated = await commandJson(service, "application", "rotate-signing-secret", id)
+      expect(rotated.signing_secrets.map(({ value }: { value: string }) => value)).toContain(signing_secret)
+      expect(rotated.signing_secrets).toHaveLength(2)
     })
   )
 

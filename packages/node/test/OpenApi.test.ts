@@ -136,6 +136,8 @@ const operatorOperations = [
   ["GET", "/applications/1"],
   ["PATCH", "/applications/1"],
   ["POST", "/applications/1/secrets"],
+  ["GET", "/applications/1/signing-secrets"],
+  ["POST", "/applications/1/signing-secrets"],
   ["POST", "/registrations"],
   ["GET", "/registrations/1"],
   ["PATCH", "/registrations/1"],
@@ -179,6 +181,8 @@ const operatorApi = async (caller: Caller, service: Target): Promise<World> => {
     await operate("GET", `/applications/${id}`)
     await operate("PATCH", `/applications/${id}`, { name: "Race Days" })
     await operate("POST", `/applications/${id}/secrets`, { overlap_seconds: 60 })
+    await operate("GET", `/applications/${id}/signing-secrets`)
+    await operate("POST", `/applications/${id}/signing-secrets`)
   }
   await operate("PATCH", `/applications/${client.client_id}`, { redirect_uris: ["http://elsewhere.test/"] })
 
@@ -201,7 +205,7 @@ const operatorApi = async (caller: Caller, service: Target): Promise<World> => {
 
   for (const [method, path] of operatorOperations) {
     expect((await wrongToken(caller, "198.51.100.1", method, `/operator/v1${path}`)).status).toBe(401)
-    const takesBody = method !== "GET" && !path.endsWith("/redeliver")
+    const takesBody = method !== "GET" && !/\/(?:redeliver|signing-secrets)$/.test(path)
     if (takesBody) await sendUnreadable(caller, `/operator/v1${path}`, `Bearer ${service.operatorToken}`, method)
   }
   return { platform, athlete, client, registration }
@@ -344,6 +348,8 @@ const outage = async (caller: Caller, world: World) => {
     operate("GET", `/applications/${client.client_id}`),
     operate("PATCH", `/applications/${client.client_id}`, { name: "b" }),
     operate("POST", `/applications/${client.client_id}/secrets`),
+    operate("GET", `/applications/${client.client_id}/signing-secrets`),
+    operate("POST", `/applications/${client.client_id}/signing-secrets`),
     operate("POST", "/registrations", { athlete_id: athlete.id }),
     operate("GET", "/registrations/1"),
     operate("PATCH", "/registrations/1", {}),

@@ -279,7 +279,8 @@ layer(InProcessService.layer(), { timeout: "60 seconds" })("the operator API", (
       }
       expect([created.status, created.body]).toEqual([201, {
         ...record,
-        client_secret: expect.stringMatching(/^sl_cs_/)
+        client_secret: expect.stringMatching(/^sl_cs_/),
+        signing_secret: expect.stringMatching(/^whsec_/)
       }])
       const path = `/applications/${created.body.client_id}`
       expect((await operate(service, "GET", path)).body).toEqual(record)
@@ -337,6 +338,27 @@ layer(InProcessService.layer(), { timeout: "60 seconds" })("the operator API", (
       expect(await statusWith(second.body.client_secret)).toBe(200)
       expect(await statusWith(first.body.client_secret)).not.toBe(200)
       expect(await statusWith(client.client_secret)).not.toBe(200)
+    })
+  )
+
+  it.effect(
+    "a signing secret is there from the start, can be read again, and is rotated with an overlap",
+    on(async (service) => {
+      const { id: owner_id } = await createUser(service, "platform")
+      const settings = { name: "One", owner_id, redirect_uris: ["https://app.test/"] }
+      const { body: { client_id, signing_secret } } = await operate(service, "POST", "/applications", settings)
+      const path = `/applications/${client_id}/signing-secrets`
+      const first = await operate(service, "GET", path)
+      expect([first.status, first.body]).toEqual([200, { signing_secrets: [{ value: signing_secret }] }])
+      const rotated = await operate(service, "POST", path)
+      expect([rotated.status, rotated.body]).toEqual([201, {
+        signing_secrets: [
+          { value: expect.stringMatching(/^whsec_/) },
+          { value: signing_secret, expires_at: expect.any(String) }
+        ]
+      }])
+      expect((await operate(service, "GET", path)).body).toEqual(rotated.body)
+      expect((await operate(service, "GET", "/applications/4711/signing-secrets")).status).toBe(404)
     })
   )
 

@@ -76,8 +76,7 @@ layer(InProcessService.layer(scopes), { timeout: "60 seconds" })("the running se
         const { access_token } = await obtainTokens(service, client, owner, { scope: "read webhooks" })
         expect((await subscribe(service, access_token, receiver.url)).status).toBe(201)
         const { admin } = service.database
-        const damage =
-          "UPDATE startlist_subscriptions SET signing_secrets = '[[\"1.AAAA\", null]]' WHERE application_id = $1"
+        const damage = "UPDATE startlist_applications SET signing_secrets = '[[\"1.AAAA\", null]]' WHERE id = $1"
         expect((await admin.query(damage, [client.client_id])).rowCount).toBe(1)
 
         const ask = (method: string) =>

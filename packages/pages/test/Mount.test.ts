@@ -2,7 +2,7 @@ import { it } from "@effect/vitest"
 import { Applications, Subscription, User } from "@startlist/core"
 import { HttpConfig, type Message, Mount, Protocol, type Router } from "@startlist/http"
 import { Authentication, Pages, Templates } from "@startlist/pages"
-import { DateTime, Effect, Layer, Option, Redacted } from "effect"
+import { DateTime, Effect, Layer, Option } from "effect"
 import { describe, expect } from "vitest"
 import { formsOf, urlencoded } from "./support/Browser.ts"
 import * as TestServer from "./support/Service.ts"
@@ -58,8 +58,7 @@ const inhabited = Effect.gen(function*() {
     applicationId: application.id,
     callbackUrl: "https://app.test/events",
     createdAt: now,
-    updatedAt: now,
-    signingSecrets: [{ value: Redacted.make("whsec_x"), expiresAt: Option.none() }]
+    updatedAt: now
   })
   return `/connect/oauth/authorize?${
     urlencoded({

@@ -2,7 +2,7 @@ import { describe, expect } from "@effect/vitest"
 import { Applications, Deliveries, Subscription, Subscriptions } from "@startlist/core"
 import { ApplicationId } from "@startlist/core/Application"
 import type { Message } from "@startlist/http"
-import { DateTime, Effect, Option, Redacted, TestClock } from "effect"
+import { DateTime, Effect, Option, TestClock } from "effect"
 import * as Browser from "./support/Browser.ts"
 import { Service } from "./support/Service.ts"
 import { TestAccounts } from "@startlist/test-support/TestAccounts"
@@ -24,8 +24,7 @@ const subscribe = (world: TestWorld) =>
       applicationId: idOf(world),
       callbackUrl: "https://app.test/hook",
       createdAt: now,
-      updatedAt: now,
-      signingSecrets: [{ value: Redacted.make("whsec_first"), expiresAt: Option.none() }]
+      updatedAt: now
     })
   })
 
@@ -61,6 +60,7 @@ const state = (world: TestWorld) =>
     return {
       applications: yield* applications.list({ owner: Option.none(), after: Option.none(), limit: 100 }),
       subscription: yield* subscriptions.findByApplication(idOf(world)),
+      signing: (yield* applications.signingSecrets(idOf(world))).version,
       deliveries: (yield* listed(world)).length
     }
   })

@@ -1,25 +1,22 @@
 /** The second half of a change of the master key: what the retired keys sealed is sealed with the present one. */
-import { type ApplicationId } from "@startlist/core/Application"
+import { type ApplicationId, ApplicationStore } from "@startlist/core/Application"
 import { StoreError } from "@startlist/core/Store"
-import { SubscriptionStore } from "@startlist/core/Subscription"
 import * as Effect from "effect/Effect"
 import { Database } from "./Database.ts"
 import { type Int8, toApplicationId } from "./internal/rows.ts"
-import { subscriptionColumns, type SubscriptionRow, toSigning } from "./internal/subscriptionRows.ts"
+import { signingColumns, type SigningRow, toSigning } from "./internal/signingRows.ts"
 import { CannotOpen, Seal } from "./Seal.ts"
 
 /** What was found and done. */
 export interface Result {
-  /** Subscriptions whose secrets are now sealed with the present key and were not before. */
+  /** Applications whose signing secrets are now sealed with the present key and were not before. */
   readonly resealed: number
-  /** Applications whose subscription has a secret that no given key opens. It stays as it is. */
+  /** Applications that have a signing secret that no given key opens. It stays as it is. */
   readonly unreadable: ReadonlyArray<ApplicationId>
 }
 
 /** So many rows are read at once. */
 const batch = 500
-
-type Row = Pick<SubscriptionRow, "application_id" | "signing_secrets">
 
 /**
  * Whether there was something to do. A change that comes in between is read again: it may have sealed by itself. The row
@@ -28,15 +25,15 @@ type Row = Pick<SubscriptionRow, "application_id" | "signing_secrets">
 const reseal = (id: ApplicationId) =>
   Effect.gen(function*() {
     const { prefix: p, query } = yield* Database
-    const subscriptions = yield* SubscriptionStore
+    const applications = yield* ApplicationStore
     const find = {
       name: `${p}resealing_find`,
-      text: `SELECT ${subscriptionColumns} FROM ${p}subscriptions s WHERE s.application_id = $1::bigint`
+      text: `SELECT ${signingColumns} FROM ${p}applications a WHERE a.id = $1::bigint`
     }
-    const [row] = yield* query<SubscriptionRow>(find, [id])
+    const [row] = yield* query<SigningRow>(find, [id])
     if (row === undefined) return false
-    const subscription = yield* toSigning(yield* Seal)(row)
-    yield* subscriptions.save({ ...subscription, version: subscription.version + 1 })
+    const secrets = yield* toSigning(yield* Seal)(row)
+    yield* applications.saveSigningSecrets({ applicationId: id, version: row.signing_version + 1, secrets })
     return true
   }).pipe(Effect.retry({ while: ({ _tag }) => _tag === "Conflict", times: 20 }))
 
@@ -48,19 +45,18 @@ const orUnreadable = (error: { readonly _tag: string; readonly cause?: unknown }
  * Seals anew whatever was not sealed with the present key. Beside running nodes that know the present key, and as often
  * as one likes. Fails with the `StoreError` of a database that is away.
  */
-export const run: Effect.Effect<Result, StoreError, Database | Seal | SubscriptionStore> = Effect.gen(function*() {
+export const run: Effect.Effect<Result, StoreError, ApplicationStore | Database | Seal> = Effect.gen(function*() {
   const { prefix: p, query } = yield* Database
   const seal = yield* Seal
   const next = {
     name: `${p}resealing_next`,
-    text: `SELECT application_id, signing_secrets FROM ${p}subscriptions WHERE application_id > $1::bigint
-      ORDER BY application_id LIMIT $2::integer`
+    text: `SELECT ${signingColumns} FROM ${p}applications a WHERE a.id > $1::bigint ORDER BY a.id LIMIT $2::integer`
   }
   let after: Int8 = "0"
   let resealed = 0
   const unreadable: Array<ApplicationId> = []
   while (true) {
-    const rows: ReadonlyArray<Row> = yield* query<Row>(next, [after, batch])
+    const rows: ReadonlyArray<SigningRow> = yield* query<SigningRow>(next, [after, batch])
     const last = rows.at(-1)
     if (last === undefined) return { resealed, unreadable }
     after = last.application_id

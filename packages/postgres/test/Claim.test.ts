@@ -102,8 +102,12 @@ describe("a claim", () => {
           }
           yield* Effect.promise(() =>
             admin.query(
-              `INSERT INTO startlist_subscriptions (id, application_id, version, callback_url, signing_secrets, created_at, updated_at)
-            OVERRIDING SYSTEM VALUE SELECT i, i, 1, 'https://a', '[]', 0, 0 FROM generate_series(1, ${subscriptions.length}) i`
+              `INSERT INTO startlist_applications
+                (id, version, owner_id, name, redirect_uris, require_pkce, secrets, created_at, signing_version, signing_secrets)
+              OVERRIDING SYSTEM VALUE
+              SELECT i, 1, 1, 'App', '[]', false, '[]', 0, 1, '[]' FROM generate_series(1, ${subscriptions.length}) i;
+              INSERT INTO startlist_subscriptions (id, application_id, version, callback_url, created_at, updated_at)
+            OVERRIDING SYSTEM VALUE SELECT i, i, 1, 'https://a', 0, 0 FROM generate_series(1, ${subscriptions.length}) i`
             )
           )
           const property = FastCheck.asyncProperty(

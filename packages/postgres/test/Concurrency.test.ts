@@ -79,8 +79,7 @@ const subscribe = (application: Application.Application) =>
       applicationId: application.id,
       callbackUrl: "https://app.test/events",
       createdAt: DateTime.unsafeMake(0),
-      updatedAt: DateTime.unsafeMake(0),
-      signingSecrets: [{ value: Redacted.make("whsec_x"), expiresAt: Option.none() }]
+      updatedAt: DateTime.unsafeMake(0)
     }))
 
 describe("two nodes on one PostgreSQL", () => {

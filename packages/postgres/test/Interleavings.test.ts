@@ -23,7 +23,16 @@ const instant = (millis: number) => DateTime.unsafeMake(millis)
 
 /** A registration of an athlete who has granted access to an application that has subscribed. */
 const told = Effect.gen(function*() {
-  const [applicationId, userId] = [Application.ApplicationId.make(1), User.UserId.make(1)]
+  const userId = User.UserId.make(1)
+  const applications = yield* Application.ApplicationStore
+  const { id: applicationId } = yield* applications.insert({
+    name: "App",
+    ownerId: userId,
+    redirectUris: [],
+    requirePkce: false,
+    secrets: [],
+    createdAt: instant(0)
+  }, Redacted.make("whsec_x"))
   const grants = yield* GrantStore.GrantStore
   const grant = Grant.Grant.make({
     applicationId,
@@ -45,8 +54,7 @@ const told = Effect.gen(function*() {
     applicationId,
     callbackUrl: "https://app.test/events",
     createdAt: instant(0),
-    updatedAt: instant(0),
-    signingSecrets: [{ value: Redacted.make("whsec_x"), expiresAt: Option.none() }]
+    updatedAt: instant(0)
   })
   const registrations = yield* Registration.RegistrationStore
   const registration = yield* registrations.insert({
@@ -123,6 +131,7 @@ const onPostgres = <A, E>(
     | Effect.Effect.Context<typeof told>
     | Registrations.Registrations
     | SqlClient.SqlClient
+    | Application.ApplicationStore
     | Delivery.DeliveryStore
     | DeliveryQueue.DeliveryQueue
     | Database.Database
@@ -189,7 +198,7 @@ describe("what a commit in between must not break", () => {
       const { registration: { id }, subscription } = yield* told
       const database = yield* Database.Database
       const subscriptions = yield* Subscription.SubscriptionStore
-      const renewed = Subscription.rotateSecret(subscription, Redacted.make("whsec_y"), instant(1), instant(2))
+      const renewed = { ...subscription, version: 2, callbackUrl: "https://app.test/other" }
       /** A worker that has not seen the subscription; the other happens when the claim is committed. */
       const claimBefore = <A, E>(other: Effect.Effect<A, E>) =>
         Effect.provide(

@@ -23,13 +23,14 @@ import * as TestDatabase from "@startlist/test-support/TestDatabase"
 const fill = `
   INSERT INTO startlist_users (role, email, email_key, first_name, last_name)
     SELECT 'athlete', i || '@a.test', i || '@a.test', 'A', 'B' FROM generate_series(1, 100000) i;
-  INSERT INTO startlist_applications (version, owner_id, name, redirect_uris, require_pkce, secrets, created_at)
-    SELECT 1, i % 1000, 'App', '[]', false, '[]', 0 FROM generate_series(1, 100000) i;
+  INSERT INTO startlist_applications 
+      (version, owner_id, name, redirect_uris, require_pkce, secrets, created_at, signing_version, signing_secrets)
+    SELECT 1, i % 1000, 'App', '[]', false, '[]', 0, 1, '[]' FROM generate_series(1, 100000) i;
   INSERT INTO startlist_grants (application_id, user_id, active, consent, access, generation, version)
     SELECT i, i % 5000, true, '{"role":"athlete","scope":["read"],"epoch":1,"at":0}', '', 1, 1
     FROM generate_series(1, 100000) i;
-  INSERT INTO startlist_subscriptions (application_id, version, callback_url, signing_secrets, created_at, updated_at)
-    SELECT i, 1, 'https://a', '[]', 0, 0 FROM generate_series(1, 100000) i;
+  INSERT INTO startlist_subscriptions (application_id, version, callback_url, created_at, updated_at)
+    SELECT i, 1, 'https://a', 0, 0 FROM generate_series(1, 100000) i;
   INSERT INTO startlist_registrations (version, athlete_id, updates) SELECT 1, i, '{}' FROM generate_series(1, 100000) i;
   INSERT INTO startlist_events (id, aspect_type, object_type, object_id, time, remaining)
     SELECT 'evt_' || i, 'updated', 'registration', i, i, 1 FROM generate_series(1, 100000) i;
@@ -56,8 +57,12 @@ const everything = Effect.gen(function*() {
   const found = Option.getOrThrow(yield* applications.find(application))
   yield* applications.list({ owner: Option.none(), after: Option.some(application), limit: 10 })
   yield* applications.list({ owner: Option.some(user), after: Option.none(), limit: 10 })
-  yield* applications.insert(found)
+  yield* applications.insert(found, Redacted.make("whsec_x"))
   yield* applications.save(Application.change(found, { name: "Other" }))
+  const signing = Option.getOrThrow(yield* applications.findSigningSecrets(application))
+  yield* applications.saveSigningSecrets(
+    Application.rotateSigningSecret(signing, Redacted.make("whsec_y"), instant(0))
+  )
   const grants = yield* GrantStore.GrantStore
   yield* grants.listByUser(user)
   yield* several((id) => users.find(User.UserId.make(id)))
@@ -88,9 +93,7 @@ const everything = Effect.gen(function*() {
   const subscriptions = yield* Subscription.SubscriptionStore
   const subscription = Option.getOrThrow(yield* subscriptions.findByApplication(application))
   yield* Effect.flip(subscriptions.insert(subscription))
-  yield* subscriptions.save(
-    Subscription.rotateSecret(subscription, Redacted.make("whsec_x"), instant(0), instant(0))
-  )
+  yield* subscriptions.save({ ...subscription, version: subscription.version + 1 })
   const registrations = yield* Registration.RegistrationStore
   const registration = yield* registrations.insert({
     parties: { athleteId: user, organizerId: Option.none(), clubId: Option.none(), platformUserId: Option.none() },

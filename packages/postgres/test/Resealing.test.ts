@@ -1,6 +1,6 @@
 /** A change of the master key: both keys open, the new one seals, and after the resealing the old one is not needed. */
 import { expect, it } from "@effect/vitest"
-import { Application, DeliveryQueue, Event, Subscription } from "@startlist/core"
+import { Application, DeliveryQueue, Event, Subscription, User } from "@startlist/core"
 import { Postgres, Resealing, Seal } from "@startlist/postgres"
 import { DateTime, Effect, Layer, Logger, LogLevel, Option, Redacted } from "effect"
 import * as TestDatabase from "@startlist/test-support/TestDatabase"
@@ -19,24 +19,29 @@ const withKeys = (present: number, ...retired: ReadonlyArray<number>) => {
   )
 }
 
-const subscribe = (application: number) =>
+/** The application that is the `place`th, with a subscription. */
+const subscribe = (place: number) =>
   Effect.gen(function*() {
+    const applications = yield* Application.ApplicationStore
     const subscriptions = yield* Subscription.SubscriptionStore
     const now = DateTime.unsafeMake(0)
-    return yield* subscriptions.insert({
-      applicationId: Application.ApplicationId.make(application),
-      callbackUrl: "https://app.test/events",
-      createdAt: now,
-      updatedAt: now,
-      signingSecrets: [{ value: Redacted.make(secretOf(application)), expiresAt: Option.none() }]
-    })
+    const { id: applicationId } = yield* applications.insert({
+      name: "App",
+      ownerId: User.UserId.make(1),
+      redirectUris: [],
+      requirePkce: false,
+      secrets: [],
+      createdAt: now
+    }, Redacted.make(secretOf(place)))
+    const callbackUrl = "https://app.test/events"
+    return yield* subscriptions.insert({ applicationId, callbackUrl, createdAt: now, updatedAt: now })
   })
 
 const read = (application: number) =>
   Effect.gen(function*() {
-    const subscriptions = yield* Subscription.SubscriptionStore
-    const found = yield* subscriptions.findByApplication(Application.ApplicationId.make(application))
-    return Option.getOrThrow(found).signingSecrets.map(({ value }) => Redacted.value(value))
+    const applications = yield* Application.ApplicationStore
+    const found = yield* applications.findSigningSecrets(Application.ApplicationId.make(application))
+    return Option.getOrThrow(found).secrets.map(({ value }) => Redacted.value(value))
   })
 
 it.live("a key is changed in steps, each of which leaves every secret readable", () =>
@@ -116,7 +121,7 @@ it.live("a subscription whose secret no key opens is shown and removed, and its 
       const deliveries = yield* DeliveryQueue.DeliveryQueue
       const subscriptions = yield* Subscription.SubscriptionStore
       const found = Option.getOrThrow(yield* subscriptions.findByApplication(application))
-      expect([found.callbackUrl, found.signingSecrets]).toEqual(["https://app.test/events", []])
+      expect(found.callbackUrl).toBe("https://app.test/events")
       const event = Event.Event.make({
         id: Event.EventId.make("evt_1"),
         aspectType: "deleted",

@@ -14,7 +14,7 @@ const everySecret = Effect.gen(function*() {
   const subscriptions = yield* Subscriptions.Subscriptions
   const owner = yield* users.insert({ role: "platform", email: "owner@a.test", firstName: "O", lastName: "P" })
   const settings = { name: "App", redirectUris: ["https://app.test/callback"], requirePkce: false }
-  const { application, secret } = yield* applications.create(owner.id, settings)
+  const { application, secret, signingSecret } = yield* applications.create(owner.id, settings)
   const rotated = yield* applications.rotateSecret(application.id, Option.none())
   const client = { id: application.id, secret: rotated.secret }
   const code = yield* oauth.consent({
@@ -29,10 +29,10 @@ const everySecret = Effect.gen(function*() {
   const second = yield* oauth.refresh({ client, token: first.refreshToken })
   const access = yield* oauth.authenticate(second.accessToken)
   const verifyToken = Redacted.make("verify-token-of-the-owner")
-  const subscription = yield* subscriptions.create(access, { callbackUrl: "https://app.test/events", verifyToken })
-  const renewed = yield* subscriptions.rotateSecret(application.id)
+  yield* subscriptions.create(access, { callbackUrl: "https://app.test/events", verifyToken })
+  const renewed = yield* applications.rotateSigningSecret(application.id)
   return {
-    opened: yield* Effect.map(subscriptions.findByApplication(application.id), Option.getOrThrow),
+    opened: yield* applications.signingSecrets(application.id),
     renewed,
     secrets: [
       secret,
@@ -43,8 +43,8 @@ const everySecret = Effect.gen(function*() {
       first.refreshToken,
       second.accessToken,
       second.refreshToken,
-      ...subscription.signingSecrets.map(({ value }) => value),
-      ...renewed.signingSecrets.map(({ value }) => value)
+      signingSecret,
+      ...renewed.secrets.map(({ value }) => value)
     ].map(Redacted.value)
   }
 })
@@ -72,10 +72,10 @@ describe("secrets at rest", () => {
         expect(all).not.toContain(bare)
         expect(all).not.toContain(Buffer.from(bare, "base64").toString("hex"))
       }
-      expect(opened.signingSecrets.map(({ value }) =>
+      expect(opened.secrets.map(({ value }) =>
         Redacted.value(value)
       )).toEqual(
-        renewed.signingSecrets.map(({ value }) => Redacted.value(value))
+        renewed.secrets.map(({ value }) => Redacted.value(value))
       )
     }).pipe(Effect.provide(TestDatabase.layer)))
 })

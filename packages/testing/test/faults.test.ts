@@ -19,7 +19,7 @@ const insert = (name: string) =>
   Effect.gen(function*() {
     const subscriptions = yield* SubscriptionStore
     const now = yield* DateTime.now
-    const fields = { callbackUrl: "https://app.test/events", createdAt: now, updatedAt: now, signingSecrets: [] }
+    const fields = { callbackUrl: "https://app.test/events", createdAt: now, updatedAt: now }
     return yield* subscriptions.insert({ ...fields, applicationId: applicationOf(name) })
   })
 

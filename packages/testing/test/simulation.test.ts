@@ -18,8 +18,7 @@ const hint = Effect.gen(function*() {
     applicationId,
     callbackUrl: "https://application.example.test/hook",
     createdAt: at,
-    updatedAt: at,
-    signingSecrets: []
+    updatedAt: at
   })
   const event = Event.Event.make({
     id: Event.EventId.make("evt_1"),

@@ -393,9 +393,9 @@ const finds: ReadonlyArray<StoreFault> = [
   fault("find", "a registration is found, and then its updates", ({ registrations }) => ({
     registrations: { find: (id) => mixed(registrations.find(id) as never, ["updates"] as never) }
   })),
-  fault("find", "a subscription is found, and then its secrets", ({ subscriptions }) => ({
-    subscriptions: {
-      findByApplication: (id) => mixed(subscriptions.findByApplication(id) as never, ["signingSecrets"] as never)
+  fault("find", "signing secrets are found, and then their values", ({ applications }) => ({
+    applications: {
+      findSigningSecrets: (id) => mixed(applications.findSigningSecrets(id) as never, ["secrets"] as never)
     }
   })),
   fault("find", "a delivery is found, and then its attempts", ({ deliveries }) => ({
@@ -647,12 +647,12 @@ const fields: ReadonlyArray<StoreFault> = [
   fault("field", "a subscription keeps the time of its first save", ({ subscriptions }) => ({
     subscriptions: { save: (next) => subscriptions.save({ ...next, updatedAt: next.createdAt }) }
   })),
-  fault("field", "a secret of a subscription has no end", ({ subscriptions }) => ({
-    subscriptions: {
-      save: (next) =>
-        subscriptions.save({
+  fault("field", "a signing secret has no end", ({ applications }) => ({
+    applications: {
+      saveSigningSecrets: (next) =>
+        applications.saveSigningSecrets({
           ...next,
-          signingSecrets: next.signingSecrets.map((one) => ({ ...one, expiresAt: Option.none() }))
+          secrets: next.secrets.map((one) => ({ ...one, expiresAt: Option.none() }))
         })
     }
   }))

@@ -39,10 +39,8 @@ const prepare = Effect.gen(function*() {
       ownerId: athlete.id,
       secrets: [],
       createdAt: now
-    })
-    const value = yield* secrets.makeSigning
-    const signingSecrets = [{ value, expiresAt: Option.none() }]
-    yield* subscribed.insert({ applicationId, callbackUrl, signingSecrets, createdAt: now, updatedAt: now })
+    }, yield* secrets.makeSigning)
+    yield* subscribed.insert({ applicationId, callbackUrl, createdAt: now, updatedAt: now })
   }
   yield* (yield* SqlClient.SqlClient).unsafe(`INSERT INTO startlist_grants
       (application_id, user_id, version, active, role, scope, epoch, generation, granted_at)

@@ -54,7 +54,7 @@ const claimable = ({ pending }: State, request: ClaimRequest): ReadonlyArray<Que
 export const makeDeliveries = (
   state: State
 ): { readonly queue: DeliveryQueue.Service; readonly store: DeliveryStore.Service; readonly enqueue: Enqueue } => {
-  const { deliveries, pending, subscriptions } = state
+  const { deliveries, pending, signingSecrets, subscriptions } = state
   // One hint waits for each listener. A listener that takes none keeps none from the others.
   const hints = Effect.runSync(PubSub.sliding<void>(1))
   const wake = () => void Effect.runSync(PubSub.publish(hints, undefined))
@@ -84,11 +84,12 @@ export const makeDeliveries = (
         claimable(state, request).flatMap((queued): ReadonlyArray<Claimed> => {
           const { delivery } = queued
           const subscription = subscriptions.get(delivery.subscriptionId)
-          if (subscription === undefined) return []
+          const signing = signingSecrets.get(delivery.applicationId)
+          if (subscription === undefined || signing === undefined) return []
           const { leaseEnds, token } = request
           queued.claim = Option.some({ token, leaseEnds: leaseEnds.epochMillis })
           const claims = ++queued.claims
-          return [{ delivery, subscription, token, leaseEnds, claims }]
+          return [{ delivery, subscription, signingSecrets: signing.secrets, token, leaseEnds, claims }]
         })
       ),
     settle: (settlements) =>

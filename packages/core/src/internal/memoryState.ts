@@ -1,7 +1,7 @@
 /** What the in-memory stores share: the maps, and the compare-and-set over them. */
 import * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
-import type { Application, ApplicationId } from "../Application.ts"
+import type { Application, ApplicationId, SigningSecrets } from "../Application.ts"
 import type { Delivery, DeliveryId } from "../Delivery.ts"
 import type { Grant } from "../Grant.ts"
 import type { Registration, RegistrationId } from "../Registration.ts"
@@ -18,6 +18,7 @@ export interface Queued {
 
 export const makeState = () => ({
   applications: new Map<ApplicationId, Application>(),
+  signingSecrets: new Map<ApplicationId, SigningSecrets>(),
   grants: new Map<ApplicationId, Map<UserId, Grant>>(),
   subscriptions: new Map<SubscriptionId, Subscription>(),
   registrations: new Map<RegistrationId, Registration>(),

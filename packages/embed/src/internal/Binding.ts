@@ -1,10 +1,11 @@
 /** How the calls are made of the services of the core. */
+import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import { ApplicationId } from "@startlist/core/Application"
+import { ApplicationId, type ApplicationNotFound, type SigningSecrets } from "@startlist/core/Application"
 import { Applications, type Registered } from "@startlist/core/Applications"
 import { Deliveries } from "@startlist/core/Deliveries"
 import { DeliveryId } from "@startlist/core/Delivery"
@@ -14,7 +15,7 @@ import { OAuth } from "@startlist/core/OAuth"
 import { emptyUpdates, type Registration, RegistrationId } from "@startlist/core/Registration"
 import { Registrations } from "@startlist/core/Registrations"
 import type { Services } from "@startlist/core/Services"
-import type { StoreError } from "@startlist/core/Store"
+import { StoreError } from "@startlist/core/Store"
 import { Subscriptions } from "@startlist/core/Subscriptions"
 import { UserId } from "@startlist/core/User"
 import type { Calls } from "./Calls.ts"
@@ -60,6 +61,14 @@ const withSecret = ({ application, secret }: Registered) => ({
   secret: Redacted.value(secret)
 } as const)
 
+const withSigning = (found: Effect.Effect<SigningSecrets, ApplicationNotFound | StoreError>) =>
+  Effect.zipWith(
+    found,
+    DateTime.now,
+    (secrets, now) => ({ ok: true, ...Plain.toSigningSecrets(secrets, now) }) as const
+  )
+    .pipe(Effect.catchTag("ApplicationNotFound", () => Effect.succeed(notFound)))
+
 /** How an effect becomes a promise: a store that is away rejects it. */
 export type Run = <A>(effect: Effect.Effect<A, StoreError>) => Promise<A>
 
@@ -100,7 +109,7 @@ export const make = (run: Run): Effect.Effect<Calls, never, Services> =>
             { ok: false, ...impossible("owner_id") },
             (owner) =>
               applications.create(owner, { name, redirectUris, requirePkce }).pipe(
-                Effect.map(withSecret),
+                Effect.map((made) => ({ ...withSecret(made), signingSecret: Redacted.value(made.signingSecret) })),
                 Effect.catchTag("InvalidApplication", invalid)
               )
           ),
@@ -121,6 +130,17 @@ export const make = (run: Run): Effect.Effect<Calls, never, Services> =>
             ).pipe(
               Effect.map(withSecret),
               Effect.catchTag("ApplicationNotFound", () => Effect.succeed(notFound))
+            )),
+        signingSecrets: (id) =>
+          onId(applicationOf(id), notFound, (application) => withSigning(applications.signingSecrets(application))),
+        rotateSigningSecret: (id) =>
+          onId(applicationOf(id), notFound, (application) =>
+            withSigning(
+              Effect.catchTag(
+                applications.rotateSigningSecret(application),
+                "Conflict",
+                (cause) => new StoreError({ cause })
+              )
             )),
         find: (id) =>
           onId(applicationOf(id), undefined, (application) =>
@@ -187,9 +207,11 @@ export const make = (run: Run): Effect.Effect<Calls, never, Services> =>
       },
       grants: {
         list: (userId) =>
-          onId(userOf(userId), [], (user) =>
-            Effect.map(oauth.authorized(user), (found) =>
-              found.map(Plain.toAuthorization))),
+          onId(
+            userOf(userId),
+            [],
+            (user) => Effect.map(oauth.authorized(user), (found) => found.map(Plain.toAuthorization))
+          ),
         revoke: (applicationId, userId) =>
           onId(
             Option.all([applicationOf(applicationId), userOf(userId)]),
@@ -197,8 +219,7 @@ export const make = (run: Run): Effect.Effect<Calls, never, Services> =>
             ([application, user]) =>
               oauth.revokeByUser(application, user).pipe(
                 Effect.as({ ok: true } as const),
-                Effect.catchTag("GrantNotFound", () =>
-                  Effect.succeed(notFound))
+                Effect.catchTag("GrantNotFound", () => Effect.succeed(notFound))
               )
           )
       },

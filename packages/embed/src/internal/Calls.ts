@@ -16,13 +16,18 @@ export interface WithSecret {
   readonly secret: string
 }
 
+/** A new application, with what signs its events. */
+export interface Created extends WithSecret {
+  readonly signingSecret: string
+}
+
 export interface Calls {
   readonly applications: {
     /** Registers an application of a platform user. `requirePkce` is false unless given. */
     readonly create: (
       ownerId: number,
       settings: Omit<Settings, "requirePkce"> & Partial<Settings>
-    ) => Promise<Plain.Result<WithSecret, Plain.Invalid>>
+    ) => Promise<Plain.Result<Created, Plain.Invalid>>
     readonly change: (
       id: number,
       settings: Partial<Settings>
@@ -32,6 +37,10 @@ export interface Calls {
       id: number,
       options?: { readonly overlapSeconds?: number }
     ) => Promise<Plain.Result<WithSecret, Plain.NotFound>>
+    /** The secrets that sign the application's events now, newest first. */
+    readonly signingSecrets: (id: number) => Promise<Plain.Result<Plain.SigningSecrets, Plain.NotFound>>
+    /** A new one; the present one signs too for a while (the policy's overlap, a day). */
+    readonly rotateSigningSecret: (id: number) => Promise<Plain.Result<Plain.SigningSecrets, Plain.NotFound>>
     readonly find: (id: number) => Promise<Plain.Application | undefined>
     /** Newest first, at most `limit` (default 100), those after the one with the id `after`. */
     readonly list: (

@@ -1,7 +1,8 @@
 /** What the promise-based face takes and gives: plain objects, numbers, strings and dates. */
 import * as DateTime from "effect/DateTime"
 import * as Option from "effect/Option"
-import type * as Core from "@startlist/core/Application"
+import * as Redacted from "effect/Redacted"
+import * as Core from "@startlist/core/Application"
 import type * as CoreDelivery from "@startlist/core/Delivery"
 import type { Updates } from "@startlist/core/Event"
 import type * as CoreAccess from "@startlist/core/Access"
@@ -69,6 +70,18 @@ export interface Application {
 export const toApplication = (
   { createdAt, id, name, ownerId, redirectUris, requirePkce }: Core.Application
 ): Application => ({ id, name, ownerId, redirectUris, requirePkce, createdAt: DateTime.toDateUtc(createdAt) })
+
+export interface SigningSecrets {
+  /** Newest first; one that was replaced has an end. */
+  readonly secrets: ReadonlyArray<{ readonly value: string; readonly expiresAt?: Date }>
+}
+
+export const toSigningSecrets = ({ secrets }: Core.SigningSecrets, now: DateTime.Utc): SigningSecrets => ({
+  secrets: Core.liveSigningSecrets(secrets, now).map(({ expiresAt, value }) => ({
+    value: Redacted.value(value),
+    ...Option.match(expiresAt, { onNone: () => ({}), onSome: (at) => ({ expiresAt: DateTime.toDateUtc(at) }) })
+  }))
+})
 
 /** An application and what its user has granted to it. */
 export interface Authorization {

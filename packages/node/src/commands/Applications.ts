@@ -92,8 +92,20 @@ const rotateSecret = Command.make(
     )
 ).pipe(Command.withDescription("makes a new secret and shows it, this once"))
 
+const signingSecrets = Command.make(
+  "signing-secrets",
+  { id, ...common },
+  ({ id, ...options }) => asking(options, (service) => request(service, "GET", `/applications/${id}/signing-secrets`))
+).pipe(Command.withDescription("shows the secrets that sign the application's events"))
+
+const rotateSigningSecret = Command.make(
+  "rotate-signing-secret",
+  { id, ...common },
+  ({ id, ...options }) => asking(options, (service) => request(service, "POST", `/applications/${id}/signing-secrets`))
+).pipe(Command.withDescription("makes a new signing secret; the present one signs too for a day"))
+
 /** Applications and their secrets. */
 export const application = Command.make("application").pipe(
   Command.withDescription("applications and their secrets"),
-  Command.withSubcommands([create, listAll, show, update, rotateSecret])
+  Command.withSubcommands([create, listAll, show, update, rotateSecret, signingSecrets, rotateSigningSecret])
 )

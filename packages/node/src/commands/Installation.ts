@@ -55,24 +55,27 @@ export const migrate = Command.make("migrate", { json }, ({ json }) =>
   })).pipe(Command.withDescription("brings the database's tables up to date"))
 
 const endUnreadable = Options.boolean("end-unreadable").pipe(
-  Options.withDescription("if the key is lost: ends the subscriptions whose secrets no key given opens")
+  Options.withDescription(
+    "if the key is lost: ends the subscriptions whose secrets no key given opens, and makes new secrets"
+  )
 )
 
 /** Seals anew with the present master key. */
 export const reseal = Command.make("reseal", { endUnreadable }, ({ endUnreadable }) =>
   Effect.gen(function*() {
     const settings = yield* Configuration.current
-    const { load } = yield* Effect.promise(() => import("../Keys.ts"))
+    const { load, masterKeysOf } = yield* Effect.promise(() => import("../Keys.ts"))
     const Database = yield* Effect.promise(() => import("../Database.ts"))
+    const NodeSecrets = yield* Effect.promise(() => import("@startlist/http/NodeSecrets"))
     const LostSecrets = yield* Effect.promise(() => import("../LostSecrets.ts"))
     const Resealing = yield* Effect.promise(() => import("@startlist/postgres/Resealing"))
     const keys = yield* load(settings)
     const { resealed, unreadable } = yield* Resealing.run.pipe(
-      Effect.tap(({ unreadable }) => endUnreadable ? LostSecrets.endSubscriptions(unreadable) : Effect.void),
+      Effect.tap(({ unreadable }) => endUnreadable ? LostSecrets.replace(unreadable) : Effect.void),
       Effect.mapError(Database.toConfigurationError("database")),
-      Effect.provide(Database.layer(settings, keys))
+      Effect.provide([Database.layer(settings, keys), NodeSecrets.layerWith(masterKeysOf(keys))])
     )
-    yield* Console.log(`sealed with the present master key: ${resealed} more subscriptions`)
+    yield* Console.log(`sealed with the present master key: the secrets of ${resealed} more applications`)
     if (unreadable.length === 0) return
     const applications = unreadable.join(", ")
     if (!endUnreadable) {
@@ -81,7 +84,7 @@ export const reseal = Command.make("reseal", { endUnreadable }, ({ endUnreadable
       })
     }
     yield* Console.log(
-      `ended, so that their owners can subscribe anew: the subscriptions of the applications ${applications}`
+      `new signing secrets, and no subscription until their owners make one: the applications ${applications}`
     )
   })).pipe(Command.withDescription("seals signing secrets with the first of several master keys"))
 

@@ -77,6 +77,18 @@ export const Applications = group("applications")
       .addSuccess(created(Wire.Secret))
       .addError(Refusal.Wire.NotFound)
   )
+  .add(
+    HttpApiEndpoint.get("showSigningSecrets", "/operator/v1/applications/:client_id/signing-secrets")
+      .setPath(Wire.ApplicationIdPath)
+      .addSuccess(Wire.SigningSecrets)
+      .addError(Refusal.Wire.NotFound)
+  )
+  .add(
+    HttpApiEndpoint.post("rotateSigningSecret", "/operator/v1/applications/:client_id/signing-secrets")
+      .setPath(Wire.ApplicationIdPath)
+      .addSuccess(created(Wire.SigningSecrets))
+      .addError(Refusal.Wire.NotFound)
+  )
 
 /** Registrations; a change is saved together with its events. */
 export const Registrations = group("registrations")

@@ -1,15 +1,22 @@
 /** What each request of the operator API does: one core service called, its refusals told in the API's own words. */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
+import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import { ApplicationStore, type InvalidApplication } from "@startlist/core/Application"
+import {
+  type ApplicationNotFound,
+  ApplicationStore,
+  type InvalidApplication,
+  type SigningSecrets
+} from "@startlist/core/Application"
 import { Applications } from "@startlist/core/Applications"
 import { Deliveries } from "@startlist/core/Deliveries"
 import { OAuth } from "@startlist/core/OAuth"
 import { emptyUpdates, type InvalidParty } from "@startlist/core/Registration"
 import { Registrations } from "@startlist/core/Registrations"
+import { StoreError } from "@startlist/core/Store"
 import { UserStore } from "@startlist/core/User"
 import { AccountStore } from "../AccountStore.ts"
 import { AuditLog } from "../AuditLog.ts"
@@ -74,6 +81,11 @@ const users = HttpApiBuilder.group(Api, "users", (handlers) =>
         ))
   }))
 
+const showSigningSecrets = (found: Effect.Effect<SigningSecrets, ApplicationNotFound | StoreError>) =>
+  Effect.zipWith(found, DateTime.now, Wire.showSigningSecrets).pipe(
+    Effect.catchTags({ ...orUnavailable, ...noApplication })
+  )
+
 const applications = HttpApiBuilder.group(Api, "applications", (handlers) =>
   Effect.gen(function*() {
     const service = yield* Applications
@@ -86,9 +98,10 @@ const applications = HttpApiBuilder.group(Api, "applications", (handlers) =>
           requirePkce: Option.getOrElse(require_pkce, () =>
             false)
         }).pipe(
-          Effect.map(({ application, secret }) => ({
+          Effect.map(({ application, secret, signingSecret }) => ({
             ...Wire.showApplication(application),
-            client_secret: Wire.reveal(secret)
+            client_secret: Wire.reveal(secret),
+            signing_secret: Wire.reveal(signingSecret)
           })),
           Effect.catchTags({ ...orUnavailable, ...badApplication })
         ))
@@ -118,6 +131,13 @@ const applications = HttpApiBuilder.group(Api, "applications", (handlers) =>
         service.rotateSecret(path.client_id, Option.map(payload.overlap_seconds, Duration.seconds)).pipe(
           Effect.map(({ secret }) => ({ client_secret: Wire.reveal(secret) })),
           Effect.catchTags({ ...orUnavailable, ...noApplication })
+        ))
+      .handle("showSigningSecrets", ({ path }) =>
+        showSigningSecrets(service.signingSecrets(path.client_id)))
+      .handle("rotateSigningSecret", ({ path }) =>
+        showSigningSecrets(
+          Effect.catchTag(service.rotateSigningSecret(path.client_id), "Conflict", (cause) =>
+            new StoreError({ cause }))
         ))
   }))
 

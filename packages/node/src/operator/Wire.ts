@@ -87,7 +87,8 @@ export const ApplicationRecord = Schema.Struct({
 
 export const ApplicationWithSecret = Schema.Struct({
   ...ApplicationRecord.fields,
-  client_secret: Schema.String
+  client_secret: Schema.String,
+  signing_secret: Schema.String
 }).annotations({ identifier: "ApplicationWithSecret" })
 
 export const ApplicationQuery = strict(Schema.Struct({
@@ -120,6 +121,21 @@ export const SecretRequest = strict(Schema.Struct({
 }))
 
 export const Secret = Schema.Struct({ client_secret: Schema.String })
+
+export const SigningSecrets = Schema.Struct({
+  signing_secrets: Schema.Array(Schema.Struct({ value: Schema.String, expires_at: Schema.optional(Schema.String) }))
+}).annotations({ identifier: "SigningSecrets" })
+
+/** Those that sign at `now`, newest first. */
+export const showSigningSecrets = (
+  { secrets }: Application.SigningSecrets,
+  now: DateTime.Utc
+): typeof SigningSecrets.Type => ({
+  signing_secrets: Application.liveSigningSecrets(secrets, now).map(({ expiresAt, value }) => ({
+    value: reveal(value),
+    ...Option.match(expiresAt, { onNone: () => ({}), onSome: (at) => ({ expires_at: DateTime.formatIso(at) }) })
+  }))
+})
 
 const patch = {
   platform_id: Schema.optionalWith(Words, { exact: true }),

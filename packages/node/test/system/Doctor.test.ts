@@ -1,6 +1,6 @@
 /** `startlist doctor` on installations that are really broken: it names what is wrong and what to do, and touches nothing. */
 import { describe, expect, it } from "@effect/vitest"
-import { Application, Subscription } from "@startlist/core"
+import { Application, Subscription, User } from "@startlist/core"
 import { Clock, DateTime, Effect, Option, Redacted } from "effect"
 import { chmodSync, mkdirSync, readdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -39,15 +39,20 @@ const about = (findings: ReadonlyArray<Finding>, what: string): Finding => {
 const prepare = Effect.gen(function*() {
   const configuration = yield* onDatabase()
   const keys = yield* Keys.load(configuration)
-  const store = Subscription.SubscriptionStore
-  yield* Effect.flatMap(store, ({ insert }) =>
-    insert({
-      applicationId: Application.ApplicationId.make(7),
-      callbackUrl: "https://example.test/",
-      createdAt: DateTime.unsafeMake(0),
-      updatedAt: DateTime.unsafeMake(0),
-      signingSecrets: [{ value: Redacted.make("whsec_secret-word"), expiresAt: Option.none() }]
-    })).pipe(Effect.provide(Database.layer(configuration, keys)))
+  yield* Effect.gen(function*() {
+    const applications = yield* Application.ApplicationStore
+    const subscriptions = yield* Subscription.SubscriptionStore
+    const at = DateTime.unsafeMake(0)
+    const { id: applicationId } = yield* applications.insert({
+      name: "App",
+      ownerId: User.UserId.make(1),
+      redirectUris: [],
+      requirePkce: false,
+      secrets: [],
+      createdAt: at
+    }, Redacted.make("whsec_secret-word"))
+    yield* subscriptions.insert({ applicationId, callbackUrl: "https://example.test/", createdAt: at, updatedAt: at })
+  }).pipe(Effect.provide(Database.layer(configuration, keys)))
 }).pipe(Effect.orDie)
 
 /** The clock of a machine that is ahead by so many milliseconds. */
@@ -100,13 +105,13 @@ describe("a database", () => {
           Effect.promise(() => runStartlist(["reseal", ...options], environment))
         expect(yield* reseal()).toEqual({
           code: 1,
-          stdout: expect.stringContaining("0 more subscriptions"),
-          stderr: "startlist: MASTER_KEY: no key given opens the signing secrets of the applications 7\n"
+          stdout: expect.stringContaining("0 more applications"),
+          stderr: "startlist: MASTER_KEY: no key given opens the signing secrets of the applications 1\n"
         })
         expect((yield* kept).rows).toHaveLength(1)
         expect(yield* reseal("--end-unreadable")).toEqual({
           code: 0,
-          stdout: expect.stringMatching(/anew: the subscriptions of the applications 7\n$/),
+          stdout: expect.stringMatching(/until their owners make one: the applications 1\n$/),
           stderr: ""
         })
         expect((yield* kept).rows).toEqual([])

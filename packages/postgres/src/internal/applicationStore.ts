@@ -4,11 +4,16 @@ import { Conflict } from "@startlist/core/Store"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Database } from "../Database.ts"
+import type { Seal } from "../Seal.ts"
 import * as Coalesce from "./coalesce.ts"
 import * as Input from "./input.ts"
-import { type ApplicationRow, millisOf, secretsOf, toApplication } from "./rows.ts"
+import { type ApplicationRow, type Int8, millisOf, secretsOf, toApplication } from "./rows.ts"
+import { sealedOf, signingColumns, type SigningRow, toSigningSecrets } from "./signingRows.ts"
 
-export const make = ({ isInProcess, prefix: p, query }: Database.Service): Effect.Effect<ApplicationStore.Service> =>
+export const make = (
+  { isInProcess, prefix: p, query }: Database.Service,
+  seal: Seal.Service
+): Effect.Effect<ApplicationStore.Service> =>
   Effect.gen(function*() {
     const columns = "id, version, owner_id, name, redirect_uris, require_pkce, secrets, created_at"
     const find = Input.statement(
@@ -24,10 +29,24 @@ export const make = ({ isInProcess, prefix: p, query }: Database.Service): Effec
       text: `SELECT ${columns} FROM ${p}applications WHERE owner_id = $3::bigint AND id < $1::bigint
         ORDER BY id DESC LIMIT $2::integer`
     }
+    // The identifier comes first: what is sealed is bound to it.
+    const nextId = { name: `${p}application_next`, text: `SELECT nextval('${p}applications_id_seq') AS id` }
     const insert = {
       name: `${p}application_insert`,
-      text: `INSERT INTO ${p}applications (version, owner_id, name, redirect_uris, require_pkce, secrets, created_at)
-        VALUES (1, $1::bigint, $2::text, $3::json, $4::boolean, $5::json, $6::bigint) RETURNING ${columns}`
+      text: `INSERT INTO ${p}applications
+          (id, version, owner_id, name, redirect_uris, require_pkce, secrets, created_at, signing_version, signing_secrets)
+        OVERRIDING SYSTEM VALUE
+        VALUES ($7::bigint, 1, $1::bigint, $2::text, $3::json, $4::boolean, $5::json, $6::bigint, 1, $8::json)
+        RETURNING ${columns}`
+    }
+    const findSigning = {
+      name: `${p}signing_secrets_find`,
+      text: `SELECT ${signingColumns} FROM ${p}applications a WHERE a.id = $1::bigint`
+    }
+    const saveSigning = {
+      name: `${p}signing_secrets_save`,
+      text: `UPDATE ${p}applications SET signing_version = $2::integer, signing_secrets = $3::json
+        WHERE id = $1::bigint AND signing_version = $2::integer - 1 RETURNING id`
     }
     const save = {
       name: `${p}application_save`,
@@ -52,17 +71,31 @@ export const make = ({ isInProcess, prefix: p, query }: Database.Service): Effec
           (rows) => rows.map(toApplication)
         )
       },
-      insert: ({ createdAt, name, ownerId, redirectUris, requirePkce, secrets }) =>
-        Effect.flatMap(
-          query<ApplicationRow>(insert, [
+      insert: ({ createdAt, name, ownerId, redirectUris, requirePkce, secrets }, value) =>
+        Effect.gen(function*() {
+          const [next] = yield* query<{ readonly id: Int8 }>(nextId, [])
+          const id = next?.id ?? 0
+          const [row] = yield* query<ApplicationRow>(insert, [
             ownerId,
             name,
             JSON.stringify(redirectUris),
             requirePkce,
             secretsOf(secrets),
-            millisOf(createdAt)
-          ]),
-          ([row]) => row ? Effect.succeed(toApplication(row)) : Effect.dieMessage("an insert returned nothing")
+            millisOf(createdAt),
+            id,
+            sealedOf(seal, id, [{ value, expiresAt: Option.none() }])
+          ])
+          return row ? toApplication(row) : yield* Effect.dieMessage("an insert returned nothing")
+        }),
+      findSigningSecrets: (id) =>
+        Effect.map(
+          query<SigningRow>(findSigning, [id]),
+          ([row]) => Option.map(Option.fromNullable(row), toSigningSecrets(seal))
+        ),
+      saveSigningSecrets: ({ applicationId, secrets, version }) =>
+        Effect.flatMap(
+          query(saveSigning, [applicationId, version, sealedOf(seal, applicationId, secrets)]),
+          (rows) => rows.length === 1 ? Effect.void : new Conflict()
         ),
       save: ({ id, name, ownerId, redirectUris, requirePkce, secrets, version }) =>
         Effect.flatMap(

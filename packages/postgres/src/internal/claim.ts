@@ -14,8 +14,8 @@ import { eventColumns } from "./rows.ts"
  * end the database too, and undo the count of its claims.
  *
  * The answer is one row of JSON, the deliveries column by column. An event that is told to a hundred subscriptions is in
- * it once: the worker would read and decode it for each delivery. Of a subscription there is only the present version:
- * claim after claim it is one that the worker knows.
+ * it once: the worker would read and decode it for each delivery. Of a subscription and of the signing secrets there is
+ * only the present version: claim after claim it is one that the worker knows.
  */
 export interface ClaimStatements {
   /**
@@ -78,7 +78,8 @@ export const claimStatements = (p: string): ClaimStatements => {
       ) e
     ) AS events,
     (
-      SELECT json_agg(json_build_array(s.id, s.version)) FROM ${p}subscriptions s
+      SELECT json_agg(json_build_array(s.id, s.version, a.signing_version))
+      FROM ${p}subscriptions s JOIN ${p}applications a ON a.id = s.application_id
       WHERE s.application_id = ANY (ARRAY(SELECT DISTINCT application_id FROM claimed))
     ) AS subscriptions`
   return {

@@ -18,7 +18,11 @@ import {
 } from "./deliveryRows.ts"
 import { insertDeliveries, lanes, objectLetters, outbox, outgoingOf } from "./outbox.ts"
 import { eventColumns, type EventRow, type Int8, millisOf, millisOrNull, toEvent, toInstant } from "./rows.ts"
-import { subscriptionColumns, type SubscriptionRow, toSigning } from "./subscriptionRows.ts"
+import { type SigningRow, toSigning } from "./signingRows.ts"
+import { subscriptionColumns, type SubscriptionRow, toSubscription } from "./subscriptionRows.ts"
+
+/** A subscription, and the signing secrets of its application. */
+type Versions = readonly [id: number, version: number, signingVersion: number]
 
 /** No deliveries, but candidates: these were all somebody else's. */
 interface ClaimRow {
@@ -26,7 +30,12 @@ interface ClaimRow {
   readonly decided: boolean
   readonly deliveries: ClaimedColumns | null
   readonly events: ReadonlyArray<EventRow & { readonly seq: number }> | null
-  readonly subscriptions: ReadonlyArray<readonly [id: number, version: number]> | null
+  readonly subscriptions: ReadonlyArray<Versions> | null
+}
+
+/** What a claim says of the receiver. */
+interface Subscribed extends Pick<Claimed, "subscription" | "signingSecrets"> {
+  readonly signingVersion: number
 }
 
 /** The columns of what was claimed. */
@@ -52,11 +61,12 @@ export const make = (
   const { quick, thorough } = claimStatements(p)
   const findSubscriptions = {
     name: `${p}subscription_find_claimed`,
-    text: `SELECT ${subscriptionColumns} FROM ${p}subscriptions s
+    text: `SELECT ${subscriptionColumns}, a.signing_version, a.signing_secrets
+      FROM ${p}subscriptions s JOIN ${p}applications a ON a.id = s.application_id
       WHERE s.id = ANY (ARRAY(SELECT value::bigint FROM json_array_elements_text($1::json)))`
   }
-  const decodeSubscription = toSigning(seal)
-  const known = new Map<number, Claimed["subscription"]>()
+  const decodeSigning = toSigning(seal)
+  const known = new Map<number, Subscribed>()
 
   const settle = { name: `${p}delivery_settle`, text: `SELECT ${p}settle($1::json) AS recorded` }
   const release = {
@@ -123,25 +133,27 @@ export const make = (
    * The subscriptions of a claim: only those that are not known in this version are read. One whose secrets no key opens
    * holds nobody else up: what was claimed for it waits until the lease is over, and is claimed again.
    */
-  const heardBy = (versions: ReadonlyArray<readonly [id: number, version: number]>) =>
+  const subscribedBy = (versions: ReadonlyArray<Versions>) =>
     Effect.gen(function*() {
-      const heard = new Map<number, Claimed["subscription"]>()
+      const found = new Map<number, Subscribed>()
       const missing: Array<number> = []
-      for (const [id, version] of versions) {
+      for (const [id, version, signingVersion] of versions) {
         const last = known.get(id)
-        if (last?.version === version) heard.set(id, last)
+        if (last?.subscription.version === version && last.signingVersion === signingVersion) found.set(id, last)
         else missing.push(id)
       }
-      if (missing.length === 0) return heard
+      if (missing.length === 0) return found
       if (known.size + missing.length > maxKnown) known.clear()
-      for (const row of yield* query<SubscriptionRow>(findSubscriptions, [JSON.stringify(missing)])) {
-        const subscription = decodeSubscription(row)
-        if (Either.isRight(subscription)) {
-          known.set(subscription.right.id, subscription.right)
-          heard.set(subscription.right.id, subscription.right)
-        } else yield* Effect.logError(`the events of application ${row.application_id} wait`, subscription.left)
+      for (const row of yield* query<SubscriptionRow & SigningRow>(findSubscriptions, [JSON.stringify(missing)])) {
+        const secrets = decodeSigning(row)
+        if (Either.isRight(secrets)) {
+          const subscription = toSubscription(row)
+          const subscribed = { subscription, signingSecrets: secrets.right, signingVersion: row.signing_version }
+          known.set(subscription.id, subscribed)
+          found.set(subscription.id, subscribed)
+        } else yield* Effect.logError(`the events of application ${row.application_id} wait`, secrets.left)
       }
-      return heard
+      return found
     })
 
   const toClaimed = (
@@ -150,15 +162,16 @@ export const make = (
     { leaseEnds, token }: ClaimRequest
   ) =>
     Effect.gen(function*() {
-      const told = new Map((events ?? []).map((row) => [row.seq, toEvent(row)]))
-      const heard = yield* heardBy(subscriptions ?? [])
+      const eventsBySeq = new Map((events ?? []).map((row) => [row.seq, toEvent(row)]))
+      const receivers = yield* subscribedBy(subscriptions ?? [])
       const claimed: Array<Claimed> = []
-      const unheard: Array<number> = []
+      const waiting: Array<number> = []
       let due = toInstant(0)
       ids.forEach((id, place) => {
-        const event = told.get(seqs[place] ?? 0)
-        const subscription = heard.get(subscriptionIds[place] ?? 0)
-        if (event === undefined || subscription === undefined) return void unheard.push(id)
+        const event = eventsBySeq.get(seqs[place] ?? 0)
+        const receiver = receivers.get(subscriptionIds[place] ?? 0)
+        if (event === undefined || receiver === undefined) return void waiting.push(id)
+        const { signingSecrets, subscription } = receiver
         // They come in the order of it, and many are due at once.
         const millis = dueAt[place] ?? 0
         if (due.epochMillis !== millis) due = toInstant(millis)
@@ -172,10 +185,10 @@ export const make = (
           dueAt: due,
           endedAt: Option.none()
         }
-        claimed.push({ delivery, subscription, token, leaseEnds, claims: claims[place] ?? 1 })
+        claimed.push({ delivery, subscription, signingSecrets, token, leaseEnds, claims: claims[place] ?? 1 })
       })
       // These waited for a key. Their claims must not count against them once it is there.
-      if (unheard.length > 0) yield* query(uncount, [JSON.stringify(unheard), token])
+      if (waiting.length > 0) yield* query(uncount, [JSON.stringify(waiting), token])
       return claimed
     })
 

@@ -29,7 +29,9 @@ const initial = (p: string): ReadonlyArray<string> => [
     redirect_uris json NOT NULL,
     require_pkce boolean NOT NULL,
     secrets json NOT NULL,
-    created_at bigint NOT NULL
+    created_at bigint NOT NULL,
+    signing_version integer NOT NULL,
+    signing_secrets json NOT NULL
   )`,
   `CREATE INDEX ${p}applications_owner ON ${p}applications (owner_id, id)`,
   // A row grows to three times its first size with 20 access tokens. The fill factor leaves room for that, and for updates
@@ -53,7 +55,6 @@ const initial = (p: string): ReadonlyArray<string> => [
     id bigint GENERATED ALWAYS AS IDENTITY,
     version integer NOT NULL,
     callback_url text NOT NULL,
-    signing_secrets json NOT NULL,
     created_at bigint NOT NULL,
     updated_at bigint NOT NULL,
     UNIQUE (id, application_id)

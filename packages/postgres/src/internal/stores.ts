@@ -21,9 +21,9 @@ import * as subscriptions from "./subscriptionStore.ts"
 export const layer: Layer.Layer<Stores, never, Database | Seal> = Layer.effectContext(Effect.gen(function*() {
   const database = yield* Database
   const seal = yield* Seal
-  return Context.make(ApplicationStore, yield* applications.make(database)).pipe(
+  return Context.make(ApplicationStore, yield* applications.make(database, seal)).pipe(
     Context.add(GrantStore, yield* grants.make(database)),
-    Context.add(SubscriptionStore, subscriptions.make(database, seal)),
+    Context.add(SubscriptionStore, subscriptions.make(database)),
     Context.add(RegistrationStore, yield* registrations.make(database)),
     Context.add(DeliveryQueue, queue.make(database, seal)),
     Context.add(DeliveryStore, deliveries.make(database))

@@ -4,14 +4,10 @@ import { AlreadySubscribed, type Subscription, type SubscriptionStore } from "@s
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Database } from "../Database.ts"
-import type { Seal } from "../Seal.ts"
 import { millisOf } from "./rows.ts"
-import { sealedOf, subscriptionColumns, type SubscriptionRow, toSubscription } from "./subscriptionRows.ts"
+import { subscriptionColumns, type SubscriptionRow, toSubscription } from "./subscriptionRows.ts"
 
-export const make = (
-  { prefix: p, query, transaction }: Database.Service,
-  seal: Seal.Service
-): SubscriptionStore.Service => {
+export const make = ({ prefix: p, query, transaction }: Database.Service): SubscriptionStore.Service => {
   const find = {
     name: `${p}subscription_find`,
     text: `SELECT ${subscriptionColumns} FROM ${p}subscriptions s WHERE s.application_id = $1::bigint`
@@ -19,14 +15,13 @@ export const make = (
   const insert = {
     name: `${p}subscription_insert`,
     text: `INSERT INTO ${p}subscriptions AS s
-        (application_id, version, callback_url, signing_secrets, created_at, updated_at)
-      VALUES ($1::bigint, 1, $2::text, $3::json, $4::bigint, $5::bigint)
+        (application_id, version, callback_url, created_at, updated_at)
+      VALUES ($1::bigint, 1, $2::text, $3::bigint, $4::bigint)
       ON CONFLICT (application_id) DO NOTHING RETURNING ${subscriptionColumns}`
   }
   const save = {
     name: `${p}subscription_save`,
-    text: `UPDATE ${p}subscriptions SET version = $3::integer, callback_url = $4::text, signing_secrets = $5::json,
-        updated_at = $6::bigint
+    text: `UPDATE ${p}subscriptions SET version = $3::integer, callback_url = $4::text, updated_at = $5::bigint
       WHERE application_id = $1::bigint AND id = $2::bigint AND version = $3::integer - 1 RETURNING id`
   }
   const remove = {
@@ -40,35 +35,26 @@ export const make = (
         SELECT id FROM ${p}deliveries WHERE subscription_id = $1::bigint AND state = 'p' ORDER BY id FOR UPDATE
       )) AND state = 'p'`
   }
-  const decode = toSubscription(seal)
   return {
     findByApplication: (id) =>
       Effect.flatMap(
         query<SubscriptionRow>(find, [id]),
-        ([row]) => Effect.succeed(Option.map(Option.fromNullable(row), decode))
+        ([row]) => Effect.succeed(Option.map(Option.fromNullable(row), toSubscription))
       ),
-    insert: ({ applicationId, callbackUrl, createdAt, signingSecrets, updatedAt }) =>
+    insert: ({ applicationId, callbackUrl, createdAt, updatedAt }) =>
       Effect.flatMap(
         query<SubscriptionRow>(insert, [
           applicationId,
           callbackUrl,
-          sealedOf(seal, applicationId, signingSecrets),
           millisOf(createdAt),
           millisOf(updatedAt)
         ]),
         ([row]): Effect.Effect<Subscription, AlreadySubscribed | StoreError> =>
-          row ? Effect.succeed(decode(row)) : new AlreadySubscribed()
+          row ? Effect.succeed(toSubscription(row)) : new AlreadySubscribed()
       ),
-    save: ({ applicationId, callbackUrl, id, signingSecrets, updatedAt, version }) =>
+    save: ({ applicationId, callbackUrl, id, updatedAt, version }) =>
       Effect.flatMap(
-        query(save, [
-          applicationId,
-          id,
-          version,
-          callbackUrl,
-          sealedOf(seal, applicationId, signingSecrets),
-          millisOf(updatedAt)
-        ]),
+        query(save, [applicationId, id, version, callbackUrl, millisOf(updatedAt)]),
         (rows) => rows.length === 1 ? Effect.void : new Conflict()
       ),
     // Two statements: the first waits for the saves that are queueing deliveries for this subscription (they hold a lock

@@ -139,8 +139,11 @@ describe("a backlog", () => {
 const audience = `
   INSERT INTO startlist_grants (application_id, user_id, active, consent, access, generation, version)
     SELECT i, 1, true, '{"role":"athlete","scope":["read"],"epoch":1,"at":0}', '', 1, 1 FROM generate_series(1, 100) i;
-  INSERT INTO startlist_subscriptions (application_id, version, callback_url, signing_secrets, created_at, updated_at)
-    SELECT i, 1, 'https://a', '[]', 0, 0 FROM generate_series(1, 100) i;
+  INSERT INTO startlist_applications
+      (version, owner_id, name, redirect_uris, require_pkce, secrets, created_at, signing_version, signing_secrets)
+    SELECT 1, 1, 'App', '[]', false, '[]', 0, 1, '[]' FROM generate_series(1, 100) i;
+  INSERT INTO startlist_subscriptions (application_id, version, callback_url, created_at, updated_at)
+    SELECT i, 1, 'https://a', 0, 0 FROM generate_series(1, 100) i;
   INSERT INTO startlist_registrations (version, athlete_id, updates) VALUES (1, 1, '{}');
   INSERT INTO startlist_events (id, aspect_type, object_type, object_id, time, remaining)
     SELECT 'evt_' || i, 'updated', 'registration', i, i, 100 FROM generate_series(1, 200) i;
@@ -205,8 +208,11 @@ const claimAll = Effect.gen(function*() {
 
 /** Subscription 1 has a backlog behind a delivery that is not due yet, and one delivery more; subscription 2 has one. */
 const backlog = `
-  INSERT INTO startlist_subscriptions (application_id, version, callback_url, signing_secrets, created_at, updated_at)
-    SELECT i, 1, 'https://a', '[]', 0, 0 FROM generate_series(1, 2) i;
+  INSERT INTO startlist_applications
+      (version, owner_id, name, redirect_uris, require_pkce, secrets, created_at, signing_version, signing_secrets)
+    SELECT 1, 1, 'App', '[]', false, '[]', 0, 1, '[]' FROM generate_series(1, 2) i;
+  INSERT INTO startlist_subscriptions (application_id, version, callback_url, created_at, updated_at)
+    SELECT i, 1, 'https://a', 0, 0 FROM generate_series(1, 2) i;
   INSERT INTO startlist_events (id, aspect_type, object_type, object_id, time, remaining)
     SELECT 'evt_' || i, 'updated', 'registration', CASE i WHEN 100001 THEN 2 WHEN 100002 THEN 3 ELSE 1 END, i, 1
     FROM generate_series(1, 100002) i;

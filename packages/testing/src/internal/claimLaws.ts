@@ -21,18 +21,27 @@ const eligible: LawGroup<Stores> = {
   about: "what can be claimed",
   laws: [
     queueLaw(
-      "a claim gets the delivery, its subscription as it is now, the claim's token, the end of the lease and its number",
+      "a claim gets the delivery, its subscription and signing secrets as they are now, its token, end of lease and number",
       function*(f) {
         const { app, subscription } = yield* f.subscribed
         yield* f.queue(app, [f.event(1)])
-        same((yield* f.claim()).map((one) => one.subscription), [subscription])
-        const signingSecrets = [{ value: Redacted.make("whsec_new"), expiresAt: Option.none() }]
-        const renewed = Subscription.make({ ...subscription, version: 2, signingSecrets })
+        const { secrets: first } = yield* f.signingSecrets(app)
+        same((yield* f.claim()).map((one) => [one.subscription, one.signingSecrets]), [[subscription, first]])
+        const renewed = Subscription.make({ ...subscription, version: 2, callbackUrl: "https://app.example.test/new" })
         yield* f.subscriptions.save(renewed)
+        const signingSecrets = [{ value: Redacted.make("whsec_new"), expiresAt: Option.none() }, ...first]
+        yield* f.applications.saveSigningSecrets({ applicationId: app.id, version: 2, secrets: signingSecrets })
         yield* f.queue(app, [f.event(2)])
         const [, delivery] = yield* f.listed(app)
         const claimed = yield* f.claim({ token: "my token", leaseEnds: at(15) })
-        same(claimed, [{ delivery, subscription: renewed, token: "my token", leaseEnds: at(15), claims: 1 }])
+        same(claimed, [{
+          delivery,
+          subscription: renewed,
+          signingSecrets,
+          token: "my token",
+          leaseEnds: at(15),
+          claims: 1
+        }])
       }
     ),
     queueLaw("what is due is claimed, and nothing before it is due", function*(f) {

@@ -81,7 +81,7 @@ export const make = Effect.gen(function*() {
         requirePkce: false,
         secrets: [{ hash: hash(), expiresAt: Option.none() }],
         createdAt: start
-      })
+      }, Redacted.make(name("whsec")))
     })
 
   const newGrant = (app: Application, { id: userId, role }: User, fields: Partial<Grant> = {}) =>
@@ -140,8 +140,7 @@ export const make = Effect.gen(function*() {
           applicationId: app.id,
           callbackUrl,
           createdAt: start,
-          updatedAt: start,
-          signingSecrets: [{ value: Redacted.make(name("whsec")), expiresAt: Option.none() }]
+          updatedAt: start
         }),
         (inserted) => Effect.sync(() => subscribers.push(inserted))
       )
@@ -199,6 +198,9 @@ export const make = Effect.gen(function*() {
       yield* registrations.save(next, outgoing)
       return next
     })
+
+  /** The signing secrets of an application. */
+  const signingSecrets = (app: Application) => Effect.map(applications.findSigningSecrets(app.id), Option.getOrThrow)
 
   /** An application with a subscription. */
   const subscribed = Effect.gen(function*() {
@@ -263,6 +265,7 @@ export const make = Effect.gen(function*() {
     refresh,
     registration,
     registrations,
+    signingSecrets,
     subscribed,
     subscription,
     subscriptions,

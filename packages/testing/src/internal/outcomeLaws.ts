@@ -1,5 +1,5 @@
 /** The law of callbacks: whatever resolvers, sockets and receivers answer, nothing escapes and every delivery ends. */
-import { ApplicationId } from "@startlist/core/Application"
+import { ApplicationStore } from "@startlist/core/Application"
 import { Callbacks } from "@startlist/core/Callbacks"
 import { DeliveryStore } from "@startlist/core/Delivery"
 import { DeliveryQueue } from "@startlist/core/DeliveryQueue"
@@ -8,6 +8,7 @@ import * as Memory from "@startlist/core/Memory"
 import * as Policy from "@startlist/core/Policy"
 import { emptyUpdates } from "@startlist/core/Registration"
 import { SubscriptionStore } from "@startlist/core/Subscription"
+import { UserId } from "@startlist/core/User"
 import * as Worker from "@startlist/core/Worker"
 import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
@@ -133,14 +134,19 @@ const delivered = (callbackUrl: string) =>
     const store = yield* DeliveryStore
     const subscriptions = yield* SubscriptionStore
     const now = yield* DateTime.now
-    const signingSecrets = [{ value: Redacted.make("whsec_AAAA"), expiresAt: Option.none() }]
-    const applicationId = ApplicationId.make(1)
+    const { id: applicationId } = yield* (yield* ApplicationStore).insert({
+      name: "application",
+      ownerId: UserId.make(1),
+      redirectUris: [],
+      requirePkce: false,
+      secrets: [],
+      createdAt: now
+    }, Redacted.make("whsec_AAAA"))
     const { id: subscriptionId } = yield* subscriptions.insert({
       applicationId,
       callbackUrl,
       createdAt: now,
-      updatedAt: now,
-      signingSecrets
+      updatedAt: now
     })
     const event = Event.make({
       id: EventId.make("evt_1"),

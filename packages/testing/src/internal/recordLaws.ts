@@ -6,6 +6,7 @@ import type { Stores } from "@startlist/core/Stores"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
 import * as Arbitraries from "../Arbitraries.ts"
 import type { Law, LawGroup } from "../Law.ts"
 import { count, race, same, tagOf } from "./expecting.ts"
@@ -46,7 +47,10 @@ const applications: LawGroup<Stores> = {
         FastCheck.tuple(given, given),
         25,
         function*([[settings, secrets, createdAt], [changed, rotated]]) {
-          const inserted = yield* applications.insert({ ...settings, ownerId, secrets, createdAt })
+          const inserted = yield* applications.insert(
+            { ...settings, ownerId, secrets, createdAt },
+            Redacted.make("whsec")
+          )
           same(inserted, { ...settings, ownerId, secrets, createdAt, id: inserted.id, version: 1 })
           same(yield* applications.find(inserted.id), inserted)
           const next = { ...inserted, ...changed, ownerId: nextOwner, secrets: rotated, version: 2 }
@@ -56,6 +60,30 @@ const applications: LawGroup<Stores> = {
       )
     }),
     ...versionLaws("application"),
+    storeLaw(
+      "signing secrets are found as the application was inserted with, and as they were last saved",
+      function*(f) {
+        const signing = FastCheck.array(
+          FastCheck.record({
+            value: Arbitraries.nonEmptyText().map(Redacted.make),
+            expiresAt: Arbitraries.option(Arbitraries.instant)
+          }),
+          { minLength: 1, maxLength: 2 }
+        )
+        yield* forEach(signing, 25, function*(secrets) {
+          const app = yield* f.application()
+          const first = yield* f.signingSecrets(app)
+          same([first.applicationId, first.version, first.secrets.length], [app.id, 1, 1])
+          same(first.secrets.map(({ expiresAt }) => expiresAt), [Option.none()])
+          const next = { applicationId: app.id, version: 2, secrets }
+          yield* f.applications.saveSigningSecrets(next)
+          same(yield* f.signingSecrets(app), next)
+          yield* f.applications.save({ ...app, name: "renamed", version: 2 })
+          same(yield* f.signingSecrets(app), next, "secrets after a change of the application")
+        })
+      }
+    ),
+    ...versionLaws("signingSecrets"),
     storeLaw("a list has an owner's applications, newest first, page by page", function*(f) {
       const [owner, other] = [yield* f.user("platform"), yield* f.user("platform")]
       const mine: Array<ApplicationId> = []

@@ -144,8 +144,7 @@ const subscription: Kind<VersionedRecord> = function*(f) {
   const state = (place: number) => ({
     ...present,
     callbackUrl: `https://app.example.test/${place}`,
-    updatedAt: at(place),
-    signingSecrets: [{ value: Redacted.make(f.name("whsec")), expiresAt: Option.some(at(place)) }]
+    updatedAt: at(place)
   })
   return versioned(f, {
     states: [present, state(1), state(2), state(3)],
@@ -156,8 +155,25 @@ const subscription: Kind<VersionedRecord> = function*(f) {
   })
 }
 
+const signingSecrets: Kind<VersionedRecord> = function*(f) {
+  const app = yield* f.application()
+  const present = yield* f.signingSecrets(app)
+  const state = (place: number) => ({
+    ...present,
+    secrets: [{ value: Redacted.make(f.name("whsec")), expiresAt: Option.some(at(place)) }]
+  })
+  const applicationId = ApplicationId.make(maxId)
+  return versioned(f, {
+    states: [present, state(1), state(2), state(3)],
+    save: (by, next) => by.applications.saveSigningSecrets(next),
+    finds: ({ applications }) => [first(applications.findSigningSecrets(app.id))],
+    unknown: { ...present, applicationId },
+    findUnknown: first(f.applications.findSigningSecrets(applicationId))
+  })
+}
+
 /** Kinds of records, by name. */
-export const versionedRecords = { grant, application, registration, subscription } as const
+export const versionedRecords = { grant, application, registration, signingSecrets, subscription } as const
 
 /** A delivery with two attempts: the first fails, then it is claimed again and exhausted. */
 export const delivery: Kind<Series> = function*(f) {

@@ -4,7 +4,6 @@ import { maxId } from "@startlist/core/Store"
 import { Subscription, SubscriptionId } from "@startlist/core/Subscription"
 import * as FastCheck from "effect/FastCheck"
 import * as Option from "effect/Option"
-import * as Redacted from "effect/Redacted"
 import * as Arbitraries from "../Arbitraries.ts"
 import type { LawGroup } from "../Law.ts"
 import { holds, same, tagOf } from "./expecting.ts"
@@ -12,16 +11,10 @@ import { at, settled, start } from "./fixture.ts"
 import { versionLaws } from "./recordLaws.ts"
 import { forEach, queueLaw, storeLaw } from "./storeLaw.ts"
 
-const signingSecret = FastCheck.record({
-  value: Arbitraries.nonEmptyText().map(Redacted.make),
-  expiresAt: Arbitraries.option(Arbitraries.instant)
-})
-
 const fields = FastCheck.record({
   callbackUrl: Arbitraries.nonEmptyText(255),
   createdAt: Arbitraries.instant,
-  updatedAt: Arbitraries.instant,
-  signingSecrets: FastCheck.array(signingSecret, { minLength: 1, maxLength: 2 })
+  updatedAt: Arbitraries.instant
 })
 
 export const subscriptionLaws: LawGroup<Stores> = {

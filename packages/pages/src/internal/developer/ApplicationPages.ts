@@ -88,7 +88,7 @@ export const make: Effect.Effect<
               spend("application", ownerId, applications.create(ownerId, values)),
               ({ application }) => owner.record(request, "application_created", context, application)
             ))
-            return Page.html(201, SecretView({ context, registered, isNew: true, formerUntil: Option.none() }))
+            return Page.html(201, SecretView({ context, registered, formerUntil: Option.none() }))
           }).pipe(
             Effect.catchTag(
               "InvalidApplication",
@@ -175,7 +175,6 @@ export const make: Effect.Effect<
             const view = SecretView({
               context,
               registered,
-              isNew: false,
               formerUntil: yield* formerUntil(registered.application)
             })
             return Page.html(200, view)

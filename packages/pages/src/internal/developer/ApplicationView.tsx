@@ -51,12 +51,14 @@ const Webhook = ({ hours, context: { application, frame, signedIn }, subscribeAt
               <Form action={`${path}/test-event`} csrf={signedIn.csrf}>
                 <button type="submit" class="outline">{webhook.test}</button>
               </Form>
-              <a class="button outline" href={`${path}/signing-secret`}>{signing.open}</a>
             </div>
             <p class="muted">{webhook.testMeans}</p>
           </>
         )
       })}
+      <p>
+        <a href={`${path}/signing-secret`}>{signing.open}</a>
+      </p>
       <h2>{chart.title}</h2>
       <AttemptChart hours={hours} locale={frame.locale} />
       <p>

@@ -2,20 +2,21 @@
 import type * as DateTime from "effect/DateTime"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
-import type { Registered } from "@startlist/core/Applications"
+import type { Created, Registered } from "@startlist/core/Applications"
 import { Alert, Copyable } from "../Form.tsx"
 import { Layout } from "../Layout.tsx"
 import { messagesIn } from "../Locale.ts"
 import { type OwnerContext, pathOf } from "./Owner.ts"
 
-export const SecretView = ({ formerUntil, isNew, registered: { application, secret }, context: { frame } }: {
+export const SecretView = ({ formerUntil, registered, context: { frame } }: {
   readonly context: OwnerContext
-  readonly registered: Registered
-  /** Whether the application is new too. */
-  readonly isNew: boolean
+  /** With a signing secret if the application is new too. */
+  readonly registered: Registered | Created
   /** When its former secret ends, if it does not at once. */
   readonly formerUntil: Option.Option<DateTime.Utc>
 }) => {
+  const { application, secret } = registered
+  const isNew = "signingSecret" in registered
   const { dateTime, developer } = messagesIn(frame.locale)
   const { registering, secret: words } = developer
   const { name } = application
@@ -30,6 +31,18 @@ export const SecretView = ({ formerUntil, isNew, registered: { application, secr
         <Copyable id="client_id" label={developer.applications.clientId} value={String(application.id)} />
         <Copyable id="client_secret" label={words.label} value={Redacted.value(secret)} />
         <p class="muted">{words.keep}</p>
+        {isNew
+          ? (
+            <>
+              <Copyable
+                id="signing_secret"
+                label={developer.signing.label}
+                value={Redacted.value(registered.signingSecret)}
+              />
+              <p class="muted">{developer.signing.explanation}</p>
+            </>
+          )
+          : null}
         {isNew ? null : (
           <p>
             {Option.match(formerUntil, {

@@ -2,15 +2,15 @@
 import * as Duration from "effect/Duration"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
-import type { SigningSecret, Subscription } from "@startlist/core/Subscription"
+import type { SigningSecret, SigningSecrets } from "@startlist/core/Application"
 import { Alert, Copyable, Form } from "../Form.tsx"
 import { Layout } from "../Layout.tsx"
 import { messagesIn } from "../Locale.ts"
 import { type ApplicationContext, pathOf } from "./Owner.ts"
 
-export const SigningView = ({ isRotated = false, overlap, context, shown, subscription }: {
+export const SigningView = ({ isRotated = false, overlap, context, present, shown }: {
   readonly context: ApplicationContext
-  readonly subscription: Subscription
+  readonly present: SigningSecrets
   /** The secrets to be shown: none, unless the owner asked. */
   readonly shown: ReadonlyArray<SigningSecret>
   readonly isRotated?: boolean
@@ -55,7 +55,7 @@ export const SigningView = ({ isRotated = false, overlap, context, shown, subscr
         <details class="step">
           <summary>{signing.rotate}</summary>
           <p>{signing.rotateMeans(Duration.toHours(overlap))}</p>
-          <Form action={action} csrf={signedIn.csrf} hidden={[["version", String(subscription.version)]]}>
+          <Form action={action} csrf={signedIn.csrf} hidden={[["version", String(present.version)]]}>
             <button type="submit" class="danger" name="action" value="rotate">{signing.rotateNow}</button>
           </Form>
         </details>

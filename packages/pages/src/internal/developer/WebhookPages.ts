@@ -1,18 +1,15 @@
-/** `/developer/applications/{client_id}/…`: the signing secret of an application's subscription, and test events. */
+/** `/developer/applications/{client_id}/…`: the signing secret of an application, and test events. */
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
+import { liveSigningSecrets, type SigningSecrets } from "@startlist/core/Application"
 import { Deliveries } from "@startlist/core/Deliveries"
 import { Policy } from "@startlist/core/Policy"
-import { Conflict, type StoreError } from "@startlist/core/Store"
-import type { Subscription } from "@startlist/core/Subscription"
-import { Subscriptions } from "@startlist/core/Subscriptions"
-import type { Applications } from "@startlist/core/Applications"
+import { Applications } from "@startlist/core/Applications"
 import { recorded } from "@startlist/http/Audit"
 import * as Allowance from "@startlist/http/Allowance"
-import { redirect, type Response } from "@startlist/http/Message"
+import { redirect } from "@startlist/http/Message"
 import { get } from "@startlist/http/Parameters"
-import { Malformed, NotFound, type Refusal } from "@startlist/http/Refusal"
+import { Malformed, NotFound } from "@startlist/http/Refusal"
 import type { Endpoint, Route } from "@startlist/http/Router"
 import type { Throttle } from "@startlist/http/Throttle"
 import type { Authentication } from "../../Authentication.ts"
@@ -23,50 +20,35 @@ import { SigningView } from "./SigningView.tsx"
 export const make: Effect.Effect<
   ReadonlyArray<Route>,
   never,
-  Applications | Deliveries | Subscriptions | Throttle | Authentication
+  Applications | Deliveries | Throttle | Authentication
 > = Effect.gen(function*() {
   const deliveries = yield* Deliveries
-  const subscriptions = yield* Subscriptions
+  const applications = yield* Applications
   const { secretOverlap: overlap } = yield* Policy
   const owner = yield* Owner.make
   const spend = yield* Allowance.make
 
   const pathOf = (id: string | undefined) => `${Owner.home}/${id}/signing-secret`
 
-  const withSubscription = (
-    { application }: Owner.ApplicationContext,
-    serve: (subscription: Subscription) => Effect.Effect<Response, Refusal | Conflict | StoreError>
-  ) =>
-    Effect.flatMap(
-      subscriptions.findByApplication(application.id),
-      Option.match({ onNone: () => new NotFound(), onSome: serve })
-    )
-
-  /** The secrets that sign now. */
-  const live = (subscription: Subscription) =>
-    Effect.map(
-      DateTime.now,
-      (now) =>
-        subscription.signingSecrets.filter(({ expiresAt }) =>
-          Option.match(expiresAt, { onNone: () => true, onSome: DateTime.greaterThan(now) })
+  const show: Endpoint = (request, [id]) =>
+    owner.withApplication(
+      request,
+      id,
+      pathOf(id),
+      (context) =>
+        applications.signingSecrets(context.application.id).pipe(
+          Effect.map((present) => Page.html(200, SigningView({ context, present, shown: [], overlap }))),
+          Effect.catchTag("ApplicationNotFound", () => new NotFound())
         )
     )
 
-  const show: Endpoint = (request, [id]) =>
-    owner.withApplication(request, id, pathOf(id), (context) =>
-      Effect.catchTag(
-        withSubscription(
-          context,
-          (subscription) => Effect.succeed(Page.html(200, SigningView({ context, subscription, shown: [], overlap })))
-        ),
-        "Conflict",
-        () => new NotFound()
-      ))
-
-  const reveal = (context: Owner.ApplicationContext, subscription: Subscription, isRotated: boolean) =>
+  const reveal = (context: Owner.ApplicationContext, present: SigningSecrets, isRotated: boolean) =>
     Effect.map(
-      live(subscription),
-      (shown) => Page.html(200, SigningView({ context, subscription, shown, isRotated, overlap }))
+      DateTime.now,
+      (now) => {
+        const shown = liveSigningSecrets(present.secrets, now)
+        return Page.html(200, SigningView({ context, present, shown, isRotated, overlap }))
+      }
     )
 
   const act: Endpoint = (request, [id]) =>
@@ -76,27 +58,26 @@ export const make: Effect.Effect<
       pathOf(id),
       (context) =>
         owner.posted(request, context, (parameters) =>
-          withSubscription(context, (subscription) =>
-            Effect.gen(function*() {
-              switch (get(parameters, "action")) {
-                case "reveal":
-                  return yield* reveal(context, subscription, false)
-                case "rotate": {
-                  if (get(parameters, "version") !== String(subscription.version)) {
-                    return yield* new Conflict()
-                  }
-                  const rotated = yield* recorded(Effect.tap(
-                    subscriptions.rotateSecret(context.application.id, subscription.version),
-                    owner.record(request, "signing_secret_rotated", context, context.application)
-                  )).pipe(Effect.catchTag("SubscriptionNotFound", () =>
-                    new NotFound()))
-                  return yield* reveal(context, rotated, true)
-                }
-                default:
-                  return yield* new Malformed({ what: "action" })
+          Effect.gen(function*() {
+            const { application } = context
+            switch (get(parameters, "action")) {
+              case "reveal":
+                return yield* reveal(context, yield* applications.signingSecrets(application.id), false)
+              case "rotate": {
+                const version = Number(get(parameters, "version"))
+                const rotated = yield* recorded(Effect.tap(
+                  applications.rotateSigningSecret(application.id, version),
+                  owner.record(request, "signing_secret_rotated", context, application)
+                ))
+                return yield* reveal(context, rotated, true)
               }
-            })).pipe(Effect.catchTag("Conflict", () =>
-              Effect.succeed(owner.outdated(request, context)))))
+              default:
+                return yield* new Malformed({ what: "action" })
+            }
+          }).pipe(Effect.catchTags({
+            ApplicationNotFound: () => new NotFound(),
+            Conflict: () => Effect.succeed(owner.outdated(request, context))
+          })))
     )
 
   const test: Endpoint = (request, [id]) =>

@@ -56,11 +56,7 @@ export const subscribe = (applicationId: ApplicationId, callbackUrl = "https://r
       applicationId,
       callbackUrl,
       createdAt: DateTime.subtract(now, { days: 40 }),
-      updatedAt: DateTime.subtract(now, { days: 40 }),
-      signingSecrets: [{
-        value: Redacted.make("whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"),
-        expiresAt: Option.none()
-      }]
+      updatedAt: DateTime.subtract(now, { days: 40 })
     })
   })
 

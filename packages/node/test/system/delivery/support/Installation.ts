@@ -102,18 +102,16 @@ export const makeInstallation = () =>
     const subscribe = (receiver: Receiver, path: string, tellOf: ReadonlyArray<User.User>, behaviour?: Behaviour) =>
       Effect.gen(function*() {
         const settings = { name: path, redirectUris: [], requirePkce: false }
-        const { application } = yield* applications.create(platform.id, settings)
+        const { application, signingSecret } = yield* applications.create(platform.id, settings)
         yield* Effect.forEach(tellOf, (user) => consent(user, application.id))
         const now = yield* DateTime.now
-        const secret = `whsec_${randomBytes(32).toString("base64")}`
-        receiver.verify(path, secret)
+        receiver.verify(path, Redacted.value(signingSecret))
         if (behaviour !== undefined) receiver.behave(path, behaviour)
         const subscription = yield* subscriptions.insert({
           applicationId: application.id,
           callbackUrl: receiver.urlOf(path),
           createdAt: now,
-          updatedAt: now,
-          signingSecrets: [{ value: Redacted.make(secret), expiresAt: Option.none() }]
+          updatedAt: now
         })
         return { path, application, subscription }
       }).pipe(Effect.orDie)

@@ -17,6 +17,8 @@ export interface Collection<A> {
   readonly keys: () => ReadonlyArray<number>
   /** Oldest first. */
   readonly all: () => ReadonlyArray<A>
+  /** The largest number that was given; 0 before the first. */
+  readonly lastId: () => number
   /** A number that was never given before, not even to a record that was removed since. */
   readonly nextId: () => number
 }
@@ -55,6 +57,7 @@ export const open = (database: Database): Documents => {
       const json = Schema.parseJson(schema)
       const [read, toText] = [Schema.decodeSync(json), Schema.encodeSync(json)]
       const path = (key: Key) => `${name}/${key.join("/")}`
+      const lastId = () => Number(database.get(`last of ${name}`) ?? 0)
       const own = () => [...database].filter(([key]) => key.startsWith(`${name}/`))
       return {
         get: (...key) => {
@@ -69,8 +72,9 @@ export const open = (database: Database): Documents => {
         },
         keys: () => own().map(([key]) => Number(key.split("/")[1])),
         all: () => own().map(([, text]) => read(text)),
+        lastId,
         nextId: () => {
-          const id = Number(database.get(`last of ${name}`) ?? 0) + 1
+          const id = lastId() + 1
           write(`last of ${name}`, String(id))
           return id
         }

@@ -37,7 +37,9 @@ export const makeCollections = ({ collection }: Documents, seal: Seal) => ({
   subscriptions: collection("subscriptions", Subscription.Subscription),
   registrations: collection("registrations", Registration.Registration),
   pending: collection("pending", Queued),
-  ended: collection("ended", Delivery.Delivery)
+  ended: collection("ended", Delivery.Delivery),
+  /** By application and delivery: the first deliveries of its events. */
+  log: collection("log", Schema.Struct({ id: Delivery.DeliveryId, applicationId: Application.ApplicationId }))
 })
 
 export type Collections = ReturnType<typeof makeCollections>
@@ -45,25 +47,28 @@ export type Collections = ReturnType<typeof makeCollections>
 type Told = Pick<Delivery.Delivery, "applicationId" | "subscriptionId" | "event" | "dueAt">
 
 /** Queues one delivery. */
-const add = ({ pending }: Collections, told: Told): Delivery.Delivery => {
+const add = ({ log, pending }: Collections, told: Told, isLogged: boolean): Delivery.Delivery => {
   const id = Delivery.DeliveryId.make(pending.nextId())
   const delivery: Delivery.Delivery = { ...told, id, state: "pending", attempts: [], endedAt: Option.none() }
   pending.put({ delivery, claims: 0, claim: null }, id)
+  if (isLogged) log.put({ id, applicationId: told.applicationId }, told.applicationId, id)
   return delivery
 }
 
 /** Queues the deliveries of events, inside the step that saves their change. */
-export const enqueue = (collections: Collections, outgoing: ReadonlyArray<Event.Outgoing>): void => {
+export const enqueue = (
+  collections: Collections,
+  outgoing: ReadonlyArray<Event.Outgoing>
+): ReadonlyArray<Delivery.DeliveryId> => {
   const { grants, subscriptions } = collections
-  for (const { audience, event } of outgoing) {
+  return outgoing.flatMap(({ audience, event }) => {
     const concerned = audience._tag === "Application"
       ? [audience.applicationId]
       : subscriptions.keys().filter((id) => audience.userIds.some((user) => grants.get(id, user)?.status === "active"))
-    for (const subscription of concerned.flatMap((id) => subscriptions.get(id) ?? [])) {
-      const { applicationId, id: subscriptionId } = subscription
-      add(collections, { applicationId, subscriptionId, event, dueAt: event.time })
-    }
-  }
+    return concerned.flatMap((id) => subscriptions.get(id) ?? []).map(({ applicationId, id: subscriptionId }) =>
+      add(collections, { applicationId, subscriptionId, event, dueAt: event.time }, true).id
+    )
+  })
 }
 
 /** A delivery that is no longer pending. */
@@ -105,7 +110,7 @@ export const makeDeliveries = (
   collections: Collections,
   hints: PubSub.PubSub<void>
 ): Delivery.DeliveryStore.Service & DeliveryQueue.DeliveryQueue.Service => {
-  const { ended, pending, signing, subscriptions } = collections
+  const { ended, log, pending, signing, subscriptions } = collections
   const wake = PubSub.publish(hints, undefined)
 
   /** The subscription of a delivery, unless it was removed. The application may have another one since. */
@@ -171,13 +176,25 @@ export const makeDeliveries = (
     again: ({ applicationId, event, subscriptionId }, dueAt) =>
       atomically(() => {
         const told = { applicationId, subscriptionId, event, dueAt }
-        return Option.map(subscribed(told), () => add(collections, told))
+        return Option.map(subscribed(told), () => add(collections, told, false))
       }).pipe(Effect.tap(wake)),
     enqueue: (outgoing) => Effect.zipLeft(atomically(() => enqueue(collections, outgoing)), wake),
+    log: ({ after, applicationId, limit }) =>
+      Effect.flatten(atomically(() => {
+        if (after > pending.lastId()) return new Delivery.UnknownPosition()
+        const page = log.all().filter((one) => one.applicationId === applicationId && one.id > after).slice(0, limit)
+        return Effect.succeed(
+          page.flatMap(({ id }) => pending.get(id)?.delivery ?? ended.get(id) ?? []).map((delivery) => ({
+            position: delivery.id,
+            delivery
+          }))
+        )
+      })),
     purge: (endedBefore, limit) =>
       atomically(() => {
         const isOld = (at: typeof endedBefore) => at.epochMillis <= endedBefore.epochMillis
         const old = ended.all().filter(({ endedAt }) => Option.exists(endedAt, isOld)).slice(0, limit)
+        for (const { applicationId, id } of old) log.remove(applicationId, id)
         return old.filter(({ id }) => ended.remove(id)).length
       })
   }

@@ -12,19 +12,22 @@ const Subscribed = Schema.Struct({
 /** Which events wait for each other. */
 const objectOf = ({ objectId, objectType }: Event.Event): string => `${objectType}:${objectId}`
 
-/** Queues one delivery, due at once. */
+/** Queues one delivery, due at `dueAt`. The log of events has it unless it repeats another one. */
 export const add = (
   { insert, run }: Sql,
   told: Pick<Delivery.Delivery, "applicationId" | "subscriptionId" | "event">,
-  dueAt: DateTime.Utc
+  dueAt: DateTime.Utc,
+  isLogged: boolean
 ): Delivery.Delivery => {
   const { applicationId, event, subscriptionId } = told
   const id = Delivery.DeliveryId.make(insert(
-    "insert into deliveries (application, subscription, object, state, due_at, record) values (?, ?, ?, 'pending', ?, '')",
+    `insert into deliveries (application, subscription, object, state, due_at, logged, record)
+     values (?, ?, ?, 'pending', ?, ?, '')`,
     applicationId,
     subscriptionId,
     objectOf(event),
-    dueAt.epochMillis
+    dueAt.epochMillis,
+    isLogged ? 1 : 0
   ))
   const delivery: Delivery.Delivery = {
     id,
@@ -41,8 +44,8 @@ export const add = (
 }
 
 /** Everybody whom these events concern, as it is in this transaction. */
-export const enqueue = (sql: Sql, outgoing: ReadonlyArray<Event.Outgoing>): void => {
-  for (const { audience, event } of outgoing) {
+export const enqueue = (sql: Sql, outgoing: ReadonlyArray<Event.Outgoing>): ReadonlyArray<Delivery.DeliveryId> =>
+  outgoing.flatMap(({ audience, event }) => {
     const concerned = audience._tag === "Application"
       ? sql.all(Subscribed, "select id, application from subscriptions where application = ?", audience.applicationId)
       : sql.all(
@@ -52,8 +55,7 @@ export const enqueue = (sql: Sql, outgoing: ReadonlyArray<Event.Outgoing>): void
            and g.user in (select value from json_each(?))) order by id`,
         JSON.stringify(audience.userIds)
       )
-    for (const { application, id } of concerned) {
-      add(sql, { applicationId: application, subscriptionId: id, event }, event.time)
-    }
-  }
-}
+    return concerned.map(({ application, id }) =>
+      add(sql, { applicationId: application, subscriptionId: id, event }, event.time, true).id
+    )
+  })

@@ -7,6 +7,7 @@ import * as Record from "./Record.ts"
 import type { Seal } from "./Seal.ts"
 import type { Atomically, Sql } from "./Sqlite.ts"
 
+const Last = Schema.Struct({ last: Schema.Int })
 const Claimable = Schema.Struct({
   delivery: Schema.String,
   subscription: Schema.String,
@@ -107,9 +108,18 @@ export const makeQueue = (
       atomically((sql) => {
         const [subscribed] = sql.all(Row, "select record from subscriptions where id = ?", told.subscriptionId)
         if (subscribed === undefined) return Option.none()
-        return Option.some(add(sql, told, now))
+        return Option.some(add(sql, told, now, false))
       }).pipe(Effect.tap(wake)),
     enqueue: (outgoing) => Effect.zipLeft(atomically((sql) => enqueue(sql, outgoing)), wake),
+    // SQLite writes one transaction after the other, so identifiers come in the order of commits.
+    log: ({ after, applicationId, limit }) =>
+      Effect.flatten(atomically(({ all }) => {
+        const [last] = all(Last, "select coalesce(max(seq), 0) as last from sqlite_sequence where name = 'deliveries'")
+        if (after > (last?.last ?? 0)) return new Delivery.UnknownPosition()
+        const query = "select record from deliveries where application = ? and logged and id > ? order by id limit ?"
+        const found = all(Row, query, applicationId, after, limit).map(({ record }) => Record.delivery.read(record))
+        return Effect.succeed(found.map((delivery) => ({ position: delivery.id, delivery })))
+      })),
     purge: (endedBefore, limit) =>
       atomically(({ run }) =>
         run(

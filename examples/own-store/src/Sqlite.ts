@@ -25,7 +25,8 @@ export const tables = `
   create table if not exists deliveries (
     id integer primary key autoincrement, application integer not null, subscription integer not null,
     object text not null, state text not null, due_at integer not null, ended_at integer,
-    claim text, lease_ends integer, claims integer not null default 0, record text not null);
+    claim text, lease_ends integer, claims integer not null default 0, logged integer not null,
+    record text not null);
   create index if not exists deliveries_pending on deliveries (subscription, object, id) where state = 'pending';
   create index if not exists deliveries_due on deliveries (due_at) where state = 'pending';
   create index if not exists deliveries_by_application on deliveries (application, id);

@@ -9,4 +9,7 @@ import { tables } from "./Sqlite.ts"
  * again when that row is deleted.
  */
 export const layerWith = (options: Omit<Options, "tables">): Layer.Layer<Stores.Stores, Store.StoreError> =>
-  goodLayerWith({ ...options, tables: tables.replaceAll("primary key autoincrement", "primary key") })
+  goodLayerWith({
+    ...options,
+    tables: tables.replace(/(subscriptions \(\s*id integer primary key) autoincrement/, "$1")
+  })

@@ -7,12 +7,12 @@ import * as Option from "effect/Option"
 import type { ApplicationId } from "./Application.ts"
 import { type AttemptHour, type Delivery, type DeliveryId, DeliveryNotFound, DeliveryStore } from "./Delivery.ts"
 import { DeliveryQueue } from "./DeliveryQueue.ts"
-import type { Event, EventOrigin } from "./Event.ts"
+import { Audience, type Event, type EventOrigin } from "./Event.ts"
 import { makeOrigins } from "./internal/eventOrigins.ts"
 import { emptyUpdates } from "./Registration.ts"
 import type { Secrets } from "./Secrets.ts"
-import { maxId, type StoreError } from "./Store.ts"
-import { SubscriptionNotFound, SubscriptionStore } from "./Subscription.ts"
+import { maxId, StoreError } from "./Store.ts"
+import { SubscriptionNotFound } from "./Subscription.ts"
 
 export class Deliveries extends Context.Tag("@startlist/core/Deliveries")<Deliveries, Deliveries.Service>() {}
 
@@ -56,7 +56,6 @@ const testEvent = ({ id, time, trace }: EventOrigin): Event => ({
 const make = Effect.gen(function*() {
   const queue = yield* DeliveryQueue
   const store = yield* DeliveryStore
-  const subscriptions = yield* SubscriptionStore
   const origins = yield* makeOrigins
 
   const find = (id: DeliveryId) =>
@@ -65,20 +64,16 @@ const make = Effect.gen(function*() {
       Option.match({ onNone: () => new DeliveryNotFound({ deliveryId: id }), onSome: Effect.succeed })
     )
 
-  const tell = Effect.fnUntraced(function*(told: Parameters<typeof queue.again>[0], now: DateTime.Utc) {
-    const delivery = yield* queue.again(told, now)
-    return Option.isSome(delivery) ? delivery.value : yield* new SubscriptionNotFound()
-  })
-
   const redeliver = Effect.fn("Deliveries.redeliver")(function*(id: DeliveryId) {
-    return yield* tell(yield* find(id), yield* DateTime.now)
+    const again = yield* queue.again(yield* find(id), yield* DateTime.now)
+    return Option.isSome(again) ? again.value : yield* new SubscriptionNotFound()
   })
 
   const sendTest = Effect.fn("Deliveries.sendTest")(function*(applicationId: ApplicationId) {
-    const subscription = yield* subscriptions.findByApplication(applicationId)
-    if (Option.isNone(subscription)) return yield* new SubscriptionNotFound()
     const event = testEvent(yield* origins)
-    return yield* tell({ applicationId, subscriptionId: subscription.value.id, event }, event.time)
+    const [id] = yield* queue.enqueue([{ event, audience: Audience.Application({ applicationId }) }])
+    if (id === undefined) return yield* new SubscriptionNotFound()
+    return yield* Effect.catchTag(find(id), "DeliveryNotFound", (cause) => new StoreError({ cause }))
   })
 
   const lastDay = Effect.fn("Deliveries.lastDay")(function*(applicationId: ApplicationId) {
@@ -96,7 +91,7 @@ const make = Effect.gen(function*() {
   return Deliveries.of({ find, lastDay, list: store.list, redeliver, sendTest })
 })
 
-export const layer: Layer.Layer<Deliveries, never, DeliveryQueue | DeliveryStore | SubscriptionStore | Secrets> = Layer
+export const layer: Layer.Layer<Deliveries, never, DeliveryQueue | DeliveryStore | Secrets> = Layer
   .effect(
     Deliveries,
     make

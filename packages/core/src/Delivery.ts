@@ -100,6 +100,26 @@ export const byHour = (attempts: ReadonlyArray<Attempt>, from: DateTime.Utc): Re
   )
 }
 
+/** An event in the log of an application: its first delivery, as it is now. */
+export interface LogEntry {
+  /** Where it stands. Positions only grow: whatever is committed later comes behind. A positive integer below 2^53. */
+  readonly position: number
+  readonly delivery: Delivery
+}
+
+/** What a reader of the log asks for. */
+export interface LogRequest {
+  readonly applicationId: ApplicationId
+  /** Continue behind this position; 0 is the beginning. */
+  readonly after: number
+  readonly limit: number
+}
+
+/** A position that this log has not reached: it belongs to another log, or the database is an older copy. */
+export class UnknownPosition
+  extends Schema.TaggedError<UnknownPosition>("@startlist/core/UnknownPosition")("UnknownPosition", {})
+{}
+
 /** The record of deliveries: what is to be sent, and what was tried. `DeliveryQueue` has the work. Every method is atomic. */
 export class DeliveryStore extends Context.Tag("@startlist/core/DeliveryStore")<
   DeliveryStore,
@@ -121,6 +141,11 @@ export declare namespace DeliveryStore {
       readonly from: DateTime.Utc
       readonly limit: number
     }) => Effect.Effect<ReadonlyArray<AttemptHour>, StoreError>
+    /**
+     * The events of an application, oldest first, at most `limit`. A reader who goes on from the last position sees
+     * each event exactly once, and those about one object in order, whatever commits in between (law 12).
+     */
+    readonly log: (request: LogRequest) => Effect.Effect<ReadonlyArray<LogEntry>, UnknownPosition | StoreError>
     /** Removes at most `limit` deliveries that ended by `endedBefore`. Answers how many went. */
     readonly purge: (endedBefore: DateTime.Utc, limit: number) => Effect.Effect<number, StoreError>
   }

@@ -71,11 +71,14 @@ export declare namespace DeliveryQueue {
     ) => Effect.Effect<ReadonlyArray<DeliveryId>, StoreError>
     /** A hint that there may be work, from this or another node. Never the truth: workers poll besides. */
     readonly wakeUps: Stream.Stream<void>
-    /** Queues the deliveries of events about something that is kept elsewhere; all of them or none. */
-    readonly enqueue: (outgoing: ReadonlyArray<Outgoing>) => Effect.Effect<void, StoreError>
     /**
-     * A new pending delivery of an event to one subscription and nobody else, whether it was sent before or not; due
-     * at `now`. None if that subscription is gone.
+     * Queues the deliveries of events about something that is kept elsewhere; all of them or none. Answers their
+     * identifiers.
+     */
+    readonly enqueue: (outgoing: ReadonlyArray<Outgoing>) => Effect.Effect<ReadonlyArray<DeliveryId>, StoreError>
+    /**
+     * A new pending delivery of the same event to the same subscription, due at `now`; the log of events has the first
+     * one only. None if that subscription is gone.
      */
     readonly again: (
       delivery: Pick<Delivery, "applicationId" | "subscriptionId" | "event">,

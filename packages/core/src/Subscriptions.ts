@@ -10,6 +10,7 @@ import * as Schema from "effect/Schema"
 import type { ApplicationId } from "./Application.ts"
 import { Callbacks, within } from "./Callbacks.ts"
 import type { Access } from "./Access.ts"
+import { DeliveryStore, type LogEntry, type LogRequest, type UnknownPosition } from "./Delivery.ts"
 import { Policy } from "./Policy.ts"
 import { Secrets } from "./Secrets.ts"
 import type { StoreError } from "./Store.ts"
@@ -77,6 +78,11 @@ export declare namespace Subscriptions {
       access: Access,
       id: Option.Option<number>
     ) => Effect.Effect<void, NotEntitled | SubscriptionNotFound | StoreError>
+    /** The log of the application's events (law 12). */
+    readonly events: (
+      access: Access,
+      page: Pick<LogRequest, "after" | "limit">
+    ) => Effect.Effect<ReadonlyArray<LogEntry>, NotEntitled | UnknownPosition | StoreError>
     /** For the application's owner, who has no access token. */
     readonly findByApplication: SubscriptionStore.Service["findByApplication"]
   }
@@ -85,6 +91,7 @@ export declare namespace Subscriptions {
 const make = Effect.gen(function*() {
   const store = yield* SubscriptionStore
   const callbacks = yield* Callbacks
+  const deliveries = yield* DeliveryStore
   const secrets = yield* Secrets
   const policy = yield* Policy
 
@@ -127,15 +134,24 @@ const make = Effect.gen(function*() {
     if (!removed) return yield* new SubscriptionNotFound()
   })
 
+  const events = Effect.fn("Subscriptions.events")(
+    function*(access: Access, page: Pick<LogRequest, "after" | "limit">) {
+      yield* entitled(access, policy)
+      return yield* deliveries.log({ ...page, applicationId: access.applicationId })
+    }
+  )
+
   return Subscriptions.of({
     create,
+    events,
     find,
     findByApplication: store.findByApplication,
     remove
   })
 })
 
-export const layer: Layer.Layer<Subscriptions, never, SubscriptionStore | Callbacks | Secrets> = Layer.effect(
-  Subscriptions,
-  make
-)
+export const layer: Layer.Layer<Subscriptions, never, DeliveryStore | SubscriptionStore | Callbacks | Secrets> = Layer
+  .effect(
+    Subscriptions,
+    make
+  )

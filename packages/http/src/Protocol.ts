@@ -6,6 +6,7 @@ import type { Secrets } from "@startlist/core/Secrets"
 import type { Subscriptions } from "@startlist/core/Subscriptions"
 import type { UserStore } from "@startlist/core/User"
 import * as Athlete from "./api/Athlete.ts"
+import * as WebhookEvents from "./api/WebhookEvents.ts"
 import * as WebhookSubscription from "./api/WebhookSubscription.ts"
 import * as Introspect from "./oauth/Introspect.ts"
 import * as Metadata from "./oauth/Metadata.ts"
@@ -30,11 +31,11 @@ export const oauth: Routes<Applications | OAuth | Secrets | Throttle> = Effect.a
 /** `/api/v1/athlete` (requirements §4.5). */
 export const athlete: Routes<OAuth | UserStore> = Effect.map(Athlete.make, (route) => [route])
 
-/** `/api/v1/webhook_subscription` (requirements §4.6 to §4.9). */
-export const webhooks: Routes<Applications | OAuth | Subscriptions | Throttle> = Effect.map(
+/** `/api/v1/webhook_subscription` (requirements §4.6 to §4.9), and the log of its events below it. */
+export const webhooks: Routes<Applications | OAuth | Subscriptions | Throttle> = Effect.all([
   WebhookSubscription.make,
-  (route) => [route]
-)
+  WebhookEvents.make
+])
 
 /** All of them; `@startlist/pages` has the pages. */
 export const routes: Routes<Applications | OAuth | Secrets | Subscriptions | Throttle | UserStore> = Effect.map(

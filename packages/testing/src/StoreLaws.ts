@@ -13,6 +13,7 @@ import * as Layer from "effect/Layer"
 import { atomicityLaws } from "./internal/atomicityLaws.ts"
 import { claimLaws } from "./internal/claimLaws.ts"
 import { deliveryLaws } from "./internal/deliveryLaws.ts"
+import { eventLogLaws } from "./internal/eventLogLaws.ts"
 import { outboxLaws } from "./internal/outboxLaws.ts"
 import { handleLaws, handleRaces } from "./internal/handleLaws.ts"
 import { keyLaws } from "./internal/keyLaws.ts"
@@ -33,6 +34,7 @@ export const laws: ReadonlyArray<LawGroup<Stores>> = [
   ...claimLaws,
   settleLaws,
   ...deliveryLaws,
+  eventLogLaws,
   atomicityLaws,
   raceLaws,
   readLaws

@@ -2,7 +2,7 @@
 import { ApplicationStore } from "@startlist/core/Application"
 import { type Delivery, DeliveryStore } from "@startlist/core/Delivery"
 import { type Claimed, DeliveryQueue } from "@startlist/core/DeliveryQueue"
-import type { Outgoing } from "@startlist/core/Event"
+import { Audience, type Outgoing } from "@startlist/core/Event"
 import type { Grant } from "@startlist/core/Grant"
 import { GrantStore } from "@startlist/core/GrantStore"
 import { RegistrationStore } from "@startlist/core/Registration"
@@ -138,7 +138,8 @@ const torn: ReadonlyArray<StoreFault> = [
   })),
   fault("torn", "events are enqueued one by one", ({ deliveries }) => ({
     deliveries: {
-      enqueue: (outgoing) => Effect.forEach(outgoing, (one) => deliveries.enqueue([one]), { discard: true })
+      enqueue: (outgoing) =>
+        Effect.map(Effect.forEach(outgoing, (one) => deliveries.enqueue([one])), (ids) => ids.flat())
     }
   })),
   fault("torn", "attempts are recorded one by one", ({ deliveries }) => ({
@@ -647,6 +648,44 @@ const fields: ReadonlyArray<StoreFault> = [
   fault("field", "a subscription keeps the time of its first save", ({ subscriptions }) => ({
     subscriptions: { save: (next) => subscriptions.save({ ...next, updatedAt: next.createdAt }) }
   })),
+  fault("field", "a delivery again is in the log of events", ({ deliveries }) => ({
+    deliveries: {
+      again: ({ applicationId, event }, now) =>
+        Effect.gen(function*() {
+          const audience = Audience.Application({ applicationId })
+          const [id] = yield* deliveries.enqueue([{ event: { ...event, time: now }, audience }])
+          return id === undefined ? Option.none() : yield* deliveries.find(id)
+        })
+    }
+  })),
+  fault("field", "the log of events has only what is pending", ({ deliveries }) => ({
+    deliveries: {
+      log: (request) =>
+        Effect.map(deliveries.log(request), (page) => page.filter(({ delivery }) => delivery.state === "pending"))
+    }
+  })),
+  fault("field", "an unknown position of the log is its end", ({ deliveries }) => ({
+    deliveries: {
+      log: (request) => Effect.catchTag(deliveries.log(request), "UnknownPosition", () => Effect.succeed([]))
+    }
+  })),
+  fault("race", "the log skips what is committed behind a later number", ({ deliveries }) => {
+    const late = new Set<number>()
+    return {
+      deliveries: {
+        log: (request) =>
+          Effect.map(
+            deliveries.log({ ...request, limit: request.limit + 1 }),
+            (page) =>
+              page.filter(({ position }, place) => {
+                const isLate = position % 3 === 0 && place < page.length - 1 && !late.has(position)
+                if (isLate) late.add(position)
+                return !isLate
+              }).slice(0, request.limit)
+          )
+      }
+    }
+  }),
   fault("field", "a signing secret has no end", ({ applications }) => ({
     applications: {
       saveSigningSecrets: (next) =>

@@ -3,23 +3,23 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as PubSub from "effect/PubSub"
 import * as Stream from "effect/Stream"
-import { byHour, Delivery, DeliveryId, type DeliveryStore } from "../Delivery.ts"
+import { byHour, Delivery, DeliveryId, type DeliveryStore, type LogEntry, UnknownPosition } from "../Delivery.ts"
 import type { Claimed, ClaimRequest, DeliveryQueue } from "../DeliveryQueue.ts"
 import type { Audience, Outgoing } from "../Event.ts"
 import type { SubscriptionId } from "../Subscription.ts"
 import { newestFirst, type Queued, type State } from "./memoryState.ts"
 
-/** Queues the deliveries of events, inside the save that causes them. */
-export type Enqueue = (outgoing: ReadonlyArray<Outgoing>) => void
+/** Queues the deliveries of events, inside the save that causes them. Answers their identifiers. */
+export type Enqueue = (outgoing: ReadonlyArray<Outgoing>) => ReadonlyArray<DeliveryId>
 
 const isConcerned = ({ grants }: State, audience: Audience, applicationId: Delivery["applicationId"]): boolean =>
   audience._tag === "Application"
     ? audience.applicationId === applicationId
     : audience.userIds.some((userId) => grants.get(applicationId)?.get(userId)?.status === "active")
 
-const add = (state: State, fields: Omit<Delivery, "id">): Delivery => {
+const add = (state: State, fields: Omit<Delivery, "id">, isLogged: boolean): Delivery => {
   const delivery: Delivery = { ...fields, id: DeliveryId.make(++state.lastIds.delivery) }
-  const queued: Queued = { delivery, claims: 0, claim: Option.none() }
+  const queued: Queued = { delivery, isLogged, claims: 0, claim: Option.none() }
   state.deliveries.set(delivery.id, queued)
   state.pending.set(delivery.id, queued)
   return delivery
@@ -60,22 +60,17 @@ export const makeDeliveries = (
   const wake = () => void Effect.runSync(PubSub.publish(hints, undefined))
 
   const enqueue: Enqueue = (outgoing) => {
+    const ids: Array<DeliveryId> = []
     for (const { audience, event } of outgoing) {
       for (const { applicationId, id: subscriptionId } of subscriptions.values()) {
         if (!isConcerned(state, audience, applicationId)) continue
         const dueAt = event.time
-        add(state, {
-          applicationId,
-          subscriptionId,
-          event,
-          state: "pending",
-          attempts: [],
-          dueAt,
-          endedAt: Option.none()
-        })
+        const fields = { applicationId, subscriptionId, event, dueAt, endedAt: Option.none() }
+        ids.push(add(state, { ...fields, state: "pending", attempts: [] }, true).id)
         wake()
       }
     }
+    return ids
   }
 
   const queue: DeliveryQueue.Service = {
@@ -120,7 +115,7 @@ export const makeDeliveries = (
       Effect.sync(() => {
         if (!subscriptions.has(subscriptionId)) return Option.none()
         const fields = { applicationId, subscriptionId, event, dueAt: now, endedAt: Option.none() }
-        const delivery = add(state, { ...fields, state: "pending", attempts: [] })
+        const delivery = add(state, { ...fields, state: "pending", attempts: [] }, false)
         wake()
         return Option.some(delivery)
       }),
@@ -142,6 +137,17 @@ export const makeDeliveries = (
       Effect.sync(() => {
         const newest = newestFirst(deliveries).filter(({ delivery }) => delivery.applicationId === applicationId)
         return byHour(newest.slice(0, limit).flatMap(({ delivery }) => delivery.attempts), from)
+      }),
+    log: ({ after, applicationId, limit }) =>
+      Effect.suspend(() => {
+        if (after > state.lastIds.delivery) return new UnknownPosition()
+        const entries: Array<LogEntry> = []
+        for (const { delivery, isLogged } of deliveries.values()) {
+          if (entries.length === limit) break
+          if (!isLogged || delivery.applicationId !== applicationId || delivery.id <= after) continue
+          entries.push({ position: delivery.id, delivery })
+        }
+        return Effect.succeed(entries)
       }),
     purge: (endedBefore, limit) =>
       Effect.sync(() => {

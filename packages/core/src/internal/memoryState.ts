@@ -12,6 +12,8 @@ import type { UserId } from "../User.ts"
 /** A delivery, its claim, and the number of claims since an outcome was recorded. */
 export interface Queued {
   delivery: Delivery
+  /** Whether the log of events has it: not if it repeats another one. */
+  readonly isLogged: boolean
   claims: number
   claim: Option.Option<{ readonly token: string; readonly leaseEnds: number }>
 }

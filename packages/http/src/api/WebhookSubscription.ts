@@ -8,14 +8,7 @@ import { Applications } from "@startlist/core/Applications"
 import type { OAuth } from "@startlist/core/OAuth"
 import { Policy } from "@startlist/core/Policy"
 import type { Subscription, ValidationFailed } from "@startlist/core/Subscription"
-import {
-  entitled,
-  InsufficientScope,
-  type InvalidCallbackUrl,
-  type NotEntitled,
-  NotPlatformUser,
-  Subscriptions
-} from "@startlist/core/Subscriptions"
+import { entitled, type InvalidCallbackUrl, type NotEntitled, Subscriptions } from "@startlist/core/Subscriptions"
 import * as Allowance from "../Allowance.ts"
 import { anyOrigin } from "../Cors.ts"
 import type { Request, Response } from "../Message.ts"
@@ -24,6 +17,7 @@ import type { Endpoint, Route } from "../Router.ts"
 import type { Throttle } from "../Throttle.ts"
 import * as ApiResponse from "./ApiResponse.ts"
 import * as Bearer from "./Bearer.ts"
+import { isNotEntitled, refuse } from "./Entitled.ts"
 import * as Validations from "./Validations.ts"
 import { readWanted } from "./WantedSubscription.ts"
 
@@ -37,18 +31,6 @@ const toBody = ({ callbackUrl, createdAt, id, updatedAt }: Subscription) => ({
 
 const error = (status: number, field: string, code: string, message: string): Response =>
   ApiResponse.error(status, message, [{ resource: "WebhookSubscription", field, code, message }])
-
-const notPlatform = error(403, "role", "forbidden", "only a registration platform user may manage the subscription")
-
-const isNotEntitled = (error: unknown): error is NotEntitled =>
-  error instanceof NotPlatformUser || error instanceof InsufficientScope
-
-const refuse = (error: NotEntitled): Effect.Effect<Response> =>
-  Effect.succeed(
-    error._tag === "NotPlatformUser"
-      ? notPlatform
-      : Bearer.insufficientScope("WebhookSubscription", `the scope ${error.scope} is required`, error.scope)
-  )
 
 const notFound = error(404, "id", "not_found", "there is no such subscription")
 const alreadySubscribed = error(409, "callback_url", "already_exists", "the application has a subscription already")

@@ -18,6 +18,7 @@ import {
 } from "./deliveryRows.ts"
 import { insertDeliveries, lanes, objectLetters, outbox, outgoingOf } from "./outbox.ts"
 import { eventColumns, type EventRow, type Int8, millisOf, millisOrNull, toEvent, toInstant } from "./rows.ts"
+import { notLogged } from "./eventLog.ts"
 import { type SigningRow, toSigning } from "./signingRows.ts"
 import { subscriptionColumns, type SubscriptionRow, toSubscription } from "./subscriptionRows.ts"
 
@@ -93,7 +94,7 @@ export const make = (
         SELECT seq, $3::text, $4::text, $10::text, $5::bigint, $6::json, $7::bigint, $11::text, 1 FROM targets
         RETURNING *
       ),
-      told AS (${insertDeliveries(p)})
+      told AS (${insertDeliveries(p, notLogged)})
       SELECT told.id, told.due_at, s.application_id, s.subscription_id, 'p' AS state, NULL AS ended_at, NULL AS attempts,
         ${eventColumns}
       FROM told, targets s, kept e`
@@ -101,7 +102,7 @@ export const make = (
   const enqueue = {
     name: `${p}delivery_enqueue`,
     text: `WITH given AS (SELECT $1::json AS outgoing), ${outbox(p, "given")}
-      SELECT count(*)::integer AS told FROM told`
+      SELECT id FROM told ORDER BY id`
   }
   const claimBy = (claim: Statement, request: ClaimRequest) =>
     Effect.withFiberRuntime<ReadonlyArray<ClaimRow>, StoreError>((fiber) =>
@@ -239,8 +240,8 @@ export const make = (
       ),
     enqueue: (outgoing) =>
       Effect.flatMap(
-        query<{ readonly told: number }>(enqueue, [JSON.stringify(outgoingOf(outgoing))]),
-        ([row]) => row !== undefined && row.told > 0 ? wake : Effect.void
+        query<{ readonly id: Int8 }>(enqueue, [JSON.stringify(outgoingOf(outgoing))]),
+        (rows) => Effect.as(rows.length > 0 ? wake : Effect.void, rows.map(({ id }) => toDeliveryId(id)))
       )
   }
 }

@@ -3,11 +3,13 @@ import type { DeliveryStore } from "@startlist/core/Delivery"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Database, Statement } from "../Database.ts"
+import * as EventLog from "./eventLog.ts"
 import { type HourRow, hoursStatement, toHour } from "./attemptHours.ts"
 import { deliveryColumns, type DeliveryRow, stateLetters, toDelivery } from "./deliveryRows.ts"
 import { millisOf } from "./rows.ts"
 
-export const make = ({ prefix: p, query }: Database.Service): DeliveryStore.Service => {
+export const make = (database: Database.Service): DeliveryStore.Service => {
+  const { prefix: p, query } = database
   const attemptsByHour = hoursStatement(p)
   const find = {
     name: `${p}delivery_find`,
@@ -80,6 +82,7 @@ export const make = ({ prefix: p, query }: Database.Service): DeliveryStore.Serv
         ]),
         (rows) => rows.map((row) => toHour(row, millisOf(from)))
       ),
+    log: EventLog.make(database),
     purge: (endedBefore, limit) =>
       Effect.flatMap(
         query<{ readonly count: number }>(purge, [millisOf(endedBefore), limit]),

@@ -55,14 +55,14 @@ held AS (
   ) d WHERE d.state = 'p'
 )`
 
-/** Inserts a delivery for each of `targets`; needs `lanes`. */
-export const insertDeliveries = (p: string): string => `
+/** Inserts a delivery for each of `targets`; needs `lanes`. `position` is the one in the log of events. */
+export const insertDeliveries = (p: string, position = "NULL::bigint"): string => `
   INSERT INTO ${p}deliveries
-    (application_id, subscription_id, event_seq, object_type, object_id, state, head, due_at)
+    (application_id, subscription_id, event_seq, object_type, object_id, state, head, due_at, log_position)
   SELECT t.application_id, t.subscription_id, t.seq, t.letter, t.object_id, 'p', NOT EXISTS (
       SELECT FROM held h
       WHERE h.subscription_id = t.subscription_id AND h.object_type = t.letter AND h.object_id = t.object_id
-    ), t.time
+    ), t.time, ${position}
   FROM targets t ORDER BY t.seq, t.subscription_id
   RETURNING id, due_at`
 

@@ -103,6 +103,7 @@ const initial = (p: string): ReadonlyArray<string> => [
     state "char" NOT NULL,
     head boolean NOT NULL,
     claim_token text,
+    log_position bigint,
     attempts json,
     PRIMARY KEY (id, application_id)
   ) WITH (
@@ -121,6 +122,9 @@ const initial = (p: string): ReadonlyArray<string> => [
   `CREATE INDEX ${p}deliveries_heads ON ${p}deliveries (object_id, object_type, id) WHERE state = 'p' AND head`,
   // A claim finds the earliest at one place, not at each subscription anew.
   `CREATE INDEX ${p}deliveries_earliest ON ${p}deliveries (due_at, id) WHERE state = 'p' AND head`,
+  // Deliveries get their place in the log of events when they are first read: see eventLog.ts.
+  `CREATE SEQUENCE ${p}log_positions`,
+  `CREATE INDEX ${p}deliveries_log ON ${p}deliveries (application_id, log_position, id)`,
   settleFunction(p)
 ]
 

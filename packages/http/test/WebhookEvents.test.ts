@@ -1,0 +1,103 @@
+import { describe, expect } from "@effect/vitest"
+import { Deliveries } from "@startlist/core"
+import { ApplicationId } from "@startlist/core/Application"
+import type { Message } from "@startlist/http"
+import { Effect, Schema } from "effect"
+import { Service } from "../../pages/test/support/Service.ts"
+import { testing, type TestWorld } from "../../pages/test/support/Testing.ts"
+import * as World from "../../pages/test/support/World.ts"
+
+const path = "/api/v1/webhook_subscription"
+const wanted = { webhook_subscription: { callback_url: "https://receiver.test/events", verify_token: "v" } }
+
+const Id = Schema.Struct({ id: Schema.Int })
+const LogEntry = Schema.Struct({
+  webhook_id: Schema.String,
+  body: Schema.String,
+  state: Schema.String,
+  cursor: Schema.String
+})
+const Page = Schema.Struct({ events: Schema.Array(LogEntry), cursor: Schema.String, has_more: Schema.Boolean })
+const pageOf = (response: Message.Response) => Schema.decodeUnknownSync(Page)(World.json(response))
+
+/** The field that is refused, with its status. */
+const refusal = (response: Message.Response) => [
+  response.status,
+  Schema.decodeUnknownSync(Schema.Struct({ errors: Schema.Array(Schema.Struct({ field: Schema.String })) }))(
+    World.json(response)
+  ).errors[0]?.field
+]
+
+/** A platform user's application that has subscribed, and its requests. */
+const subscribed = (world: TestWorld) =>
+  Effect.gen(function*() {
+    const { send } = yield* Service
+    const { access_token } = yield* world.tokens({}, world.platformBrowser)
+    const headers = { ...World.bearer(access_token), "content-type": "application/json" }
+    const created = yield* send("POST", path, { headers, body: JSON.stringify(wanted) })
+    const { id } = yield* Schema.decodeUnknown(Id)(World.json(created))
+    const { sendTest } = yield* Deliveries.Deliveries
+    return {
+      id,
+      page: (query = "") => send("GET", `${path}/events${query}`, { headers }),
+      happen: sendTest(ApplicationId.make(Number(world.client.client_id)))
+    }
+  })
+
+describe("GET /api/v1/webhook_subscription/events", () => {
+  testing("has each event once, as it is posted, and where to go on", (world) =>
+    Effect.gen(function*() {
+      const { happen, id, page } = yield* subscribed(world)
+      const empty = pageOf(yield* page())
+      expect(empty).toEqual({ events: [], cursor: "0", has_more: false })
+      const sent = [yield* happen, yield* happen, yield* happen]
+      const first = pageOf(yield* page(`?after=${empty.cursor}&limit=2`))
+      expect(first).toEqual({
+        events: sent.slice(0, 2).map(({ event }) => ({
+          webhook_id: event.id,
+          body: expect.stringContaining(`"subscription_id":${id},`),
+          state: "pending",
+          cursor: expect.any(String)
+        })),
+        cursor: first.events[1]?.cursor,
+        has_more: true
+      })
+      expect(JSON.parse(first.events[0]?.body ?? "")).toMatchObject({ object_id: sent[0]?.event.objectId })
+      const second = pageOf(yield* page(`?after=${first.cursor}&limit=1`))
+      expect([second.events.length, second.has_more]).toEqual([1, false])
+      expect(pageOf(yield* page(`?after=${second.cursor}`))).toEqual({
+        events: [],
+        cursor: second.cursor,
+        has_more: false
+      })
+      yield* happen
+      expect(pageOf(yield* page(`?after=${second.cursor}`)).events).toHaveLength(1)
+    }))
+
+  testing(
+    "refuses what is no cursor, or one of a future that is not there, and a limit out of range",
+    (world) =>
+      Effect.gen(function*() {
+        const { page } = yield* subscribed(world)
+        for (const after of ["x", "-1", "1.5", "9007199254740992", "999"]) {
+          const refused = yield* page(`?after=${after}`)
+          expect([after, ...refusal(refused)]).toEqual([after, 422, "after"])
+        }
+        for (const limit of ["0", "1001", "many"]) {
+          const refused = yield* page(`?limit=${limit}`)
+          expect([limit, ...refusal(refused)]).toEqual([limit, 422, "limit"])
+        }
+      })
+  )
+
+  testing("is for platform users only, and for this method only", (world) =>
+    Effect.gen(function*() {
+      const { send } = yield* Service
+      const { access_token } = yield* world.tokens()
+      const headers = World.bearer(access_token)
+      const refused = yield* send("GET", `${path}/events`, { headers })
+      expect(refusal(refused)).toEqual([403, "role"])
+      expect((yield* send("GET", `${path}/events`)).status).toBe(401)
+      expect((yield* send("POST", `${path}/events`, { headers })).status).toBe(405)
+    }))
+})

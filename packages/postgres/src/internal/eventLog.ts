@@ -1,0 +1,83 @@
+/**
+ * The log of an application's events (law 12).
+ *
+ * A delivery gets its position when somebody first reads it, and readers of one application do so one after the other. So
+ * nothing can be committed in front of a position that was handed out, however long a transaction is open. The numbers of
+ * the rows cannot promise that: they are drawn before the commit. Transaction identifiers can, but do not survive a
+ * dump, and do not order the changes of one object.
+ */
+import { type DeliveryStore, type LogEntry, type LogRequest, UnknownPosition } from "@startlist/core/Delivery"
+import type { StoreError } from "@startlist/core/Store"
+import * as Effect from "effect/Effect"
+import type { Database } from "../Database.ts"
+import { deliveryColumns, type DeliveryRow, toDelivery } from "./deliveryRows.ts"
+import type { Int8 } from "./rows.ts"
+
+/** The position of a delivery that is not in the log: it repeats another one. */
+export const notLogged = "0"
+
+interface LogRow extends DeliveryRow {
+  readonly log_position: Int8
+}
+
+interface StateRow {
+  readonly is_known: boolean
+  readonly has_new: boolean
+}
+
+export const make = ({ prefix: p, query, transaction }: Database.Service): DeliveryStore.Service["log"] => {
+  const page = {
+    name: `${p}log_page`,
+    text: `SELECT ${deliveryColumns}, d.log_position FROM (
+        SELECT * FROM ${p}deliveries WHERE application_id = $1::bigint AND log_position > $2::bigint
+        ORDER BY log_position LIMIT $3::integer
+      ) d CROSS JOIN LATERAL (SELECT * FROM ${p}events x WHERE x.seq = d.event_seq OFFSET 0) e
+      ORDER BY d.log_position`
+  }
+  const state = {
+    name: `${p}log_state`,
+    text:
+      `SELECT $2::bigint <= (SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM ${p}log_positions) AS is_known,
+        EXISTS (SELECT FROM ${p}deliveries WHERE application_id = $1::bigint AND log_position IS NULL) AS has_new`
+  }
+  const lock = {
+    name: `${p}log_lock`,
+    text: `SELECT pg_advisory_xact_lock(hashtextextended('${p}log ' || $1::bigint, 0))::text`
+  }
+  // Its snapshot is younger than the lock, so that it sees what readers before it have numbered. The rows are locked in
+  // the order of identifiers, like settling.
+  const number = {
+    name: `${p}log_number`,
+    text: `WITH fresh AS MATERIALIZED (
+        SELECT id FROM ${p}deliveries WHERE application_id = $1::bigint AND log_position IS NULL
+        ORDER BY id LIMIT $2::integer FOR NO KEY UPDATE
+      ),
+      numbered AS MATERIALIZED (
+        SELECT id, nextval('${p}log_positions') AS position FROM (SELECT id FROM fresh ORDER BY id) f
+      )
+      UPDATE ${p}deliveries d SET log_position = n.position FROM numbered n
+      WHERE d.id = n.id AND d.application_id = $1::bigint`
+  }
+
+  const read = ({ after, applicationId, limit }: LogRequest): Effect.Effect<ReadonlyArray<LogEntry>, StoreError> =>
+    Effect.map(
+      query<LogRow>(page, [applicationId, after, limit]),
+      (rows) => rows.map((row) => ({ position: Number(row.log_position), delivery: toDelivery(row) }))
+    )
+
+  return (request) =>
+    Effect.gen(function*() {
+      const { after, applicationId, limit } = request
+      const entries = yield* read(request)
+      if (entries.length === limit) return entries
+      const [found] = yield* query<StateRow>(state, [applicationId, after])
+      if (found?.is_known === false) return yield* new UnknownPosition()
+      if (found?.has_new !== true) return entries
+      return yield* transaction(
+        query(lock, [applicationId]).pipe(
+          Effect.zipRight(query(number, [applicationId, limit])),
+          Effect.zipRight(read(request))
+        )
+      )
+    })
+}

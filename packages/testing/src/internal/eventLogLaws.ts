@@ -1,0 +1,110 @@
+/** Laws of the log of events (law 12): a reader who goes on from the last position sees each event once. */
+import type { LogEntry } from "@startlist/core/Delivery"
+import type { Application } from "@startlist/core/Application"
+import { maxId } from "@startlist/core/Store"
+import type { Stores } from "@startlist/core/Stores"
+import * as DateTime from "effect/DateTime"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type { LawGroup } from "../Law.ts"
+import { same, tagOf } from "./expecting.ts"
+import { at, ended, type Fixture, settled, start } from "./fixture.ts"
+import { queueLaw } from "./storeLaw.ts"
+
+/** A reader of the log of an application, who goes on from where it stopped. */
+export const reader = (f: Fixture, { id: applicationId }: Pick<Application, "id">) => {
+  const seen: Array<LogEntry> = []
+  return {
+    seen,
+    /** Reads the next page. Returns its entries. */
+    read: (limit: number) =>
+      Effect.map(
+        Effect.suspend(() => f.deliveries.log({ applicationId, after: seen.at(-1)?.position ?? 0, limit })),
+        (page) => {
+          seen.push(...page)
+          return page
+        }
+      )
+  }
+}
+
+const objects = (entries: ReadonlyArray<LogEntry>) => entries.map(({ delivery }) => delivery.event.objectId)
+
+export const eventLogLaws: LawGroup<Stores> = {
+  about: "log of events",
+  laws: [
+    queueLaw("a reader sees each event of its application once, oldest first, page by page", function*(f) {
+      const [{ app }, other] = [yield* f.subscribed, yield* f.subscribed]
+      const mine = reader(f, app)
+      same(yield* mine.read(10), [])
+      yield* f.queue(app, [1, 2, 3].map((n) => f.event(n)))
+      yield* f.queue(other.app, [f.event(8)])
+      yield* f.queue(app, [4, 5].map((n) => f.event(n)))
+      for (const page of [[1, 2], [3, 4], [5], []]) same(objects(yield* mine.read(2)), page)
+      yield* f.queue(app, [f.event(6)])
+      same(objects(yield* mine.read(2)), [6])
+      same(mine.seen.map(({ delivery }) => delivery), yield* f.listed(app))
+      same(objects(yield* reader(f, other.app).read(10)), [8])
+      same(objects(yield* reader(f, app).read(10)), [1, 2, 3, 4, 5, 6], "a second reader")
+    }),
+    queueLaw("an entry is the delivery as it is now", function*(f) {
+      const { app, claimed: [one] } = yield* f.claimedDeliveries(1)
+      if (one === undefined) return
+      const [before] = yield* reader(f, app).read(10)
+      same(before?.delivery, one.delivery)
+      const exhausted = ended(one.delivery, "exhausted")
+      yield* f.deliveryQueue.settle([{ delivery: exhausted, token: one.token }])
+      same(yield* reader(f, app).read(10), [{ position: before?.position, delivery: exhausted }])
+    }),
+    queueLaw("a delivery again is not in the log", function*(f) {
+      const { app, claimed: [one] } = yield* f.claimedDeliveries(1)
+      if (one === undefined) return
+      yield* f.deliveryQueue.settle(settled([one]))
+      const mine = reader(f, app)
+      const first = Option.getOrThrow(yield* f.deliveryQueue.again(one.delivery, at(5)))
+      same((yield* mine.read(10)).map(({ delivery }) => delivery.id), [one.delivery.id])
+      yield* f.deliveryQueue.again(first, at(6))
+      same(yield* mine.read(10), [])
+    }),
+    queueLaw("a reader goes on after a purge, and after the end of the subscription", function*(f) {
+      const { app, claimed, subscription } = yield* f.claimedDeliveries(3)
+      const mine = reader(f, app)
+      yield* mine.read(1)
+      const long = DateTime.subtract(start, { days: 20_000 })
+      yield* f.deliveryQueue.settle(settled(claimed, { state: "delivered", endedAt: Option.some(long) }))
+      yield* f.deliveries.purge(long, 1000)
+      same(yield* mine.read(10), [], "what was removed")
+      yield* f.queue(app, [f.event(7)])
+      yield* f.subscriptions.remove(subscription.id, start)
+      yield* f.subscription(app)
+      yield* f.queue(app, [f.event(8)])
+      same(objects(yield* mine.read(10)), [7, 8])
+    }),
+    queueLaw("a position that was never given is unknown", function*(f) {
+      const { app } = yield* f.subscribed
+      yield* f.queue(app, [f.event(1)])
+      same(yield* tagOf(f.deliveries.log({ applicationId: app.id, after: maxId, limit: 10 })), "UnknownPosition")
+    }),
+    queueLaw("readers who race writers and each other miss nothing, and see nothing twice", function*(f) {
+      const { app } = yield* f.subscribed
+      const [one, two] = [reader(f, app), reader(f, app)]
+      const writers = [0, 1, 2, 3].map((writer) =>
+        Effect.forEach([1, 2, 3, 4, 5], () => f.queue(app, [f.event(writer + 1), f.event(writer + 1)]))
+      )
+      const following = [one, two].map(({ read }) => Effect.repeatN(Effect.zipRight(Effect.yieldNow(), read(3)), 30))
+      yield* Effect.all([...writers, ...following], { concurrency: "unbounded", discard: true })
+      const all = new Set((yield* f.listed(app)).map(({ event }) => event.id))
+      for (const { read, seen } of [one, two]) {
+        yield* Effect.repeat(read(7), { until: (page) => page.length === 0 })
+        const ids = seen.map(({ delivery }) => delivery.event.id)
+        same(ids.length, all.size, "number of events that a reader saw")
+        same(new Set(ids), all)
+      }
+      for (const writer of [1, 2, 3, 4]) {
+        const of = ({ delivery }: LogEntry) => delivery.event.objectId === writer
+        const order = one.seen.filter(of).map(({ delivery }) => delivery.id)
+        same(order, [...order].sort((a, b) => a - b), `order of the events about object ${writer}`)
+      }
+    })
+  ]
+}

@@ -74,7 +74,7 @@ describe("a database", () => {
       yield* prepare
       const findings = yield* examine(yield* onDatabase())
       expect(findings.filter(({ level }) => level !== "good")).toEqual([])
-      expect(about(findings, "master key").seen).toContain("1 subscriptions")
+      expect(about(findings, "master key").seen).toContain("1 applications")
     }).pipe(Effect.provide(testDatabase)), 60_000)
 
   it.scopedLive(
@@ -84,7 +84,7 @@ describe("a database", () => {
         yield* prepare
         const findings = yield* examine(yield* onDatabase(key(2)))
         const { advice, level, seen } = about(findings, "master key")
-        expect([level, seen]).toEqual(["bad", expect.stringContaining("1 of 1 subscriptions (applications 7)")])
+        expect([level, seen]).toEqual(["bad", expect.stringContaining("1 of 1 applications (1)")])
         expect(advice).toContain("MASTER_KEY")
         expect(JSON.stringify(findings)).not.toContain("secret-word")
         const both = yield* examine(yield* onDatabase(`${key(2)},${key(1)}`))

@@ -69,7 +69,7 @@ const beside: Readonly<Record<string, ReadonlyArray<string>>> = {
 
 it("every library exports the modules of its index, and nothing else", () => {
   const packages = fileURLToPath(new URL("../../", import.meta.url))
-  const libraries = ["core", "dispatcher", "embed", "http", "pages", "postgres", "testing"]
+  const libraries = ["core", "dispatcher", "embed", "fake", "http", "pages", "postgres", "testing"]
   for (const name of libraries) {
     const index = readFileSync(join(packages, name, "src/index.ts"), "utf8")
     const modules = [...index.matchAll(/^export .* from "\.\/(\w+)\.ts"$/gm)].map(([, module = ""]) => module)

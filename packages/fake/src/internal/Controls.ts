@@ -1,0 +1,64 @@
+/** What can be done with a fake. */
+import type { Startlist } from "@startlist/embed"
+import type * as Duration from "effect/Duration"
+import type { DeliveryFault } from "./Receivers.ts"
+import type { NextResponses, RecordedRequest } from "./Traffic.ts"
+
+/** A control that cannot be obeyed. */
+export class InvalidControl extends Error {
+  readonly field: string
+  constructor(field: string, message: string) {
+    super(`${field}: ${message}`)
+    this.field = field
+  }
+}
+
+/** An application, with all that it has to know. */
+export interface Application {
+  readonly clientId: number
+  readonly clientSecret: string
+  readonly signingSecret: string
+  readonly name: string
+}
+
+/** The fields of a registration that events tell of. */
+export type Updates = Partial<Startlist.Registration["updates"]>
+
+/** A user by identifier or e-mail address. */
+export type Who = number | string
+
+export interface Fake {
+  readonly url: string
+  readonly application: Application
+  /** One of each role, and those that were added. */
+  readonly users: () => ReadonlyArray<Startlist.User>
+  readonly addUser: (user: Omit<Startlist.User, "id">) => Startlist.User
+  readonly addApplication: (settings: {
+    readonly name: string
+    readonly redirectUris?: ReadonlyArray<string>
+    readonly requirePkce?: boolean
+  }) => Promise<Application>
+  /** What a user decides about an authorization request, without a browser. Answers where the browser is sent. */
+  readonly consent: (authorizationUrl: string, user: Who, decision?: "allow" | "deny") => Promise<string>
+  /** The user takes access back. `clientId`: default the first application. */
+  readonly revoke: (user: Who, clientId?: number) => Promise<void>
+  /** A registration of an athlete. Answers its identifier. */
+  readonly addRegistration: (
+    parties?: { readonly athlete?: Who; readonly organizer?: Who; readonly club?: Who },
+    updates?: Updates
+  ) => Promise<number>
+  readonly changeRegistration: (id: number, updates: Updates) => Promise<void>
+  /** By the time of the fake. */
+  readonly now: () => Date
+  /** Moves the time forward, for example by `8 hours`. What is due on the way happens: tokens end, events are sent again. */
+  readonly advance: (duration: Duration.DurationInput) => Promise<void>
+  /** Waits until every event that is due has been sent and answered. */
+  readonly settle: () => Promise<void>
+  readonly nextResponses: (next: NextResponses) => void
+  readonly nextDeliveries: (fault: DeliveryFault, count?: number) => void
+  /** Requests of the application, oldest first. */
+  readonly requests: () => ReadonlyArray<RecordedRequest>
+  readonly clearRequests: () => void
+  readonly deliveries: () => Promise<ReadonlyArray<Startlist.Delivery>>
+  readonly stop: () => Promise<void>
+}

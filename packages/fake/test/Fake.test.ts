@@ -1,0 +1,240 @@
+import { Fake } from "@startlist/fake"
+import { Effect } from "effect"
+import { afterEach, beforeEach, describe, expect, it } from "vitest"
+import { makeReceiver, type Receiver } from "@startlist/test-support/Receiver"
+import { Exit, Scope } from "effect"
+
+const redirectUri = "http://localhost:7000/back"
+
+let fake: Fake.Fake
+let scope: Scope.CloseableScope
+beforeEach(async () => {
+  fake = await Fake.start()
+  scope = Effect.runSync(Scope.make())
+})
+afterEach(async () => {
+  await Effect.runPromise(Scope.close(scope, Exit.void))
+  await fake.stop()
+})
+
+const receive = (): Promise<Receiver> => Effect.runPromise(Scope.extend(makeReceiver, scope))
+
+const authorizationUrl = () =>
+  `${fake.url}/oauth/authorize?${new URLSearchParams({
+    client_id: String(fake.application.clientId),
+    redirect_uri: redirectUri,
+    response_type: "code",
+    scope: "profile:read read",
+    state: "s"
+  })}`
+
+const ask = (parameters: Record<string, string>, headers: Record<string, string> = {}) =>
+  fetch(`${fake.url}/oauth/token`, {
+    method: "POST",
+    headers,
+    body: new URLSearchParams({
+      client_id: String(fake.application.clientId),
+      client_secret: fake.application.clientSecret,
+      ...parameters
+    })
+  })
+
+interface Tokens {
+  readonly access_token: string
+  readonly refresh_token: string
+}
+
+const tokensOf = async (user: string): Promise<Tokens> => {
+  const back = new URL(await fake.consent(authorizationUrl(), user))
+  const response = await ask({ grant_type: "authorization_code", code: back.searchParams.get("code") ?? "" })
+  expect(response.status).toBe(200)
+  return await response.json()
+}
+
+const refresh = ({ refresh_token }: Tokens, key?: string) =>
+  ask({ grant_type: "refresh_token", refresh_token }, key === undefined ? {} : { "idempotency-key": key })
+
+const athlete = async ({ access_token }: Tokens): Promise<number> =>
+  (await fetch(`${fake.url}/api/v1/athlete`, { headers: { authorization: `Bearer ${access_token}` } })).status
+
+const subscribed = async (receiver: Receiver) => {
+  const { access_token } = await tokensOf("paul@platform.example")
+  await tokensOf("alice@athletes.example")
+  receiver.verify("/callback", fake.application.signingSecret)
+  const response = await fetch(`${fake.url}/api/v1/webhook_subscription`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${access_token}`, "content-type": "application/json" },
+    body: JSON.stringify({ webhook_subscription: { callback_url: receiver.url, verify_token: "v" } })
+  })
+  expect(response.status).toBe(201)
+  return fake.addRegistration()
+}
+
+const control = (method: string, path: string, body?: unknown) =>
+  fetch(`${fake.url}/fake${path}`, { method, ...(body === undefined ? {} : { body: JSON.stringify(body) }) })
+
+describe("a fake", () => {
+  it("serves the loop of an application, without a browser", async () => {
+    const tokens = await tokensOf("alice@athletes.example")
+    expect(await athlete(tokens)).toBe(200)
+    const denied = new URL(await fake.consent(authorizationUrl(), "alice@athletes.example", "deny"))
+    expect([denied.searchParams.get("error"), denied.searchParams.get("state")]).toEqual(["access_denied", "s"])
+  })
+
+  it("moves time: access tokens end, and refresh tokens go on", async () => {
+    const tokens = await tokensOf("alice@athletes.example")
+    const before = fake.now().getTime()
+    await fake.advance("7 hours")
+    expect(await athlete(tokens)).toBe(200)
+    await fake.advance("2 hours")
+    expect(await athlete(tokens)).toBe(401)
+    expect(fake.now().getTime() - before).toBeGreaterThanOrEqual(9 * 3_600_000)
+    expect((await refresh(tokens)).status).toBe(200)
+  })
+
+  it("loses an answer: the request was done, and its repeat gets the same answer", async () => {
+    const tokens = await tokensOf("alice@athletes.example")
+    fake.nextResponses({ fault: "lost", path: "/oauth/token" })
+    await expect(refresh(tokens, "one")).rejects.toThrow()
+    expect(await athlete(tokens)).toBe(200)
+    const repeated = await refresh(tokens, "one")
+    expect(repeated.status).toBe(200)
+    expect((await refresh(await repeated.json())).status).toBe(200)
+  })
+
+  it("answers 503 as often as asked, and then as ever", async () => {
+    const tokens = await tokensOf("alice@athletes.example")
+    fake.nextResponses({ fault: "unavailable", count: 2 })
+    expect([await athlete(tokens), await athlete(tokens), await athlete(tokens)]).toEqual([503, 503, 200])
+  })
+
+  it("answers slowly: a client with a timeout gives up", async () => {
+    fake.nextResponses({ fault: "slow", delay: 60_000 })
+    await expect(fetch(`${fake.url}/api/v1/athlete`, { signal: AbortSignal.timeout(50) })).rejects.toThrow()
+    expect((await fetch(`${fake.url}/api/v1/athlete`)).status).toBe(401)
+  })
+
+  it("delivers a change and a revocation, signed with the secret that was known before", async () => {
+    const receiver = await receive()
+    const registration = await subscribed(receiver)
+    await fake.changeRegistration(registration, { registration_status: "validated" })
+    await fake.revoke("alice@athletes.example")
+    await fake.settle()
+    const events = receiver.events()
+    expect(events.map(({ body, isSigned }) => [JSON.parse(body).object_type, isSigned])).toEqual([
+      ["registration", true],
+      ["athlete", true]
+    ])
+  })
+
+  it("sends an event twice, late, or never", async () => {
+    const receiver = await receive()
+    const registration = await subscribed(receiver)
+    fake.nextDeliveries("twice")
+    await fake.changeRegistration(registration, { comment: "twice" })
+    await fake.settle()
+    expect(new Set(receiver.events().map(({ id }) => id)).size).toBe(1)
+    expect(receiver.events()).toHaveLength(2)
+
+    fake.nextDeliveries("late")
+    await fake.changeRegistration(registration, { comment: "late" })
+    await fake.settle()
+    expect(receiver.events()).toHaveLength(2)
+    await fake.advance("1 minute")
+    expect(receiver.events()).toHaveLength(3)
+
+    fake.nextDeliveries("never")
+    await fake.changeRegistration(registration, { comment: "never" })
+    await fake.advance("10 minutes")
+    expect(receiver.events()).toHaveLength(3)
+    expect((await fake.deliveries()).map(({ state }) => state)).toEqual(["exhausted", "delivered", "delivered"])
+  })
+
+  it("makes every attempt that is due on the way when time is moved far", async () => {
+    const receiver = await receive()
+    const registration = await subscribed(receiver)
+    receiver.answerWith(500)
+    await fake.changeRegistration(registration, { comment: "refused" })
+    await fake.advance("1 hour")
+    expect(receiver.events()).toHaveLength(3)
+    const [first, , third] = receiver.events()
+    expect((third?.timestamp ?? 0) - (first?.timestamp ?? 0)).toBeGreaterThan(50)
+  })
+
+  it("records the requests of the application, and forgets them when asked", async () => {
+    const tokens = await tokensOf("alice@athletes.example")
+    await athlete(tokens)
+    expect(fake.requests().map(({ method, status, target }) => [method, target, status])).toEqual([
+      ["POST", "/oauth/token", 200],
+      ["GET", "/api/v1/athlete", 200]
+    ])
+    expect(fake.requests()[0]?.body).toContain("grant_type=authorization_code")
+    fake.clearRequests()
+    expect(fake.requests()).toEqual([])
+  })
+
+  it("signs people in by a click, and sends nobody elsewhere", async () => {
+    const page = await fetch(authorizationUrl(), { redirect: "manual" })
+    const signIn = new URL(page.headers.get("location") ?? "", fake.url)
+    expect(await (await fetch(signIn)).text()).toContain("alice@athletes.example")
+    const enter = (returnTo: string) =>
+      fetch(`${fake.url}/fake/sign-in`, {
+        method: "POST",
+        redirect: "manual",
+        body: new URLSearchParams({ user: "2", return_to: returnTo })
+      })
+    const entered = await enter(signIn.searchParams.get("return_to") ?? "")
+    const cookie = entered.headers.get("set-cookie")?.split(";")[0] ?? ""
+    const consent = await fetch(new URL(entered.headers.get("location") ?? "", fake.url), { headers: { cookie } })
+    expect([consent.status, await consent.text()]).toEqual([200, expect.stringContaining("Race Planner")])
+    expect((await enter("//elsewhere.example")).headers.get("location")).toBe("/account/applications")
+  })
+})
+
+describe("the controls over HTTP", () => {
+  it("do what the methods do", async () => {
+    const { application, users } = await (await control("GET", "")).json()
+    expect([application.client_id, application.signing_secret]).toEqual([
+      fake.application.clientId,
+      fake.application.signingSecret
+    ])
+    expect(users.map(({ role }: { role: string }) => role)).toEqual(["platform", "athlete", "organizer", "club"])
+    const { redirect } = await (await control("POST", "/consent", { url: authorizationUrl(), user: 2 })).json()
+    expect(new URL(redirect).searchParams.get("code")).not.toBeNull()
+    expect((await control("POST", "/time", { advance: "1 day" })).status).toBe(200)
+    const { id } = await (await control("POST", "/registrations", { athlete: 2, comment: "new" })).json()
+    expect((await control("PATCH", `/registrations/${id}`, { registration_status: "validated" })).status).toBe(204)
+    expect((await control("POST", "/responses", { next: "unavailable", path: "/api/v1/athlete" })).status).toBe(204)
+    expect((await fetch(`${fake.url}/api/v1/athlete`)).status).toBe(503)
+    expect((await control("POST", "/deliveries", { next: "twice" })).status).toBe(204)
+    expect((await (await control("GET", "/deliveries")).json()).deliveries).toEqual([])
+    expect((await control("POST", "/users", { role: "athlete", email: "new@athletes.example" })).status).toBe(201)
+    const made = await (await control("POST", "/applications", { name: "Second" })).json()
+    expect(made.client_secret).toMatch(/^sl_cs_/)
+    expect((await (await control("GET", "/requests")).json()).requests).toHaveLength(1)
+    expect((await control("DELETE", "/requests")).status).toBe(204)
+  })
+
+  it("say what is wrong with a request", async () => {
+    const answers = [
+      [400, "POST", "/time", { advance: 5 }, "advance"],
+      [422, "POST", "/time", { advance: "soon" }, "advance"],
+      [400, "POST", "/responses", { next: "explode" }, "next"],
+      [400, "POST", "/responses", { next: "lost", often: true }, "often"],
+      [422, "POST", "/consent", { url: authorizationUrl(), user: "nobody@example.org" }, "user"],
+      [422, "POST", "/consent", { url: `${fake.url}/oauth/authorize?client_id=99`, user: 2 }, "unknown_client"],
+      [422, "POST", "/revocations", { user: 2 }, "granted nothing"],
+      [422, "PATCH", "/registrations/99", { comment: "x" }, "registration"],
+      [404, "GET", "/nothing", undefined, "documentation"],
+      [405, "DELETE", "/time", undefined, "not possible"]
+    ] as const
+    for (const [status, method, path, body, message] of answers) {
+      const answer = await control(method, path, body)
+      expect([path, answer.status, (await answer.json()).message]).toEqual([
+        path,
+        status,
+        expect.stringContaining(message)
+      ])
+    }
+  })
+})

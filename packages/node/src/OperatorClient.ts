@@ -19,7 +19,7 @@ export interface Target {
 }
 
 /** Without what a request adds: `https://host:port/prefix`. */
-const parseUrl = (given: string): Effect.Effect<string, CommandFailed> =>
+export const parseUrl = (given: string): Effect.Effect<string, CommandFailed> =>
   /^https?:\/\//i.test(given) && URL.canParse(given)
     ? Effect.succeed(given.replace(/(?<!\/)\/+$/, ""))
     : new CommandFailed({ message: `--url: ${JSON.stringify(given)} is no http or https address` })

@@ -10,8 +10,8 @@ import { printable } from "./internal/printable.ts"
 /** However stubborn a database or a receiver: the process is gone so long after the signal. */
 const hardLimit = 9000
 
-/** A signal is how a service ends; any other command that it ends has not done what was asked. */
-const stopped = process.argv.includes("serve") ? 0 : 1
+/** A signal is how these end; any other command that it ends has not done what was asked. */
+const stopped = ["serve", "fake", "listen"].includes(process.argv[2] ?? "") ? 0 : 1
 
 for (const signal of ["SIGTERM", "SIGINT"] as const) {
   process.once(signal, () => setTimeout(() => process.exit(stopped), hardLimit).unref())

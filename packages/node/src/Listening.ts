@@ -1,0 +1,207 @@
+/**
+ * `startlist listen`: reads an application's log of events and posts each one to a receiver on this machine, signed
+ * anew. It needs no more than the application itself has, and no way into this machine.
+ */
+import { randomBytes } from "node:crypto"
+import { createInterface } from "node:readline"
+import * as Clock from "effect/Clock"
+import * as Config from "effect/Config"
+import * as Console from "effect/Console"
+import * as DateTime from "effect/DateTime"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import * as Schedule from "effect/Schedule"
+import * as Schema from "effect/Schema"
+import { sign } from "@startlist/dispatcher/Signature"
+import * as Configuration from "./Configuration.ts"
+import { CommandFailed, parseUrl } from "./OperatorClient.ts"
+
+const LogEntry = Schema.Struct({ webhook_id: Schema.String, body: Schema.String, cursor: Schema.String })
+type LogEntry = typeof LogEntry.Type
+
+const Page = Schema.parseJson(
+  Schema.Struct({ events: Schema.Array(LogEntry), cursor: Schema.String, has_more: Schema.Boolean })
+)
+const decodePage = Schema.decode(Page)
+
+const Body = Schema.parseJson(
+  Schema.Struct({ aspect_type: Schema.String, object_type: Schema.String, object_id: Schema.Number })
+)
+const decodeBody = Schema.decodeOption(Body)
+
+/** How often the log is asked for more. */
+const poll = Duration.seconds(1)
+
+/** A receiver has so long to answer, as in production (requirements §8). */
+const receiverTimeout = 2000
+
+export interface Options {
+  readonly forwardTo: string
+  readonly url: Option.Option<string>
+  readonly token: Option.Option<Redacted.Redacted<string>>
+  readonly secret: Option.Option<string>
+  readonly after: Option.Option<string>
+  readonly fromStart: boolean
+}
+
+/** The service is away for now. */
+class Away extends Schema.TaggedError<Away>("@startlist/node/Away")("Away", { message: Schema.String }) {}
+
+interface Source {
+  readonly url: string
+  readonly token: Redacted.Redacted<string>
+}
+
+const refusals: Readonly<Record<number, string>> = {
+  401: "the access token has ended, or was revoked: get a new one and continue with --after",
+  403: "the access token is not one of a platform user, or lacks the scope of the webhook interface",
+  422: "the cursor is not one of this log: leave --after out"
+}
+
+const readPage = ({ token, url }: Source, after: Option.Option<string>) =>
+  Effect.tryPromise({
+    try: async (signal) => {
+      const query = Option.match(after, {
+        onNone: () => "",
+        onSome: (cursor) => `?after=${encodeURIComponent(cursor)}`
+      })
+      const response = await fetch(`${url}/api/v1/webhook_subscription/events${query}`, {
+        headers: { authorization: `Bearer ${Redacted.value(token)}` },
+        signal
+      })
+      return { status: response.status, text: await response.text() }
+    },
+    catch: () => new Away({ message: `${url} does not answer` })
+  }).pipe(
+    Effect.timeoutFail({ duration: "30 seconds", onTimeout: () => new Away({ message: `${url} does not answer` }) }),
+    Effect.flatMap(({ status, text }): Effect.Effect<typeof Page.Type, Away | CommandFailed> => {
+      if (status === 200) {
+        return Effect.mapError(decodePage(text), () => new CommandFailed({ message: `${url} is no Startlist service` }))
+      }
+      if (status === 429 || status >= 500) return new Away({ message: `${url} answers with status ${status}` })
+      return new CommandFailed({ message: refusals[status] ?? `${url} answered with status ${status}` })
+    })
+  )
+
+/** Reads a page, and again as long as the service is away; says so once. */
+const readPatiently = (
+  source: Source,
+  after: Option.Option<string>
+): Effect.Effect<typeof Page.Type, CommandFailed> => {
+  const again = readPage(source, after).pipe(
+    Effect.retry({
+      while: ({ _tag }) => _tag === "Away",
+      schedule: Schedule.union(Schedule.exponential("1 second"), Schedule.spaced("10 seconds"))
+    }),
+    Effect.catchTag("Away", (away) => Effect.die(away))
+  )
+  return Effect.catchTag(
+    readPage(source, after),
+    "Away",
+    ({ message }) => Effect.zipRight(Console.log(`${message}: trying again`), again)
+  )
+}
+
+const forward = (url: string, secret: Redacted.Redacted<string>, { body, webhook_id: id }: LogEntry) =>
+  Effect.gen(function*() {
+    const startedAt = yield* Clock.currentTimeMillis
+    const timestamp = Math.floor(startedAt / 1000)
+    const outcome = yield* Effect.tryPromise({
+      try: async () => {
+        const response = await fetch(url, {
+          method: "POST",
+          headers: {
+            "content-type": "application/json",
+            "webhook-id": id,
+            "webhook-timestamp": String(timestamp),
+            "webhook-signature": sign({ id, timestamp, body }, [secret])
+          },
+          body,
+          redirect: "manual",
+          signal: AbortSignal.timeout(receiverTimeout)
+        })
+        await response.arrayBuffer()
+        return String(response.status)
+      },
+      catch: (error) => error instanceof Error && error.name === "TimeoutError" ? "no answer within 2 s" : "not reached"
+    }).pipe(Effect.merge)
+    const took = (yield* Clock.currentTimeMillis) - startedAt
+    const about = Option.match(decodeBody(body), {
+      onNone: () => "",
+      onSome: ({ aspect_type, object_id, object_type }) => ` ${object_type} ${object_id} ${aspect_type}`
+    })
+    yield* Console.log(`${DateTime.formatIso(DateTime.unsafeMake(startedAt))} ${id}${about}: ${outcome} (${took} ms)`)
+  })
+
+/** The first line of standard input. */
+const firstLine = Effect.promise(async () => {
+  for await (const line of createInterface({ input: process.stdin })) return line.trim()
+  return ""
+})
+
+const tokenOf = (given: Options["token"]): Effect.Effect<Redacted.Redacted<string>, CommandFailed> =>
+  Effect.gen(function*() {
+    const fromEnvironment = yield* Effect.orDie(Config.option(Config.redacted("STARTLIST_ACCESS_TOKEN")))
+    const token = Option.orElse(given, () => fromEnvironment)
+    if (Option.isSome(token)) return token.value
+    const line = process.stdin.isTTY === true ? "" : yield* firstLine
+    return line === ""
+      ? yield* new CommandFailed({
+        message: "no access token: give --token, set STARTLIST_ACCESS_TOKEN, or use standard input"
+      })
+      : Redacted.make(line)
+  })
+
+const receiverOf = (given: string): Effect.Effect<string, CommandFailed> =>
+  /^https?:\/\//i.test(given) && URL.canParse(given)
+    ? Effect.succeed(given)
+    : new CommandFailed({ message: `--forward-to: ${JSON.stringify(given)} is no http or https address` })
+
+const secretOf = (given: Option.Option<string>): Effect.Effect<Redacted.Redacted<string>, CommandFailed> =>
+  Option.match(given, {
+    onNone: () => Effect.sync(() => Redacted.make(`whsec_${randomBytes(32).toString("base64")}`)),
+    onSome: (secret) =>
+      /^whsec_[A-Za-z0-9+/]{16,}={0,2}$/.test(secret)
+        ? Effect.succeed(Redacted.make(secret))
+        : new CommandFailed({ message: "--secret: a signing secret begins with whsec_" })
+  })
+
+/** Where to begin: behind what is stored already, unless it is asked for. */
+const skipStored = (source: Source): Effect.Effect<Option.Option<string>, CommandFailed> =>
+  Effect.iterate({ cursor: Option.none<string>(), isEnd: false }, {
+    while: ({ isEnd }) => !isEnd,
+    body: ({ cursor }) =>
+      Effect.map(readPatiently(source, cursor), (page) => ({ cursor: Option.some(page.cursor), isEnd: !page.has_more }))
+  }).pipe(Effect.map(({ cursor }) => cursor))
+
+/** Runs until it is interrupted. */
+export const run = (
+  options: Options
+): Effect.Effect<never, CommandFailed | Configuration.InvalidConfiguration> =>
+  Effect.gen(function*() {
+    const forwardTo = yield* receiverOf(options.forwardTo)
+    const secret = yield* secretOf(options.secret)
+    const url = yield* Option.match(options.url, {
+      onSome: parseUrl,
+      onNone: () => Effect.map(Configuration.current, ({ host, port }) => Configuration.origin(host, port))
+    })
+    const source = { url, token: yield* tokenOf(options.token) }
+    const isBeginning = options.fromStart || Option.isSome(options.after)
+    let cursor = isBeginning ? options.after : yield* skipStored(source)
+    yield* Console.log(`Events of ${url} are posted to ${forwardTo}, signed with ${Redacted.value(secret)}`)
+    const follow = Effect.gen(function*() {
+      const page = yield* readPatiently(source, cursor)
+      for (const event of page.events) {
+        yield* forward(forwardTo, secret, event)
+        cursor = Option.some(event.cursor)
+      }
+      cursor = Option.some(page.cursor)
+      if (!page.has_more) yield* Effect.sleep(poll)
+    })
+    const sayCursor = Effect.suspend(() =>
+      Option.match(cursor, { onNone: () => Effect.void, onSome: (last) => Console.log(`To continue: --after ${last}`) })
+    )
+    return yield* Effect.ensuring(Effect.forever(follow), sayCursor)
+  })

@@ -33,7 +33,12 @@ export interface Embedding {
   readonly url: string
   /** Adds a user who signs in with this password; answers the identifier. */
   readonly addUser: (user: Omit<Startlist.User, "id">, password: string) => number | Promise<number>
-  readonly startlist: Pick<Startlist.Calls, "applications" | "registrations" | "deliveries">
+  /** Of `Startlist`, what prepares the loop: that may be in another process. */
+  readonly startlist: {
+    readonly applications: Pick<Startlist.Calls["applications"], "create">
+    readonly registrations: Pick<Startlist.Calls["registrations"], "create" | "change">
+    readonly deliveries: Pick<Startlist.Calls["deliveries"], "list">
+  }
   readonly close: () => Promise<void>
 }
 

@@ -1,7 +1,7 @@
 /** A server by Web requests: its own pages, its own API, Startlist at `/connect`, and what prepares the tests. */
 import { parseBlock } from "@startlist/dispatcher/AddressGuard"
 import * as WebCallbacks from "@startlist/dispatcher/WebCallbacks"
-import type { WebStartlist } from "@startlist/embed/WebStartlist"
+import * as WebStartlist from "@startlist/embed/WebStartlist"
 import * as Option from "effect/Option"
 import * as Connect from "./Connect.ts"
 import type { Prepare } from "./Prepare.ts"
@@ -9,10 +9,15 @@ import * as Users from "./Users.ts"
 
 export type Fetch = (request: Request, address?: string) => Promise<Response>
 
-/** A server with this public origin. The receivers of the tests are on loopback. */
-export const start = async (origin: string): Promise<Fetch> => {
-  const allow = Option.toArray(parseBlock("127.0.0.0/8"))
-  const startlist = await Connect.start(origin, { callbacks: WebCallbacks.layerWith({ allow }) })
+/** The receivers of the tests are on loopback. */
+export const allow = Option.toArray(parseBlock("127.0.0.0/8"))
+
+/** A server with this public origin, of modules that are not of Node. */
+export const start = async (origin: string): Promise<Fetch> =>
+  serve(await WebStartlist.make({ ...Connect.options(origin), callbacks: WebCallbacks.layerWith({ allow }) }))
+
+/** A server with Startlist inside. */
+export const serve = (startlist: WebStartlist.WebStartlist): Fetch => {
   const results = startlist.guardHandler({ scopes: ["read"] }, (_, { userId }) => Response.json({ user: userId }))
   return async (request, address) => {
     const url = new URL(request.url)
@@ -25,7 +30,7 @@ export const start = async (origin: string): Promise<Fetch> => {
 
 /** What the loop needs that no public interface does. */
 const prepare = (
-  { applications, deliveries, registrations }: WebStartlist,
+  { applications, deliveries, registrations }: WebStartlist.WebStartlist,
   asked: Prepare
 ): unknown => {
   switch (asked.call) {

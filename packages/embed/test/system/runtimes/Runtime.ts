@@ -1,8 +1,7 @@
 /** Servers in runtimes other than the one of the tests: bundled, started, prepared from outside. */
 import { build, type BuildOptions } from "esbuild"
 import { execFileSync, spawn } from "node:child_process"
-import { copyFileSync, mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import type { Embedding } from "@startlist/test-support/EmbeddedServer"
@@ -16,18 +15,20 @@ export interface Runtime {
   /** The module that serves, without extension. */
   readonly entry: string
   readonly args: ReadonlyArray<string>
-  /** A folder of its own file system, if it needs more than the bundle. */
+  /** Files that it needs beside the bundle. */
   readonly files?: ReadonlyArray<string>
   /** `browser` lets no module of Node into the bundle. */
   readonly platform: "browser" | "node"
 }
 
-/** Options of a bundle that has everything from the sources. */
-export const bundled = {
+/** A bundle of everything but undici: what a runtime has in place of it must not be hidden. */
+const bundled = {
   bundle: true,
   format: "esm",
   target: "es2022",
-  conditions: ["@startlist/source"]
+  conditions: ["@startlist/source"],
+  external: ["undici"],
+  logLevel: "warning"
 } as const satisfies BuildOptions
 
 /** The binary. The first use downloads it. */
@@ -38,7 +39,7 @@ const binaryOf = (name: string): string =>
 const patience = 40_000
 
 /** Every runtime says its port: workerd on the descriptor 3, the servers themselves on stdout. */
-const portOf = /(?:"port":|127\.0\.0\.1:)(\d+)/
+const portOf = /(?:"port":|127\.0\.0\.1:)(\d+)[\s}]/
 
 /** Starts the server; answers its origin, and a function that ends it. */
 const launch = async ({ args, name }: Runtime, cwd: string) => {
@@ -46,7 +47,10 @@ const launch = async ({ args, name }: Runtime, cwd: string) => {
   const ended = new Promise<void>((resolve) => child.once("close", () => resolve()))
   let said = ""
   const origin = await new Promise<string>((resolve, reject) => {
-    const fail = () => reject(new Error(`${name} did not start:\n${said}`))
+    const fail = () => {
+      child.kill("SIGKILL")
+      reject(new Error(`${name} did not start:\n${said}`))
+    }
     const timer = setTimeout(fail, patience)
     child.once("error", reject).once("close", fail)
     for (const stream of child.stdio) {
@@ -70,9 +74,12 @@ const launch = async ({ args, name }: Runtime, cwd: string) => {
 
 /** Builds, starts and prepares a server. */
 export const start = async (runtime: Runtime): Promise<Embedding & { readonly origin: string }> => {
-  const folder = mkdtempSync(join(tmpdir(), "startlist-runtime-"))
+  // From here, undici is found.
+  const cache = here("../../../../../node_modules/.cache/")
+  mkdirSync(cache, { recursive: true })
+  const folder = mkdtempSync(join(cache, "runtime-"))
   const { entry, files = [], platform } = runtime
-  await build({ ...bundled, entryPoints: [here(`${entry}.ts`)], outdir: folder, platform, logLevel: "warning" })
+  await build({ ...bundled, entryPoints: [here(`${entry}.ts`)], outdir: folder, platform })
   for (const file of files) copyFileSync(here(file), join(folder, file))
   const { origin, stop } = await launch(runtime, folder)
   const ask = async (asked: Prepare) => {

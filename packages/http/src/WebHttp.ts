@@ -16,7 +16,7 @@ import * as Guard from "./Guard.ts"
 import { Body } from "./internal/body.ts"
 import { refusalOf, refusalOfLength } from "./internal/head.ts"
 import { type Complete, start as startLayers } from "./internal/start.ts"
-import { parseTarget } from "./internal/target.ts"
+import { parseTarget, type Target } from "./internal/target.ts"
 import { broken, readBefore, tooLate, tooSlow } from "./internal/unanswered.ts"
 import { readStream } from "./internal/webBody.ts"
 import type * as Message from "./Message.ts"
@@ -65,10 +65,12 @@ export const handler = (handler: Message.Handler, options: Options = {}): Effect
           return broken
         }
         const refused = refusalOf([...request.headers].flat()) ?? refusalOfLength(request.headers.get("content-length"))
-        // What is refused by its head is answered at once: its body may never come.
-        const body = refused === undefined && request.body !== null ? yield* read(request) : Option.some(new Body())
+        const head = { ...parseTarget(request.url), method: request.method }
+        // What is decided by its head is answered at once: its body may never come.
+        const isRead = refused === undefined && request.body !== null && (handler.readsBody?.(head) ?? true)
+        const body = isRead ? yield* read(request) : Option.some(new Body())
         if (Option.isNone(body)) return tooLate
-        const received = toRequest(request, body.value, connection, trusted, refused ?? body.value.refusal)
+        const received = toRequest(request, head, body.value, connection, trusted, refused ?? body.value.refusal)
         return yield* Effect.timeoutTo(Effect.suspend(() => handler(received)), {
           duration: timeout,
           onSuccess: (response) => response,
@@ -118,13 +120,13 @@ export const start = async <Provided, E, Needed>(
 
 const toRequest = (
   request: Request,
+  head: Target & Pick<Message.Request, "method">,
   { bytes }: Body,
   { address }: Connection,
   trusted: ReturnType<typeof parseNetworks>,
   refusal: Refusal | undefined
 ): Message.Request => ({
-  ...parseTarget(request.url),
-  method: request.method,
+  ...head,
   headers: Object.fromEntries(request.headers),
   body: bytes,
   address: clientAddress(address, request.headers.get("x-forwarded-for") ?? undefined, trusted),

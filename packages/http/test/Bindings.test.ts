@@ -1,7 +1,7 @@
 import { type HttpApp, HttpServer, HttpServerRequest } from "@effect/platform"
 import { NodeHttpServer } from "@effect/platform-node"
 import { getRequestListener, type Http2Bindings, type HttpBindings } from "@hono/node-server"
-import { EffectHttp, NodeHttp, WebHttp } from "@startlist/http"
+import { EffectHttp, Mount, NodeHttp, Refusal, type Router, WebHttp } from "@startlist/http"
 import { it } from "@effect/vitest"
 import { Effect, Layer, Logger, type Scope } from "effect"
 import { createServer } from "node:http"
@@ -103,6 +103,31 @@ describe("the Web binding reads the head of a request before its body", () => {
         })
         const answer = yield* Effect.promise(() => handle(request))
         expect([answer.status, yield* Effect.promise(() => answer.text())]).toEqual([status, refusal])
+        expect([pulls, request.bodyUsed]).toEqual([0, false])
+      }))
+  }
+
+  for (
+    const [what, method, path, status] of [
+      ["a path that nobody serves", "POST", "/nowhere", 404],
+      ["a path outside of the mount", "POST", "/elsewhere/oauth/token", 404],
+      ["a method that nobody serves", "PUT", "/connect/oauth/token", 405]
+    ] as const
+  ) {
+    it.live(`${what} is refused, and nothing of a body that never comes is read`, () =>
+      Effect.gen(function*() {
+        let pulls = 0
+        const body = new ReadableStream({ pull: () => void pulls++ }, { highWaterMark: 0 })
+        const refuse: Router.Refuse = (_, refusal) => ({ ...Refusal.describe(refusal), body: "" })
+        const route = {
+          path: "/oauth/token",
+          methods: { POST: () => Effect.succeed(BindingLaws.ok("served")) },
+          refuse
+        }
+        const mounted = yield* Mount.make([Effect.succeed([route])], { prefix: "/connect" })
+        const handle = yield* WebHttp.handler(mounted)
+        const request = new Request(`http://club.example${path}`, { ...streaming, method, body })
+        expect((yield* Effect.promise(() => handle(request))).status).toBe(status)
         expect([pulls, request.bodyUsed]).toEqual([0, false])
       }))
   }

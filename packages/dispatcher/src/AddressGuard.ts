@@ -6,7 +6,7 @@
  */
 import * as Option from "effect/Option"
 import ipaddr from "ipaddr.js"
-import { isIP } from "node:net"
+import { isIP } from "./internal/isIP.ts"
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6
 

@@ -1,6 +1,6 @@
 /** The URL of a callback: its form, and what of it is called. */
 import * as Option from "effect/Option"
-import { isIP } from "node:net"
+import { isIP } from "./internal/isIP.ts"
 import { type Block, type CallbackProtocol, isWithin } from "./AddressGuard.ts"
 
 /** A callback URL that may be called, in the parts that the dialler needs. */

@@ -37,7 +37,11 @@ export const redirect = (location: string, extra: Response["headers"] = {}): Res
 })
 
 /** Answers every request: never fails, and dies only by a bug. It must refuse a request that has a `refusal`. */
-export type Handler = (request: Request) => Effect.Effect<Response>
+export interface Handler {
+  (request: Request): Effect.Effect<Response>
+  /** Whether the body may matter to the answer. A binding may hand over an empty one if not. Default: always. */
+  readonly readsBody?: (head: Pick<Request, "method" | "path">) => boolean
+}
 
 /** The largest request body (64 KiB). */
 export const maxBodyBytes = 65_536

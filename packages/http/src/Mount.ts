@@ -1,6 +1,6 @@
 /** One handler out of those endpoints and pages that a server wants, below the path where it wants them. */
 import * as Effect from "effect/Effect"
-import type { Handler } from "./Message.ts"
+import type { Handler, Request } from "./Message.ts"
 import * as Protocol from "./Protocol.ts"
 import * as Router from "./Router.ts"
 import { MountedPaths } from "./MountedPaths.ts"
@@ -51,11 +51,21 @@ export const make = <Group extends Routes<unknown>, R = never>(
 const wellKnown = "/.well-known/oauth-authorization-server"
 
 /** Takes the prefix away. The metadata of an issuer with a path has its place outside of that path (RFC 8414 §3.1). */
-const below = (prefix: string, metadata: string, router: Handler, notFound: Handler): Handler => (request) =>
-  request.path === metadata
-    ? router({ ...request, path: wellKnown })
-    : request.path === prefix
-    ? router({ ...request, path: "/" })
-    : request.path.startsWith(`${prefix}/`)
-    ? router({ ...request, path: request.path.slice(prefix.length) })
-    : notFound(request)
+const below = (prefix: string, metadata: string, router: Handler, notFound: Handler): Handler => {
+  /** The path inside of the prefix, if it is there. */
+  const inside = (path: string): string | undefined => {
+    if (path === metadata) return wellKnown
+    if (path === prefix) return "/"
+    return path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : undefined
+  }
+  const handler: Handler = (request) => {
+    const path = inside(request.path)
+    return path === undefined ? notFound(request) : router({ ...request, path })
+  }
+  return Object.assign(handler, {
+    readsBody: ({ method, path: whole }: Pick<Request, "method" | "path">) => {
+      const path = inside(whole)
+      return (path === undefined ? notFound : router).readsBody?.({ method, path: path ?? whole }) ?? true
+    }
+  })
+}

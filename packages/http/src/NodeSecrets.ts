@@ -4,12 +4,12 @@ import { hash, hkdfSync, randomBytes, randomFillSync, timingSafeEqual } from "no
 import * as Either from "effect/Either"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as MasterKey from "@startlist/core/MasterKey"
 import { prefixes, Secrets, TokenHash, type TokenKey } from "@startlist/core/Secrets"
 import { trusted } from "@startlist/core/Store"
 import { makeHmac } from "./internal/hmac.ts"
+import { makeTokenKey } from "./internal/tokenKey.ts"
 
 /** 256 bits. */
 const size = 32
@@ -31,36 +31,15 @@ const makePool = (bytes: number) => {
   }
 }
 
-/** In base64url, 16 bytes: who forges a tag can end a grant, no more. */
-const tagLength = 22
-
-/** One HKDF (RFC 5869) of the master key for each purpose. */
-const makeKey = (master: Uint8Array): TokenKey => {
-  const hmacFor = (purpose: string) =>
-    makeHmac(new Uint8Array(hkdfSync("sha256", master, "", `startlist ${purpose}`, size)))
-  const deriveAccess = hmacFor("access token")
-  const deriveRefresh = hmacFor("refresh token")
-  const authenticate = hmacFor("refresh token tag")
-  const tagOf = (text: string): string => authenticate(text).slice(0, tagLength)
-
-  return {
-    // No part of the origin contains a line break, so no two origins have the same text.
-    derive: ({ idempotencyKey, presented, salt }, accessName, refreshName) => {
-      const key = Option.isSome(idempotencyKey) ? idempotencyKey.value : ""
-      const origin = `${Redacted.value(presented)}\n${salt}\n${key}\n${refreshName}`
-      const refresh = prefixes.refresh + refreshName + deriveRefresh(origin)
-      return {
-        accessToken: Redacted.make(prefixes.access + accessName + deriveAccess(origin)),
-        refreshToken: Redacted.make(refresh + tagOf(refresh))
-      }
-    },
-    isAuthentic: (refreshToken) => {
-      const text = Redacted.value(refreshToken)
-      const tag = Buffer.from(text.slice(-tagLength))
-      return tag.length === tagLength && timingSafeEqual(Buffer.from(tagOf(text.slice(0, -tagLength))), tag)
+/** One HKDF (RFC 5869) of the master key for each purpose. A tag that is not ASCII has more bytes, and is none. */
+const makeKey = (master: Uint8Array): TokenKey =>
+  makeTokenKey({
+    hmacFor: (info) => makeHmac(new Uint8Array(hkdfSync("sha256", master, "", info, size))),
+    isSame: (one, other) => {
+      const bytes = Buffer.from(other)
+      return bytes.length === one.length && timingSafeEqual(Buffer.from(one), bytes)
     }
-  }
-}
+  })
 
 const make = (keys: readonly [TokenKey, ...ReadonlyArray<TokenKey>]): Secrets.Service => {
   const draw = makePool(128 * size)

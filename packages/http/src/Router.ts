@@ -26,8 +26,11 @@ export interface Route {
 }
 
 /** Answers everything that no route matches with 404, in the words of `refuse`. */
-export const fallback = (refuse: Refuse): Handler => (request) =>
-  Effect.succeed(refuse(request, request.refusal ?? new NotFound()))
+export const fallback = (refuse: Refuse): Handler =>
+  Object.assign(
+    (request: Request) => Effect.succeed(refuse(request, request.refusal ?? new NotFound())),
+    { readsBody: () => false }
+  )
 
 /** A handler that says which of its routes answers a path, for metrics and spans. */
 export interface Router extends Handler {
@@ -54,13 +57,25 @@ export const make = (routes: ReadonlyArray<Route>, otherwise: Handler): Router =
     }
     return otherwise(request)
   }
+  const routeOf = (path: string) =>
+    exact.has(path) ? path : patterns.find(({ expression }) => expression.test(path))?.path
+  // What no route matches is for `otherwise`, of which nothing is known.
+  const served = new Set(routes.flatMap(({ methods, path }) => methodsOf(methods).map((method) => `${method} ${path}`)))
   return Object.assign(handler, {
-    routeOf: (path: string) => exact.has(path) ? path : patterns.find(({ expression }) => expression.test(path))?.path
+    routeOf,
+    readsBody: ({ method, path }: Pick<Request, "method" | "path">) => {
+      const route = routeOf(path)
+      return route === undefined ? otherwise.readsBody?.({ method, path }) ?? true : served.has(`${method} ${route}`)
+    }
   })
 }
 
 const toExpression = (path: string): RegExp =>
   new RegExp(`^${path.replaceAll(/[.*+?^$()|[\]\\]/g, String.raw`\$&`).replaceAll(/\{[^{}]*\}/g, "([^/]+)")}$`)
+
+/** The answer to a HEAD is made of that to the GET. */
+const methodsOf = (methods: Route["methods"]): ReadonlyArray<string> =>
+  "GET" in methods ? ["HEAD", ...Object.keys(methods)] : Object.keys(methods)
 
 const toHandler = ({ always = false, methods, refuse }: Route) => {
   const endpoints = new Map(Object.entries(methods))

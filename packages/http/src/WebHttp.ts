@@ -13,10 +13,10 @@ import type { Access } from "@startlist/core/Access"
 import type { OAuth } from "@startlist/core/OAuth"
 import { clientAddress, parseNetworks } from "./ClientAddress.ts"
 import * as Guard from "./Guard.ts"
-import type { Body } from "./internal/body.ts"
-import { refusalOf } from "./internal/head.ts"
+import { Body } from "./internal/body.ts"
+import { refusalOf, refusalOfLength } from "./internal/head.ts"
 import { type Complete, start as startLayers } from "./internal/start.ts"
-import { parseTarget } from "./internal/target.ts"
+import { parseTarget, type Target } from "./internal/target.ts"
 import { broken, readBefore, tooLate, tooSlow } from "./internal/unanswered.ts"
 import { readStream } from "./internal/webBody.ts"
 import type * as Message from "./Message.ts"
@@ -41,7 +41,8 @@ export type WebHandler = (request: Request, connection?: Connection) => Promise<
  * A handler of Web requests.
  *
  * Every request runs on one prepared runtime, in a fiber that is interrupted when its signal is aborted. A body over the
- * limit is cut there, and refused by the endpoint; one that does not come in time is answered with 408.
+ * limit is cut there, and refused by the endpoint; one that does not come in time is answered with 408. The head is
+ * read first: a request that it gives reason to refuse is refused without its body.
  */
 export const handler = (handler: Message.Handler, options: Options = {}): Effect.Effect<WebHandler> =>
   Effect.gen(function*() {
@@ -63,10 +64,13 @@ export const handler = (handler: Message.Handler, options: Options = {}): Effect
           yield* Effect.logError(readBefore)
           return broken
         }
-        const body = yield* read(request)
+        const refused = refusalOf([...request.headers].flat()) ?? refusalOfLength(request.headers.get("content-length"))
+        const head = { ...parseTarget(request.url), method: request.method }
+        // What is decided by its head is answered at once: its body may never come.
+        const isRead = refused === undefined && request.body !== null && (handler.readsBody?.(head) ?? true)
+        const body = isRead ? yield* read(request) : Option.some(new Body())
         if (Option.isNone(body)) return tooLate
-        const { refusal = refusalOf([...request.headers].flat()) } = body.value
-        const received = toRequest(request, body.value, connection, trusted, refusal)
+        const received = toRequest(request, head, body.value, connection, trusted, refused ?? body.value.refusal)
         return yield* Effect.timeoutTo(Effect.suspend(() => handler(received)), {
           duration: timeout,
           onSuccess: (response) => response,
@@ -116,13 +120,13 @@ export const start = async <Provided, E, Needed>(
 
 const toRequest = (
   request: Request,
+  head: Target & Pick<Message.Request, "method">,
   { bytes }: Body,
   { address }: Connection,
   trusted: ReturnType<typeof parseNetworks>,
   refusal: Refusal | undefined
 ): Message.Request => ({
-  ...parseTarget(request.url),
-  method: request.method,
+  ...head,
   headers: Object.fromEntries(request.headers),
   body: bytes,
   address: clientAddress(address, request.headers.get("x-forwarded-for") ?? undefined, trusted),

@@ -1,7 +1,7 @@
 import { type HttpApp, HttpServer, HttpServerRequest } from "@effect/platform"
 import { NodeHttpServer } from "@effect/platform-node"
 import { getRequestListener, type Http2Bindings, type HttpBindings } from "@hono/node-server"
-import { EffectHttp, NodeHttp, WebHttp } from "@startlist/http"
+import { EffectHttp, Mount, NodeHttp, Refusal, type Router, WebHttp } from "@startlist/http"
 import { it } from "@effect/vitest"
 import { Effect, Layer, Logger, type Scope } from "effect"
 import { createServer } from "node:http"
@@ -77,5 +77,72 @@ describe("a body that somebody else has read before is refused, and the log says
       )
       expect((yield* BindingLaws.send(port, "/", { method: "POST", body: "a=b" })).status).toBe(500)
       expect(logged).toEqual(why)
+    }))
+})
+
+describe("the Web binding reads the head of a request before its body", () => {
+  /** Node wants it of a body that is a stream, and the types of the Web do not have it. */
+  const streaming = { method: "POST", duplex: "half" }
+  const named = (count: number) => Array.from({ length: count }, (_, i) => [`a${i}`, ""] as const)
+  const cases = [
+    ["a header of one value that came twice", [["content-type", "a/b, a/b"]], 400, "Repeated"],
+    ["more than a hundred headers", named(101), 431, "TooManyHeaders"],
+    ["a length that is never read", [["content-length", "1048577"]], 413, "TooLarge"]
+  ] as const
+
+  for (const [what, headers, status, refusal] of cases) {
+    it.live(`${what} is refused, and nothing of a body that never comes is read`, () =>
+      Effect.gen(function*() {
+        let pulls = 0
+        const body = new ReadableStream({ pull: () => void pulls++ }, { highWaterMark: 0 })
+        const handle = yield* WebHttp.handler(BindingLaws.answering(() => Effect.succeed(BindingLaws.ok("served"))))
+        const request = new Request("http://club.example/", {
+          ...streaming,
+          headers: headers.map(([name, value]) => [name, value]),
+          body
+        })
+        const answer = yield* Effect.promise(() => handle(request))
+        expect([answer.status, yield* Effect.promise(() => answer.text())]).toEqual([status, refusal])
+        expect([pulls, request.bodyUsed]).toEqual([0, false])
+      }))
+  }
+
+  for (
+    const [what, method, path, status] of [
+      ["a path that nobody serves", "POST", "/nowhere", 404],
+      ["a path outside of the mount", "POST", "/elsewhere/oauth/token", 404],
+      ["a method that nobody serves", "PUT", "/connect/oauth/token", 405]
+    ] as const
+  ) {
+    it.live(`${what} is refused, and nothing of a body that never comes is read`, () =>
+      Effect.gen(function*() {
+        let pulls = 0
+        const body = new ReadableStream({ pull: () => void pulls++ }, { highWaterMark: 0 })
+        const refuse: Router.Refuse = (_, refusal) => ({ ...Refusal.describe(refusal), body: "" })
+        const route = {
+          path: "/oauth/token",
+          methods: { POST: () => Effect.succeed(BindingLaws.ok("served")) },
+          refuse
+        }
+        const mounted = yield* Mount.make([Effect.succeed([route])], { prefix: "/connect" })
+        const handle = yield* WebHttp.handler(mounted)
+        const request = new Request(`http://club.example${path}`, { ...streaming, method, body })
+        expect((yield* Effect.promise(() => handle(request))).status).toBe(status)
+        expect([pulls, request.bodyUsed]).toEqual([0, false])
+      }))
+  }
+
+  it.live("a request that may have a body is read, and waits for it", () =>
+    Effect.gen(function*() {
+      const handle = yield* WebHttp.handler(BindingLaws.echo)
+      const body = new ReadableStream({
+        pull: (controller) => {
+          controller.enqueue(new TextEncoder().encode("a=b"))
+          controller.close()
+        }
+      }, { highWaterMark: 0 })
+      const request = new Request("http://club.example/", { ...streaming, body })
+      const answer = yield* Effect.promise(() => handle(request))
+      expect(yield* Effect.promise(() => answer.json())).toMatchObject({ body: "a=b" })
     }))
 })

@@ -32,8 +32,13 @@ export const listen = async () => {
 export interface Embedding {
   readonly url: string
   /** Adds a user who signs in with this password; answers the identifier. */
-  readonly addUser: (user: Omit<Startlist.User, "id">, password: string) => number
-  readonly startlist: Startlist.Startlist
+  readonly addUser: (user: Omit<Startlist.User, "id">, password: string) => number | Promise<number>
+  /** Of `Startlist`, what prepares the loop: that may be in another process. */
+  readonly startlist: {
+    readonly applications: Pick<Startlist.Calls["applications"], "create">
+    readonly registrations: Pick<Startlist.Calls["registrations"], "create" | "change">
+    readonly deliveries: Pick<Startlist.Calls["deliveries"], "list">
+  }
   readonly close: () => Promise<void>
 }
 
@@ -44,7 +49,7 @@ const toLoopServer = ({ addUser, startlist, url }: Embedding): LoopServer["Type"
   createUser: async (role) => {
     const email = `${role}-${++people}@example.test`
     const password = `correct horse ${people}`
-    const id = addUser({ role, email, firstName: "Ada", lastName: "Lovelace" }, password)
+    const id = await addUser({ role, email, firstName: "Ada", lastName: "Lovelace" }, password)
     return { id, email, password, first_name: "Ada", last_name: "Lovelace" }
   },
   createApplication: async (owner) => {

@@ -1,4 +1,4 @@
-import { AddressGuard, Dispatcher } from "@startlist/dispatcher"
+import { AddressGuard, Dispatcher, WebCallbacks } from "@startlist/dispatcher"
 import { CallbackLaws } from "@startlist/testing"
 import { describeSuite } from "@startlist/testing/vitest"
 import { Effect, Option } from "effect"
@@ -53,3 +53,5 @@ describeSuite(CallbackLaws.suite("the dispatcher", Dispatcher.layerWith({ allow:
   resolving: (resolve) => Dispatcher.layerWith({ allow: loopback, resolve }),
   escaped: Effect.sync(() => [...escaped])
 }))
+
+describeSuite(CallbackLaws.suite("callbacks by fetch", WebCallbacks.layerWith({ allow: loopback }), receiver))

@@ -1,6 +1,6 @@
 /** What is wrong with the head of a request before anything in it is read. */
-import { maxHeaders } from "../Message.ts"
-import { type Refusal, Repeated, TooManyHeaders } from "../Refusal.ts"
+import { maxHeaders, maxSwallowedBytes } from "../Message.ts"
+import { type Refusal, Repeated, TooLarge, TooManyHeaders } from "../Refusal.ts"
 
 /** Headers with one value, of which Node keeps the first and other servers the last (RFC 9110 §5.3). */
 const single: ReadonlyMap<string, string> = new Map(
@@ -29,3 +29,7 @@ export const refusalOf = (headers: ReadonlyArray<string>): Refusal | undefined =
   }
   return undefined
 }
+
+/** For a body whose announced length is more than would ever be read, even to be thrown away. */
+export const refusalOfLength = (contentLength: string | null): Refusal | undefined =>
+  Number(contentLength ?? 0) > maxSwallowedBytes ? new TooLarge() : undefined

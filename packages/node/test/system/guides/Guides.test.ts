@@ -51,7 +51,12 @@ describe("the pages", () => {
   it("show no code that is not compiled and run: it stands in an example or in a test", () => {
     /** Indentation is the page's own. */
     const unindented = (code: string): string => code.split("\n").map((line) => line.trim()).join("\n").trim()
-    const folders = ["examples", "packages/node/test/system/packing/consumer", "packages/testing/test"]
+    const folders = [
+      "examples",
+      "packages/embed/test/system/runtimes",
+      "packages/node/test/system/packing/consumer",
+      "packages/testing/test"
+    ]
     const files = folders.flatMap((folder) =>
       readdirSync(join(repository, folder), { recursive: true, encoding: "utf8" })
         .filter((name) => !name.includes("node_modules") && /\.tsx?$/.test(name))

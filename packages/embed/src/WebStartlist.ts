@@ -1,0 +1,17 @@
+/**
+ * `Startlist` for runtimes without Node: isolates, as Workers are, and whatever else has only the interfaces of the Web.
+ *
+ * It imports nothing of Node. The options are those of `Startlist.make`, with layers that import nothing of Node
+ * either: `Memory.layer`, `WebSecrets` and `WebCallbacks`.
+ */
+import * as Effect from "effect/Effect"
+import { assemble, type Options, type WebStartlist } from "./internal/Assembly.ts"
+
+export type { Checked, Endpoints, Options, SignIn, WebStartlist } from "./internal/Assembly.ts"
+export type { Calls, Settings, WithSecret } from "./internal/Calls.ts"
+export type { Asked, Consents, NotAnswered, SentBack } from "./internal/Consents.ts"
+export type * from "./internal/Plain.ts"
+
+/** Starts Startlist inside this process or isolate. Rejected if the stores cannot be opened, or an option is wrong. */
+export const make = async (options: Options): Promise<WebStartlist> =>
+  (await assemble(options, () => Effect.void)).common

@@ -1,0 +1,222 @@
+/** What `Startlist.make` and `WebStartlist.make` have in common: everything but the binding to `node:http`. */
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as ManagedRuntime from "effect/ManagedRuntime"
+import * as Option from "effect/Option"
+import type { Callbacks } from "@startlist/core/Callbacks"
+import type { Stores } from "@startlist/core/Stores"
+import { documented, Policy } from "@startlist/core/Policy"
+import type { Secrets } from "@startlist/core/Secrets"
+import { StoreError } from "@startlist/core/Store"
+import * as CoreUser from "@startlist/core/User"
+import * as Guard from "@startlist/http/Guard"
+import type { Handler, Request as PlainRequest, Response as PlainResponse } from "@startlist/http/Message"
+import * as Mount from "@startlist/http/Mount"
+import * as Protocol from "@startlist/http/Protocol"
+import { HttpConfig } from "@startlist/http/HttpConfig"
+import * as WebHttp from "@startlist/http/WebHttp"
+import type { Templates } from "@startlist/pages/Templates"
+import * as Embedding from "../Embedding.ts"
+import * as Binding from "./Binding.ts"
+import type { Calls } from "./Calls.ts"
+import * as Consent from "./Consents.ts"
+import * as Plain from "./Plain.ts"
+
+/** What can be mounted: see `Protocol` and `Pages`. */
+export type Endpoints = "oauth" | "athlete" | "webhooks" | "consent" | "account" | "developer"
+
+export type MaybePromise<A> = A | Promise<A>
+
+/** Who uses the browser, and where one signs in and out. */
+export interface SignIn {
+  /** The signed-in user of a request, and an unguessable value of the session for our forms. */
+  readonly identify: (
+    request: PlainRequest
+  ) => MaybePromise<{ readonly user: Plain.User; readonly csrf: string } | undefined>
+  /** Where a browser is sent to sign in; it is to come back to `returnTo`, a path with query. */
+  readonly signInUrl: (returnTo: string) => string
+  /** The address to which the form "use another account" posts its fields `csrf` and `return_to`. */
+  readonly signOutUrl: string
+}
+
+export interface Options extends Embedding.Options {
+  /** The public address at which Startlist is mounted: an origin, and a path if there is one. A slash at its end is cut. */
+  readonly url: string
+  /**
+   * Where everything is kept: `Memory.layer`, or `Postgres.layer({ url })` with the key that seals signing secrets,
+   * `.pipe(Layer.provide(Seal.layerWith({ key })))`.
+   */
+  readonly stores: Layer.Layer<Stores, unknown>
+  /** What sends to callbacks: `Dispatcher.layer`, or `WebCallbacks.layer` where there are no sockets. */
+  readonly callbacks: Layer.Layer<Callbacks, unknown>
+  /**
+   * What makes tokens: `NodeSecrets.layerWith({ key })` with the key that seals signing secrets, or with stores in memory
+   * `NodeSecrets.layerDrawn`. Where there is no `node:crypto`: those of `WebSecrets`.
+   */
+  readonly secrets: Layer.Layer<Secrets, unknown>
+  /** Who uses the browser. The pages need it: `consent`, `account` and `developer`. */
+  readonly authentication?: SignIn
+  /** The server's own users by identifier. */
+  readonly findUser: (id: number) => MaybePromise<Plain.User | undefined>
+  /** What is mounted. Default: everything. */
+  readonly endpoints?: ReadonlyArray<Endpoints>
+  /** Pages of the server's own in place of ours. */
+  readonly templates?: Partial<Templates.Service>
+  /** Numbers and choices that differ from the documented ones. */
+  readonly policy?: Partial<Policy.Service>
+  /** Named in the metadata in place of `url`, and in redirects (RFC 9207), which carry no `iss` without it. */
+  readonly issuer?: string
+  /** CIDRs of proxies whose `X-Forwarded-For` is believed. */
+  readonly trustedProxies?: ReadonlyArray<string>
+  /** How much time each request gets. */
+  readonly limits?: WebHttp.Options
+}
+
+/** The outcome of a check of an access token: the access, or a complete answer to the request. */
+export type Checked =
+  | { readonly ok: true; readonly access: Plain.Access }
+  | { readonly ok: false; readonly answer: PlainResponse }
+
+/** Everything that speaks promises and `fetch`. */
+export interface WebStartlist extends Calls {
+  /** For whatever speaks `fetch`: Hono, Next, Deno, Bun, Workers, … */
+  readonly handler: WebHttp.WebHandler
+  /**
+   * Guards a route of the server's own: the answers to Web requests whose token is not good for it are those of
+   * `/api/v1/athlete`; the others come with the access that their token gives.
+   */
+  readonly guardHandler: (
+    requirement: Guard.Requirement,
+    handle: (request: Request, access: Plain.Access) => MaybePromise<Response>
+  ) => (request: Request) => Promise<Response>
+  /** Checks the `Authorization` header, where a framework has its own way to answer. */
+  readonly check: (authorization: string | undefined, requirement?: Guard.Requirement) => Promise<Checked>
+  /** For a consent page of your own, mounted in place of `consent`. */
+  readonly consents: Consent.Consents
+  /** Ends the deliveries and the connections of the stores, and waits for it. */
+  readonly close: () => Promise<void>
+}
+
+const protocol = { oauth: Protocol.oauth, athlete: Protocol.athlete, webhooks: Protocol.webhooks }
+
+/** The pages, with what they need. They are loaded by those who mount one: with them come a renderer and two languages. */
+const pagesOf = async ({ templates, authentication }: Options) => {
+  if (authentication === undefined) throw new TypeError("authentication is missing: the pages need it")
+  const { Templates, Pages, Authentication } = await import("@startlist/pages")
+  const needs = Layer.merge(
+    Layer.succeed(Templates.Templates, { ...Templates.standard, ...templates }),
+    Layer.succeed(Authentication.Authentication, {
+      ...authentication,
+      identify: (request) =>
+        Effect.map(
+          asked(() => authentication.identify(request)),
+          (known) => Option.map(Option.fromNullable(known), ({ csrf, user }) => ({ csrf, user: Plain.fromUser(user) }))
+        )
+    })
+  )
+  const provided = <A, R>(effect: Effect.Effect<A, never, R>) => Effect.provide(effect, needs)
+  return {
+    consent: provided(Pages.consent),
+    account: provided(Pages.account),
+    developer: provided(Pages.developer),
+    notFound: provided(Pages.notFound)
+  }
+}
+
+const all: ReadonlyArray<Endpoints> = ["oauth", "athlete", "webhooks", "consent", "account", "developer"]
+
+const isPage = (name: Endpoints): name is "consent" | "account" | "developer" => !(name in protocol)
+
+/** The handler of the chosen endpoints. */
+const mounted = async (options: Options) => {
+  const { endpoints = all } = options
+  const unknown = endpoints.find((name) => !all.includes(name))
+  if (unknown !== undefined) throw new TypeError(`endpoints: ${JSON.stringify(unknown)} is none of ${all.join(", ")}`)
+  if (!endpoints.some(isPage)) return Mount.make(endpoints.flatMap((name) => isPage(name) ? [] : [protocol[name]]))
+  const pages = await pagesOf(options)
+  return Mount.make(endpoints.map((name) => isPage(name) ? pages[name] : protocol[name]), {
+    notFound: pages.notFound
+  })
+}
+
+const asked = <A>(ask: () => MaybePromise<A>): Effect.Effect<A, StoreError> =>
+  Effect.tryPromise({ try: async () => ask(), catch: (cause) => new StoreError({ cause }) })
+
+const layerUsers = (findUser: Options["findUser"]): Layer.Layer<CoreUser.UserStore> =>
+  Layer.succeed(CoreUser.UserStore, {
+    find: (id) => Effect.map(asked(() => findUser(id)), (user) => Option.map(Option.fromNullable(user), Plain.fromUser))
+  })
+
+/** Every address of ours begins with it: a slash more, and none of them would be found. */
+const placeOf = (url: string): string => {
+  const place = url.replace(/(?<!\/)\/+$/, "")
+  if (/^https?:\/\/[^/?#\s]+(?:\/[^?#\s]*)?$/i.test(place)) return place
+  throw new TypeError("url must be an http or https address without query: https://club.example/connect")
+}
+
+const layerOf = (options: Options) => {
+  const { callbacks, findUser, issuer, policy, secrets, stores, trustedProxies = [] } = options
+  const place = placeOf(options.url)
+  return Embedding.layer(options).pipe(
+    Layer.provideMerge(Layer.mergeAll(stores, layerUsers(findUser), callbacks, secrets)),
+    Layer.provideMerge(Layer.mergeAll(
+      Layer.succeed(Policy, { ...documented, ...policy }),
+      Layer.succeed(HttpConfig, {
+        authUrl: place,
+        baseUrl: place,
+        issuer: Option.fromNullable(issuer),
+        trustedProxies,
+        operatorToken: Option.none()
+      })
+    ))
+  )
+}
+
+/** What a binding of its own may use besides the mounted handler. */
+type Provided = Layer.Layer.Success<ReturnType<typeof layerOf>>
+
+/** What every binding has in common, and what `bind` makes of the mounted handler. */
+export const assemble = async <Bound>(
+  options: Options,
+  bind: (handler: Handler) => Effect.Effect<Bound, never, Provided>
+): Promise<{ readonly common: WebStartlist; readonly bound: Bound }> => {
+  const runtime = ManagedRuntime.make(layerOf(options))
+  const run: Binding.Run = async (effect) => {
+    const exit = await runtime.runPromiseExit(effect)
+    if (Exit.isSuccess(exit)) return exit.value
+    throw new Error("Startlist could not answer: see the cause", { cause: Cause.squash(exit.cause) })
+  }
+  const mounting = await mounted(options)
+  const made = Effect.gen(function*() {
+    const handler = yield* mounting
+    return {
+      calls: yield* Binding.make(run),
+      check: yield* Guard.make,
+      consents: yield* Consent.make(run),
+      guardHandler: yield* WebHttp.guard,
+      handler: yield* WebHttp.handler(handler, options.limits),
+      bound: yield* bind(handler)
+    }
+  })
+  try {
+    const { bound, calls, check, consents, guardHandler, handler } = await runtime.runPromise(made)
+    const common: WebStartlist = {
+      ...calls,
+      consents,
+      handler,
+      guardHandler: (requirement, handle) =>
+        guardHandler(requirement, (request, access) => handle(request, Plain.toAccess(access))),
+      check: async (authorization, requirement) => {
+        const { access, refused } = await runtime.runPromise(check({ headers: { authorization } }, requirement))
+        return access === undefined ? { ok: false, answer: refused } : { ok: true, access: Plain.toAccess(access) }
+      },
+      close: () => runtime.dispose()
+    }
+    return { common, bound }
+  } catch (cause) {
+    await runtime.dispose()
+    throw cause
+  }
+}

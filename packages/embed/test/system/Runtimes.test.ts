@@ -1,0 +1,69 @@
+/**
+ * The loop in runtimes other than Node. One bundle without any module of Node runs in Deno, in Bun and in an isolate of
+ * workerd; what is made for Node runs in those that are compatible with it. They are downloaded as npm packages.
+ */
+import { request } from "node:http"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import * as EmbeddedServer from "@startlist/test-support/EmbeddedServer"
+import * as Loop from "@startlist/test-support/Loop"
+import { type Runtime, start } from "./runtimes/Runtime.ts"
+
+const onWeb: ReadonlyArray<Runtime> = [
+  { name: "deno", entry: "deno", platform: "browser", args: ["run", "--allow-net", "deno.js"] },
+  { name: "bun", entry: "bun", platform: "browser", args: ["bun.js"] },
+  {
+    name: "workerd",
+    entry: "worker",
+    platform: "browser",
+    args: ["serve", "workerd.capnp", "--control-fd=3"],
+    files: ["workerd.capnp"]
+  }
+]
+
+const compatible: ReadonlyArray<Runtime> = [
+  { name: "deno", entry: "denoListener", platform: "node", args: ["run", "--allow-all", "denoListener.js"] },
+  { name: "bun", entry: "bunListener", platform: "node", args: ["bunListener.js"] }
+]
+
+/** The status for a request whose body never comes. */
+const statusWithoutBody = (url: string, headers: Readonly<Record<string, string>>): Promise<number | undefined> =>
+  new Promise((resolve, reject) => {
+    const outgoing = request(url, { method: "POST", headers }, (response) => {
+      outgoing.destroy()
+      resolve(response.statusCode)
+    })
+    outgoing.on("error", reject).flushHeaders()
+  })
+
+for (const runtime of onWeb) {
+  Loop.suite(`the loop in ${runtime.name}, without Node`, EmbeddedServer.layer(() => start(runtime)))
+
+  describe(`beside the loop, ${runtime.name}`, () => {
+    let server: Awaited<ReturnType<typeof start>>
+    beforeAll(async () => {
+      server = await start(runtime)
+    })
+    afterAll(() => server.close())
+
+    it("guards routes of the server's own with the answers of Startlist's", async () => {
+      const [ours, theirs] = await Promise.all([
+        fetch(`${server.origin}/results`),
+        fetch(`${server.url}/api/v1/athlete`)
+      ])
+      expect(ours.status).toBe(401)
+      expect(ours.headers.get("www-authenticate")).toBe(theirs.headers.get("www-authenticate"))
+      expect(await ours.json()).toEqual(await theirs.json())
+    })
+
+    it("refuses by the head of a request, before its body", async () => {
+      const url = `${server.url}/oauth/token`
+      const type = { "content-type": "application/x-www-form-urlencoded" }
+      expect(await statusWithoutBody(url, { ...type, "content-length": "2000000" })).toBe(413)
+      expect(await statusWithoutBody(url, { "content-type": "a/b, c/d", "content-length": "20" })).toBe(400)
+    })
+  })
+}
+
+for (const runtime of compatible) {
+  Loop.suite(`the loop in ${runtime.name}, compatible with Node`, EmbeddedServer.layer(() => start(runtime)))
+}

@@ -1,0 +1,106 @@
+/** Servers in runtimes other than the one of the tests: bundled, started, prepared from outside. */
+import { build, type BuildOptions } from "esbuild"
+import { execFileSync, spawn } from "node:child_process"
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import type { Embedding } from "@startlist/test-support/EmbeddedServer"
+import type { Prepare } from "./Prepare.ts"
+
+const here = (name: string) => fileURLToPath(new URL(name, import.meta.url))
+
+/** What a runtime is started with, in a folder that has the bundle. */
+export interface Runtime {
+  readonly name: "deno" | "bun" | "workerd"
+  /** The module that serves, without extension. */
+  readonly entry: string
+  readonly args: ReadonlyArray<string>
+  /** Files that it needs beside the bundle. */
+  readonly files?: ReadonlyArray<string>
+  /** `browser` lets no module of Node into the bundle. */
+  readonly platform: "browser" | "node"
+}
+
+/** A bundle of everything but undici: what a runtime has in place of it must not be hidden. */
+const bundled = {
+  bundle: true,
+  format: "esm",
+  target: "es2022",
+  conditions: ["@startlist/source"],
+  external: ["undici"],
+  logLevel: "warning"
+} as const satisfies BuildOptions
+
+/** The binary. The first use downloads it. */
+const binaryOf = (name: string): string =>
+  execFileSync(process.execPath, [here("../../../../../scripts/runtimes.mjs"), name], { encoding: "utf8" }).trim()
+
+/** Time in milliseconds for a start, on a machine that is busy with other tests. */
+const patience = 40_000
+
+/** Every runtime says its port: workerd on the descriptor 3, the servers themselves on stdout. */
+const portOf = /(?:"port":|127\.0\.0\.1:)(\d+)[\s}]/
+
+/** Starts the server; answers its origin, and a function that ends it. */
+const launch = async ({ args, name }: Runtime, cwd: string) => {
+  const child = spawn(binaryOf(name), args, { cwd, stdio: ["ignore", "pipe", "pipe", "pipe"] })
+  const ended = new Promise<void>((resolve) => child.once("close", () => resolve()))
+  let said = ""
+  const origin = await new Promise<string>((resolve, reject) => {
+    const fail = () => {
+      child.kill("SIGKILL")
+      reject(new Error(`${name} did not start:\n${said}`))
+    }
+    const timer = setTimeout(fail, patience)
+    child.once("error", reject).once("close", fail)
+    for (const stream of child.stdio) {
+      stream?.on("data", (chunk) => {
+        said += String(chunk)
+        const port = portOf.exec(said)?.[1]
+        if (port === undefined) return
+        clearTimeout(timer)
+        resolve(`http://127.0.0.1:${port}`)
+      })
+    }
+  })
+  return {
+    origin,
+    stop: () => {
+      child.kill("SIGKILL")
+      return ended
+    }
+  }
+}
+
+/** Builds, starts and prepares a server. */
+export const start = async (runtime: Runtime): Promise<Embedding & { readonly origin: string }> => {
+  // From here, undici is found.
+  const cache = here("../../../../../node_modules/.cache/")
+  mkdirSync(cache, { recursive: true })
+  const folder = mkdtempSync(join(cache, "runtime-"))
+  const { entry, files = [], platform } = runtime
+  await build({ ...bundled, entryPoints: [here(`${entry}.ts`)], outdir: folder, platform })
+  for (const file of files) copyFileSync(here(file), join(folder, file))
+  const { origin, stop } = await launch(runtime, folder)
+  const ask = async (asked: Prepare) => {
+    const response = await fetch(`${origin}/prepare`, { method: "POST", body: JSON.stringify(asked) })
+    return await response.json()
+  }
+  return {
+    origin,
+    url: `${origin}/connect`,
+    addUser: (...args) => ask({ call: "addUser", args }),
+    startlist: {
+      applications: { create: (...args) => ask({ call: "create application", args }) },
+      registrations: {
+        create: (...args) => ask({ call: "create registration", args }),
+        change: (...args) => ask({ call: "change registration", args })
+      },
+      deliveries: { list: (...args) => ask({ call: "list deliveries", args }) }
+    },
+    close: async () => {
+      await stop()
+      rmSync(folder, { recursive: true, force: true })
+    }
+  }
+}

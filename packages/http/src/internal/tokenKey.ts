@@ -1,0 +1,40 @@
+/** The derivation of tokens from a master key, whatever computes the hashes: every runtime makes and accepts the same. */
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import { prefixes, type TokenKey } from "@startlist/core/Secrets"
+
+/** What a runtime computes. */
+export interface Hashing {
+  /** An HMAC-SHA-256 in base64url, under a key of 32 bytes that HKDF (RFC 5869, no salt) derives for this information. */
+  readonly hmacFor: (info: string) => (text: string) => string
+  /** Whether two texts of the same length are equal, in a time that does not depend on where they differ. */
+  readonly isSame: (one: string, other: string) => boolean
+}
+
+/** In base64url, 16 bytes: who forges a tag can end a grant, no more. */
+const tagLength = 22
+
+/** One HKDF of the master key for each purpose. */
+export const makeTokenKey = ({ hmacFor, isSame }: Hashing): TokenKey => {
+  const deriveAccess = hmacFor("startlist access token")
+  const deriveRefresh = hmacFor("startlist refresh token")
+  const authenticate = hmacFor("startlist refresh token tag")
+  const tagOf = (text: string): string => authenticate(text).slice(0, tagLength)
+
+  return {
+    // No part of the origin contains a line break, so no two origins have the same text.
+    derive: ({ idempotencyKey, presented, salt }, accessName, refreshName) => {
+      const key = Option.isSome(idempotencyKey) ? idempotencyKey.value : ""
+      const origin = `${Redacted.value(presented)}\n${salt}\n${key}\n${refreshName}`
+      const refresh = prefixes.refresh + refreshName + deriveRefresh(origin)
+      return {
+        accessToken: Redacted.make(prefixes.access + accessName + deriveAccess(origin)),
+        refreshToken: Redacted.make(refresh + tagOf(refresh))
+      }
+    },
+    isAuthentic: (refreshToken) => {
+      const text = Redacted.value(refreshToken)
+      return text.length >= tagLength && isSame(tagOf(text.slice(0, -tagLength)), text.slice(-tagLength))
+    }
+  }
+}

@@ -1,0 +1,82 @@
+/** Two implementations of one derivation: every test here compares them, `NodeSecrets.test.ts` has the rules. */
+import { describe, expect, it } from "@effect/vitest"
+import { MasterKey, Secrets } from "@startlist/core"
+import { NodeSecrets, WebSecrets } from "@startlist/http"
+import { Effect, FastCheck, type Layer, Option, Redacted } from "effect"
+
+const keys = { key: Redacted.make(Buffer.alloc(32, 1).toString("base64")) }
+const others = { key: Redacted.make(Buffer.alloc(32, 2).toString("base64")), retired: [keys.key] }
+
+const secretsOf = (layer: Layer.Layer<Secrets.Secrets, MasterKey.InvalidKey>) =>
+  Effect.runSync(Effect.provide(Secrets.Secrets, layer))
+
+const onNode = secretsOf(NodeSecrets.layerWith(keys))
+const onWeb = secretsOf(WebSecrets.layerWith(keys))
+
+const text = FastCheck.oneof(
+  FastCheck.string({ unit: "binary" }),
+  FastCheck.string({ minLength: 1000, maxLength: 1100 })
+)
+const origin = FastCheck.record({
+  presented: text.map((value) => Redacted.make(value)),
+  salt: text,
+  idempotencyKey: FastCheck.option(text).map(Option.fromNullable)
+})
+
+const shown = ({ accessToken, refreshToken }: Secrets.TokenPair) => [
+  Redacted.value(accessToken),
+  Redacted.value(refreshToken)
+]
+
+describe("secrets by Web Crypto and @noble/hashes", () => {
+  it("a token made under one implementation is accepted by the other, and is the same", () => {
+    const [nodeKey] = onNode.keys
+    const [webKey] = onWeb.keys
+    const [, retired] = secretsOf(WebSecrets.layerWith(others)).keys
+    FastCheck.assert(FastCheck.property(origin, text, text, (from, access, refresh) => {
+      const byNode = nodeKey.derive(from, access, refresh)
+      const byWeb = webKey.derive(from, access, refresh)
+      expect(shown(byWeb)).toEqual(shown(byNode))
+      expect(nodeKey.isAuthentic(byWeb.refreshToken)).toBe(true)
+      expect(webKey.isAuthentic(byNode.refreshToken)).toBe(true)
+      expect(retired?.isAuthentic(byNode.refreshToken)).toBe(true)
+    }))
+  })
+
+  it("a token that is changed, or made by another key, is refused by both", () => {
+    const [nodeKey] = onNode.keys
+    const [webKey] = onWeb.keys
+    const [otherKey] = secretsOf(WebSecrets.layerWith(others)).keys
+    FastCheck.assert(FastCheck.property(origin, FastCheck.nat(), FastCheck.string(), (from, place, piece) => {
+      const good = Redacted.value(webKey.derive(from, "7_", "8_").refreshToken)
+      const at = place % good.length
+      const changes = [good.slice(0, at), good.slice(0, at) + piece + good.slice(at + 1), `${good}A`, piece]
+      for (const changed of changes.filter((change) => change !== good).map((change) => Redacted.make(change))) {
+        expect([nodeKey.isAuthentic(changed), webKey.isAuthentic(changed)]).toEqual([false, false])
+      }
+      expect(otherKey.isAuthentic(Redacted.make(good))).toBe(false)
+    }))
+  })
+
+  it("fingerprints are the same for every text", () => {
+    FastCheck.assert(FastCheck.property(text, (value) => {
+      expect(onWeb.hash(value)).toBe(onNode.hash(value))
+    }))
+  })
+
+  it.effect("random values have the same form, and never repeat", () =>
+    Effect.gen(function*() {
+      const secrets = yield* Secrets.Secrets
+      const values = yield* Effect.replicateEffect(secrets.make("code", "1_"), 1000)
+      expect(new Set(values.map(Redacted.value)).size).toBe(1000)
+      for (const value of values) expect(Redacted.value(value)).toMatch(/^sl_ac_1_[\w-]{43}$/)
+      expect(yield* secrets.makeSalt).toMatch(/^[\w-]{22}$/)
+      expect(Redacted.value(yield* secrets.makeSigning)).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/)
+    }).pipe(Effect.provide(WebSecrets.layerDrawn)))
+
+  it.effect("a key of another size is refused", () =>
+    Effect.gen(function*() {
+      const refused = Effect.provide(Secrets.Secrets, WebSecrets.layerWith({ key: Redacted.make("c2hvcnQ=") }))
+      expect(yield* Effect.flip(refused)).toEqual(new MasterKey.InvalidKey())
+    }))
+})

@@ -127,6 +127,10 @@ export const start = async ({ host = "127.0.0.1", port = 0, redirectUris = [] }:
     settle: time.settle,
     nextResponses: traffic.next,
     nextDeliveries: (fault, count = 1) => receivers.next(fault, count),
+    clearFaults: () => {
+      traffic.clear()
+      receivers.clear()
+    },
     requests: () => [...traffic.recorded],
     clearRequests: () => void traffic.recorded.splice(0),
     deliveries: () => startlist.deliveries.list({ limit: 1000 }),

@@ -13,7 +13,18 @@ import { fileURLToPath } from "node:url"
 export const repository = fileURLToPath(new URL("../../../", import.meta.url))
 
 /** The packages that are published. */
-export const published = ["core", "dispatcher", "embed", "fake", "http", "node", "pages", "postgres", "testing"]
+export const published = [
+  "client",
+  "core",
+  "dispatcher",
+  "embed",
+  "fake",
+  "http",
+  "node",
+  "pages",
+  "postgres",
+  "testing"
+]
 
 const passed =
   /^(?:PATH|HOME|TMPDIR|NODE_EXTRA_CA_CERTS|https?_proxy|no_proxy|npm_config_(?:cache|registry|userconfig))$/i

@@ -113,6 +113,10 @@ export const make = (fake: Fake, people: People): (request: Request) => Promise<
       fake.nextDeliveries(next, count)
       return noContent()
     }),
+    "DELETE /fake/faults": () => {
+      fake.clearFaults()
+      return noContent()
+    },
     "GET /fake/deliveries": async () => {
       await fake.settle()
       return Response.json({ deliveries: await fake.deliveries() })

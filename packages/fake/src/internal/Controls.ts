@@ -56,6 +56,8 @@ export interface Fake {
   readonly settle: () => Promise<void>
   readonly nextResponses: (next: NextResponses) => void
   readonly nextDeliveries: (fault: DeliveryFault, count?: number) => void
+  /** Forgets the faults that have not happened yet. */
+  readonly clearFaults: () => void
   /** Requests of the application, oldest first. */
   readonly requests: () => ReadonlyArray<RecordedRequest>
   readonly clearRequests: () => void

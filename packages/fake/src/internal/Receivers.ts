@@ -15,6 +15,7 @@ export interface Receivers {
   readonly layer: Layer.Layer<Callbacks>
   /** What happens to the next events that have not been attempted yet. */
   readonly next: (fault: DeliveryFault, count: number) => void
+  readonly clear: () => void
   /** Number of requests to callbacks that wait for their answer. */
   readonly inFlight: () => number
 }
@@ -64,6 +65,7 @@ export const make = (): Receivers => {
   return {
     layer,
     next: (fault, count) => void waiting.push(...Array.from({ length: count }, () => fault)),
+    clear: () => void waiting.splice(0),
     inFlight: () => running
   }
 }

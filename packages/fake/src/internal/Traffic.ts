@@ -49,6 +49,7 @@ export const make = () => {
     next: ({ count = 1, delay = 3000, fault, path }: NextResponses): void => {
       for (let i = 0; i < count; i++) planned.push({ delay, fault, path })
     },
+    clear: (): void => void planned.splice(0),
     /** What happens to the answer to this path; each plan is used once. */
     take: (path: string): Planned | undefined => {
       const place = planned.findIndex((one) => one.path === undefined || one.path === path)

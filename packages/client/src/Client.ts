@@ -1,0 +1,128 @@
+/** A client of one service, as one application. */
+import { AccessDenied, Refused } from "./Errors.ts"
+import { createInbox, type Inbox, type InboxOptions } from "./Inbox.ts"
+import { base64url, isEqual, sha256, unguessable } from "./internal/encoding.ts"
+import { refusalOf, send } from "./internal/request.ts"
+import { createTokens, type Fresh, readFresh, type Tokens, type TokenStore } from "./Tokens.ts"
+
+export interface Options {
+  /** The address of the service, such as `https://startlist.example`. */
+  readonly url: string
+  readonly clientId: number | string
+  readonly clientSecret: string
+  /** One of the redirect URIs that are registered. */
+  readonly redirectUri: string
+  /** Default: the global one. */
+  readonly fetch?: typeof globalThis.fetch
+  /** Milliseconds since 1970. Default: the clock of this machine. */
+  readonly now?: () => number
+}
+
+/** What the application asks a user for. */
+export interface Wanted {
+  /** Separated by spaces, such as `profile:read read`. */
+  readonly scope: string
+  /** The role that the user must have: `platform`, `organizer`, `club` or `athlete`. */
+  readonly role?: "platform" | "organizer" | "club" | "athlete"
+  readonly locale?: "en" | "fr"
+}
+
+/** Where the browser goes, and what to keep in the user's session until it comes back. */
+export interface Authorization {
+  readonly url: string
+  readonly keep: { readonly state: string; readonly verifier: string }
+}
+
+export interface Client {
+  /** Begins an authorization: redirect the browser to `url`. PKCE and state are made here. */
+  readonly authorize: (wanted: Wanted) => Promise<Authorization>
+  /**
+   * Ends it: `back` is the address at which the browser came back. Answers the tokens. Fails with `AccessDenied`, with
+   * `Refused` (also if `back` does not belong to this session), or with `TryLater`: then `finish` can be called again.
+   */
+  readonly finish: (back: string | URL, keep: Authorization["keep"]) => Promise<Fresh>
+  /** The tokens of all users, in a store. */
+  readonly tokens: (store: TokenStore) => Tokens
+  /** Ends all tokens of the user to whom this token belongs. Fails with `TryLater` or `Refused`: nothing was revoked. */
+  readonly revoke: (token: string) => Promise<void>
+  /**
+   * Subscribes to events. `accessToken` is one of a platform user; the callback must answer while this waits: give its
+   * requests to an inbox with the same verify token.
+   */
+  readonly subscribe: (accessToken: string, callbackUrl: string, verifyToken: string) => Promise<void>
+  /** Receives events. */
+  readonly inbox: (options: InboxOptions) => Inbox
+}
+
+export const createClient = (options: Options): Client => {
+  const { clientId, clientSecret, fetch = globalThis.fetch, now = Date.now, redirectUri } = options
+  const url = options.url.replace(/(?<!\/)\/+$/, "")
+
+  const post = (path: string, parameters: Readonly<Record<string, string>>, idempotencyKey?: string) =>
+    send(fetch, `${url}${path}`, {
+      method: "POST",
+      headers: idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey },
+      body: new URLSearchParams({ client_id: String(clientId), client_secret: clientSecret, ...parameters })
+    })
+
+  const ask = async (parameters: Readonly<Record<string, string>>, idempotencyKey: string): Promise<Fresh> => {
+    const answer = await post("/oauth/token", parameters, idempotencyKey)
+    const fresh = answer.status === 200 ? readFresh(answer.body, now()) : undefined
+    if (fresh === undefined) throw refusalOf(answer)
+    return fresh
+  }
+
+  const revoke = async (token: string): Promise<void> => {
+    const answer = await post("/oauth/revoke", { token })
+    if (answer.status !== 200) throw refusalOf(answer)
+  }
+
+  return {
+    authorize: async ({ locale, role, scope }) => {
+      const keep = { state: unguessable(), verifier: unguessable() }
+      const query = new URLSearchParams({
+        response_type: "code",
+        client_id: String(clientId),
+        redirect_uri: redirectUri,
+        scope,
+        state: keep.state,
+        code_challenge: base64url(await sha256(keep.verifier)),
+        code_challenge_method: "S256",
+        ...(role === undefined ? {} : { role }),
+        ...(locale === undefined ? {} : { locale })
+      })
+      return { url: `${url}/oauth/authorize?${query}`, keep }
+    },
+    finish: async (back, { state, verifier }) => {
+      const returned = new URL(back, "http://localhost").searchParams
+      if (!await isEqual(returned.get("state") ?? "", state)) {
+        throw new Refused("invalid_state", "this redirect does not belong to this session")
+      }
+      const error = returned.get("error")
+      if (error === "access_denied") throw new AccessDenied()
+      if (error !== null) throw new Refused(error, returned.get("error_description") ?? "the request was refused")
+      const code = returned.get("code")
+      if (code === null) throw new Refused("invalid_response", "the redirect has no code")
+      const parameters = { grant_type: "authorization_code", code, redirect_uri: redirectUri, code_verifier: verifier }
+      // The state is known to this session alone and used once: a repeat after a lost answer has the same key.
+      return ask(parameters, state)
+    },
+    tokens: (store) =>
+      createTokens({
+        store,
+        now,
+        revoke,
+        refresh: (refreshToken, key) => ask({ grant_type: "refresh_token", refresh_token: refreshToken }, key)
+      }),
+    revoke,
+    subscribe: async (accessToken, callbackUrl, verifyToken) => {
+      const answer = await send(fetch, `${url}/api/v1/webhook_subscription`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${accessToken}`, "content-type": "application/json" },
+        body: JSON.stringify({ webhook_subscription: { callback_url: callbackUrl, verify_token: verifyToken } })
+      })
+      if (answer.status !== 201) throw refusalOf(answer)
+    },
+    inbox: (given) => createInbox({ ...given, now, fetch, url })
+  }
+}

@@ -1,0 +1,41 @@
+/** What can go wrong, by what to do about it. */
+
+/** The user has to consent again: the grant is over, or there never was one. */
+export class ConnectAgain extends Error {
+  override readonly name = "ConnectAgain"
+  readonly user: string
+  constructor(user: string) {
+    super(`user ${user} has to connect again`)
+    this.user = user
+  }
+}
+
+/** The service does not answer now: nothing is lost, the same call works later. */
+export class TryLater extends Error {
+  override readonly name = "TryLater"
+  /** So many seconds should pass before, if the service said so. */
+  readonly retryAfter: number | undefined
+  constructor(message: string, retryAfter?: number, options?: ErrorOptions) {
+    super(message, options)
+    this.retryAfter = retryAfter
+  }
+}
+
+/** The user has refused consent. */
+export class AccessDenied extends Error {
+  override readonly name = "AccessDenied"
+  constructor() {
+    super("the user has not allowed access")
+  }
+}
+
+/** The service refuses the request, and will again: a mistake of the application, or somebody else's redirect. */
+export class Refused extends Error {
+  override readonly name = "Refused"
+  /** The OAuth error, such as `invalid_client`; `invalid_state` if the redirect belongs to another session. */
+  readonly code: string
+  constructor(code: string, description: string) {
+    super(`${code}: ${description}`)
+    this.code = code
+  }
+}

@@ -1,0 +1,44 @@
+/** Stores in the memory of one process: for tests, and to begin with. They forget everything when the process ends. */
+import type { EventStore, StoredEvent } from "./Inbox.ts"
+import type { Connection, TokenStore } from "./Tokens.ts"
+
+export const memoryTokens = (): TokenStore => {
+  const connections = new Map<string, Connection>()
+  return {
+    load: async (user) => connections.get(user),
+    save: async (user, next, before) => {
+      if (connections.get(user)?.revision !== before) return false
+      if (next === undefined) connections.delete(user)
+      else connections.set(user, next)
+      return true
+    }
+  }
+}
+
+export const memoryEvents = (): EventStore => {
+  const known = new Set<string>()
+  const waiting = new Map<string, StoredEvent>()
+  let handling = { owner: "", until: 0 }
+  let cursor: string | undefined
+  return {
+    add: async (event) => {
+      if (known.has(event.id)) return false
+      known.add(event.id)
+      waiting.set(event.id, event)
+      return true
+    },
+    lease: async (owner, now, until) => {
+      if (handling.owner !== owner && handling.until > now) return false
+      handling = { owner, until }
+      return true
+    },
+    waiting: async (limit) => [...waiting.values()].slice(0, limit),
+    done: async (ids) => {
+      for (const id of ids) waiting.delete(id)
+    },
+    cursor: async () => cursor,
+    keepCursor: async (next) => {
+      cursor = next
+    }
+  }
+}

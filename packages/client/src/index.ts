@@ -1,0 +1,10 @@
+/**
+ * For applications that use a Startlist service: sends users to consent, keeps their tokens fresh, receives events. It
+ * runs on Node and wherever there are `fetch` and Web Crypto, and depends on nothing.
+ */
+export { type Authorization, type Client, createClient, type Options, type Wanted } from "./Client.ts"
+export { AccessDenied, ConnectAgain, Refused, TryLater } from "./Errors.ts"
+export { type AccessRevoked, type Event, type RegistrationChanged, type UnknownEvent } from "./Events.ts"
+export { type EventStore, type Inbox, type InboxOptions, type StoredEvent } from "./Inbox.ts"
+export { memoryEvents, memoryTokens } from "./Memory.ts"
+export { type Connection, type Tokens, type TokenStore } from "./Tokens.ts"

@@ -1,0 +1,49 @@
+/** One request to the service, with its failures sorted by what to do. */
+import { Refused, TryLater } from "../Errors.ts"
+
+/** What is left of an answer that has been read. */
+export interface Answer {
+  readonly status: number
+  readonly body: unknown
+}
+
+/** So long may a request take, in milliseconds. */
+const timeout = 10_000
+
+const retryAfterOf = (response: Response): number | undefined => {
+  const seconds = Number(response.headers.get("retry-after") ?? Number.NaN)
+  return Number.isFinite(seconds) && seconds >= 0 ? seconds : undefined
+}
+
+const parse = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Sends a request. Fails with `TryLater` if there is no answer, or one that says so (429, 5xx). */
+export const send = async (fetch: typeof globalThis.fetch, url: string, init: RequestInit): Promise<Answer> => {
+  let response: Response
+  let text: string
+  try {
+    response = await fetch(url, { ...init, redirect: "manual", signal: AbortSignal.timeout(timeout) })
+    text = await response.text()
+  } catch (cause) {
+    throw new TryLater("the service does not answer", undefined, { cause })
+  }
+  if (response.status === 429 || response.status >= 500) {
+    throw new TryLater(`the service answers with status ${response.status}`, retryAfterOf(response))
+  }
+  return { status: response.status, body: parse(text) }
+}
+
+const textOf = (body: unknown, field: string): string | undefined => {
+  const value = typeof body === "object" && body !== null ? Reflect.get(body, field) as unknown : undefined
+  return typeof value === "string" ? value : undefined
+}
+
+/** The refusal in an answer, in the words of RFC 6749 §5.2 or RFC 6750 §3.1. */
+export const refusalOf = ({ body, status }: Answer): Refused =>
+  new Refused(textOf(body, "error") ?? `status_${status}`, textOf(body, "error_description") ?? `status ${status}`)

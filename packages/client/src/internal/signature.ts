@@ -1,0 +1,36 @@
+/** Whether an event comes from the service, and just now (Standard Webhooks). */
+import { fromBase64 } from "./encoding.ts"
+
+/** An event may be so old, or ahead, in seconds. */
+const tolerance = 300
+
+export interface Signed {
+  readonly id: string
+  readonly timestamp: string
+  readonly signatures: string
+  readonly body: Uint8Array<ArrayBuffer>
+}
+
+const keyOf = (secret: string) =>
+  crypto.subtle.importKey("raw", fromBase64(secret.replace(/^whsec_/, "")), { name: "HMAC", hash: "SHA-256" }, false, [
+    "verify"
+  ])
+
+/** The comparison is that of Web Crypto, which takes the same time whatever is wrong. */
+export const isAuthentic = async (
+  { body, id, signatures, timestamp }: Signed,
+  secrets: ReadonlyArray<string>,
+  now: number
+): Promise<boolean> => {
+  if (id === "" || !/^\d{1,12}$/.test(timestamp) || Math.abs(now / 1000 - Number(timestamp)) > tolerance) return false
+  const head = new TextEncoder().encode(`${id}.${timestamp}.`)
+  const signed = new Uint8Array(head.length + body.length)
+  signed.set(head)
+  signed.set(body, head.length)
+  const given = signatures.split(" ").flatMap((one) => /^v1,([A-Za-z0-9+/]{43}=)$/.exec(one)?.[1] ?? []).slice(0, 10)
+  for (const secret of secrets) {
+    const key = await keyOf(secret)
+    for (const one of given) if (await crypto.subtle.verify("HMAC", key, fromBase64(one), signed)) return true
+  }
+  return false
+}

@@ -1,0 +1,227 @@
+import { createHmac } from "node:crypto"
+import { createServer } from "node:http"
+import { Fake } from "@startlist/fake"
+import {
+  createClient,
+  type Event,
+  type EventStore,
+  type Inbox,
+  type InboxOptions,
+  memoryEvents
+} from "@startlist/client"
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest"
+
+const redirectUri = "http://localhost:7000/back"
+const verifyToken = "something only we know"
+
+let fake: Fake.Fake
+const cleanUp: Array<() => unknown> = []
+beforeEach(async () => {
+  fake = await Fake.start()
+})
+afterEach(async () => {
+  for (const close of cleanUp.splice(0)) await close()
+  await fake.stop()
+})
+
+const client = () =>
+  createClient({
+    url: fake.url,
+    clientId: fake.application.clientId,
+    clientSecret: fake.application.clientSecret,
+    redirectUri,
+    now: () => fake.now().getTime()
+  })
+
+/** Serves an inbox with `node:http`. Answers the callback URL. */
+const serve = async (inbox: Inbox): Promise<string> => {
+  const server = createServer(inbox.node)
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+  cleanUp.push(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  const address = server.address()
+  return `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}/callback`
+}
+
+const makeInbox = (store: EventStore, handle: InboxOptions["handle"], errors: Array<unknown> = []) => {
+  const inbox = client().inbox({
+    store,
+    verifyToken,
+    signingSecrets: () => [fake.application.signingSecret],
+    handle,
+    onError: (error) => errors.push(error)
+  })
+  return inbox
+}
+
+const tokenOf = async (user: string) => {
+  const { keep, url } = await client().authorize({ scope: "read" })
+  return (await client().finish(await fake.consent(url, user), keep)).accessToken
+}
+
+const subscribed = async (callbackUrl: string) => {
+  const token = await tokenOf("paul@platform.example")
+  await tokenOf("alice@athletes.example")
+  await client().subscribe(token, callbackUrl, verifyToken)
+  return { token, registration: await fake.addRegistration() }
+}
+
+const comments = (events: ReadonlyArray<Event>) =>
+  events.flatMap((event) => event.type === "registration.changed" ? [event.updates.comment] : [])
+
+describe("an inbox", () => {
+  it("answers the challenge, takes events once, and handles them after the answer", async () => {
+    const events: Array<Event> = []
+    const url = await serve(makeInbox(memoryEvents(), (event) => events.push(event)))
+    const { registration } = await subscribed(url)
+    fake.nextDeliveries("twice")
+    await fake.changeRegistration(registration, { comment: "one" })
+    await fake.revoke("alice@athletes.example")
+    await fake.settle()
+    await vi.waitUntil(() => events.length >= 2)
+    expect(events).toEqual([
+      expect.objectContaining({ type: "registration.changed", registrationId: registration }),
+      expect.objectContaining({ type: "access.revoked", role: "athlete", userId: 2 })
+    ])
+    expect((await fake.deliveries()).map(({ state }) => state)).toEqual(["delivered", "delivered"])
+  })
+
+  it("refuses a subscription with another verify token", async () => {
+    const url = await serve(makeInbox(memoryEvents(), () => {}))
+    const token = await tokenOf("paul@platform.example")
+    await expect(client().subscribe(token, url, "another")).rejects.toMatchObject({ name: "Refused" })
+  })
+
+  it("handles again what failed, and keeps the order about its object", async () => {
+    const events: Array<Event> = []
+    const errors: Array<unknown> = []
+    const store = memoryEvents()
+    let isBroken = true
+    const inbox = makeInbox(store, (event) => {
+      if (isBroken && event.type === "registration.changed" && event.registrationId === 1) throw new Error("broken")
+      events.push(event)
+    }, errors)
+    const { registration } = await subscribed(await serve(inbox))
+    const other = await fake.addRegistration()
+    await fake.changeRegistration(registration, { comment: "one" })
+    await fake.changeRegistration(registration, { comment: "two" })
+    await fake.changeRegistration(other, { comment: "other" })
+    await fake.settle()
+    await vi.waitUntil(() => events.length > 0 && errors.length > 0)
+    expect(comments(events)).toEqual(["other"])
+    isBroken = false
+    await inbox.process()
+    expect(comments(events)).toEqual(["other", "one", "two"])
+  })
+
+  it("handles after a restart what was taken before it", async () => {
+    const store = memoryEvents()
+    const dead = makeInbox(store, () => new Promise(() => {}))
+    const { registration } = await subscribed(await serve(dead))
+    await fake.changeRegistration(registration, { comment: "one" })
+    await fake.settle()
+    const events: Array<Event> = []
+    // The lease of the process that died is over.
+    await fake.advance("2 minutes")
+    await makeInbox(store, (event) => events.push(event)).process()
+    expect(comments(events)).toEqual(["one"])
+  })
+
+  it("acknowledges nothing that is not stored: the service sends it again", async () => {
+    const store = memoryEvents()
+    let isDown = true
+    const events: Array<Event> = []
+    const broken: EventStore = {
+      ...store,
+      add: (event) => isDown ? Promise.reject(new Error("the disk is full")) : store.add(event)
+    }
+    const { registration } = await subscribed(await serve(makeInbox(broken, (event) => events.push(event))))
+    await fake.changeRegistration(registration, { comment: "one" })
+    await fake.settle()
+    expect(events).toEqual([])
+    isDown = false
+    await fake.advance("1 minute")
+    await vi.waitUntil(() => events.length > 0)
+    expect(comments(events)).toEqual(["one"])
+  })
+
+  it("of two processes over one store, one handles at a time", async () => {
+    const store = memoryEvents()
+    let running = 0
+    let most = 0
+    const handled: Array<string> = []
+    const handle = async (event: Event) => {
+      most = Math.max(most, ++running)
+      await new Promise((resolve) => setTimeout(resolve, 5))
+      running--
+      handled.push(event.id)
+    }
+    const [one, two] = [makeInbox(store, handle), makeInbox(store, handle)]
+    for (let n = 0; n < 6; n++) await store.add({ id: `evt_${n}`, body: "{}" })
+    await Promise.all([one.process(), two.process()])
+    await vi.waitUntil(() => handled.length >= 6)
+    expect([most, handled]).toEqual([1, [0, 1, 2, 3, 4, 5].map((n) => `evt_${n}`)])
+  })
+
+  const post = (
+    inbox: Inbox,
+    changes: { readonly body?: string; readonly timestamp?: number; readonly secret?: string }
+  ) => {
+    const { body = "{}", secret = fake.application.signingSecret, timestamp = fake.now().getTime() / 1000 } = changes
+    const at = String(Math.floor(timestamp))
+    const key = Buffer.from(secret.replace("whsec_", ""), "base64")
+    const signature = createHmac("sha256", key).update(`evt_1.${at}.{}`).digest("base64")
+    return inbox.fetch(
+      new Request("http://localhost/callback", {
+        method: "POST",
+        headers: { "webhook-id": "evt_1", "webhook-timestamp": at, "webhook-signature": `v1,AAAA v1,${signature}` },
+        body
+      })
+    )
+  }
+
+  it("refuses what is not signed, changed, too old or too large", async () => {
+    const inbox = makeInbox(memoryEvents(), () => {})
+    const now = fake.now().getTime() / 1000
+    const answers = [
+      await post(inbox, { body: "{ }" }),
+      await post(inbox, { secret: "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA" }),
+      await post(inbox, { timestamp: now - 400 }),
+      await post(inbox, { timestamp: now + 400 }),
+      await post(inbox, { body: "x".repeat(1_100_000) }),
+      await inbox.fetch(new Request("http://localhost/", { method: "POST" })),
+      await inbox.fetch(new Request("http://localhost/", { method: "DELETE" })),
+      await post(inbox, {})
+    ]
+    expect(answers.map(({ status }) => status)).toEqual([401, 401, 401, 401, 413, 401, 405, 200])
+  })
+})
+
+describe("catching up", () => {
+  it("stores what was missed, once, and goes on from there", async () => {
+    const events: Array<Event> = []
+    const store = memoryEvents()
+    const inbox = makeInbox(store, (event) => events.push(event))
+    const { registration, token } = await subscribed(await serve(inbox))
+    await fake.changeRegistration(registration, { comment: "received" })
+    await fake.settle()
+    fake.nextDeliveries("never", 120)
+    for (let n = 0; n < 120; n++) await fake.changeRegistration(registration, { comment: `missed ${n}` })
+    expect(await inbox.catchUp(token)).toBe(120)
+    expect(comments(events)).toEqual(["received", ...Array.from({ length: 120 }, (_, n) => `missed ${n}`)])
+    expect(await inbox.catchUp(token)).toBe(0)
+  })
+
+  it("begins again if its cursor is of another time", async () => {
+    const events: Array<Event> = []
+    const store = memoryEvents()
+    const inbox = makeInbox(store, (event) => events.push(event))
+    const { registration, token } = await subscribed(await serve(inbox))
+    await store.keepCursor("999999")
+    fake.nextDeliveries("never")
+    await fake.changeRegistration(registration, { comment: "one" })
+    expect(await inbox.catchUp(token)).toBe(1)
+  })
+})

@@ -1,0 +1,137 @@
+import { expect, it } from "@effect/vitest"
+import { Effect } from "effect"
+import wasm from "node-sqlite3-wasm"
+import {
+  ConnectAgain,
+  createClient,
+  type EventStore,
+  memoryEvents,
+  memoryTokens,
+  type TokenStore
+} from "@startlist/client"
+import * as Postgres from "@startlist/client/Postgres"
+import * as Sqlite from "@startlist/client/Sqlite"
+import { Fake } from "@startlist/fake"
+import * as TestDatabase from "@startlist/test-support/TestDatabase"
+
+const connection = (revision: string, accessToken: string) => ({
+  revision,
+  accessToken,
+  refreshToken: "refresh ' \"",
+  expiresAt: 1_900_000_000_000,
+  refreshing: undefined
+})
+
+const keepsTokens = async (store: TokenStore): Promise<void> => {
+  const [one, two, three] = [connection("a", "1"), connection("b", "2"), connection("c", "3")]
+  expect(await store.load("ada")).toBeUndefined()
+  expect(await store.save("ada", one, "z")).toBe(false)
+  expect(await store.save("ada", one, undefined)).toBe(true)
+  expect(await store.save("ada", two, undefined)).toBe(false)
+  expect(await store.load("ada")).toEqual(one)
+  expect(await store.load("alan")).toBeUndefined()
+  expect(await store.save("ada", { ...two, refreshing: "key" }, "a")).toBe(true)
+  expect(await store.save("ada", three, "a")).toBe(false)
+  expect(await store.load("ada")).toEqual({ ...two, refreshing: "key" })
+  const races = await Promise.all(["x", "y", "z"].map((name) => store.save("ada", connection(name, name), "b")))
+  expect(races.filter((isSaved) => isSaved)).toHaveLength(1)
+  expect(await store.save("ada", undefined, "b")).toBe(false)
+  const present = await store.load("ada")
+  expect(await store.save("ada", undefined, present?.revision)).toBe(true)
+  expect(await store.load("ada")).toBeUndefined()
+}
+
+const keepsEvents = async (store: EventStore): Promise<void> => {
+  expect(await store.waiting(10)).toEqual([])
+  const event = (n: number) => ({ id: `evt_${n}`, body: `{"n":${n}}` })
+  expect([await store.add(event(2)), await store.add(event(1)), await store.add(event(2))]).toEqual([true, true, false])
+  expect(await store.waiting(10)).toEqual([event(2), event(1)])
+  expect(await store.waiting(1)).toEqual([event(2)])
+  await store.done(["evt_2"])
+  expect(await store.waiting(10)).toEqual([event(1)])
+  expect(await store.add(event(2))).toBe(false)
+  const leases = [
+    await store.lease("one", 100, 200),
+    await store.lease("two", 150, 250),
+    await store.lease("one", 150, 210),
+    await store.lease("two", 209, 300),
+    await store.lease("two", 210, 300),
+    await store.lease("one", 220, 300)
+  ]
+  expect(leases).toEqual([true, false, true, false, true, false])
+  expect(await store.cursor()).toBeUndefined()
+  await store.keepCursor("7")
+  expect(await store.cursor()).toBe("7")
+  await store.keepCursor(undefined)
+  expect(await store.cursor()).toBeUndefined()
+}
+
+const both = async (tokens: TokenStore, events: EventStore) => {
+  await keepsTokens(tokens)
+  await keepsEvents(events)
+}
+
+it("stores in memory keep tokens and events", () => both(memoryTokens(), memoryEvents()))
+
+it("stores in SQLite keep tokens and events", async () => {
+  const opened = new wasm.Database(":memory:")
+  const database: Sqlite.Database = {
+    exec: (text) => opened.exec(text),
+    prepare: (text) => ({
+      run: (...values) => opened.run(text, values),
+      all: (...values) => opened.all(text, values)
+    })
+  }
+  database.exec(Sqlite.tables)
+  database.exec(Sqlite.tables)
+  await both(Sqlite.sqliteTokens(database), Sqlite.sqliteEvents(database))
+  opened.close()
+})
+
+it("stores in node:sqlite, where Node has it, keep tokens and events", async (context) => {
+  // By a name that is not looked up when this is compiled: Node 20 has no such module.
+  const name = "node:sqlite"
+  const sqlite = await import(name).catch(() => undefined)
+  if (sqlite === undefined) return context.skip("this Node has no node:sqlite")
+  const database = new sqlite.DatabaseSync(":memory:")
+  database.exec(Sqlite.tables)
+  await both(Sqlite.sqliteTokens(database), Sqlite.sqliteEvents(database))
+  database.close()
+})
+
+it.scopedLive("stores in PostgreSQL keep tokens and events", () =>
+  Effect.gen(function*() {
+    const { admin } = yield* TestDatabase.TestDatabase
+    yield* Effect.promise(async () => {
+      await admin.query(Postgres.tables)
+      await admin.query(Postgres.tables)
+      await both(Postgres.postgresTokens(admin), Postgres.postgresEvents(admin))
+      await Postgres.removeOldEvents(admin)
+    })
+  }).pipe(Effect.provide(TestDatabase.layer)))
+
+it("a store that forgets what has begun loses the user after a lost answer", async () => {
+  const fake = await Fake.start()
+  try {
+    const { clientId, clientSecret } = fake.application
+    const redirectUri = "http://localhost:7000/back"
+    const client = createClient({ url: fake.url, clientId, clientSecret, redirectUri, now: () => fake.now().getTime() })
+    const store = memoryTokens()
+    const forgetful: TokenStore = {
+      ...store,
+      load: async (user) => {
+        const found = await store.load(user)
+        return found === undefined ? undefined : { ...found, refreshing: undefined }
+      }
+    }
+    const { keep, url } = await client.authorize({ scope: "read" })
+    const back = await fake.consent(url, "alice@athletes.example")
+    await client.tokens(forgetful).connect("1", await client.finish(back, keep))
+    await fake.advance("8 hours")
+    fake.nextResponses({ fault: "lost", path: "/oauth/token" })
+    await client.tokens(forgetful).accessFor("1").catch(() => {})
+    await expect(client.tokens(forgetful).accessFor("1")).rejects.toBeInstanceOf(ConnectAgain)
+  } finally {
+    await fake.stop()
+  }
+})

@@ -1,0 +1,268 @@
+import { Fake } from "@startlist/fake"
+import { type Client, ConnectAgain, createClient, memoryTokens, type TokenStore, TryLater } from "@startlist/client"
+import { FastCheck } from "effect"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+
+const redirectUri = "http://localhost:7000/back"
+const alice = "alice@athletes.example"
+const scope = "profile:read read"
+
+let fake: Fake.Fake
+beforeAll(async () => {
+  fake = await Fake.start()
+})
+afterAll(() => fake.stop())
+
+const clientOf = (options: { readonly fetch?: typeof fetch } = {}): Client =>
+  createClient({
+    url: fake.url,
+    clientId: fake.application.clientId,
+    clientSecret: fake.application.clientSecret,
+    redirectUri,
+    now: () => fake.now().getTime(),
+    ...options
+  })
+
+const connected = async (client: Client, store: TokenStore, user = "1"): Promise<void> => {
+  const { keep, url } = await client.authorize({ scope })
+  await client.tokens(store).connect(user, await client.finish(await fake.consent(url, alice), keep))
+}
+
+const athlete = async (token: string) =>
+  (await fetch(`${fake.url}/api/v1/athlete`, { headers: { authorization: `Bearer ${token}` } })).status
+
+const refreshes = () => fake.requests().filter(({ body }) => body.includes("grant_type=refresh_token"))
+
+describe("authorization", () => {
+  it("sends PKCE and state, and ends with tokens", async () => {
+    const client = clientOf()
+    const { keep, url } = await client.authorize({ scope, locale: "fr", role: "athlete" })
+    const query = new URL(url).searchParams
+    expect([query.get("code_challenge_method"), query.get("locale"), query.get("role")]).toEqual([
+      "S256",
+      "fr",
+      "athlete"
+    ])
+    const tokens = await client.finish(await fake.consent(url, alice), keep)
+    expect([await athlete(tokens.accessToken), tokens.scope]).toEqual([200, scope])
+  })
+
+  it("tells a refusal by the user, a foreign redirect and an error of the application apart", async () => {
+    const client = clientOf()
+    const { keep, url } = await client.authorize({ scope })
+    await expect(client.finish(await fake.consent(url, alice, "deny"), keep)).rejects.toMatchObject({
+      name: "AccessDenied"
+    })
+    await expect(client.finish(`${redirectUri}?code=theirs&state=theirs`, keep)).rejects.toMatchObject({
+      code: "invalid_state"
+    })
+    const mistaken = `${redirectUri}?error=invalid_scope&state=${keep.state}`
+    await expect(client.finish(mistaken, keep)).rejects.toMatchObject({ code: "invalid_scope" })
+  })
+
+  it("an exchange whose answer was lost can be repeated", async () => {
+    const client = clientOf()
+    const { keep, url } = await client.authorize({ scope })
+    const back = await fake.consent(url, alice)
+    fake.nextResponses({ fault: "lost", path: "/oauth/token" })
+    await expect(client.finish(back, keep)).rejects.toBeInstanceOf(TryLater)
+    expect(await athlete((await client.finish(back, keep)).accessToken)).toBe(200)
+  })
+})
+
+describe("tokens", () => {
+  it("are given as they are while they are good, and refreshed once however many ask", async () => {
+    const store = memoryTokens()
+    const clients = [clientOf(), clientOf(), clientOf()]
+    await connected(clients[0] ?? clientOf(), store)
+    fake.clearRequests()
+    const ask = () =>
+      Promise.all(clients.flatMap((client) => {
+        const tokens = client.tokens(store)
+        return [tokens.accessFor("1"), tokens.accessFor("1"), tokens.accessFor("1")]
+      }))
+    const before = new Set(await ask())
+    expect([before.size, refreshes().length]).toEqual([1, 0])
+    await fake.advance("8 hours")
+    const after = new Set(await ask())
+    expect(after.size).toBe(1)
+    expect(await athlete([...after][0] ?? "")).toBe(200)
+    expect(refreshes()).toHaveLength(1)
+  })
+
+  it("after a lost answer the same request is repeated, by any process", async () => {
+    const store = memoryTokens()
+    await connected(clientOf(), store)
+    await fake.advance("8 hours")
+    fake.clearRequests()
+    fake.nextResponses({ fault: "lost", path: "/oauth/token" })
+    await expect(clientOf().tokens(store).accessFor("1")).rejects.toBeInstanceOf(TryLater)
+    expect(await athlete(await clientOf().tokens(store).accessFor("1"))).toBe(200)
+    expect(new Set(refreshes().map(({ headers }) => headers["idempotency-key"])).size).toBe(1)
+    expect(refreshes()).toHaveLength(2)
+  })
+
+  it("a service that is away, or says when to come back, is to be tried later", async () => {
+    const store = memoryTokens()
+    await connected(clientOf(), store)
+    await fake.advance("8 hours")
+    fake.nextResponses({ fault: "unavailable", path: "/oauth/token" })
+    await expect(clientOf().tokens(store).accessFor("1")).rejects.toMatchObject({ name: "TryLater", retryAfter: 1 })
+    expect(await athlete(await clientOf().tokens(store).accessFor("1"))).toBe(200)
+  })
+
+  it("a user who took access back has to connect again, once and for all", async () => {
+    const store = memoryTokens()
+    const tokens = clientOf().tokens(store)
+    await connected(clientOf(), store)
+    await fake.revoke(alice)
+    await fake.advance("8 hours")
+    await expect(tokens.accessFor("1")).rejects.toBeInstanceOf(ConnectAgain)
+    fake.clearRequests()
+    await expect(tokens.accessFor("1")).rejects.toBeInstanceOf(ConnectAgain)
+    expect(refreshes()).toEqual([])
+  })
+
+  it("a token that the service refused is not given again", async () => {
+    const store = memoryTokens()
+    const tokens = clientOf().tokens(store)
+    await connected(clientOf(), store)
+    const refused = await tokens.accessFor("1")
+    const other = await tokens.accessFor("1", { insteadOf: refused })
+    expect(other).not.toBe(refused)
+    expect(await tokens.accessFor("1")).toBe(other)
+  })
+
+  it("a disconnected user is revoked and forgotten; one whose revocation failed is not", async () => {
+    const store = memoryTokens()
+    const tokens = clientOf().tokens(store)
+    await connected(clientOf(), store)
+    const token = await tokens.accessFor("1")
+    fake.nextResponses({ fault: "unavailable", path: "/oauth/revoke" })
+    await expect(tokens.disconnect("1")).rejects.toBeInstanceOf(TryLater)
+    expect(await tokens.accessFor("1")).toBe(token)
+    await tokens.disconnect("1")
+    expect(await athlete(token)).toBe(401)
+    await expect(tokens.accessFor("1")).rejects.toBeInstanceOf(ConnectAgain)
+    await tokens.disconnect("1")
+  })
+
+  it("a process that was suspended between two looks at the store does not send an old refresh token", async () => {
+    const store = memoryTokens()
+    await connected(clientOf(), store)
+    await fake.advance("8 hours")
+    let isSuspended = true
+    let resume = () => {}
+    const resumed = new Promise<void>((resolve) => {
+      resume = resolve
+    })
+    // It has written that it refreshes, and stops there.
+    const suspended: TokenStore = {
+      load: store.load,
+      save: async (...input) => {
+        const isSaved = await store.save(...input)
+        if (isSuspended) await resumed
+        return isSaved
+      }
+    }
+    const real = performance.now.bind(performance)
+    const asked = clientOf().tokens(suspended).accessFor("1")
+    const first = await clientOf().tokens(store).accessFor("1")
+    await fake.advance("8 hours")
+    const second = await clientOf().tokens(store).accessFor("1")
+    expect(second).not.toBe(first)
+    isSuspended = false
+    performance.now = () => real() + 3_600_000
+    try {
+      resume()
+      expect(await asked).toBe(second)
+    } finally {
+      performance.now = real
+    }
+    expect(await athlete(second)).toBe(200)
+  })
+})
+
+/** A process that can die between any two awaits. What it had asked for goes on, as on a network. */
+const process = (store: TokenStore, fetch: typeof globalThis.fetch) => {
+  let isAlive = true
+  const mortal = <A extends ReadonlyArray<never>, B>(call: (...input: A) => Promise<B>) => async (...input: A) => {
+    const result = await (isAlive ? call(...input) : new Promise<B>(() => {}))
+    return isAlive ? result : new Promise<B>(() => {})
+  }
+  const client = clientOf({ fetch: mortal(fetch as never) as never })
+  const tokens = client.tokens({ load: mortal(store.load as never), save: mortal(store.save as never) } as never)
+  return {
+    ask: (insteadOf?: string) => tokens.accessFor("1", insteadOf === undefined ? {} : { insteadOf }),
+    die: () => {
+      isAlive = false
+    }
+  }
+}
+
+const never = Symbol("no answer")
+const within = <A>(promise: Promise<A>, millis: number): Promise<A | typeof never> =>
+  Promise.race([promise, new Promise<typeof never>((resolve) => void setTimeout(resolve, millis, never))])
+
+it("whatever gets lost and whoever dies, one user stays connected", async () => {
+  const step = FastCheck.oneof(
+    FastCheck.record({
+      kind: FastCheck.constant("ask" as const),
+      count: FastCheck.integer({ min: 1, max: 4 }),
+      renew: FastCheck.boolean()
+    }),
+    FastCheck.constant({ kind: "lose" as const }),
+    FastCheck.constant({ kind: "unavailable" as const }),
+    FastCheck.record({ kind: FastCheck.constant("die" as const), after: FastCheck.integer({ min: 0, max: 6 }) }),
+    FastCheck.constant({ kind: "wait" as const })
+  )
+  await FastCheck.assert(
+    FastCheck.asyncProperty(FastCheck.array(step, { minLength: 3, maxLength: 8 }), async (steps) => {
+      fake.clearFaults()
+      const store = memoryTokens()
+      await connected(clientOf(), store)
+      await fake.advance("8 hours")
+      let last: string | undefined
+      /** Many processes ask at once. Those that get an answer get the same one, a good one. */
+      const askAll = async (count: number, insteadOf: string | undefined) => {
+        const processes = Array.from({ length: count }, () => process(store, fetch))
+        const outcomes = await Promise.allSettled(processes.map(({ ask }) => ask(insteadOf)))
+        const tokens = new Set<string>()
+        for (const outcome of outcomes) {
+          if (outcome.status === "fulfilled") tokens.add(outcome.value)
+          else expect(outcome.reason).toBeInstanceOf(TryLater)
+        }
+        expect(tokens.size).toBeLessThan(2)
+        for (const token of tokens) last = token
+      }
+      for (const one of steps) {
+        switch (one.kind) {
+          case "lose":
+            fake.nextResponses({ fault: "lost", path: "/oauth/token" })
+            break
+          case "unavailable":
+            fake.nextResponses({ fault: "unavailable", path: "/oauth/token" })
+            break
+          case "wait":
+            // All of them together are less than the ten minutes in which the service repeats an answer.
+            await fake.advance("1 minute")
+            break
+          case "die": {
+            const dying = process(store, fetch)
+            const asked = dying.ask(last).catch(() => undefined)
+            for (let turn = 0; turn < one.after; turn++) await new Promise((resolve) => setImmediate(resolve))
+            dying.die()
+            await within(asked, 5)
+            break
+          }
+          case "ask":
+            await askAll(one.count, one.renew ? last : undefined)
+        }
+      }
+      fake.clearFaults()
+      await askAll(1, undefined)
+      expect(await athlete(last ?? "")).toBe(200)
+    }),
+    { numRuns: 15 }
+  )
+}, 120_000)

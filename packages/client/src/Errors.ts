@@ -25,7 +25,7 @@ export class TryLater extends Error {
 export class AccessDenied extends Error {
   override readonly name = "AccessDenied"
   constructor() {
-    super("the user has not allowed access")
+    super("access_denied: the user has not allowed the access")
   }
 }
 

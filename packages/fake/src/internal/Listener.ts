@@ -56,6 +56,7 @@ export const make = ({ control, handler, now, traffic, url }: Options): RequestL
       ...(hasBody ? { body: new Uint8Array(body) } : {})
     })
     if (path === "/fake" || path.startsWith("/fake/")) return write(outgoing, await control(request))
+    if (path === "/readyz" || path === "/healthz") return write(outgoing, Response.json({ status: "ok" }))
     const at = now()
     const planned = traffic.take(path)
     const response = planned?.fault === "unavailable"

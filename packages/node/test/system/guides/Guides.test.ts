@@ -11,10 +11,7 @@ import * as Shell from "./support/Shell.ts"
 const { repository } = CleanCopy
 
 /** The pages whose commands are run below, in this order, each as one story. */
-const stories = ["docs/start.md", "README.md", "docs/operating.md"]
-
-/** The pages whose commands are run by a test beside this one. */
-const elsewhere = ["docs/integrating.md"]
+const stories = ["docs/start.md", "README.md", "docs/integrating.md", "docs/fake.md", "docs/operating.md"]
 
 /** Pages whose commands and code are not looked at here, and why. */
 const notHere: Readonly<Record<string, string>> = {
@@ -29,7 +26,7 @@ describe("the pages", () => {
   it("have no command that is neither run nor said not to be", () => {
     const told = steps.filter(({ kind }) => kind === "run" || kind === "background" || kind === "file")
     expect(told.length).toBeGreaterThan(20)
-    const forgotten = told.filter(({ page }) => ![...stories, ...elsewhere].includes(page) && !(page in notHere))
+    const forgotten = told.filter(({ page }) => !stories.includes(page) && !(page in notHere))
     expect(forgotten.map(({ line, page }) => `${page}:${line}`)).toEqual([])
   })
 
@@ -38,6 +35,7 @@ describe("the pages", () => {
     expect(reasons).toMatchInlineSnapshot(`
       [
         "README.md: interactive",
+        "docs/integrating.md: interactive",
         "docs/operating.md: systemd",
         "docs/operating.md: docker",
         "docs/operating.md: pg_dump",
@@ -52,6 +50,8 @@ describe("the pages", () => {
     /** Indentation is the page's own. */
     const unindented = (code: string): string => code.split("\n").map((line) => line.trim()).join("\n").trim()
     const folders = [
+      "packages/fake/test",
+      "packages/client/test",
       "examples",
       "packages/embed/test/system/runtimes",
       "packages/node/test/system/packing/consumer",

@@ -1,19 +1,23 @@
-/** The page for developers of applications: its commands and its two modules are used against a real service. */
+/**
+ * The page for developers of applications: its application, its module in Python and the client package, used against a real
+ * service. `Guides.test.ts` runs its commands.
+ */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, type Scope } from "effect"
 import { spawn, spawnSync } from "node:child_process"
 import { createServer } from "node:http"
-import { mkdirSync, symlinkSync, writeFileSync } from "node:fs"
+import { symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
-import { fileURLToPath, pathToFileURL } from "node:url"
+import { fileURLToPath } from "node:url"
 import { Pool } from "pg"
+import { type Authorization, ConnectAgain, createClient } from "@startlist/client"
+import * as Postgres from "@startlist/client/Postgres"
 import { vi } from "vitest"
 import * as TestServer from "@startlist/test-support/TestServer"
 import * as CleanCopy from "@startlist/test-support/CleanCopy"
-import { athleteStatus, consent, revealSigningSecret } from "@startlist/test-support/Consent"
+import { athleteStatus, consent, obtainTokens, revealSigningSecret, subscribe } from "@startlist/test-support/Consent"
 import { changeRegistration, createRegistration, operate, type Person } from "@startlist/test-support/Operator"
-import { makeReceiver } from "@startlist/test-support/Receiver"
 import { makeService, type Service } from "@startlist/test-support/ServiceProcess"
 import * as Guide from "./support/Guide.ts"
 import * as Shell from "./support/Shell.ts"
@@ -137,20 +141,9 @@ const story = async ({ athlete, client, platform, service }: Prepared, module: M
   }
 }
 
-const compilerOptions = {
-  target: "ES2022",
-  lib: ["ES2022"],
-  types: ["node"],
-  module: "NodeNext",
-  moduleResolution: "NodeNext",
-  strict: true,
-  noEmit: true
-}
-
-/** The module in a folder of its own, checked by the compiler. */
-const typescript = (environment: Readonly<Record<string, string>>) =>
+/** The client package over PostgreSQL, as several workers would use it. */
+const typescript = (environment: Readonly<Record<string, string>>): Effect.Effect<Module, never, Scope.Scope> =>
   Effect.gen(function*() {
-    const folder = yield* CleanCopy.emptyFolder("typescript")
     const server = yield* TestServer.make()
     const pool = yield* Effect.acquireRelease(
       Effect.sync(() => new Pool({ connectionString: server.url })),
@@ -158,35 +151,67 @@ const typescript = (environment: Readonly<Record<string, string>>) =>
     )
     // `end` of pg's pool does not wait for its connections' last byte, so the server may still end one of them.
     pool.on("error", () => {})
-    yield* Effect.promise(async () => {
-      symlinkSync(join(CleanCopy.repository, "node_modules"), join(folder, "node_modules"))
-      writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module" }))
-      writeFileSync(join(folder, "startlist.ts"), fileOf("startlist.ts"))
-      writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["startlist.ts"] }))
-      await CleanCopy.execute(folder, join(CleanCopy.repository, "node_modules/.bin/tsc"), ["-p", "."])
-      await pool.query(fileOf("tables.sql"))
+    yield* Effect.promise(() => pool.query(Postgres.tables))
+    const { CLIENT_ID = "", CLIENT_SECRET = "", REDIRECT_URI = "", STARTLIST_URL = "" } = environment
+    const client = createClient({
+      url: STARTLIST_URL,
+      clientId: CLIENT_ID,
+      clientSecret: CLIENT_SECRET,
+      redirectUri: REDIRECT_URI
     })
-    for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value)
-    yield* Effect.addFinalizer(() => Effect.sync(() => vi.unstubAllEnvs()))
-    const module = yield* Effect.promise(() => import(pathToFileURL(join(folder, "startlist.ts")).href))
+    const store = Postgres.postgresTokens(pool)
     let signingSecret = ""
     const callbacks = createServer()
     yield* Effect.addFinalizer(() => Effect.sync(() => callbacks.close()))
-    const adapted: Module = {
+    const handled: Array<readonly [id: string, body: string]> = []
+    const module: Module = {
       start: async () => {
-        const { keep, url } = module.startAuthorization()
+        const { keep, url } = await client.authorize({ scope: "profile:read read" })
         return { url, kept: keep }
       },
-      finish: module.finishAuthorization,
-      keep: (userId, tokens) => module.keep(pool, userId, tokens),
-      expire: async (userId) =>
-        void await pool.query("UPDATE startlist_tokens SET expires_at = 0 WHERE user_id = $1", [userId]),
+      finish: async (back, kept) => {
+        const { accessToken, expiresAt, refreshToken } = await client.finish(back, kept as Authorization["keep"])
+        return {
+          access_token: accessToken,
+          refresh_token: refreshToken,
+          created_at: 0,
+          expires_in: Math.round((expiresAt - Date.now()) / 1000)
+        }
+      },
+      keep: (userId, tokens) =>
+        client.tokens(store).connect(String(userId), {
+          accessToken: tokens.access_token,
+          refreshToken: tokens.refresh_token,
+          expiresAt: Date.now() + tokens.expires_in * 1000,
+          scope: undefined
+        }),
+      expire: async (userId) => {
+        const found = await store.load(String(userId))
+        if (found === undefined) return
+        await store.save(String(userId), { ...found, revision: `${found.revision}.`, expiresAt: 0 }, found.revision)
+      },
       accessTokens: (userId, workers) =>
-        Promise.all(Array.from({ length: workers }, () => module.accessToken(pool, userId))),
-      revoke: module.revoke,
+        Promise.all(
+          Array.from({ length: workers }, () =>
+            client.tokens(store).accessFor(String(userId)).catch((error) => {
+              if (error instanceof ConnectAgain) return undefined
+              throw error
+            }))
+        ),
+      revoke: client.revoke,
       serve: (verifyToken) =>
         new Promise((resolve) => {
-          callbacks.on("request", module.callback(pool, verifyToken, () => signingSecret))
+          const inbox = client.inbox({
+            store: Postgres.postgresEvents(pool),
+            verifyToken,
+            signingSecrets: () => [signingSecret],
+            handle: (event) => {
+              if (event.type !== "registration.changed") return
+              const { registrationId, updates } = event
+              handled.push([event.id, JSON.stringify({ object_id: registrationId, updates })])
+            }
+          })
+          callbacks.on("request", inbox.node)
           callbacks.listen(0, "127.0.0.1", () => {
             const address = callbacks.address()
             resolve(`http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}/callback`)
@@ -195,11 +220,10 @@ const typescript = (environment: Readonly<Record<string, string>>) =>
       know: async (secret) => {
         signingSecret = secret
       },
-      subscribe: module.subscribe,
-      events: async () =>
-        (await pool.query("SELECT id, body FROM startlist_events")).rows.map(({ body, id }) => [id, body])
+      subscribe: client.subscribe,
+      events: async () => handled
     }
-    return adapted
+    return module
   })
 
 /** One process of Python that has the module loaded. */
@@ -263,28 +287,67 @@ const python = (environment: Readonly<Record<string, string>>): Effect.Effect<Mo
 const hasPython = spawnSync("python3", ["-c", "import sqlite3"]).status === 0
 
 describe(page, () => {
-  it.scopedLive("works with curl", () =>
-    Effect.gen(function*() {
-      const { environment, service } = yield* prepare
-      const receiver = yield* makeReceiver
-      const beside = yield* CleanCopy.emptyFolder("beside")
-      const folder = join(beside, "work")
-      yield* Effect.promise(async () => {
-        mkdirSync(folder)
-        symlinkSync(join(CleanCopy.repository, "node_modules"), join(folder, "node_modules"))
-        const PORT = new URL(service.url).port
-        const said = await Shell.run(Guide.read(page), {
-          folder,
-          beside,
-          program: "",
-          environment: { ...environment, PORT, CALLBACK_URL: receiver.url }
-        })
-        expect(said).toContain("\"first_name\":\"Ada\"")
-        expect(receiver.received.map(({ method }) => method)).toEqual(["GET"])
-      })
-    }), 120_000)
+  const application = fileOf("app.mjs")
 
-  it.scopedLive("works in TypeScript: eight workers at once refresh once", () =>
+  it("has an application of at most 30 lines", () => {
+    expect(application.trim().split("\n").length).toBeLessThanOrEqual(30)
+  })
+
+  it.scopedLive(
+    "has an application that connects a user in a browser, and prints events",
+    () =>
+      Effect.gen(function*() {
+        const { athlete, client, environment, platform, service } = yield* prepare
+        const port = yield* Effect.promise(Shell.freePort)
+        const origin = `http://localhost:${port}`
+        const folder = yield* CleanCopy.emptyFolder("application")
+        writeFileSync(join(folder, "app.mjs"), application.replaceAll(/(localhost:|listen\()3000/g, `$1${port}`))
+        symlinkSync(join(CleanCopy.repository, "node_modules"), join(folder, "node_modules"))
+        const app = yield* Effect.acquireRelease(
+          Effect.sync(() =>
+            spawn(process.execPath, ["--conditions=@startlist/source", "--import", "tsx", "app.mjs"], {
+              cwd: folder,
+              env: {
+                PATH: process.env["PATH"] ?? "",
+                ...environment,
+                SERVICE: service.url,
+                SIGNING_SECRET: client.signing_secret
+              }
+            })
+          ),
+          (child) => Effect.sync(() => child.kill("SIGKILL"))
+        )
+        let said = ""
+        app.stdout.setEncoding("utf8").on("data", (text: string) => said += text)
+        app.stderr.setEncoding("utf8").on("data", (text: string) => said += text)
+        yield* Effect.promise(async () => {
+          await expect.poll(() => said, { timeout: 20_000 }).toContain("listens on")
+          const { headers } = await fetch(`${origin}/connect`, { redirect: "manual" })
+          const cookie = headers.get("set-cookie")?.split(";")[0] ?? ""
+          const back = await consent(headers.get("location") ?? "", athlete)
+          const shown = await fetch(back, { headers: { cookie } })
+          expect(await shown.json()).toMatchObject({ first_name: "Ada" })
+          const stranger = await (await fetch(back)).text()
+          expect(stranger).toContain("does not belong to this session")
+          const { access_token } = await obtainTokens(service, client, platform, { redirect_uri: `${origin}/callback` })
+          expect((await subscribe(service, access_token, `${origin}/events`)).status).toBe(422)
+          const own = await fetch(`${service.url}/api/v1/webhook_subscription`, {
+            method: "POST",
+            headers: { authorization: `Bearer ${access_token}`, "content-type": "application/json" },
+            body: JSON.stringify({
+              webhook_subscription: { callback_url: `${origin}/events`, verify_token: "something only you know" }
+            })
+          })
+          expect(own.status).toBe(201)
+          const registration = await createRegistration(service, { athlete_id: athlete.id })
+          await changeRegistration(service, registration, { registration_status: "validated" })
+          await expect.poll(() => said, { timeout: 20_000 }).toContain("registration.changed")
+        })
+      }),
+    120_000
+  )
+
+  it.scopedLive("works with the client package: eight workers at once refresh once", () =>
     Effect.gen(function*() {
       const prepared = yield* prepare
       const module = yield* typescript(prepared.environment)

@@ -1,7 +1,7 @@
 /**
  * Runs the commands of a page, in order, in one shell, as a person would type them. `bash` stops at the first that fails.
  *
- * What differs from a person's machine: the service is on a free port instead of 8080, the database is one of the test's,
+ * What differs from a person's machine: the service is on a free port instead of 8080, an application instead of 3000, the database is one of the test's,
  * `npm ci` does nothing (the copy of the repository that is worked in has its packages), and `not-run` blocks are left out.
  */
 import { spawn } from "node:child_process"
@@ -60,10 +60,11 @@ done
 const database = "postgres://startlist:secret@127.0.0.1:5432/startlist"
 
 /** All blocks as one script. `$LINE` says which one failed. */
-const toScript = (steps: ReadonlyArray<Step>): string => {
+const toScript = (steps: ReadonlyArray<Step>, applicationPort: number): string => {
   const commands = steps.map((step) => {
     if (step.kind === "run") return `LINE=${step.line}\n${step.text}`
     if (step.kind === "background") return `LINE=${step.line}\n${background(step.text, step.line)}`
+    if (step.kind === "file") return `LINE=${step.line}\ncat > ${step.file} <<'END_OF_FILE'\n${step.text}END_OF_FILE\n`
     return ""
   })
   return `set -euo pipefail
@@ -75,11 +76,15 @@ end() {
     kill -TERM -- "-$started" 2>/dev/null || true
     wait "$started" 2>/dev/null || true
   done
+  kill $(jobs -p) 2>/dev/null || true
   exit $status
 }
 trap end EXIT
 set -m
-${commands.join("\n").replaceAll("127.0.0.1:8080", "127.0.0.1:$PORT").replaceAll(database, "$DATABASE")}`
+${
+    commands.join("\n").replaceAll("127.0.0.1:8080", "127.0.0.1:$PORT").replaceAll("--port 8080", "--port $PORT")
+      .replaceAll(/(localhost:|listen\()3000/g, `$1${applicationPort}`).replaceAll(database, "$DATABASE")
+  }`
 }
 
 export interface Surroundings {
@@ -100,7 +105,7 @@ export const run = async (steps: ReadonlyArray<Step>, surroundings: Surroundings
   makePrograms(programs, program)
   mkdirSync(logs)
   const script = join(beside, "commands.sh")
-  writeFileSync(script, toScript(steps))
+  writeFileSync(script, toScript(steps, await freePort()))
   const port = environment["PORT"] ?? String(await freePort())
   const inherited = Object.fromEntries(
     ["HOME", "TMPDIR", "NODE_EXTRA_CA_CERTS"].flatMap((name) => {

@@ -5,8 +5,6 @@
  * - `background`: starts the service and stays, as in another terminal;
  * - `file=NAME`: a part of this file, which a test of its own uses;
  * - `not-run=REASON`: is not run here. The reasons are listed by the tests.
- *
- * `<!-- meanwhile: COMMANDS -->` is what a person does between the blocks, as commands of the shell.
  */
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -21,7 +19,7 @@ export type Step =
 
 const languages = new Set(["sh", "bash", "shell", "console", "ts", "typescript", "js", "python", "py", "sql"])
 
-const pattern = /^```(\S+)([^\n]*)\n(.*?)^```$|^<!-- meanwhile: (.*?) -->$/gms
+const pattern = /^```(\S+)([^\n]*)\n(.*?)^```$/gms
 
 const toStep = (language: string, info: string, text: string, line: number): Step => {
   const said = info.trim()
@@ -38,9 +36,8 @@ const toStep = (language: string, info: string, text: string, line: number): Ste
 /** What is to be done, in order. */
 export const parse = (markdown: string): ReadonlyArray<Step> =>
   [...markdown.matchAll(pattern)].flatMap((match): ReadonlyArray<Step> => {
-    const [, language, info = "", text = "", meanwhile] = match
+    const [, language, info = "", text = ""] = match
     const line = markdown.slice(0, match.index).split("\n").length
-    if (meanwhile !== undefined) return [{ kind: "run", text: `${meanwhile}\n`, line }]
     return language !== undefined && languages.has(language) ? [toStep(language, info, text, line)] : []
   })
 

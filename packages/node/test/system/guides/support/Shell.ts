@@ -8,10 +8,7 @@ import { spawn } from "node:child_process"
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs"
 import { createServer } from "node:net"
 import { delimiter, join } from "node:path"
-import { fileURLToPath } from "node:url"
 import type { Step } from "./Guide.ts"
-
-const person = fileURLToPath(new URL("person.ts", import.meta.url))
 
 export const freePort = (): Promise<number> =>
   new Promise((resolve, reject) => {
@@ -37,11 +34,6 @@ const makePrograms = (folder: string, program: string): void => {
     "if [ \"$1\" = ci ]; then exit 0; fi",
     `export PATH="\${PATH#*${delimiter}}"`,
     "exec npm \"$@\""
-  ])
-  writeProgram(folder, "allow", [`exec ${node} --import tsx ${person} allow "$@"`])
-  writeProgram(folder, "secret", [`exec ${node} --import tsx ${person} secret "$@"`])
-  writeProgram(folder, "parameter", [
-    `exec ${node} -e 'console.log(new URL(process.argv[1]).searchParams.get(process.argv[2]) ?? "")' "$@"`
   ])
 }
 

@@ -6,7 +6,6 @@ import * as HttpApi from "@effect/platform/HttpApi"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
-import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 
 /** One thing that is wrong. `code` is stable, `message` is for people. */
@@ -114,7 +113,6 @@ const OAuth = HttpApiGroup.make("oauth")
       .addSuccess(under(303, "To the sign-in page, or back to the application", Schema.Void))
       .addError(under(414, "A page: the request is too long to be returned to the application", page))
       .addError(under(503, "A page: the database is away", page))
-      .annotate(OpenApi.Description, "The application redirects the user's browser here.")
   )
   .add(
     HttpApiEndpoint.post("token", "/oauth/token")
@@ -128,10 +126,6 @@ const OAuth = HttpApiGroup.make("oauth")
       .addError(oauthMediaType)
       .addError(tooManyFailures)
       .addError(oauthUnavailable)
-      .annotate(
-        OpenApi.Description,
-        "Exchanges a code or a refresh token. Parameters are in the query or in a form, client credentials there or in HTTP Basic. A parameter in both places must have the same value."
-      )
   )
   .add(
     HttpApiEndpoint.post("revoke", "/oauth/revoke")
@@ -144,10 +138,6 @@ const OAuth = HttpApiGroup.make("oauth")
       .addError(under(415, "The body is not a form: nothing was revoked", nothing))
       .addError(under(429, "Too many failures before this request: nothing was revoked", nothing))
       .addError(under(503, "The database is away: nothing was revoked", nothing))
-      .annotate(
-        OpenApi.Description,
-        "Ends all tokens of the application for the user of this token. The body is always {}: check the status."
-      )
   )
   .add(
     HttpApiEndpoint.post("introspect", "/oauth/introspect")
@@ -159,12 +149,10 @@ const OAuth = HttpApiGroup.make("oauth")
       .addError(oauthMediaType)
       .addError(tooManyFailures)
       .addError(oauthUnavailable)
-      .annotate(OpenApi.Description, "What a token stands for (RFC 7662): an application's own; the operator's any.")
   )
   .add(
     HttpApiEndpoint.get("metadata", "/.well-known/oauth-authorization-server")
       .addSuccess(Schema.Record({ key: Schema.String, value: Schema.Unknown }))
-      .annotate(OpenApi.Description, "Authorization server metadata (RFC 8414).")
   )
 
 const Athlete = Schema.Struct({ id: Schema.Int, first_name: Schema.String, last_name: Schema.String })
@@ -183,6 +171,19 @@ const Wanted = Schema.Struct({
     verify_token: Schema.String
   })
 })
+
+const LogEntry = Schema.Struct({
+  webhook_id: Schema.String,
+  body: Schema.String,
+  state: Schema.Literal("pending", "delivered", "exhausted", "cancelled", "set_aside"),
+  cursor: Schema.String
+}).annotations({ identifier: "Event" })
+
+const EventPage = Schema.Struct({
+  events: Schema.Array(LogEntry),
+  cursor: Schema.String,
+  has_more: Schema.Boolean
+}).annotations({ identifier: "EventPage" })
 
 const invalidToken = apiError(401, "The access token is missing, expired, replaced or revoked")
 const forbidden = apiError(403, "Not with this role or scope")
@@ -220,6 +221,15 @@ const Resources = HttpApiGroup.make("resources")
       .addError(unavailable)
   )
   .add(
+    HttpApiEndpoint.get("events", "/api/v1/webhook_subscription/events")
+      .setUrlParams(Schema.Struct({ after: optional, limit: optional }))
+      .addSuccess(EventPage)
+      .addError(invalidToken)
+      .addError(forbidden)
+      .addError(apiError(422, "`after` is no cursor of this log, or `limit` is not from 1 to 1000"))
+      .addError(unavailable)
+  )
+  .add(
     HttpApiEndpoint.del("unsubscribe", "/api/v1/webhook_subscription")
       .setUrlParams(Schema.Struct({ id: optional }))
       .addSuccess(HttpApiSchema.NoContent)
@@ -235,25 +245,25 @@ const Service = HttpApiGroup.make("service")
   .add(
     HttpApiEndpoint.get("healthz", "/healthz")
       .addSuccess(Health)
-      .annotate(OpenApi.Description, "200 while the process answers.")
   )
   .add(
     HttpApiEndpoint.get("readyz", "/readyz")
       .addSuccess(Health)
       .addError(under(503, "The database does not answer, or this node is stopping", Health))
-      .annotate(OpenApi.Description, "Whether a balancer should send requests here.")
   )
   .add(
     HttpApiEndpoint.get("metrics", "/metrics")
       .addSuccess(HttpApiSchema.Text({ contentType: "text/plain; version=0.0.4; charset=utf-8" }))
       .addError(apiError(401, "Neither from this machine nor with the operator token"))
       .addError(apiError(429, "Too many wrong operator tokens; try again after Retry-After"))
-      .annotate(OpenApi.Description, "The numbers of this process, for Prometheus.")
+  )
+  .add(
+    HttpApiEndpoint.get("asyncapi", "/asyncapi.json")
+      .addSuccess(Schema.Record({ key: Schema.String, value: Schema.Unknown }))
   )
   .add(
     HttpApiEndpoint.get("openapi", "/openapi.json")
       .addSuccess(Schema.Record({ key: Schema.String, value: Schema.Unknown }))
-      .annotate(OpenApi.Description, "This document.")
   )
 
 /** `/oauth/*` and `/api/v1/*` (requirements §4), and what a node says of itself. */

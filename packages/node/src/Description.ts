@@ -2,8 +2,10 @@
 import * as HttpApi from "@effect/platform/HttpApi"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
+import { explain } from "./Explained.ts"
 import { Api as OperatorApi } from "./operator/Api.ts"
 import { ProtocolApi } from "@startlist/http/ProtocolApi"
+import { asyncDocument, webhooks } from "./WebhookDescription.ts"
 
 const Fields = Schema.Record({ key: Schema.String, value: Schema.Unknown })
 
@@ -67,7 +69,7 @@ const noWayBack = {
  * What the framework does not know: which credentials go where, that forms are optional beside queries, and that its own
  * body for requests that it cannot decode is never sent: in the operator API it becomes the one of all refusals.
  */
-const describeAsServed = (document: Record<string, unknown>): Record<string, unknown> => {
+const asServed = (document: Record<string, unknown>): Record<string, unknown> => {
   const { components, paths, ...rest } = Schema.decodeUnknownSync(Document)(withoutIds(document))
   const { Issue: _issue, PropertyKey: _key, ...schemas } = components.schemas
   const isProtocol = (path: string) => !path.startsWith("/operator/")
@@ -86,10 +88,15 @@ const describeAsServed = (document: Record<string, unknown>): Record<string, unk
     )
   return {
     ...rest,
-    components: { schemas: { ...schemas, HttpApiDecodeError: schemas["ApiError"] }, securitySchemes },
+    components: { schemas, securitySchemes },
+    webhooks,
     paths: Object.fromEntries(Object.entries(paths).map(([path, methods]) => [path, describePath(path, methods)]))
   }
 }
+
+const describeAsServed = (document: Record<string, unknown>): Record<string, unknown> => ({
+  ...explain(asServed(document))
+})
 
 /** The documented interface and the operator API. */
 export const Api = HttpApi.make("startlist")
@@ -98,6 +105,9 @@ export const Api = HttpApi.make("startlist")
   .annotate(OpenApi.Title, "Startlist")
   .annotate(OpenApi.Version, "1")
   .annotate(OpenApi.Transform, describeAsServed)
+
+/** What is sent to callbacks, as an AsyncAPI document in JSON text. */
+export { asyncDocument }
 
 /** The document as JSON text. */
 export const document = (): string => `${JSON.stringify(OpenApi.fromApi(Api), null, 2)}\n`

@@ -12,19 +12,22 @@ const description = Effect.promise(() => import("./Description.ts"))
 /** So is the page. */
 const reference = Effect.flatMap(Effect.promise(() => import("./Reference.ts")), ({ content }) => content)
 
-/** `/openapi.json` and `/docs`: made when somebody asks for them, as bytes, of which all answers share one copy. */
+const json = (path: string, document: Effect.Effect<Uint8Array>): Route =>
+  anyOrigin({
+    path,
+    methods: {
+      GET: () =>
+        Effect.map(document, (body) => ({ status: 200, headers: { "content-type": "application/json" }, body }))
+    },
+    refuse: Response.refuse
+  })
+
+/** `/openapi.json`, `/asyncapi.json` and `/docs`: made when somebody asks for them, as bytes, of which all answers share one copy. */
 export const routes: Effect.Effect<ReadonlyArray<Route>> = Effect.gen(function*() {
   const document = yield* once(Effect.map(description, ({ document }) => new TextEncoder().encode(document())))
   const page = yield* Pages.reference(yield* once(reference))
-  return [
-    anyOrigin({
-      path: "/openapi.json",
-      methods: {
-        GET: () =>
-          Effect.map(document, (body) => ({ status: 200, headers: { "content-type": "application/json" }, body }))
-      },
-      refuse: Response.refuse
-    }),
-    page
-  ]
+  const events = yield* once(
+    Effect.map(description, ({ asyncDocument }) => new TextEncoder().encode(asyncDocument()))
+  )
+  return [json("/openapi.json", document), json("/asyncapi.json", events), page]
 })

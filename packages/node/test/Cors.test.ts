@@ -9,7 +9,9 @@ const open = [
   "/.well-known/oauth-authorization-server",
   "/api/v1/athlete",
   "/api/v1/webhook_subscription",
-  "/openapi.json"
+  "/api/v1/webhook_subscription/events",
+  "/openapi.json",
+  "/asyncapi.json"
 ]
 
 const preflight = {

@@ -277,6 +277,11 @@ const protocol = async (caller: Caller, service: Target, receiver: Receiver, wor
     expect((await bearing(refreshed.body.access_token, method, subscription, body)).status).toBe(403)
   }
   expect((await bearing(undefined, "GET", "/api/v1/athlete")).status).toBe(401)
+  const events = `${subscription}/events`
+  expect((await bearing(owner, "GET", events)).status).toBe(200)
+  expect((await bearing(owner, "GET", `${events}?after=x`)).status).toBe(422)
+  expect((await bearing(undefined, "GET", events)).status).toBe(401)
+  expect((await bearing(refreshed.body.access_token, "GET", events)).status).toBe(403)
 
   receiver.answerWith(500)
   await operate("PATCH", `/registrations/${world.registration}`, { registration_status: "refused" })
@@ -339,6 +344,7 @@ const outage = async (caller: Caller, world: World) => {
     ...["GET", "POST", "DELETE"].map((method) =>
       bearing("sl_at_1_1_x", method, "/api/v1/webhook_subscription", method === "POST" ? {} : undefined)
     ),
+    bearing("sl_at_1_1_x", "GET", "/api/v1/webhook_subscription/events"),
     operate("POST", "/users", { role: "club", email: "c@example.test", password: "pass word" }),
     operate("GET", "/users?email=a@example.test"),
     operate("GET", `/users/${athlete.id}`),
@@ -373,7 +379,7 @@ it.scopedLive(
       )
       const caller = makeCaller(document, service)
       const world = yield* Effect.promise(async () => {
-        for (const path of ["/healthz", "/readyz", "/metrics", "/openapi.json"]) {
+        for (const path of ["/healthz", "/readyz", "/metrics", "/openapi.json", "/asyncapi.json"]) {
           expect((await caller.call("GET", path)).status).toBe(200)
         }
         const stranger = { headers: { "x-forwarded-for": "203.0.113.9" } }

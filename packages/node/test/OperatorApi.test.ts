@@ -1,4 +1,5 @@
 /** The operator API from outside: every documented answer, and a 4xx with a reason for everything else. */
+import { gzipSync } from "node:zlib"
 import { expect, layer } from "@effect/vitest"
 import { authorizeUrl, consent, exchange, obtainTokens } from "@startlist/test-support/Consent"
 import { createApplication, createRegistration, createUser, operate } from "@startlist/test-support/Operator"
@@ -449,6 +450,22 @@ layer(InProcessService.layer(), { timeout: "60 seconds" })("the operator API", (
         `/deliveries?client_id=${client.client_id}&state=&after=&limit=`
       )
       expect([status, body]).toEqual([200, { deliveries: [] }])
+    })
+  )
+
+  it.effect(
+    "/docs is kept by browsers until it changes: without a script, small, the same under its entity tag",
+    on(async (service) => {
+      const first = await fetch(`${service.url}/docs`)
+      const html = await first.text()
+      expect(html).not.toContain("<script")
+      expect(html).toContain("Fetch events")
+      expect(gzipSync(html).length).toBeLessThan(60_000)
+      const tag = first.headers.get("etag") ?? ""
+      const again = await fetch(`${service.url}/docs`, { headers: { "if-none-match": tag } })
+      expect([again.status, await again.text(), again.headers.get("etag")]).toEqual([304, "", tag])
+      const french = await fetch(`${service.url}/docs`, { headers: { "accept-language": "fr", "if-none-match": tag } })
+      expect([french.status, french.headers.get("etag") === tag]).toEqual([200, false])
     })
   )
 

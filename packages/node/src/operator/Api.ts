@@ -3,15 +3,25 @@ import * as HttpApi from "@effect/platform/HttpApi"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
+import * as Option from "effect/Option"
 import type * as Schema from "effect/Schema"
+import * as SchemaAST from "effect/SchemaAST"
 import * as Refusal from "./Refusal.ts"
 import * as Wire from "./Wire.ts"
 
-const created = <A, I, R>(schema: Schema.Schema<A, I, R>) =>
-  schema.annotations(HttpApiSchema.annotations({ status: 201 }))
+/** The record under another status than 200. It keeps its name. */
+const under = (status: number) => <A, I, R>(schema: Schema.Schema<A, I, R>) =>
+  schema.annotations(HttpApiSchema.annotations({
+    status,
+    ...Option.match(SchemaAST.getIdentifierAnnotation(schema.ast), {
+      onNone: () => ({}),
+      onSome: (identifier) => ({ identifier })
+    })
+  }))
 
-const accepted = <A, I, R>(schema: Schema.Schema<A, I, R>) =>
-  schema.annotations(HttpApiSchema.annotations({ status: 202 }))
+const created = under(201)
+
+const accepted = under(202)
 
 /** Every request needs the operator token and the database. */
 const group = <const Name extends string>(name: Name) =>

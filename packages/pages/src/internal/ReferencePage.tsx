@@ -1,6 +1,7 @@
 /** `/docs`: the description of the API as a page like the others. */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import { header } from "@startlist/http/Message"
 import type { Route } from "@startlist/http/Router"
 import { basePath, HttpConfig } from "@startlist/http/HttpConfig"
 import * as ErrorPage from "./ErrorPage.ts"
@@ -11,6 +12,18 @@ import * as Page from "./Page.ts"
 
 const path = "/docs"
 
+interface Rendered {
+  readonly bytes: Uint8Array<ArrayBuffer>
+  readonly tag: string
+}
+
+/** An entity tag (RFC 9110 §8.8.3). */
+const tagOf = (bytes: Uint8Array<ArrayBuffer>): Effect.Effect<string> =>
+  Effect.map(
+    Effect.promise(() => crypto.subtle.digest("SHA-256", bytes)),
+    (digest) => `"${[...new Uint8Array(digest, 0, 12)].map((byte) => byte.toString(16).padStart(2, "0")).join("")}"`
+  )
+
 /**
  * Serves `content`, which is HTML in English without scripts and styles, in the frame of the pages. Every language is
  * rendered once, and all answers share its bytes.
@@ -20,7 +33,7 @@ export const make = (content: Effect.Effect<string>): Effect.Effect<Route> =>
     const base = basePath(yield* HttpConfig)
     const frameOf = yield* Frame.make
     const { refuse } = yield* ErrorPage.make
-    const rendered = new Map<Locale.Locale, Uint8Array>()
+    const rendered = new Map<Locale.Locale, Rendered>()
 
     const render = (locale: Locale.Locale) =>
       Effect.map(content, (__html) => {
@@ -30,10 +43,11 @@ export const make = (content: Effect.Effect<string>): Effect.Effect<Route> =>
             <div class="reference" lang="en" dangerouslySetInnerHTML={{ __html }} />
           </Layout>
         )
-        const bytes = new TextEncoder().encode(page)
-        rendered.set(locale, bytes)
-        return bytes
-      })
+        return new TextEncoder().encode(page)
+      }).pipe(
+        Effect.flatMap((bytes) => Effect.map(tagOf(bytes), (tag) => ({ bytes, tag }))),
+        Effect.tap((made) => Effect.sync(() => rendered.set(locale, made)))
+      )
 
     return {
       path,
@@ -43,7 +57,12 @@ export const make = (content: Effect.Effect<string>): Effect.Effect<Route> =>
           const known = rendered.get(locale)
           return Effect.map(
             known === undefined ? render(locale) : Effect.succeed(known),
-            (bytes) => Page.html(200, bytes)
+            ({ bytes, tag }) => {
+              // Kept by browsers, and asked for again each time: 304 if nothing has changed.
+              const headers = { "cache-control": "no-cache", etag: tag, vary: "Accept-Language, Cookie" }
+              const isKnown = header(request, "if-none-match")?.split(/, ?/).includes(tag) ?? false
+              return isKnown ? Page.html(304, "", { headers }) : Page.html(200, bytes, { headers })
+            }
           )
         }
       },

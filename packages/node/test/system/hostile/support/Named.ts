@@ -82,7 +82,7 @@ const page: Check = (answer, path) => {
   return first(answer, "cache-control") === "no-store" ? undefined : "a page that may be cached"
 }
 
-const documents = new Set(["/healthz", "/readyz", "/metrics", "/openapi.json"])
+const documents = new Set(["/healthz", "/readyz", "/metrics", "/openapi.json", "/asyncapi.json"])
 
 const checkOf = (path: string): Check => {
   if (path === "/oauth/authorize") return page

@@ -1,0 +1,178 @@
+/** What the operations and fields of the documented interface mean, in words, with an example of each. */
+
+/** A field by its name: it means the same wherever it stands. The name of a schema in front makes an exception. */
+export type FieldTexts = Readonly<Record<string, readonly [description: string, example: unknown]>>
+
+/** An operation by its identifier. Examples are put together from those of the fields, unless there is one here. */
+export type OperationTexts = Readonly<
+  Record<string, {
+    readonly summary: string
+    readonly description: string
+    readonly request?: unknown
+    readonly response?: unknown
+  }>
+>
+
+const at = "2026-06-01T08:00:00.000Z"
+
+export const fields: FieldTexts = {
+  access_token: ["Opens the API for the user. Send it as `Authorization: Bearer …`", "sl_at_7_42_zWk3vP…"],
+  active: ["Whether the token is good now", true],
+  aspect_type: ["`updated` for a registration, `deleted` for access that has ended", "updated"],
+  body: [
+    "The exact JSON text that was or will be posted; the signature is over these bytes",
+    "{\"aspect_type\":\"updated\",…}"
+  ],
+  callback_url: ["Where events are posted; at most 255 characters", "https://race-day.example/events"],
+  client_id: ["Identifies the application", 7],
+  "Introspection.client_id": ["The application that has the token", "7"],
+  client_secret: ["Authenticates the application. Keep it on your server", "sl_cs_2GkQ…"],
+  code: ["The authorization code of the redirect; it works once, for five minutes", "sl_ac_7_42_9Jx1…"],
+  "Problem.code": ["What is wrong, for programs: stable", "too_long"],
+  code_challenge: ["BASE64URL(SHA-256(code_verifier)) (RFC 7636)", "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"],
+  code_challenge_method: ["How the challenge was made", "S256"],
+  code_verifier: ["The value whose hash was the code challenge", "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"],
+  comment: ["Free text", "The certificate was accepted"],
+  created_at: ["When it was made: ISO 8601 in UTC with milliseconds", at],
+  "Tokens.created_at": ["When the access token was made, in whole seconds since 1970", 1_780_300_800],
+  cursor: ["Where to continue: give it as `after`", "815"],
+  after: ["Continue behind this one", "815"],
+  document_status: ["A label of the platform", "accepted"],
+  document_type: ["A label of the platform", "medical certificate"],
+  error: ["The error by its name in RFC 6749 or RFC 6750", "invalid_request"],
+  error_description: ["What is wrong, for people", "code is missing"],
+  errors: ["Everything that is wrong", undefined],
+  event_time: ["When the change was committed, in whole seconds since 1970", 1_780_300_800],
+  events: ["At most `limit` events, oldest first", undefined],
+  exp: ["When the token ends, in whole seconds since 1970", 1_780_329_600],
+  expires_in: ["Seconds after `created_at` at which the access token ends", 28_800],
+  field: ["The field that is wrong", "callback_url"],
+  first_name: ["Given name", "Ada"],
+  grant_type: ["What is exchanged", "authorization_code"],
+  has_more: ["Whether there are more events behind `cursor`", false],
+  "hub.challenge": ["A random text; your answer must contain it", "sl_ch_5mZ0…"],
+  "hub.mode": ["Always `subscribe`", "subscribe"],
+  "hub.verify_token": [
+    "The verify token of the subscription: shows that the request is meant",
+    "something only you know"
+  ],
+  iat: ["When the token was made, in whole seconds since 1970", 1_780_300_800],
+  id: ["Identifies the record", 42],
+  "idempotency-key": [
+    "1 to 255 printable characters, new for each request. A request that is sent again with the same key gets the same answer, for 10 minutes",
+    "0b9f1c1e-6d0e-4a53-9a37-2b6a2ce1d9a4"
+  ],
+  last_name: ["Family name", "Lovelace"],
+  limit: ["At most so many", "100"],
+  locale: ["Language of the consent page", "en"],
+  message: ["What is wrong, for people", "callback_url must not be longer than 255 characters"],
+  object_id: ["The registration, or the user for a user event", 42],
+  object_type: ["What the event is about", "registration"],
+  platform_id: ["Identifier of the registration on the platform", "MARATHON-2027-0042"],
+  reasons: ["Why a document was refused", ["The date is missing"]],
+  redirect_uri: [
+    "One of the registered redirect URIs, character by character, or an address on localhost",
+    "https://race-day.example/callback"
+  ],
+  refresh_token: ["Gets the next pair of tokens, once", "sl_rt_7_42_1_3_Qx0…"],
+  registration_status: ["A label of the platform", "validated"],
+  resource: ["What the field belongs to", "WebhookSubscription"],
+  response_mode: ["How the answer comes back", "query"],
+  response_type: ["What is asked for", "code"],
+  role: ["The role of the user", "athlete"],
+  scope: ["Scopes, separated by spaces", "profile:read read"],
+  state: ["A text of yours that comes back unchanged", "af0ifjsldkj"],
+  "Event.state": ["What became of the delivery", "delivered"],
+  status: ["`ok`", "ok"],
+  sub: ["The user", "42"],
+  subscription_id: ["The subscription that gets the event", 3],
+  token: ["An access or refresh token of the application", "sl_rt_7_42_1_3_Qx0…"],
+  token_type: ["Always `Bearer`", "Bearer"],
+  updated_at: ["When it was changed: ISO 8601 in UTC with milliseconds", at],
+  updates: ["The fields of the registration, all six; an empty object for a user event", undefined],
+  verify_token: ["Chosen by you; it comes back in the validation request", "something only you know"],
+  "webhook-id": ["Identifies the event: the same in every attempt", "evt_2n5xVb"],
+  "webhook-signature": [
+    "`v1,` and BASE64(HMAC-SHA-256(key, id.timestamp.body)), one for each signing secret, separated by spaces. The key is the base64 behind `whsec_`",
+    "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4="
+  ],
+  "webhook-timestamp": ["When this attempt started, in whole seconds since 1970", "1780300800"],
+  webhook_id: ["Identifies the event: the same in every attempt", "evt_2n5xVb"],
+  webhook_subscription: ["The subscription that is wanted", undefined]
+}
+
+const credentials = { client_id: "7", client_secret: "sl_cs_2GkQ…" }
+
+export const operations: OperationTexts = {
+  "oauth.authorize": {
+    summary: "Ask a user for access",
+    description:
+      "Redirect the user's browser here. The user signs in and allows or refuses the access. The browser then comes back to redirect_uri, with code and state, or with error."
+  },
+  "oauth.token": {
+    summary: "Get tokens",
+    description:
+      "Exchanges a code or a refresh token. Parameters are in the query or in a form, client credentials there or in HTTP Basic. A parameter in both places must have the same value.",
+    request: { ...credentials, grant_type: "refresh_token", refresh_token: "sl_rt_7_42_1_3_Qx0…" }
+  },
+  "oauth.revoke": {
+    summary: "End the access of a user",
+    description:
+      "Ends all tokens of the application for the user of this token. The body is always {}: check the status. Only 200 means that access has ended.",
+    request: { ...credentials, token: "sl_rt_7_42_1_3_Qx0…" },
+    response: {}
+  },
+  "oauth.introspect": {
+    summary: "Look at a token",
+    description: "What a token stands for (RFC 7662). An application sees its own tokens, the operator any.",
+    request: { ...credentials, token: "sl_at_7_42_zWk3vP…" }
+  },
+  "oauth.metadata": {
+    summary: "Find the endpoints",
+    description: "Authorization server metadata (RFC 8414), for client libraries.",
+    response: { issuer: "https://startlist.example", token_endpoint: "https://startlist.example/oauth/token" }
+  },
+  "resources.athlete": {
+    summary: "Show the athlete of this token",
+    description: "Needs an access token of an athlete with the scope profile:read, read or read+write."
+  },
+  "resources.subscribe": {
+    summary: "Subscribe to events",
+    description:
+      "Needs an access token of a platform user. While this waits, the service sends a validation request to the callback, which must answer the challenge within two seconds."
+  },
+  "resources.subscription": {
+    summary: "Show the subscription",
+    description: "Needs an access token of a platform user."
+  },
+  "resources.unsubscribe": {
+    summary: "End the subscription",
+    description:
+      "Needs an access token of a platform user. Pending deliveries are cancelled. With `id`, only that subscription is ended."
+  },
+  "resources.events": {
+    summary: "Fetch events",
+    description:
+      "The log of events: each event once, oldest first, and those about one object in order. Go on from the cursor that you were given, and you miss nothing. Needs an access token of a platform user. Events are kept for 30 days after their delivery has ended."
+  },
+  "service.healthz": { summary: "Is the process alive?", description: "200 while the process answers." },
+  "service.readyz": {
+    summary: "Can this node serve requests?",
+    description: "For load balancers: 503 while the database does not answer or the node is stopping."
+  },
+  "service.metrics": {
+    summary: "Numbers for Prometheus",
+    description: "The numbers of this process, in the text format of Prometheus.",
+    response: "startlist_database_up 1\n"
+  },
+  "service.asyncapi": {
+    summary: "The description of the events",
+    description: "What is posted to callbacks, as AsyncAPI 3.0.",
+    response: { asyncapi: "3.0.0", info: { title: "Startlist events", version: "1" } }
+  },
+  "service.openapi": {
+    summary: "This document",
+    description: "The description of the API as OpenAPI 3.1.",
+    response: { openapi: "3.1.0", info: { title: "Startlist", version: "1" } }
+  }
+}

@@ -1,0 +1,31 @@
+/** What the service sends to callbacks, described: for the webhooks of OpenAPI, and for AsyncAPI. */
+import * as Schema from "effect/Schema"
+import { ObjectId, ObjectType, Updates } from "@startlist/core/Event"
+import { SubscriptionId } from "@startlist/core/Subscription"
+
+/** The body of an event (requirements §6.2). */
+export const EventBody = Schema.Struct({
+  aspect_type: Schema.Literal("updated", "deleted"),
+  object_type: ObjectType,
+  object_id: ObjectId,
+  updates: Schema.Union(Updates, Schema.Struct({}).annotations({ jsonSchema: { type: "object", maxProperties: 0 } })),
+  subscription_id: SubscriptionId,
+  event_time: Schema.Int
+})
+
+/** The headers of an event (Standard Webhooks). */
+export const EventHeaders = Schema.Struct({
+  "webhook-id": Schema.String,
+  "webhook-timestamp": Schema.String,
+  "webhook-signature": Schema.String
+})
+
+/** The query of the validation request (requirements §4.7). */
+export const Challenge = Schema.Struct({
+  "hub.mode": Schema.Literal("subscribe"),
+  "hub.challenge": Schema.String,
+  "hub.verify_token": Schema.String
+})
+
+/** What the callback answers: this and nothing else. */
+export const ChallengeAnswer = Schema.Struct({ "hub.challenge": Schema.String })

@@ -13,7 +13,7 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as Completions from "./Completions.ts"
 import { startlist } from "./Commands.ts"
-import { CommandFailed } from "./OperatorClient.ts"
+import { CommandFailed } from "./Target.ts"
 
 const Package = Schema.Struct({ version: Schema.String })
 const { version } = Schema.decodeUnknownSync(Package)(createRequire(import.meta.url)("@startlist/node/package.json"))

@@ -178,7 +178,7 @@ layer(InProcessService.layer({ DELIVERY_DELAYS: "1ms" }), { timeout: "60 seconds
     "--help is there for every command, and says what it does",
     on(async () => {
       const { stdout } = await runHere(["--help"])
-      const commands = [...stdout.matchAll(/^ {2}- ([a-z-]+(?: [a-z-]+)?)/gm)].map(([, name = ""]) => name.trim())
+      const commands = [...stdout.matchAll(/^ {2}- ([a-z-]+(?: [a-z][a-z-]*)?)/gm)].map(([, name = ""]) => name.trim())
       expect(commands.length).toBeGreaterThan(8)
       for (const name of commands) {
         const help = await runHere([...name.split(" "), "--help"])
@@ -189,11 +189,20 @@ layer(InProcessService.layer({ DELIVERY_DELAYS: "1ms" }), { timeout: "60 seconds
   )
 })
 
+interface Answer {
+  readonly head: readonly [status: number, headers?: Record<string, string>]
+  readonly body: string
+}
+
 it.scoped("a server that is not Startlist is told apart, and a wrong address is named", () =>
   Effect.gen(function*() {
+    let answer: Answer | undefined
     const server = yield* Effect.acquireRelease(
       Effect.promise(async () => {
-        const server = createServer((_, response) => response.writeHead(200).end("<h1>It works!</h1>"))
+        const server = createServer((_, response) => {
+          if (answer === undefined) return void response.destroy()
+          response.writeHead(...answer.head).end(answer.body)
+        })
         await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
         return server
       }),
@@ -203,7 +212,19 @@ it.scoped("a server that is not Startlist is told apart, and a wrong address is 
     const url = `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`
     yield* Effect.promise(async () => {
       const list = (at: string) => runHere(["application", "list", "--token", "t", "--url", at])
-      expect((await list(url)).stderr).toBe(`${url} is no Startlist service`)
+      const answers: ReadonlyArray<readonly [answer: Answer | undefined, line: string]> = [
+        [{ head: [200], body: "<h1>It works!</h1>" }, `${url} is no Startlist service`],
+        [{ head: [200], body: "{\"applications\":7}" }, `${url} is no Startlist service`],
+        [{ head: [302, { location: "/elsewhere" }], body: "" }, `${url} answered with status 302`],
+        [{ head: [502], body: "<h1>Bad Gateway</h1>" }, `${url} answered with status 502`],
+        [{ head: [418], body: "{\"message\":\"a teapot\"}" }, "a teapot"]
+      ]
+      for (const [given, line] of answers) {
+        answer = given
+        expect((await list(url)).stderr).toBe(line)
+      }
+      answer = undefined
+      expect((await list(url)).stderr).toMatch(/does not answer \(\w+\): is the service running there\?$/)
       expect((await list("example")).stderr).toBe("--url: \"example\" is no http or https address")
       await new Promise((resolve) => {
         server.close(resolve)

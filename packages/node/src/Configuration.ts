@@ -1,11 +1,11 @@
 /** The service's settings, read from the environment. `docs/configuration.md` describes every variable. */
 import { isIP } from "node:net"
+import * as Arr from "effect/Array"
 import * as Config from "effect/Config"
 import * as ConfigError from "effect/ConfigError"
 import * as ConfigProvider from "effect/ConfigProvider"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
 import type * as LogLevel from "effect/LogLevel"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
@@ -13,6 +13,7 @@ import * as Schema from "effect/Schema"
 import * as Policy from "@startlist/core/Policy"
 import { auditFloor } from "./AuditLog.ts"
 import * as Misspelt from "./internal/misspelt.ts"
+import * as SecretFiles from "./internal/secretFiles.ts"
 import * as Setting from "./internal/setting.ts"
 
 /** Why the service does not start: one line that names the variable. */
@@ -35,6 +36,8 @@ export interface Configuration {
   readonly baseUrl: Option.Option<string>
   /** A `postgres://` URL; without it, the embedded database in `dataDir`. */
   readonly databaseUrl: Option.Option<Redacted.Redacted<string>>
+  /** Connections to PostgreSQL that a node holds at most. */
+  readonly databaseConnections: number
   readonly dataDir: string
   readonly operatorToken: Option.Option<Redacted.Redacted<string>>
   /** Each 32 bytes in base64; the first seals. */
@@ -59,8 +62,6 @@ export interface Configuration {
   readonly logLevel: LogLevel.LogLevel
   /** Where traces and metrics go by OTLP. */
   readonly otlpEndpoint: Option.Option<string>
-  /** Variables that are set to no effect, and nearly have the name of a setting that is not. */
-  readonly misspelt: ReadonlyArray<Misspelt.Misspelt>
 }
 
 /** Whether this host is reachable from this machine only. */
@@ -95,10 +96,29 @@ const variables = Config.all({
   authUrl: Config.option(Setting.publicOrigin("AUTH_URL")),
   baseUrl: Config.option(Setting.publicOrigin("BASE_URL")),
   databaseUrl: Config.option(Setting.databaseUrl("DATABASE_URL")),
+  databaseConnections: Setting.integer("DATABASE_CONNECTIONS", 2, 1000).pipe(Config.withDefault(10)),
   dataDir: Config.string("DATA_DIR").pipe(Config.withDefault(".startlist")),
   operatorToken: Config.option(Setting.bearerToken("OPERATOR_TOKEN")),
   masterKeys: Config.option(Setting.keys("MASTER_KEY")),
   platformName: Setting.label("PLATFORM_NAME").pipe(Config.withDefault(ourName)),
+  accessTokenLifetime: Setting.duration("ACCESS_TOKEN_LIFETIME", "1 minute", "1 day", "a period from 1m to 1d").pipe(
+    Config.withDefault(Policy.documented.accessTokenLifetime)
+  ),
+  refreshTokenIdle: Setting.duration("REFRESH_TOKEN_IDLE", "1 day", "3650 days", "a period from 1d to 3650d").pipe(
+    Config.withDefault(Policy.documented.refreshTokenIdle)
+  ),
+  codeLifetime: Setting.duration("CODE_LIFETIME", "30 seconds", "10 minutes", "a period from 30s to 10m").pipe(
+    Config.withDefault(Policy.documented.codeLifetime)
+  ),
+  secretOverlap: Setting.duration("SECRET_OVERLAP", 0, "30 days", "a period from 0s to 30d").pipe(
+    Config.withDefault(Policy.documented.secretOverlap)
+  ),
+  callbackTimeout: Setting.duration("CALLBACK_TIMEOUT", "500 millis", "5 seconds", "a period from 500ms to 5s").pipe(
+    Config.withDefault(Policy.documented.callbackTimeout)
+  ),
+  deliveryRetention: Setting.duration("DELIVERY_RETENTION", "1 day", "3650 days", "a period from 1d to 3650d").pipe(
+    Config.withDefault(Policy.documented.deliveryRetention)
+  ),
   refreshRetry: Setting.duration("REFRESH_RETRY", 0, "10 minutes", "a period from 0s to 10m").pipe(
     Config.withDefault(Policy.documented.refreshRetryWithoutKey)
   ),
@@ -127,7 +147,14 @@ const variables = Config.all({
   otlpEndpoint: Config.option(Setting.endpoint("OTEL_EXPORTER_OTLP_ENDPOINT"))
 })
 
-const names = Misspelt.namesOf(variables)
+const names = new Set([...Misspelt.namesOf(variables), ...SecretFiles.names])
+
+/** A setting without its value changes nothing, and nobody would notice: so a misspelt one stops the start. */
+const misspelling = (variables: Iterable<string>): Option.Option<string> =>
+  Option.map(
+    Arr.head(Misspelt.find(variables, names)),
+    ({ given, meant }) => `${given}: there is no such setting. If you mean ${meant}, rename it; otherwise remove it.`
+  )
 
 type Variables = Config.Config.Success<typeof variables>
 
@@ -156,8 +183,7 @@ const contradiction = (given: Variables): Option.Option<string> => {
 
 const toConfiguration = (
   given: Variables,
-  isTerminal: boolean,
-  misspelt: ReadonlyArray<Misspelt.Misspelt>
+  isTerminal: boolean
 ): Configuration => ({
   ...given,
   policy: {
@@ -165,6 +191,12 @@ const toConfiguration = (
     scopes: given.scopes,
     webhookScope: given.webhookScope,
     platformNames: [...new Set([given.platformName, ourName])],
+    accessTokenLifetime: given.accessTokenLifetime,
+    refreshTokenIdle: given.refreshTokenIdle,
+    codeLifetime: given.codeLifetime,
+    secretOverlap: given.secretOverlap,
+    callbackTimeout: given.callbackTimeout,
+    deliveryRetention: given.deliveryRetention,
     refreshRetryWithoutKey: given.refreshRetry,
     deliveryDelays: given.deliveryDelays,
     deliveryConcurrency: given.deliveryConcurrency,
@@ -177,8 +209,7 @@ const toConfiguration = (
     given.callbackAllow,
     () => isLocal(given) ? ["127.0.0.0/8", "::1/128"] : []
   ),
-  logFormat: Option.getOrElse(given.logFormat, () => isTerminal ? "pretty" as const : "json" as const),
-  misspelt
+  logFormat: Option.getOrElse(given.logFormat, () => isTerminal ? "pretty" as const : "json" as const)
 })
 
 /** The first problem, as one line that begins with the variable's name. */
@@ -202,22 +233,24 @@ const nonEmpty = (environment: Readonly<Record<string, string | undefined>>): Ma
 
 /**
  * Decodes an environment. `isTerminal`: whether a person reads the log. Fails with the first wrong or contradictory
- * setting; the message names it and contains no secret.
+ * setting, or a variable that is nearly one; the message names it and contains no secret. Reads the files of `…_FILE`.
  */
 export const decode = (
   environment: Readonly<Record<string, string | undefined>>,
   isTerminal: boolean
 ): Effect.Effect<Configuration, InvalidConfiguration> => {
   const set = nonEmpty(environment)
-  return ConfigProvider.fromMap(set).load(variables).pipe(
-    Effect.mapError((error) => new InvalidConfiguration({ message: describe(error) })),
-    Effect.flatMap((given) =>
-      Option.match(contradiction(given), {
-        onNone: () => Either.right(toConfiguration(given, isTerminal, Misspelt.find(set.keys(), names))),
-        onSome: (message) => Either.left(new InvalidConfiguration({ message }))
-      })
+  const refuse = (message: string) => new InvalidConfiguration({ message })
+  return Effect.gen(function*() {
+    yield* Option.match(misspelling(set.keys()), { onNone: () => Effect.void, onSome: refuse })
+    const resolved = yield* Effect.mapError(SecretFiles.resolve(set), refuse)
+    const given = yield* Effect.mapError(
+      ConfigProvider.fromMap(resolved).load(variables),
+      (error) => refuse(describe(error))
     )
-  )
+    yield* Option.match(contradiction(given), { onNone: () => Effect.void, onSome: refuse })
+    return toConfiguration(given, isTerminal)
+  })
 }
 
 /** Decodes the environment of this process. */

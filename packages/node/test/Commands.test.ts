@@ -196,11 +196,11 @@ interface Answer {
 
 it.scoped("a server that is not Startlist is told apart, and a wrong address is named", () =>
   Effect.gen(function*() {
-    let answer: Answer | undefined
+    let answer: Answer = { head: [200], body: "" }
     const server = yield* Effect.acquireRelease(
       Effect.promise(async () => {
         const server = createServer((_, response) => {
-          if (answer === undefined) return void response.destroy()
+          response.shouldKeepAlive = false
           response.writeHead(...answer.head).end(answer.body)
         })
         await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
@@ -212,7 +212,7 @@ it.scoped("a server that is not Startlist is told apart, and a wrong address is 
     const url = `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`
     yield* Effect.promise(async () => {
       const list = (at: string) => runHere(["application", "list", "--token", "t", "--url", at])
-      const answers: ReadonlyArray<readonly [answer: Answer | undefined, line: string]> = [
+      const answers: ReadonlyArray<readonly [answer: Answer, line: string]> = [
         [{ head: [200], body: "<h1>It works!</h1>" }, `${url} is no Startlist service`],
         [{ head: [200], body: "{\"applications\":7}" }, `${url} is no Startlist service`],
         [{ head: [302, { location: "/elsewhere" }], body: "" }, `${url} answered with status 302`],
@@ -223,8 +223,6 @@ it.scoped("a server that is not Startlist is told apart, and a wrong address is 
         answer = given
         expect((await list(url)).stderr).toBe(line)
       }
-      answer = undefined
-      expect((await list(url)).stderr).toMatch(/does not answer \(\w+\): is the service running there\?$/)
       expect((await list("example")).stderr).toBe("--url: \"example\" is no http or https address")
       await new Promise((resolve) => {
         server.close(resolve)

@@ -26,7 +26,8 @@ const create = Command.make(
     role: Options.choice("role", Role.literals),
     email: text("email", "the address to sign in with"),
     password: Options.redacted("password").pipe(
-      Options.withDescription("the password, or - to read it from the standard input")
+      Options.withDescription("the password; without this option, or with -, the first line of the standard input"),
+      Options.withDefault(Redacted.make("-"))
     ),
     firstName: optional("first-name", "given name"),
     lastName: optional("last-name", "family name"),

@@ -84,7 +84,7 @@ export const explain = (error: Error): CommandFailed =>
   })
 
 /** Asks the service and prints what it answers. */
-export const asking = <E extends Error>(options: Common, ask: (service: Client) => Effect.Effect<unknown, E>) =>
+export const asking = <E extends Error, R>(options: Common, ask: (service: Client) => Effect.Effect<unknown, E, R>) =>
   serviceOf(options).pipe(
     Effect.flatMap((service) => Effect.mapError(ask(service), explain)),
     Effect.flatMap((answer) => print(options, answer))

@@ -1,7 +1,6 @@
 /** The service's settings, read from the environment. `docs/configuration.md` describes every variable. */
 import { isIP } from "node:net"
 import * as Arr from "effect/Array"
-import * as Config from "effect/Config"
 import * as ConfigError from "effect/ConfigError"
 import * as ConfigProvider from "effect/ConfigProvider"
 import * as Duration from "effect/Duration"
@@ -11,10 +10,11 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import * as Policy from "@startlist/core/Policy"
-import { auditFloor } from "./AuditLog.ts"
+import type { LoginLimits } from "@startlist/http/Throttle"
 import * as Misspelt from "./internal/misspelt.ts"
 import * as SecretFiles from "./internal/secretFiles.ts"
-import * as Setting from "./internal/setting.ts"
+import type * as Setting from "./internal/setting.ts"
+import { contradiction, ourName, type Role, type Variables, variables } from "./internal/variables.ts"
 
 /** Why the service does not start: one line that names the variable. */
 export class InvalidConfiguration
@@ -23,8 +23,7 @@ export class InvalidConfiguration
   })
 {}
 
-/** What a node does: answer requests, deliver events, or both. */
-export type Role = "api" | "worker"
+export type { Role } from "./internal/variables.ts"
 
 /** Every setting, decoded. */
 export interface Configuration {
@@ -52,6 +51,7 @@ export interface Configuration {
   readonly maxRequests: number
   /** Whether requests to callbacks carry a `traceparent` header: who receives it learns that they are traced. */
   readonly callbackTraceparent: boolean
+  readonly loginLimits: LoginLimits
   /** CIDRs whose `X-Forwarded-For` is believed. */
   readonly trustedProxies: ReadonlyArray<string>
   /** Lines of the audit are kept for so long. */
@@ -87,66 +87,6 @@ export const isLocal = (given: Pick<Configuration, "authUrl" | "baseUrl" | "host
 /** `http://HOST:PORT`, with the brackets that an IPv6 address needs. */
 export const origin = (host: string, port: number): string => `http://${isIP(host) === 6 ? `[${host}]` : host}:${port}`
 
-/** The name that the pages show. */
-const ourName = "Startlist"
-
-const variables = Config.all({
-  host: Setting.host("HOST").pipe(Config.withDefault("127.0.0.1")),
-  port: Setting.integer("PORT", 0, 65_535).pipe(Config.withDefault(8080)),
-  authUrl: Config.option(Setting.publicOrigin("AUTH_URL")),
-  baseUrl: Config.option(Setting.publicOrigin("BASE_URL")),
-  databaseUrl: Config.option(Setting.databaseUrl("DATABASE_URL")),
-  databaseConnections: Setting.integer("DATABASE_CONNECTIONS", 2, 1000).pipe(Config.withDefault(10)),
-  dataDir: Config.string("DATA_DIR").pipe(Config.withDefault(".startlist")),
-  operatorToken: Config.option(Setting.bearerToken("OPERATOR_TOKEN")),
-  masterKeys: Config.option(Setting.keys("MASTER_KEY")),
-  platformName: Setting.label("PLATFORM_NAME").pipe(Config.withDefault(ourName)),
-  accessTokenLifetime: Setting.duration("ACCESS_TOKEN_LIFETIME", "1 minute", "1 day", "a period from 1m to 1d").pipe(
-    Config.withDefault(Policy.documented.accessTokenLifetime)
-  ),
-  refreshTokenIdle: Setting.duration("REFRESH_TOKEN_IDLE", "1 day", "3650 days", "a period from 1d to 3650d").pipe(
-    Config.withDefault(Policy.documented.refreshTokenIdle)
-  ),
-  codeLifetime: Setting.duration("CODE_LIFETIME", "30 seconds", "10 minutes", "a period from 30s to 10m").pipe(
-    Config.withDefault(Policy.documented.codeLifetime)
-  ),
-  secretOverlap: Setting.duration("SECRET_OVERLAP", 0, "30 days", "a period from 0s to 30d").pipe(
-    Config.withDefault(Policy.documented.secretOverlap)
-  ),
-  callbackTimeout: Setting.duration("CALLBACK_TIMEOUT", "500 millis", "5 seconds", "a period from 500ms to 5s").pipe(
-    Config.withDefault(Policy.documented.callbackTimeout)
-  ),
-  deliveryRetention: Setting.duration("DELIVERY_RETENTION", "1 day", "3650 days", "a period from 1d to 3650d").pipe(
-    Config.withDefault(Policy.documented.deliveryRetention)
-  ),
-  refreshRetry: Setting.duration("REFRESH_RETRY", 0, "10 minutes", "a period from 0s to 10m").pipe(
-    Config.withDefault(Policy.documented.refreshRetryWithoutKey)
-  ),
-  profile: Setting.oneOf("PROFILE", ["documented", "rfc"]).pipe(Config.withDefault("documented")),
-  scopes: Setting.scopes("SCOPES").pipe(Config.withDefault(Policy.documented.scopes)),
-  webhookScope: Config.option(Setting.scope("WEBHOOK_SCOPE")),
-  callbackAllow: Config.option(Setting.cidrs("CALLBACK_ALLOW")),
-  callbackTraceparent: Setting.flag("CALLBACK_TRACEPARENT").pipe(Config.withDefault(false)),
-  deliveryDelays: Setting.durations("DELIVERY_DELAYS").pipe(Config.withDefault(Policy.documented.deliveryDelays)),
-  deliveryConcurrency: Setting.integer("DELIVERY_CONCURRENCY", 1, 10_000).pipe(
-    Config.withDefault(Policy.documented.deliveryConcurrency)
-  ),
-  deliveryPerSubscription: Config.option(Setting.integer("DELIVERY_PER_SUBSCRIPTION", 1, 10_000)),
-  roles: Setting.roles("ROLES").pipe(Config.withDefault<ReadonlySet<Role>>(new Set<Role>(["api", "worker"]))),
-  maxConnections: Setting.integer("MAX_CONNECTIONS", 4, 1_000_000).pipe(Config.withDefault(4096)),
-  maxRequests: Setting.integer("MAX_REQUESTS", 1, 1_000_000).pipe(Config.withDefault(512)),
-  trustedProxies: Setting.cidrs("TRUSTED_PROXIES").pipe(Config.withDefault<ReadonlyArray<string>>([])),
-  auditRetention: Setting.duration("AUDIT_RETENTION", auditFloor, "3650 days", "a period from 30d to 3650d").pipe(
-    Config.withDefault(Duration.days(365))
-  ),
-  drainDelay: Setting.duration("DRAIN_DELAY", 0, "3 seconds", "a pause from 0s to 3s").pipe(
-    Config.withDefault(Duration.zero)
-  ),
-  logFormat: Config.option(Setting.oneOf("LOG_FORMAT", ["pretty", "json"])),
-  logLevel: Setting.logLevel("LOG_LEVEL"),
-  otlpEndpoint: Config.option(Setting.endpoint("OTEL_EXPORTER_OTLP_ENDPOINT"))
-})
-
 const names = new Set([...Misspelt.namesOf(variables), ...SecretFiles.names])
 
 /** A setting without its value changes nothing, and nobody would notice: so a misspelt one stops the start. */
@@ -155,31 +95,6 @@ const misspelling = (variables: Iterable<string>): Option.Option<string> =>
     Arr.head(Misspelt.find(variables, names)),
     ({ given, meant }) => `${given}: there is no such setting. If you mean ${meant}, rename it; otherwise remove it.`
   )
-
-type Variables = Config.Config.Success<typeof variables>
-
-/** Settings that are each good but do not go together. */
-const contradiction = (given: Variables): Option.Option<string> => {
-  const perSubscription = Option.getOrElse(given.deliveryPerSubscription, () => 1)
-  if (perSubscription > given.deliveryConcurrency) {
-    return Option.some(
-      `DELIVERY_PER_SUBSCRIPTION: ${perSubscription} is more than DELIVERY_CONCURRENCY (${given.deliveryConcurrency})`
-    )
-  }
-  if (Option.isSome(given.webhookScope) && !given.scopes.includes(given.webhookScope.value)) {
-    return Option.some(`WEBHOOK_SCOPE: ${given.webhookScope.value} is not one of SCOPES. Add it there.`)
-  }
-  if (Option.isSome(given.databaseUrl) && Option.isNone(given.operatorToken)) {
-    return Option.some("OPERATOR_TOKEN: must be set together with DATABASE_URL, the same on every node")
-  }
-  if (Option.isSome(given.databaseUrl) && Option.isNone(given.masterKeys)) {
-    return Option.some("MASTER_KEY: must be set together with DATABASE_URL, the same on every node")
-  }
-  if (given.callbackTraceparent && Option.isNone(given.otlpEndpoint)) {
-    return Option.some("CALLBACK_TRACEPARENT: there is nothing to trace without OTEL_EXPORTER_OTLP_ENDPOINT")
-  }
-  return Option.none()
-}
 
 const toConfiguration = (
   given: Variables,
@@ -204,6 +119,11 @@ const toConfiguration = (
       given.deliveryPerSubscription,
       () => Math.min(Policy.documented.deliveryPerSubscription, given.deliveryConcurrency)
     )
+  },
+  loginLimits: {
+    perAccountAndNetwork: { failures: given.signInFailures, window: Duration.minutes(5) },
+    perNetwork: { failures: given.signInFailuresPerNetwork, window: Duration.minutes(5) },
+    perAccount: { failures: given.signInFailuresPerAccount, window: Duration.minutes(15) }
   },
   callbackAllow: Option.getOrElse(
     given.callbackAllow,

@@ -4,6 +4,7 @@ import { Duration, Effect, LogLevel, Option, Redacted } from "effect"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { Policy } from "@startlist/core"
+import { Throttle } from "@startlist/http"
 import { temporaryFolder } from "@startlist/test-support/TemporaryFolder"
 import * as Configuration from "../src/Configuration.ts"
 
@@ -157,6 +158,9 @@ const wrong: ReadonlyArray<readonly [name: string, value: string, others?: Reado
   ["SECRET_OVERLAP", "31d"],
   ["CALLBACK_TIMEOUT", "6s"],
   ["DELIVERY_RETENTION", "0d"],
+  ["SIGN_IN_FAILURES", "2"],
+  ["SIGN_IN_FAILURES_PER_ACCOUNT", "9"],
+  ["SIGN_IN_FAILURES_PER_NETWORK", "40", { SIGN_IN_FAILURES: "41", SIGN_IN_FAILURES_PER_ACCOUNT: "41" }],
   ["AUDIT_RETENTION", "29d"],
   ["AUDIT_RETENTION", "a year"],
   ["DRAIN_DELAY", "4s"],
@@ -280,6 +284,20 @@ describe("secrets in files", () => {
       const refused = yield* message({ DATABASE_URL_FILE: wrong })
       expect(refused).toMatch(/^DATABASE_URL: the value is not a URL/)
       expect(refused).not.toContain("secret-word")
+    }))
+})
+
+describe("the limits on signing in", () => {
+  it.effect("are those of the pages unless they are set", () =>
+    Effect.gen(function*() {
+      expect((yield* decode({})).loginLimits).toEqual(yield* Throttle.LoginLimit)
+      const { loginLimits } = yield* decode({
+        SIGN_IN_FAILURES: "5",
+        SIGN_IN_FAILURES_PER_ACCOUNT: "15",
+        SIGN_IN_FAILURES_PER_NETWORK: "50"
+      })
+      const { perAccount, perAccountAndNetwork, perNetwork } = loginLimits
+      expect([perAccountAndNetwork, perAccount, perNetwork].map(({ failures }) => failures)).toEqual([5, 15, 50])
     }))
 })
 

@@ -1,6 +1,7 @@
 /** `startlist user …`: people who can sign in. */
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
+import * as Prompt from "@effect/cli/Prompt"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import { ApplicationId } from "@startlist/core/Application"
@@ -10,15 +11,23 @@ import { CommandFailed } from "../Target.ts"
 
 const id = idArgument("id", UserId)
 
-/** The first line of the standard input: no other user of the machine sees it, and no history keeps it. */
-const readPassword: Effect.Effect<Redacted.Redacted<string>, CommandFailed> = Effect.tryPromise({
+const unreadable = () => new CommandFailed({ message: "the password cannot be read from the standard input" })
+
+const firstLine = Effect.tryPromise({
   try: async () => {
     let input = ""
     for await (const chunk of process.stdin) input += String(chunk)
     return Redacted.make(input.split(/\r?\n/, 1)[0] ?? "")
   },
-  catch: () => new CommandFailed({ message: "the password cannot be read from the standard input" })
+  catch: unreadable
 })
+
+/** Asked for on a terminal, and else the first line of the input: no process list and no history shows it. */
+const readPassword = Effect.suspend(() =>
+  process.stdin.isTTY === true
+    ? Effect.mapError(Prompt.run(Prompt.hidden({ message: "Password" })), unreadable)
+    : firstLine
+)
 
 const create = Command.make(
   "create",
@@ -26,7 +35,7 @@ const create = Command.make(
     role: Options.choice("role", Role.literals),
     email: text("email", "the address to sign in with"),
     password: Options.redacted("password").pipe(
-      Options.withDescription("the password; without this option, or with -, the first line of the standard input"),
+      Options.withDescription("the password; without this option it is asked for, or read from the standard input"),
       Options.withDefault(Redacted.make("-"))
     ),
     firstName: optional("first-name", "given name"),

@@ -25,8 +25,8 @@ export const optionalNumber = (name: string, description: string) =>
 const named = <Id>(name: string, id: Schema.Schema<Id, number>) => saying(id, `${name} must be a positive integer`)
 
 /** An identifier as the argument of a command. */
-export const idArgument = <Id>(name: string, id: Schema.Schema<Id, number>) =>
-  Args.integer({ name }).pipe(Args.withSchema(named(name, id)))
+export const idArgument = <Id>(name: string, description: string, id: Schema.Schema<Id, number>) =>
+  Args.integer({ name }).pipe(Args.withSchema(named(name, id)), Args.withDescription(description))
 
 /** An option with an identifier. */
 export const idOption = <Id>(name: string, description: string, id: Schema.Schema<Id, number>) =>

@@ -19,7 +19,7 @@ const findOwner = ({ users }: Client, email: string) =>
     return yield* new CommandFailed({ message: `there is no user with the e-mail address ${email}` })
   })
 
-const id = idArgument("client_id", ApplicationId)
+const id = idArgument("client_id", "the application's client_id", ApplicationId)
 
 const redirectUris = Options.text("redirect-uri").pipe(
   Options.withDescription("where users may be sent back to; may be given several times"),
@@ -39,7 +39,7 @@ const create = Command.make(
     ownerEmail: text("owner-email", "the e-mail address of a platform user"),
     redirectUris,
     requirePkce,
-    more: Args.text({ name: "redirect-uri" }).pipe(Args.repeated),
+    more: Args.text({ name: "redirect-uri" }).pipe(Args.withDescription("further redirect URIs"), Args.repeated),
     ...common
   },
   ({ more, name, ownerEmail, redirectUris, requirePkce, ...options }) =>
@@ -117,8 +117,11 @@ const rotateSigningSecret = Command.make(
     asking(options, ({ applications }) => applications.rotateSigningSecret({ path: { client_id: id } }))
 ).pipe(Command.withDescription("makes a new signing secret; the present one signs too for a day"))
 
+/** In the order of the help. */
+export const commands = [create, listAll, show, update, rotateSecret, signingSecrets, rotateSigningSecret] as const
+
 /** Applications and their secrets. */
 export const application = Command.make("application").pipe(
   Command.withDescription("applications and their secrets"),
-  Command.withSubcommands([create, listAll, show, update, rotateSecret, signingSecrets, rotateSigningSecret])
+  Command.withSubcommands(commands)
 )

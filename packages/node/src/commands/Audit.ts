@@ -16,8 +16,11 @@ const listAll = Command.make(
       ))
 ).pipe(Command.withDescription("lists what was done, by whom, from where, and what came of it, newest first"))
 
+/** In the order of the help. */
+export const commands = [listAll] as const
+
 /** The audit trail. */
 export const audit = Command.make("audit").pipe(
   Command.withDescription("who did what, when, from where"),
-  Command.withSubcommands([listAll])
+  Command.withSubcommands(commands)
 )

@@ -28,12 +28,15 @@ import type { DeliveryRecord } from "../operator/Wire.ts"
 import * as Progress from "../Progress.ts"
 
 const application = optionalId("application", "only this client_id's", ApplicationId)
-const id = idArgument("id", DeliveryId)
+const id = idArgument("id", "the id of the delivery", DeliveryId)
 
 const listAll = Command.make(
   "list",
   {
-    state: Options.choice("state", State.literals).pipe(Options.optional),
+    state: Options.choice("state", State.literals).pipe(
+      Options.withDescription("only deliveries in this state"),
+      Options.optional
+    ),
     application,
     ...paging(DeliveryId),
     ...common
@@ -149,8 +152,11 @@ const redeliver = Command.make(
   )
 )
 
+/** In the order of the help. */
+export const commands = [listAll, show, redeliver] as const
+
 /** What was sent to callbacks. */
 export const delivery = Command.make("delivery").pipe(
   Command.withDescription("what was sent to callbacks"),
-  Command.withSubcommands([listAll, show, redeliver])
+  Command.withSubcommands(commands)
 )

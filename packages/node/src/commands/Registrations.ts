@@ -7,7 +7,7 @@ import { RegistrationId } from "@startlist/core/Registration"
 import { UserId } from "@startlist/core/User"
 import { asking, common, given, idArgument, idOption, optional, optionalId } from "../Asking.ts"
 
-const id = idArgument("id", RegistrationId)
+const id = idArgument("id", "the id of the registration", RegistrationId)
 
 const create = Command.make(
   "create",
@@ -63,8 +63,11 @@ const change = Command.make(
       }))
 ).pipe(Command.withDescription("changes what is given; the applications concerned are told"))
 
+/** In the order of the help. */
+export const commands = [create, show, change] as const
+
 /** Registrations; a change is told to the applications concerned. */
 export const registration = Command.make("registration").pipe(
   Command.withDescription("registrations; a change is told to the applications concerned"),
-  Command.withSubcommands([create, show, change])
+  Command.withSubcommands(commands)
 )

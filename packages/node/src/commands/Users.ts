@@ -9,7 +9,7 @@ import { Role, UserId } from "@startlist/core/User"
 import { asking, common, idArgument, idOption, optional, text } from "../Asking.ts"
 import { CommandFailed } from "../Target.ts"
 
-const id = idArgument("id", UserId)
+const id = idArgument("id", "the id of the user", UserId)
 
 const unreadable = () => new CommandFailed({ message: "the password cannot be read from the standard input" })
 
@@ -32,7 +32,7 @@ const readPassword = Effect.suspend(() =>
 const create = Command.make(
   "create",
   {
-    role: Options.choice("role", Role.literals),
+    role: Options.choice("role", Role.literals).pipe(Options.withDescription("what the user is to the platform")),
     email: text("email", "the address to sign in with"),
     password: Options.redacted("password").pipe(
       Options.withDescription("the password; without this option it is asked for, or read from the standard input"),
@@ -70,8 +70,11 @@ const revoke = Command.make(
     asking(options, ({ users }) => users.revokeForUser({ path: { id }, payload: { client_id: application } }))
 ).pipe(Command.withDescription("takes an application's access away, as the user can; its event is sent"))
 
+/** In the order of the help. */
+export const commands = [create, show, find, revoke] as const
+
 /** People who can sign in. */
 export const user = Command.make("user").pipe(
   Command.withDescription("people who can sign in"),
-  Command.withSubcommands([create, show, find, revoke])
+  Command.withSubcommands(commands)
 )

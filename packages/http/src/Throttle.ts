@@ -38,24 +38,36 @@ export const refusedRevocationKeys = (address: string): ReadonlyArray<Key> => [
   { limit: refusedRevocationLimit, value: `revocations@${networkOf(address)}` }
 ]
 
-/** Logins: passwords can be guessed. Anybody can use up the limit per account, so its window is short. */
-const loginLimit: Limit = { failures: 10, window: Duration.minutes(5) }
-const loginNetworkLimit: Limit = { failures: 100, window: Duration.minutes(5) }
-const loginAccountLimit: Limit = { failures: 30, window: Duration.minutes(15) }
+/** How many passwords may be guessed wrong. Anybody can use up the limit per account, so its window is short. */
+export interface LoginLimits {
+  /** For an account from one network, or from a browser that has signed in to it before. */
+  readonly perAccountAndNetwork: Limit
+  readonly perNetwork: Limit
+  readonly perAccount: Limit
+}
+
+/** The limits on logins. Default: 10 and 100 failures in 5 minutes, and 30 in 15 minutes. */
+export class LoginLimit extends Context.Reference<LoginLimit>()("@startlist/http/LoginLimit", {
+  defaultValue: (): LoginLimits => ({
+    perAccountAndNetwork: { failures: 10, window: Duration.minutes(5) },
+    perNetwork: { failures: 100, window: Duration.minutes(5) },
+    perAccount: { failures: 30, window: Duration.minutes(15) }
+  })
+}) {}
 
 /** The longest e-mail address (RFC 5321 §4.5.3.1). Longer input shares one counter, so that it fills no memory. */
 const accountOf = (email: string): string => email.length > 320 ? "nobody" : email.toLowerCase()
 
 /** The keys for a login from an unknown browser: that account from that network, the network, and the account. */
-export const loginKeys = (email: string, address: string): ReadonlyArray<Key> => [
-  { limit: loginLimit, value: `login:${accountOf(email)}@${networkOf(address)}` },
-  { limit: loginNetworkLimit, value: `logins@${networkOf(address)}` },
-  { limit: loginAccountLimit, value: `login:${accountOf(email)}` }
+export const loginKeys = (limits: LoginLimits, email: string, address: string): ReadonlyArray<Key> => [
+  { limit: limits.perAccountAndNetwork, value: `login:${accountOf(email)}@${networkOf(address)}` },
+  { limit: limits.perNetwork, value: `logins@${networkOf(address)}` },
+  { limit: limits.perAccount, value: `login:${accountOf(email)}` }
 ]
 
 /** The key for a login from a browser that has signed in to this account before: nobody else's guesses count here. */
-export const browserKeys = (email: string, browser: string): ReadonlyArray<Key> => [
-  { limit: loginLimit, value: `login:${accountOf(email)}#${browser}` }
+export const browserKeys = (limits: LoginLimits, email: string, browser: string): ReadonlyArray<Key> => [
+  { limit: limits.perAccountAndNetwork, value: `login:${accountOf(email)}#${browser}` }
 ]
 
 /** Requests with a wrong operator token. The right token is never refused because of them. */

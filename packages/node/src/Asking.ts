@@ -1,11 +1,15 @@
 /** What the commands that ask a running service have in common. */
+import * as Args from "@effect/cli/Args"
 import * as Options from "@effect/cli/Options"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
-import { CommandFailed, request, type Target, target } from "./OperatorClient.ts"
+import type { Client } from "./OperatorClient.ts"
+import { defaultLimit, saying } from "./operator/Fields.ts"
 import { printableJson } from "./internal/printable.ts"
+import { CommandFailed, target } from "./Target.ts"
 import * as Table from "./Table.ts"
 
 /** An option with a text. */
@@ -15,8 +19,22 @@ export const text = (name: string, description: string) => Options.text(name).pi
 export const optional = (name: string, description: string) => Options.optional(text(name, description))
 
 /** An option with a whole number that may be left out. */
-export const optionalId = (name: string, description: string) =>
+export const optionalNumber = (name: string, description: string) =>
   Options.integer(name).pipe(Options.withDescription(description), Options.optional)
+
+const named = <Id>(name: string, id: Schema.Schema<Id, number>) => saying(id, `${name} must be a positive integer`)
+
+/** An identifier as the argument of a command. */
+export const idArgument = <Id>(name: string, description: string, id: Schema.Schema<Id, number>) =>
+  Args.integer({ name }).pipe(Args.withSchema(named(name, id)), Args.withDescription(description))
+
+/** An option with an identifier. */
+export const idOption = <Id>(name: string, description: string, id: Schema.Schema<Id, number>) =>
+  Options.integer(name).pipe(Options.withSchema(named(`--${name}`, id)), Options.withDescription(description))
+
+/** An option with an identifier that may be left out. */
+export const optionalId = <Id>(name: string, description: string, id: Schema.Schema<Id, number>) =>
+  Options.optional(idOption(name, description, id))
 
 /** What every client command takes. */
 export const common = {
@@ -32,14 +50,14 @@ export type Common = {
 }
 
 /** What a command that lists takes besides. */
-export const paging = {
-  after: optionalId("after", "continue behind this one, as the end of the page before says"),
-  limit: optionalId("limit", "how many, at most 500; default 50"),
+export const paging = <Id>(id: Schema.Schema<Id, number>) => ({
+  after: optionalId("after", "continue behind this one, as the end of the page before says", id),
+  limit: optionalNumber("limit", "how many, at most 500; default 50"),
   all: Options.boolean("all").pipe(Options.withDescription("page after page, until the end"))
-}
+})
 
-export type Paging = {
-  readonly after: Option.Option<number>
+export type Paging<Id> = {
+  readonly after: Option.Option<Id>
   readonly limit: Option.Option<number>
   readonly all: boolean
 }
@@ -48,59 +66,75 @@ export type Paging = {
 export const print = ({ json }: Pick<Common, "json">, answer: unknown): Effect.Effect<void> =>
   Console.log(json ? printableJson(answer) : Table.render(answer))
 
-/** The service that a command is to ask. */
-export const serviceOf = ({ token, url }: Omit<Common, "json">) => target(url, token)
+/** The service that a command is to ask. Its client is loaded by the commands that need it: help comes faster without. */
+export const serviceOf = ({ token, url }: Omit<Common, "json">) =>
+  Effect.gen(function*() {
+    const { connect } = yield* Effect.promise(() => import("./OperatorClient.ts"))
+    return yield* connect(yield* target(url, token))
+  })
 
-/** Runs a command against the service and prints what it answers. */
-export const asking = <E>(options: Common, ask: (service: Target) => Effect.Effect<unknown, E>) =>
-  Effect.flatMap(Effect.flatMap(serviceOf(options), ask), (answer) => print(options, answer))
+/** A parameter that the API would refuse, by its name, before it is sent. */
+export const explain = (error: Error): CommandFailed =>
+  new CommandFailed({
+    message: ParseResult.isParseError(error)
+      ? ParseResult.ArrayFormatter.formatErrorSync(error)
+        .map(({ message, path }) => `${path.join(".")} ${message}`.trim())
+        .join("; ")
+      : error.message
+  })
 
-/** An object without the options that were not given. */
-export const given = (fields: Readonly<Record<string, Option.Option<unknown>>>): Readonly<Record<string, unknown>> =>
-  Object.fromEntries(
-    Object.entries(fields).flatMap(([name, value]) => Option.isSome(value) ? [[name, value.value]] : [])
+/** Asks the service and prints what it answers. */
+export const asking = <E extends Error, R>(options: Common, ask: (service: Client) => Effect.Effect<unknown, E, R>) =>
+  serviceOf(options).pipe(
+    Effect.flatMap((service) => Effect.mapError(ask(service), explain)),
+    Effect.flatMap((answer) => print(options, answer))
   )
 
-/** The options that were given, as the query of an address. */
-export const query = (fields: Readonly<Record<string, Option.Option<unknown>>>): string => {
-  const parameters = new URLSearchParams(
-    Object.entries(given(fields)).map(([name, value]): [string, string] => [name, String(value)])
-  ).toString()
-  return parameters === "" ? "" : `?${parameters}`
+/** The fields that were given, for a change that leaves all others as they are. */
+export const given = <A extends object>(fields: { readonly [K in keyof A]: Option.Option<A[K]> }): Partial<A> =>
+  // `Object.fromEntries` forgets which name has which type.
+  Object.fromEntries(
+    Object.entries<Option.Option<unknown>>(fields).flatMap(([name, value]) =>
+      Option.isSome(value) ? [[name, value.value]] : []
+    )
+  ) as Partial<A>
+
+interface Page {
+  readonly next?: number | undefined
 }
 
-/** The answer was JSON, but not that of this API. */
-export const strange = (service: Target) => new CommandFailed({ message: `${service.url} is no Startlist service` })
+/** Asks for the page behind an identifier. */
+export type AskPage<Id, A extends Page, E> = (
+  query: { readonly after: Option.Option<Id>; readonly limit: number }
+) => Effect.Effect<A, E>
 
-const decodePage = Schema.decodeUnknown(
-  Schema.Struct({ next: Schema.optional(Schema.Int) }, { key: Schema.String, value: Schema.Unknown })
-)
+const largestPage = 500
 
-/** One page of a list, or with `all` every page as one. `name` is the field that holds the records. */
-export const list = (
-  service: Target,
-  path: string,
-  name: string,
-  { after, all, limit }: Paging,
-  filter: Readonly<Record<string, Option.Option<unknown>>> = {}
-): Effect.Effect<unknown, CommandFailed> => {
-  const page = (after: Option.Option<number>, limit: Option.Option<number>) =>
-    request(service, "GET", `${path}${query({ ...filter, after, limit })}`)
-  if (!all) return page(after, limit)
-  const pageSize = Option.orElseSome(limit, () => 500)
-  const rest = (
-    from: Option.Option<number>,
-    before: ReadonlyArray<unknown>
-  ): Effect.Effect<unknown, CommandFailed> =>
-    Effect.gen(function*() {
-      const answer = yield* Effect.mapError(
-        Effect.flatMap(page(from, pageSize), decodePage),
-        (error) => error._tag === "ParseError" ? strange(service) : error
-      )
-      const records = answer[name]
-      if (!Array.isArray(records)) return yield* strange(service)
-      const collected = [...before, ...records]
-      return answer.next === undefined ? { [name]: collected } : yield* rest(Option.some(answer.next), collected)
-    })
-  return rest(after, [])
-}
+/** Every page from the one behind `from` on. */
+export const everyPage = <Id, A extends Page, E>(
+  id: Schema.Schema<Id, number>,
+  ask: AskPage<Id, A, E>,
+  from: Option.Option<Id> = Option.none(),
+  limit = largestPage
+): Effect.Effect<ReadonlyArray<A>, E | ParseResult.ParseError> =>
+  Effect.gen(function*() {
+    const pages: Array<A> = []
+    let after = from
+    do {
+      const page = yield* ask({ after, limit })
+      pages.push(page)
+      after = page.next === undefined ? Option.none() : Option.some(yield* Schema.decode(id)(page.next))
+    } while (Option.isSome(after))
+    return pages
+  })
+
+/** One page of a list, or with `all` every page as one. */
+export const list = <Id, A extends Page, E>(
+  { after, all, limit }: Paging<Id>,
+  id: Schema.Schema<Id, number>,
+  ask: AskPage<Id, A, E>,
+  join: (pages: ReadonlyArray<A>) => A
+): Effect.Effect<A, E | ParseResult.ParseError> =>
+  all
+    ? Effect.map(everyPage(id, ask, after, Option.getOrUndefined(limit)), join)
+    : ask({ after, limit: Option.getOrElse(limit, () => defaultLimit) })

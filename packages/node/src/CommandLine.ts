@@ -10,10 +10,12 @@ import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import { identity } from "effect/Function"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import * as Help from "./Help.ts"
 import * as Completions from "./Completions.ts"
-import { startlist } from "./Commands.ts"
-import { CommandFailed } from "./OperatorClient.ts"
+import { startlist, tree } from "./Commands.ts"
+import { CommandFailed } from "./Target.ts"
 
 const Package = Schema.Struct({ version: Schema.String })
 const { version } = Schema.decodeUnknownSync(Package)(createRequire(import.meta.url)("@startlist/node/package.json"))
@@ -31,8 +33,17 @@ const quiet = (mend: (text: string) => string) =>
 
 const parse = Command.run(startlist, { name: "Startlist", version, executable: "startlist" })
 
-/** Runs the command of these arguments (the first two are the program's own). */
-export const run = (args: ReadonlyArray<string>) =>
+const isHelp = (arg: string): boolean => arg === "--help" || arg === "-h"
+
+/** The commands whose help is asked for: by `help`, by `--help`, or by a name that stands for several commands. */
+const askedHelp = (args: ReadonlyArray<string>): Option.Option<ReadonlyArray<string>> => {
+  const names = args[0] === "help" ? args.slice(1) : args
+  const { rest, tree: { children } } = Help.resolve(tree, names)
+  const isGroup = rest.length === 0 && children.length > 0
+  return args[0] === "help" || rest.some(isHelp) || isGroup ? Option.some(names) : Option.none()
+}
+
+const execute = (args: ReadonlyArray<string>) =>
   Effect.flatMap(
     quiet(args.includes("--completions") ? Completions.mend : identity),
     (console) => Effect.withConsole(parse(args), console)
@@ -44,3 +55,14 @@ export const run = (args: ReadonlyArray<string>) =>
     ),
     Effect.provide(Layer.merge(NodeContext.layer, CliConfig.layer({ showBuiltIns: false })))
   )
+
+/** Runs the command of these arguments (the first two are the program's own). */
+export const run = (args: ReadonlyArray<string>) =>
+  Effect.gen(function*() {
+    const given = args.slice(2)
+    const names = askedHelp(given)
+    const mistake = Help.mistake(tree, Option.getOrElse(names, () => given))
+    if (Option.isSome(mistake)) return yield* new CommandFailed({ message: mistake.value })
+    if (Option.isNone(names)) return yield* execute(args)
+    yield* Console.log(Help.render(tree, names.value))
+  })

@@ -1,12 +1,13 @@
 /** The command line: `startlist <command>`. */
 import * as Command from "@effect/cli/Command"
-import { application } from "./commands/Applications.ts"
-import { audit } from "./commands/Audit.ts"
-import { delivery } from "./commands/Deliveries.ts"
+import * as Help from "./Help.ts"
+import * as Applications from "./commands/Applications.ts"
+import * as Audit from "./commands/Audit.ts"
+import * as Deliveries from "./commands/Deliveries.ts"
 import { doctor, migrate, reseal, serve } from "./commands/Installation.ts"
 import { fake, listen } from "./commands/Integrators.ts"
-import { registration } from "./commands/Registrations.ts"
-import { user } from "./commands/Users.ts"
+import * as Registrations from "./commands/Registrations.ts"
+import * as Users from "./commands/Users.ts"
 
 /** All commands. */
 export const startlist = Command.make("startlist").pipe(
@@ -18,12 +19,23 @@ export const startlist = Command.make("startlist").pipe(
     migrate,
     reseal,
     doctor,
-    application,
-    user,
-    registration,
-    delivery,
-    audit,
+    Applications.application,
+    Users.user,
+    Registrations.registration,
+    Deliveries.delivery,
+    Audit.audit,
     fake,
     listen
   ])
 )
+
+/** The same as a tree, for the help: the parser does not give away what is below a group. */
+export const tree: Help.Tree = Help.branch(startlist, [
+  ...[serve, migrate, reseal, doctor].map((command) => Help.branch(command)),
+  Help.branch(Applications.application, Applications.commands.map((command) => Help.branch(command))),
+  Help.branch(Users.user, Users.commands.map((command) => Help.branch(command))),
+  Help.branch(Registrations.registration, Registrations.commands.map((command) => Help.branch(command))),
+  Help.branch(Deliveries.delivery, Deliveries.commands.map((command) => Help.branch(command))),
+  Help.branch(Audit.audit, Audit.commands.map((command) => Help.branch(command))),
+  ...[fake, listen].map((command) => Help.branch(command))
+])

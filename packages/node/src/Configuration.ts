@@ -1,19 +1,20 @@
 /** The service's settings, read from the environment. `docs/configuration.md` describes every variable. */
 import { isIP } from "node:net"
-import * as Config from "effect/Config"
+import * as Arr from "effect/Array"
 import * as ConfigError from "effect/ConfigError"
 import * as ConfigProvider from "effect/ConfigProvider"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
 import type * as LogLevel from "effect/LogLevel"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import * as Policy from "@startlist/core/Policy"
-import { auditFloor } from "./AuditLog.ts"
+import type { LoginLimits } from "@startlist/http/Throttle"
 import * as Misspelt from "./internal/misspelt.ts"
-import * as Setting from "./internal/setting.ts"
+import * as SecretFiles from "./internal/secretFiles.ts"
+import type * as Setting from "./internal/setting.ts"
+import { contradiction, ourName, type Role, type Variables, variables } from "./internal/variables.ts"
 
 /** Why the service does not start: one line that names the variable. */
 export class InvalidConfiguration
@@ -22,8 +23,7 @@ export class InvalidConfiguration
   })
 {}
 
-/** What a node does: answer requests, deliver events, or both. */
-export type Role = "api" | "worker"
+export type { Role } from "./internal/variables.ts"
 
 /** Every setting, decoded. */
 export interface Configuration {
@@ -35,6 +35,8 @@ export interface Configuration {
   readonly baseUrl: Option.Option<string>
   /** A `postgres://` URL; without it, the embedded database in `dataDir`. */
   readonly databaseUrl: Option.Option<Redacted.Redacted<string>>
+  /** Connections to PostgreSQL that a node holds at most. */
+  readonly databaseConnections: number
   readonly dataDir: string
   readonly operatorToken: Option.Option<Redacted.Redacted<string>>
   /** Each 32 bytes in base64; the first seals. */
@@ -49,6 +51,7 @@ export interface Configuration {
   readonly maxRequests: number
   /** Whether requests to callbacks carry a `traceparent` header: who receives it learns that they are traced. */
   readonly callbackTraceparent: boolean
+  readonly loginLimits: LoginLimits
   /** CIDRs whose `X-Forwarded-For` is believed. */
   readonly trustedProxies: ReadonlyArray<string>
   /** Lines of the audit are kept for so long. */
@@ -59,8 +62,6 @@ export interface Configuration {
   readonly logLevel: LogLevel.LogLevel
   /** Where traces and metrics go by OTLP. */
   readonly otlpEndpoint: Option.Option<string>
-  /** Variables that are set to no effect, and nearly have the name of a setting that is not. */
-  readonly misspelt: ReadonlyArray<Misspelt.Misspelt>
 }
 
 /** Whether this host is reachable from this machine only. */
@@ -86,78 +87,18 @@ export const isLocal = (given: Pick<Configuration, "authUrl" | "baseUrl" | "host
 /** `http://HOST:PORT`, with the brackets that an IPv6 address needs. */
 export const origin = (host: string, port: number): string => `http://${isIP(host) === 6 ? `[${host}]` : host}:${port}`
 
-/** The name that the pages show. */
-const ourName = "Startlist"
+const names = new Set([...Misspelt.namesOf(variables), ...SecretFiles.names])
 
-const variables = Config.all({
-  host: Setting.host("HOST").pipe(Config.withDefault("127.0.0.1")),
-  port: Setting.integer("PORT", 0, 65_535).pipe(Config.withDefault(8080)),
-  authUrl: Config.option(Setting.publicOrigin("AUTH_URL")),
-  baseUrl: Config.option(Setting.publicOrigin("BASE_URL")),
-  databaseUrl: Config.option(Setting.databaseUrl("DATABASE_URL")),
-  dataDir: Config.string("DATA_DIR").pipe(Config.withDefault(".startlist")),
-  operatorToken: Config.option(Setting.bearerToken("OPERATOR_TOKEN")),
-  masterKeys: Config.option(Setting.keys("MASTER_KEY")),
-  platformName: Setting.label("PLATFORM_NAME").pipe(Config.withDefault(ourName)),
-  refreshRetry: Setting.duration("REFRESH_RETRY", 0, "10 minutes", "a period from 0s to 10m").pipe(
-    Config.withDefault(Policy.documented.refreshRetryWithoutKey)
-  ),
-  profile: Setting.oneOf("PROFILE", ["documented", "rfc"]).pipe(Config.withDefault("documented")),
-  scopes: Setting.scopes("SCOPES").pipe(Config.withDefault(Policy.documented.scopes)),
-  webhookScope: Config.option(Setting.scope("WEBHOOK_SCOPE")),
-  callbackAllow: Config.option(Setting.cidrs("CALLBACK_ALLOW")),
-  callbackTraceparent: Setting.flag("CALLBACK_TRACEPARENT").pipe(Config.withDefault(false)),
-  deliveryDelays: Setting.durations("DELIVERY_DELAYS").pipe(Config.withDefault(Policy.documented.deliveryDelays)),
-  deliveryConcurrency: Setting.integer("DELIVERY_CONCURRENCY", 1, 10_000).pipe(
-    Config.withDefault(Policy.documented.deliveryConcurrency)
-  ),
-  deliveryPerSubscription: Config.option(Setting.integer("DELIVERY_PER_SUBSCRIPTION", 1, 10_000)),
-  roles: Setting.roles("ROLES").pipe(Config.withDefault<ReadonlySet<Role>>(new Set<Role>(["api", "worker"]))),
-  maxConnections: Setting.integer("MAX_CONNECTIONS", 4, 1_000_000).pipe(Config.withDefault(4096)),
-  maxRequests: Setting.integer("MAX_REQUESTS", 1, 1_000_000).pipe(Config.withDefault(512)),
-  trustedProxies: Setting.cidrs("TRUSTED_PROXIES").pipe(Config.withDefault<ReadonlyArray<string>>([])),
-  auditRetention: Setting.duration("AUDIT_RETENTION", auditFloor, "3650 days", "a period from 30d to 3650d").pipe(
-    Config.withDefault(Duration.days(365))
-  ),
-  drainDelay: Setting.duration("DRAIN_DELAY", 0, "3 seconds", "a pause from 0s to 3s").pipe(
-    Config.withDefault(Duration.zero)
-  ),
-  logFormat: Config.option(Setting.oneOf("LOG_FORMAT", ["pretty", "json"])),
-  logLevel: Setting.logLevel("LOG_LEVEL"),
-  otlpEndpoint: Config.option(Setting.endpoint("OTEL_EXPORTER_OTLP_ENDPOINT"))
-})
-
-const names = Misspelt.namesOf(variables)
-
-type Variables = Config.Config.Success<typeof variables>
-
-/** Settings that are each good but do not go together. */
-const contradiction = (given: Variables): Option.Option<string> => {
-  const perSubscription = Option.getOrElse(given.deliveryPerSubscription, () => 1)
-  if (perSubscription > given.deliveryConcurrency) {
-    return Option.some(
-      `DELIVERY_PER_SUBSCRIPTION: ${perSubscription} is more than DELIVERY_CONCURRENCY (${given.deliveryConcurrency})`
-    )
-  }
-  if (Option.isSome(given.webhookScope) && !given.scopes.includes(given.webhookScope.value)) {
-    return Option.some(`WEBHOOK_SCOPE: ${given.webhookScope.value} is not one of SCOPES. Add it there.`)
-  }
-  if (Option.isSome(given.databaseUrl) && Option.isNone(given.operatorToken)) {
-    return Option.some("OPERATOR_TOKEN: must be set together with DATABASE_URL, the same on every node")
-  }
-  if (Option.isSome(given.databaseUrl) && Option.isNone(given.masterKeys)) {
-    return Option.some("MASTER_KEY: must be set together with DATABASE_URL, the same on every node")
-  }
-  if (given.callbackTraceparent && Option.isNone(given.otlpEndpoint)) {
-    return Option.some("CALLBACK_TRACEPARENT: there is nothing to trace without OTEL_EXPORTER_OTLP_ENDPOINT")
-  }
-  return Option.none()
-}
+/** A setting without its value changes nothing, and nobody would notice: so a misspelt one stops the start. */
+const misspelling = (variables: Iterable<string>): Option.Option<string> =>
+  Option.map(
+    Arr.head(Misspelt.find(variables, names)),
+    ({ given, meant }) => `${given}: there is no such setting. If you mean ${meant}, rename it; otherwise remove it.`
+  )
 
 const toConfiguration = (
   given: Variables,
-  isTerminal: boolean,
-  misspelt: ReadonlyArray<Misspelt.Misspelt>
+  isTerminal: boolean
 ): Configuration => ({
   ...given,
   policy: {
@@ -165,6 +106,12 @@ const toConfiguration = (
     scopes: given.scopes,
     webhookScope: given.webhookScope,
     platformNames: [...new Set([given.platformName, ourName])],
+    accessTokenLifetime: given.accessTokenLifetime,
+    refreshTokenIdle: given.refreshTokenIdle,
+    codeLifetime: given.codeLifetime,
+    secretOverlap: given.secretOverlap,
+    callbackTimeout: given.callbackTimeout,
+    deliveryRetention: given.deliveryRetention,
     refreshRetryWithoutKey: given.refreshRetry,
     deliveryDelays: given.deliveryDelays,
     deliveryConcurrency: given.deliveryConcurrency,
@@ -173,12 +120,16 @@ const toConfiguration = (
       () => Math.min(Policy.documented.deliveryPerSubscription, given.deliveryConcurrency)
     )
   },
+  loginLimits: {
+    perAccountAndNetwork: { failures: given.signInFailures, window: Duration.minutes(5) },
+    perNetwork: { failures: given.signInFailuresPerNetwork, window: Duration.minutes(5) },
+    perAccount: { failures: given.signInFailuresPerAccount, window: Duration.minutes(15) }
+  },
   callbackAllow: Option.getOrElse(
     given.callbackAllow,
     () => isLocal(given) ? ["127.0.0.0/8", "::1/128"] : []
   ),
-  logFormat: Option.getOrElse(given.logFormat, () => isTerminal ? "pretty" as const : "json" as const),
-  misspelt
+  logFormat: Option.getOrElse(given.logFormat, () => isTerminal ? "pretty" as const : "json" as const)
 })
 
 /** The first problem, as one line that begins with the variable's name. */
@@ -202,22 +153,24 @@ const nonEmpty = (environment: Readonly<Record<string, string | undefined>>): Ma
 
 /**
  * Decodes an environment. `isTerminal`: whether a person reads the log. Fails with the first wrong or contradictory
- * setting; the message names it and contains no secret.
+ * setting, or a variable that is nearly one; the message names it and contains no secret. Reads the files of `…_FILE`.
  */
 export const decode = (
   environment: Readonly<Record<string, string | undefined>>,
   isTerminal: boolean
 ): Effect.Effect<Configuration, InvalidConfiguration> => {
   const set = nonEmpty(environment)
-  return ConfigProvider.fromMap(set).load(variables).pipe(
-    Effect.mapError((error) => new InvalidConfiguration({ message: describe(error) })),
-    Effect.flatMap((given) =>
-      Option.match(contradiction(given), {
-        onNone: () => Either.right(toConfiguration(given, isTerminal, Misspelt.find(set.keys(), names))),
-        onSome: (message) => Either.left(new InvalidConfiguration({ message }))
-      })
+  const refuse = (message: string) => new InvalidConfiguration({ message })
+  return Effect.gen(function*() {
+    yield* Option.match(misspelling(set.keys()), { onNone: () => Effect.void, onSome: refuse })
+    const resolved = yield* Effect.mapError(SecretFiles.resolve(set), refuse)
+    const given = yield* Effect.mapError(
+      ConfigProvider.fromMap(resolved).load(variables),
+      (error) => refuse(describe(error))
     )
-  )
+    yield* Option.match(contradiction(given), { onNone: () => Effect.void, onSome: refuse })
+    return toConfiguration(given, isTerminal)
+  })
 }
 
 /** Decodes the environment of this process. */

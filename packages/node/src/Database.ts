@@ -56,6 +56,8 @@ export const migrations = [Migrations.startlist(), SqlTables.migrations()] as co
 export interface Options {
   /** Whether the tables are brought up to date; default yes. */
   readonly migrate?: boolean
+  /** Connections to PostgreSQL; default 10. */
+  readonly maxConnections?: number
 }
 
 /** What the embedded and the real database have in common: the service's own stores over theirs. */
@@ -77,8 +79,12 @@ const layerSql = (description: string) =>
   ).pipe(Layer.provideMerge(Users.layer))
 
 /** How the stores of `DATABASE_URL` are opened. */
-const postgresOptions = (url: Redacted.Redacted<string>, { migrate }: Options): Postgres.Options => ({
+const postgresOptions = (
+  url: Redacted.Redacted<string>,
+  { maxConnections, migrate }: Options
+): Postgres.Options => ({
   url,
+  maxConnections,
   migrate,
   migrations: [SqlTables.migrations()]
 })
@@ -111,11 +117,11 @@ const layerEmbedded = (dataDir: string, keys: Keys, { migrate }: Options) =>
 
 /** The database that the configuration names; its tables are brought up to date first, unless told otherwise. */
 export const layer = (
-  { dataDir, databaseUrl }: Configuration,
+  { dataDir, databaseConnections, databaseUrl }: Configuration,
   keys: Keys,
   options: Options = {}
 ): Layer.Layer<Database | Stores | SqlDatabase | SqlClient.SqlClient | Seal.Seal, InvalidConfiguration> =>
   Option.match(databaseUrl, {
     onNone: () => layerEmbedded(dataDir, keys, options),
-    onSome: (url) => layerPostgres(url, keys, options)
+    onSome: (url) => layerPostgres(url, keys, { maxConnections: databaseConnections, ...options })
   })

@@ -19,7 +19,7 @@ import { checkCallback, reach } from "./DoctorCallback.ts"
 import { bad, type Finding, good, warning } from "./Finding.ts"
 import { printable, printableJson } from "./internal/printable.ts"
 import * as Keys from "./Keys.ts"
-import { CommandFailed } from "./OperatorClient.ts"
+import { CommandFailed } from "./Target.ts"
 import { checkSettings } from "./Settings.ts"
 
 /** Further apart, tokens and leases end at noticeably different times on different nodes. */

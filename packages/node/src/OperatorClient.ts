@@ -1,104 +1,71 @@
-/** The command line's side of the operator API. */
-import { readFile } from "node:fs/promises"
+/** The client of the operator API for the command line, made from the API's description. */
+import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
+import * as HttpApiClient from "@effect/platform/HttpApiClient"
+import * as HttpClient from "@effect/platform/HttpClient"
+import type * as HttpClientError from "@effect/platform/HttpClientError"
+import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
+import type * as HttpClientResponse from "@effect/platform/HttpClientResponse"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import * as Configuration from "./Configuration.ts"
-import { operatorTokenFile } from "./Keys.ts"
+import { Api } from "./operator/Api.ts"
+import { CommandFailed, type Target } from "./Target.ts"
 
-/** Why a command failed: one line for people. */
-export class CommandFailed extends Schema.TaggedError<CommandFailed>("@startlist/node/CommandFailed")("CommandFailed", {
-  message: Schema.String
-}) {}
-
-/** A service and the right to operate it. */
-export interface Target {
-  readonly url: string
-  readonly token: Redacted.Redacted<string>
-}
-
-/** Without what a request adds: `https://host:port/prefix`. */
-export const parseUrl = (given: string): Effect.Effect<string, CommandFailed> =>
-  /^https?:\/\//i.test(given) && URL.canParse(given)
-    ? Effect.succeed(given.replace(/(?<!\/)\/+$/, ""))
-    : new CommandFailed({ message: `--url: ${JSON.stringify(given)} is no http or https address` })
-
-const readToken = ({ dataDir, operatorToken }: Configuration.Configuration) =>
-  Option.match(operatorToken, {
-    onSome: Effect.succeed,
-    onNone: () => {
-      const file = operatorTokenFile(dataDir)
-      return Effect.tryPromise({
-        try: async () => Redacted.make((await readFile(file, "utf8")).trim()),
-        catch: () =>
-          new CommandFailed({
-            message: `no operator token: give --token, set OPERATOR_TOKEN, or run where ${file} can be read`
-          })
-      })
-    }
-  })
-
-/** What was asked for on the command line; what was not is the service of this environment and its token. */
-export const target = (
-  url: Option.Option<string>,
-  token: Option.Option<Redacted.Redacted<string>>
-): Effect.Effect<Target, CommandFailed | Configuration.InvalidConfiguration> =>
-  Effect.all({
-    url: Option.match(url, {
-      onSome: parseUrl,
-      onNone: () => Effect.map(Configuration.current, ({ host, port }) => Configuration.origin(host, port))
-    }),
-    token: Option.match(token, {
-      onSome: Effect.succeed,
-      onNone: () => Effect.flatMap(Configuration.current, readToken)
-    })
-  })
-
-const Refusal = Schema.parseJson(Schema.Struct({ message: Schema.String }))
-const decodeRefusal = Schema.decodeOption(Refusal)
-const decodeJson = Schema.decodeOption(Schema.parseJson())
+const decodeRefusal = Schema.decodeOption(Schema.parseJson(Schema.Struct({ message: Schema.String })))
 
 /** What the network said, such as ` (ECONNREFUSED)`. */
-const codeOf = (error: unknown): string => {
-  const cause = error instanceof Error ? error.cause : undefined
-  return cause instanceof Error && "code" in cause ? ` (${String(cause.code)})` : ""
+const codeOf = ({ cause }: HttpClientError.HttpClientError): string => {
+  const reason = cause instanceof Error ? cause.cause : undefined
+  return reason instanceof Error && "code" in reason ? ` (${String(reason.code)})` : ""
 }
 
-/** Sends one request; answers the JSON of a 2xx, `null` for an empty one. Everything else is a `CommandFailed`. */
-export const request = (
-  { token, url }: Target,
-  method: "GET" | "POST" | "PATCH",
-  path: string,
-  body?: Readonly<Record<string, unknown>>
-): Effect.Effect<unknown, CommandFailed> =>
-  Effect.tryPromise({
-    try: async (signal) => {
-      const response = await fetch(`${url}/operator/v1${path}`, {
-        method,
-        headers: { authorization: `Bearer ${Redacted.value(token)}`, "content-type": "application/json" },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-        redirect: "manual",
-        signal
-      })
-      return { status: response.status, text: await response.text() }
-    },
-    catch: (error) =>
-      new CommandFailed({ message: `${url} does not answer${codeOf(error)}: is the service running there?` })
-  }).pipe(
-    Effect.timeoutFail({
-      duration: "30 seconds",
-      onTimeout: () => new CommandFailed({ message: `${url} did not answer within 30 seconds` })
-    }),
-    Effect.flatMap(({ status, text }) => {
-      if (status >= 200 && status < 300) {
-        if (text === "") return Effect.succeed(null)
-        return Effect.mapError(decodeJson(text), () => new CommandFailed({ message: `${url} is no Startlist service` }))
-      }
-      const reason = Option.match(decodeRefusal(text), {
-        onNone: () => `${url} answered with status ${status}`,
-        onSome: ({ message }) => message
-      })
-      return new CommandFailed({ message: reason })
-    })
+const withinLimit = (url: string) =>
+  Effect.timeoutFail({
+    duration: "30 seconds",
+    onTimeout: () => new CommandFailed({ message: `${url} did not answer within 30 seconds` })
+  })
+
+/** The response of a 2xx. Any other fails with what the service says in its body. */
+const accept = (url: string, response: HttpClientResponse.HttpClientResponse) =>
+  response.status >= 200 && response.status < 300
+    ? Effect.succeed(response)
+    : Effect.flatMap(response.text, (text) =>
+      new CommandFailed({
+        message: Option.match(decodeRefusal(text), {
+          onNone: () => `${url} answered with status ${response.status}`,
+          onSome: ({ message }) => message
+        })
+      }))
+
+/** A request to `url` with the token: within the limit, and with a failure that people understand. */
+const transport = ({ token, url }: Target) => (client: HttpClient.HttpClient) =>
+  client.pipe(
+    HttpClient.mapRequest(HttpClientRequest.bearerToken(token)),
+    HttpClient.transform((sent) =>
+      Effect.flatMap(sent, (response) => accept(url, response)).pipe(
+        Effect.catchTags({
+          RequestError: (error) =>
+            new CommandFailed({ message: `${url} does not answer${codeOf(error)}: is the service running there?` }),
+          ResponseError: (error) => new CommandFailed({ message: `${url} stopped in its answer${codeOf(error)}` })
+        }),
+        withinLimit(url),
+        Effect.provideService(FetchHttpClient.RequestInit, { redirect: "manual" })
+      )
+    )
   )
+
+/** The client of the operator API at this target. */
+export const connect = (target: Target) =>
+  Effect.flatMap(HttpClient.HttpClient, (http) =>
+    HttpApiClient.makeWith(Api, {
+      baseUrl: target.url,
+      httpClient: transport(target)(http),
+      transformResponse: (decoded) =>
+        decoded.pipe(
+          Effect.mapError(() => new CommandFailed({ message: `${target.url} is no Startlist service` })),
+          withinLimit(target.url)
+        )
+    })).pipe(Effect.provide(FetchHttpClient.layer))
+
+/** A client of the operator API. */
+export type Client = Effect.Effect.Success<ReturnType<typeof connect>>

@@ -26,6 +26,7 @@ import * as Pages from "@startlist/pages/Pages"
 import * as Protocol from "@startlist/http/Protocol"
 import * as Router from "@startlist/http/Router"
 import * as Sessions from "@startlist/pages/Sessions"
+import { LoginLimit } from "@startlist/http/Throttle"
 import { HttpConfig } from "@startlist/http/HttpConfig"
 import { AccountStore } from "./AccountStore.ts"
 import * as AuditLog from "./AuditLog.ts"
@@ -159,7 +160,8 @@ const layerCore = (configuration: Configuration, keys: Keys.Keys) =>
     Tokens.layer(Services.layer),
     LocalAccounts.layerWith(keys.masterKeys),
     AuditLog.layerAudit,
-    MemoryThrottle.layer
+    MemoryThrottle.layer,
+    Layer.succeed(LoginLimit, configuration.loginLimits)
   ).pipe(
     Layer.provideMerge(layerCallbacks(configuration)),
     Layer.provideMerge(Layer.orDie(NodeSecrets.layerWith(Keys.masterKeysOf(keys)))),

@@ -3,7 +3,6 @@ import { isWithin, parseBlock } from "@startlist/dispatcher/AddressGuard"
 import * as Option from "effect/Option"
 import { type Configuration, isLocal, isLoopback, origin, publicUrls } from "./Configuration.ts"
 import { type Finding, warning } from "./Finding.ts"
-import type { Misspelt } from "./internal/misspelt.ts"
 
 const what = "configuration"
 
@@ -53,12 +52,8 @@ const checkCallbackAllow = (configuration: Configuration): ReadonlyArray<Finding
     ]
 }
 
-const checkNames = ({ given, meant }: Misspelt): Finding =>
-  warning(what, `${given} is set, and nothing reads it`, `set ${meant} instead, if you meant that`)
-
 /** One warning for each doubtful setting. */
 export const checkSettings = (configuration: Configuration): ReadonlyArray<Finding> => [
   ...checkAddress(configuration),
-  ...checkCallbackAllow(configuration),
-  ...configuration.misspelt.map(checkNames)
+  ...checkCallbackAllow(configuration)
 ]

@@ -1,8 +1,10 @@
 /** What an operator can do from the command line besides what `CommandLine.test.ts` shows in processes of its own. */
-import { expect, it, layer } from "@effect/vitest"
+import { describe, expect, it, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { createServer } from "node:http"
 import { printableJson } from "../src/internal/printable.ts"
+import { tree } from "../src/Commands.ts"
+import * as Help from "../src/Help.ts"
 import * as Progress from "../src/Progress.ts"
 import { render } from "../src/Table.ts"
 import { command, commandJson, runHere } from "@startlist/test-support/Commands"
@@ -173,27 +175,71 @@ layer(InProcessService.layer({ DELIVERY_DELAYS: "1ms" }), { timeout: "60 seconds
       }
     })
   )
-
-  it.effect(
-    "--help is there for every command, and says what it does",
-    on(async () => {
-      const { stdout } = await runHere(["--help"])
-      const commands = [...stdout.matchAll(/^ {2}- ([a-z-]+(?: [a-z-]+)?)/gm)].map(([, name = ""]) => name.trim())
-      expect(commands.length).toBeGreaterThan(8)
-      for (const name of commands) {
-        const help = await runHere([...name.split(" "), "--help"])
-        expect([name, help.code, help.stderr]).toEqual([name, 0, ""])
-        expect(help.stdout).toContain("DESCRIPTION")
-      }
-    })
-  )
 })
+
+/** Every command by its names. */
+const namesOf = ({ children }: Help.Tree, names: ReadonlyArray<string> = []): ReadonlyArray<ReadonlyArray<string>> => [
+  names,
+  ...children.flatMap((child) => namesOf(child, [...names, child.name]))
+]
+
+describe("help", () => {
+  const all = namesOf(tree)
+
+  it("fits 80 columns for every command, and names the whole command in the usage line", async () => {
+    expect(all.length).toBeGreaterThan(25)
+    for (const names of all) {
+      const { code, stderr, stdout } = await runHere(["help", ...names])
+      expect([names, code, stderr]).toEqual([names, 0, ""])
+      expect(stdout.split("\n").filter((line) => line.length > 80)).toEqual([])
+      expect(stdout.startsWith(`USAGE\n  ${["startlist", ...names].join(" ")}`), stdout).toBe(true)
+      expect(stdout).toMatch(/\nDESCRIPTION\n {2}\w/)
+      for (const asked of [[...names, "--help"], [...names, "-h"]]) expect((await runHere(asked)).stdout).toBe(stdout)
+    }
+  })
+
+  it("describes every option and argument in words", async () => {
+    for (const names of all) {
+      const lines = (await runHere(["help", ...names])).stdout.split("\n")
+      const undescribed = lines.filter((line, index) => {
+        const isTerm = /^ {2}(?:--|<)/.test(line) && index > lines.indexOf("DESCRIPTION")
+        return isTerm && !/^ {6}\w/.test(lines[index + 1] ?? "")
+      })
+      expect([names, undescribed]).toEqual([names, []])
+    }
+  })
+
+  it("is what a group of commands answers without a command", async () => {
+    expect(await runHere(["user"])).toEqual(await runHere(["help", "user"]))
+    expect(await runHere([])).toEqual(await runHere(["help"]))
+  })
+
+  it("a command that does not exist is answered with those that do", async () => {
+    const commands = "user create, user show, user find, user revoke"
+    const line = `there is no command user list. The commands are ${commands}: see startlist help user`
+    for (const args of [["user", "list"], ["help", "user", "list"], ["user", "list", "--help"]]) {
+      expect(await runHere(args)).toEqual({ code: 1, stdout: "", stderr: line })
+    }
+    expect((await runHere(["bogus"])).stderr).toMatch(
+      /^there is no command bogus\. The commands are serve, migrate, /
+    )
+  })
+})
+
+interface Answer {
+  readonly head: readonly [status: number, headers?: Record<string, string>]
+  readonly body: string
+}
 
 it.scoped("a server that is not Startlist is told apart, and a wrong address is named", () =>
   Effect.gen(function*() {
+    let answer: Answer = { head: [200], body: "" }
     const server = yield* Effect.acquireRelease(
       Effect.promise(async () => {
-        const server = createServer((_, response) => response.writeHead(200).end("<h1>It works!</h1>"))
+        const server = createServer((_, response) => {
+          response.shouldKeepAlive = false
+          response.writeHead(...answer.head).end(answer.body)
+        })
         await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
         return server
       }),
@@ -203,7 +249,17 @@ it.scoped("a server that is not Startlist is told apart, and a wrong address is 
     const url = `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`
     yield* Effect.promise(async () => {
       const list = (at: string) => runHere(["application", "list", "--token", "t", "--url", at])
-      expect((await list(url)).stderr).toBe(`${url} is no Startlist service`)
+      const answers: ReadonlyArray<readonly [answer: Answer, line: string]> = [
+        [{ head: [200], body: "<h1>It works!</h1>" }, `${url} is no Startlist service`],
+        [{ head: [200], body: "{\"applications\":7}" }, `${url} is no Startlist service`],
+        [{ head: [302, { location: "/elsewhere" }], body: "" }, `${url} answered with status 302`],
+        [{ head: [502], body: "<h1>Bad Gateway</h1>" }, `${url} answered with status 502`],
+        [{ head: [418], body: "{\"message\":\"a teapot\"}" }, "a teapot"]
+      ]
+      for (const [given, line] of answers) {
+        answer = given
+        expect((await list(url)).stderr).toBe(line)
+      }
       expect((await list("example")).stderr).toBe("--url: \"example\" is no http or https address")
       await new Promise((resolve) => {
         server.close(resolve)

@@ -1,7 +1,11 @@
 /** Settings: what each variable means, and that a wrong one is refused in one line that names it. */
 import { describe, expect, it } from "@effect/vitest"
 import { Duration, Effect, LogLevel, Option, Redacted } from "effect"
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
 import { Policy } from "@startlist/core"
+import { Throttle } from "@startlist/http"
+import { temporaryFolder } from "@startlist/test-support/TemporaryFolder"
 import * as Configuration from "../src/Configuration.ts"
 
 const decode = (environment: Readonly<Record<string, string>>) => Configuration.decode(environment, false)
@@ -145,6 +149,18 @@ const wrong: ReadonlyArray<readonly [name: string, value: string, others?: Reado
   ["MASTER_KEY", "secret-word, not base64"],
   ["MASTER_KEY", `${key},secret-word`],
   ["MASTER_KEY", ","],
+  ["DATABASE_CONNECTIONS", "1"],
+  ["ACCESS_TOKEN_LIFETIME", "59s"],
+  ["ACCESS_TOKEN_LIFETIME", "8 moons"],
+  ["ACCESS_TOKEN_LIFETIME", "28800"],
+  ["REFRESH_TOKEN_IDLE", "23 hours"],
+  ["CODE_LIFETIME", "11 minutes"],
+  ["SECRET_OVERLAP", "31d"],
+  ["CALLBACK_TIMEOUT", "6s"],
+  ["DELIVERY_RETENTION", "0d"],
+  ["SIGN_IN_FAILURES", "2"],
+  ["SIGN_IN_FAILURES_PER_ACCOUNT", "9"],
+  ["SIGN_IN_FAILURES_PER_NETWORK", "40", { SIGN_IN_FAILURES: "41", SIGN_IN_FAILURES_PER_ACCOUNT: "41" }],
   ["AUDIT_RETENTION", "29d"],
   ["AUDIT_RETENTION", "a year"],
   ["DRAIN_DELAY", "4s"],
@@ -203,25 +219,112 @@ describe("a wrong setting", () => {
   }
 })
 
-describe("a variable that is no setting, and nearly is", () => {
-  const cases: ReadonlyArray<
-    readonly [environment: Readonly<Record<string, string>>, misspelt: Configuration.Configuration["misspelt"]]
-  > = [
-    [{ DATABSE_URL: "postgres://db.test/startlist" }, [{ given: "DATABSE_URL", meant: "DATABASE_URL" }]],
-    [{ DELIVERY_DELAY: "1s", LOGLEVEL: "debug" }, [
-      { given: "DELIVERY_DELAY", meant: "DELIVERY_DELAYS" },
-      { given: "LOGLEVEL", meant: "LOG_LEVEL" }
-    ]],
-    [{ data_dir: "/data" }, [{ given: "data_dir", meant: "DATA_DIR" }]],
-    [{ ROLE: "api" }, [{ given: "ROLE", meant: "ROLES" }]],
-    [{ ROLE: "api", ROLES: "api" }, []],
-    [{ DATABSE_URL: " " }, []],
-    [{ HOME: "/root", PATH: "/bin", PWD: "/", LANG: "C", USER: "me", HOSTNAME: "node", XDG_DATA_DIRS: "/share" }, []]
-  ]
-  for (const [environment, misspelt] of cases) {
-    it.effect(`${JSON.stringify(environment)}: ${JSON.stringify(misspelt)}`, () =>
+describe("a variable that is no setting, and nearly is, stops the start", () => {
+  const refused: ReadonlyArray<readonly [environment: Readonly<Record<string, string>>, given: string, meant: string]> =
+    [
+      [{ DATABSE_URL: "postgres://me:secret-word@db.test/startlist" }, "DATABSE_URL", "DATABASE_URL"],
+      [{ DELIVERY_DELAY: "1s", LOGLEVEL: "debug" }, "DELIVERY_DELAY", "DELIVERY_DELAYS"],
+      [{ LOGLEVEL: "debug", PORT: "wrong" }, "LOGLEVEL", "LOG_LEVEL"],
+      [{ data_dir: "/data" }, "data_dir", "DATA_DIR"],
+      [{ MASTER_KEYFILE: "/run/secrets/key" }, "MASTER_KEYFILE", "MASTER_KEY_FILE"],
+      [{ ROLE: "api" }, "ROLE", "ROLES"]
+    ]
+  for (const [environment, given, meant] of refused) {
+    it.effect(JSON.stringify(environment), () =>
       Effect.gen(function*() {
-        expect((yield* decode(environment)).misspelt).toEqual(misspelt)
+        const { message } = yield* Effect.flip(decode(environment))
+        expect(message).toBe(
+          `${given}: there is no such setting. If you mean ${meant}, rename it; otherwise remove it.`
+        )
       }))
   }
+
+  const taken: ReadonlyArray<Readonly<Record<string, string>>> = [
+    { ROLE: "api", ROLES: "api" },
+    { DATABSE_URL: " " },
+    { HOME: "/root", PATH: "/bin", PWD: "/", LANG: "C", USER: "me", HOSTNAME: "node", XDG_DATA_DIRS: "/share" }
+  ]
+  for (const environment of taken) {
+    it.effect(`${JSON.stringify(environment)} is not one`, () => decode(environment))
+  }
+})
+
+describe("secrets in files", () => {
+  const file = (content: string) =>
+    Effect.map(temporaryFolder, (folder) => {
+      const path = join(folder, "secret")
+      writeFileSync(path, content)
+      return path
+    })
+
+  it.scoped("all three are read, without the newline at their end", () =>
+    Effect.gen(function*() {
+      const given = yield* decode({
+        DATABASE_URL_FILE: yield* file(`${database.DATABASE_URL}\n`),
+        OPERATOR_TOKEN_FILE: yield* file(`${token}\r\n`),
+        MASTER_KEY_FILE: yield* file(key)
+      })
+      expect(Option.map(given.databaseUrl, Redacted.value)).toEqual(Option.some(database.DATABASE_URL))
+      expect(Option.map(given.operatorToken, Redacted.value)).toEqual(Option.some(token))
+      expect(Option.map(given.masterKeys, (keys) => keys.map(Redacted.value))).toEqual(Option.some([key]))
+    }))
+
+  it.scoped("a secret that is given twice, a missing file, an empty and a wrong one are refused by name", () =>
+    Effect.gen(function*() {
+      const message = (environment: Readonly<Record<string, string>>) =>
+        Effect.map(Effect.flip(decode(environment)), ({ message }) => message)
+      const [good, empty, wrong] = [yield* file(token), yield* file("\n"), yield* file("secret-word")]
+      expect(yield* message({ OPERATOR_TOKEN: token, OPERATOR_TOKEN_FILE: good })).toBe(
+        "OPERATOR_TOKEN_FILE: OPERATOR_TOKEN is set too. Remove one of them."
+      )
+      expect(yield* message({ MASTER_KEY_FILE: `${good}-missing` })).toBe(
+        `MASTER_KEY_FILE: the file ${good}-missing cannot be read (ENOENT)`
+      )
+      expect(yield* message({ MASTER_KEY_FILE: empty })).toBe(`MASTER_KEY_FILE: the file ${empty} is empty`)
+      const refused = yield* message({ DATABASE_URL_FILE: wrong })
+      expect(refused).toMatch(/^DATABASE_URL: the value is not a URL/)
+      expect(refused).not.toContain("secret-word")
+    }))
+})
+
+describe("the limits on signing in", () => {
+  it.effect("are those of the pages unless they are set", () =>
+    Effect.gen(function*() {
+      expect((yield* decode({})).loginLimits).toEqual(yield* Throttle.LoginLimit)
+      const { loginLimits } = yield* decode({
+        SIGN_IN_FAILURES: "5",
+        SIGN_IN_FAILURES_PER_ACCOUNT: "15",
+        SIGN_IN_FAILURES_PER_NETWORK: "50"
+      })
+      const { perAccount, perAccountAndNetwork, perNetwork } = loginLimits
+      expect([perAccountAndNetwork, perAccount, perNetwork].map(({ failures }) => failures)).toEqual([5, 15, 50])
+    }))
+})
+
+describe("lifetimes, periods and the pool", () => {
+  it.effect("have the documented values unless they are set, in short or in words", () =>
+    Effect.gen(function*() {
+      const seconds = ({ databaseConnections, policy }: Configuration.Configuration) => [
+        databaseConnections,
+        ...[
+          policy.accessTokenLifetime,
+          policy.refreshTokenIdle,
+          policy.codeLifetime,
+          policy.secretOverlap,
+          policy.callbackTimeout,
+          policy.deliveryRetention
+        ].map(Duration.toSeconds)
+      ]
+      expect(seconds(yield* decode({}))).toEqual([10, 28_800, 7_776_000, 300, 86_400, 2, 2_592_000])
+      const given = yield* decode({
+        DATABASE_CONNECTIONS: "25",
+        ACCESS_TOKEN_LIFETIME: "4 hours",
+        REFRESH_TOKEN_IDLE: "1 day",
+        CODE_LIFETIME: "60 seconds",
+        SECRET_OVERLAP: "0s",
+        CALLBACK_TIMEOUT: "1500 milliseconds",
+        DELIVERY_RETENTION: "7d"
+      })
+      expect(seconds(given)).toEqual([25, 14_400, 86_400, 60, 0, 1.5, 604_800])
+    }))
 })

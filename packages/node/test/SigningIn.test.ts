@@ -71,3 +71,17 @@ layer(InProcessService.layer(), { timeout: "60 seconds" })("signing in", (it) =>
     })
   )
 })
+
+layer(InProcessService.layer({ SIGN_IN_FAILURES: "4" }), { timeout: "60 seconds" })(
+  "signing in, with a setting",
+  (it) => {
+    it.effect(
+      "SIGN_IN_FAILURES is the number of wrong passwords that are answered",
+      on(async (service) => {
+        const user = await createUser(service, "athlete")
+        const statuses = await guessAtOnce(service, user.email, 10)
+        expect(statuses.filter((status) => status === 403)).toHaveLength(4)
+      })
+    )
+  }
+)

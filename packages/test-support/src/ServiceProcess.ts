@@ -67,7 +67,9 @@ export const spawnStartlist = (
   args: ReadonlyArray<string>,
   environment: Environment,
   program: Program = startlist(),
-  { stdout: printed = "pipe", ...options }: Pick<SpawnOptions, "cwd" | "gid" | "uid"> & {
+  { input, stdout: printed = "pipe", ...options }: Pick<SpawnOptions, "cwd" | "gid" | "uid"> & {
+    /** Its standard input; default empty. */
+    readonly input?: string
     /** The descriptor of what it prints to, if it is not to be read here. */
     readonly stdout?: number | "pipe" | undefined
   } = {}
@@ -75,8 +77,9 @@ export const spawnStartlist = (
   const child = spawn(process.execPath, [...program, ...args], {
     ...options,
     env: { ...inherited(), TSX_TSCONFIG_PATH: `${packages}http/tsconfig.json`, ...environment },
-    stdio: ["ignore", printed, "pipe"]
+    stdio: [input === undefined ? "ignore" : "pipe", printed, "pipe"]
   })
+  child.stdin?.end(input)
   let stdout = ""
   let stderr = ""
   child.stdout?.setEncoding("utf8").on("data", (text: string) => stdout += text)

@@ -2,26 +2,24 @@
 import * as Args from "@effect/cli/Args"
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
+import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { asking, common, given, list, optional, optionalId, paging, query, strange, text } from "../Asking.ts"
-import { CommandFailed, request, type Target } from "../OperatorClient.ts"
+import { ApplicationId } from "@startlist/core/Application"
+import { UserId } from "@startlist/core/User"
+import { asking, common, given, idArgument, list, optional, optionalNumber, paging, text } from "../Asking.ts"
+import type { Client } from "../OperatorClient.ts"
+import { CommandFailed } from "../Target.ts"
 
-const Found = Schema.Struct({ users: Schema.Array(Schema.Struct({ id: Schema.Int })) })
+const findOwner = ({ users }: Client, email: string) =>
+  Effect.gen(function*() {
+    const { users: [owner] } = yield* users.findUsers({ urlParams: { email } })
+    if (owner !== undefined) return yield* Schema.decode(UserId)(owner.id)
+    return yield* new CommandFailed({ message: `there is no user with the e-mail address ${email}` })
+  })
 
-const findOwner = (service: Target, email: string) =>
-  request(service, "GET", `/users${query({ email: Option.some(email) })}`).pipe(
-    Effect.flatMap(Schema.decodeUnknown(Found)),
-    Effect.catchTag("ParseError", () => strange(service)),
-    Effect.flatMap(({ users }) =>
-      users[0] === undefined
-        ? new CommandFailed({ message: `there is no user with the e-mail address ${email}` })
-        : Effect.succeed(users[0].id)
-    )
-  )
-
-const id = Args.integer({ name: "client_id" })
+const id = idArgument("client_id", "the application's client_id", ApplicationId)
 
 const redirectUris = Options.text("redirect-uri").pipe(
   Options.withDescription("where users may be sent back to; may be given several times"),
@@ -41,71 +39,89 @@ const create = Command.make(
     ownerEmail: text("owner-email", "the e-mail address of a platform user"),
     redirectUris,
     requirePkce,
-    more: Args.text({ name: "redirect-uri" }).pipe(Args.repeated),
+    more: Args.text({ name: "redirect-uri" }).pipe(Args.withDescription("further redirect URIs"), Args.repeated),
     ...common
   },
   ({ more, name, ownerEmail, redirectUris, requirePkce, ...options }) =>
     asking(
       options,
       (service) =>
-        Effect.flatMap(findOwner(service, ownerEmail), (ownerId) =>
-          request(service, "POST", "/applications", {
-            name,
-            owner_id: ownerId,
-            redirect_uris: [...redirectUris, ...more],
-            ...given({ require_pkce: requirePkce })
+        Effect.flatMap(findOwner(service, ownerEmail), (owner_id) =>
+          service.applications.createApplication({
+            payload: { name, owner_id, redirect_uris: [...redirectUris, ...more], require_pkce: requirePkce }
           }))
     )
 ).pipe(Command.withDescription("registers an application; shows its secret, this once"))
 
 const listAll = Command.make(
   "list",
-  { ...paging, ...common },
+  { ...paging(ApplicationId), ...common },
   ({ after, all, limit, ...options }) =>
-    asking(options, (service) => list(service, "/applications", "applications", { after, all, limit }))
+    asking(options, ({ applications }) =>
+      list(
+        { after, all, limit },
+        ApplicationId,
+        (urlParams) => applications.listApplications({ urlParams }),
+        (pages) => ({ applications: pages.flatMap(({ applications }) => applications) })
+      ))
 ).pipe(Command.withDescription("lists applications, newest first"))
 
 const show = Command.make(
   "show",
   { id, ...common },
-  ({ id, ...options }) => asking(options, (service) => request(service, "GET", `/applications/${id}`))
+  ({ id, ...options }) =>
+    asking(options, ({ applications }) => applications.getApplication({ path: { client_id: id } }))
 ).pipe(Command.withDescription("shows one application"))
 
 const update = Command.make(
   "update",
   { id, name: optional("name", "what users see"), redirectUris, requirePkce, ...common },
   ({ id, name, redirectUris, requirePkce, ...options }) =>
-    asking(options, (service) =>
-      request(service, "PATCH", `/applications/${id}`, {
-        ...given({ name, require_pkce: requirePkce }),
-        ...(redirectUris.length === 0 ? {} : { redirect_uris: redirectUris })
+    asking(options, ({ applications }) =>
+      applications.changeApplication({
+        path: { client_id: id },
+        payload: given({
+          name,
+          require_pkce: requirePkce,
+          redirect_uris: Option.liftPredicate(redirectUris, Arr.isNonEmptyReadonlyArray)
+        })
       }))
 ).pipe(Command.withDescription("changes what is given; redirect URIs take the place of all that there were"))
 
 const rotateSecret = Command.make(
   "rotate-secret",
-  { id, overlap: optionalId("overlap-seconds", "how long the present secret stays good; default a day"), ...common },
+  {
+    id,
+    overlap: optionalNumber("overlap-seconds", "how long the present secret stays good; default a day"),
+    ...common
+  },
   ({ id, overlap, ...options }) =>
     asking(
       options,
-      (service) => request(service, "POST", `/applications/${id}/secrets`, given({ overlap_seconds: overlap }))
+      ({ applications }) =>
+        applications.rotateSecret({ path: { client_id: id }, payload: { overlap_seconds: overlap } })
     )
 ).pipe(Command.withDescription("makes a new secret and shows it, this once"))
 
 const signingSecrets = Command.make(
   "signing-secrets",
   { id, ...common },
-  ({ id, ...options }) => asking(options, (service) => request(service, "GET", `/applications/${id}/signing-secrets`))
+  ({ id, ...options }) =>
+    asking(options, ({ applications }) => applications.showSigningSecrets({ path: { client_id: id } }))
 ).pipe(Command.withDescription("shows the secrets that sign the application's events"))
 
 const rotateSigningSecret = Command.make(
   "rotate-signing-secret",
   { id, ...common },
-  ({ id, ...options }) => asking(options, (service) => request(service, "POST", `/applications/${id}/signing-secrets`))
+  ({ id, ...options }) =>
+    asking(options, ({ applications }) => applications.rotateSigningSecret({ path: { client_id: id } }))
 ).pipe(Command.withDescription("makes a new signing secret; the present one signs too for a day"))
+
+/** In the order of the help. */
+export const commands = [create, listAll, show, update, rotateSecret, signingSecrets, rotateSigningSecret] as const
 
 /** Applications and their secrets. */
 export const application = Command.make("application").pipe(
   Command.withDescription("applications and their secrets"),
-  Command.withSubcommands([create, listAll, show, update, rotateSecret, signingSecrets, rotateSigningSecret])
+  Command.withSubcommands(commands)
 )

@@ -7,74 +7,87 @@ import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { State } from "@startlist/core/Delivery"
-import { asking, type Common, common, list, optionalId, paging, print, serviceOf, strange } from "../Asking.ts"
-import { CommandFailed, request, type Target } from "../OperatorClient.ts"
+import { ApplicationId } from "@startlist/core/Application"
+import { DeliveryId, State } from "@startlist/core/Delivery"
+import {
+  asking,
+  type Common,
+  common,
+  everyPage,
+  explain,
+  idArgument,
+  list,
+  optionalId,
+  paging,
+  print,
+  serviceOf
+} from "../Asking.ts"
+import type { Client } from "../OperatorClient.ts"
+import { CommandFailed } from "../Target.ts"
+import type { DeliveryRecord } from "../operator/Wire.ts"
 import * as Progress from "../Progress.ts"
 
-const application = optionalId("application", "only this client_id's")
+const application = optionalId("application", "only this client_id's", ApplicationId)
+const id = idArgument("id", "the id of the delivery", DeliveryId)
 
 const listAll = Command.make(
   "list",
   {
-    state: Options.choice("state", State.literals).pipe(Options.optional),
+    state: Options.choice("state", State.literals).pipe(
+      Options.withDescription("only deliveries in this state"),
+      Options.optional
+    ),
     application,
-    ...paging,
+    ...paging(DeliveryId),
     ...common
   },
   ({ after, all, application, limit, state, ...options }) =>
-    asking(
-      options,
-      (service) => list(service, "/deliveries", "deliveries", { after, all, limit }, { state, client_id: application })
-    )
+    asking(options, ({ deliveries }) =>
+      list(
+        { after, all, limit },
+        DeliveryId,
+        (page) => deliveries.listDeliveries({ urlParams: { ...page, state, client_id: application } }),
+        (pages) => ({ deliveries: pages.flatMap(({ deliveries }) => deliveries) })
+      ))
 ).pipe(Command.withDescription("lists deliveries, newest first"))
 
 const show = Command.make(
   "show",
-  { id: Args.integer({ name: "id" }), ...common },
-  ({ id, ...options }) => asking(options, (service) => request(service, "GET", `/deliveries/${id}`))
+  { id, ...common },
+  ({ id, ...options }) => asking(options, ({ deliveries }) => deliveries.getDelivery({ path: { id } }))
 ).pipe(Command.withDescription("shows one delivery with its attempts"))
 
-const Listed = Schema.Struct({
-  deliveries: Schema.Array(Schema.Struct({
-    id: Schema.Int,
-    webhook_id: Schema.String,
-    subscription_id: Schema.Int,
-    attempts: Schema.Array(Schema.Struct({ at: Schema.DateTimeUtc })),
-    ended_at: Schema.optional(Schema.DateTimeUtc)
-  }))
-})
-type Listed = typeof Listed.Type["deliveries"][number]
-
 interface Wanted {
-  readonly state: string
-  readonly application: Option.Option<number>
+  readonly state: State
+  readonly application: Option.Option<ApplicationId>
   readonly since: Option.Option<DateTime.Utc>
 }
 
 /** Those of a state, oldest first, each event once: what was exhausted again after a redelivery counts once. */
-const select = (service: Target, { application, since, state }: Wanted) =>
-  list(
-    service,
-    "/deliveries",
-    "deliveries",
-    { after: Option.none(), all: true, limit: Option.none() },
-    { state: Option.some(state), client_id: application }
+const select = ({ deliveries }: Client, { application, since, state }: Wanted) =>
+  everyPage(
+    DeliveryId,
+    (page) => deliveries.listDeliveries({ urlParams: { ...page, state: Option.some(state), client_id: application } })
   ).pipe(
-    Effect.flatMap(Schema.decodeUnknown(Listed)),
-    Effect.catchTag("ParseError", () => strange(service)),
-    Effect.map(({ deliveries }) => {
-      const isRecent = ({ attempts, ended_at }: Listed) =>
+    Effect.map((pages) => pages.flatMap(({ deliveries }) => deliveries)),
+    Effect.map((found) => {
+      const isRecent = ({ attempts, ended_at }: typeof DeliveryRecord.Type) =>
         Option.match(since, {
           onNone: () => true,
           onSome: (from) =>
             [...attempts.map(({ at }) => at), ...(ended_at === undefined ? [] : [ended_at])]
-              .some((at) => DateTime.greaterThanOrEqualTo(at, from))
+              .some((at) => DateTime.greaterThanOrEqualTo(DateTime.unsafeMake(at), from))
         })
-      const isSame = (a: Listed, b: Listed) => a.webhook_id === b.webhook_id && a.subscription_id === b.subscription_id
-      return Arr.dedupeWith(deliveries.filter(isRecent), isSame).reverse()
-    })
+      return Arr.dedupeWith(
+        found.filter(isRecent),
+        (a, b) => a.webhook_id === b.webhook_id && a.subscription_id === b.subscription_id
+      ).reverse()
+    }),
+    Effect.mapError(explain)
   )
+
+const redeliverOne = ({ deliveries }: Client, id: number) =>
+  Effect.flatMap(Schema.decode(DeliveryId)(id), (id) => deliveries.redeliver({ path: { id } }))
 
 /** One after the other, because events about one object go out in the order in which they are redelivered. */
 const redeliverAll = (options: Common, wanted: Wanted) =>
@@ -85,7 +98,7 @@ const redeliverAll = (options: Common, wanted: Wanted) =>
     const redelivered: Array<unknown> = []
     const refused: Array<{ readonly id: number; readonly message: string }> = []
     for (const { id } of selected) {
-      yield* Effect.match(request(service, "POST", `/deliveries/${id}/redeliver`), {
+      yield* Effect.match(redeliverOne(service, id), {
         onSuccess: (delivery) => redelivered.push(delivery),
         onFailure: ({ message }) => refused.push({ id, message })
       })
@@ -106,7 +119,7 @@ const redeliverAll = (options: Common, wanted: Wanted) =>
 const redeliver = Command.make(
   "redeliver",
   {
-    id: Args.integer({ name: "id" }).pipe(Args.optional),
+    id: Args.optional(id),
     state: Options.choice("state", ["exhausted", "set_aside", "delivered"]).pipe(
       Options.withDescription("instead of an id: all that are in this state"),
       Options.optional
@@ -120,7 +133,7 @@ const redeliver = Command.make(
   },
   ({ application, id, since, state, ...options }) => {
     if (Option.isSome(id) && Option.isNone(state) && Option.isNone(application) && Option.isNone(since)) {
-      return asking(options, (service) => request(service, "POST", `/deliveries/${id.value}/redeliver`))
+      return asking(options, (service) => redeliverOne(service, id.value))
     }
     if (Option.isNone(id) && Option.isSome(state)) {
       return redeliverAll(options, {
@@ -139,8 +152,11 @@ const redeliver = Command.make(
   )
 )
 
+/** In the order of the help. */
+export const commands = [listAll, show, redeliver] as const
+
 /** What was sent to callbacks. */
 export const delivery = Command.make("delivery").pipe(
   Command.withDescription("what was sent to callbacks"),
-  Command.withSubcommands([listAll, show, redeliver])
+  Command.withSubcommands(commands)
 )

@@ -10,7 +10,7 @@ import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
 import { common, optional } from "../Asking.ts"
 import * as Configuration from "../Configuration.ts"
-import { CommandFailed } from "../OperatorClient.ts"
+import { CommandFailed } from "../Target.ts"
 
 /** Runs the service. Its own code is loaded by the commands that need it: clients start faster without. */
 export const serve = Command.make(

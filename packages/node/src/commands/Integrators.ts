@@ -2,13 +2,13 @@
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
 import * as Effect from "effect/Effect"
-import { common, optional, optionalId, text } from "../Asking.ts"
+import { common, optional, optionalNumber, text } from "../Asking.ts"
 
 /** Runs a service in memory that obeys. */
 export const fake = Command.make(
   "fake",
   {
-    port: optionalId("port", "where to listen; default: a port that is free"),
+    port: optionalNumber("port", "where to listen; default: a port that is free"),
     redirectUris: Options.text("redirect-uri").pipe(
       Options.withDescription("a redirect URI of the application besides those on localhost; may be repeated"),
       Options.repeated

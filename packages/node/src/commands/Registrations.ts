@@ -1,39 +1,41 @@
 /** `startlist registration …`: registrations and their changes. */
-import * as Args from "@effect/cli/Args"
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
-import { asking, common, given, optional, optionalId } from "../Asking.ts"
-import { request } from "../OperatorClient.ts"
+import * as Arr from "effect/Array"
+import * as Option from "effect/Option"
+import { RegistrationId } from "@startlist/core/Registration"
+import { UserId } from "@startlist/core/User"
+import { asking, common, given, idArgument, idOption, optional, optionalId } from "../Asking.ts"
 
-const id = Args.integer({ name: "id" })
+const id = idArgument("id", "the id of the registration", RegistrationId)
 
 const create = Command.make(
   "create",
   {
-    athlete: Options.integer("athlete").pipe(Options.withDescription("the athlete's user id")),
-    organizer: optionalId("organizer", "the organizer's user id"),
-    club: optionalId("club", "the club's user id"),
-    platform: optionalId("platform", "the platform user's id"),
+    athlete: idOption("athlete", "the athlete's user id", UserId),
+    organizer: optionalId("organizer", "the organizer's user id", UserId),
+    club: optionalId("club", "the club's user id", UserId),
+    platform: optionalId("platform", "the platform user's id", UserId),
     platformId: optional("platform-id", "the platform's own identifier of this registration"),
     ...common
   },
   ({ athlete, club, organizer, platform, platformId, ...options }) =>
-    asking(options, (service) =>
-      request(service, "POST", "/registrations", {
-        athlete_id: athlete,
-        ...given({
+    asking(options, ({ registrations }) =>
+      registrations.createRegistration({
+        payload: {
+          athlete_id: athlete,
           organizer_id: organizer,
           club_id: club,
           platform_user_id: platform,
-          platform_id: platformId
-        })
+          ...given({ platform_id: platformId })
+        }
       }))
 ).pipe(Command.withDescription("registers an athlete; no event is sent"))
 
 const show = Command.make(
   "show",
   { id, ...common },
-  ({ id, ...options }) => asking(options, (service) => request(service, "GET", `/registrations/${id}`))
+  ({ id, ...options }) => asking(options, ({ registrations }) => registrations.getRegistration({ path: { id } }))
 ).pipe(Command.withDescription("shows one registration"))
 
 const change = Command.make(
@@ -48,20 +50,24 @@ const change = Command.make(
     ...common
   },
   ({ comment, documentStatus, documentType, id, reasons, status, ...options }) =>
-    asking(options, (service) =>
-      request(service, "PATCH", `/registrations/${id}`, {
-        ...given({
+    asking(options, ({ registrations }) =>
+      registrations.changeRegistration({
+        path: { id },
+        payload: given({
           registration_status: status,
           document_type: documentType,
           document_status: documentStatus,
+          reasons: Option.liftPredicate(reasons, Arr.isNonEmptyReadonlyArray),
           comment
-        }),
-        ...(reasons.length === 0 ? {} : { reasons })
+        })
       }))
 ).pipe(Command.withDescription("changes what is given; the applications concerned are told"))
+
+/** In the order of the help. */
+export const commands = [create, show, change] as const
 
 /** Registrations; a change is told to the applications concerned. */
 export const registration = Command.make("registration").pipe(
   Command.withDescription("registrations; a change is told to the applications concerned"),
-  Command.withSubcommands([create, show, change])
+  Command.withSubcommands(commands)
 )

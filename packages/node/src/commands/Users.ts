@@ -1,30 +1,43 @@
 /** `startlist user …`: people who can sign in. */
-import * as Args from "@effect/cli/Args"
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
+import * as Prompt from "@effect/cli/Prompt"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
-import { asking, common, given, optional, query, text } from "../Asking.ts"
-import { CommandFailed, request } from "../OperatorClient.ts"
+import * as Redacted from "effect/Redacted"
+import { ApplicationId } from "@startlist/core/Application"
+import { Role, UserId } from "@startlist/core/User"
+import { asking, common, idArgument, idOption, optional, text } from "../Asking.ts"
+import { CommandFailed } from "../Target.ts"
 
-const id = Args.integer({ name: "id" })
+const id = idArgument("id", "the id of the user", UserId)
 
-/** The first line of the standard input: no other user of the machine sees it, and no history keeps it. */
-const readPassword: Effect.Effect<string, CommandFailed> = Effect.tryPromise({
+const unreadable = () => new CommandFailed({ message: "the password cannot be read from the standard input" })
+
+const firstLine = Effect.tryPromise({
   try: async () => {
     let input = ""
     for await (const chunk of process.stdin) input += String(chunk)
-    return input.split(/\r?\n/, 1)[0] ?? ""
+    return Redacted.make(input.split(/\r?\n/, 1)[0] ?? "")
   },
-  catch: () => new CommandFailed({ message: "the password cannot be read from the standard input" })
+  catch: unreadable
 })
+
+/** Asked for on a terminal, and else the first line of the input: no process list and no history shows it. */
+const readPassword = Effect.suspend(() =>
+  process.stdin.isTTY === true
+    ? Effect.mapError(Prompt.run(Prompt.hidden({ message: "Password" })), unreadable)
+    : firstLine
+)
 
 const create = Command.make(
   "create",
   {
-    role: Options.choice("role", ["platform", "organizer", "club", "athlete"]),
+    role: Options.choice("role", Role.literals).pipe(Options.withDescription("what the user is to the platform")),
     email: text("email", "the address to sign in with"),
-    password: text("password", "the password, or - to read it from the standard input"),
+    password: Options.redacted("password").pipe(
+      Options.withDescription("the password; without this option it is asked for, or read from the standard input"),
+      Options.withDefault(Redacted.make("-"))
+    ),
     firstName: optional("first-name", "given name"),
     lastName: optional("last-name", "family name"),
     ...common
@@ -32,42 +45,36 @@ const create = Command.make(
   ({ email, firstName, lastName, password, role, ...options }) =>
     asking(
       options,
-      (service) =>
-        Effect.flatMap(password === "-" ? readPassword : Effect.succeed(password), (password) =>
-          request(service, "POST", "/users", {
-            role,
-            email,
-            password,
-            ...given({ first_name: firstName, last_name: lastName })
-          }))
+      ({ users }) =>
+        Effect.flatMap(Redacted.value(password) === "-" ? readPassword : Effect.succeed(password), (password) =>
+          users.createUser({ payload: { role, email, password, first_name: firstName, last_name: lastName } }))
     )
 ).pipe(Command.withDescription("registers somebody who can sign in"))
 
 const show = Command.make(
   "show",
   { id, ...common },
-  ({ id, ...options }) => asking(options, (service) => request(service, "GET", `/users/${id}`))
+  ({ id, ...options }) => asking(options, ({ users }) => users.getUser({ path: { id } }))
 ).pipe(Command.withDescription("shows one user"))
 
 const find = Command.make(
   "find",
   { email: text("email", "the address, in any case"), ...common },
-  ({ email, ...options }) =>
-    asking(options, (service) => request(service, "GET", `/users${query({ email: Option.some(email) })}`))
+  ({ email, ...options }) => asking(options, ({ users }) => users.findUsers({ urlParams: { email } }))
 ).pipe(Command.withDescription("looks for the user with an e-mail address"))
 
 const revoke = Command.make(
   "revoke",
-  { id, application: Options.integer("application").pipe(Options.withDescription("its client_id")), ...common },
+  { id, application: idOption("application", "its client_id", ApplicationId), ...common },
   ({ application, id, ...options }) =>
-    asking(
-      options,
-      (service) => request(service, "POST", `/users/${id}/revocations`, { client_id: application })
-    )
+    asking(options, ({ users }) => users.revokeForUser({ path: { id }, payload: { client_id: application } }))
 ).pipe(Command.withDescription("takes an application's access away, as the user can; its event is sent"))
+
+/** In the order of the help. */
+export const commands = [create, show, find, revoke] as const
 
 /** People who can sign in. */
 export const user = Command.make("user").pipe(
   Command.withDescription("people who can sign in"),
-  Command.withSubcommands([create, show, find, revoke])
+  Command.withSubcommands(commands)
 )

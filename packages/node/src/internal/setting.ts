@@ -153,7 +153,16 @@ export const cidrs = (name: string): Config.Config<ReadonlyArray<string>> =>
 
 const unitMillis: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
-/** One pause or period, such as `5s` or `90d`, within limits. */
+/** Units in words, as people write them: `8 hours`, `1 day`. */
+const unitWords: Readonly<Record<string, string>> = {
+  millisecond: "ms",
+  second: "s",
+  minute: "m",
+  hour: "h",
+  day: "d"
+}
+
+/** One pause or period, such as `5s`, `90d` or `8 hours`, within limits. */
 export const duration = (
   name: string,
   shortest: Duration.DurationInput,
@@ -174,9 +183,9 @@ export const flag = (name: string): Config.Config<boolean> =>
 const longestDelay = Duration.days(7)
 
 const parseDuration = (value: string): Duration.Duration | undefined => {
-  const [, amount = "", unit = ""] = /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h|d)$/.exec(value) ?? []
-  const duration = Duration.millis(Number(amount) * (unitMillis[unit] ?? NaN))
-  return amount === "" ? undefined : duration
+  const [, amount = "", unit = ""] = /^(\d{1,9}(?:\.\d{1,3})?) ?([a-z]{1,12})$/.exec(value) ?? []
+  const millis = unitMillis[unitWords[unit.replace(/s$/, "")] ?? unit]
+  return millis === undefined ? undefined : Duration.millis(Number(amount) * millis)
 }
 
 /** At most 19 pauses of at most 7 days: 20 attempts. */

@@ -22,16 +22,18 @@ export const DeliveryIdPath = Schema.Struct({ id: digits(Delivery.DeliveryId) })
 
 const line = "must be text of at most 200 characters on one line, without control characters"
 
+const AcceptablePassword = Text.pipe(
+  Schema.filter(Password.isAcceptable, { jsonSchema: { minLength: 8, maxLength: 1000 } })
+)
+
+// The inner message is the one of a client, which checks a password before it sends it: it must not repeat the value.
 export const NewUser = strict(Schema.Struct({
   role: saying(User.Role, "must be platform, organizer, club or athlete"),
   email: saying(
     Users.NewUser.fields.email,
     "must be an e-mail address of at most 254 characters, without control characters"
   ),
-  password: saying(
-    Schema.Redacted(Text.pipe(Schema.filter(Password.isAcceptable, { jsonSchema: { minLength: 8, maxLength: 1000 } }))),
-    Password.rule
-  ),
+  password: saying(Schema.Redacted(saying(AcceptablePassword, Password.rule)), Password.rule),
   first_name: maybe(saying(Users.NewUser.fields.firstName, line)),
   last_name: maybe(saying(Users.NewUser.fields.lastName, line))
 }))

@@ -6,6 +6,7 @@ import { once } from "node:events"
 import { existsSync, openSync, writeFileSync } from "node:fs"
 import { createServer } from "node:net"
 import { join } from "node:path"
+import { Browser, signIn } from "@startlist/test-support/Browser"
 import { runHere } from "@startlist/test-support/Commands"
 import { makeReceiver } from "@startlist/test-support/Receiver"
 import { runStartlist, type Service, spawnStartlist } from "@startlist/test-support/ServiceProcess"
@@ -129,6 +130,26 @@ layer(TestService.layer(), { timeout: "60 seconds" })("the command line", (it) =
       60_000
     )
   }
+
+  it.effect(
+    "a password is read from the standard input, and need not be in the command line",
+    on(async (service) => {
+      const args = ["user", "create", "--role", "athlete", "--email", "input@example.test", "--json"]
+      const create = (input: string) => spawnStartlist(args, environment(service), undefined, { input })
+      const refused = create("short\n")
+      expect([(await refused.exit).code, refused.stderr()]).toEqual([
+        1,
+        expect.stringMatching(/^startlist: password must be text of 8 to 1000 characters[^\n]*\n$/)
+      ])
+      const created = create("swordfish and chips\nnot this line\n")
+      expect([(await created.exit).code, created.stderr()]).toEqual([0, ""])
+      expect(JSON.parse(created.stdout())).toMatchObject({ email: "input@example.test" })
+      const browser = new Browser()
+      const page = await browser.open(`${service.url}/login`)
+      expect((await signIn(browser, page, "input@example.test", "swordfish and chips")).status).toBe(200)
+    }),
+    60_000
+  )
 
   it.effect(
     "without a token anywhere it says where one is looked for",

@@ -287,13 +287,6 @@ describe("settings", () => {
       expect(yield* warnings({ AUTH_URL: "http://[::1]:8080" })).toEqual([])
     }))
 
-  it.scopedLive("a variable that nothing reads and that is nearly a setting is a warning, without its value", () =>
-    Effect.gen(function*() {
-      expect(yield* warnings({ DATABSE_URL: "postgres://me:secret-word@db.test/startlist" })).toEqual([
-        "DATABSE_URL is set, and nothing reads it"
-      ])
-    }))
-
   it.scopedLive("callbacks to this machine are a warning if the public address is not on it", () =>
     Effect.gen(function*() {
       const AUTH_URL = "https://auth.example.org"

@@ -12,7 +12,7 @@ import { get, readOnce, write } from "@startlist/http/Parameters"
 import type { Endpoint, Route } from "@startlist/http/Router"
 import { clearCookie, csrfOf, deviceOf, sessionOf, setCookie, setDeviceCookie } from "../Sessions.ts"
 import { basePath, HttpConfig } from "@startlist/http/HttpConfig"
-import { browserKeys, loginKeys, Throttle } from "@startlist/http/Throttle"
+import { browserKeys, loginKeys, LoginLimit, Throttle } from "@startlist/http/Throttle"
 import * as ErrorPage from "./ErrorPage.ts"
 import * as Forms from "./Forms.ts"
 import * as Frame from "./Frame.ts"
@@ -33,6 +33,7 @@ export const make: Effect.Effect<ReadonlyArray<Route>, never, Accounts | Secrets
   const accounts = yield* Accounts
   const secrets = yield* Secrets
   const throttle = yield* Throttle
+  const limits = yield* LoginLimit
   const audit = yield* Audit
   const config = yield* HttpConfig
   const frameOf = yield* Frame.make
@@ -101,7 +102,9 @@ export const make: Effect.Effect<ReadonlyArray<Route>, never, Accounts | Secrets
 
       const device = deviceOf(request, config)
       const browser = Option.isSome(device) ? yield* accounts.recognizeBrowser(device.value, email) : Option.none()
-      const keys = Option.isSome(browser) ? browserKeys(email, browser.value) : loginKeys(email, request.address)
+      const keys = Option.isSome(browser)
+        ? browserKeys(limits, email, browser.value)
+        : loginKeys(limits, email, request.address)
       // The attempt is taken before the slow check: a burst of parallel guesses gets no more than the limit.
       const wait = yield* throttle.take(keys)
       if (Option.isSome(wait)) {

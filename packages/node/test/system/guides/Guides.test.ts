@@ -5,6 +5,7 @@ import { readdirSync, readFileSync, rmSync, statSync } from "node:fs"
 import { join } from "node:path"
 import * as CleanCopy from "@startlist/test-support/CleanCopy"
 import { makeDatabase } from "@startlist/test-support/Nodes"
+import * as SecretFiles from "../../../src/internal/secretFiles.ts"
 import * as Guide from "./support/Guide.ts"
 import * as Shell from "./support/Shell.ts"
 
@@ -70,12 +71,12 @@ describe("the pages", () => {
   })
 
   it("describe every setting, and no other", () => {
-    const source = readFileSync(join(repository, "packages/node/src/Configuration.ts"), "utf8")
+    const source = readFileSync(join(repository, "packages/node/src/internal/variables.ts"), "utf8")
     const read = [...source.matchAll(/(?:Setting\.\w+|Config\.string)\("([A-Z_]+)"/g)].map(([, name]) => name)
     const page = readFileSync(join(repository, "docs/configuration.md"), "utf8")
     const rows = [...page.matchAll(/^\| (`[^|]+)\|/gm)].flatMap(([, cell = ""]) => cell.match(/[A-Z_]{3,}/g) ?? [])
     expect(read.length).toBeGreaterThan(15)
-    expect(rows.sort()).toEqual(read.sort())
+    expect(rows.sort()).toEqual([...read, ...SecretFiles.names].sort())
   })
 
   it("link to what exists", () => {

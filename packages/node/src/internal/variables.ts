@@ -1,0 +1,106 @@
+/** Every variable that is a setting: its name, what it may be, and what it is unless it is set. */
+import * as Config from "effect/Config"
+import * as Duration from "effect/Duration"
+import * as Option from "effect/Option"
+import * as Policy from "@startlist/core/Policy"
+import { auditFloor } from "../AuditLog.ts"
+import * as Setting from "./setting.ts"
+
+/** The name that the pages show. */
+export const ourName = "Startlist"
+
+/** What a node does: answer requests, deliver events, or both. */
+export type Role = "api" | "worker"
+
+export const variables = Config.all({
+  host: Setting.host("HOST").pipe(Config.withDefault("127.0.0.1")),
+  port: Setting.integer("PORT", 0, 65_535).pipe(Config.withDefault(8080)),
+  authUrl: Config.option(Setting.publicOrigin("AUTH_URL")),
+  baseUrl: Config.option(Setting.publicOrigin("BASE_URL")),
+  databaseUrl: Config.option(Setting.databaseUrl("DATABASE_URL")),
+  databaseConnections: Setting.integer("DATABASE_CONNECTIONS", 2, 1000).pipe(Config.withDefault(10)),
+  dataDir: Config.string("DATA_DIR").pipe(Config.withDefault(".startlist")),
+  operatorToken: Config.option(Setting.bearerToken("OPERATOR_TOKEN")),
+  masterKeys: Config.option(Setting.keys("MASTER_KEY")),
+  platformName: Setting.label("PLATFORM_NAME").pipe(Config.withDefault(ourName)),
+  accessTokenLifetime: Setting.duration("ACCESS_TOKEN_LIFETIME", "1 minute", "1 day", "a period from 1m to 1d").pipe(
+    Config.withDefault(Policy.documented.accessTokenLifetime)
+  ),
+  refreshTokenIdle: Setting.duration("REFRESH_TOKEN_IDLE", "1 day", "3650 days", "a period from 1d to 3650d").pipe(
+    Config.withDefault(Policy.documented.refreshTokenIdle)
+  ),
+  codeLifetime: Setting.duration("CODE_LIFETIME", "30 seconds", "10 minutes", "a period from 30s to 10m").pipe(
+    Config.withDefault(Policy.documented.codeLifetime)
+  ),
+  secretOverlap: Setting.duration("SECRET_OVERLAP", 0, "30 days", "a period from 0s to 30d").pipe(
+    Config.withDefault(Policy.documented.secretOverlap)
+  ),
+  callbackTimeout: Setting.duration("CALLBACK_TIMEOUT", "500 millis", "5 seconds", "a period from 500ms to 5s").pipe(
+    Config.withDefault(Policy.documented.callbackTimeout)
+  ),
+  deliveryRetention: Setting.duration("DELIVERY_RETENTION", "1 day", "3650 days", "a period from 1d to 3650d").pipe(
+    Config.withDefault(Policy.documented.deliveryRetention)
+  ),
+  refreshRetry: Setting.duration("REFRESH_RETRY", 0, "10 minutes", "a period from 0s to 10m").pipe(
+    Config.withDefault(Policy.documented.refreshRetryWithoutKey)
+  ),
+  profile: Setting.oneOf("PROFILE", ["documented", "rfc"]).pipe(Config.withDefault("documented")),
+  scopes: Setting.scopes("SCOPES").pipe(Config.withDefault(Policy.documented.scopes)),
+  webhookScope: Config.option(Setting.scope("WEBHOOK_SCOPE")),
+  callbackAllow: Config.option(Setting.cidrs("CALLBACK_ALLOW")),
+  callbackTraceparent: Setting.flag("CALLBACK_TRACEPARENT").pipe(Config.withDefault(false)),
+  deliveryDelays: Setting.durations("DELIVERY_DELAYS").pipe(Config.withDefault(Policy.documented.deliveryDelays)),
+  deliveryConcurrency: Setting.integer("DELIVERY_CONCURRENCY", 1, 10_000).pipe(
+    Config.withDefault(Policy.documented.deliveryConcurrency)
+  ),
+  deliveryPerSubscription: Config.option(Setting.integer("DELIVERY_PER_SUBSCRIPTION", 1, 10_000)),
+  roles: Setting.roles("ROLES").pipe(Config.withDefault<ReadonlySet<Role>>(new Set<Role>(["api", "worker"]))),
+  maxConnections: Setting.integer("MAX_CONNECTIONS", 4, 1_000_000).pipe(Config.withDefault(4096)),
+  maxRequests: Setting.integer("MAX_REQUESTS", 1, 1_000_000).pipe(Config.withDefault(512)),
+  signInFailures: Setting.integer("SIGN_IN_FAILURES", 3, 1000).pipe(Config.withDefault(10)),
+  signInFailuresPerAccount: Setting.integer("SIGN_IN_FAILURES_PER_ACCOUNT", 3, 10_000).pipe(Config.withDefault(30)),
+  signInFailuresPerNetwork: Setting.integer("SIGN_IN_FAILURES_PER_NETWORK", 3, 100_000).pipe(Config.withDefault(100)),
+  trustedProxies: Setting.cidrs("TRUSTED_PROXIES").pipe(Config.withDefault<ReadonlyArray<string>>([])),
+  auditRetention: Setting.duration("AUDIT_RETENTION", auditFloor, "3650 days", "a period from 30d to 3650d").pipe(
+    Config.withDefault(Duration.days(365))
+  ),
+  drainDelay: Setting.duration("DRAIN_DELAY", 0, "3 seconds", "a pause from 0s to 3s").pipe(
+    Config.withDefault(Duration.zero)
+  ),
+  logFormat: Config.option(Setting.oneOf("LOG_FORMAT", ["pretty", "json"])),
+  logLevel: Setting.logLevel("LOG_LEVEL"),
+  otlpEndpoint: Config.option(Setting.endpoint("OTEL_EXPORTER_OTLP_ENDPOINT"))
+})
+
+export type Variables = Config.Config.Success<typeof variables>
+
+/** Settings that are each good but do not go together. */
+export const contradiction = (given: Variables): Option.Option<string> => {
+  const perSubscription = Option.getOrElse(given.deliveryPerSubscription, () => 1)
+  if (perSubscription > given.deliveryConcurrency) {
+    return Option.some(
+      `DELIVERY_PER_SUBSCRIPTION: ${perSubscription} is more than DELIVERY_CONCURRENCY (${given.deliveryConcurrency})`
+    )
+  }
+  for (const name of ["PER_ACCOUNT", "PER_NETWORK"] as const) {
+    const limit = name === "PER_ACCOUNT" ? given.signInFailuresPerAccount : given.signInFailuresPerNetwork
+    if (limit < given.signInFailures) {
+      return Option.some(
+        `SIGN_IN_FAILURES_${name}: ${limit} is less than SIGN_IN_FAILURES (${given.signInFailures}). Raise it.`
+      )
+    }
+  }
+  if (Option.isSome(given.webhookScope) && !given.scopes.includes(given.webhookScope.value)) {
+    return Option.some(`WEBHOOK_SCOPE: ${given.webhookScope.value} is not one of SCOPES. Add it there.`)
+  }
+  if (Option.isSome(given.databaseUrl) && Option.isNone(given.operatorToken)) {
+    return Option.some("OPERATOR_TOKEN: must be set together with DATABASE_URL, the same on every node")
+  }
+  if (Option.isSome(given.databaseUrl) && Option.isNone(given.masterKeys)) {
+    return Option.some("MASTER_KEY: must be set together with DATABASE_URL, the same on every node")
+  }
+  if (given.callbackTraceparent && Option.isNone(given.otlpEndpoint)) {
+    return Option.some("CALLBACK_TRACEPARENT: there is nothing to trace without OTEL_EXPORTER_OTLP_ENDPOINT")
+  }
+  return Option.none()
+}

@@ -20,12 +20,21 @@ export const people = [
     last_name: "Lambert",
     email: "paul@platform.example",
     password: "paul keeps lists"
+  },
+  {
+    role: "organizer",
+    name: "Olga Petit",
+    first_name: "Olga",
+    last_name: "Petit",
+    email: "olga@races.example",
+    password: "olga opens roads"
   }
 ] as const
 
 export interface Scene {
   readonly clientId: number
   readonly clientSecret: string
+  readonly signingSecret: string
   readonly demonstration: Demonstration
 }
 
@@ -36,6 +45,7 @@ interface Made {
 interface Client {
   readonly client_id: number
   readonly client_secret: string
+  readonly signing_secret: string
 }
 
 /** Makes the people, the application of the platform user, and a registration of the athlete. */
@@ -54,9 +64,10 @@ export const set = async (serviceUrl: string, dataDir: string, redirectUri: stri
   }
   const createUser = ({ name: _, ...person }: (typeof people)[number]) => post<Made>("/users", person)
 
-  const [athlete, platform] = people
+  const [athlete, platform, organizer] = people
   const { id: athleteId } = await createUser(athlete)
   const { id: ownerId } = await createUser(platform)
+  const { id: organizerId } = await createUser(organizer)
   const client = await post<Client>("/applications", {
     name: "Race Planner",
     owner_id: ownerId,
@@ -65,6 +76,7 @@ export const set = async (serviceUrl: string, dataDir: string, redirectUri: stri
   })
   const registration = await post<Made>("/registrations", {
     athlete_id: athleteId,
+    organizer_id: organizerId,
     platform_id: "MARATHON-2027-0042",
     registration_status: "pending",
     document_type: "medical certificate",
@@ -73,6 +85,7 @@ export const set = async (serviceUrl: string, dataDir: string, redirectUri: stri
   return {
     clientId: client.client_id,
     clientSecret: client.client_secret,
+    signingSecret: client.signing_secret,
     demonstration: {
       operatorToken,
       registrationId: registration.id,

@@ -1,6 +1,6 @@
 /**
  * `npm run demo`: the service with demonstration data in a folder that is thrown away, and the sample application beside
- * it. One link to click. Ctrl-C ends both.
+ * it. One link to click. Ctrl-C ends both. `PORT` and `SERVICE_PORT` choose where they listen.
  */
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -39,8 +39,18 @@ const screen = (sampleUrl: string, serviceUrl: string): string =>
     ""
   ].join("\n")
 
+/** The port that was asked for, or one that is free. */
+const portOf = async (name: string, otherwise: number): Promise<number> => {
+  const asked = process.env[name]
+  if (asked === undefined || asked === "") return freePort(otherwise)
+  const port = Number(asked)
+  if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new Error(`${name} is not a number from 1 to 65535`)
+  if (await freePort(port) !== port) throw new Error(`${name}=${port}: another program listens there`)
+  return port
+}
+
 const run = async (folder: string, programs: Array<Program>): Promise<void> => {
-  const servicePort = await freePort(8080)
+  const servicePort = await portOf("SERVICE_PORT", 8080)
   const service = start("the service", [at("../../../packages/node/dist/program/startlist.js"), "serve"], {
     env: {
       HOST: "127.0.0.1",
@@ -53,15 +63,16 @@ const run = async (folder: string, programs: Array<Program>): Promise<void> => {
   programs.push(service)
   const serviceUrl = await service.says(/listens on (http:\/\/[^;\s"]+);/)
 
-  const samplePort = await freePort(3000)
+  const samplePort = await portOf("PORT", 3000)
   const sampleUrl = `http://localhost:${samplePort}`
   const scene = await Scene.set(serviceUrl, folder, `${sampleUrl}/callback`)
-  const sample = start("the sample application", ["--import", "tsx", "src/main.ts"], {
+  const sample = start("the sample application", ["--conditions=@startlist/source", "--import", "tsx", "src/main.ts"], {
     env: {
       PORT: String(samplePort),
       STARTLIST_URL: serviceUrl,
       CLIENT_ID: String(scene.clientId),
       CLIENT_SECRET: scene.clientSecret,
+      SIGNING_SECRET: scene.signingSecret,
       DEMONSTRATION: JSON.stringify(scene.demonstration)
     }
   })

@@ -1,5 +1,6 @@
 /** What the buttons do. Each leaves a notice of what came of it; an exception is one, too. */
-import type { Event, Notice, Received, Role, Section, State } from "./State.ts"
+import type { Event } from "@startlist/client"
+import type { Notice, Role, Section, State } from "./State.ts"
 import type { RaceOffice } from "./RaceOffice.ts"
 import { Refused, type Startlist } from "./Startlist.ts"
 
@@ -18,7 +19,7 @@ export const roleOf = (fields: Fields): Role => fields.get("role") === "platform
 
 /** Where the button is. */
 export const sectionOf = (path: string, fields: Fields): Section =>
-  path === "/office" ? "office" : /^\/(?:(?:un)?subscribe|secret)$/.test(path) ? "webhook" : roleOf(fields)
+  path === "/office" ? "office" : /^\/(?:un)?subscribe$/.test(path) ? "webhook" : roleOf(fields)
 
 const indented = (json: string): string => {
   try {
@@ -75,22 +76,13 @@ export const make = ({ office, startlist, state }: Context): Readonly<Record<str
 
     "/subscribe": async () => {
       state.subscription = await startlist.subscribe(connection("platform"), state.verifyToken)
-      state.signingSecret = undefined
       return { text: "The platform called the callback, got its challenge back, and subscribed Race Planner." }
     },
 
     "/unsubscribe": async () => {
       await startlist.unsubscribe(connection("platform"))
       state.subscription = undefined
-      state.signingSecret = undefined
       return { text: "The subscription has ended. No event will come any more." }
-    },
-
-    "/secret": async (fields) => {
-      const secret = (fields.get("secret") ?? "").trim()
-      if (!/^whsec_[A-Za-z0-9+/]+=*$/.test(secret)) throw new Refused("A signing secret begins with whsec_.")
-      state.signingSecret = secret
-      return { text: "Events are checked with this secret from now on." }
     },
 
     "/office": async (fields) => {
@@ -116,12 +108,10 @@ const sayFarewell = async ({ startlist, state }: Pick<Context, "startlist" | "st
 }
 
 /** What the application does about an event, after it was acknowledged (requirements §5.9, §6.3). */
-export const follow = async (context: Pick<Context, "startlist" | "state">, { event }: Received): Promise<void> => {
-  if (event !== undefined && isRevocation(context.state, event)) {
-    await sayFarewell(context, "athlete", "The athlete has revoked the access, as the platform told by an event.")
+export const follow = async (context: Pick<Context, "startlist" | "state">, event: Event): Promise<void> => {
+  const athlete = context.state.connections.get("athlete")?.person?.id
+  if (event.type === "access.revoked" && event.role === "athlete" && event.userId === athlete) {
+    await context.startlist.forget("athlete")
+    await sayFarewell(context, "athlete", "The athlete has revoked the access, as the platform said in an event.")
   }
 }
-
-const isRevocation = (state: State, event: Event): boolean =>
-  event.aspect_type === "deleted" && event.object_type === "athlete" &&
-  event.object_id === state.connections.get("athlete")?.person?.id

@@ -1,4 +1,5 @@
 /** The application's web server: pages for people, a callback for the platform. */
+import { memoryEvents } from "@startlist/client"
 import { readFile } from "node:fs/promises"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import { randomBytes } from "node:crypto"
@@ -11,11 +12,10 @@ import * as RaceOffice from "./RaceOffice.ts"
 import type { Settings } from "./Settings.ts"
 import * as Startlist from "./Startlist.ts"
 import * as State from "./State.ts"
-import * as Webhook from "./Webhook.ts"
 
 const files: Readonly<Record<string, string>> = { "/live.js": "text/javascript", "/style.css": "text/css" }
 
-/** Neither an event nor a form is larger. */
+/** No form is larger. */
 const maxBodyBytes = 65_536
 
 const readBody = async (request: IncomingMessage): Promise<string> => {
@@ -95,7 +95,7 @@ export const start = async (settings: Settings): Promise<Server> => {
     const browser = browserOf(request) ?? randomBytes(18).toString("base64url")
     try {
       const { pending: begun, url } = await startlist.authorize(role)
-      pending.set(begun.state, { ...begun, browser })
+      pending.set(begun.keep.state, { ...begun, browser })
       for (const oldest of pending.keys()) if (pending.size > maxPending) pending.delete(oldest)
       state.notice = undefined
       goTo(response, url, { "set-cookie": `${cookieName}=${browser}; Path=/; HttpOnly; SameSite=Lax` })
@@ -141,24 +141,24 @@ export const start = async (settings: Settings): Promise<Server> => {
     finish(response, at)
   }
 
-  /** Acknowledged first, within the two seconds that there are; then thought about (requirements §6.3). */
-  const receive = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const received = Webhook.receive(state, await readBody(request), request.headers)
-    text(response, received.status, received.verdict)
-    state.received.unshift(received)
-    state.received.splice(50)
-    await Actions.follow({ startlist, state }, received)
-    pushes.push(fragments())
-  }
+  /** Checks and stores events, acknowledges them, and only then thinks about them (requirements §6.3). */
+  const inbox = startlist.client.inbox({
+    store: memoryEvents(),
+    verifyToken: state.verifyToken,
+    signingSecrets: () => [settings.signingSecret],
+    handle: async (event) => {
+      state.received.unshift({ at: new Date(), event })
+      state.received.splice(50)
+      await Actions.follow({ startlist, state }, event)
+      pushes.push(fragments())
+    }
+  })
 
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const address = new URL(request.url ?? "/", settings.publicUrl)
     const path = address.pathname
-    if (request.method === "POST") {
-      return path === "/webhook"
-        ? receive(request, response)
-        : act(request, response, path)
-    }
+    if (path === "/webhook") return inbox.node(request, response)
+    if (request.method === "POST") return act(request, response, path)
     if (request.method !== "GET") return text(response, 405, "Only GET and POST are served.\n")
     switch (path) {
       case "/":
@@ -167,12 +167,6 @@ export const start = async (settings: Settings): Promise<Server> => {
         return callback(request, response, address)
       case "/live":
         return pushes.open(response, fragments())
-      case "/webhook": {
-        const proof = Webhook.challenge(address.searchParams, state.verifyToken)
-        return proof === undefined
-          ? text(response, 403, "Nobody here has asked for this.\n")
-          : send(response, 200, "application/json", proof)
-      }
       default: {
         const type = files[path]
         if (type === undefined) return text(response, 404, "There is nothing here.\n")

@@ -18,6 +18,8 @@ export interface Settings {
   readonly startlistUrl: string
   readonly clientId: string
   readonly clientSecret: string
+  /** With it the application checks that an event comes from the platform. */
+  readonly signingSecret: string
   /** Where people open this application: the browser comes back to `/callback` there. */
   readonly publicUrl: string
   /** Where the platform sends events: `/webhook`. */
@@ -49,6 +51,7 @@ export const read = (environment: Environment): Settings => {
     startlistUrl: address("STARTLIST_URL", required(environment, "STARTLIST_URL")),
     clientId: required(environment, "CLIENT_ID"),
     clientSecret: required(environment, "CLIENT_SECRET"),
+    signingSecret: required(environment, "SIGNING_SECRET"),
     publicUrl: address("PUBLIC_URL", environment["PUBLIC_URL"] ?? `http://localhost:${port}`),
     callbackUrl: environment["CALLBACK_URL"] ?? `http://127.0.0.1:${port}/webhook`,
     demonstration: demonstration === undefined ? undefined : JSON.parse(demonstration)

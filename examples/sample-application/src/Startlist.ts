@@ -1,5 +1,14 @@
-/** The registration platform, seen from an application: OAuth by a library, the API by `fetch`. */
-import * as OAuth from "openid-client"
+/** The registration platform, seen from an application: users, tokens and events by its client package, the API by `fetch`. */
+import {
+  AccessDenied,
+  type Authorization,
+  type Client,
+  createClient,
+  memoryTokens,
+  Refused as RefusedByPlatform,
+  type Tokens,
+  TryLater
+} from "@startlist/client"
 import type { Settings } from "./Settings.ts"
 import type { Connection, Person, Role, Subscription } from "./State.ts"
 
@@ -22,21 +31,15 @@ export class Refused extends Error {
 /** Only what is needed (requirements §4.1). */
 const scopes: Readonly<Record<Role, string>> = { athlete: "profile:read read", platform: "read" }
 
-/** What a library's error means for a person. */
-const explain = (error: unknown): Refused => {
-  if (error instanceof Refused) return error
-  if (error instanceof OAuth.ResponseBodyError) {
-    return new Refused(`${error.error}: ${error.error_description ?? "no description"}`, error.status)
-  }
-  if (error instanceof OAuth.AuthorizationResponseError) {
-    return error.error === "access_denied"
-      ? new Refused("You did not allow the access. Nothing was connected.")
-      : new Refused(`${error.error}: ${error.error_description ?? "no description"}`)
-  }
-  return new Refused(`The platform cannot be reached: ${error instanceof Error ? error.message : String(error)}`)
+/** What an error means for a person. */
+const explain = (error: unknown): Error => {
+  if (error instanceof AccessDenied) return new Refused("You did not allow the access. Nothing was connected.")
+  if (error instanceof TryLater) return new Refused(`The platform cannot be reached: ${error.message}.`)
+  if (error instanceof RefusedByPlatform) return new Refused(error.message)
+  return error instanceof Error ? error : new Error(String(error))
 }
 
-const told = async <A>(answer: Promise<A>): Promise<A> => {
+const explained = async <A>(answer: Promise<A>): Promise<A> => {
   try {
     return await answer
   } catch (error) {
@@ -47,11 +50,11 @@ const told = async <A>(answer: Promise<A>): Promise<A> => {
 /** What the browser must bring back, and what only this server knows. */
 export interface Pending {
   readonly role: Role
-  readonly state: string
-  readonly verifier: string
+  readonly keep: Authorization["keep"]
 }
 
 export interface Startlist {
+  readonly client: Client
   /** Where the browser is sent to ask somebody for access. */
   readonly authorize: (role: Role) => Promise<{ readonly url: string; readonly pending: Pending }>
   /** The browser came back with a code: exchanges it. */
@@ -60,49 +63,39 @@ export interface Startlist {
   readonly refresh: (connection: Connection) => Promise<Connection>
   /** Gives all access of this user back. */
   readonly revoke: (connection: Connection) => Promise<void>
+  /** Forgets the tokens of a user whose access has ended. */
+  readonly forget: Tokens["forget"]
   /** `GET /api/v1/athlete`. */
   readonly athlete: (connection: Connection) => Promise<Answer>
-  readonly subscribe: (connection: Connection, verifyToken: string) => Promise<Subscription>
+  readonly subscribe: (connection: Connection, verifyToken: string) => Promise<Subscription | undefined>
   readonly subscription: (connection: Connection) => Promise<Subscription | undefined>
   readonly unsubscribe: (connection: Connection) => Promise<void>
 }
 
 export const make = (settings: Settings): Startlist => {
-  const redirectUri = `${settings.publicUrl}/callback`
-  let discovered: Promise<OAuth.Configuration> | undefined
+  const client = createClient({
+    url: settings.startlistUrl,
+    clientId: settings.clientId,
+    clientSecret: settings.clientSecret,
+    redirectUri: `${settings.publicUrl}/callback`
+  })
+  // A real application has a store in its database here: two methods, or one of those in the package.
+  const store = memoryTokens()
+  const tokens = client.tokens(store)
 
-  /** The platform's metadata say where everything is (RFC 8414). Asked for once it is needed, until it is answered. */
-  const configuration = (): Promise<OAuth.Configuration> => {
-    const isLocal = settings.startlistUrl.startsWith("http://")
-    discovered ??= OAuth.discovery(
-      new URL(settings.startlistUrl),
-      settings.clientId,
-      undefined,
-      OAuth.ClientSecretPost(settings.clientSecret),
-      { algorithm: "oauth2", execute: isLocal ? [OAuth.allowInsecureRequests] : [] }
-    ).catch((error) => {
-      discovered = undefined
-      throw error
-    })
-    return discovered
-  }
-
-  const toExpiry = (seconds: number | undefined): number => Date.now() + (seconds ?? 0) * 1000
-
-  const call = (connection: Connection, method: string, path: string, body?: unknown): Promise<Answer> =>
-    told((async () => {
+  const call = async (connection: Connection, method: string, path: string): Promise<Answer> => {
+    try {
       const response = await fetch(`${settings.startlistUrl}${path}`, {
         method,
-        headers: {
-          authorization: `Bearer ${connection.accessToken}`,
-          ...(body === undefined ? {} : { "content-type": "application/json" })
-        },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        headers: { authorization: `Bearer ${connection.accessToken}` },
         redirect: "manual",
         signal: AbortSignal.timeout(10_000)
       })
       return { status: response.status, text: await response.text() }
-    })())
+    } catch (error) {
+      throw new Refused(`The platform cannot be reached: ${error instanceof Error ? error.message : String(error)}`)
+    }
+  }
 
   const refused = ({ status, text }: Answer): Refused => {
     try {
@@ -114,34 +107,30 @@ export const make = (settings: Settings): Startlist => {
 
   const subscriptionPath = "/api/v1/webhook_subscription"
 
-  return {
-    authorize: (role) =>
-      told((async () => {
-        const verifier = OAuth.randomPKCECodeVerifier()
-        const state = OAuth.randomState()
-        const url = OAuth.buildAuthorizationUrl(await configuration(), {
-          redirect_uri: redirectUri,
-          scope: scopes[role],
-          role,
-          state,
-          code_challenge: await OAuth.calculatePKCECodeChallenge(verifier),
-          code_challenge_method: "S256"
-        })
-        return { url: url.href, pending: { role, state, verifier } }
-      })()),
+  const subscription: Startlist["subscription"] = async (connection) => {
+    const answer = await call(connection, "GET", subscriptionPath)
+    if (answer.status === 404) return undefined
+    if (answer.status !== 200) throw refused(answer)
+    return JSON.parse(answer.text)
+  }
 
-    exchange: (address, { role, state, verifier }) =>
-      told((async () => {
-        const tokens = await OAuth.authorizationCodeGrant(await configuration(), address, {
-          expectedState: state,
-          pkceCodeVerifier: verifier
-        })
+  return {
+    client,
+    authorize: async (role) => {
+      const { keep, url } = await client.authorize({ scope: scopes[role], role })
+      return { url, pending: { role, keep } }
+    },
+
+    exchange: (address, { keep, role }) =>
+      explained((async () => {
+        const fresh = await client.finish(address, keep)
+        await tokens.connect(role, fresh)
         const connection: Connection = {
           role,
-          accessToken: tokens.access_token,
-          refreshToken: tokens.refresh_token ?? "",
-          scope: tokens.scope ?? scopes[role],
-          expiresAt: toExpiry(tokens.expires_in),
+          accessToken: fresh.accessToken,
+          refreshToken: fresh.refreshToken,
+          scope: fresh.scope ?? scopes[role],
+          expiresAt: fresh.expiresAt,
           refreshed: 0,
           person: undefined
         }
@@ -152,36 +141,26 @@ export const make = (settings: Settings): Startlist => {
         return { ...connection, person }
       })()),
 
+    // A real application asks `accessFor(user)` before each call, which refreshes when it is time.
     refresh: (connection) =>
-      told((async () => {
-        const tokens = await OAuth.refreshTokenGrant(await configuration(), connection.refreshToken)
-        return {
-          ...connection,
-          accessToken: tokens.access_token,
-          refreshToken: tokens.refresh_token ?? connection.refreshToken,
-          expiresAt: toExpiry(tokens.expires_in),
-          refreshed: connection.refreshed + 1
-        }
+      explained((async () => {
+        await tokens.accessFor(connection.role, { insteadOf: connection.accessToken })
+        const fresh = await store.load(connection.role)
+        return { ...connection, ...fresh, refreshed: connection.refreshed + 1 }
       })()),
 
-    revoke: (connection) => told((async () => OAuth.tokenRevocation(await configuration(), connection.refreshToken))()),
+    revoke: (connection) => explained(tokens.disconnect(connection.role)),
+
+    forget: tokens.forget,
 
     athlete: (connection) => call(connection, "GET", "/api/v1/athlete"),
 
     subscribe: async (connection, verifyToken) => {
-      const answer = await call(connection, "POST", subscriptionPath, {
-        webhook_subscription: { callback_url: settings.callbackUrl, verify_token: verifyToken }
-      })
-      if (answer.status !== 201) throw refused(answer)
-      return JSON.parse(answer.text)
+      await explained(client.subscribe(connection.accessToken, settings.callbackUrl, verifyToken))
+      return subscription(connection)
     },
 
-    subscription: async (connection) => {
-      const answer = await call(connection, "GET", subscriptionPath)
-      if (answer.status === 404) return undefined
-      if (answer.status !== 200) throw refused(answer)
-      return JSON.parse(answer.text)
-    },
+    subscription,
 
     unsubscribe: async (connection) => {
       const answer = await call(connection, "DELETE", subscriptionPath)

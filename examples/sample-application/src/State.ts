@@ -3,6 +3,7 @@
  * its database, encrypted.
  */
 import { randomBytes } from "node:crypto"
+import type { Event } from "@startlist/client"
 
 /** In which role somebody is asked for access. */
 export type Role = "athlete" | "platform"
@@ -34,24 +35,10 @@ export interface Subscription {
   readonly updated_at: string
 }
 
-/** The body of an event. */
-export interface Event {
-  readonly aspect_type: string
-  readonly object_type: string
-  readonly object_id: number
-  readonly updates: Readonly<Record<string, string | ReadonlyArray<string>>>
-  readonly subscription_id: number
-  readonly event_time: number
-}
-
-/** One POST to the webhook, and what was thought of it. */
+/** An event, as it was handled. */
 export interface Received {
   readonly at: Date
-  readonly webhookId: string
-  readonly status: 200 | 401 | 503
-  readonly verdict: string
-  /** Only if the signature was right: nothing else that was sent is believed or shown. */
-  readonly event: Event | undefined
+  readonly event: Event
 }
 
 /** A part of the page. */
@@ -74,7 +61,6 @@ export interface State {
   subscription: Subscription | undefined
   /** What the platform must repeat when it validates the callback: so the callback knows that it was meant. */
   readonly verifyToken: string
-  signingSecret: string | undefined
   /** Newest first. */
   readonly received: Array<Received>
   notice: Notice | undefined
@@ -85,7 +71,6 @@ export const make = (): State => ({
   farewells: new Map(),
   subscription: undefined,
   verifyToken: randomBytes(24).toString("base64url"),
-  signingSecret: undefined,
   received: [],
   notice: undefined
 })

@@ -2,7 +2,12 @@
 import { expect, it } from "vitest"
 import * as Settings from "../src/Settings.ts"
 
-const given = { STARTLIST_URL: "https://registrations.example", CLIENT_ID: "1", CLIENT_SECRET: "secret" }
+const given = {
+  STARTLIST_URL: "https://registrations.example",
+  CLIENT_ID: "1",
+  CLIENT_SECRET: "secret",
+  SIGNING_SECRET: "whsec_AAAA"
+}
 
 it("takes addresses with a slash at their end for the same ones", () => {
   const settings = Settings.read({

@@ -1,14 +1,28 @@
 /** What was sent to the callback, newest first. */
-import type { Event, Received, State } from "../State.ts"
+import type { Event } from "@startlist/client"
+import type { Received, State } from "../State.ts"
 
 const toText = (value: string | ReadonlyArray<string>): string => typeof value === "string" ? value : value.join("; ")
 
+const headingOf = (event: Event): string => {
+  switch (event.type) {
+    case "registration.changed":
+      return `registration ${event.registrationId} has changed`
+    case "access.revoked":
+      return `${event.role} ${event.userId} has revoked the access`
+    case "unknown":
+      return "an event that this version does not know"
+  }
+}
+
 const What = ({ event }: { readonly event: Event }) => {
-  const updates = Object.entries(event.updates).filter(([, value]) => value.length > 0)
+  const updates = event.type === "registration.changed"
+    ? Object.entries(event.updates).filter(([, value]) => value.length > 0)
+    : []
   return (
     <>
       <p>
-        <strong>{`${event.object_type} ${event.object_id} ${event.aspect_type}`}</strong>
+        <strong>{headingOf(event)}</strong>
       </p>
       {updates.length === 0 ? null : (
         <dl>
@@ -24,16 +38,14 @@ const What = ({ event }: { readonly event: Event }) => {
   )
 }
 
-const Item = ({ received }: { readonly received: Received }) => (
-  <li class={received.status === 200 ? "good" : "bad"}>
+const Item = ({ received: { at, event } }: { readonly received: Received }) => (
+  <li class="good">
     <p>
-      <time dateTime={received.at.toISOString()}>{received.at.toLocaleTimeString("en-GB")}</time> {received.verdict}
-      {" "}
-      Answered with {received.status}.
+      <time dateTime={at.toISOString()}>{at.toLocaleTimeString("en-GB")}</time> Signature verified.
     </p>
-    {received.event === undefined ? null : <What event={received.event} />}
+    <What event={event} />
     <p>
-      <small>{received.webhookId}</small>
+      <small>{event.id}</small>
     </p>
   </li>
 )
@@ -41,6 +53,6 @@ const Item = ({ received }: { readonly received: Received }) => (
 export const Events = ({ state }: { readonly state: State }) =>
   state.received.length === 0 ? <p>None yet. They appear here by themselves.</p> : (
     <ol class="events">
-      {state.received.map((received) => <Item key={received.at.getTime()} received={received} />)}
+      {state.received.map((received) => <Item key={received.event.id} received={received} />)}
     </ol>
   )

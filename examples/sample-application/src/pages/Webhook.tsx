@@ -1,36 +1,7 @@
-/** The subscription, and the secret with which its events are checked. */
+/** The subscription. */
 import type { Settings } from "../Settings.ts"
 import type { State } from "../State.ts"
 import { Action, Shortened } from "./Action.tsx"
-
-const Secret = ({ settings, state }: { readonly settings: Settings; readonly state: State }) => (
-  <>
-    <p>
-      {state.signingSecret === undefined
-        ? "Every event is signed. The secret to check that with is shown to the application's owner alone, in "
-        : (
-          <>
-            Events are checked with <Shortened secret={state.signingSecret} />. Another one? It is in{" "}
-          </>
-        )}
-      <a
-        href={`${settings.startlistUrl}/developer/applications/${settings.clientId}/signing-secret`}
-        target="_blank"
-        rel="noopener"
-      >
-        the developer pages of the platform
-      </a>
-      : sign in there as the platform user, and copy it from there.
-    </p>
-    <form method="post" action="/secret">
-      <label>
-        Signing secret
-        <input name="secret" required pattern="\s*whsec_\S+\s*" placeholder="whsec_…" autocomplete="off" />
-      </label>
-      <button type="submit">Use this secret</button>
-    </form>
-  </>
-)
 
 export const Webhook = ({ settings, state }: { readonly settings: Settings; readonly state: State }) => {
   const { subscription } = state
@@ -61,7 +32,19 @@ export const Webhook = ({ settings, state }: { readonly settings: Settings; read
           <time dateTime={subscription.created_at}>{subscription.created_at}</time>
         </dd>
       </dl>
-      <Secret settings={settings} state={state} />
+      <p>
+        Every event is signed. Events are checked with{" "}
+        <Shortened secret={settings.signingSecret} />: the application has this secret since it was registered, and its
+        owner finds it in{" "}
+        <a
+          href={`${settings.startlistUrl}/developer/applications/${settings.clientId}/signing-secret`}
+          target="_blank"
+          rel="noopener"
+        >
+          the developer pages of the platform
+        </a>
+        .
+      </p>
       {state.connections.has("platform") ? <Action to="/unsubscribe" label="Unsubscribe" /> : null}
     </>
   )

@@ -59,11 +59,13 @@ export const make: Effect.Effect<Route, never, OAuth | Authentication> = Effect.
       () => new TooLong()
     )
 
+  /** The page that asks, or that offers another account. `mismatchStatus`: 403 if a decision was refused by it. */
   const ask = (
     request: Request,
     checked: AuthorizationRequest,
     signedIn: SignedIn,
-    parameters: Parameters
+    parameters: Parameters,
+    mismatchStatus: 200 | 403 = 200
   ): Response => {
     const frame = frameOf({
       locale: Locale.of(request, get(parameters, "locale")),
@@ -75,7 +77,7 @@ export const make: Effect.Effect<Route, never, OAuth | Authentication> = Effect.
     const options = { sources: templates.sources }
     const mismatch = Option.filter(checked.role, (role) => role !== signedIn.user.role)
     return Option.isSome(mismatch)
-      ? Page.html(403, templates.wrongRole({ ...page, requested: mismatch.value }), options)
+      ? Page.html(mismatchStatus, templates.wrongRole({ ...page, requested: mismatch.value }), options)
       : Page.html(200, templates.consent(page), options)
   }
 
@@ -140,7 +142,7 @@ export const make: Effect.Effect<Route, never, OAuth | Authentication> = Effect.
               return yield* Effect.catchIf(
                 authorization.allow(request, checked, signedIn.value.user),
                 (error) => error instanceof RoleMismatch,
-                () => Effect.succeed(ask(request, checked, signedIn.value, parameters))
+                () => Effect.succeed(ask(request, checked, signedIn.value, parameters, 403))
               )
             case "deny":
               return yield* authorization.deny(request, checked, signedIn.value.user)

@@ -1,10 +1,13 @@
 /** Client libraries that nobody here wrote, against the service as a process, in both profiles. */
 import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import { once } from "node:events"
 import { existsSync, readFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { Browser } from "@startlist/test-support/Browser"
+import { redirectUri } from "@startlist/test-support/Consent"
 import { createUser, type Person } from "@startlist/test-support/Operator"
+import { spawnStartlist } from "@startlist/test-support/ServiceProcess"
 import * as Arctic from "./clients/Arctic.ts"
 import * as BadgatewayOauth2Client from "./clients/BadgatewayOauth2Client.ts"
 import type { Client } from "./clients/Client.ts"
@@ -17,7 +20,7 @@ import { rawClients } from "./raw/RawClients.ts"
 import { observe } from "./raw/RawExchange.ts"
 import { expectDocument, table } from "./support/GeneratedDocument.ts"
 import * as Sites from "./support/Sites.ts"
-import { type Outcome, type Outcomes, type SignedIn, steps, walk } from "./support/Walk.ts"
+import { atService, type Outcome, type Outcomes, type SignedIn, steps, walk } from "./support/Walk.ts"
 
 const clients: ReadonlyArray<Client> = [
   OpenidClient.post,
@@ -68,7 +71,9 @@ const outcomesOf = (client: Client, profile: Sites.Profile, service: Sites.Servi
   const key = `${nameOf(client)} (${profile})`
   const known = walked.get(key)
   if (known !== undefined) return known
-  const made = peopleAt(service).then(({ owner, signedIn }) => walk(service, owner, signedIn, client))
+  const made = peopleAt(service).then(async ({ owner, signedIn }) =>
+    walk(await atService(service, owner, signedIn), client)
+  )
   walked.set(key, made)
   return made
 }
@@ -144,6 +149,38 @@ layer(Sites.layer(environment), { timeout: "120 seconds" })("clients that nobody
       )
     }
   }
+
+  it.scoped("all of them get through with a fake, with the same results as with the service", () =>
+    Effect.gen(function*() {
+      const sites = yield* Sites.Sites
+      const { child, exit, stdout } = yield* Effect.acquireRelease(
+        Effect.sync(() => spawnStartlist(["fake", "--json", "--redirect-uri", redirectUri], {})),
+        ({ child, exit }) =>
+          Effect.promise(() => {
+            child.kill()
+            return exit
+          })
+      )
+      yield* Effect.promise(() => Promise.race([once(child.stdout ?? child, "data"), exit]))
+      const { application, url } = JSON.parse(stdout())
+      const allow = async (authorizationUrl: string) => {
+        const body = JSON.stringify({ url: authorizationUrl, user: "alice@athletes.example" })
+        const { redirect } = await (await fetch(`${url}/fake/consent`, { method: "POST", body })).json()
+        return new URL(redirect)
+      }
+      const place = {
+        url,
+        clientId: String(application.clientId),
+        clientSecret: application.clientSecret,
+        allow
+      }
+      yield* Effect.promise(async () => {
+        for (const client of clients) {
+          const expected = await outcomesOf(client, "documented", sites.documented)
+          expect([nameOf(client), await walk(place, client)]).toEqual([nameOf(client), expected])
+        }
+      })
+    }))
 
   for (const raw of rawClients) {
     it.effect(`${raw.client} (${raw.language}) ${raw.does}: ${raw.expected}`, () =>

@@ -79,15 +79,28 @@ export interface SignedIn {
   readonly browser: Browser
 }
 
-export const walk = async (service: Service, owner: Person, signedIn: SignedIn, client: Client): Promise<Outcomes> => {
-  const application = await createApplication(service, owner, [redirectUri])
-  const settings: Settings = {
+/** A server, an application that is registered there, and a user who allows everything. */
+export interface Place {
+  readonly url: string
+  readonly clientId: string
+  readonly clientSecret: string
+  readonly allow: (authorizationUrl: string) => Promise<URL>
+}
+
+/** A new application at the service, and a user in a browser. */
+export const atService = async (service: Service, owner: Person, { browser, user }: SignedIn): Promise<Place> => {
+  const { client_id, client_secret } = await createApplication(service, owner, [redirectUri])
+  return {
     url: service.url,
-    clientId: String(application.client_id),
-    clientSecret: application.client_secret,
-    redirectUri,
-    scope: "profile:read read"
+    clientId: String(client_id),
+    clientSecret: client_secret,
+    allow: (url) => consent(url, user, "allow", browser)
   }
+}
+
+export const walk = async (service: Place, client: Client): Promise<Outcomes> => {
+  const { clientId, clientSecret, url } = service
+  const settings: Settings = { url, clientId, clientSecret, redirectUri, scope: "profile:read read" }
   const session = await client.connect(settings)
 
   const discovery = async (): Promise<Outcome> => {
@@ -102,7 +115,7 @@ export const walk = async (service: Service, owner: Person, signedIn: SignedIn, 
   const authorize = async (pkce: boolean): Promise<{ readonly begun: Begun; readonly back: URL }> => {
     const begun = await session.authorize({ pkce })
     expect(new URL(begun.url).searchParams.has("code_challenge")).toBe(pkce)
-    const back = await consent(begun.url, signedIn.user, "allow", signedIn.browser)
+    const back = await service.allow(begun.url)
     expect(back.searchParams.get("code")).toMatch(/./)
     return { begun, back }
   }

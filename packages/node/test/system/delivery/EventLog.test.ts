@@ -129,7 +129,7 @@ it.scopedLive(
         await Promise.all([write(() => nodes[0]), write(() => nodes[1]), holdOpen(), readOn(), kill()])
         await expect.poll(reader.read, { timeout: 20_000 }).toBe(true)
         const stored = await storedEvents(admin)
-        expect(stored.length).toBeGreaterThan(seconds * 10)
+        expect(stored.length).toBeGreaterThan(20)
         const seen = reader.seen.map(({ body, webhook_id }) => ({
           id: webhook_id,
           object: String(JSON.parse(body).object_id)

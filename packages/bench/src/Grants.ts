@@ -52,8 +52,9 @@ export const fill = (count: number) => async ({ query, settle, url }: Database.F
   await query(`INSERT INTO startlist_users (role, email, email_key, first_name, last_name)
     SELECT 'athlete', 'athlete' || i || '@example.test', 'athlete' || i || '@example.test', 'Ada', 'Runner' FROM ${users}`)
   await query(
-    `INSERT INTO startlist_applications (version, owner_id, name, redirect_uris, require_pkce, secrets, created_at)
-    VALUES (1, 1, 'Benchmark', '[]', false, '[]', ${now})`
+    `INSERT INTO startlist_applications
+      (version, owner_id, name, redirect_uris, require_pkce, secrets, created_at, signing_version, signing_secrets)
+    VALUES (1, 1, 'Benchmark', '[]', false, '[]', ${now}, 1, '[]')`
   )
   await query(`INSERT INTO startlist_grants
       (application_id, user_id, active, consent, access, refresh, generation, version)

@@ -34,14 +34,14 @@ export const fill =
     SELECT 'athlete', 'athlete' || i || '@example.test', 'athlete' || i || '@example.test', 'Ada', 'Runner'
     FROM generate_series(1, ${athletes}) AS i`)
     await query(`INSERT INTO startlist_applications
-      (version, owner_id, name, redirect_uris, require_pkce, secrets, created_at)
-    SELECT 1, 1, 'Benchmark', '[]', false, '[]', ${now} FROM generate_series(1, ${subscriptions})`)
+      (version, owner_id, name, redirect_uris, require_pkce, secrets, created_at, signing_version, signing_secrets)
+    SELECT 1, 1, 'Benchmark', '[]', false, '[]', ${now}, 1, '[]' FROM generate_series(1, ${subscriptions})`)
     await query(`INSERT INTO startlist_subscriptions
-      (application_id, version, callback_url, signing_secrets, created_at, updated_at)
+      (application_id, version, callback_url, created_at, updated_at)
     SELECT i, 1, '${callbackUrl}', '[]', ${now}, ${now} FROM generate_series(1, ${subscriptions}) AS i`)
     await query(`INSERT INTO startlist_grants
-      (application_id, user_id, version, active, role, scope, epoch, generation, granted_at)
-    SELECT a, u, 1, true, 'athlete', '["${scope}"]', 1, 0, ${now}
+      (application_id, user_id, active, consent, access, generation, version)
+    SELECT a, u, true, '{"role":"athlete","scope":["${scope}"],"epoch":1,"at":${now}}', '', 0, 1
     FROM generate_series(1, ${athletes}) AS u, generate_series(1, ${subscriptions}) AS a`)
     await query(`INSERT INTO startlist_registrations (version, athlete_id, updates)
     SELECT 1, i, '${noUpdates}' FROM generate_series(1, ${athletes}) AS i`)

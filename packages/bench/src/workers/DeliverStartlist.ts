@@ -42,9 +42,10 @@ const prepare = Effect.gen(function*() {
     }, yield* secrets.makeSigning)
     yield* subscribed.insert({ applicationId, callbackUrl, createdAt: now, updatedAt: now })
   }
+  const consent = JSON.stringify({ role: "athlete", scope: [scope], epoch: 1, at: 0 })
   yield* (yield* SqlClient.SqlClient).unsafe(`INSERT INTO startlist_grants
-      (application_id, user_id, version, active, role, scope, epoch, generation, granted_at)
-    SELECT id, ${athlete.id}, 1, true, 'athlete', '["${scope}"]', 1, 0, 0 FROM startlist_applications`)
+      (application_id, user_id, active, consent, access, generation, version)
+    SELECT id, ${athlete.id}, true, '${consent}', '', 0, 1 FROM startlist_applications`)
   return athlete.id
 })
 

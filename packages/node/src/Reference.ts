@@ -21,8 +21,17 @@ const scrolling = (html: string): string =>
   html.replaceAll(/>([^<>]*)<\/h2>\n<table>/g, `>$1</h2>\n<section class="scroll" aria-label="$1" tabindex="0"><table>`)
     .replaceAll("</table>", "</table></section>")
 
-/** HTML of all operations and schemas. */
+/** The converter knows no webhooks: they are shown as what the service asks of the address of a callback. */
+const withWebhooks = (text: string): string => {
+  const { webhooks, paths, ...rest } = JSON.parse(text)
+  return JSON.stringify({
+    ...rest,
+    paths: { ...paths, "{callback_url}": { ...webhooks.challenge, ...webhooks.event } }
+  })
+}
+
+/** HTML of all operations, webhooks and schemas. */
 export const content: Effect.Effect<string> = Effect.promise(async () => {
-  const markdown = await convertMarkdown(document())
+  const markdown = await convertMarkdown(withWebhooks(document()))
   return scrolling(await marked.parse(withoutTitle(markdown ?? "")))
 })

@@ -1,6 +1,6 @@
 /** Grants on SQLite: one row each, whose record holds its codes and tokens. */
 import { type Grant, type GrantStore, Store } from "@startlist/core"
-import { Effect } from "effect"
+import { Effect, Option } from "effect"
 import { enqueue } from "./Outbox.ts"
 import { findOne, Row } from "./People.ts"
 import * as Record from "./Record.ts"
@@ -21,13 +21,16 @@ export const makeGrants = (atomically: Atomically, wake: Effect.Effect<unknown>)
   find: (applicationId, userId) =>
     atomically((sql) => {
       const query = "select record from grants where application = ? and user = ?"
-      return findOne(sql, Record.grant, query, applicationId, userId)
+      return Option.all({
+        grant: findOne(sql, Record.grant, query, applicationId, userId),
+        application: findOne(sql, Record.application, "select record from applications where id = ?", applicationId)
+      })
     }),
   listByUser: (userId) =>
     atomically(({ all }) =>
       all(
         Row,
-        "select record from grants where user = ? and status = 'active' order by granted_at, application",
+        "select record from active_grants where user = ? order by granted_at, application",
         userId
       ).map(({ record }) => Record.grant.read(record))
     ),

@@ -12,7 +12,16 @@ import {
 } from "@startlist/core"
 import { Context, Effect, Layer, Option, PubSub } from "effect"
 import { type Collection, type Database, type Documents, open } from "./Documents.ts"
-import { type Collections, end, enqueue, fits, makeCollections, makeDeliveries, page } from "./MinimalQueue.ts"
+import {
+  cancel,
+  type Collections,
+  enqueue,
+  fits,
+  isActive,
+  makeCollections,
+  makeDeliveries,
+  page
+} from "./MinimalQueue.ts"
 import type { Seal } from "./Seal.ts"
 
 const make = (documents: Documents, collections: Collections, hints: PubSub.PubSub<void>) => {
@@ -39,23 +48,38 @@ const make = (documents: Documents, collections: Collections, hints: PubSub.PubS
   return Context.make(Application.ApplicationStore, {
     find: (id) => atomically(() => Option.fromNullable(applications.get(id))),
     list: ({ after, limit, owner }) =>
-      atomically(() => page(applications.all().filter(({ ownerId }) => fits(owner, ownerId)), after, limit)),
+      atomically(() =>
+        page(
+          applications.all().filter(({ ownerId, state }) => state !== "ended" && fits(owner, ownerId)),
+          after,
+          limit
+        )
+      ),
     insert: (application, value) =>
       atomically(() => {
         const id = Application.ApplicationId.make(applications.nextId())
         signing.put({ applicationId: id, version: 1, secrets: [{ value, expiresAt: Option.none() }] }, id)
-        applications.put({ ...application, id, version: 1 }, id)
-        return { ...application, id, version: 1 }
+        const inserted = { ...application, id, version: 1, state: "active", epoch: 0 } as const
+        applications.put(inserted, id)
+        return inserted
       }),
     save: (next) => save(applications, [next.id], next, (before) => before?.version),
     findSigningSecrets: (id) => atomically(() => Option.fromNullable(signing.get(id))),
     saveSigningSecrets: (next) => save(signing, [next.applicationId], next, (before) => before?.version)
   }).pipe(
     Context.add(GrantStore.GrantStore, {
-      find: (application, user) => atomically(() => Option.fromNullable(grants.get(application, user))),
+      find: (id, user) =>
+        atomically(() =>
+          Option.all({
+            grant: Option.fromNullable(grants.get(id, user)),
+            application: Option.fromNullable(applications.get(id))
+          })
+        ),
       listByUser: (user) =>
         atomically(() =>
-          applications.keys().flatMap((id) => grants.get(id, user) ?? []).filter(({ status }) => status === "active")
+          applications.keys().filter((id) => isActive(collections, id, user)).flatMap((id) =>
+            grants.get(id, user) ?? []
+          )
             .sort((a, b) => a.grantedAt.epochMillis - b.grantedAt.epochMillis)
         ),
       save: ({ grant, outgoing }) =>
@@ -77,9 +101,11 @@ const make = (documents: Documents, collections: Collections, hints: PubSub.PubS
         Effect.flatten(atomically(() => {
           if (subscriptions.get(subscription.applicationId) !== undefined) return new Subscription.AlreadySubscribed()
           const id = Subscription.SubscriptionId.make(subscriptions.nextId())
-          subscriptions.put({ ...subscription, id, version: 1 }, subscription.applicationId)
-          return Effect.succeed({ ...subscription, id, version: 1 })
+          const inserted = { ...subscription, id, version: 1, paused: false }
+          subscriptions.put(inserted, subscription.applicationId)
+          return Effect.succeed(inserted)
         })),
+      list: ({ after, limit }) => atomically(() => page(subscriptions.all(), after, limit)),
       save: (next) =>
         save(
           subscriptions,
@@ -90,7 +116,7 @@ const make = (documents: Documents, collections: Collections, hints: PubSub.PubS
       remove: (id, now) =>
         atomically(() => {
           for (const { delivery } of pending.all().filter(({ delivery }) => delivery.subscriptionId === id)) {
-            end(collections, { ...delivery, state: "cancelled", endedAt: Option.some(now) })
+            cancel(collections, delivery, now)
           }
           const found = subscriptions.all().find((subscription) => subscription.id === id)
           return found !== undefined && subscriptions.remove(found.applicationId)

@@ -8,7 +8,7 @@ import {
   Registration,
   Subscription
 } from "@startlist/core"
-import { Effect, Option, PubSub, Schema, Stream } from "effect"
+import { type DateTime, Effect, Option, PubSub, Schema, Stream } from "effect"
 import type { Documents } from "./Documents.ts"
 import type { Seal } from "./Seal.ts"
 
@@ -44,6 +44,12 @@ export const makeCollections = ({ collection }: Documents, seal: Seal) => ({
 
 export type Collections = ReturnType<typeof makeCollections>
 
+/** Whether a user has an active grant of the present epoch of the application. */
+export const isActive = ({ applications, grants }: Collections, id: number, user: number): boolean => {
+  const grant = grants.get(id, user)
+  return grant?.status === "active" && applications.get(id)?.epoch === grant.applicationEpoch
+}
+
 type Told = Pick<Delivery.Delivery, "applicationId" | "subscriptionId" | "event" | "dueAt">
 
 /** Queues one delivery. */
@@ -60,11 +66,11 @@ export const enqueue = (
   collections: Collections,
   outgoing: ReadonlyArray<Event.Outgoing>
 ): ReadonlyArray<Delivery.DeliveryId> => {
-  const { grants, subscriptions } = collections
+  const { subscriptions } = collections
   return outgoing.flatMap(({ audience, event }) => {
     const concerned = audience._tag === "Application"
       ? [audience.applicationId]
-      : subscriptions.keys().filter((id) => audience.userIds.some((user) => grants.get(id, user)?.status === "active"))
+      : subscriptions.keys().filter((id) => audience.userIds.some((user) => isActive(collections, id, user)))
     return concerned.flatMap((id) => subscriptions.get(id) ?? []).map(({ applicationId, id: subscriptionId }) =>
       add(collections, { applicationId, subscriptionId, event, dueAt: event.time }, true).id
     )
@@ -77,17 +83,25 @@ export const end = ({ ended, pending }: Collections, delivery: Delivery.Delivery
   ended.put(delivery, delivery.id)
 }
 
-/** Due, not under a live lease, first of their object; earliest due first; within the allowances. */
-const claimable = ({ pending }: Collections, request: DeliveryQueue.ClaimRequest) => {
+export const cancel = (collections: Collections, delivery: Delivery.Delivery, now: DateTime.Utc): void =>
+  end(collections, { ...delivery, state: "cancelled", endedAt: Option.some(now) })
+
+/** Due, not held, not under a live lease, first of their object; earliest due first; within the allowances. */
+const claimable = ({ applications, pending, subscriptions }: Collections, request: DeliveryQueue.ClaimRequest) => {
   const now = request.now.epochMillis
   const objects = new Set<string>()
   const taken = new Map<Subscription.SubscriptionId, number>()
-  return pending.all().filter(({ claim, delivery: { dueAt, event, subscriptionId } }) => {
-    const object = `${subscriptionId} ${event.objectType} ${event.objectId}`
-    const isFirst = !objects.has(object)
-    objects.add(object)
-    return isFirst && dueAt.epochMillis <= now && (claim === null || claim.leaseEnds <= now)
-  }).sort((a, b) => a.delivery.dueAt.epochMillis - b.delivery.dueAt.epochMillis).filter(({ delivery }) => {
+  /** Events wait while their subscription is paused, or their application is not active. */
+  const isHeld = ({ delivery: { applicationId } }: { readonly delivery: Delivery.Delivery }) =>
+    subscriptions.get(applicationId)?.paused === true || applications.get(applicationId)?.state !== "active"
+  return pending.all().filter((queued) => !isHeld(queued)).filter(
+    ({ claim, delivery: { dueAt, event, subscriptionId } }) => {
+      const object = `${subscriptionId} ${event.objectType} ${event.objectId}`
+      const isFirst = !objects.has(object)
+      objects.add(object)
+      return isFirst && dueAt.epochMillis <= now && (claim === null || claim.leaseEnds <= now)
+    }
+  ).sort((a, b) => a.delivery.dueAt.epochMillis - b.delivery.dueAt.epochMillis).filter(({ delivery }) => {
     const count = (taken.get(delivery.subscriptionId) ?? 0) + 1
     taken.set(delivery.subscriptionId, count)
     return count <= (request.allowances.get(delivery.subscriptionId) ?? request.perSubscription)
@@ -172,6 +186,20 @@ export const makeDeliveries = (
       atomically(() => {
         const filter = { applicationId: Option.some(applicationId), state: Option.none(), after: Option.none(), limit }
         return Delivery.byHour(list(filter).flatMap(({ attempts }) => attempts), from)
+      }),
+    listEnded: ({ after, applicationId, from, limit, state, until }) =>
+      atomically(() =>
+        ended.all().filter(({ applicationId: id, endedAt, ...one }) =>
+          one.state === state && fits(applicationId, id) && one.id > Option.getOrElse(after, () => 0) &&
+          Option.exists(endedAt, (at) => from.epochMillis <= at.epochMillis && at.epochMillis < until.epochMillis)
+        ).sort((a, b) => a.id - b.id).slice(0, limit)
+      ),
+    cancel: (id, now, limit) =>
+      atomically(() => {
+        const ofApplication = pending.all().filter(({ delivery }) => delivery.applicationId === id)
+        const newest = ofApplication.slice(-limit)
+        for (const { delivery } of newest) cancel(collections, delivery, now)
+        return newest.length
       }),
     again: ({ applicationId, event, subscriptionId }, dueAt) =>
       atomically(() => {

@@ -43,6 +43,17 @@ export const add = (
   return delivery
 }
 
+/** Cancels a pending delivery. */
+export const cancel = ({ run }: Sql, record: string, now: DateTime.Utc): void => {
+  const cancelled = { ...Record.delivery.read(record), state: "cancelled", endedAt: Option.some(now) } as const
+  run(
+    "update deliveries set state = 'cancelled', ended_at = ?, claim = null, lease_ends = null, record = ? where id = ?",
+    now.epochMillis,
+    Record.delivery.write(cancelled),
+    cancelled.id
+  )
+}
+
 /** Everybody whom these events concern, as it is in this transaction. */
 export const enqueue = (sql: Sql, outgoing: ReadonlyArray<Event.Outgoing>): ReadonlyArray<Delivery.DeliveryId> =>
   outgoing.flatMap(({ audience, event }) => {
@@ -51,8 +62,7 @@ export const enqueue = (sql: Sql, outgoing: ReadonlyArray<Event.Outgoing>): Read
       : sql.all(
         Subscribed,
         `select id, application from subscriptions s where exists (
-           select 1 from grants g where g.application = s.application and g.status = 'active'
-           and g.user in (select value from json_each(?))) order by id`,
+           select 1 from active_grants g where g.application = s.application and g.user in (select value from json_each(?))) order by id`,
         JSON.stringify(audience.userIds)
       )
     return concerned.map(({ application, id }) =>

@@ -1,7 +1,7 @@
 /** Applications, registrations and subscriptions on SQLite. */
 import { Application, Registration, Store, Subscription } from "@startlist/core"
 import { Effect, Option, Schema } from "effect"
-import { enqueue } from "./Outbox.ts"
+import { cancel, enqueue } from "./Outbox.ts"
 import * as Record from "./Record.ts"
 import type { Seal } from "./Seal.ts"
 import type { Atomically, Sql } from "./Sqlite.ts"
@@ -59,6 +59,7 @@ export const makeApplications = (atomically: Atomically, seal: Seal): Applicatio
         all(
           Row,
           `select record from applications where (?1 is null or owner = ?1) and (?2 is null or id < ?2)
+           and record ->> 'state' <> 'ended'
          order by id desc limit ?3`,
           Option.getOrNull(owner),
           Option.getOrNull(after),
@@ -71,7 +72,7 @@ export const makeApplications = (atomically: Atomically, seal: Seal): Applicatio
         const id = Application.ApplicationId.make(sql.insert(statement, application.ownerId))
         const secrets = { applicationId: id, version: 1, secrets: [{ value, expiresAt: Option.none() }] }
         sql.run("insert into signing_secrets values (?, 1, ?)", id, signing.write(secrets))
-        const made = { ...application, id, version: 1 }
+        const made: Application.Application = { ...application, id, version: 1, state: "active", epoch: 0 }
         return inserted(sql, "applications", id, Record.application, made)
       }),
     save: (next) => save(atomically, "applications", Record.application, next),
@@ -115,6 +116,15 @@ export const makeSubscriptions = (atomically: Atomically): Subscription.Subscrip
   return {
     findByApplication: (id) =>
       atomically((sql) => findOne(sql, codec, "select record from subscriptions where application = ?", id)),
+    list: ({ after, limit }) =>
+      atomically(({ all }) =>
+        all(
+          Row,
+          "select record from subscriptions where (?1 is null or id < ?1) order by id desc limit ?2",
+          Option.getOrNull(after),
+          limit
+        ).map(({ record }) => codec.read(record))
+      ),
     insert: (subscription) =>
       Effect.flatten(atomically((sql) => {
         const { applicationId } = subscription
@@ -124,7 +134,7 @@ export const makeSubscriptions = (atomically: Atomically): Subscription.Subscrip
         }
         const statement = "insert into subscriptions (application, version, record) values (?, 1, '')"
         const id = Subscription.SubscriptionId.make(sql.insert(statement, applicationId))
-        const made = { ...subscription, id, version: 1 }
+        const made = { ...subscription, id, version: 1, paused: false }
         return Effect.succeed(inserted(sql, "subscriptions", id, codec, made))
       })),
     save: (next) => save(atomically, "subscriptions", codec, next),
@@ -132,15 +142,7 @@ export const makeSubscriptions = (atomically: Atomically): Subscription.Subscrip
       atomically((sql) => {
         const { all, run } = sql
         const pending = all(Row, "select record from deliveries where subscription = ? and state = 'pending'", id)
-        for (const { record } of pending) {
-          const cancelled = { ...Record.delivery.read(record), state: "cancelled", endedAt: Option.some(now) } as const
-          run(
-            "update deliveries set state = 'cancelled', ended_at = ?, claim = null, lease_ends = null, record = ? where id = ?",
-            now.epochMillis,
-            Record.delivery.write(cancelled),
-            cancelled.id
-          )
-        }
+        for (const { record } of pending) cancel(sql, record, now)
         return run("delete from subscriptions where id = ?", id) === 1
       })
   }

@@ -18,6 +18,9 @@ export const tables = `
     application integer not null, user integer not null, version integer not null, status text not null,
     granted_at integer not null, record text not null, primary key (application, user)) without rowid;
   create index if not exists grants_by_user on grants (user, status);
+  create view if not exists active_grants as
+    select g.* from grants g join applications a on a.id = g.application
+    where g.status = 'active' and g.record ->> 'applicationEpoch' = a.record ->> 'epoch';
   create table if not exists subscriptions (
     id integer primary key autoincrement, application integer not null unique, version integer not null, record text not null);
   create table if not exists registrations (

@@ -45,6 +45,7 @@ const told = Effect.gen(function*() {
       role: "athlete",
       scope: ["read"],
       epoch: 1,
+      applicationEpoch: 0,
       generation: 0,
       grantedAt: now,
       refresh: Option.none(),

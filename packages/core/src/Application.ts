@@ -30,19 +30,32 @@ export const Settings = Schema.Struct({
 })
 export type Settings = typeof Settings.Type
 
+/**
+ * `active`, or `suspended` by an operator: no token, no answer and no event until it is restored (law 14). `ended` is
+ * for ever: the record only keeps the identifier.
+ */
+export const State = Schema.Literal("active", "suspended", "ended")
+export type State = typeof State.Type
+
 export const Application = Schema.Struct({
   id: ApplicationId,
   version: Version,
   ownerId: UserId,
+  state: State,
+  /** Number of times that all grants of the application were revoked. A grant of an earlier epoch is revoked. */
+  epoch: Schema.NonNegativeInt,
   ...Settings.fields,
-  /** Newest first; one or two are live. */
+  /** Newest first; one or two are live. None once it has ended. */
   secrets: Schema.Array(ClientSecret),
   createdAt: Schema.DateTimeUtcFromNumber
 })
 export type Application = typeof Application.Type
 
-/** An application before the store has given an identifier; the store saves it as version 1. */
-export const NewApplication = Application.omit("id", "version")
+/** What decides for all grants of an application. */
+export type Standing = Pick<Application, "epoch" | "state">
+
+/** An application before the store has given an identifier; the store saves it as version 1, active, in epoch 0. */
+export const NewApplication = Application.omit("id", "version", "state", "epoch")
 export type NewApplication = typeof NewApplication.Type
 
 /** A signing secret (`whsec_…`). The newest has no end; a rotated one signs too until the overlap ends. */
@@ -87,7 +100,7 @@ export class ApplicationStore extends Context.Tag("@startlist/core/ApplicationSt
 export declare namespace ApplicationStore {
   export interface Service {
     readonly find: (id: ApplicationId) => Effect.Effect<Option.Option<Application>, StoreError>
-    /** Newest first. `owner` keeps only that user's, `after` starts behind that identifier. */
+    /** Newest first, without those that have ended. `owner` keeps only that user's, `after` starts behind that identifier. */
     readonly list: (page: {
       readonly owner: Option.Option<UserId>
       readonly after: Option.Option<ApplicationId>
@@ -141,21 +154,25 @@ export const acceptsRedirect = (application: Application, uri: string, policy: P
     (policy.acceptAnyLoopback ||
       application.redirectUris.some((registered) => withoutPort(registered) === withoutPort(uri))))
 
-/** Unknown client or wrong secret (RFC 6749 §5.2 `invalid_client`). */
+/** Unknown client, wrong secret, or the right secret of a suspended application (RFC 6749 §5.2 `invalid_client`). */
 export class InvalidClient extends Schema.TaggedError<InvalidClient>("@startlist/core/InvalidClient")(
   "InvalidClient",
-  {}
+  { reason: Schema.Literal("unknown", "suspended") }
 ) {}
 
-/** The application that was found, if one of its secrets has this fingerprint and has not ended. */
+/** The application that was found, if it is active and one of its secrets has this fingerprint and has not ended. */
 export const authenticate = (
   found: Option.Option<Application>,
   hash: TokenHash,
   now: DateTime.Utc
-): Either.Either<Application, InvalidClient> =>
-  Option.isSome(found) && found.value.secrets.some((secret) => secret.hash === hash && isLive(secret, now))
+): Either.Either<Application, InvalidClient> => {
+  if (Option.isNone(found) || !found.value.secrets.some((secret) => secret.hash === hash && isLive(secret, now))) {
+    return Either.left(new InvalidClient({ reason: "unknown" }))
+  }
+  return found.value.state === "active"
     ? Either.right(found.value)
-    : Either.left(new InvalidClient())
+    : Either.left(new InvalidClient({ reason: "suspended" }))
+}
 
 const isLive = ({ expiresAt }: ClientSecret, now: DateTime.Utc): boolean =>
   Option.isNone(expiresAt) || now.epochMillis < expiresAt.value.epochMillis
@@ -189,6 +206,25 @@ export const rotateSigningSecret = (
     { value, expiresAt: Option.none() },
     ...present.secrets.slice(0, 1).map((secret) => ({ ...secret, expiresAt: Option.some(overlapEnds) }))
   ]
+})
+
+/** Suspends or restores. None if there is nothing to change. */
+export const setState = (application: Application, state: "active" | "suspended"): Option.Option<Application> =>
+  application.state === state ? Option.none() : Option.some({ ...application, state, version: application.version + 1 })
+
+/** Revokes every grant of the application: what was granted before belongs to an earlier epoch. */
+export const revokeAll = (application: Application): Application => ({
+  ...application,
+  version: application.version + 1,
+  epoch: application.epoch + 1
+})
+
+/** Ends the application for ever: no secret is left, and every grant is revoked. */
+export const end = (application: Application): Application => ({
+  ...revokeAll(application),
+  state: "ended",
+  redirectUris: [],
+  secrets: []
 })
 
 /** Changes what the owner can change. */

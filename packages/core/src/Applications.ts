@@ -13,6 +13,7 @@ import { ApplicationNotFound, ApplicationStore, InvalidApplication, Settings } f
 import { Policy } from "./Policy.ts"
 import { Secrets } from "./Secrets.ts"
 import { Conflict, type StoreError, untilSaved } from "./Store.ts"
+import { SubscriptionStore } from "./Subscription.ts"
 import { type UserId, UserStore } from "./User.ts"
 
 /** How a client names and proves itself. */
@@ -70,9 +71,24 @@ export declare namespace Applications {
       id: Application.ApplicationId,
       version?: number
     ) => Effect.Effect<Application.SigningSecrets, ApplicationNotFound | Conflict | StoreError>
+    /** An application that has ended is not found. */
     readonly find: (
       id: Application.ApplicationId
     ) => Effect.Effect<Application.Application, ApplicationNotFound | StoreError>
+    /** Law 14: once this has returned, the application gets no token, no answer, and no event that is not being sent. */
+    readonly suspend: (
+      id: Application.ApplicationId
+    ) => Effect.Effect<Application.Application, ApplicationNotFound | StoreError>
+    /** The application goes on where it was suspended. Events that waited are delivered. */
+    readonly restore: (
+      id: Application.ApplicationId
+    ) => Effect.Effect<Application.Application, ApplicationNotFound | StoreError>
+    /** Revokes every grant of the application, in one save of the application alone. No user is named in an event. */
+    readonly revokeAll: (
+      id: Application.ApplicationId
+    ) => Effect.Effect<Application.Application, ApplicationNotFound | StoreError>
+    /** Ends the application for ever, with its grants and its subscription. May be repeated if it failed half-way. */
+    readonly end: (id: Application.ApplicationId) => Effect.Effect<void, ApplicationNotFound | StoreError>
     readonly list: ApplicationStore.Service["list"]
     /** The application that these credentials belong to. */
     readonly authenticate: (
@@ -83,15 +99,35 @@ export declare namespace Applications {
 
 const make = Effect.gen(function*() {
   const store = yield* ApplicationStore
+  const subscriptions = yield* SubscriptionStore
   const users = yield* UserStore
   const secrets = yield* Secrets
   const policy = yield* Policy
 
-  const find = (id: Application.ApplicationId) =>
+  /** One that has ended, too. */
+  const findAny = (id: Application.ApplicationId) =>
     Effect.flatMap(
       store.find(id),
       Option.match({ onNone: () => new ApplicationNotFound({ applicationId: id }), onSome: Effect.succeed })
     )
+
+  const find = (id: Application.ApplicationId) =>
+    Effect.filterOrFail(
+      findAny(id),
+      ({ state }) => state !== "ended",
+      () => new ApplicationNotFound({ applicationId: id })
+    )
+
+  /** Finds, decides and saves. Where there is nothing to change, the present one is the answer. */
+  const decide = (
+    id: Application.ApplicationId,
+    decision: (present: Application.Application) => Option.Option<Application.Application>
+  ) =>
+    untilSaved(Effect.flatMap(find(id), (present) =>
+      Option.match(decision(present), {
+        onNone: () => Effect.succeed(present),
+        onSome: (next) => Effect.as(store.save(next), next)
+      })))
 
   const checkName = (name: string) =>
     Option.match(
@@ -136,6 +172,30 @@ const make = Effect.gen(function*() {
     untilSaved
   )
 
+  const suspend = Effect.fn("Applications.suspend")((id: Application.ApplicationId) =>
+    decide(id, (present) => Application.setState(present, "suspended"))
+  )
+
+  const restore = Effect.fn("Applications.restore")((id: Application.ApplicationId) =>
+    decide(id, (present) => Application.setState(present, "active"))
+  )
+
+  const revokeAll = Effect.fn("Applications.revokeAll")((id: Application.ApplicationId) =>
+    decide(id, (present) => Option.some(Application.revokeAll(present)))
+  )
+
+  // Once the application has ended, it gets no subscription any more. So none is left.
+  const end = Effect.fn("Applications.end")(function*(id: Application.ApplicationId) {
+    yield* untilSaved(
+      Effect.flatMap(
+        findAny(id),
+        (present) => present.state === "ended" ? Effect.void : store.save(Application.end(present))
+      )
+    )
+    const subscription = yield* subscriptions.findByApplication(id)
+    if (Option.isSome(subscription)) yield* subscriptions.remove(subscription.value.id, yield* DateTime.now)
+  })
+
   const rotateSecretOnce = Effect.fn("Applications.rotateSecretOnce")(
     function*(present: Application.Application, overlap: Option.Option<Duration.Duration>) {
       const now = yield* DateTime.now
@@ -179,16 +239,21 @@ const make = Effect.gen(function*() {
     authenticate,
     change,
     create,
+    end,
     find,
     list: store.list,
+    restore,
+    revokeAll,
     rotateSecret,
     rotateSecretOnce,
     rotateSigningSecret,
-    signingSecrets
+    signingSecrets,
+    suspend
   })
 })
 
-export const layer: Layer.Layer<Applications, never, ApplicationStore | UserStore | Secrets> = Layer.effect(
+export const layer: Layer.Layer<
   Applications,
-  make
-)
+  never,
+  ApplicationStore | SubscriptionStore | UserStore | Secrets
+> = Layer.effect(Applications, make)

@@ -32,10 +32,10 @@ export interface AuthorizationRequest {
   readonly challenge: Option.Option<string>
 }
 
-/** Nobody can be sent back: the client or its redirect URI is not known (RFC 6749 §4.1.2.1). Shown to the user. */
+/** Nobody is sent back: the client is not known or suspended, or its redirect URI is not known (RFC 6749 §4.1.2.1). */
 export class InvalidRedirect
   extends Schema.TaggedError<InvalidRedirect>("@startlist/core/InvalidRedirect")("InvalidRedirect", {
-    reason: Schema.Literal("unknown_client", "missing_redirect_uri", "unregistered_redirect_uri")
+    reason: Schema.Literal("unknown_client", "suspended_client", "missing_redirect_uri", "unregistered_redirect_uri")
   })
 {}
 
@@ -68,6 +68,7 @@ export const check = (
   policy: Policy.Service
 ): Either.Either<AuthorizationRequest, InvalidRedirect | AuthorizationRefused> => {
   const { codeChallenge, codeChallengeMethod, redirectUri, responseMode, responseType } = parameters
+  if (application.state !== "active") return Either.left(new InvalidRedirect({ reason: "suspended_client" }))
   if (Option.isNone(redirectUri)) return Either.left(new InvalidRedirect({ reason: "missing_redirect_uri" }))
   if (!acceptsRedirect(application, redirectUri.value, policy)) {
     return Either.left(new InvalidRedirect({ reason: "unregistered_redirect_uri" }))

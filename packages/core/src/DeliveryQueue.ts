@@ -4,7 +4,7 @@ import type * as DateTime from "effect/DateTime"
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 import type * as Stream from "effect/Stream"
-import type { SigningSecret } from "./Application.ts"
+import type { ApplicationId, SigningSecret } from "./Application.ts"
 import type { Delivery, DeliveryId } from "./Delivery.ts"
 import type { Outgoing } from "./Event.ts"
 import type { StoreError } from "./Store.ts"
@@ -51,7 +51,8 @@ export declare namespace DeliveryQueue {
   export interface Service {
     /**
      * Claims pending deliveries: due, not under a live lease, the first of their object for their subscription
-     * (law 6), earliest due first, at most the allowance of each subscription, at most `limit`. No two claims get
+     * (law 6), earliest due first, at most the allowance of each subscription, at most `limit`. Leaves out what waits
+     * because its subscription is paused, or its application is not active (law 14). No two claims get
      * the same delivery while its lease lives. Counts the claims of each delivery that it returns; a settlement starts
      * the count again. Leaves out what cannot be signed, and does not count that.
      */
@@ -76,6 +77,15 @@ export declare namespace DeliveryQueue {
      * identifiers.
      */
     readonly enqueue: (outgoing: ReadonlyArray<Outgoing>) => Effect.Effect<ReadonlyArray<DeliveryId>, StoreError>
+    /**
+     * Cancels pending deliveries to an application's subscription at `now`, claimed ones too: at most `limit`, newest
+     * first. Answers how many.
+     */
+    readonly cancel: (
+      id: ApplicationId,
+      now: DateTime.Utc,
+      limit: number
+    ) => Effect.Effect<number, StoreError>
     /**
      * A new pending delivery of the same event to the same subscription, due at `now`; the log of events has the first
      * one only. None if that subscription is gone.

@@ -5,6 +5,8 @@
  *
  * - `version` counts the saves. Consenting, redeeming, rotating and revoking are ordered by it.
  * - `epoch` counts the lives of the grant. Revoking ends one: no code and no token is left in the record.
+ * - `applicationEpoch` is that of the application when this life began. If the application has a later one, all its
+ *   grants were revoked since: see `asOf`.
  * - `generation` counts the refresh tokens. Only the current one is stored, by its fingerprint. A refresh token names its
  *   epoch and generation, so an older one is recognised if a key of the service made it.
  */
@@ -14,7 +16,7 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import * as AccessTokens from "./AccessTokens.ts"
-import { ApplicationId } from "./Application.ts"
+import { ApplicationId, type Standing as ApplicationStanding } from "./Application.ts"
 import { Audience, type EventOrigin, type Outgoing } from "./Event.ts"
 import { makeInstants } from "./internal/instants.ts"
 import type { Policy } from "./Policy.ts"
@@ -32,6 +34,7 @@ export const Grant = Schema.Struct({
   role: Role,
   scope: Scope,
   epoch: Schema.NonNegativeInt,
+  applicationEpoch: Schema.NonNegativeInt,
   generation: Schema.NonNegativeInt,
   /** First consent of the present epoch. */
   grantedAt: Schema.DateTimeUtcFromNumber,
@@ -43,6 +46,18 @@ export const Grant = Schema.Struct({
   codes: Schema.Array(Code)
 })
 export type Grant = typeof Grant.Type
+
+/** A grant, and the application as it was at the same moment. */
+export interface Found {
+  readonly grant: Grant
+  readonly application: ApplicationStanding
+}
+
+/** The grant as its application stands: revoked, with nothing left in it, if all grants of the application were. */
+export const asOf = ({ application, grant }: Found): Grant =>
+  grant.applicationEpoch === application.epoch
+    ? grant
+    : { ...grant, status: "revoked", refresh: Option.none(), access: AccessTokens.none, codes: [] }
 
 /** One atomic save: the grant at its next version, and the events that the decision causes. */
 export interface Change {
@@ -92,6 +107,7 @@ const addCode = (codes: Grant["codes"], added: Code, limit: number, now: DateTim
 /** What the user says yes to. */
 export interface Consent {
   readonly applicationId: ApplicationId
+  readonly applicationEpoch: number
   readonly userId: UserId
   readonly role: Role
   readonly scope: Scope
@@ -112,7 +128,7 @@ export const consent = (
   now: DateTime.Utc,
   policy: Policy.Service
 ): Change => {
-  const { applicationId, challenge, redirectUri, role, scope, state, userId } = consented
+  const { applicationEpoch, applicationId, challenge, redirectUri, role, scope, state, userId } = consented
   const before = Option.getOrUndefined(existing)
   const pending: Code = {
     hash: code,
@@ -139,6 +155,7 @@ export const consent = (
       role,
       scope,
       epoch: (before?.epoch ?? 0) + 1,
+      applicationEpoch,
       generation: before?.generation ?? 0,
       grantedAt: now,
       refresh: Option.none(),
@@ -208,6 +225,7 @@ const issue = (
       version: grant.version + 1,
       status: grant.status,
       epoch: grant.epoch,
+      applicationEpoch: grant.applicationEpoch,
       generation,
       grantedAt: grant.grantedAt,
       refresh: Option.some({

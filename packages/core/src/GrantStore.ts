@@ -3,7 +3,7 @@ import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 import type { ApplicationId } from "./Application.ts"
-import type { Change, Grant } from "./Grant.ts"
+import type { Change, Found, Grant } from "./Grant.ts"
 import type { Conflict, StoreError } from "./Store.ts"
 import type { UserId } from "./User.ts"
 
@@ -12,8 +12,9 @@ export class GrantStore extends Context.Tag("@startlist/core/GrantStore")<GrantS
 
 export declare namespace GrantStore {
   export interface Service {
-    readonly find: (applicationId: ApplicationId, userId: UserId) => Effect.Effect<Option.Option<Grant>, StoreError>
-    /** The user's active grants, oldest first. */
+    /** The grant with its application, both as of one moment: one lookup, since every check of a bearer makes it. */
+    readonly find: (applicationId: ApplicationId, userId: UserId) => Effect.Effect<Option.Option<Found>, StoreError>
+    /** The user's active grants of the present epoch of their application, oldest first. */
     readonly listByUser: (userId: UserId) => Effect.Effect<ReadonlyArray<Grant>, StoreError>
     /**
      * Saves `change.grant` over version `change.grant.version - 1` (version 1: where there is none), with the deliveries

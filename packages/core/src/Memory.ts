@@ -7,11 +7,11 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import { ApplicationId, ApplicationStore } from "./Application.ts"
+import { type Application, ApplicationId, ApplicationStore } from "./Application.ts"
 import { DeliveryStore } from "./Delivery.ts"
 import { DeliveryQueue } from "./DeliveryQueue.ts"
 import { GrantStore } from "./GrantStore.ts"
-import { type Enqueue, makeDeliveries } from "./internal/memoryDeliveries.ts"
+import { cancel, type Enqueue, makeDeliveries } from "./internal/memoryDeliveries.ts"
 import { makeGrantStore } from "./internal/memoryGrants.ts"
 import { compareAndSet, makeState, newestFirst, saving, type State } from "./internal/memoryState.ts"
 import { RegistrationId, RegistrationStore } from "./Registration.ts"
@@ -23,6 +23,7 @@ const makeApplicationStore = ({ applications, lastIds, signingSecrets }: State):
   list: ({ after, limit, owner }) =>
     Effect.sync(() =>
       newestFirst(applications)
+        .filter(({ state }) => state !== "ended")
         .filter((application) => Option.isNone(owner) || application.ownerId === owner.value)
         .filter((application) => Option.isNone(after) || application.id < after.value)
         .slice(0, limit)
@@ -30,7 +31,7 @@ const makeApplicationStore = ({ applications, lastIds, signingSecrets }: State):
   insert: (application, value) =>
     Effect.sync(() => {
       const id = ApplicationId.make(++lastIds.application)
-      const inserted = { ...application, id, version: 1 }
+      const inserted: Application = { ...application, id, version: 1, state: "active", epoch: 0 }
       applications.set(id, inserted)
       signingSecrets.set(id, { applicationId: id, version: 1, secrets: [{ value, expiresAt: Option.none() }] })
       return inserted
@@ -41,27 +42,29 @@ const makeApplicationStore = ({ applications, lastIds, signingSecrets }: State):
     saving(() => signingSecrets.has(next.applicationId) && compareAndSet(signingSecrets, next.applicationId, next))
 })
 
-const makeSubscriptionStore = ({ lastIds, pending, subscriptions }: State): SubscriptionStore.Service => {
+const makeSubscriptionStore = (state: State): SubscriptionStore.Service => {
+  const { lastIds, subscriptions } = state
   const byApplication = (id: ApplicationId) =>
     [...subscriptions.values()].find(({ applicationId }) => applicationId === id)
   return {
     findByApplication: (id) => Effect.sync(() => Option.fromNullable(byApplication(id))),
+    list: ({ after, limit }) =>
+      Effect.sync(() =>
+        newestFirst(subscriptions).filter(({ id }) => Option.isNone(after) || id < after.value).slice(0, limit)
+      ),
     insert: (subscription) =>
       Effect.suspend(() => {
         if (byApplication(subscription.applicationId) !== undefined) return new AlreadySubscribed()
         const id = SubscriptionId.make(++lastIds.subscription)
-        const inserted = { ...subscription, id, version: 1 }
+        const inserted = { ...subscription, id, version: 1, paused: false }
         subscriptions.set(id, inserted)
         return Effect.succeed(inserted)
       }),
     save: (next) => saving(() => subscriptions.has(next.id) && compareAndSet(subscriptions, next.id, next)),
     remove: (id, now) =>
       Effect.sync(() => {
-        for (const queued of pending.values()) {
-          if (queued.delivery.subscriptionId !== id) continue
-          queued.delivery = { ...queued.delivery, state: "cancelled", endedAt: Option.some(now) }
-          queued.claim = Option.none()
-          pending.delete(queued.delivery.id)
+        for (const queued of state.pending.values()) {
+          if (queued.delivery.subscriptionId === id) cancel(state, queued, now)
         }
         return subscriptions.delete(id)
       })

@@ -168,9 +168,9 @@ const make = Effect.gen(function*() {
   ): Effect.Effect<Tokens, E | Grant.InvalidGrant | StoreError> => {
     const attempt: Effect.Effect<Tokens, E | Grant.InvalidGrant | Conflict | StoreError> = Effect.flatMap(
       grants.find(applicationId, userId),
-      (grant): typeof attempt => {
-        if (Option.isNone(grant)) return unknownGrant
-        const decision = decide(grant.value)
+      (found): typeof attempt => {
+        if (Option.isNone(found)) return unknownGrant
+        const decision = decide(Grant.asOf(found.value))
         switch (decision._tag) {
           case "Issued":
             return Effect.as(grants.save(decision.change), decision.tokens)
@@ -195,7 +195,10 @@ const make = Effect.gen(function*() {
 
   const unknownGrant = new Grant.InvalidGrant({ reason: "unknown" })
 
-  /** The grant that a text names, and what is to be known of it. The store is not asked about a text of another form. */
+  /**
+   * The grant that a text names, if its application is active, and what is to be known of it. The store is not asked
+   * about a text of another form.
+   */
   const inspect = <Name extends Token.Name, A>(
     name: Option.Option<Name>,
     look: (grant: Grant.Grant, name: Name) => Option.Option<A>
@@ -204,13 +207,17 @@ const make = Effect.gen(function*() {
       ? Effect.succeedNone
       : Effect.map(
         grants.find(name.value.applicationId, name.value.userId),
-        Option.flatMap((grant) => look(grant, name.value))
+        Option.flatMap((found) =>
+          found.application.state === "active" ? look(Grant.asOf(found), name.value) : Option.none()
+        )
       )
 
   const authorize = Effect.fn("OAuth.authorize")(
     function*(applicationId: ApplicationId, parameters: Authorization.Parameters) {
       const application = yield* applications.find(applicationId)
-      if (Option.isNone(application)) return yield* new Authorization.InvalidRedirect({ reason: "unknown_client" })
+      if (Option.isNone(application) || application.value.state === "ended") {
+        return yield* new Authorization.InvalidRedirect({ reason: "unknown_client" })
+      }
       return yield* Authorization.check(application.value, parameters, policy)
     }
   )
@@ -220,12 +227,20 @@ const make = Effect.gen(function*() {
       return yield* new Authorization.RoleMismatch({ requested: request.role.value, actual: user.role })
     }
     const now = yield* DateTime.now
-    const consented = { ...request, applicationId: request.application.id, userId: user.id, role: user.role }
-    const code = yield* secrets.make("code", Token.nameOf(consented))
+    const applicationId = request.application.id
+    const code = yield* secrets.make("code", Token.nameOf({ applicationId, userId: user.id }))
+    // What was asked for in an earlier epoch of the application is refused like what was granted in it.
+    const consented = {
+      ...request,
+      applicationId,
+      applicationEpoch: request.application.epoch,
+      userId: user.id,
+      role: user.role
+    }
     yield* untilSaved(
       Effect.flatMap(
-        grants.find(consented.applicationId, user.id),
-        (existing) => grants.save(Grant.consent(existing, consented, hashOf(code), now, policy))
+        grants.find(applicationId, user.id),
+        (found) => grants.save(Grant.consent(Option.map(found, Grant.asOf), consented, hashOf(code), now, policy))
       )
     )
     return code
@@ -318,9 +333,10 @@ const make = Effect.gen(function*() {
   const revokeByUser = Effect.fn("OAuth.revokeByUser")(function*(applicationId: ApplicationId, userId: UserId) {
     const origin = yield* origins
     yield* untilSaved(Effect.gen(function*() {
-      const grant = yield* grants.find(applicationId, userId)
-      if (Option.isNone(grant)) return yield* new GrantNotFound()
-      if (grant.value.status === "active") yield* grants.save(Grant.revokeByUser(grant.value, origin))
+      const found = yield* grants.find(applicationId, userId)
+      if (Option.isNone(found)) return yield* new GrantNotFound()
+      const grant = Grant.asOf(found.value)
+      if (grant.status === "active") yield* grants.save(Grant.revokeByUser(grant, origin))
     }))
   })
 
@@ -329,8 +345,10 @@ const make = Effect.gen(function*() {
     if (Option.isNone(name)) return new Access.InvalidToken()
     const hash = shortened(hashOf(token))
     return withNow((now) =>
-      Effect.flatMap(grants.find(name.value.applicationId, name.value.userId), (grant) => {
-        const access = Option.isSome(grant) ? Access.find(grant.value, hash, now) : Option.none()
+      Effect.flatMap(grants.find(name.value.applicationId, name.value.userId), (found) => {
+        const access = Option.isSome(found) && found.value.application.state === "active"
+          ? Access.find(Grant.asOf(found.value), hash, now)
+          : Option.none()
         return Option.isSome(access) ? Effect.succeed(access.value) : new Access.InvalidToken()
       })
     )

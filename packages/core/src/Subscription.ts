@@ -19,13 +19,15 @@ export const Subscription = Schema.Struct({
   applicationId: ApplicationId,
   /** At most 255 characters (requirements §8). */
   callbackUrl: Schema.NonEmptyString.pipe(Schema.maxLength(255)),
+  /** Whether its events wait, in order, until the owner or an operator resumes it. */
+  paused: Schema.Boolean,
   createdAt: Schema.DateTimeUtcFromNumber,
   updatedAt: Schema.DateTimeUtcFromNumber
 })
 export type Subscription = typeof Subscription.Type
 
-/** A subscription before the store has given an identifier; the store saves it as version 1. */
-export const NewSubscription = Subscription.omit("id", "version")
+/** A subscription before the store has given an identifier; the store saves it as version 1, not paused. */
+export const NewSubscription = Subscription.omit("id", "version", "paused")
 export type NewSubscription = typeof NewSubscription.Type
 
 /** An application has at most one subscription (requirements §8). */
@@ -69,6 +71,11 @@ export class SubscriptionStore extends Context.Tag("@startlist/core/Subscription
 
 export declare namespace SubscriptionStore {
   export interface Service {
+    /** Newest first. `after` starts behind that identifier. */
+    readonly list: (page: {
+      readonly after: Option.Option<SubscriptionId>
+      readonly limit: number
+    }) => Effect.Effect<ReadonlyArray<Subscription>, StoreError>
     readonly findByApplication: (id: ApplicationId) => Effect.Effect<Option.Option<Subscription>, StoreError>
     /** Stores a new subscription and gives it an identifier, unless the application has one already. */
     readonly insert: (subscription: NewSubscription) => Effect.Effect<Subscription, AlreadySubscribed | StoreError>
@@ -81,6 +88,16 @@ export declare namespace SubscriptionStore {
     readonly remove: (id: SubscriptionId, now: DateTime.Utc) => Effect.Effect<boolean, StoreError>
   }
 }
+
+/** Pauses or resumes. None if there is nothing to change. */
+export const setPaused = (
+  subscription: Subscription,
+  paused: boolean,
+  now: DateTime.Utc
+): Option.Option<Subscription> =>
+  subscription.paused === paused
+    ? Option.none()
+    : Option.some({ ...subscription, paused, updatedAt: now, version: subscription.version + 1 })
 
 /**
  * Whether this answer proves the callback: 200, `application/json`, one JSON object with exactly the key

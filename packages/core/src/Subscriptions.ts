@@ -13,7 +13,7 @@ import type { Access } from "./Access.ts"
 import { DeliveryStore, type LogEntry, type LogRequest, type UnknownPosition } from "./Delivery.ts"
 import { Policy } from "./Policy.ts"
 import { Secrets } from "./Secrets.ts"
-import type { StoreError } from "./Store.ts"
+import { type StoreError, untilSaved } from "./Store.ts"
 import * as Subscription from "./Subscription.ts"
 import { AlreadySubscribed, SubscriptionNotFound, SubscriptionStore, type ValidationFailed } from "./Subscription.ts"
 
@@ -83,8 +83,15 @@ export declare namespace Subscriptions {
       access: Access,
       page: Pick<LogRequest, "after" | "limit">
     ) => Effect.Effect<ReadonlyArray<LogEntry>, NotEntitled | UnknownPosition | StoreError>
-    /** For the application's owner, who has no access token. */
+    /** For the application's owner and for operators, who have no access token, like all that follows. */
     readonly findByApplication: SubscriptionStore.Service["findByApplication"]
+    readonly list: SubscriptionStore.Service["list"]
+    /** Once this has returned, no attempt is claimed for it. Its events wait in order. */
+    readonly pause: (id: ApplicationId) => Effect.Effect<Subscription.Subscription, SubscriptionNotFound | StoreError>
+    /** Delivers what waited. */
+    readonly resume: (id: ApplicationId) => Effect.Effect<Subscription.Subscription, SubscriptionNotFound | StoreError>
+    /** Ends the application's subscription, as `remove` does. */
+    readonly end: (id: ApplicationId) => Effect.Effect<void, SubscriptionNotFound | StoreError>
   }
 }
 
@@ -127,12 +134,30 @@ const make = Effect.gen(function*() {
     return yield* findByApplication(access.applicationId)
   })
 
+  const removeFound = Effect.fnUntraced(function*({ id }: Subscription.Subscription) {
+    const removed = yield* store.remove(id, yield* DateTime.now)
+    if (!removed) return yield* new SubscriptionNotFound()
+  })
+
   const remove = Effect.fn("Subscriptions.remove")(function*(access: Access, id: Option.Option<number>) {
     const subscription = yield* find(access)
     if (Option.isSome(id) && id.value !== subscription.id) return yield* new SubscriptionNotFound()
-    const removed = yield* store.remove(subscription.id, yield* DateTime.now)
-    if (!removed) return yield* new SubscriptionNotFound()
+    yield* removeFound(subscription)
   })
+
+  const end = Effect.fn("Subscriptions.end")((id: ApplicationId) => Effect.flatMap(findByApplication(id), removeFound))
+
+  const setPaused = (id: ApplicationId, paused: boolean) =>
+    untilSaved(Effect.gen(function*() {
+      const present = yield* findByApplication(id)
+      const next = Subscription.setPaused(present, paused, yield* DateTime.now)
+      if (Option.isSome(next)) yield* store.save(next.value)
+      return Option.getOrElse(next, () => present)
+    }))
+
+  const pause = Effect.fn("Subscriptions.pause")((id: ApplicationId) => setPaused(id, true))
+
+  const resume = Effect.fn("Subscriptions.resume")((id: ApplicationId) => setPaused(id, false))
 
   const events = Effect.fn("Subscriptions.events")(
     function*(access: Access, page: Pick<LogRequest, "after" | "limit">) {
@@ -143,10 +168,14 @@ const make = Effect.gen(function*() {
 
   return Subscriptions.of({
     create,
+    end,
     events,
     find,
     findByApplication: store.findByApplication,
-    remove
+    list: store.list,
+    pause,
+    remove,
+    resume
   })
 })
 

@@ -1,6 +1,7 @@
 import { it } from "@effect/vitest"
 import {
   AccessTokens,
+  Application,
   Deliveries,
   Event,
   Events,
@@ -14,9 +15,8 @@ import {
   Subscription,
   User
 } from "@startlist/core"
-import { ApplicationId } from "@startlist/core/Application"
 import { ScriptedCallbacks, TestSecrets, TestUsers } from "@startlist/testing"
-import { DateTime, Effect, Layer, Option, type Tracer } from "effect"
+import { DateTime, Effect, Layer, Option, Redacted, type Tracer } from "effect"
 import { expect } from "vitest"
 
 const layer = Services.layer.pipe(
@@ -39,8 +39,16 @@ const connected = (id: number, status: Grant.Grant["status"]) =>
   Effect.gen(function*() {
     const grants = yield* GrantStore.GrantStore
     const subscriptions = yield* Subscription.SubscriptionStore
-    const applicationId = ApplicationId.make(id)
+    const applications = yield* Application.ApplicationStore
     const now = yield* DateTime.now
+    const { id: applicationId } = yield* applications.insert({
+      name: `Application ${id}`,
+      ownerId: User.UserId.make(1),
+      redirectUris: [],
+      requirePkce: false,
+      secrets: [],
+      createdAt: now
+    }, Redacted.make("whsec"))
     yield* subscriptions.insert({
       applicationId,
       callbackUrl: `https://app${id}.test/events`,
@@ -55,6 +63,7 @@ const connected = (id: number, status: Grant.Grant["status"]) =>
       role: "athlete",
       scope: ["read"],
       epoch: 1,
+      applicationEpoch: 0,
       generation: 0,
       grantedAt: now,
       refresh: Option.none(),

@@ -20,7 +20,10 @@ import {
 const key = (text: string) => ({ idempotencyKey: Option.some(text) })
 
 const grantOf = (application: Application.ApplicationId, user: User.UserId) =>
-  Effect.flatMap(GrantStore.GrantStore, (grants) => Effect.flatten(grants.find(application, user)))
+  Effect.flatMap(
+    GrantStore.GrantStore,
+    (grants) => Effect.map(Effect.flatten(grants.find(application, user)), ({ grant }) => grant)
+  )
 
 /** A client with its first pair. */
 const connected = Effect.gen(function*() {

@@ -79,7 +79,7 @@ describe("a grant", () => {
       for (let n = 0; n < 20; n++) all.push(yield* refresh(client, all[n]?.refreshToken ?? Redacted.make("")))
       const outcomes = yield* Effect.forEach(all, ({ accessToken }) => authenticate(accessToken))
       expect(outcomes.map((outcome) => outcome === "InvalidToken")).toEqual([true, ...Array(20).fill(false)])
-      const grant = Option.getOrThrow(yield* grants.find(client.id, user.id))
+      const { grant } = Option.getOrThrow(yield* grants.find(client.id, user.id))
       expect([AccessTokens.toArray(grant.access).length, grant.codes.length]).toEqual([20, 20])
     }).pipe(Effect.provide(layer)))
 
@@ -91,7 +91,7 @@ describe("a grant", () => {
       const first = yield* tokensOf(client, user)
       yield* TestClock.adjust("8 hours")
       yield* refresh(client, first.refreshToken)
-      const grant = Option.getOrThrow(yield* grants.find(client.id, user.id))
+      const { grant } = Option.getOrThrow(yield* grants.find(client.id, user.id))
       expect([AccessTokens.toArray(grant.access).length, grant.codes.length]).toEqual([1, 0])
     }).pipe(Effect.provide(layer)))
 
@@ -102,7 +102,7 @@ describe("a grant", () => {
       const user = yield* makeUser()
       yield* tokensOf(client, user)
       yield* consent(client, user)
-      const grant = Option.getOrThrow(yield* grants.find(client.id, user.id))
+      const { grant } = Option.getOrThrow(yield* grants.find(client.id, user.id))
       expect(Grant.revoke(grant).grant).toMatchObject({ refresh: Option.none(), access: "", codes: [] })
     }).pipe(Effect.provide(layer)))
 })
@@ -122,7 +122,7 @@ describe("a delivery that has ended", () => {
       updatedAt: now
     })
     yield* tokensOf(client, user)
-    const grant = Option.getOrThrow(yield* grants.find(client.id, user.id))
+    const { grant } = Option.getOrThrow(yield* grants.find(client.id, user.id))
     yield* grants.save(Grant.revokeByUser(grant, { id: Event.EventId.make("evt_1"), time: now, trace: Option.none() }))
     const [claimed] = yield* store.claim({
       now,

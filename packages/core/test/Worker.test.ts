@@ -77,6 +77,7 @@ const queue = (applicationId: Application.ApplicationId, objects: ReadonlyArray<
       role: user.role,
       scope: [],
       epoch: 1,
+      applicationEpoch: 0,
       generation: 0,
       grantedAt: now,
       refresh: Option.none(),

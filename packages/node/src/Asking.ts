@@ -2,6 +2,7 @@
 import * as Args from "@effect/cli/Args"
 import * as Options from "@effect/cli/Options"
 import * as Console from "effect/Console"
+import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as ParseResult from "effect/ParseResult"
@@ -21,6 +22,14 @@ export const optional = (name: string, description: string) => Options.optional(
 /** An option with a whole number that may be left out. */
 export const optionalNumber = (name: string, description: string) =>
   Options.integer(name).pipe(Options.withDescription(description), Options.optional)
+
+/** An option with an instant that may be left out. */
+export const date = (name: string, description: string) =>
+  Options.date(name).pipe(
+    Options.withDescription(description),
+    Options.map(DateTime.unsafeFromDate),
+    Options.optional
+  )
 
 const named = <Id>(name: string, id: Schema.Schema<Id, number>) => saying(id, `${name} must be a positive integer`)
 

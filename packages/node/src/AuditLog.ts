@@ -40,16 +40,35 @@ export type NewLine = Omit<Line, "id">
 /** No line can be removed until it is so much older than the newest: the shortest time for which one can be kept. */
 export const auditFloor = Duration.days(30)
 
+/** Which lines to list, newest first. `user_id` and `client_id`: who acted, or on whom. */
+export interface AuditFilter {
+  readonly action: Option.Option<string>
+  readonly user_id: Option.Option<number>
+  readonly client_id: Option.Option<number>
+  /** From this instant on, and before the other one. */
+  readonly since: Option.Option<DateTime.Utc>
+  readonly until: Option.Option<DateTime.Utc>
+  /** Start behind this line, that is, with older ones. */
+  readonly after: Option.Option<number>
+  readonly limit: number
+}
+
+/** A filter that leaves nothing out. */
+export const everything: Omit<AuditFilter, "limit"> = {
+  action: Option.none(),
+  user_id: Option.none(),
+  client_id: Option.none(),
+  since: Option.none(),
+  until: Option.none(),
+  after: Option.none()
+}
+
 export class AuditLog extends Context.Tag("@startlist/node/AuditLog")<AuditLog, AuditLog.Service>() {}
 
 export declare namespace AuditLog {
   export interface Service {
     readonly append: (line: NewLine) => Effect.Effect<void, StoreError>
-    /** Newest first, starting behind `after`. */
-    readonly list: (
-      after: Option.Option<number>,
-      limit: number
-    ) => Effect.Effect<ReadonlyArray<Line>, StoreError>
+    readonly list: (filter: AuditFilter) => Effect.Effect<ReadonlyArray<Line>, StoreError>
     /** Removes at most `limit` lines from before this instant. Answers how many went. */
     readonly purge: (before: DateTime.Utc, limit: number) => Effect.Effect<number, StoreError>
   }
@@ -111,8 +130,20 @@ export const layerMemory: Layer.Layer<AuditLog> = Layer.sync(AuditLog, () => {
       Effect.sync(() => {
         lines = [{ ...line, id: ++lastId }, ...lines].slice(0, capacity)
       }),
-    list: (after, limit) =>
-      Effect.sync(() => lines.filter(({ id }) => Option.isNone(after) || id < after.value).slice(0, limit)),
+    list: ({ action, after, client_id, limit, since, until, user_id }) => {
+      const isAbout = (type: Party["type"], id: Option.Option<number>) => ({ actor, subject }: Line): boolean =>
+        Option.isNone(id) || [actor, subject].some((party) => party.type === type && party.id === id.value)
+      return Effect.sync(() =>
+        lines
+          .filter(({ id }) => Option.isNone(after) || id < after.value)
+          .filter((line) => Option.isNone(action) || line.action === action.value)
+          .filter(isAbout("user", user_id))
+          .filter(isAbout("application", client_id))
+          .filter(({ at }) => Option.isNone(since) || at.epochMillis >= since.value.epochMillis)
+          .filter(({ at }) => Option.isNone(until) || at.epochMillis < until.value.epochMillis)
+          .slice(0, limit)
+      )
+    },
     purge: (before) =>
       Effect.sync(() => {
         const kept = lines.filter(({ at }) => at.epochMillis >= before.epochMillis)

@@ -7,6 +7,7 @@ import * as Deliveries from "./commands/Deliveries.ts"
 import { doctor, migrate, reseal, serve } from "./commands/Installation.ts"
 import { fake, listen } from "./commands/Integrators.ts"
 import * as Registrations from "./commands/Registrations.ts"
+import * as Subscriptions from "./commands/Subscriptions.ts"
 import * as Users from "./commands/Users.ts"
 
 /** All commands. */
@@ -22,6 +23,7 @@ export const startlist = Command.make("startlist").pipe(
     Applications.application,
     Users.user,
     Registrations.registration,
+    Subscriptions.subscription,
     Deliveries.delivery,
     Audit.audit,
     fake,
@@ -35,6 +37,7 @@ export const tree: Help.Tree = Help.branch(startlist, [
   Help.branch(Applications.application, Applications.commands.map((command) => Help.branch(command))),
   Help.branch(Users.user, Users.commands.map((command) => Help.branch(command))),
   Help.branch(Registrations.registration, Registrations.commands.map((command) => Help.branch(command))),
+  Help.branch(Subscriptions.subscription, Subscriptions.commands.map((command) => Help.branch(command))),
   Help.branch(Deliveries.delivery, Deliveries.commands.map((command) => Help.branch(command))),
   Help.branch(Audit.audit, Audit.commands.map((command) => Help.branch(command))),
   ...[fake, listen].map((command) => Help.branch(command))

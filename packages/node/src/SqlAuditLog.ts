@@ -26,6 +26,9 @@ const storable = (text: string): string => text.slice(0, 300).replace(/[\0\p{Cs}
 const toJson = ({ email, ...party }: Party): string =>
   JSON.stringify(email === undefined ? party : { ...party, email: storable(email) })
 
+/** A party as one text: `user:42`. */
+const partyOf = (column: string): string => `${column}->>'type' || ':' || (${column}->>'id')`
+
 const make = Effect.gen(function*() {
   const { prefix: p, query } = yield* Database
   const append = {
@@ -36,7 +39,12 @@ const make = Effect.gen(function*() {
   const list = {
     name: `${p}audit_list`,
     text: `SELECT id, at, action, actor, subject, address, outcome, detail FROM ${p}audit
-      WHERE id < $1::bigint ORDER BY id DESC LIMIT $2::integer`
+      WHERE id < $1::bigint
+        AND ($3::text IS NULL OR action = $3::text)
+        AND ($4::text IS NULL OR $4::text IN (${partyOf("actor")}, ${partyOf("subject")}))
+        AND ($5::text IS NULL OR $5::text IN (${partyOf("actor")}, ${partyOf("subject")}))
+        AND at >= $6::bigint AND at < $7::bigint
+      ORDER BY id DESC LIMIT $2::integer`
   }
   // Not more than the database lets go: see `SqlTables`.
   const purge = {
@@ -60,9 +68,20 @@ const make = Effect.gen(function*() {
           storable(detail)
         ])
       ),
-    list: (after, limit) =>
+    list: ({ action, after, client_id, limit, since, until, user_id }) =>
       Effect.map(
-        query<Row>(list, [Option.getOrElse(after, () => Number.MAX_SAFE_INTEGER), limit]),
+        query<Row>(list, [
+          Option.getOrElse(after, () => Number.MAX_SAFE_INTEGER),
+          limit,
+          Option.getOrNull(action),
+          Option.getOrNull(Option.map(user_id, (id) => `user:${id}`)),
+          Option.getOrNull(Option.map(client_id, (id) => `application:${id}`)),
+          Option.match(since, { onNone: () => 0, onSome: ({ epochMillis }) => Math.ceil(epochMillis) }),
+          Option.match(until, {
+            onNone: () => Number.MAX_SAFE_INTEGER,
+            onSome: ({ epochMillis }) => Math.ceil(epochMillis)
+          })
+        ]),
         (rows) => rows.map(toLine)
       ),
     purge: (before, limit) => Effect.map(query(purge, [Math.floor(before.epochMillis), limit]), (rows) => rows.length)

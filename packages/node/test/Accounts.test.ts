@@ -169,14 +169,26 @@ for (const [name, kept] of Object.entries({ memory, embedded, postgres })) {
           yield* log.append(yield* line(`action ${i}`))
           yield* TestClock.adjust(Duration.days(20))
         }
-        const first = yield* log.list(Option.none(), 2)
+        const first = yield* log.list({ ...AuditLog.everything, limit: 2 })
         expect(first.map(({ action }) => action)).toEqual(["action 5", "action 4"])
         expect(first[0]).toMatchObject({ actor: { type: "user", id: 7 }, address: "127.0.0.1", outcome: "refused" })
-        const second = yield* log.list(Option.fromNullable(first[1]?.id), 2)
+        const second = yield* log.list({ ...AuditLog.everything, after: Option.fromNullable(first[1]?.id), limit: 2 })
         expect(second.map(({ action }) => action)).toEqual(["action 3", "action 2"])
+        const listed = (filter: Partial<AuditLog.AuditFilter>) =>
+          Effect.map(
+            log.list({ ...AuditLog.everything, limit: 10, ...filter }),
+            (found) => found.map(({ action }) => action)
+          )
+        const third = Option.map(Option.fromNullable(second[0]), ({ at }) => at)
+        expect(yield* listed({ action: Option.some("action 2") })).toEqual(["action 2"])
+        expect(yield* listed({ since: third })).toEqual(["action 5", "action 4", "action 3"])
+        expect(yield* listed({ until: third })).toEqual(["action 2", "action 1"])
+        expect(yield* listed({ user_id: Option.some(7), until: third })).toEqual(["action 2", "action 1"])
+        expect(yield* listed({ user_id: Option.some(8) })).toEqual([])
+        expect(yield* listed({ client_id: Option.some(7) })).toEqual([])
         const before = DateTime.subtractDuration(yield* DateTime.now, Duration.days(60))
         while ((yield* log.purge(before, 2)) > 0);
-        expect((yield* log.list(Option.none(), 10)).map(({ action }) => action)).toEqual([
+        expect((yield* log.list({ ...AuditLog.everything, limit: 10 })).map(({ action }) => action)).toEqual([
           "action 5",
           "action 4",
           "action 3"

@@ -138,6 +138,15 @@ const operatorOperations = [
   ["POST", "/applications/1/secrets"],
   ["GET", "/applications/1/signing-secrets"],
   ["POST", "/applications/1/signing-secrets"],
+  ["POST", "/applications/1/suspend"],
+  ["POST", "/applications/1/restore"],
+  ["POST", "/applications/1/revocations"],
+  ["DELETE", "/applications/1"],
+  ["GET", "/subscriptions"],
+  ["POST", "/applications/1/subscription/pause"],
+  ["POST", "/applications/1/subscription/resume"],
+  ["DELETE", "/applications/1/subscription"],
+  ["POST", "/deliveries/cancel"],
   ["POST", "/registrations"],
   ["GET", "/registrations/1"],
   ["PATCH", "/registrations/1"],
@@ -146,6 +155,9 @@ const operatorOperations = [
   ["POST", "/deliveries/1/redeliver"],
   ["GET", "/audit"]
 ] as const
+
+/** Operations that take no body. */
+const bodiless = /\/(?:redeliver|signing-secrets|suspend|restore|applications\/1\/revocations|pause|resume)$/
 
 /** Calls with a wrong operator token, from an address that a trusted proxy names. */
 const wrongToken = ({ call }: Caller, address: string, method: string, path: string) =>
@@ -183,7 +195,22 @@ const operatorApi = async (caller: Caller, service: Target): Promise<World> => {
     await operate("POST", `/applications/${id}/secrets`, { overlap_seconds: 60 })
     await operate("GET", `/applications/${id}/signing-secrets`)
     await operate("POST", `/applications/${id}/signing-secrets`)
+    await operate("POST", `/applications/${id}/suspend`)
+    await operate("POST", `/applications/${id}/restore`)
+    await operate("POST", `/applications/${id}/revocations`)
+    await operate("POST", `/applications/${id}/subscription/pause`)
+    await operate("POST", `/applications/${id}/subscription/resume`)
+    await operate("DELETE", `/applications/${id}/subscription`)
   }
+  const { client_id: former } = (await operate("POST", "/applications", settings)).body
+  for (const [id, status] of [[former, 204], [999_999, 404], ["x", 400]] as const) {
+    expect((await operate("DELETE", `/applications/${id}`)).status).toBe(status)
+  }
+  expect((await operate("GET", `/applications/${former}`)).status).toBe(404)
+  await operate("GET", "/subscriptions?limit=1")
+  await operate("GET", "/subscriptions?limit=0")
+  await operate("POST", "/deliveries/cancel", { client_id: client.client_id })
+  await operate("POST", "/deliveries/cancel", {})
   await operate("PATCH", `/applications/${client.client_id}`, { redirect_uris: ["http://elsewhere.test/"] })
 
   const registration = (await operate("POST", "/registrations", { athlete_id: athlete.id })).body.id
@@ -202,10 +229,15 @@ const operatorApi = async (caller: Caller, service: Target): Promise<World> => {
   await operate("GET", "/deliveries?state=lost")
   await operate("GET", "/audit")
   await operate("GET", "/audit?limit=0")
+  await operate(
+    "GET",
+    `/audit?action=login&user_id=1&client_id=1&since=2026-01-31T08:00:00Z&until=2026-02-01T00:00:00Z`
+  )
+  await operate("GET", "/audit?since=yesterday")
 
   for (const [method, path] of operatorOperations) {
     expect((await wrongToken(caller, "198.51.100.1", method, `/operator/v1${path}`)).status).toBe(401)
-    const takesBody = method !== "GET" && !/\/(?:redeliver|signing-secrets)$/.test(path)
+    const takesBody = method !== "GET" && method !== "DELETE" && !bodiless.test(path)
     if (takesBody) await sendUnreadable(caller, `/operator/v1${path}`, `Bearer ${service.operatorToken}`, method)
   }
   return { platform, athlete, client, registration }
@@ -270,6 +302,9 @@ const protocol = async (caller: Caller, service: Target, receiver: Receiver, wor
   await sendUnreadable(caller, subscription, `Bearer ${owner}`)
   expect((await bearing(owner, "POST", subscription, { webhook_subscription: {} })).status).toBe(422)
   expect((await bearing(owner, "POST", subscription, wanted)).status).toBe(201)
+  const ofApplication = `/applications/${client.client_id}/subscription`
+  expect((await operate("POST", `${ofApplication}/pause`)).body.paused).toBe(true)
+  expect((await operate("POST", `${ofApplication}/resume`)).body.paused).toBe(false)
   expect((await bearing(owner, "POST", subscription, wanted)).status).toBe(409)
   expect((await bearing(owner, "GET", subscription)).status).toBe(200)
   for (const [method, body] of [["GET"], ["POST", wanted], ["DELETE"]] as const) {
@@ -291,9 +326,11 @@ const protocol = async (caller: Caller, service: Target, receiver: Receiver, wor
   expect((await operate("GET", `/deliveries/${delivery}`)).status).toBe(200)
   expect((await operate("POST", `/deliveries/${delivery}/redeliver`)).status).toBe(202)
   expect((await bearing(owner, "DELETE", subscription)).status).toBe(204)
+  expect((await bearing(owner, "POST", subscription, wanted)).status).toBe(201)
+  expect((await operate("DELETE", ofApplication)).status).toBe(204)
   expect((await operate("POST", `/deliveries/${delivery}/redeliver`)).status).toBe(409)
   const unreachable = { webhook_subscription: { callback_url: "http://127.0.0.1:1/", verify_token: "v" } }
-  for (let i = 0; i < 9; i++) expect((await bearing(owner, "POST", subscription, unreachable)).status).toBe(422)
+  for (let i = 0; i < 8; i++) expect((await bearing(owner, "POST", subscription, unreachable)).status).toBe(422)
   expect((await bearing(owner, "POST", subscription, unreachable)).status).toBe(429)
 
   const user = `/users/${athlete.id}/revocations`
@@ -359,6 +396,15 @@ const outage = async (caller: Caller, world: World) => {
     operate("POST", "/registrations", { athlete_id: athlete.id }),
     operate("GET", "/registrations/1"),
     operate("PATCH", "/registrations/1", {}),
+    operate("GET", "/subscriptions"),
+    operate("POST", "/applications/1/suspend"),
+    operate("POST", "/applications/1/restore"),
+    operate("POST", "/applications/1/revocations"),
+    operate("DELETE", "/applications/1"),
+    operate("POST", "/applications/1/subscription/pause"),
+    operate("POST", "/applications/1/subscription/resume"),
+    operate("DELETE", "/applications/1/subscription"),
+    operate("POST", "/deliveries/cancel", { client_id: 1 }),
     operate("GET", "/deliveries"),
     operate("GET", "/deliveries/1"),
     operate("POST", "/deliveries/1/redeliver"),

@@ -276,7 +276,8 @@ layer(InProcessService.layer(), { timeout: "60 seconds" })("the operator API", (
         name: "One",
         owner_id: owner.id,
         redirect_uris,
-        require_pkce: false
+        require_pkce: false,
+        state: "active"
       }
       expect([created.status, created.body]).toEqual([201, {
         ...record,

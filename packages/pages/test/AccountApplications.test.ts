@@ -50,8 +50,8 @@ describe("/account/applications", () => {
       ]
       for (const attempt of attempts) expect((yield* attempt).status).toBe(403)
       const grants = yield* GrantStore.GrantStore
-      const grant = yield* grants.find(ApplicationId.make(Number(world.client.client_id)), world.athlete.id)
-      expect(Option.map(grant, ({ status }) => status)).toEqual(Option.some("active"))
+      const found = yield* grants.find(ApplicationId.make(Number(world.client.client_id)), world.athlete.id)
+      expect(Option.map(found, ({ grant }) => grant.status)).toEqual(Option.some("active"))
       expect((yield* world.athleteWith(access_token)).status).toBe(200)
     }))
 

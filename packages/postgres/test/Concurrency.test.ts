@@ -272,7 +272,7 @@ describe("two nodes on one PostgreSQL", () => {
         const who = yield* Effect.provide(registered, one)
         const store = Context.get(one, GrantStore.GrantStore)
         yield* Effect.provide(tokens(who), one)
-        const grant = Option.getOrThrow(yield* store.find(who.application.id, who.athlete.id))
+        const { grant } = Option.getOrThrow(yield* store.find(who.application.id, who.athlete.id))
         const saves = yield* Effect.all(
           Array.from({ length: 5 }, () => Effect.either(store.save(Grant.revoke(grant)))),
           { concurrency: "unbounded" }

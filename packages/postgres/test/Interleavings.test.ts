@@ -42,6 +42,7 @@ const told = Effect.gen(function*() {
     role: "athlete",
     scope: ["read"],
     epoch: 1,
+    applicationEpoch: 0,
     generation: 0,
     grantedAt: instant(0),
     refresh: Option.none(),

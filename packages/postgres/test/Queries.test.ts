@@ -68,7 +68,7 @@ const everything = Effect.gen(function*() {
   yield* several((id) => users.find(User.UserId.make(id)))
   yield* several((id) => applications.find(Application.ApplicationId.make(id)))
   yield* several((id) => grants.find(application, User.UserId.make(id)))
-  const grant = Option.getOrThrow(yield* grants.find(application, user))
+  const { grant } = Option.getOrThrow(yield* grants.find(application, user))
   const event = Event.Event.make({
     id: Event.EventId.make("evt_new"),
     aspectType: "updated",

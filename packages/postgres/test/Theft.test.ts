@@ -42,7 +42,7 @@ const stolenRow = Effect.gen(function*() {
 })
 
 const grantOf = ({ client, user }: { readonly client: InUse["client"]; readonly user: User.User }) =>
-  Effect.flatMap(GrantStore, ({ find }) => Effect.flatten(find(client.id, user.id)))
+  Effect.flatMap(GrantStore, ({ find }) => Effect.map(Effect.flatten(find(client.id, user.id)), ({ grant }) => grant))
 
 /** As tokens and codes of the grant: of the present generation, the next one and the one after it. */
 const inEveryForm = (grant: Grant.Grant, secret: string): ReadonlyArray<string> => [

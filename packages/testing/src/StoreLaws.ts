@@ -21,6 +21,7 @@ import { raceLaws } from "./internal/raceLaws.ts"
 import { readLaws } from "./internal/readLaws.ts"
 import { recordLaws } from "./internal/recordLaws.ts"
 import { settleLaws } from "./internal/settleLaws.ts"
+import { standingLaws } from "./internal/standingLaws.ts"
 import { subscriptionLaws } from "./internal/subscriptionLaws.ts"
 import type { LawGroup } from "./Law.ts"
 import * as Suite from "./Suite.ts"
@@ -34,6 +35,7 @@ export const laws: ReadonlyArray<LawGroup<Stores>> = [
   ...claimLaws,
   settleLaws,
   ...deliveryLaws,
+  ...standingLaws,
   eventLogLaws,
   atomicityLaws,
   raceLaws,

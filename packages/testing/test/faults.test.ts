@@ -104,6 +104,7 @@ describe("a fault", () => {
         {
           applicationId,
           userId,
+          applicationEpoch: 0,
           role: "athlete",
           scope: ["read"],
           redirectUri: "https://application.example.test/",

@@ -32,7 +32,7 @@ const saveWith = (change: (next: Grant.Grant, present: Grant.Grant) => Partial<G
         save({
           grant: {
             ...grant,
-            ...Option.match(present, { onNone: () => ({}), onSome: (known) => change(grant, known) })
+            ...Option.match(present, { onNone: () => ({}), onSome: (known) => change(grant, known.grant) })
           },
           outgoing
         }))
@@ -56,7 +56,7 @@ export const saveWithoutVersion = withGrants(({ find, save }) => ({
         ...change,
         grant: {
           ...change.grant,
-          version: Option.match(present, { onNone: () => 0, onSome: ({ version }) => version }) + 1
+          version: Option.match(present, { onNone: () => 0, onSome: ({ grant }) => grant.version }) + 1
         }
       }))
 }))

@@ -86,7 +86,7 @@ const lastSaveWins = planted(GrantStore.GrantStore, (store) => ({
         Effect.flatMap(store.find(change.grant.applicationId, change.grant.userId), (present) =>
           Option.isNone(present) ? new Store.Conflict() : store.save({
             ...change,
-            grant: { ...change.grant, version: present.value.version + 1 }
+            grant: { ...change.grant, version: present.value.grant.version + 1 }
           }))
     )
 }))
@@ -96,7 +96,7 @@ const forgetsLives = planted(GrantStore.GrantStore, (store) => ({
   ...store,
   save: ({ grant, outgoing }) =>
     Effect.flatMap(store.find(grant.applicationId, grant.userId), (present) => {
-      const kept = Option.match(present, { onNone: () => "", onSome: ({ access }) => access })
+      const kept = Option.match(present, { onNone: () => "", onSome: (found) => found.grant.access })
       return store.save({ grant: { ...grant, access: AccessTokens.AccessTokens.make(kept + grant.access) }, outgoing })
     })
 }))

@@ -18,6 +18,10 @@ export interface StoreFault {
   readonly plant: (stores: Context.Context<Stores>) => Context.Context<Stores>
 }
 
+/** The grant that is stored in place of this one. */
+const grantOf = (grants: GrantStore.Service, { applicationId, userId }: Grant) =>
+  Effect.map(grants.find(applicationId, userId), Option.map(({ grant }) => grant))
+
 interface All {
   readonly applications: ApplicationStore.Service
   readonly deliveries: DeliveryQueue.Service & DeliveryStore.Service
@@ -70,7 +74,7 @@ const torn: ReadonlyArray<StoreFault> = [
         Effect.flatMap(
           grants.find(grant.applicationId, grant.userId),
           (found) =>
-            Option.match(found, { onNone: () => 0, onSome: ({ version }) => version }) !== grant.version - 1
+            Option.match(found, { onNone: () => 0, onSome: (present) => present.grant.version }) !== grant.version - 1
               ? new Conflict()
               : Effect.zipRight(deliveries.enqueue(outgoing), grants.save({ grant, outgoing: [] }))
         )
@@ -249,7 +253,7 @@ const races: ReadonlyArray<StoreFault> = [
       save: ({ grant, outgoing }) =>
         readThenWrite(
           grant,
-          grants.find(grant.applicationId, grant.userId),
+          grantOf(grants, grant),
           (next) => grants.save({ grant: next, outgoing })
         )
     }
@@ -513,7 +517,7 @@ const handles: ReadonlyArray<StoreFault> = [
             last = last.then(() =>
               Effect.runPromiseExit(readThenWrite(
                 change.grant,
-                grants.find(change.grant.applicationId, change.grant.userId),
+                grantOf(grants, change.grant),
                 (grant) => grants.save({ ...change, grant })
               ))
             ).then((exit) => resume(exit))

@@ -57,7 +57,8 @@ export interface Times {
 const make = Effect.gen(function*() {
   const grants = yield* GrantStore
 
-  const find = (user: number) => Effect.flatten(grants.find(applicationId, trusted(UserId, user)))
+  const find = (user: number) =>
+    Effect.map(Effect.flatten(grants.find(applicationId, trusted(UserId, user))), Grant.asOf)
 
   /** Decides and saves. Answers what a find would find next. */
   const rotate = (grant: Grant.Grant, now = DateTime.unsafeNow()) =>

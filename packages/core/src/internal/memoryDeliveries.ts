@@ -1,4 +1,5 @@
 /** The in-memory queue and record of deliveries, and the outbox through which the other stores reach it. */
+import type * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as PubSub from "effect/PubSub"
@@ -7,15 +8,18 @@ import { byHour, Delivery, DeliveryId, type DeliveryStore, type LogEntry, Unknow
 import type { Claimed, ClaimRequest, DeliveryQueue } from "../DeliveryQueue.ts"
 import type { Audience, Outgoing } from "../Event.ts"
 import type { SubscriptionId } from "../Subscription.ts"
-import { newestFirst, type Queued, type State } from "./memoryState.ts"
+import { isActive, newestFirst, type Queued, type State } from "./memoryState.ts"
 
 /** Queues the deliveries of events, inside the save that causes them. Answers their identifiers. */
 export type Enqueue = (outgoing: ReadonlyArray<Outgoing>) => ReadonlyArray<DeliveryId>
 
-const isConcerned = ({ grants }: State, audience: Audience, applicationId: Delivery["applicationId"]): boolean =>
+const isConcerned = (state: State, audience: Audience, applicationId: Delivery["applicationId"]): boolean =>
   audience._tag === "Application"
     ? audience.applicationId === applicationId
-    : audience.userIds.some((userId) => grants.get(applicationId)?.get(userId)?.status === "active")
+    : audience.userIds.some((userId) => {
+      const grant = state.grants.get(applicationId)?.get(userId)
+      return grant !== undefined && isActive(state, grant)
+    })
 
 const add = (state: State, fields: Omit<Delivery, "id">, isLogged: boolean): Delivery => {
   const delivery: Delivery = { ...fields, id: DeliveryId.make(++state.lastIds.delivery) }
@@ -25,12 +29,24 @@ const add = (state: State, fields: Omit<Delivery, "id">, isLogged: boolean): Del
   return delivery
 }
 
-/** Due, unclaimed, first of their object; earliest due first; within the allowances. */
-const claimable = ({ pending }: State, request: ClaimRequest): ReadonlyArray<Queued> => {
+/** Cancels a pending delivery. */
+export const cancel = ({ pending }: State, queued: Queued, now: DateTime.Utc): void => {
+  queued.delivery = { ...queued.delivery, state: "cancelled", endedAt: Option.some(now) }
+  queued.claim = Option.none()
+  pending.delete(queued.delivery.id)
+}
+
+/** Whether events wait: their subscription is paused, or their application is not active. */
+const isHeld = ({ applications, subscriptions }: State, { applicationId, subscriptionId }: Delivery): boolean =>
+  subscriptions.get(subscriptionId)?.paused === true || applications.get(applicationId)?.state !== "active"
+
+/** Due, not held, unclaimed, first of their object; earliest due first; within the allowances. */
+const claimable = (state: State, request: ClaimRequest): ReadonlyArray<Queued> => {
   const now = request.now.epochMillis
   const objects = new Set<string>()
   const candidates: Array<Queued> = []
-  for (const queued of pending.values()) {
+  for (const queued of state.pending.values()) {
+    if (isHeld(state, queued.delivery)) continue
     const { dueAt, event, subscriptionId } = queued.delivery
     const object = `${subscriptionId}:${event.objectType}:${event.objectId}`
     const isFirst = !objects.has(object)
@@ -111,6 +127,12 @@ export const makeDeliveries = (
         })
       ),
     wakeUps: Stream.fromPubSub(hints),
+    cancel: (id, now, limit) =>
+      Effect.sync(() => {
+        const newest = newestFirst(pending).filter(({ delivery }) => delivery.applicationId === id).slice(0, limit)
+        for (const queued of newest) cancel(state, queued, now)
+        return newest.length
+      }),
     again: ({ applicationId, event, subscriptionId }, now) =>
       Effect.sync(() => {
         if (!subscriptions.has(subscriptionId)) return Option.none()
@@ -131,6 +153,18 @@ export const makeDeliveries = (
           .filter((delivery) => Option.isNone(applicationId) || delivery.applicationId === applicationId.value)
           .filter((delivery) => Option.isNone(wanted) || delivery.state === wanted.value)
           .filter((delivery) => Option.isNone(after) || delivery.id < after.value)
+          .slice(0, limit)
+      ),
+    listEnded: ({ after, applicationId, from, limit, state: wanted, until }) =>
+      Effect.sync(() =>
+        [...deliveries.values()]
+          .map(({ delivery }) => delivery)
+          .filter(({ endedAt, state }) =>
+            state === wanted &&
+            Option.exists(endedAt, (at) => from.epochMillis <= at.epochMillis && at.epochMillis < until.epochMillis)
+          )
+          .filter((delivery) => Option.isNone(applicationId) || delivery.applicationId === applicationId.value)
+          .filter(({ id }) => Option.isNone(after) || id > after.value)
           .slice(0, limit)
       ),
     attemptsByHour: ({ applicationId, from, limit }) =>

@@ -33,6 +33,10 @@ export const makeState = () => ({
 
 export type State = ReturnType<typeof makeState>
 
+/** Whether a grant is active in the present epoch of its application. */
+export const isActive = ({ applications }: State, { applicationEpoch, applicationId, status }: Grant): boolean =>
+  status === "active" && applications.get(applicationId)?.epoch === applicationEpoch
+
 /** Puts `next` in place of the version before it. */
 export const compareAndSet = <K, A extends { readonly version: number }>(
   records: Map<K, A>,

@@ -114,6 +114,13 @@ export const make: Effect.Effect<WithClient, never, Throttle> = Effect.gen(funct
     const read = readCredentials(request, policy)
     if (Either.isLeft(read)) return "_tag" in read.left ? Effect.fail(read.left) : Effect.succeed(read.left)
     const presented = read.right
-    return Effect.catchIf(attempt(presented), isInvalidClient, () => failed(presented, request.address))
+    return Effect.catchIf(
+      attempt(presented),
+      isInvalidClient,
+      ({ reason }) =>
+        reason === "suspended"
+          ? Effect.succeed(OAuthResponse.suspendedClient)
+          : failed(presented, request.address)
+    )
   }
 })

@@ -36,6 +36,9 @@ export const error = (
   headers?: Response["headers"]
 ): Response => json(status, { error: code, error_description: description }, headers)
 
+/** The secret is right. No client can help itself here by another one, so there is no challenge. */
+export const suspendedClient: Response = error(401, "invalid_client", "the application is suspended")
+
 /** A challenge only where the client tried that scheme (RFC 6749 §5.2). */
 export const invalidClient = (usedBasic: boolean): Response =>
   error(

@@ -117,8 +117,48 @@ const rotateSigningSecret = Command.make(
     asking(options, ({ applications }) => applications.rotateSigningSecret({ path: { client_id: id } }))
 ).pipe(Command.withDescription("makes a new signing secret; the present one signs too for a day"))
 
+const suspend = Command.make(
+  "suspend",
+  { id, ...common },
+  ({ id, ...options }) =>
+    asking(options, ({ applications }) => applications.suspendApplication({ path: { client_id: id } }))
+).pipe(Command.withDescription("no token, answer or event for the application; events wait"))
+
+const restore = Command.make(
+  "restore",
+  { id, ...common },
+  ({ id, ...options }) =>
+    asking(options, ({ applications }) => applications.restoreApplication({ path: { client_id: id } }))
+).pipe(Command.withDescription("a suspended application goes on where it was"))
+
+const revokeAll = Command.make(
+  "revoke-all",
+  { id, ...common },
+  ({ id, ...options }) =>
+    asking(options, ({ applications }) => applications.revokeAllGrants({ path: { client_id: id } }))
+).pipe(Command.withDescription("ends every token of the application, for all users"))
+
+const end = Command.make(
+  "end",
+  { id, ...common },
+  ({ id, ...options }) =>
+    asking(options, ({ applications }) => applications.endApplication({ path: { client_id: id } }))
+).pipe(Command.withDescription("ends the application for ever, with all that it has"))
+
 /** In the order of the help. */
-export const commands = [create, listAll, show, update, rotateSecret, signingSecrets, rotateSigningSecret] as const
+export const commands = [
+  create,
+  listAll,
+  show,
+  update,
+  rotateSecret,
+  signingSecrets,
+  rotateSigningSecret,
+  suspend,
+  restore,
+  revokeAll,
+  end
+] as const
 
 /** Applications and their secrets. */
 export const application = Command.make("application").pipe(

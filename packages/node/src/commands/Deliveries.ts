@@ -13,9 +13,11 @@ import {
   asking,
   type Common,
   common,
+  date,
   everyPage,
   explain,
   idArgument,
+  idOption,
   list,
   optionalId,
   paging,
@@ -61,25 +63,27 @@ interface Wanted {
   readonly state: State
   readonly application: Option.Option<ApplicationId>
   readonly since: Option.Option<DateTime.Utc>
+  readonly until: Option.Option<DateTime.Utc>
 }
 
 /** Those of a state, oldest first, each event once: what was exhausted again after a redelivery counts once. */
-const select = ({ deliveries }: Client, { application, since, state }: Wanted) =>
+const select = ({ deliveries }: Client, { application, since, state, until }: Wanted) =>
   everyPage(
     DeliveryId,
     (page) => deliveries.listDeliveries({ urlParams: { ...page, state: Option.some(state), client_id: application } })
   ).pipe(
     Effect.map((pages) => pages.flatMap(({ deliveries }) => deliveries)),
     Effect.map((found) => {
-      const isRecent = ({ attempts, ended_at }: typeof DeliveryRecord.Type) =>
-        Option.match(since, {
-          onNone: () => true,
-          onSome: (from) =>
-            [...attempts.map(({ at }) => at), ...(ended_at === undefined ? [] : [ended_at])]
-              .some((at) => DateTime.greaterThanOrEqualTo(DateTime.unsafeMake(at), from))
-        })
+      const isWanted = ({ attempts, ended_at }: typeof DeliveryRecord.Type) =>
+        (Option.isNone(since) && Option.isNone(until)) ||
+        [...attempts.map(({ at }) => at), ...(ended_at === undefined ? [] : [ended_at])]
+          .map((at) => DateTime.unsafeMake(at))
+          .some((at) =>
+            Option.match(since, { onNone: () => true, onSome: DateTime.lessThanOrEqualTo(at) }) &&
+            Option.match(until, { onNone: () => true, onSome: DateTime.greaterThan(at) })
+          )
       return Arr.dedupeWith(
-        found.filter(isRecent),
+        found.filter(isWanted),
         (a, b) => a.webhook_id === b.webhook_id && a.subscription_id === b.subscription_id
       ).reverse()
     }),
@@ -125,25 +129,25 @@ const redeliver = Command.make(
       Options.optional
     ),
     application,
-    since: Options.date("since").pipe(
-      Options.withDescription("only those that were tried or ended since then, such as 2026-01-31T08:00:00Z"),
-      Options.optional
-    ),
+    since: date("since", "only those that were tried or ended since then, such as 2026-01-31T08:00:00Z"),
+    until: date("until", "only those that were tried or ended before then"),
     ...common
   },
-  ({ application, id, since, state, ...options }) => {
-    if (Option.isSome(id) && Option.isNone(state) && Option.isNone(application) && Option.isNone(since)) {
+  ({ application, id, since, state, until, ...options }) => {
+    const isOne = [state, application, since, until].every((one: Option.Option<unknown>) => Option.isNone(one))
+    if (Option.isSome(id) && isOne) {
       return asking(options, (service) => redeliverOne(service, id.value))
     }
     if (Option.isNone(id) && Option.isSome(state)) {
       return redeliverAll(options, {
         state: state.value,
         application,
-        since: Option.map(since, DateTime.unsafeFromDate)
+        since,
+        until
       })
     }
     return new CommandFailed({
-      message: "give the id of a delivery, or --state with or without --application, --since"
+      message: "give the id of a delivery, or --state with or without --application, --since, --until"
     })
   }
 ).pipe(
@@ -152,8 +156,15 @@ const redeliver = Command.make(
   )
 )
 
+const cancel = Command.make(
+  "cancel",
+  { application: idOption("application", "the client_id", ApplicationId), ...common },
+  ({ application, ...options }) =>
+    asking(options, ({ deliveries }) => deliveries.cancelDeliveries({ payload: { client_id: application } }))
+).pipe(Command.withDescription("cancels all that is pending for an application"))
+
 /** In the order of the help. */
-export const commands = [listAll, show, redeliver] as const
+export const commands = [listAll, show, redeliver, cancel] as const
 
 /** What was sent to callbacks. */
 export const delivery = Command.make("delivery").pipe(

@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import {
+  type Application,
   type ApplicationNotFound,
   ApplicationStore,
   type InvalidApplication,
@@ -17,6 +18,8 @@ import { OAuth } from "@startlist/core/OAuth"
 import { emptyUpdates, type InvalidParty } from "@startlist/core/Registration"
 import { Registrations } from "@startlist/core/Registrations"
 import { StoreError } from "@startlist/core/Store"
+import type { Subscription, SubscriptionNotFound } from "@startlist/core/Subscription"
+import { Subscriptions } from "@startlist/core/Subscriptions"
 import { UserStore } from "@startlist/core/User"
 import { AccountStore } from "../AccountStore.ts"
 import { AuditLog } from "../AuditLog.ts"
@@ -90,6 +93,8 @@ const applications = HttpApiBuilder.group(Api, "applications", (handlers) =>
   Effect.gen(function*() {
     const service = yield* Applications
     const store = yield* ApplicationStore
+    const showing = (found: Effect.Effect<Application, ApplicationNotFound | StoreError>) =>
+      Effect.catchTags(Effect.map(found, Wire.showApplication), { ...orUnavailable, ...noApplication })
     return handlers
       .handle("createApplication", ({ payload: { name, owner_id, redirect_uris, require_pkce } }) =>
         service.create(owner_id, {
@@ -127,6 +132,17 @@ const applications = HttpApiBuilder.group(Api, "applications", (handlers) =>
           Effect.map(Wire.showApplication),
           Effect.catchTags({ ...orUnavailable, ...noApplication, ...badApplication })
         ))
+      .handle("suspendApplication", ({ path }) =>
+        showing(service.suspend(path.client_id)))
+      .handle("restoreApplication", ({ path }) =>
+        showing(service.restore(path.client_id)))
+      .handle("revokeAllGrants", ({ path }) =>
+        Effect.asVoid(showing(service.revokeAll(path.client_id))))
+      .handle(
+        "endApplication",
+        ({ path }) =>
+          Effect.catchTags(service.end(path.client_id), { ...orUnavailable, ...noApplication })
+      )
       .handle("rotateSecret", ({ path, payload }) =>
         service.rotateSecret(path.client_id, Option.map(payload.overlap_seconds, Duration.seconds)).pipe(
           Effect.map(({ secret }) => ({ client_secret: Wire.reveal(secret) })),
@@ -139,6 +155,27 @@ const applications = HttpApiBuilder.group(Api, "applications", (handlers) =>
           Effect.catchTag(service.rotateSigningSecret(path.client_id), "Conflict", (cause) =>
             new StoreError({ cause }))
         ))
+  }))
+
+const noSubscription = { SubscriptionNotFound: () => Effect.fail(Refusal.notFound("Subscription", "client_id")) }
+
+const subscriptions = HttpApiBuilder.group(Api, "subscriptions", (handlers) =>
+  Effect.gen(function*() {
+    const service = yield* Subscriptions
+    const showing = (found: Effect.Effect<Subscription, SubscriptionNotFound | StoreError>) =>
+      Effect.catchTags(Effect.map(found, Wire.showSubscription), { ...orUnavailable, ...noSubscription })
+    return handlers
+      .handle("listSubscriptions", ({ urlParams: { after, limit } }) =>
+        service.list({ after, limit }).pipe(
+          Effect.map((page) => ({ subscriptions: page.map(Wire.showSubscription), ...Wire.next(page, limit) })),
+          Effect.catchTags(orUnavailable)
+        ))
+      .handle("pauseSubscription", ({ path }) => showing(service.pause(path.client_id)))
+      .handle("resumeSubscription", ({ path }) => showing(service.resume(path.client_id)))
+      .handle(
+        "endSubscription",
+        ({ path }) => Effect.catchTags(service.end(path.client_id), { ...orUnavailable, ...noSubscription })
+      )
   }))
 
 const registrations = HttpApiBuilder.group(Api, "registrations", (handlers) =>
@@ -191,6 +228,11 @@ const deliveries = HttpApiBuilder.group(Api, "deliveries", (handlers) =>
           Effect.map(Wire.showDelivery),
           Effect.catchTags({ ...orUnavailable, ...noDelivery })
         ))
+      .handle("cancelDeliveries", ({ payload }) =>
+        service.cancelPending(payload.client_id).pipe(
+          Effect.map((cancelled) => ({ cancelled })),
+          Effect.catchTags(orUnavailable)
+        ))
       .handle("redeliver", ({ path }) =>
         service.redeliver(path.id).pipe(
           Effect.map(Wire.showDelivery),
@@ -217,13 +259,13 @@ const audit = HttpApiBuilder.group(
     Effect.map(
       AuditLog,
       (log) =>
-        handlers.handle("listAudit", ({ urlParams: { after, limit } }) =>
-          log.list(after, limit).pipe(
-            Effect.map((page) => ({ entries: page.map(Wire.showAudit), ...Wire.next(page, limit) })),
+        handlers.handle("listAudit", ({ urlParams }) =>
+          log.list(urlParams).pipe(
+            Effect.map((page) => ({ entries: page.map(Wire.showAudit), ...Wire.next(page, urlParams.limit) })),
             Effect.catchTags(orUnavailable)
           ))
     )
 )
 
 /** Handlers for every endpoint of `Api`. */
-export const layer = Layer.mergeAll(users, applications, registrations, deliveries, audit)
+export const layer = Layer.mergeAll(users, applications, subscriptions, registrations, deliveries, audit)

@@ -19,6 +19,7 @@ import type { Applications } from "@startlist/core/Applications"
 import type { Deliveries } from "@startlist/core/Deliveries"
 import type { OAuth } from "@startlist/core/OAuth"
 import type { Registrations } from "@startlist/core/Registrations"
+import type { Subscriptions } from "@startlist/core/Subscriptions"
 import type { UserStore } from "@startlist/core/User"
 import * as Answer from "@startlist/http/api/ApiResponse"
 import {
@@ -174,6 +175,7 @@ export type Services =
   | OAuth
   | Registrar
   | Registrations
+  | Subscriptions
   | Throttle
   | UserStore
 

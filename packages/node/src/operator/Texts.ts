@@ -11,6 +11,7 @@ export const fields: FieldTexts = {
   at: ["When: ISO 8601 in UTC with milliseconds", at],
   athlete_id: ["The athlete of the registration", 42],
   attempts: ["What was tried, oldest first", undefined],
+  cancelled: ["How many deliveries were cancelled", 12],
   club_id: ["The club of the registration", 44],
   deliveries: ["One page, newest first", undefined],
   detail: ["What came back, or what went wrong: at most 200 characters", "{\"ok\":true}"],
@@ -28,17 +29,23 @@ export const fields: FieldTexts = {
   overlap_seconds: ["So long the present secret stays good; default: a day", 3600],
   owner_id: ["The platform user who owns the application", 41],
   password: ["At least 8 characters", "correct horse battery"],
+  paused: ["Whether its events wait until it is resumed", false],
   platform_user_id: ["The platform user of the registration", 41],
   redirect_uris: ["Where users may be sent back: https, or http on localhost; at most 20", [
     "https://race-day.example/callback"
   ]],
   require_pkce: ["Whether authorization requests without PKCE are refused", true],
+  since: ["Only what was done from this instant on", at],
   signing_secret: ["Signs the events of the application (Standard Webhooks)", "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"],
   signing_secrets: ["The secrets that sign now, newest first", undefined],
+  "Application.state": ["`active`, `suspended` by an operator, or `ended`", "active"],
   "Delivery.state": ["What became of it", "delivered"],
   "Delivery.status": ["The status that the callback answered with", 200],
+  subscriptions: ["One page, newest first", undefined],
   subject: ["What it was done to", undefined],
   type: ["What kind of party it is", "user"],
+  until: ["Only what was done before this instant", at],
+  user_id: ["Only what this user did, and what was done to the user", 42],
   users: ["None or one", undefined],
   value: ["The secret", "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"]
 }
@@ -83,6 +90,40 @@ export const operations: OperationTexts = {
     summary: "Replace the signing secret",
     description: "Makes a new signing secret. For a day the present one signs too."
   },
+  "applications.suspendApplication": {
+    summary: "Suspend an application",
+    description:
+      "From now on, the application gets no token, no answer and no event. Its events wait. Nothing that it has is lost."
+  },
+  "applications.restoreApplication": {
+    summary: "Restore a suspended application",
+    description: "The application goes on where it was suspended. Its events are delivered."
+  },
+  "applications.revokeAllGrants": {
+    summary: "Revoke all grants of an application",
+    description:
+      "Ends every token of the application at once, for all users. They have to allow it again. No event is sent."
+  },
+  "applications.endApplication": {
+    summary: "End an application for ever",
+    description: "Ends the application with its secrets, its grants and its subscription. It cannot be restored."
+  },
+  "subscriptions.listSubscriptions": {
+    summary: "List subscriptions",
+    description: "Lists the webhook subscriptions of all applications, newest first, page by page."
+  },
+  "subscriptions.pauseSubscription": {
+    summary: "Pause a subscription",
+    description: "No further attempt starts. Events wait, in order, until the subscription is resumed."
+  },
+  "subscriptions.resumeSubscription": {
+    summary: "Resume a subscription",
+    description: "Delivers what waited, in order, and goes on."
+  },
+  "subscriptions.endSubscription": {
+    summary: "End a subscription",
+    description: "Ends the subscription of an application. Its pending deliveries are cancelled."
+  },
   "registrations.createRegistration": {
     summary: "Create a registration",
     description: "Creates a registration of an athlete. It causes no event."
@@ -97,12 +138,17 @@ export const operations: OperationTexts = {
     description: "Lists deliveries, newest first, page by page: those of an application or in a state, if given."
   },
   "deliveries.getDelivery": { summary: "Show a delivery", description: "Shows a delivery with its attempts." },
+  "deliveries.cancelDeliveries": {
+    summary: "Cancel what is pending",
+    description: "Cancels all pending deliveries of an application. The subscription stays."
+  },
   "deliveries.redeliver": {
     summary: "Deliver an event again",
     description: "Makes a new delivery of the same event, with the same webhook-id, to the same subscription."
   },
   "audit.listAudit": {
     summary: "List the audit trail",
-    description: "Lists who did what, when and from where, newest first, page by page."
+    description:
+      "Lists who did what, when and from where, newest first, page by page: of one action, user, application or time, if given."
   }
 }

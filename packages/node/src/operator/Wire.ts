@@ -9,6 +9,7 @@ import * as Delivery from "@startlist/core/Delivery"
 import * as Event from "@startlist/core/Event"
 import * as Registration from "@startlist/core/Registration"
 import { Text } from "@startlist/core/Store"
+import * as Subscription from "@startlist/core/Subscription"
 import * as User from "@startlist/core/User"
 import * as Users from "@startlist/postgres/Users"
 import type * as AuditLog from "../AuditLog.ts"
@@ -84,7 +85,8 @@ export const ApplicationRecord = Schema.Struct({
   name: Schema.String,
   owner_id: Schema.Int,
   redirect_uris: Schema.Array(Schema.String),
-  require_pkce: Schema.Boolean
+  require_pkce: Schema.Boolean,
+  state: Schema.Literal("active", "suspended", "ended")
 }).annotations({ identifier: "Application" })
 
 export const ApplicationWithSecret = Schema.Struct({
@@ -108,7 +110,36 @@ export const showApplication = (application: Application.Application): typeof Ap
   name: application.name,
   owner_id: application.ownerId,
   redirect_uris: application.redirectUris,
-  require_pkce: application.requirePkce
+  require_pkce: application.requirePkce,
+  state: application.state
+})
+
+export const SubscriptionRecord = Schema.Struct({
+  id: Schema.Int,
+  client_id: Schema.Int,
+  callback_url: Schema.String,
+  paused: Schema.Boolean,
+  created_at: Schema.String,
+  updated_at: Schema.String
+}).annotations({ identifier: "ApplicationSubscription" })
+
+export const SubscriptionQuery = strict(Schema.Struct({
+  after: Schema.optionalWith(digits(Subscription.SubscriptionId), { as: "Option" }),
+  limit
+}))
+
+export const SubscriptionPage = Schema.Struct({
+  subscriptions: Schema.Array(SubscriptionRecord),
+  next: Schema.optional(Schema.Int)
+})
+
+export const showSubscription = (subscription: Subscription.Subscription): typeof SubscriptionRecord.Type => ({
+  id: subscription.id,
+  client_id: subscription.applicationId,
+  callback_url: subscription.callbackUrl,
+  paused: subscription.paused,
+  created_at: DateTime.formatIso(subscription.createdAt),
+  updated_at: DateTime.formatIso(subscription.updatedAt)
 })
 
 const maxOverlap = Duration.days(30)
@@ -234,6 +265,10 @@ export const showDelivery = (delivery: Delivery.Delivery): typeof DeliveryRecord
   ...(Option.isSome(delivery.endedAt) ? { ended_at: DateTime.formatIso(delivery.endedAt.value) } : {})
 })
 
+export const CancellationRequest = strict(Schema.Struct({ client_id: ApplicationId }))
+
+export const Cancellation = Schema.Struct({ cancelled: Schema.Int })
+
 const Party = Schema.Struct({
   type: Schema.Literal("user", "application", "email", "operator", "unknown"),
   id: Schema.optional(Schema.Int),
@@ -251,7 +286,17 @@ export const AuditRecord = Schema.Struct({
   detail: Schema.optional(Schema.String)
 }).annotations({ identifier: "AuditEntry" })
 
+const instant = saying(Schema.DateTimeUtc, "must be an instant such as 2026-01-31T08:00:00Z")
+
 export const AuditQuery = strict(Schema.Struct({
+  action: Schema.optionalWith(
+    saying(Schema.String.pipe(Schema.pattern(/^[a-z_]{1,50}$/)), "must be an action, such as login_failed"),
+    { as: "Option" }
+  ),
+  user_id: Schema.optionalWith(digits(User.UserId), { as: "Option" }),
+  client_id: Schema.optionalWith(digits(Application.ApplicationId), { as: "Option" }),
+  since: Schema.optionalWith(instant, { as: "Option" }),
+  until: Schema.optionalWith(instant, { as: "Option" }),
   after: Schema.optionalWith(digits(Schema.Int), { as: "Option" }),
   limit
 }))

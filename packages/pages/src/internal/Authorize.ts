@@ -30,6 +30,7 @@ type NotRedirectable = Authorization.NotRedirectable
 
 const kinds: Readonly<Record<NotRedirectable["reason"], ErrorKind>> = {
   unknown_client: "unknownClient",
+  suspended_client: "suspendedClient",
   missing_redirect_uri: "missingRedirect",
   unregistered_redirect_uri: "unregisteredRedirect",
   repeated_client_id: "repeatedClient",

@@ -155,6 +155,11 @@ export const messages: Messages = {
       what: "The application that sent you here is not registered with this service (client_id).",
       advice: tellMaker
     },
+    suspendedClient: {
+      title: "The application is suspended",
+      what: "The operator of this service has suspended the application that sent you here. It gets no access for now.",
+      advice: "Try again later. What you allowed before stays as it is, and you can revoke it in your account."
+    },
     missingRedirect: {
       title: "The request is incomplete",
       what: "The application that sent you here did not say where you are to return (redirect_uri).",

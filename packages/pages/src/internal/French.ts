@@ -166,6 +166,12 @@ export const messages: Messages = {
       what: "L’application qui vous a envoyé ici n’est pas enregistrée auprès de ce service (client_id).",
       advice: tellMaker
     },
+    suspendedClient: {
+      title: "Application suspendue",
+      what:
+        "L’exploitant de ce service a suspendu l’application qui vous a envoyé ici. Elle n’a aucun accès pour l’instant.",
+      advice: "Réessayez plus tard. Vos autorisations restent inchangées ; vous pouvez les révoquer dans votre compte."
+    },
     missingRedirect: {
       title: "Demande incomplète",
       what: "L’application qui vous a envoyé ici n’a pas indiqué où vous devez retourner (redirect_uri).",

@@ -14,6 +14,7 @@ export type ErrorKind =
   | "outdated"
   | "notPlatform"
   | "unknownClient"
+  | "suspendedClient"
   | "missingRedirect"
   | "unregisteredRedirect"
   | "repeatedClient"

@@ -7,7 +7,7 @@ import type { Database } from "../Database.ts"
 import type { Seal } from "../Seal.ts"
 import * as Coalesce from "./coalesce.ts"
 import * as Input from "./input.ts"
-import { type ApplicationRow, type Int8, millisOf, secretsOf, toApplication } from "./rows.ts"
+import { type ApplicationRow, type Int8, millisOf, secretsOf, stateLetterOf, toApplication } from "./rows.ts"
 import { sealedOf, signingColumns, type SigningRow, toSigningSecrets } from "./signingRows.ts"
 
 export const make = (
@@ -15,18 +15,19 @@ export const make = (
   seal: Seal.Service
 ): Effect.Effect<ApplicationStore.Service> =>
   Effect.gen(function*() {
-    const columns = "id, version, owner_id, name, redirect_uris, require_pkce, secrets, created_at"
+    const columns = "id, version, owner_id, name, redirect_uris, require_pkce, secrets, created_at, state, epoch"
     const find = Input.statement(
       `${p}application_find`,
       (isAlone) => `SELECT ${columns} FROM ${p}applications WHERE ${Input.isAmong("id", "bigint", isAlone)}`
     )
     const list = {
       name: `${p}application_list`,
-      text: `SELECT ${columns} FROM ${p}applications WHERE id < $1::bigint ORDER BY id DESC LIMIT $2::integer`
+      text: `SELECT ${columns} FROM ${p}applications WHERE id < $1::bigint AND state <> 'e'
+        ORDER BY id DESC LIMIT $2::integer`
     }
     const listOfOwner = {
       name: `${p}application_list_owner`,
-      text: `SELECT ${columns} FROM ${p}applications WHERE owner_id = $3::bigint AND id < $1::bigint
+      text: `SELECT ${columns} FROM ${p}applications WHERE owner_id = $3::bigint AND id < $1::bigint AND state <> 'e'
         ORDER BY id DESC LIMIT $2::integer`
     }
     // The identifier comes first: what is sealed is bound to it.
@@ -51,7 +52,7 @@ export const make = (
     const save = {
       name: `${p}application_save`,
       text: `UPDATE ${p}applications SET version = $2::integer, owner_id = $3::bigint, name = $4::text,
-          redirect_uris = $5::json, require_pkce = $6::boolean, secrets = $7::json
+          redirect_uris = $5::json, require_pkce = $6::boolean, secrets = $7::json, state = $8::"char", epoch = $9::integer
         WHERE id = $1::bigint AND version = $2::integer - 1 RETURNING id`
     }
 
@@ -97,9 +98,19 @@ export const make = (
           query(saveSigning, [applicationId, version, sealedOf(seal, applicationId, secrets)]),
           (rows) => rows.length === 1 ? Effect.void : new Conflict()
         ),
-      save: ({ id, name, ownerId, redirectUris, requirePkce, secrets, version }) =>
+      save: ({ epoch, id, name, ownerId, redirectUris, requirePkce, secrets, state, version }) =>
         Effect.flatMap(
-          query(save, [id, version, ownerId, name, JSON.stringify(redirectUris), requirePkce, secretsOf(secrets)]),
+          query(save, [
+            id,
+            version,
+            ownerId,
+            name,
+            JSON.stringify(redirectUris),
+            requirePkce,
+            secretsOf(secrets),
+            stateLetterOf[state],
+            epoch
+          ]),
           (rows) => rows.length === 1 ? Effect.void : new Conflict()
         )
     }

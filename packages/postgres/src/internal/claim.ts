@@ -51,6 +51,11 @@ export const claimStatements = (p: string): ClaimStatements => {
   const allowances = `allowances AS MATERIALIZED (
     SELECT key::bigint AS subscription_id, value::integer AS allowance FROM json_each_text($6::json)
   )`
+  const held = `held AS MATERIALIZED (
+    SELECT s.id FROM ${p}subscriptions s WHERE s.paused
+    UNION ALL
+    SELECT s.id FROM ${p}applications a JOIN ${p}subscriptions s ON s.application_id = a.id WHERE a.state = 's'
+  )`
   const dueBy = (dueAt: string, id: string) =>
     `${heads} AND d.subscription_id >= w.subscription_id
         AND (d.subscription_id, d.due_at, d.id) <= (w.subscription_id, ${dueAt}, ${id}) AND ${free} AND ${isFirst}
@@ -86,6 +91,7 @@ export const claimStatements = (p: string): ClaimStatements => {
     quick: {
       name: `${p}delivery_claim_quick`,
       text: `WITH ${allowances},
+  ${held},
   earliest AS MATERIALIZED (
     SELECT d.id, d.subscription_id, d.object_type, d.object_id, d.due_at
     FROM ${heads} AND d.due_at <= (SELECT $1::bigint) AND ${free}
@@ -95,7 +101,7 @@ export const claimStatements = (p: string): ClaimStatements => {
     SELECT d.* FROM (
       SELECT e.*, row_number() OVER (PARTITION BY e.subscription_id ORDER BY e.due_at, e.id) AS place FROM earliest e
     ) d LEFT JOIN allowances a USING (subscription_id)
-    WHERE d.place <= coalesce(a.allowance, $5::integer)
+    WHERE d.place <= coalesce(a.allowance, $5::integer) AND d.subscription_id NOT IN (SELECT id FROM held)
     ORDER BY d.due_at, d.id LIMIT (SELECT $4::integer)
   ),
   firsts AS MATERIALIZED (SELECT d.id FROM allowed d WHERE ${isFirst}),
@@ -117,11 +123,13 @@ export const claimStatements = (p: string): ClaimStatements => {
     ) FROM waiting w WHERE w.subscription_id IS NOT NULL
   ),
   ${allowances},
+  ${held},
   shares AS MATERIALIZED (
     SELECT w.subscription_id, w.allowance, c.due_at, c.id
     FROM (
       SELECT w.subscription_id, coalesce(a.allowance, $5::integer) AS allowance
       FROM waiting w LEFT JOIN allowances a USING (subscription_id)
+      WHERE w.subscription_id NOT IN (SELECT id FROM held)
     ) w CROSS JOIN LATERAL (
       SELECT d.due_at, d.id FROM ${dueBy("$1::bigint", lastId)}
       LIMIT least(w.allowance, (SELECT ceil($4::float8 / greatest(count(*), 1)) FROM waiting)::integer)

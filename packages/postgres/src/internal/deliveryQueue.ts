@@ -19,6 +19,7 @@ import {
 import { insertDeliveries, lanes, objectLetters, outbox, outgoingOf } from "./outbox.ts"
 import { eventColumns, type EventRow, type Int8, millisOf, millisOrNull, toEvent, toInstant } from "./rows.ts"
 import { notLogged } from "./eventLog.ts"
+import { promoteText } from "./settle.ts"
 import { type SigningRow, toSigning } from "./signingRows.ts"
 import { subscriptionColumns, type SubscriptionRow, toSubscription } from "./subscriptionRows.ts"
 
@@ -56,7 +57,7 @@ const maxKnown = 4096
 const maxLooks = 3
 
 export const make = (
-  { isInProcess, prefix: p, query, wake, wakeUps }: Database.Service,
+  { isInProcess, prefix: p, query, transaction, wake, wakeUps }: Database.Service,
   seal: Seal.Service
 ): DeliveryQueue.Service => {
   const { quick, thorough } = claimStatements(p)
@@ -80,6 +81,29 @@ export const make = (
     name: `${p}delivery_uncount`,
     text: `UPDATE ${p}deliveries SET claims = 0
       WHERE id = ANY (ARRAY(SELECT value::bigint FROM json_array_elements_text($1::json))) AND claim_token = $2::text`
+  }
+  // Newest first, so that what stays of a lane has its head. The rows are locked in the order in which settling locks them.
+  const cancel = {
+    name: `${p}delivery_cancel`,
+    text: `UPDATE ${p}deliveries d SET state = 'c', ended_at = $2::bigint, claim_token = NULL, lease_ends = NULL
+      WHERE d.id = ANY (ARRAY(
+        SELECT id FROM ${p}deliveries WHERE state = 'p' AND id = ANY (ARRAY(
+          SELECT id FROM ${p}deliveries WHERE application_id = $1::bigint AND state = 'p' ORDER BY id DESC LIMIT $3::integer
+        )) ORDER BY id FOR UPDATE
+      )) AND d.state = 'p'
+      RETURNING d.id, d.subscription_id, d.object_type::text, d.object_id`
+  }
+  // In a later snapshot: what was queued behind a head that was being cancelled.
+  const promote = {
+    name: `${p}delivery_promote`,
+    text: promoteText(
+      p,
+      ...(["id", "subscription_id", "object_type", "object_id"] as const).map((column) =>
+        `ARRAY(SELECT (value->>'${column}')::${
+          column === "object_type" ? "\"char\"" : "bigint"
+        } FROM json_array_elements($1::json))`
+      ) as [string, string, string, string]
+    )
   }
   // The event is copied: nothing that removes the original's rows can take this one's.
   const again = {
@@ -220,6 +244,14 @@ export const make = (
           millisOf(dueAt)
         ]),
         (rows) => rows.map(({ id }) => toDeliveryId(id))
+      ),
+    cancel: (id, now, limit) =>
+      transaction(
+        Effect.flatMap(
+          query(cancel, [id, millisOf(now), limit]),
+          (rows) =>
+            rows.length === 0 ? Effect.succeed(0) : Effect.as(query(promote, [JSON.stringify(rows)]), rows.length)
+        )
       ),
     again: ({ applicationId, event, subscriptionId }, now) =>
       Effect.flatMap(

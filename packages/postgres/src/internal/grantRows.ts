@@ -11,6 +11,7 @@ import { type Int8, millisOf, toApplicationId, toHash, toInstant, toUserId } fro
 export interface GrantRow {
   readonly application_id: Int8
   readonly user_id: Int8
+  readonly application_epoch: number
   readonly active: boolean
   readonly consent: Consent
   readonly codes: ReadonlyArray<CodeRow> | null
@@ -86,6 +87,7 @@ export const toGrant = (row: GrantRow): Grant => ({
   role: row.consent.role,
   scope: row.consent.scope,
   epoch: row.consent.epoch,
+  applicationEpoch: row.application_epoch,
   generation: row.generation,
   grantedAt: toInstant(row.consent.at),
   refresh: row.refresh === null ? Option.none() : Option.some(toRefresh(row.refresh)),
@@ -101,6 +103,7 @@ export const keyColumns: ReadonlyArray<Input.Column<Pick<Grant, "applicationId" 
 
 /** Everything else, in the order of the table: what changes with every refresh is last, and so the log is short. */
 export const valueColumns: ReadonlyArray<Input.Column<Grant>> = [
+  ["application_epoch", "integer", ({ applicationEpoch }) => applicationEpoch],
   ["active", "boolean", ({ status }) => status === "active"],
   ["consent", "json", toConsent],
   ["codes", "json", ({ codes }) => codes.length === 0 ? null : codes.map(fromCode)],

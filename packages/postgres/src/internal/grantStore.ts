@@ -1,6 +1,6 @@
 /** Grants. Concurrent finds and saves are joined to one statement each. */
 import type { ApplicationId } from "@startlist/core/Application"
-import type { Change, Grant } from "@startlist/core/Grant"
+import type { Change, Found } from "@startlist/core/Grant"
 import type { GrantStore } from "@startlist/core/GrantStore"
 import { Conflict, type StoreError } from "@startlist/core/Store"
 import type { UserId } from "@startlist/core/User"
@@ -11,12 +11,22 @@ import * as Coalesce from "./coalesce.ts"
 import { type GrantRow, keyColumns, toGrant, valueColumns } from "./grantRows.ts"
 import { saver } from "./grantSave.ts"
 import * as Input from "./input.ts"
-import type { Int8 } from "./rows.ts"
+import { type Int8, type StateLetter, toState } from "./rows.ts"
 
 interface Key {
   readonly applicationId: ApplicationId
   readonly userId: UserId
 }
+
+interface FoundRow extends GrantRow {
+  readonly state: StateLetter
+  readonly epoch: number
+}
+
+const toFound = (row: FoundRow): Found => ({
+  grant: toGrant(row),
+  application: { state: toState[row.state], epoch: row.epoch }
+})
 
 const textOf = ({ applicationId, userId }: Key): string => `${applicationId}:${userId}`
 
@@ -26,19 +36,23 @@ export const make = ({ isInProcess, prefix: p, query, wake }: Database.Service):
   Effect.gen(function*() {
     // A lateral lookup goes by the primary key, however many rows the planner expects from JSON.
     const findStatement = Input.statement(`${p}grant_find`, (isAlone) => `
-      SELECT ${columns} FROM (${Input.rowsText(keyColumns, isAlone)}) i CROSS JOIN LATERAL (
+      SELECT ${columns}, a.state, a.epoch FROM (${Input.rowsText(keyColumns, isAlone)}) i CROSS JOIN LATERAL (
         SELECT * FROM ${p}grants g WHERE g.application_id = i.application_id AND g.user_id = i.user_id OFFSET 0
-      ) g`)
-    const findAll = (keys: ReadonlyArray<Key>): Effect.Effect<ReadonlyArray<Option.Option<Grant>>, StoreError> =>
-      Effect.map(query<GrantRow>(findStatement(keys), Input.rowsParameters(keyColumns, keys)), (rows) => {
-        const found = new Map(rows.map((row) => [`${row.application_id}:${row.user_id}`, toGrant(row)]))
+      ) g CROSS JOIN LATERAL (
+        SELECT a.state, a.epoch FROM ${p}applications a WHERE a.id = i.application_id OFFSET 0
+      ) a`)
+    const findAll = (keys: ReadonlyArray<Key>): Effect.Effect<ReadonlyArray<Option.Option<Found>>, StoreError> =>
+      Effect.map(query<FoundRow>(findStatement(keys), Input.rowsParameters(keyColumns, keys)), (rows) => {
+        const found = new Map(rows.map((row) => [`${row.application_id}:${row.user_id}`, toFound(row)]))
         return keys.map((key) => Option.fromNullable(found.get(textOf(key))))
       })
     const findOne = yield* Coalesce.make({ isInProcess, run: findAll })
 
     const list = {
       name: `${p}grant_list`,
-      text: `SELECT ${columns} FROM ${p}grants g WHERE g.user_id = $1::bigint AND g.active
+      text: `SELECT ${columns} FROM ${p}grants g
+        JOIN ${p}applications a ON a.id = g.application_id AND a.epoch = g.application_epoch
+        WHERE g.user_id = $1::bigint AND g.active
         ORDER BY (g.consent->>'at')::bigint, g.application_id`
     }
 

@@ -73,7 +73,8 @@ export const insertDeliveries = (p: string, position = "NULL::bigint"): string =
  * Lookups are lateral, so that they go by index however many rows the planner expects: 100 of a list of JSON objects, 10
  * of any array. Where these multiply, it prepares for a million (hash tables on disk, compiled code). The audience is
  * resolved in the snapshot of the save. Its subscriptions are locked against removal, each once, so that a removal either
- * happens before (the lock finds no row) or sees these deliveries.
+ * happens before (the lock finds no row) or sees these deliveries. Grants of an earlier epoch of their application concern
+ * nobody.
  */
 export const outbox = (p: string, source: string, saved?: string): string => `
 outgoing AS MATERIALIZED (
@@ -84,24 +85,25 @@ outgoing AS MATERIALIZED (
   )${saved === undefined ? "" : ` WHERE o.place = ANY (ARRAY(SELECT place FROM ${saved}))`}
 ),
 concerned AS MATERIALIZED (
-  SELECT o.seq, o.letter, o.object_id, o.time, o.application_id FROM outgoing o WHERE o.application_id IS NOT NULL
+  SELECT o.seq, o.letter, o.object_id, o.time, o.application_id, NULL::integer AS epoch
+  FROM outgoing o WHERE o.application_id IS NOT NULL
   UNION
-  SELECT o.seq, o.letter, o.object_id, o.time, g.application_id
+  SELECT o.seq, o.letter, o.object_id, o.time, g.application_id, g.application_epoch
   FROM outgoing o CROSS JOIN LATERAL (
-    SELECT g.application_id FROM ${p}grants g
+    SELECT g.application_id, g.application_epoch FROM ${p}grants g
     WHERE g.user_id = ANY (o.user_ids) AND g.active OFFSET 0
   ) g
   ORDER BY application_id
 ),
 heard AS MATERIALIZED (
-  SELECT s.application_id, s.id
+  SELECT s.application_id, s.id, a.epoch
   FROM (SELECT DISTINCT application_id FROM concerned ORDER BY application_id) c CROSS JOIN LATERAL (
     SELECT s.application_id, s.id FROM ${p}subscriptions s WHERE s.application_id = c.application_id FOR KEY SHARE
-  ) s
+  ) s CROSS JOIN LATERAL (SELECT a.epoch FROM ${p}applications a WHERE a.id = s.application_id OFFSET 0) a
 ),
 targets AS MATERIALIZED (
   SELECT c.seq, c.letter, c.object_id, c.time, c.application_id, h.id AS subscription_id
-  FROM concerned c JOIN heard h ON h.application_id = c.application_id
+  FROM concerned c JOIN heard h ON h.application_id = c.application_id AND coalesce(c.epoch, h.epoch) = h.epoch
 ),
 ${lanes(p)},
 kept AS (

@@ -26,6 +26,15 @@ export const millisOf = (instant: DateTime.Utc): number => Math.ceil(instant.epo
 export const millisOrNull = (instant: Option.Option<DateTime.Utc>): number | null =>
   Option.isSome(instant) ? millisOf(instant.value) : null
 
+/** The states of an application. */
+export const toState = { a: "active", s: "suspended", e: "ended" } as const
+export type StateLetter = keyof typeof toState
+export const stateLetterOf: { readonly [State in Application["state"]]: StateLetter } = {
+  active: "a",
+  suspended: "s",
+  ended: "e"
+}
+
 export interface ApplicationRow {
   readonly id: Int8
   readonly version: number
@@ -35,12 +44,16 @@ export interface ApplicationRow {
   readonly require_pkce: boolean
   readonly secrets: ReadonlyArray<readonly [hash: string, expiresAt: number | null]>
   readonly created_at: Int8
+  readonly state: StateLetter
+  readonly epoch: number
 }
 
 export const toApplication = (row: ApplicationRow): Application => ({
   id: toApplicationId(row.id),
   version: row.version,
   ownerId: toUserId(row.owner_id),
+  state: toState[row.state],
+  epoch: row.epoch,
   name: row.name,
   redirectUris: row.redirect_uris,
   requirePkce: row.require_pkce,

@@ -31,8 +31,12 @@ const initial = (p: string): ReadonlyArray<string> => [
     secrets json NOT NULL,
     created_at bigint NOT NULL,
     signing_version integer NOT NULL,
-    signing_secrets json NOT NULL
+    signing_secrets json NOT NULL,
+    state "char" NOT NULL DEFAULT 'a',
+    epoch integer NOT NULL DEFAULT 0
   )`,
+  // Claims look for what is suspended or paused: usually nothing.
+  `CREATE INDEX ${p}applications_suspended ON ${p}applications (id) WHERE state = 's'`,
   `CREATE INDEX ${p}applications_owner ON ${p}applications (owner_id, id)`,
   // A row grows to three times its first size with 20 access tokens. The fill factor leaves room for that, and for updates
   // that touch no index (HOT). What changes with every refresh is last: PostgreSQL logs an update from its first change.
@@ -40,6 +44,7 @@ const initial = (p: string): ReadonlyArray<string> => [
   `CREATE TABLE ${p}grants (
     application_id bigint NOT NULL,
     user_id bigint NOT NULL,
+    application_epoch integer NOT NULL DEFAULT 0,
     active boolean NOT NULL,
     consent json NOT NULL,
     codes json,
@@ -57,8 +62,10 @@ const initial = (p: string): ReadonlyArray<string> => [
     callback_url text NOT NULL,
     created_at bigint NOT NULL,
     updated_at bigint NOT NULL,
+    paused boolean NOT NULL DEFAULT false,
     UNIQUE (id, application_id)
   )`,
+  `CREATE INDEX ${p}subscriptions_paused ON ${p}subscriptions (id) WHERE paused`,
   `CREATE TABLE ${p}registrations (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     version integer NOT NULL,

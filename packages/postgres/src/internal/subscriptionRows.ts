@@ -10,11 +10,12 @@ export interface SubscriptionRow {
   readonly callback_url: string
   readonly created_at: Int8
   readonly updated_at: Int8
+  readonly paused: boolean
 }
 
 /** The columns of a `SubscriptionRow`, from a table called `s`. */
 export const subscriptionColumns = `s.id AS subscription_id, s.version AS subscription_version, s.application_id,
-  s.callback_url, s.created_at, s.updated_at`
+  s.callback_url, s.created_at, s.updated_at, s.paused`
 
 export const toSubscriptionId = (id: Int8): SubscriptionId => trusted(SubscriptionId, Number(id))
 
@@ -23,6 +24,7 @@ export const toSubscription = (row: SubscriptionRow): Subscription => ({
   version: row.subscription_version,
   applicationId: toApplicationId(row.application_id),
   callbackUrl: row.callback_url,
+  paused: row.paused,
   createdAt: toInstant(row.created_at),
   updatedAt: toInstant(row.updated_at)
 })

@@ -12,6 +12,11 @@ export const make = ({ prefix: p, query, transaction }: Database.Service): Subsc
     name: `${p}subscription_find`,
     text: `SELECT ${subscriptionColumns} FROM ${p}subscriptions s WHERE s.application_id = $1::bigint`
   }
+  const list = {
+    name: `${p}subscription_list`,
+    text:
+      `SELECT ${subscriptionColumns} FROM ${p}subscriptions s WHERE s.id < $1::bigint ORDER BY s.id DESC LIMIT $2::integer`
+  }
   const insert = {
     name: `${p}subscription_insert`,
     text: `INSERT INTO ${p}subscriptions AS s
@@ -21,7 +26,8 @@ export const make = ({ prefix: p, query, transaction }: Database.Service): Subsc
   }
   const save = {
     name: `${p}subscription_save`,
-    text: `UPDATE ${p}subscriptions SET version = $3::integer, callback_url = $4::text, updated_at = $5::bigint
+    text: `UPDATE ${p}subscriptions SET version = $3::integer, callback_url = $4::text, updated_at = $5::bigint,
+        paused = $6::boolean
       WHERE application_id = $1::bigint AND id = $2::bigint AND version = $3::integer - 1 RETURNING id`
   }
   const remove = {
@@ -52,9 +58,14 @@ export const make = ({ prefix: p, query, transaction }: Database.Service): Subsc
         ([row]): Effect.Effect<Subscription, AlreadySubscribed | StoreError> =>
           row ? Effect.succeed(toSubscription(row)) : new AlreadySubscribed()
       ),
-    save: ({ applicationId, callbackUrl, id, updatedAt, version }) =>
+    list: ({ after, limit }) =>
+      Effect.map(
+        query<SubscriptionRow>(list, [Option.getOrElse(after, () => Number.MAX_SAFE_INTEGER), limit]),
+        (rows) => rows.map(toSubscription)
+      ),
+    save: ({ applicationId, callbackUrl, id, paused, updatedAt, version }) =>
       Effect.flatMap(
-        query(save, [applicationId, id, version, callbackUrl, millisOf(updatedAt)]),
+        query(save, [applicationId, id, version, callbackUrl, millisOf(updatedAt), paused]),
         (rows) => rows.length === 1 ? Effect.void : new Conflict()
       ),
     // Two statements: the first waits for the saves that are queueing deliveries for this subscription (they hold a lock

@@ -93,6 +93,7 @@ export const make = Effect.gen(function*() {
       role,
       scope: ["profile:read"],
       epoch: 1,
+      applicationEpoch: app.epoch,
       generation: 0,
       grantedAt: start,
       refresh: Option.none(),
@@ -107,6 +108,10 @@ export const make = Effect.gen(function*() {
       yield* grants.save(only(made))
       return made
     })
+
+  /** The grant that is stored, whatever its application is. */
+  const findGrant = (id: Application["id"], userId: UserId) =>
+    Effect.map(grants.find(id, userId), Option.map((found) => found.grant))
 
   const code = (fields: Partial<Code> = {}) =>
     Code.make({
@@ -253,6 +258,7 @@ export const make = Effect.gen(function*() {
     deliveries,
     deliveryQueue,
     event,
+    findGrant,
     grant,
     grants,
     hash,

@@ -49,13 +49,13 @@ const seen = <R>(open: Open<R>): LawGroup<R> => {
           const owner = yield* f.user()
           for (const h of [f, g]) {
             same(yield* h.subscriptions.findByApplication(app.id), Option.none(), "a subscription before it is there")
-            same(yield* h.grants.find(app.id, owner.id), Option.none(), "a grant before it is there")
+            same(yield* h.findGrant(app.id, owner.id), Option.none(), "a grant before it is there")
             same(yield* h.grants.listByUser(owner.id), [], "grants before they are there")
           }
           const subscription = yield* f.subscription(app)
           same(yield* g.subscriptions.findByApplication(app.id), subscription, "a subscription of the other handle")
           const grant = yield* f.grant(app, owner)
-          same(yield* g.grants.find(app.id, owner.id), grant, "a grant of the other handle")
+          same(yield* g.findGrant(app.id, owner.id), grant, "a grant of the other handle")
           same(yield* g.grants.listByUser(owner.id), [grant], "grants of the other handle")
           yield* g.grants.save({ grant: { ...grant, version: 2, status: "revoked" }, outgoing: [] })
           same(yield* f.grants.listByUser(owner.id), [], "grants after a revocation by the other handle")

@@ -47,15 +47,15 @@ export const keyLaws: LawGroup<Stores> = {
         const user = yield* f.user()
         const grant = f.newGrant(a, { ...user, id: userA })
         if (
-          Option.isSome(yield* f.grants.find(a.id, userA)) || Option.isSome(yield* f.grants.find(b.id, userB))
+          Option.isSome(yield* f.findGrant(a.id, userA)) || Option.isSome(yield* f.findGrant(b.id, userB))
         ) continue
         yield* f.grants.save(only(grant))
-        same(yield* f.grants.find(b.id, userB), Option.none(), `application ${b.id}, user ${userB}`)
+        same(yield* f.findGrant(b.id, userB), Option.none(), `application ${b.id}, user ${userB}`)
         const other = f.newGrant(b, { ...user, id: userB }, { scope: ["other"] })
         yield* f.grants.save(only(other))
         yield* f.grants.save(only(following(grant, { scope: ["next"] })))
-        same(yield* f.grants.find(b.id, userB), other, `application ${b.id}, user ${userB}`)
-        same(yield* f.grants.find(a.id, userA), following(grant, { scope: ["next"] }))
+        same(yield* f.findGrant(b.id, userB), other, `application ${b.id}, user ${userB}`)
+        same(yield* f.findGrant(a.id, userA), following(grant, { scope: ["next"] }))
         for (
           const [found, status] of [[following(grant, { scope: ["next"] }), "revoked"], [other, "revoked"]] as const
         ) {
@@ -87,7 +87,7 @@ export const keyLaws: LawGroup<Stores> = {
       same(Option.map(yield* f.applications.find(app.id), (found) => found.secrets), secrets)
       const owner = yield* f.user()
       const grant = yield* f.grant(app, owner, { codes: [f.code({ hash: upper }), f.code({ hash: lower })] })
-      same(yield* f.grants.find(app.id, owner.id), grant)
+      same(yield* f.findGrant(app.id, owner.id), grant)
     })
   ]
 }

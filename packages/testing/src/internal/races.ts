@@ -48,7 +48,7 @@ const firstSavesOfGrant: Prepare = function*(f, g) {
     contenders: all.map((grant, place) => (place === 1 ? g : f).grants.save({ grant, outgoing: [] })),
     *check(outcomes) {
       same(count(outcomes, "success"), 1, "first saves that succeed")
-      same(yield* g.grants.find(app.id, owner.id), all[outcomes.indexOf("success")], "the grant afterwards")
+      same(yield* g.findGrant(app.id, owner.id), all[outcomes.indexOf("success")], "the grant afterwards")
     }
   }
 }

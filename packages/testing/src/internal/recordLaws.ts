@@ -1,6 +1,6 @@
 /** Laws of records that are saved over a version: applications, grants, registrations. */
 import * as AccessTokens from "@startlist/core/AccessTokens"
-import type { ApplicationId } from "@startlist/core/Application"
+import { type ApplicationId, State } from "@startlist/core/Application"
 import { Grant } from "@startlist/core/Grant"
 import type { Stores } from "@startlist/core/Stores"
 import * as Effect from "effect/Effect"
@@ -44,16 +44,17 @@ const applications: LawGroup<Stores> = {
       const [{ id: ownerId }, { id: nextOwner }] = [yield* f.user("platform"), yield* f.user("platform")]
       const given = FastCheck.tuple(Arbitraries.settings, Arbitraries.clientSecrets, Arbitraries.instant)
       yield* forEach(
-        FastCheck.tuple(given, given),
+        FastCheck.tuple(given, given, FastCheck.constantFrom(...State.literals), FastCheck.nat({ max: 1000 })),
         25,
-        function*([[settings, secrets, createdAt], [changed, rotated]]) {
+        function*([[settings, secrets, createdAt], [changed, rotated], state, epoch]) {
           const inserted = yield* applications.insert(
             { ...settings, ownerId, secrets, createdAt },
             Redacted.make("whsec")
           )
-          same(inserted, { ...settings, ownerId, secrets, createdAt, id: inserted.id, version: 1 })
+          const given = { ...settings, ownerId, secrets, createdAt }
+          same(inserted, { ...given, id: inserted.id, version: 1, state: "active", epoch: 0 })
           same(yield* applications.find(inserted.id), inserted)
-          const next = { ...inserted, ...changed, ownerId: nextOwner, secrets: rotated, version: 2 }
+          const next = { ...inserted, ...changed, ownerId: nextOwner, secrets: rotated, state, epoch, version: 2 }
           yield* applications.save(next)
           same(yield* applications.find(inserted.id), next)
         }
@@ -151,10 +152,10 @@ const savesOfGrants: LawGroup<Stores> = {
         const owner = yield* f.user()
         const grant = f.newGrant(app, owner, before)
         yield* f.grants.save(only(grant))
-        same(yield* f.grants.find(app.id, owner.id), grant)
+        same(yield* f.findGrant(app.id, owner.id), grant)
         const next = following(grant, after)
         yield* f.grants.save(only(next))
-        same(yield* f.grants.find(app.id, owner.id), next)
+        same(yield* f.findGrant(app.id, owner.id), next)
         same(yield* f.grants.listByUser(owner.id), next.status === "active" ? [next] : [])
       })
     }),
@@ -172,7 +173,7 @@ const savesOfGrants: LawGroup<Stores> = {
       same(count(results, "success"), 12)
       same(count(results, "Conflict"), 12)
       for (const first of firsts) {
-        same(yield* f.grants.find(app.id, first.userId), following(first, { generation: 1 }))
+        same(yield* f.findGrant(app.id, first.userId), following(first, { generation: 1 }))
       }
     })
   ]
@@ -189,8 +190,8 @@ const findsOfGrants: LawGroup<Stores> = {
       )
       yield* Effect.forEach(known, (grant) =>
         Effect.gen(function*() {
-          same(yield* f.grants.find(app.id, grant.userId), grant)
-          same(yield* f.grants.find(other.id, grant.userId), Option.none())
+          same(yield* f.findGrant(app.id, grant.userId), grant)
+          same(yield* f.findGrant(other.id, grant.userId), Option.none())
         }), { concurrency: "unbounded" })
     }),
     storeLaw("a user's list has the active grants, oldest first", function*(f) {

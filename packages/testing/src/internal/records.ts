@@ -91,9 +91,9 @@ const grant: Kind<VersionedRecord> = function*(f) {
   return versioned(f, {
     states: [present, state(1), state(2), state(3)],
     save: (by, grant, outgoing) => by.grants.save({ grant, outgoing }),
-    finds: ({ grants }) => [first(grants.find(app.id, owner.id)), first(grants.listByUser(owner.id))],
+    finds: (by) => [first(by.findGrant(app.id, owner.id)), first(by.grants.listByUser(owner.id))],
     unknown: f.newGrant(app, stranger),
-    findUnknown: first(f.grants.find(app.id, stranger.id)),
+    findUnknown: first(f.findGrant(app.id, stranger.id)),
     subscriber: app
   })
 }

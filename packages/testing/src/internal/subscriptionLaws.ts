@@ -22,13 +22,13 @@ export const subscriptionLaws: LawGroup<Stores> = {
   laws: [
     storeLaw("a subscription is found as it was inserted, at version 1, and as it was last saved", function*(f) {
       const { subscriptions } = f
-      yield* forEach(FastCheck.tuple(fields, fields), 25, function*([given, changed]) {
+      yield* forEach(FastCheck.tuple(fields, fields, FastCheck.boolean()), 25, function*([given, changed, paused]) {
         const { id: applicationId } = yield* f.application()
         same(yield* subscriptions.findByApplication(applicationId), Option.none())
         const inserted = yield* subscriptions.insert({ ...given, applicationId })
-        same(inserted, { ...given, applicationId, id: inserted.id, version: 1 })
+        same(inserted, { ...given, applicationId, id: inserted.id, version: 1, paused: false })
         same(yield* subscriptions.findByApplication(applicationId), inserted)
-        const next = Subscription.make({ ...inserted, ...changed, createdAt: given.createdAt, version: 2 })
+        const next = Subscription.make({ ...inserted, ...changed, createdAt: given.createdAt, paused, version: 2 })
         yield* subscriptions.save(next)
         same(yield* subscriptions.findByApplication(applicationId), next)
       })

@@ -54,7 +54,7 @@ const saveOfGrant: Prepare = function*(f) {
     refresh: Option.some(f.refresh())
   })
   const saved = (isSaved: (grant: Grant) => boolean) =>
-    Effect.map(f.grants.find(app.id, first.userId), Option.exists(isSaved))
+    Effect.map(f.findGrant(app.id, first.userId), Option.exists(isSaved))
   return {
     operation: f.grants.save({ grant, outgoing: f.outgoing(app, f.event(1), f.event(2)) }),
     parts: [
@@ -76,7 +76,7 @@ const revocation: Prepare = function*(f) {
   const first = yield* f.grant(app, owner, { codes: [f.code()], refresh: Option.some(f.refresh()) })
   const event = f.event(owner.id, at(3), { aspectType: "deleted", objectType: "athlete", updates: {} })
   const revoked = (isSaved: (grant: Grant) => boolean) =>
-    Effect.map(f.grants.find(app.id, first.userId), Option.exists(isSaved))
+    Effect.map(f.findGrant(app.id, first.userId), Option.exists(isSaved))
   return {
     operation: f.grants.save({
       grant: following(first, { status: "revoked", codes: [], refresh: Option.none() }),
@@ -98,8 +98,8 @@ const firstSaveOfGrant: Prepare = function*(f) {
   return {
     operation: f.grants.save({ grant, outgoing: f.outgoing(app, f.event(1)) }),
     parts: [
-      Effect.map(f.grants.find(app.id, grant.userId), Option.isSome),
-      Effect.map(f.grants.find(app.id, grant.userId), Option.exists(({ codes }) => codes.length === 1)),
+      Effect.map(f.findGrant(app.id, grant.userId), Option.isSome),
+      Effect.map(f.findGrant(app.id, grant.userId), Option.exists(({ codes }) => codes.length === 1)),
       ...queued(f, 1, app)
     ]
   }

@@ -3,6 +3,7 @@ import type { Delivery } from "@startlist/core/Delivery"
 import { DeliveryStore } from "@startlist/core/Delivery"
 import { DeliveryQueue } from "@startlist/core/DeliveryQueue"
 import type { Outgoing } from "@startlist/core/Event"
+import { asOf } from "@startlist/core/Grant"
 import { GrantStore } from "@startlist/core/GrantStore"
 import type { Stores } from "@startlist/core/Stores"
 import { OAuth } from "@startlist/core/OAuth"
@@ -118,7 +119,7 @@ const concerned = (context: SimulationContext, { audience }: Outgoing) =>
       }
       for (const userId of audience.userIds) {
         const grant = yield* grants.find(applicationId, userId)
-        if (Option.exists(grant, ({ status }) => status === "active")) ids.add(id)
+        if (Option.exists(grant, (found) => asOf(found).status === "active")) ids.add(id)
       }
     }
     return ids

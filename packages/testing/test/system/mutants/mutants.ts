@@ -170,9 +170,36 @@ export const mutants: ReadonlyArray<Mutant> = [
   ),
   oauth(
     "a revocation by the user is decided once, whatever was saved since",
-    "if (grant.value.status === \"active\") yield* grants.save(Grant.revokeByUser(grant.value, origin))\n    }))",
-    "if (grant.value.status === \"active\") yield* Effect.ignore(grants.save(Grant.revokeByUser(grant.value, origin)))\n    }))"
+    "if (grant.status === \"active\") yield* grants.save(Grant.revokeByUser(grant, origin))\n    }))",
+    "if (grant.status === \"active\") yield* Effect.ignore(grants.save(Grant.revokeByUser(grant, origin)))\n    }))"
   ),
+  oauth(
+    "a bearer of a suspended application is let in",
+    "const access = Option.isSome(found) && found.value.application.state === \"active\"",
+    "const access = Option.isSome(found)"
+  ),
+  oauth(
+    "a token of a suspended application is introspected as active",
+    "found.application.state === \"active\" ? look(",
+    "found !== undefined ? look("
+  ),
+  oauth(
+    "a bearer of an earlier epoch is let in",
+    "? Access.find(Grant.asOf(found.value), hash, now)",
+    "? Access.find(found.value.grant, hash, now)"
+  ),
+  oauth(
+    "a refresh token of an earlier epoch is rotated",
+    "const decision = decide(Grant.asOf(found.value))",
+    "const decision = decide(found.value.grant)"
+  ),
+  application(
+    "a suspended application proves itself",
+    "return found.value.state === \"active\"",
+    "return found.value.state !== \"ended\""
+  ),
+  application("an application that has ended keeps its secrets", "  redirectUris: [],\n  secrets: []\n", ""),
+  application("to revoke all grants changes no epoch", "epoch: application.epoch + 1", "epoch: application.epoch"),
   oauth(
     "an application sees the tokens of others",
     "Option.isNone(audience) || audience.value === applicationId",
@@ -283,8 +310,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   state("a save accepts any newer version", "!== next.version - 1", ">= next.version"),
   grants(
     "a grant is saved without its deliveries",
-    "      enqueue(outgoing)\n      return true",
-    "      return true"
+    "        enqueue(outgoing)\n        return true",
+    "        return true"
   ),
   grants(
     "a refused save queues its events",
@@ -301,13 +328,21 @@ export const mutants: ReadonlyArray<Mutant> = [
     "if (byApplication(subscription.applicationId) !== undefined) return new AlreadySubscribed()\n",
     ""
   ),
-  stores("deliveries outlive their subscription", "          pending.delete(queued.delivery.id)\n", ""),
+  queue("deliveries outlive their subscription", "  pending.delete(queued.delivery.id)\n}", "}"),
+  queue("what is paused or suspended is claimed", "    if (isHeld(state, queued.delivery)) continue\n", ""),
+  queue("a pause holds nothing back", "subscriptions.get(subscriptionId)?.paused === true || ", ""),
+  stores("an application that has ended is listed", "        .filter(({ state }) => state !== \"ended\")\n", ""),
   stores(
     "an identifier is used again",
     "const id = SubscriptionId.make(++lastIds.subscription)",
     "const id = SubscriptionId.make(subscriptions.size + 1)"
   ),
-  queue("revoked applications are told", "?.status === \"active\")", " !== undefined)"),
+  queue("revoked applications are told", "grant !== undefined && isActive(state, grant)", "grant !== undefined"),
+  state(
+    "a grant of an earlier epoch counts as active",
+    "status === \"active\" && applications",
+    "status === \"active\" || applications"
+  ),
   queue(
     "an event is told once for each user",
     "      for (const { applicationId, id: subscriptionId } of subscriptions.values()) {\n        if (!isConcerned(state, audience, applicationId)) continue",

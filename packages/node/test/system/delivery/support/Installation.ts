@@ -89,6 +89,7 @@ export const makeInstallation = () =>
           role: user.role,
           scope: ["read"],
           epoch: 1,
+          applicationEpoch: 0,
           generation: 0,
           grantedAt: yield* DateTime.now,
           refresh: Option.none(),

@@ -1,0 +1,187 @@
+/** Laws of what holds for all of an application: its state, its epoch, and the pause of its subscription (law 14). */
+import type { Application } from "@startlist/core/Application"
+import type { DeliveryId } from "@startlist/core/Delivery"
+import type { Claimed } from "@startlist/core/DeliveryQueue"
+import { Audience } from "@startlist/core/Event"
+import { asOf } from "@startlist/core/Grant"
+import type { Stores } from "@startlist/core/Stores"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type { LawGroup } from "../Law.ts"
+import { same } from "./expecting.ts"
+import { at, type Fixture, settled, start } from "./fixture.ts"
+import { queueLaw, storeLaw } from "./storeLaw.ts"
+
+const objectsOf = (claimed: ReadonlyArray<Claimed>) =>
+  claimed.map(({ delivery }) => delivery.event.objectId).sort((a, b) => a - b)
+
+/** Saves the application at its next version. */
+const change = ({ applications }: Fixture, app: Application, fields: Partial<Application>) => {
+  const next = { ...app, ...fields, version: app.version + 1 }
+  return Effect.as(applications.save(next), next)
+}
+
+const standing: LawGroup<Stores> = {
+  about: "what holds for a whole application",
+  laws: [
+    storeLaw("a grant is found with the present state and epoch of its application", function*(f) {
+      const app = yield* f.application()
+      const grant = yield* f.grant(app, yield* f.user())
+      const find = Effect.map(
+        f.grants.find(app.id, grant.userId),
+        Option.map(({ application: { epoch, state }, grant }) => [state, epoch, grant])
+      )
+      same(yield* find, Option.some(["active", 0, grant]))
+      const suspended = yield* change(f, app, { state: "suspended" })
+      same(yield* find, Option.some(["suspended", 0, grant]))
+      yield* change(f, suspended, { state: "active", epoch: 1 })
+      same(yield* find, Option.some(["active", 1, grant]))
+      same(
+        Option.map(yield* f.grants.find(app.id, grant.userId), (found) => asOf(found).status),
+        Option.some("revoked")
+      )
+    }),
+    storeLaw("grants of an earlier epoch are on no list", function*(f) {
+      const [app, other] = [yield* f.application(), yield* f.application()]
+      const user = yield* f.user()
+      yield* f.grant(app, user)
+      const stays = yield* f.grant(other, user)
+      const next = yield* change(f, app, { epoch: 1 })
+      same(yield* f.grants.listByUser(user.id), [stays])
+      const again = f.newGrant(next, user, { version: 2, epoch: 2, grantedAt: at(1) })
+      yield* f.grants.save({ grant: again, outgoing: [] })
+      same(yield* f.grants.listByUser(user.id), [stays, again])
+    }),
+    queueLaw(
+      "grants of an earlier epoch concern nobody; what an application is told alone, it is still told",
+      function*(f) {
+        const [one, two] = [yield* f.subscribed, yield* f.subscribed]
+        const user = yield* f.user()
+        yield* f.grant(one.app, user)
+        yield* f.grant(two.app, user)
+        yield* change(f, one.app, { epoch: 1 })
+        const audience = Audience.GrantedBy({ userIds: [user.id] })
+        yield* f.deliveryQueue.enqueue([{ event: f.event(1), audience }, ...f.outgoing(one.app, f.event(2))])
+        same((yield* f.listed(one.app)).map(({ event }) => event.objectId), [2])
+        same((yield* f.listed(two.app)).map(({ event }) => event.objectId), [1])
+      }
+    ),
+    storeLaw("an application that has ended is found, and is on no list", function*(f) {
+      const owner = yield* f.user("platform")
+      const [first, second] = [yield* f.application(owner), yield* f.application(owner)]
+      const ended = yield* change(f, first, { state: "ended", secrets: [], redirectUris: [] })
+      same(yield* f.applications.find(first.id), Option.some(ended))
+      const list = (owned: Option.Option<typeof owner.id>) =>
+        f.applications.list({ owner: owned, after: Option.none(), limit: 500 })
+      same(yield* list(Option.some(owner.id)), [second])
+      same((yield* list(Option.none())).some(({ id }) => id === first.id), false)
+    }),
+    storeLaw("subscriptions are listed newest first, page by page", function*(f) {
+      const made = [yield* f.subscribed, yield* f.subscribed, yield* f.subscribed].map(({ subscription }) =>
+        subscription
+      )
+      const [oldest, middle, newest] = made
+      const list = (after: typeof oldest, limit: number) =>
+        f.subscriptions.list({ after: Option.map(Option.fromNullable(after), ({ id }) => id), limit })
+      same((yield* list(undefined, 2)).slice(0, 1), [newest])
+      same((yield* list(newest, 2)).slice(0, 2), [middle, oldest])
+      yield* f.cleanUp
+    })
+  ]
+}
+
+const held: LawGroup<Stores> = {
+  about: "what waits",
+  laws: [
+    queueLaw("nothing is claimed for a paused subscription; resumed, all comes in order", function*(f) {
+      const [paused, other] = [yield* f.subscribed, yield* f.subscribed]
+      yield* f.queue(paused.app, [f.event(1), f.event(1, at(1)), f.event(2)])
+      const { subscription } = paused
+      yield* f.subscriptions.save({ ...subscription, paused: true, version: 2 })
+      yield* f.queue(paused.app, [f.event(3)])
+      yield* f.queue(other.app, [f.event(4, at(5))])
+      const request = { now: at(10), leaseEnds: at(25) }
+      same(objectsOf(yield* f.claim(request)), [4])
+      yield* f.subscriptions.save({ ...subscription, paused: false, version: 3 })
+      const claimed = yield* f.claim(request)
+      same(objectsOf(claimed), [1, 2, 3])
+      same(claimed.map(({ subscription }) => [subscription.paused, subscription.version]), [[false, 3], [false, 3], [
+        false,
+        3
+      ]])
+      yield* f.deliveryQueue.settle(settled(claimed))
+      same(objectsOf(yield* f.claim(request)), [1])
+    }),
+    queueLaw("nothing is claimed for a suspended application; restored, all comes in order", function*(f) {
+      const [suspended, other] = [yield* f.subscribed, yield* f.subscribed]
+      yield* f.queue(suspended.app, [f.event(1), f.event(2)])
+      const next = yield* change(f, suspended.app, { state: "suspended" })
+      yield* f.queue(suspended.app, [f.event(1), f.event(3)])
+      yield* f.queue(other.app, [f.event(4, at(5))])
+      const request = { now: at(10), leaseEnds: at(25) }
+      same(objectsOf(yield* f.claim(request)), [4])
+      yield* change(f, next, { state: "active" })
+      same(objectsOf(yield* f.claim(request)), [1, 2, 3])
+    }),
+    queueLaw("a long queue that waits holds nobody up, and takes no share", function*(f) {
+      const [paused, other] = [yield* f.subscribed, yield* f.subscribed]
+      const objects = Array.from({ length: 120 }, (_, index) => index + 1)
+      yield* f.deliveryQueue.enqueue(f.outgoing(paused.app, ...objects.map((object) => f.event(object))))
+      yield* f.deliveryQueue.enqueue(f.outgoing(other.app, ...[1, 2, 3, 4].map((object) => f.event(object, at(5)))))
+      yield* f.subscriptions.save({ ...paused.subscription, paused: true, version: 2 })
+      same(objectsOf(yield* f.claim({ now: at(10), leaseEnds: at(25), limit: 4 })), [1, 2, 3, 4])
+      yield* f.subscriptions.remove(paused.subscription.id, start)
+    }),
+    queueLaw("an attempt that was claimed before the pause is recorded", function*(f) {
+      const { app, claimed, subscription } = yield* f.claimedDeliveries(2)
+      yield* f.subscriptions.save({ ...subscription, paused: true, version: 2 })
+      yield* f.deliveryQueue.settle(settled(claimed))
+      same((yield* f.listed(app)).map(({ state }) => state), ["delivered", "delivered"])
+    }),
+    queueLaw("pending deliveries are cancelled newest first, claimed ones too, and no others", function*(f) {
+      const [app, other] = [(yield* f.subscribed).app, (yield* f.subscribed).app]
+      yield* f.queue(app, [f.event(1), f.event(1), f.event(2), f.event(3)])
+      yield* f.queue(other, [f.event(9)])
+      const [first, ...claimed] = yield* f.claim()
+      yield* f.deliveryQueue.settle(settled(first === undefined ? [] : [first]))
+      const states = Effect.map(
+        f.listed(app),
+        (listed) => listed.map(({ endedAt, state }) => [state, Option.isSome(endedAt)])
+      )
+      same(yield* f.deliveryQueue.cancel(app.id, at(3), 2), 2)
+      same(yield* states, [["delivered", true], ["pending", false], ["cancelled", true], ["cancelled", true]])
+      same(
+        yield* f.deliveryQueue.settle(settled(claimed.filter(({ delivery }) => delivery.applicationId === app.id))),
+        []
+      )
+      same(objectsOf(yield* f.claim()), [1])
+      same(yield* f.deliveryQueue.cancel(app.id, at(3), 10), 1)
+      same(yield* f.deliveryQueue.cancel(app.id, at(3), 10), 0)
+      same((yield* f.listed(other)).map(({ state }) => state), ["pending"])
+      yield* f.queue(app, [f.event(1)])
+      same(objectsOf(yield* f.claim()), [1])
+    }),
+    queueLaw("what has ended is found oldest first, by application, state and time, page by page", function*(f) {
+      const { app, claimed } = yield* f.claimedDeliveries(5)
+      const other = (yield* f.subscribed).app
+      yield* f.queue(other, [f.event(1)])
+      const endAt = (seconds: number) => ({ state: "exhausted", endedAt: Option.some(at(seconds)) }) as const
+      for (const [place, one] of claimed.entries()) yield* f.deliveryQueue.settle(settled([one], endAt(50 - place)))
+      yield* f.deliveryQueue.settle(settled(yield* f.claim(), endAt(48)))
+      const ids = claimed.map(({ delivery }) => delivery.id).sort((a, b) => a - b)
+      const filter = { applicationId: Option.some(app.id), from: at(47), until: at(50), state: "exhausted" } as const
+      const list = (fields: Partial<Parameters<typeof f.deliveries.listEnded>[0]>) =>
+        Effect.map(
+          f.deliveries.listEnded({ ...filter, after: Option.none<DeliveryId>(), limit: 10, ...fields }),
+          (found) => found.map(({ id }) => id)
+        )
+      same(yield* list({}), ids.slice(1, 4))
+      same(yield* list({ limit: 2 }), ids.slice(1, 3))
+      same(yield* list({ limit: 2, after: Option.fromNullable(ids[2]) }), ids.slice(3, 4))
+      same(yield* list({ state: "delivered" }), [])
+      same((yield* list({ applicationId: Option.none() })).length, 4)
+    })
+  ]
+}
+
+export const standingLaws: ReadonlyArray<LawGroup<Stores>> = [standing, held]

@@ -1,17 +1,13 @@
 /** How the list of authorised applications looks. */
-import * as DateTime from "effect/DateTime"
 import * as Option from "effect/Option"
 import type { Authorized } from "@startlist/core/OAuth"
 import { Form } from "./Form.tsx"
 import type { Frame } from "./Frame.ts"
 import { Layout } from "./Layout.tsx"
-import { type Locale, messagesIn } from "./Locale.ts"
+import { messagesIn } from "./Locale.ts"
 import { Scopes } from "./Scopes.tsx"
 import { Facts } from "./Table.tsx"
-
-const Day = ({ at, locale }: { readonly at: DateTime.Utc; readonly locale: Locale }) => (
-  <time datetime={DateTime.formatIso(at)}>{messagesIn(locale).date(at.epochMillis)}</time>
-)
+import { Day } from "./Time.tsx"
 
 /** One application. To revoke takes two steps: opening what it means, and the button in there. */
 const One = ({ authorized: { application, grant }, csrf, frame: { base, locale } }: {

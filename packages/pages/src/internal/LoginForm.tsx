@@ -33,7 +33,7 @@ export const LoginForm = ({ csrf, email, frame, problem, returnTo }: {
   const summaryOf = (name: string) =>
     problem !== undefined && (problem.kind === "wrong" || fields[problem.kind] === name) ? "problem" : undefined
   return (
-    <Layout frame={frame} title={login.title} narrow>
+    <Layout frame={frame} title={login.title} isError={problem !== undefined} narrow>
       {problem === undefined ? null : (
         <ErrorSummary
           id="problem"

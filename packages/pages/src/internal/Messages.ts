@@ -30,6 +30,8 @@ export interface Explanation {
 export interface Messages {
   /** The name of the language itself, for the switch. */
   readonly language: string
+  /** The language and its country, for dates and numbers. */
+  readonly tag: string
   readonly roles: Readonly<Record<Role, string>>
   /** What a scope allows, in words, if it has any; one that the operator configured without is shown by its name. */
   readonly scope: (name: string) => string | undefined
@@ -37,6 +39,8 @@ export interface Messages {
   /** With the time, and the zone: UTC. */
   readonly dateTime: (epochMillis: number) => string
   readonly number: (value: number) => string
+  /** `1 hour`, `2 hours`. */
+  readonly duration: (value: number, unit: "second" | "minute" | "hour") => string
   /** Between a word and what is said about it, with the spaces that the language wants. */
   readonly colon: string
   readonly layout: {
@@ -45,6 +49,12 @@ export interface Messages {
     readonly developer: string
     readonly signOut: string
     readonly languages: string
+    /** The link past the header. */
+    readonly skip: string
+    /** The title of a page that tells about an error. */
+    readonly failed: (title: string) => string
+    readonly copy: string
+    readonly copied: string
   }
   readonly welcome: {
     readonly what: string
@@ -107,6 +117,8 @@ export interface Messages {
   }
   readonly error: Readonly<Record<ErrorKind, Explanation>> & {
     readonly status: (status: number) => string
+    /** The name of the request in the log. */
+    readonly request: string
     readonly home: string
     readonly again: string
   }

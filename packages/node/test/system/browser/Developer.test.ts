@@ -176,7 +176,7 @@ describe.skipIf(isMissing)("developer pages in Chromium (skipped where there is 
           await page.reload()
           return await page.locator("main").textContent()
         }).toContain("thank you")
-        expect(await page.getByRole("row").nth(1).textContent()).toMatch(/delivered200\d+ ms/)
+        expect(await page.getByRole("row").nth(1).textContent()).toMatch(/delivered200\d+\sms/)
       })
     )
 

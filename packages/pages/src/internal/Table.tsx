@@ -1,4 +1,6 @@
 /** Tables and lists of facts. */
+// The roles are there for browsers that drop them with `display: block`.
+/* oxlint-disable jsx-a11y/no-redundant-roles, jsx-a11y/no-interactive-element-to-noninteractive-role */
 import { type ComponentChildren, Fragment } from "preact"
 
 /** A row: the cells in the order of the columns. The first one names the row. */

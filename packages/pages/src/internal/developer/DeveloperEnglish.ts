@@ -27,7 +27,7 @@ export const developer: DeveloperMessages = {
   },
   settings: {
     title: "Settings",
-    problem: "The settings were not saved",
+    problem: "Nothing was saved",
     name: "Name",
     nameHint: "Users see it when they are asked for access.",
     nameWrong: "Enter a name of 1 to 100 characters.",

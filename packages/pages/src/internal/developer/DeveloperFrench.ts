@@ -28,7 +28,7 @@ export const developer: DeveloperMessages = {
   },
   settings: {
     title: "Réglages",
-    problem: "Les réglages n’ont pas été enregistrés",
+    problem: "Rien n’a été enregistré",
     name: "Nom",
     nameHint: "Les utilisateurs et utilisatrices le voient quand l’accès leur est demandé.",
     nameWrong: "Saisissez un nom de 1 à 100 caractères.",

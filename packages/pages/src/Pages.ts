@@ -84,7 +84,7 @@ export const reference = (content: Effect.Effect<string>): Effect.Effect<Route> 
   Effect.map(ReferencePage.make(content), compressedRoute)
 
 /** `/login` (also `/login/`) and `/logout`: for a service that signs people in itself, with `Sessions.layer`. */
-export const signIn: Routes<Accounts | Secrets | Throttle> = compressed(Effect.map(
+export const signIn: Routes<Accounts | OAuth | Secrets | Throttle> = compressed(Effect.map(
   Effect.all([Login.make, Effect.all([Alias.make("/login/", "/login")])]),
   (made) => made.flat()
 ))

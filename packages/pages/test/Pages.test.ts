@@ -179,6 +179,51 @@ describe("error pages", () => {
     }))
 })
 
+describe("pages that know what was before", () => {
+  testing(
+    "sign-in names the application that asks, if the request is one that would be asked about",
+    (world) =>
+      Effect.gen(function*() {
+        const sentence = "Race Planner asks for access to your account."
+        const cases = [
+          [world.authorizeUrl(), true],
+          [world.authorizeUrl({ redirect_uri: "https://elsewhere.test/" }), false],
+          [world.authorizeUrl({ scope: "unknown" }), false],
+          ["/oauth/authorize?%", false],
+          ["/account/applications", false]
+        ] as const
+        for (const [returnTo, isNamed] of cases) {
+          const stranger = yield* Browser.make
+          const page = yield* stranger.get(`/login?${Browser.urlencoded({ return_to: returnTo })}`)
+          expect([returnTo, page.status, String(page.body).includes(sentence)]).toEqual([returnTo, 200, isNamed])
+        }
+      })
+  )
+
+  testing("consent says whether the user allowed this before", (world) =>
+    Effect.gen(function*() {
+      const isSaid = Effect.map(
+        world.browser.get(world.authorizeUrl()),
+        ({ body }) => String(body).includes("You allowed Race Planner to use your account before.")
+      )
+      expect(yield* isSaid).toBe(false)
+      yield* world.tokens()
+      expect(yield* isSaid).toBe(true)
+    }))
+
+  testing("the page after a revocation confirms it, and no other", (world) =>
+    Effect.gen(function*() {
+      const { browser, client } = world
+      yield* world.tokens()
+      const path = "/account/applications"
+      const page = yield* browser.get(path)
+      expect(page.body).not.toContain("The access was revoked.")
+      const form = Browser.formTo(`${path}/${client.client_id}/revoke`, page)
+      const { headers } = yield* browser.post(form.action, form.hidden)
+      expect((yield* browser.get(String(headers["location"]))).body).toContain("The access was revoked.")
+    }))
+})
+
 describe("pages are compressed", () => {
   const encodingOf = ({ headers }: Message.Response) => headers["content-encoding"]
   const gzip = { "accept-encoding": "br, gzip" }

@@ -1,7 +1,7 @@
 /** How the list of authorised applications looks. */
 import * as Option from "effect/Option"
 import type { Authorized } from "@startlist/core/OAuth"
-import { Form } from "./Form.tsx"
+import { Alert, Form } from "./Form.tsx"
 import type { Frame } from "./Frame.ts"
 import { Layout } from "./Layout.tsx"
 import { messagesIn } from "./Locale.ts"
@@ -50,12 +50,21 @@ export interface ApplicationsPage {
   readonly frame: Frame
   readonly authorized: ReadonlyArray<Authorized>
   readonly csrf: string
+  /** Whether an access was revoked just now. */
+  readonly isRevoked: boolean
 }
 
-export const ApplicationList = ({ authorized, csrf, frame }: ApplicationsPage) => {
+export const ApplicationList = ({ authorized, csrf, frame, isRevoked }: ApplicationsPage) => {
   const { applications } = messagesIn(frame.locale)
   return (
     <Layout frame={frame} title={applications.title}>
+      {isRevoked
+        ? (
+          <Alert kind="good">
+            <p>{applications.revoked}</p>
+          </Alert>
+        )
+        : null}
       {authorized.length === 0 ?
         (
           <article>

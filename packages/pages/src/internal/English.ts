@@ -57,6 +57,7 @@ export const messages: Messages = {
   login: {
     title: "Sign in",
     explanation: "Use the e-mail address and the password of your Startlist account.",
+    onTheWay: (application) => `${application} asks for access to your account. Sign in to decide.`,
     problem: "Sign-in failed",
     email: "E-mail address",
     password: "Password",
@@ -81,6 +82,8 @@ export const messages: Messages = {
     durationTitle: "How long",
     duration: (application) => `${application} keeps this access until you revoke it.`,
     manage: "You can revoke it at any time in",
+    notified: (application) => `${application} can also be notified when these data change.`,
+    before: (application) => `You allowed ${application} to use your account before.`,
     allow: "Allow",
     deny: "Do not allow",
     roleTitle: "This account has the wrong role",
@@ -104,7 +107,8 @@ export const messages: Messages = {
     revokeMeans: (application) =>
       `${application} will lose its access immediately. It is notified if it receives notifications. What it has already read or changed stays as it is.`,
     revokeAgain: (application) => `To use ${application} with your account again, you will have to allow it again.`,
-    revokeNamed: (application) => `Revoke the access of ${application}`
+    revokeNamed: (application) => `Revoke the access of ${application}`,
+    revoked: "The access was revoked."
   },
   error: {
     status: (status) => `Error ${status}`,

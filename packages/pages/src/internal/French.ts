@@ -54,6 +54,7 @@ export const messages: Messages = {
   login: {
     title: "Connexion",
     explanation: "Utilisez l’adresse e-mail et le mot de passe de votre compte Startlist.",
+    onTheWay: (application) => `${application} demande l’accès à votre compte. Connectez-vous pour décider.`,
     problem: "Connexion impossible",
     email: "Adresse e-mail",
     password: "Mot de passe",
@@ -78,6 +79,8 @@ export const messages: Messages = {
     durationTitle: "Durée de l’accès",
     duration: (application) => `${application} garde cet accès jusqu’à ce que vous le révoquiez.`,
     manage: "Vous pouvez le révoquer à tout moment dans",
+    notified: (application) => `${application} peut aussi être informée quand ces données changent.`,
+    before: (application) => `Vous avez déjà autorisé ${application} à utiliser votre compte.`,
     allow: "Autoriser",
     deny: "Ne pas autoriser",
     roleTitle: "Ce compte n’a pas le bon rôle",
@@ -107,7 +110,8 @@ export const messages: Messages = {
       `${application} perdra son accès immédiatement et en sera informée si elle reçoit les notifications. Ce qu’elle a déjà lu ou modifié reste tel quel.`,
     revokeAgain: (application) =>
       `Pour réutiliser ${application} avec votre compte, vous devrez l’autoriser à nouveau.`,
-    revokeNamed: (application) => `Révoquer l’accès de ${application}`
+    revokeNamed: (application) => `Révoquer l’accès de ${application}`,
+    revoked: "L’accès a été révoqué."
   },
   error: {
     status: (status) => `Erreur ${status}`,

@@ -1,4 +1,5 @@
 /** How the login page looks. */
+import * as Option from "effect/Option"
 import { ErrorSummary, Field, Form } from "./Form.tsx"
 import type { Frame } from "./Frame.ts"
 import { Layout } from "./Layout.tsx"
@@ -22,11 +23,13 @@ const fields: Readonly<Record<Problem["kind"], string | undefined>> = {
   wait: undefined
 }
 
-export const LoginForm = ({ csrf, email, frame, problem, returnTo }: {
+export const LoginForm = ({ application, csrf, email, frame, problem, returnTo }: {
   readonly frame: Frame
   readonly csrf: string
   readonly returnTo: string
   readonly email: string
+  /** The name of the application that asks for consent next. */
+  readonly application: Option.Option<string>
   readonly problem: Problem | undefined
 }) => {
   const { login } = messagesIn(frame.locale)
@@ -41,6 +44,10 @@ export const LoginForm = ({ csrf, email, frame, problem, returnTo }: {
           problems={[[fields[problem.kind], sentenceOf(login, problem)]]}
         />
       )}
+      {Option.match(application, {
+        onNone: () => null,
+        onSome: (name) => <p class="lead">{login.onTheWay(name)}</p>
+      })}
       <article>
         <p class="muted">{login.explanation}</p>
         <Form action={`${frame.base}/login`} csrf={csrf} hidden={[["return_to", returnTo]]}>

@@ -69,6 +69,8 @@ export interface Messages {
   readonly login: {
     readonly title: string
     readonly explanation: string
+    /** On the way to the consent that an application asks for. */
+    readonly onTheWay: (application: string) => string
     readonly problem: string
     readonly email: string
     readonly password: string
@@ -93,6 +95,8 @@ export interface Messages {
     readonly durationTitle: string
     readonly duration: (application: string) => string
     readonly manage: string
+    readonly notified: (application: string) => string
+    readonly before: (application: string) => string
     readonly allow: string
     readonly deny: string
     readonly roleTitle: string
@@ -114,6 +118,7 @@ export interface Messages {
     readonly revokeMeans: (application: string) => string
     readonly revokeAgain: (application: string) => string
     readonly revokeNamed: (application: string) => string
+    readonly revoked: string
   }
   readonly error: Readonly<Record<ErrorKind, Explanation>> & {
     readonly status: (status: number) => string

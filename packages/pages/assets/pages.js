@@ -43,14 +43,22 @@
     return relative.format(Math.trunc(seconds / size), unit)
   }
 
+  const midnight = (at) => new Date(at).setHours(0, 0, 0, 0)
+
+  const distances = {
+    date: (at) => relative.format(Math.round((midnight(at) - midnight(Date.now())) / 86_400_000), "day"),
+    time: (at) => distance((at - Date.now()) / 1000)
+  }
+
   const times = document.querySelectorAll("time[data-show]")
   for (const time of times) time.title = time.textContent
-  const show = () => {
+  const update = () => {
     for (const time of times) {
       const at = Date.parse(time.dateTime)
-      time.textContent = `${formats[time.dataset.show].format(at)} (${distance((at - Date.now()) / 1000)})`
+      const { show } = time.dataset
+      time.textContent = `${formats[show].format(at)} (${distances[show](at)})`
     }
   }
-  show()
-  if (times.length > 0) setInterval(show, 60_000)
+  update()
+  if (times.length > 0) setInterval(update, 60_000)
 }

@@ -74,7 +74,7 @@ describe.skipIf(isMissing)("every page in Chromium (skipped where there is none)
               expect(found).toEqual([])
             })
           }),
-        120_000
+        240_000
       )
     }
   })

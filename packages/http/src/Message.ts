@@ -16,6 +16,8 @@ export interface Request {
   readonly body: Uint8Array
   /** The address of the client, behind the proxies that the operator trusts; for limits and the audit only. */
   readonly address: string
+  /** The name of the request in the log. Error pages show it. Default: the header `X-Request-Id`. */
+  readonly id?: string
   /** Why the binding refuses this request. The router words it as the route does, and calls no endpoint. */
   readonly refusal?: Refusal
 }
@@ -59,6 +61,15 @@ export const maxHeaders = 100
 export const header = (request: Pick<Request, "headers">, name: string): string | undefined => {
   const value = request.headers[name]
   return typeof value === "string" || value === undefined ? value : value[0]
+}
+
+/** What may name a request: the name goes into the log as it is. */
+const requestId = /^[\w.:=+/-]{1,128}$/
+
+/** The name of a request that this server, or the proxy or client in front of it, has given. */
+export const idOf = (request: Pick<Request, "headers" | "id">): string | undefined => {
+  const id = request.id ?? header(request, "x-request-id")
+  return id !== undefined && requestId.test(id) ? id : undefined
 }
 
 /**

@@ -2,6 +2,7 @@
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import type { StoreError } from "@startlist/core/Store"
+import { compress } from "./Compression.ts"
 import type { Handler, Request, Response } from "./Message.ts"
 import { MethodNotAllowed, NotFound, type Refusal } from "./Refusal.ts"
 
@@ -23,6 +24,8 @@ export interface Route {
   readonly refuse: Refuse
   /** Whether it is served even while the server is overloaded, as a health check is. Default: no. */
   readonly always?: boolean
+  /** Whether its responses are compressed, as `Compression.compress` describes. Default: no. */
+  readonly isCompressed?: boolean
 }
 
 /** Answers everything that no route matches with 404, in the words of `refuse`. */
@@ -77,13 +80,13 @@ const toExpression = (path: string): RegExp =>
 const methodsOf = (methods: Route["methods"]): ReadonlyArray<string> =>
   "GET" in methods ? ["HEAD", ...Object.keys(methods)] : Object.keys(methods)
 
-const toHandler = ({ always = false, methods, refuse }: Route) => {
+const toHandler = ({ always = false, isCompressed = false, methods, refuse }: Route) => {
   const endpoints = new Map(Object.entries(methods))
   const get = endpoints.get("GET")
-  if (get !== undefined) endpoints.set("HEAD", (request, captured) => Effect.map(get(request, captured), withoutBody))
+  if (get !== undefined) endpoints.set("HEAD", get)
   const notAllowed = new MethodNotAllowed({ allow: [...endpoints.keys()].sort().join(", ") })
 
-  return (request: Request, captured: ReadonlyArray<string>): Effect.Effect<Response> => {
+  const answer = (request: Request, captured: ReadonlyArray<string>): Effect.Effect<Response> => {
     const { refusal } = request
     if (refusal !== undefined && !(always && refusal._tag === "Busy")) return Effect.succeed(refuse(request, refusal))
     const endpoint = endpoints.get(request.method)
@@ -96,6 +99,13 @@ const toHandler = ({ always = false, methods, refuse }: Route) => {
         )
         : Effect.succeed(refuse(request, error)))
   }
+  const encoded = isCompressed
+    ? (request: Request, captured: ReadonlyArray<string>) =>
+      Effect.flatMap(answer(request, captured), (response) => compress(request, response))
+    : answer
+
+  return (request: Request, captured: ReadonlyArray<string>): Effect.Effect<Response> =>
+    request.method === "HEAD" ? Effect.map(encoded(request, captured), withoutBody) : encoded(request, captured)
 }
 
 const utf8 = new TextEncoder()

@@ -145,5 +145,8 @@ const toResponse = ({ body, headers, status }: Message.Response): Response => {
   // The Web wants to be sure that no other thread can change them.
   const bytes = typeof body === "string" ? utf8.encode(body) : new Uint8Array(body)
   if (!all.has("content-length")) all.set("content-length", String(bytes.byteLength))
-  return new Response(bytes, { status, headers: all })
+  return new Response(bytes, { ...alreadyEncoded, status, headers: all })
 }
+
+/** Workers of Cloudflare encode a body by its `Content-Encoding` unless told that it is done. Others ignore this. */
+const alreadyEncoded = { encodeBody: "manual" }

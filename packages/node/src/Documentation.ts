@@ -15,6 +15,7 @@ const reference = Effect.flatMap(Effect.promise(() => import("./Reference.ts")),
 const json = (path: string, document: Effect.Effect<Uint8Array>): Route =>
   anyOrigin({
     path,
+    isCompressed: true,
     methods: {
       GET: () =>
         Effect.map(document, (body) => ({ status: 200, headers: { "content-type": "application/json" }, body }))

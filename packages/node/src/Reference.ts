@@ -5,21 +5,28 @@ import { gfmHeadingId } from "marked-gfm-heading-id"
 import { convertMarkdown } from "openapi-to-md"
 import { document } from "./Description.ts"
 
-/** Code can be wider than a phone: whoever has no mouse scrolls it with the keyboard. */
+/** Tables like those of the other pages: on a narrow screen each cell shows the name of its column. */
 const marked = new Marked(gfmHeadingId(), {
   renderer: {
-    code: ({ text }) =>
-      `<pre tabindex="0"><code>${text.replaceAll("&", "&amp;").replaceAll("<", "&lt;")}</code></pre>\n`
+    table({ header, rows }) {
+      const columns = header.map(({ tokens }) => this.parser.parseInline(tokens))
+      const head = columns.map((column) => `<th scope="col" role="columnheader">${column}</th>`).join("")
+      const body = rows.map((row) => {
+        const cells = row.map(({ text, tokens }, place) =>
+          text === ""
+            ? `<td role="cell"></td>`
+            : `<td role="cell" data-column="${columns[place]}"><div>${this.parser.parseInline(tokens)}</div></td>`
+        )
+        return `<tr role="row">${cells.join("")}</tr>`
+      })
+      return `<table role="table"><thead role="rowgroup"><tr role="row">${head}</tr></thead>` +
+        `<tbody role="rowgroup">${body.join("")}</tbody></table>\n`
+    }
   }
 })
 
 /** The converter's first heading is the title, which the page has already. */
 const withoutTitle = (markdown: string): string => markdown.replace(/^# .*\n/, "")
-
-/** A table below a heading of its own scrolls within the page, as on the other pages. */
-const scrolling = (html: string): string =>
-  html.replaceAll(/>([^<>]*)<\/h2>\n<table>/g, `>$1</h2>\n<section class="scroll" aria-label="$1" tabindex="0"><table>`)
-    .replaceAll("</table>", "</table></section>")
 
 /** The converter knows no webhooks: they are shown as what the service asks of the address of a callback. */
 const withWebhooks = (text: string): string => {
@@ -33,5 +40,5 @@ const withWebhooks = (text: string): string => {
 /** HTML of all operations, webhooks and schemas. */
 export const content: Effect.Effect<string> = Effect.promise(async () => {
   const markdown = await convertMarkdown(withWebhooks(document()))
-  return scrolling(await marked.parse(withoutTitle(markdown ?? "")))
+  return await marked.parse(withoutTitle(markdown ?? ""))
 })

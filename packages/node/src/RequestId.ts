@@ -4,19 +4,13 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as FiberRef from "effect/FiberRef"
 import * as HashMap from "effect/HashMap"
-import { type Handler, header, type Request, type Response } from "@startlist/http/Message"
-
-/** What callers may name a request: it goes into the log as it is. */
-const acceptable = /^[\w.:=+/-]{1,128}$/
+import { type Handler, idOf, type Request, type Response } from "@startlist/http/Message"
 
 const process = randomBytes(6).toString("base64url")
 let count = 0
 
 /** The caller's name for a request, if it is one, else a name that no other request has. */
-export const of = (request: Request): string => {
-  const given = header(request, "x-request-id")
-  return given !== undefined && acceptable.test(given) ? given : `${process}-${(++count).toString(36)}`
-}
+export const of = (request: Request): string => idOf(request) ?? `${process}-${(++count).toString(36)}`
 
 const broken: Response = { status: 500, headers: { "connection": "close", "cache-control": "no-store" }, body: "" }
 
@@ -42,7 +36,7 @@ export const identified = (handler: Handler, record: Record, common: Response["h
   return Effect.flatMap(
     FiberRef.set(FiberRef.currentLogAnnotations, HashMap.set(unnamed, "request_id", id)),
     () =>
-      Effect.matchCauseEffect(handler(request), {
+      Effect.matchCauseEffect(handler({ ...request, id }), {
         onSuccess: answer,
         onFailure: (cause) =>
           Cause.isInterruptedOnly(cause)

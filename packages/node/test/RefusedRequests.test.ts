@@ -96,6 +96,18 @@ layer(InProcessService.layer(scopes), { timeout: "60 seconds" })("the running se
     }))
 
   it.effect(
+    "an error page shows the name of its request, which is that of the answer and of the log",
+    on(async (service) => {
+      for (const headers of [{}, { "x-request-id": "support-case-7" }]) {
+        const page = await fetch(`${service.url}/nowhere`, { headers })
+        const name = page.headers.get("x-request-id")
+        expect(await page.text()).toContain(`>${name}</code>`)
+        expect(name).toMatch("x-request-id" in headers ? /^support-case-7$/ : /^[\w-]+$/)
+      }
+    })
+  )
+
+  it.effect(
     "an empty state, and a long one, come back through sign-in, and at the exchange",
     on(async (service) => {
       const [owner, athlete] = [await createUser(service, "platform"), await createUser(service, "athlete")]

@@ -6,7 +6,9 @@ import type { OAuth } from "@startlist/core/OAuth"
 import type { Secrets } from "@startlist/core/Secrets"
 import type { Subscriptions } from "@startlist/core/Subscriptions"
 import type { Accounts } from "./Accounts.ts"
-import type { Handler } from "@startlist/http/Message"
+import { compress } from "@startlist/http/Compression"
+import type { Handler, Request } from "@startlist/http/Message"
+import * as Alias from "./internal/Alias.ts"
 import * as Authorize from "./internal/Authorize.ts"
 import * as AccountApplications from "./internal/AccountApplications.ts"
 import * as Assets from "./internal/Assets.ts"
@@ -25,6 +27,10 @@ import type { Authentication } from "./Authentication.ts"
 
 type Routes<R> = Effect.Effect<ReadonlyArray<Route>, never, R>
 
+const compressedRoute = (route: Route): Route => ({ ...route, isCompressed: true })
+
+const compressed = <R>(routes: Routes<R>): Routes<R> => Effect.map(routes, (made) => made.map(compressedRoute))
+
 /** What every page needs: its style sheet, and the switch of languages. */
 const furniture: Routes<never> = Effect.map(
   Effect.all([Language.make, Assets.make]),
@@ -32,21 +38,36 @@ const furniture: Routes<never> = Effect.map(
 )
 
 /** `/oauth/authorize`: the page that asks for consent (requirements §4.1). */
-export const consent: Routes<OAuth | Authentication> = Effect.map(
+export const consent: Routes<OAuth | Authentication> = compressed(Effect.map(
   Effect.all([Authorize.make, furniture]),
   ([authorize, others]) => [authorize, ...others]
-)
+))
 
-/** `/account/applications`: what a user has authorised, and taking it back (requirements §1). */
-export const account: Routes<OAuth | Authentication> = Effect.map(
-  Effect.all([AccountApplications.make, furniture]),
+/** `/account/applications`: what a user has authorised, and taking it back (requirements §1). `/account` leads there. */
+export const account: Routes<OAuth | Authentication> = compressed(Effect.map(
+  Effect.all([
+    AccountApplications.make,
+    Effect.all([Alias.make("/account", "/account/applications")]),
+    furniture
+  ]),
   (made) => made.flat()
-)
+))
 
-/** `/developer/applications`: a platform user's applications, their secrets, subscriptions and deliveries. */
-export const developer: Routes<Applications | Deliveries | Subscriptions | Throttle | Authentication> = Effect.map(
-  Effect.all([ApplicationPages.make, WebhookPages.make, DeliveryPages.make, furniture]),
-  (made) => made.flat()
+/**
+ * `/developer/applications`: a platform user's applications, their secrets, subscriptions and deliveries. `/developer`
+ * leads there.
+ */
+export const developer: Routes<Applications | Deliveries | Subscriptions | Throttle | Authentication> = compressed(
+  Effect.map(
+    Effect.all([
+      ApplicationPages.make,
+      WebhookPages.make,
+      DeliveryPages.make,
+      Effect.all([Alias.make("/developer", "/developer/applications")]),
+      furniture
+    ]),
+    (made) => made.flat()
+  )
 )
 
 /** Consent, authorised applications, developer pages: for every server, however its users sign in. */
@@ -56,13 +77,23 @@ export const routes: Routes<Applications | Deliveries | OAuth | Subscriptions | 
 )
 
 /** `/`, for a server that is nothing else: it links to what the service has besides. */
-export const welcome: Effect.Effect<Route, never, Authentication> = Welcome.make
+export const welcome: Effect.Effect<Route, never, Authentication> = Effect.map(Welcome.make, compressedRoute)
 
 /** `/docs`: HTML about the API, in English and without scripts, in the frame of the pages. */
-export const reference: (content: Effect.Effect<string>) => Effect.Effect<Route> = ReferencePage.make
+export const reference = (content: Effect.Effect<string>): Effect.Effect<Route> =>
+  Effect.map(ReferencePage.make(content), compressedRoute)
 
-/** `/login` and `/logout`: for a service that signs people in itself, with `Sessions.layer`. */
-export const signIn: Routes<Accounts | Secrets | Throttle> = Login.make
+/** `/login` (also `/login/`) and `/logout`: for a service that signs people in itself, with `Sessions.layer`. */
+export const signIn: Routes<Accounts | OAuth | Secrets | Throttle> = compressed(Effect.map(
+  Effect.all([Login.make, Effect.all([Alias.make("/login/", "/login")])]),
+  (made) => made.flat()
+))
 
 /** Answers what no route matches: programs as they expect it, people with a page. */
-export const notFound: Effect.Effect<Handler> = Effect.map(ErrorPage.make, ({ refuse }) => Protocol.notFound(refuse))
+export const notFound: Effect.Effect<Handler> = Effect.map(ErrorPage.make, ({ refuse }) => {
+  const handler = Protocol.notFound(refuse)
+  return Object.assign(
+    (request: Request) => Effect.flatMap(handler(request), (response) => compress(request, response)),
+    handler
+  )
+})

@@ -2,6 +2,8 @@ import { describe, expect } from "@effect/vitest"
 import { Applications } from "@startlist/core"
 import type { Message } from "@startlist/http"
 import { Effect } from "effect"
+import { createHash } from "node:crypto"
+import { gunzipSync } from "node:zlib"
 import * as Browser from "./support/Browser.ts"
 import { Service } from "./support/Service.ts"
 import { TestUsers } from "@startlist/testing"
@@ -26,11 +28,20 @@ const everyPage = (world: TestWorld) =>
     })
   })
 
+/** The hash of the only script of a page as its policy must name it, and the page without this script. */
+const scriptOf = (page: Message.Response) => {
+  const [whole = "", text = ""] = /<script [^>]*>(.*?)<\/script>/s.exec(String(page.body)) ?? []
+  return {
+    policy: `sha256-${createHash("sha256").update(text).digest("base64")}`,
+    others: String(page.body).replace(whole, "")
+  }
+}
+
 const policyOf = (response: Message.Response) => String(response.headers["content-security-policy"])
 
 describe("every page", () => {
   testing(
-    "cannot be framed, cached, sniffed or scripted, and tells nobody where one came from",
+    "cannot be framed, cached or sniffed, runs our script only, and tells nobody where one came from",
     (world) =>
       Effect.gen(function*() {
         for (const [name, page] of Object.entries(yield* everyPage(world))) {
@@ -47,7 +58,9 @@ describe("every page", () => {
           for (const rule of ["default-src 'none'", "frame-ancestors 'none'", "base-uri 'none'", "style-src 'self'"]) {
             expect(policyOf(page)).toContain(rule)
           }
-          expect(page.body).not.toMatch(/<script|<style|style=|onclick/i)
+          const { others, policy } = scriptOf(page)
+          expect([name, policyOf(page)]).toEqual([name, expect.stringContaining(`script-src '${policy}'`)])
+          expect(others).not.toMatch(/<script|<style| style=| on[a-z]+=/i)
         }
       })
   )
@@ -103,10 +116,146 @@ describe("every page", () => {
         yield* browser.get("/<script>alert(1)</script>")
       ]
       for (const page of pages) {
-        expect(page.body).not.toContain("<script")
+        expect(scriptOf(page).others).not.toContain("<script")
         expect(page.body).not.toContain("\"'>")
       }
     }))
+})
+
+describe("titles", () => {
+  testing(
+    "of errors and of forms with errors say so first, in the language of the page",
+    (world) =>
+      Effect.gen(function*() {
+        const titleOf = (page: Message.Response) => /<title>(.*?)<\/title>/.exec(String(page.body))?.[1]
+        for (const [name, page] of Object.entries(yield* everyPage(world))) {
+          const isError = page.status >= 400
+          expect([name, titleOf(page)?.startsWith("Error: ")]).toEqual([name, isError])
+        }
+        const page = yield* world.browser.get("/nowhere", { "accept-language": "fr" })
+        expect(titleOf(page)).toBe("Erreur\u00a0: Page introuvable · Startlist")
+      })
+  )
+})
+
+describe("every page has a way", () => {
+  testing("past its header, and home", (world) =>
+    Effect.gen(function*() {
+      for (const [name, page] of Object.entries(yield* everyPage(world))) {
+        const body = String(page.body)
+        expect([name, /<body><a class="skip" href="#main">/.test(body)]).toEqual([name, true])
+        expect([name, /<main id="main"/.test(body)]).toEqual([name, true])
+        expect([name, /<header><p><a href="([^"]*)"/.exec(body)?.[1]]).toEqual([name, "/account/applications"])
+      }
+    }))
+})
+
+describe("short addresses", () => {
+  testing("lead to the pages, with their query", () =>
+    Effect.gen(function*() {
+      const browser = yield* Browser.make
+      for (
+        const [from, to] of [
+          ["/account", "/account/applications"],
+          ["/developer?a=b&c=%20", "/developer/applications?a=b&c=%20"],
+          ["/login/?return_to=%2Faccount%2Fapplications", "/login?return_to=%2Faccount%2Fapplications"]
+        ] as const
+      ) {
+        const { headers, status } = yield* browser.get(from)
+        expect([from, status, headers["location"]]).toEqual([from, 303, to])
+      }
+    }))
+})
+
+describe("error pages", () => {
+  testing("show the name of the request, if it is one", () =>
+    Effect.gen(function*() {
+      const browser = yield* Browser.make
+      expect((yield* browser.get("/nowhere", { "x-request-id": "abc-42" })).body).toContain(">abc-42</code>")
+      for (const name of [undefined, "<b>", "a".repeat(129)]) {
+        const page = yield* browser.get("/nowhere", name === undefined ? {} : { "x-request-id": name })
+        expect(page.body).not.toContain("</code>")
+      }
+    }))
+})
+
+describe("pages that know what was before", () => {
+  testing(
+    "sign-in names the application that asks, if the request is one that would be asked about",
+    (world) =>
+      Effect.gen(function*() {
+        const sentence = "Race Planner asks for access to your account."
+        const cases = [
+          [world.authorizeUrl(), true],
+          [world.authorizeUrl({ redirect_uri: "https://elsewhere.test/" }), false],
+          [world.authorizeUrl({ scope: "unknown" }), false],
+          ["/oauth/authorize?%", false],
+          ["/account/applications", false]
+        ] as const
+        for (const [returnTo, isNamed] of cases) {
+          const stranger = yield* Browser.make
+          const page = yield* stranger.get(`/login?${Browser.urlencoded({ return_to: returnTo })}`)
+          expect([returnTo, page.status, String(page.body).includes(sentence)]).toEqual([returnTo, 200, isNamed])
+        }
+      })
+  )
+
+  testing("consent says whether the user allowed this before", (world) =>
+    Effect.gen(function*() {
+      const isSaid = Effect.map(
+        world.browser.get(world.authorizeUrl()),
+        ({ body }) => String(body).includes("You allowed Race Planner to use your account before.")
+      )
+      expect(yield* isSaid).toBe(false)
+      yield* world.tokens()
+      expect(yield* isSaid).toBe(true)
+    }))
+
+  testing("the page after a revocation confirms it, and no other", (world) =>
+    Effect.gen(function*() {
+      const { browser, client } = world
+      yield* world.tokens()
+      const path = "/account/applications"
+      const page = yield* browser.get(path)
+      expect(page.body).not.toContain("The access was revoked.")
+      const form = Browser.formTo(`${path}/${client.client_id}/revoke`, page)
+      const { headers } = yield* browser.post(form.action, form.hidden)
+      expect((yield* browser.get(String(headers["location"]))).body).toContain("The access was revoked.")
+    }))
+})
+
+describe("pages are compressed", () => {
+  const encodingOf = ({ headers }: Message.Response) => headers["content-encoding"]
+  const gzip = { "accept-encoding": "br, gzip" }
+
+  testing("for those who accept gzip, errors too; what is sent is the same", (world) =>
+    Effect.gen(function*() {
+      const stranger = yield* Browser.make
+      for (const target of ["/nowhere", "/login"]) {
+        const { cookies } = stranger
+        cookies.clear()
+        const page = yield* stranger.get(target, gzip)
+        expect([target, encodingOf(page)]).toEqual([target, "gzip"])
+        expect(String(page.headers["vary"])).toContain("Accept-Encoding")
+        expect(gunzipSync(Buffer.from(page.body)).toString()).toContain("<!doctype html>")
+      }
+      const own = { ...gzip, "sec-fetch-site": "same-origin" }
+      const page = yield* world.browser.get("/account/applications", own)
+      const plain = yield* world.browser.get("/account/applications")
+      expect(encodingOf(page)).toBe("gzip")
+      expect(gunzipSync(Buffer.from(page.body)).toString()).toBe(plain.body)
+    }))
+
+  testing(
+    "but not those of a signed-in user that another site may have asked for (BREACH)",
+    (world) =>
+      Effect.gen(function*() {
+        for (const site of ["cross-site", "same-site", undefined]) {
+          const headers = site === undefined ? gzip : { ...gzip, "sec-fetch-site": site }
+          expect([site, encodingOf(yield* world.browser.get(world.authorizeUrl(), headers))]).toEqual([site, undefined])
+        }
+      })
+  )
 })
 
 describe("the language of a page", () => {

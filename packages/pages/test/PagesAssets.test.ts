@@ -30,12 +30,27 @@ describe("the files of the pages", () => {
       })
   )
 
-  testing("of another version are answered too, but not kept", () =>
+  testing("of another version are answered too, but asked for again the next time", () =>
     Effect.gen(function*() {
       const browser = yield* Browser.make
       const { headers, status } = yield* browser.get("/assets/pages.0123456789abcdef.css")
-      expect([status, headers["cache-control"]]).toEqual([200, "no-store"])
+      expect([status, headers["cache-control"]]).toEqual([200, "no-cache"])
       expect((yield* browser.get("/assets/other.css")).status).toBe(404)
+    }))
+
+  testing("have an entity tag: a browser that has them already gets 304", () =>
+    Effect.gen(function*() {
+      const browser = yield* Browser.make
+      for (const link of linked((yield* browser.get("/login")).body)) {
+        const { headers } = yield* browser.get(link)
+        const tag = String(headers["etag"])
+        expect(tag).toMatch(/^W\/"[0-9a-f]{16}"$/)
+        for (const known of [tag, `"other", ${tag}`, "*"]) {
+          const again = yield* browser.get(link, { "if-none-match": known })
+          expect([known, again.status, again.body, again.headers["etag"]]).toEqual([known, 304, "", tag])
+        }
+        expect((yield* browser.get(link, { "if-none-match": "W/\"0123456789abcdef\"" })).status).toBe(200)
+      }
     }))
 
   it("are those of the sources: if not, npm run assets -w packages/pages", async () => {
@@ -48,6 +63,6 @@ describe("the files of the pages", () => {
       const browser = yield* Browser.make
       const [stylesheet = ""] = linked((yield* browser.get("/login")).body)
       const { body } = yield* browser.get(stylesheet)
-      expect(body).not.toMatch(/@import|url\((?!["']?data:)/)
+      expect(new TextDecoder().decode(Buffer.from(body))).not.toMatch(/@import|url\((?!["']?data:)/)
     }))
 })

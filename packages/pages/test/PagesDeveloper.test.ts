@@ -138,6 +138,48 @@ describe("forms of the developer pages", () => {
   )
 })
 
+describe("wrong redirect URIs", () => {
+  const cases: ReadonlyArray<readonly [name: string, typed: string, english: string, french: string]> = [
+    [
+      "one line",
+      "https://a.test/\nhttp://b.test/\nhttps://c.test/",
+      "Check line 2 of the redirect URIs:",
+      "Vérifiez la ligne 2 des adresses"
+    ],
+    [
+      "several lines, counted as the form shows them again",
+      "\n\nhttps://a.test/\n\nb\nhttps://c.test/#x\nc",
+      "Check lines 2, 3 and 4 of the redirect URIs:",
+      "Vérifiez les lignes 2, 3 et 4 des adresses"
+    ],
+    [
+      "a repeated line",
+      "https://a.test/\nhttps://b.test/\nhttps://a.test/",
+      "Line 3 of the redirect URIs repeats line 1.",
+      "La ligne 3 des adresses de redirection répète la ligne 1."
+    ],
+    [
+      "too many lines",
+      Array.from({ length: 21 }, (_, index) => `https://a.test/${index}`).join("\n"),
+      "There are 21 redirect URIs.",
+      "Il y a 21 adresses de redirection."
+    ]
+  ]
+  for (const [name, typed, english, french] of cases) {
+    testing(`${name}: the error names the lines`, (world) =>
+      Effect.gen(function*() {
+        const { platformBrowser } = world
+        const { csrf = "" } = Browser.formTo("/logout", yield* platformBrowser.get(home)).hidden
+        const fields = { csrf, name: "Named", redirect_uris: typed }
+        for (const [language, sentence] of [["en", english], ["fr", french]] as const) {
+          const page = yield* platformBrowser.post(pathOf(world), fields, { "accept-language": language })
+          expect(page.status).toBe(422)
+          expect(page.body).toContain(sentence)
+        }
+      }))
+  }
+})
+
 describe("the pages that show a secret", () => {
   const isKept = (response: Message.Response) => response.headers["cache-control"] !== "no-store"
 

@@ -55,6 +55,12 @@ for (const runtime of onWeb) {
       expect(await ours.json()).toEqual(await theirs.json())
     })
 
+    it("compresses, once", async () => {
+      const sheet = await fetch(`${server.url}/assets/pages.0.css`, { headers: { "accept-encoding": "gzip" } })
+      expect([sheet.status, sheet.headers.get("content-encoding")]).toEqual([200, "gzip"])
+      expect(await sheet.text()).toContain(":root")
+    })
+
     it("refuses by the head of a request, before its body", async () => {
       const url = `${server.url}/oauth/token`
       const type = { "content-type": "application/x-www-form-urlencoded" }

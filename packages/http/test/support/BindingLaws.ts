@@ -119,6 +119,24 @@ export const suite = (name: string, serve: Serve): void => {
         expect((yield* send(port, "/")).body).toBe("hi")
       }))
 
+    it.scopedLive("sends a compressed body as it is, with its own length; HEAD names the same", () =>
+      Effect.gen(function*() {
+        const refuse: Router.Refuse = () => ok("")
+        const page = { path: "/", methods: { GET: () => Effect.succeed(ok("page ".repeat(1000))) }, refuse }
+        const handler = Router.make([{ ...page, isCompressed: true }], Router.fallback(refuse))
+        const port = yield* serve(handler, {})
+        const headers = { "accept-encoding": "gzip" }
+        const bytes = yield* Effect.promise(async () => {
+          const response = await fetch(`http://127.0.0.1:${port}/`, { headers })
+          expect(response.headers.get("content-encoding")).toBe("gzip")
+          expect(await response.text()).toBe("page ".repeat(1000))
+          return response.headers.get("content-length")
+        })
+        expect(Number(bytes)).toBeLessThan(200)
+        const head = yield* send(port, "/", { method: "HEAD", headers })
+        expect([head.headers["content-length"], head.body]).toEqual([bytes, ""])
+      }))
+
     it.scopedLive("a 204 has no body and no length, a redirect goes where it says", () =>
       Effect.gen(function*() {
         const port = yield* serve(({ path }) =>

@@ -19,6 +19,9 @@ import * as Page from "./Page.ts"
 
 const path = "/account/applications"
 
+/** The query of the page after a revocation. */
+const revoked = "revoked=yes"
+
 export const make: Effect.Effect<ReadonlyArray<Route>, never, OAuth | Authentication> = Effect.gen(function*() {
   const oauth = yield* OAuth
   const authentication = yield* Authentication
@@ -43,9 +46,13 @@ export const make: Effect.Effect<ReadonlyArray<Route>, never, OAuth | Authentica
       Effect.map(oauth.authorized(signedIn.user.id), (authorized) => {
         const locale = Locale.of(request)
         const frame = frameOf({ locale, here, signedIn: Option.some(signedIn), signOutUrl: authentication.signOutUrl })
-        return Page.html(200, templates.applications({ authorized, csrf: signedIn.csrf, frame }), {
-          sources: templates.sources
-        })
+        return Page.html(
+          200,
+          templates.applications({ authorized, csrf: signedIn.csrf, frame, isRevoked: request.query === revoked }),
+          {
+            sources: templates.sources
+          }
+        )
       }))
 
   const revokeOne: Endpoint = (request, [id = ""]) =>
@@ -67,7 +74,7 @@ export const make: Effect.Effect<ReadonlyArray<Route>, never, OAuth | Authentica
           "GrantNotFound",
           () => new NotFound()
         )
-        return redirect(here)
+        return redirect(`${here}?${revoked}`)
       }))
 
   return [

@@ -1,17 +1,13 @@
 /** How the list of authorised applications looks. */
-import * as DateTime from "effect/DateTime"
 import * as Option from "effect/Option"
 import type { Authorized } from "@startlist/core/OAuth"
-import { Form } from "./Form.tsx"
+import { Alert, Form } from "./Form.tsx"
 import type { Frame } from "./Frame.ts"
 import { Layout } from "./Layout.tsx"
-import { type Locale, messagesIn } from "./Locale.ts"
+import { messagesIn } from "./Locale.ts"
 import { Scopes } from "./Scopes.tsx"
 import { Facts } from "./Table.tsx"
-
-const Day = ({ at, locale }: { readonly at: DateTime.Utc; readonly locale: Locale }) => (
-  <time datetime={DateTime.formatIso(at)}>{messagesIn(locale).date(at.epochMillis)}</time>
-)
+import { Day } from "./Time.tsx"
 
 /** One application. To revoke takes two steps: opening what it means, and the button in there. */
 const One = ({ authorized: { application, grant }, csrf, frame: { base, locale } }: {
@@ -54,12 +50,21 @@ export interface ApplicationsPage {
   readonly frame: Frame
   readonly authorized: ReadonlyArray<Authorized>
   readonly csrf: string
+  /** Whether an access was revoked just now. */
+  readonly isRevoked: boolean
 }
 
-export const ApplicationList = ({ authorized, csrf, frame }: ApplicationsPage) => {
+export const ApplicationList = ({ authorized, csrf, frame, isRevoked }: ApplicationsPage) => {
   const { applications } = messagesIn(frame.locale)
   return (
     <Layout frame={frame} title={applications.title}>
+      {isRevoked
+        ? (
+          <Alert kind="good">
+            <p>{applications.revoked}</p>
+          </Alert>
+        )
+        : null}
       {authorized.length === 0 ?
         (
           <article>

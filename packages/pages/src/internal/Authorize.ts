@@ -3,7 +3,7 @@ import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { AuthorizationRefused, type AuthorizationRequest, RoleMismatch } from "@startlist/core/Authorization"
-import type { OAuth } from "@startlist/core/OAuth"
+import { OAuth } from "@startlist/core/OAuth"
 import { Policy } from "@startlist/core/Policy"
 import * as Authorization from "@startlist/http/Authorization"
 import { redirect, type Request, type Response } from "@startlist/http/Message"
@@ -42,6 +42,7 @@ const isTooLong = (address: string): boolean => encode(encode(address)).length >
 
 export const make: Effect.Effect<Route, never, OAuth | Authentication> = Effect.gen(function*() {
   const authorization = yield* Authorization.make
+  const oauth = yield* OAuth
   const authentication = yield* Authentication
   const config = yield* HttpConfig
   const { redirectErrorsBeforeSignIn } = yield* Policy
@@ -67,20 +68,23 @@ export const make: Effect.Effect<Route, never, OAuth | Authentication> = Effect.
     signedIn: SignedIn,
     parameters: Parameters,
     mismatchStatus: 200 | 403 = 200
-  ): Response => {
-    const frame = frameOf({
-      locale: Locale.of(request, get(parameters, "locale")),
-      here: addressOf(parameters),
-      signedIn: Option.some(signedIn),
-      signOutUrl: authentication.signOutUrl
+  ) =>
+    Effect.map(oauth.authorized(signedIn.user.id), (authorized): Response => {
+      const frame = frameOf({
+        locale: Locale.of(request, get(parameters, "locale")),
+        here: addressOf(parameters),
+        signedIn: Option.some(signedIn),
+        signOutUrl: authentication.signOutUrl
+      })
+      const isAllowedBefore = authorized.some(({ application }) => application.id === checked.application.id)
+      const fields = Authorization.fieldsOf(parameters)
+      const page = { action, fields, frame, isAllowedBefore, request: checked, signedIn }
+      const options = { sources: templates.sources }
+      const mismatch = Option.filter(checked.role, (role) => role !== signedIn.user.role)
+      return Option.isSome(mismatch)
+        ? Page.html(mismatchStatus, templates.wrongRole({ ...page, requested: mismatch.value }), options)
+        : Page.html(200, templates.consent(page), options)
     })
-    const page = { action, fields: Authorization.fieldsOf(parameters), frame, request: checked, signedIn }
-    const options = { sources: templates.sources }
-    const mismatch = Option.filter(checked.role, (role) => role !== signedIn.user.role)
-    return Option.isSome(mismatch)
-      ? Page.html(mismatchStatus, templates.wrongRole({ ...page, requested: mismatch.value }), options)
-      : Page.html(200, templates.consent(page), options)
-  }
 
   /** Wrong requests are answered before anybody has to sign in, as far as the policy allows. */
   const answering = <E extends { readonly _tag: string }>(
@@ -123,7 +127,7 @@ export const make: Effect.Effect<Route, never, OAuth | Authentication> = Effect.
           const checked = yield* check(parameters)
           const signedIn = yield* authentication.identify(request)
           return Option.isSome(signedIn)
-            ? ask(request, checked, signedIn.value, parameters)
+            ? yield* ask(request, checked, signedIn.value, parameters)
             : redirect(authentication.signInUrl(addressOf(parameters)))
         }).pipe(Effect.catchTag("AuthorizationRefused", (refused) => refuseSignedIn(request, refused)))
       ))
@@ -143,7 +147,7 @@ export const make: Effect.Effect<Route, never, OAuth | Authentication> = Effect.
               return yield* Effect.catchIf(
                 authorization.allow(request, checked, signedIn.value.user),
                 (error) => error instanceof RoleMismatch,
-                () => Effect.succeed(ask(request, checked, signedIn.value, parameters, 403))
+                () => ask(request, checked, signedIn.value, parameters, 403)
               )
             case "deny":
               return yield* authorization.deny(request, checked, signedIn.value.user)

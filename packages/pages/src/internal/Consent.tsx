@@ -20,6 +20,8 @@ export interface ConsentPage {
   /** Where the decision is posted: `decision` is `allow` or `deny`. */
   readonly action: string
   readonly fields: Fields
+  /** Whether the application has access to the account of this user already. */
+  readonly isAllowedBefore: boolean
 }
 
 /** The application asks for a user of a role that this one does not have. */
@@ -60,17 +62,20 @@ const Parties = ({ frame, request, signedIn }: Pick<ConsentPage, "frame" | "requ
   )
 }
 
-export const Consent = ({ action, fields, frame, request, signedIn }: ConsentPage) => {
+export const Consent = ({ action, fields, frame, isAllowedBefore, request, signedIn }: ConsentPage) => {
   const { application: { name }, scope } = request
   const { consent, layout } = messagesIn(frame.locale)
   return (
     <Layout frame={frame} title={consent.title(name)} narrow>
-      <p class="lead">{consent.asks(name)}</p>
+      <p class="lead">
+        {consent.asks(name)}
+        {isAllowedBefore ? ` ${consent.before(name)}` : null}
+      </p>
       <div class="card">
         <Parties frame={frame} request={request} signedIn={signedIn} />
         <h2>{consent.scopes(name)}</h2>
         <Scopes locale={frame.locale} scope={scope} />
-        <p class="muted">{consent.allOrNothing}</p>
+        <p class="muted">{consent.notified(name)} {consent.allOrNothing}</p>
         <h2>{consent.durationTitle}</h2>
         <p>
           {consent.duration(name)}

@@ -1,4 +1,5 @@
 /** The English catalogue. */
+import * as Catalogue from "./Catalogue.ts"
 import { developer } from "./developer/DeveloperEnglish.ts"
 import type { Messages } from "./Messages.ts"
 
@@ -12,34 +13,42 @@ const scopes: Readonly<Record<string, string>> = {
   "read+write": "see and change your registrations and data"
 }
 
-const dates = new Intl.DateTimeFormat("en-GB", { dateStyle: "long", timeZone: "UTC" })
-const times = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium", timeZone: "UTC" })
-const numbers = new Intl.NumberFormat("en-GB")
+const formats = Catalogue.formats("en-GB")
 
-const tellMaker = "Go back, and tell the makers of the application what is written here."
+/** A role with its article. */
+const asRole: Messages["roles"] = {
+  platform: "a platform",
+  organizer: "an organizer",
+  club: "a club",
+  athlete: "an athlete"
+}
+
+const tellMaker = "Go back, and report this message to the developers of the application."
 
 export const messages: Messages = {
   language: "English",
   roles,
   scope: (name) => scopes[name],
-  date: (epochMillis) => dates.format(epochMillis),
-  dateTime: (epochMillis) => `${times.format(epochMillis)} UTC`,
-  number: (value) => numbers.format(value),
+  ...formats,
   colon: ": ",
   layout: {
     account: "Your account",
     applications: "Authorised applications",
     developer: "For developers",
     signOut: "Sign out",
-    languages: "Language"
+    languages: "Language",
+    skip: "Skip to the content",
+    failed: (title) => `Error: ${title}`,
+    copy: "Copy",
+    copied: "Copied"
   },
   welcome: {
     what:
-      "This server lets applications act for the people of a sports registration platform, with their consent, and " +
-      "tells applications what happens to registrations.",
-    applications: "what you have allowed, and how to take it back",
-    developer: "register an application, watch its events",
-    reference: "The interface",
+      "This server lets third-party applications act on behalf of the users of a sports registration platform, with " +
+      "their consent. It notifies applications when registrations change.",
+    applications: "see what you have allowed, and revoke it",
+    developer: "register an application, follow its deliveries",
+    reference: "The API",
     metadata: "server metadata",
     operators: "For operators",
     health: "health",
@@ -48,38 +57,38 @@ export const messages: Messages = {
   login: {
     title: "Sign in",
     explanation: "Use the e-mail address and the password of your Startlist account.",
-    problem: "You are not signed in",
+    onTheWay: (application) => `${application} asks for access to your account. Sign in to decide.`,
+    problem: "Sign-in failed",
     email: "E-mail address",
     password: "Password",
     submit: "Sign in",
-    wrong: "The e-mail address or the password is not right.",
+    wrong: "The e-mail address or the password is incorrect.",
     emailMissing: "Enter your e-mail address.",
     passwordMissing: "Enter your password.",
     stale: "This form was open for too long, or cookies are blocked. Please try again.",
-    wait: (seconds) =>
-      seconds > 90
-        ? `Too many attempts. Try again in ${Math.ceil(seconds / 60)} minutes.`
-        : `Too many attempts. Try again in ${seconds} seconds.`
+    wait: (seconds) => `Too many attempts. Try again in ${Catalogue.wait(seconds, formats.duration)}.`
   },
   consent: {
     title: (application) => `Allow ${application} to use your account?`,
     asks: (application) => `${application} asks for access to your Startlist account.`,
     application: "Application",
-    returns: "You return to",
+    returns: "You will be sent to",
     account: "Your account",
-    role: "As",
+    role: "Role:",
     notYou: "Not you?",
     switchAccount: "Use another account",
     scopes: (application) => `${application} will be able to`,
-    allOrNothing: "It asks for all of this together: you can allow all or nothing.",
-    durationTitle: "For how long",
-    duration: (application) => `${application} keeps this access until you take it back.`,
-    manage: "You can do so at any time under",
+    allOrNothing: "You can allow all of this or nothing.",
+    durationTitle: "How long",
+    duration: (application) => `${application} keeps this access until you revoke it.`,
+    manage: "You can revoke it at any time in",
+    notified: (application) => `${application} can also be notified when these data change.`,
+    before: (application) => `You allowed ${application} to use your account before.`,
     allow: "Allow",
     deny: "Do not allow",
-    roleTitle: "This account does not fit",
+    roleTitle: "This account has the wrong role",
     roleMismatch: (application, requested, actual) =>
-      `${application} asks for access as ${roles[requested]}, but you are signed in as ${roles[actual]}.`,
+      `${application} asks for access as ${asRole[requested]}, but you are signed in as ${asRole[actual]}.`,
     roleThen: (requested) =>
       `Sign in with an account that has the role ${roles[requested]}, or go back. Nothing has been allowed.`,
     backToApplication: (application) => `Back to ${application}`
@@ -87,41 +96,43 @@ export const messages: Messages = {
   applications: {
     title: "Authorised applications",
     none: "No application has access to your account.",
-    noneThen: "When an application asks for access and you allow it, you find it here, and can take the access back.",
-    explanation: "These applications can use your account. You can take their access back at any time.",
+    noneThen: "When you allow an application to use your account, you can see it and revoke its access here.",
+    explanation: "These applications can use your account. You can revoke their access at any time.",
     access: "It can",
-    role: "As",
+    role: "Role",
     since: "Since",
     used: "Last used",
     unused: "not yet",
     revoke: "Revoke access…",
     revokeMeans: (application) =>
-      `${application} will lose its access at once, and will be told so if it listens. What it has already read or changed stays as it is.`,
-    revokeAgain: (application) => `To use ${application} with your account again, you will have to allow it anew.`,
-    revokeNamed: (application) => `Revoke the access of ${application}`
+      `${application} will lose its access immediately. It is notified if it receives notifications. What it has already read or changed stays as it is.`,
+    revokeAgain: (application) => `To use ${application} with your account again, you will have to allow it again.`,
+    revokeNamed: (application) => `Revoke the access of ${application}`,
+    revoked: "The access was revoked."
   },
   error: {
     status: (status) => `Error ${status}`,
-    home: "To your account",
+    request: "Request",
+    home: "Go to your account",
     again: "Start again",
     notFound: {
-      title: "There is no page here",
-      what: "Nothing is known at this address, or it is not yours to see.",
-      advice: "Check the address, or go on from your account."
+      title: "Page not found",
+      what: "This page does not exist, or you do not have access to it.",
+      advice: "Check the address, or continue from your account."
     },
     badRequest: {
-      title: "This cannot be understood",
+      title: "The request cannot be read",
       what: "The request is incomplete or damaged.",
-      advice: "Go back and start again from where you came."
+      advice: "Go back to the previous page and start again."
     },
     methodNotAllowed: {
-      title: "Not in this way",
-      what: "This address cannot be used in this way.",
+      title: "Method not allowed",
+      what: "This address does not accept this kind of request.",
       advice: "Go back and use the buttons and links of the page."
     },
     tooLarge: {
-      title: "That is too much",
-      what: "What was sent is too large.",
+      title: "Too much data",
+      what: "The request is too large.",
       advice: "Go back and send less."
     },
     tooMany: {
@@ -131,19 +142,19 @@ export const messages: Messages = {
     },
     unavailable: {
       title: "Please try again shortly",
-      what: "The service cannot answer at the moment. Nothing is wrong with what you did.",
-      advice: "Wait a few seconds, then load this page again."
+      what: "The service cannot answer at the moment. You did nothing wrong.",
+      advice: "Wait a few seconds, then reload this page."
     },
     forged: {
       title: "This form has expired",
-      what: "It does not belong to your present session, so nothing was changed.",
-      advice: "This happens if you signed in or out in another window meanwhile. Start again."
+      what: "It does not belong to your current session. Nothing was changed.",
+      advice: "This happens if you signed in or out in another window. Start again."
     },
     outdated: {
-      title: "This was done already",
-      what: "The page that this form stood on is out of date, so nothing was changed this time.",
+      title: "This was already done",
+      what: "The page of this form was out of date. Nothing was changed this time.",
       advice:
-        "This happens if a form is sent twice, or was changed in another window. Templates at the present state first."
+        "This happens if a form is sent twice, or after a change in another window. Check the current state first."
     },
     notPlatform: {
       title: "For registration platforms only",
@@ -151,7 +162,7 @@ export const messages: Messages = {
       advice: "Sign in with a platform account, or ask the operator of this service for one."
     },
     unknownClient: {
-      title: "The application is not known",
+      title: "Unknown application",
       what: "The application that sent you here is not registered with this service (client_id).",
       advice: tellMaker
     },
@@ -162,28 +173,28 @@ export const messages: Messages = {
     },
     missingRedirect: {
       title: "The request is incomplete",
-      what: "The application that sent you here did not say where you are to return (redirect_uri).",
+      what: "The application that sent you here did not say to which address it wants you sent back (redirect_uri).",
       advice: tellMaker
     },
     unregisteredRedirect: {
-      title: "Stopped for your safety",
+      title: "Blocked for your safety",
       what:
-        "The application that sent you here wants you to return to an address that is not registered for it (redirect_uri).",
+        "The application that sent you here wants you sent to an address that is not registered for it (redirect_uri).",
       advice: tellMaker
     },
     repeatedClient: {
       title: "The request is ambiguous",
-      what: "The application that sent you here gave its identifier (client_id) more than once.",
+      what: "The application that sent you here sent its identifier (client_id) more than once.",
       advice: tellMaker
     },
     repeatedRedirect: {
       title: "The request is ambiguous",
-      what: "The application that sent you here gave the address for your return (redirect_uri) more than once.",
+      what: "The application that sent you here sent the return address (redirect_uri) more than once.",
       advice: tellMaker
     },
     requestTooLong: {
       title: "The request is too long",
-      what: "The application that sent you here sent more than this service can return to it (usually in state).",
+      what: "The application that sent you here sent more data than this service can return to it (usually in state).",
       advice: tellMaker
     }
   },

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { StoreError } from "@startlist/core/Store"
 import { Templates } from "../Templates.ts"
-import type { Request, Response } from "@startlist/http/Message"
+import { idOf, type Request, type Response } from "@startlist/http/Message"
 import { describe, type Refusal } from "@startlist/http/Refusal"
 import type { Refuse } from "@startlist/http/Router"
 import * as Frame from "./Frame.ts"
@@ -58,10 +58,14 @@ export const make: Effect.Effect<ErrorPages> = Effect.gen(function*() {
     const { again, headers = {}, locale = Locale.of(request), seen = byAnybody } = options
     const frame = frameOf({ locale, here: "", signedIn: seen.signedIn, signOutUrl: seen.signOutUrl })
     const here = again ?? frame.base + hereOf(request)
-    return Page.html(status, templates.failure({ frame: { ...frame, here }, status, kind, again }), {
-      headers,
-      sources: templates.sources
-    })
+    return Page.html(
+      status,
+      templates.failure({ frame: { ...frame, here }, status, kind, again, requestId: idOf(request) }),
+      {
+        headers,
+        sources: templates.sources
+      }
+    )
   }
 
   return {

@@ -1,5 +1,5 @@
 /** How a page looks that says what went wrong and what to do, without telling more than the user may know. */
-import { Alert } from "./Form.tsx"
+import { Alert, Value } from "./Form.tsx"
 import type { Frame } from "./Frame.ts"
 import { Layout } from "./Layout.tsx"
 import { messagesIn } from "./Locale.ts"
@@ -13,15 +13,17 @@ export interface FailurePage {
   readonly kind: ErrorKind
   /** The address at which one can begin anew, if there is one. */
   readonly again: string | undefined
+  /** The name of the request in the log, if it has one. */
+  readonly requestId: string | undefined
 }
 
 const home = "/account/applications"
 
-export const Failure = ({ again, frame, kind, status }: FailurePage) => {
+export const Failure = ({ again, frame, kind, requestId, status }: FailurePage) => {
   const { error } = messagesIn(frame.locale)
   const { advice, title, what } = error[kind]
   return (
-    <Layout frame={frame} title={title} narrow>
+    <Layout frame={frame} title={title} isError narrow>
       <Alert kind="bad">
         <p>{what}</p>
       </Alert>
@@ -31,6 +33,11 @@ export const Failure = ({ again, frame, kind, status }: FailurePage) => {
         {frame.has(home) ? <a href={frame.base + home}>{error.home}</a> : null}
       </p>
       <p class="status">{error.status(status)}</p>
+      {requestId === undefined ? null : (
+        <p class="status">
+          {error.request} <Value name={error.request}>{requestId}</Value>
+        </p>
+      )}
     </Layout>
   )
 }

@@ -125,8 +125,23 @@ export const Copyable = ({ id, label, value }: {
 }) => (
   <div class="field">
     <label for={id}>{label}</label>
-    <textarea id={id} class="secret" readonly rows={1} autocomplete="off" spellcheck={false}>{value}</textarea>
+    <textarea
+      id={id}
+      class="secret"
+      readonly
+      rows={1}
+      autocomplete="off"
+      spellcheck={false}
+      data-copy={label}
+    >
+      {value}
+    </textarea>
   </div>
+)
+
+/** A short value in a text, such as an identifier or a URL, that the script of the pages lets one copy. */
+export const Value = ({ children, name }: { readonly name: string; readonly children: ComponentChildren }) => (
+  <code data-copy={name}>{children}</code>
 )
 
 /** Something that must be noticed; read aloud at once, and the first stop of the keyboard. */

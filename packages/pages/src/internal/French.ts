@@ -1,10 +1,11 @@
 /** The French catalogue. */
+import * as Catalogue from "./Catalogue.ts"
 import { developer } from "./developer/DeveloperFrench.ts"
 import type { Messages } from "./Messages.ts"
 
 const roles: Messages["roles"] = {
   platform: "plateforme",
-  organizer: "organisateur",
+  organizer: "organisateur ou organisatrice",
   club: "club",
   athlete: "athlète"
 }
@@ -17,34 +18,34 @@ const scopes: Readonly<Record<string, string>> = {
   "read+write": "consulter et modifier vos inscriptions et vos données"
 }
 
-const dates = new Intl.DateTimeFormat("fr-FR", { dateStyle: "long", timeZone: "UTC" })
-const times = new Intl.DateTimeFormat("fr-FR", { dateStyle: "medium", timeStyle: "medium", timeZone: "UTC" })
-const numbers = new Intl.NumberFormat("fr-FR")
+const formats = Catalogue.formats("fr-FR")
 
-const tellMaker = "Revenez en arrière et signalez ce message aux auteurs de l’application."
+const tellMaker = "Revenez en arrière et signalez ce message à l’équipe qui développe l’application."
 
 export const messages: Messages = {
   language: "Français",
   roles,
   scope: (name) => scopes[name],
-  date: (epochMillis) => dates.format(epochMillis),
-  dateTime: (epochMillis) => `${times.format(epochMillis)} UTC`,
-  number: (value) => numbers.format(value),
+  ...formats,
   colon: "\u00a0: ",
   layout: {
     account: "Votre compte",
     applications: "Applications autorisées",
     developer: "Développeurs",
     signOut: "Se déconnecter",
-    languages: "Langue"
+    languages: "Langue",
+    skip: "Aller au contenu",
+    failed: (title) => `Erreur\u00a0: ${title}`,
+    copy: "Copier",
+    copied: "Copié"
   },
   welcome: {
     what:
-      "Ce serveur permet à des applications d’agir au nom des personnes inscrites sur une plateforme sportive, avec " +
-      "leur accord, et informe les applications de ce qui arrive aux inscriptions.",
-    applications: "ce que vous avez autorisé, et comment le retirer",
-    developer: "enregistrer une application, suivre ses événements",
-    reference: "L’interface",
+      "Ce serveur permet à des applications tierces d’agir au nom des utilisateurs et utilisatrices d’une plateforme " +
+      "d’inscription sportive, avec leur accord. Il informe les applications des changements d’inscriptions.",
+    applications: "voir ce que vous avez autorisé, et le révoquer",
+    developer: "enregistrer une application, suivre ses livraisons",
+    reference: "L’API",
     metadata: "métadonnées du serveur",
     operators: "Pour l’exploitation",
     health: "état du processus",
@@ -53,7 +54,8 @@ export const messages: Messages = {
   login: {
     title: "Connexion",
     explanation: "Utilisez l’adresse e-mail et le mot de passe de votre compte Startlist.",
-    problem: "Vous n’êtes pas connecté",
+    onTheWay: (application) => `${application} demande l’accès à votre compte. Connectez-vous pour décider.`,
+    problem: "Connexion impossible",
     email: "Adresse e-mail",
     password: "Mot de passe",
     submit: "Se connecter",
@@ -61,79 +63,80 @@ export const messages: Messages = {
     emailMissing: "Saisissez votre adresse e-mail.",
     passwordMissing: "Saisissez votre mot de passe.",
     stale: "Ce formulaire est resté ouvert trop longtemps, ou les cookies sont bloqués. Veuillez réessayer.",
-    wait: (seconds) =>
-      seconds > 90
-        ? `Trop de tentatives. Réessayez dans ${Math.ceil(seconds / 60)} minutes.`
-        : `Trop de tentatives. Réessayez dans ${seconds} secondes.`
+    wait: (seconds) => `Trop de tentatives. Réessayez dans ${Catalogue.wait(seconds, formats.duration)}.`
   },
   consent: {
     title: (application) => `Autoriser ${application} à utiliser votre compte\u00a0?`,
     asks: (application) => `${application} demande l’accès à votre compte Startlist.`,
     application: "Application",
-    returns: "Vous retournez à",
+    returns: "Vous serez redirigé(e) vers",
     account: "Votre compte",
-    role: "En tant que",
+    role: "Rôle\u00a0:",
     notYou: "Ce n’est pas vous\u00a0?",
     switchAccount: "Utiliser un autre compte",
     scopes: (application) => `${application} pourra`,
-    allOrNothing: "Tout est demandé ensemble\u00a0: vous pouvez tout autoriser ou tout refuser.",
-    durationTitle: "Pour combien de temps",
-    duration: (application) => `${application} garde cet accès jusqu’à ce que vous le retiriez.`,
-    manage: "Vous pouvez le faire à tout moment sous",
+    allOrNothing: "Vous pouvez tout autoriser ou tout refuser.",
+    durationTitle: "Durée de l’accès",
+    duration: (application) => `${application} garde cet accès jusqu’à ce que vous le révoquiez.`,
+    manage: "Vous pouvez le révoquer à tout moment dans",
+    notified: (application) => `${application} peut aussi être informée quand ces données changent.`,
+    before: (application) => `Vous avez déjà autorisé ${application} à utiliser votre compte.`,
     allow: "Autoriser",
     deny: "Ne pas autoriser",
-    roleTitle: "Ce compte ne convient pas",
+    roleTitle: "Ce compte n’a pas le bon rôle",
     roleMismatch: (application, requested, actual) =>
-      `${application} demande un accès en tant que ${roles[requested]}, mais vous êtes connecté en tant que ${
-        roles[actual]
-      }.`,
-    roleThen: (requested) =>
-      `Connectez-vous avec un compte dont le rôle est ${
+      `${application} demande un accès avec le rôle «\u00a0${
         roles[requested]
-      }, ou revenez en arrière. Rien n’a été autorisé.`,
+      }\u00a0», mais votre compte a le rôle «\u00a0${roles[actual]}\u00a0».`,
+    roleThen: (requested) =>
+      `Connectez-vous avec un compte qui a le rôle «\u00a0${
+        roles[requested]
+      }\u00a0», ou revenez en arrière. Rien n’a été autorisé.`,
     backToApplication: (application) => `Retour à ${application}`
   },
   applications: {
     title: "Applications autorisées",
     none: "Aucune application n’a accès à votre compte.",
     noneThen:
-      "Si une application demande l’accès et que vous l’autorisez, vous la trouverez ici et pourrez lui retirer l’accès.",
-    explanation: "Ces applications peuvent utiliser votre compte. Vous pouvez leur retirer l’accès à tout moment.",
+      "Quand vous autorisez une application à utiliser votre compte, vous la voyez ici et pouvez révoquer son accès.",
+    explanation: "Ces applications peuvent utiliser votre compte. Vous pouvez révoquer leur accès à tout moment.",
     access: "Elle peut",
-    role: "En tant que",
+    role: "Rôle",
     since: "Depuis",
     used: "Dernière utilisation",
     unused: "pas encore",
-    revoke: "Retirer l’accès…",
+    revoke: "Révoquer l’accès…",
     revokeMeans: (application) =>
-      `${application} perdra son accès aussitôt et en sera informée si elle est à l’écoute. Ce qu’elle a déjà lu ou modifié reste tel quel.`,
+      `${application} perdra son accès immédiatement et en sera informée si elle reçoit les notifications. Ce qu’elle a déjà lu ou modifié reste tel quel.`,
     revokeAgain: (application) =>
-      `Pour utiliser de nouveau ${application} avec votre compte, il vous faudra l’autoriser à nouveau.`,
-    revokeNamed: (application) => `Retirer l’accès de ${application}`
+      `Pour réutiliser ${application} avec votre compte, vous devrez l’autoriser à nouveau.`,
+    revokeNamed: (application) => `Révoquer l’accès de ${application}`,
+    revoked: "L’accès a été révoqué."
   },
   error: {
     status: (status) => `Erreur ${status}`,
-    home: "Vers votre compte",
+    request: "Requête",
+    home: "Aller à votre compte",
     again: "Recommencer",
     notFound: {
-      title: "Il n’y a pas de page ici",
-      what: "Rien n’est connu à cette adresse, ou vous n’y avez pas accès.",
+      title: "Page introuvable",
+      what: "Cette page n’existe pas, ou vous n’y avez pas accès.",
       advice: "Vérifiez l’adresse, ou continuez depuis votre compte."
     },
     badRequest: {
-      title: "Demande incompréhensible",
+      title: "Demande illisible",
       what: "La demande est incomplète ou endommagée.",
-      advice: "Revenez en arrière et recommencez d’où vous veniez."
+      advice: "Revenez à la page précédente et recommencez."
     },
     methodNotAllowed: {
-      title: "Pas de cette façon",
-      what: "Cette adresse ne peut pas être utilisée de cette façon.",
+      title: "Action non autorisée",
+      what: "Cette adresse n’accepte pas ce type de requête.",
       advice: "Revenez en arrière et utilisez les boutons et les liens de la page."
     },
     tooLarge: {
-      title: "C’est trop",
-      what: "L’envoi est trop volumineux.",
-      advice: "Revenez en arrière et envoyez moins."
+      title: "Envoi trop volumineux",
+      what: "La requête contient trop de données.",
+      advice: "Revenez en arrière et envoyez moins de données."
     },
     tooMany: {
       title: "Trop de tentatives",
@@ -142,13 +145,13 @@ export const messages: Messages = {
     },
     unavailable: {
       title: "Réessayez dans un instant",
-      what: "Le service ne peut pas répondre pour le moment. Vous n’avez rien fait de travers.",
+      what: "Le service ne peut pas répondre pour le moment. L’erreur ne vient pas de vous.",
       advice: "Attendez quelques secondes, puis rechargez cette page."
     },
     forged: {
       title: "Ce formulaire a expiré",
       what: "Il n’appartient pas à votre session actuelle\u00a0; rien n’a été modifié.",
-      advice: "Cela arrive si vous vous êtes connecté ou déconnecté entre-temps dans une autre fenêtre. Recommencez."
+      advice: "Cela arrive après une connexion ou une déconnexion dans une autre fenêtre. Recommencez."
     },
     outdated: {
       title: "C’est déjà fait",
@@ -158,8 +161,9 @@ export const messages: Messages = {
     },
     notPlatform: {
       title: "Réservé aux plateformes d’inscription",
-      what: "Seul un utilisateur de rôle plateforme peut enregistrer des applications. Votre compte a un autre rôle.",
-      advice: "Connectez-vous avec un compte de plateforme, ou demandez-en un à l’exploitant de ce service."
+      what:
+        "Seul un compte avec le rôle «\u00a0plateforme\u00a0» peut enregistrer des applications. Votre compte a un autre rôle.",
+      advice: "Connectez-vous avec un compte de plateforme, ou demandez-en un à l’équipe qui exploite ce service."
     },
     unknownClient: {
       title: "Application inconnue",
@@ -174,11 +178,11 @@ export const messages: Messages = {
     },
     missingRedirect: {
       title: "Demande incomplète",
-      what: "L’application qui vous a envoyé ici n’a pas indiqué où vous devez retourner (redirect_uri).",
+      what: "L’application qui vous a envoyé ici n’a pas indiqué vers quelle adresse vous renvoyer (redirect_uri).",
       advice: tellMaker
     },
     unregisteredRedirect: {
-      title: "Arrêté pour votre sécurité",
+      title: "Demande bloquée pour votre sécurité",
       what:
         "L’application qui vous a envoyé ici veut vous renvoyer vers une adresse qui n’est pas enregistrée pour elle (redirect_uri).",
       advice: tellMaker

@@ -1,52 +1,74 @@
 /** The frame of every page. */
 import type { ComponentChildren } from "preact"
 import * as Option from "effect/Option"
-import { icon, stylesheet } from "./assetFiles.ts"
+import { icon, script, stylesheet } from "./assetFiles.ts"
 import { encode, write } from "@startlist/http/Parameters"
 import type { SignedIn } from "../Authentication.ts"
 import { Form } from "./Form.tsx"
 import type { Frame } from "./Frame.ts"
 import { type Locale, locales, messagesIn } from "./Locale.ts"
 
+/** Where the way home leads: the first of these pages that is there. */
+const homes = ["/", "/account/applications", "/developer/applications"]
+
+const Brand = ({ frame }: { readonly frame: Frame }) => {
+  const home = homes.find(frame.has)
+  const brand = (
+    <>
+      <svg class="mark" viewBox="0 0 24 24" aria-hidden="true">
+        <rect width="24" height="24" rx="6" />
+        <path d="M6 8h7M6 12h5M6 16h4M13.5 15.5l2.2 2.2 4-5" />
+      </svg>
+      Startlist
+    </>
+  )
+  return <p>{home === undefined ? brand : <a href={frame.base + home}>{brand}</a>}</p>
+}
+
 /**
- * A whole page. `narrow` suits one form; `unrepeatable` is for a page that shows what no address shows again, and so
+ * A whole page. `isError` says so in the title, which is read first; `narrow` suits one form; `unrepeatable` is for a page that shows what no address shows again, and so
  * has no language switch to leave it by.
  */
-export const Layout = ({ children, frame, narrow = false, title, unrepeatable = false }: {
+export const Layout = ({ children, frame, isError = false, narrow = false, title, unrepeatable = false }: {
   readonly frame: Frame
   readonly title: string
+  readonly isError?: boolean
   readonly narrow?: boolean
   readonly unrepeatable?: boolean
   readonly children: ComponentChildren
-}) => (
-  <html lang={frame.locale}>
-    <head>
-      <meta charset="utf-8" />
-      <meta name="viewport" content="width=device-width, initial-scale=1" />
-      <meta name="color-scheme" content="light dark" />
-      <title>{`${title} · Startlist`}</title>
-      <link rel="stylesheet" href={frame.base + stylesheet.url} />
-      <link rel="icon" type={icon.type} href={frame.base + icon.url} />
-    </head>
-    <body>
-      <header>
-        <p>
-          <svg class="mark" viewBox="0 0 24 24" aria-hidden="true">
-            <rect width="24" height="24" rx="6" />
-            <path d="M6 8h7M6 12h5M6 16h4M13.5 15.5l2.2 2.2 4-5" />
-          </svg>
-          Startlist
-        </p>
-        {Option.isSome(frame.signedIn) ? <Account signedIn={frame.signedIn.value} frame={frame} /> : null}
-      </header>
-      <main class={narrow ? "narrow" : undefined}>
-        <h1>{title}</h1>
-        {children}
-      </main>
-      {unrepeatable ? null : <Languages frame={frame} />}
-    </body>
-  </html>
-)
+}) => {
+  const { layout, tag } = messagesIn(frame.locale)
+  return (
+    <html lang={frame.locale}>
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <title>{`${isError ? layout.failed(title) : title} · Startlist`}</title>
+        <link rel="stylesheet" href={frame.base + stylesheet.url} />
+        <link rel="icon" type={icon.type} href={frame.base + icon.url} />
+      </head>
+      <body>
+        <a class="skip" href="#main">{layout.skip}</a>
+        <header>
+          <Brand frame={frame} />
+          {Option.isSome(frame.signedIn) ? <Account signedIn={frame.signedIn.value} frame={frame} /> : null}
+        </header>
+        <main id="main" tabindex={-1} class={narrow ? "narrow" : undefined}>
+          <h1>{title}</h1>
+          {children}
+        </main>
+        {unrepeatable ? null : <Languages frame={frame} />}
+        <script
+          data-locale={tag}
+          data-copy={layout.copy}
+          data-copied={layout.copied}
+          dangerouslySetInnerHTML={{ __html: script.text }}
+        />
+      </body>
+    </html>
+  )
+}
 
 const Languages = ({ frame }: { readonly frame: Frame }) => (
   <footer>

@@ -4,11 +4,13 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
+import type { OAuth } from "@startlist/core/OAuth"
 import { Secrets } from "@startlist/core/Secrets"
 import { Accounts, type PasswordCheck } from "../Accounts.ts"
+import * as Authorization from "@startlist/http/Authorization"
 import { type Action, Audit, Party, recorded } from "@startlist/http/Audit"
 import { redirect, type Request, type Response } from "@startlist/http/Message"
-import { get, readOnce, write } from "@startlist/http/Parameters"
+import { get, read, readOnce, write } from "@startlist/http/Parameters"
 import type { Endpoint, Route } from "@startlist/http/Router"
 import { clearCookie, csrfOf, deviceOf, sessionOf, setCookie, setDeviceCookie } from "../Sessions.ts"
 import { basePath, HttpConfig } from "@startlist/http/HttpConfig"
@@ -29,7 +31,11 @@ const localeOf = (request: Request, returnTo: string): Locale.Locale =>
 const claimant = (check: PasswordCheck): Party =>
   Party.Email({ email: check._tag === "Unknown" ? "" : check.user.email })
 
-export const make: Effect.Effect<ReadonlyArray<Route>, never, Accounts | Secrets | Throttle> = Effect.gen(function*() {
+export const make: Effect.Effect<
+  ReadonlyArray<Route>,
+  never,
+  Accounts | OAuth | Secrets | Throttle
+> = Effect.gen(function*() {
   const accounts = yield* Accounts
   const secrets = yield* Secrets
   const throttle = yield* Throttle
@@ -38,13 +44,25 @@ export const make: Effect.Effect<ReadonlyArray<Route>, never, Accounts | Secrets
   const config = yield* HttpConfig
   const frameOf = yield* Frame.make
   const { forged, refuse } = yield* ErrorPage.make
+  const authorization = yield* Authorization.make
   const base = basePath(config)
+  const wayToConsent = `${base}/oauth/authorize?`
   const signInUrl = `${base}/login`
   /** Where one goes who came here by himself. */
   const home = `${base}/account/applications`
 
   const record = (action: Action, actor: Party, { address }: Request) =>
     Effect.flatMap(DateTime.now, (at) => audit.record({ at, action, actor, subject: actor, address }))
+
+  /** The name of the application to whose request the user is on the way, if it would be asked for consent. */
+  const applicationOf = (request: Request, returnTo: string): Effect.Effect<Option.Option<string>> =>
+    returnTo.startsWith(wayToConsent)
+      ? read({ ...request, query: returnTo.slice(wayToConsent.length), body: new Uint8Array() }).pipe(
+        Effect.flatMap(authorization.check),
+        Effect.map(({ application }) => application.name),
+        Effect.option
+      )
+      : Effect.succeedNone
 
   /** A browser without a session gets a value of one that nobody is signed in to: the form's token is bound to it. */
   const show = (request: Request, shown: {
@@ -69,6 +87,7 @@ export const make: Effect.Effect<ReadonlyArray<Route>, never, Accounts | Secrets
         csrf: csrfOf(session, secrets),
         returnTo: shown.returnTo,
         email: shown.email ?? "",
+        application: yield* applicationOf(request, shown.returnTo),
         problem: shown.problem
       })
       return Page.html(shown.status, form, {

@@ -1,4 +1,5 @@
 /** How the login page looks. */
+import * as Option from "effect/Option"
 import { ErrorSummary, Field, Form } from "./Form.tsx"
 import type { Frame } from "./Frame.ts"
 import { Layout } from "./Layout.tsx"
@@ -22,18 +23,20 @@ const fields: Readonly<Record<Problem["kind"], string | undefined>> = {
   wait: undefined
 }
 
-export const LoginForm = ({ csrf, email, frame, problem, returnTo }: {
+export const LoginForm = ({ application, csrf, email, frame, problem, returnTo }: {
   readonly frame: Frame
   readonly csrf: string
   readonly returnTo: string
   readonly email: string
+  /** The name of the application that asks for consent next. */
+  readonly application: Option.Option<string>
   readonly problem: Problem | undefined
 }) => {
   const { login } = messagesIn(frame.locale)
   const summaryOf = (name: string) =>
     problem !== undefined && (problem.kind === "wrong" || fields[problem.kind] === name) ? "problem" : undefined
   return (
-    <Layout frame={frame} title={login.title} narrow>
+    <Layout frame={frame} title={login.title} isError={problem !== undefined} narrow>
       {problem === undefined ? null : (
         <ErrorSummary
           id="problem"
@@ -41,6 +44,10 @@ export const LoginForm = ({ csrf, email, frame, problem, returnTo }: {
           problems={[[fields[problem.kind], sentenceOf(login, problem)]]}
         />
       )}
+      {Option.match(application, {
+        onNone: () => null,
+        onSome: (name) => <p class="lead">{login.onTheWay(name)}</p>
+      })}
       <article>
         <p class="muted">{login.explanation}</p>
         <Form action={`${frame.base}/login`} csrf={csrf} hidden={[["return_to", returnTo]]}>

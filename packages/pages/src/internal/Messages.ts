@@ -31,6 +31,8 @@ export interface Explanation {
 export interface Messages {
   /** The name of the language itself, for the switch. */
   readonly language: string
+  /** The language and its country, for dates and numbers. */
+  readonly tag: string
   readonly roles: Readonly<Record<Role, string>>
   /** What a scope allows, in words, if it has any; one that the operator configured without is shown by its name. */
   readonly scope: (name: string) => string | undefined
@@ -38,6 +40,8 @@ export interface Messages {
   /** With the time, and the zone: UTC. */
   readonly dateTime: (epochMillis: number) => string
   readonly number: (value: number) => string
+  /** `1 hour`, `2 hours`. */
+  readonly duration: (value: number, unit: "second" | "minute" | "hour") => string
   /** Between a word and what is said about it, with the spaces that the language wants. */
   readonly colon: string
   readonly layout: {
@@ -46,6 +50,12 @@ export interface Messages {
     readonly developer: string
     readonly signOut: string
     readonly languages: string
+    /** The link past the header. */
+    readonly skip: string
+    /** The title of a page that tells about an error. */
+    readonly failed: (title: string) => string
+    readonly copy: string
+    readonly copied: string
   }
   readonly welcome: {
     readonly what: string
@@ -60,6 +70,8 @@ export interface Messages {
   readonly login: {
     readonly title: string
     readonly explanation: string
+    /** On the way to the consent that an application asks for. */
+    readonly onTheWay: (application: string) => string
     readonly problem: string
     readonly email: string
     readonly password: string
@@ -84,6 +96,8 @@ export interface Messages {
     readonly durationTitle: string
     readonly duration: (application: string) => string
     readonly manage: string
+    readonly notified: (application: string) => string
+    readonly before: (application: string) => string
     readonly allow: string
     readonly deny: string
     readonly roleTitle: string
@@ -105,9 +119,12 @@ export interface Messages {
     readonly revokeMeans: (application: string) => string
     readonly revokeAgain: (application: string) => string
     readonly revokeNamed: (application: string) => string
+    readonly revoked: string
   }
   readonly error: Readonly<Record<ErrorKind, Explanation>> & {
     readonly status: (status: number) => string
+    /** The name of the request in the log. */
+    readonly request: string
     readonly home: string
     readonly again: string
   }

@@ -2,9 +2,10 @@
 import type { VNode } from "preact"
 import { renderToStaticMarkup } from "preact-render-to-string"
 import type { Response } from "@startlist/http/Message"
+import { script } from "./assetFiles.ts"
 
 export interface Options {
-  /** What it may load, by directive of the content security policy, in place of our own style sheet and images. */
+  /** What it may load, by directive of the content security policy, in place of our own style sheet, images and script. */
   readonly sources?: Readonly<Record<string, string>>
   readonly headers?: Response["headers"]
 }
@@ -19,6 +20,7 @@ const policyOf = ({ sources = {} }: Options): string =>
     "default-src": "'none'",
     "style-src": "'self'",
     "img-src": "'self'",
+    "script-src": `'${script.hash}'`,
     ...sources,
     "frame-ancestors": "'none'",
     "base-uri": "'none'"

@@ -1,9 +1,9 @@
 /** `/docs`: the description of the API as a page like the others. */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { header } from "@startlist/http/Message"
 import type { Route } from "@startlist/http/Router"
 import { basePath, HttpConfig } from "@startlist/http/HttpConfig"
+import * as EntityTag from "./EntityTag.ts"
 import * as ErrorPage from "./ErrorPage.ts"
 import * as Frame from "./Frame.ts"
 import { Layout } from "./Layout.tsx"
@@ -17,11 +17,11 @@ interface Rendered {
   readonly tag: string
 }
 
-/** An entity tag (RFC 9110 §8.8.3). */
 const tagOf = (bytes: Uint8Array<ArrayBuffer>): Effect.Effect<string> =>
   Effect.map(
     Effect.promise(() => crypto.subtle.digest("SHA-256", bytes)),
-    (digest) => `"${[...new Uint8Array(digest, 0, 12)].map((byte) => byte.toString(16).padStart(2, "0")).join("")}"`
+    (digest) =>
+      EntityTag.make([...new Uint8Array(digest, 0, 12)].map((byte) => byte.toString(16).padStart(2, "0")).join(""))
   )
 
 /**
@@ -60,8 +60,9 @@ export const make = (content: Effect.Effect<string>): Effect.Effect<Route> =>
             ({ bytes, tag }) => {
               // Kept by browsers, and asked for again each time: 304 if nothing has changed.
               const headers = { "cache-control": "no-cache", etag: tag, vary: "Accept-Language, Cookie" }
-              const isKnown = header(request, "if-none-match")?.split(/, ?/).includes(tag) ?? false
-              return isKnown ? Page.html(304, "", { headers }) : Page.html(200, bytes, { headers })
+              return EntityTag.isKnown(request, tag)
+                ? Page.html(304, "", { headers })
+                : Page.html(200, bytes, { headers })
             }
           )
         }

@@ -130,7 +130,12 @@ const pages: ReadonlyArray<Requirement> = [
     "TLS reaches from end to end",
     "the operator's proxy terminates TLS: docs/operating.md"
   ),
-  notApplicable("4.17", "MUST", "messages between windows name their receiver", "pages have no scripts")
+  notApplicable(
+    "4.17",
+    "MUST",
+    "messages between windows name their receiver",
+    "the script of the pages sends no messages"
+  )
 ]
 
 export const requirements: ReadonlyArray<Requirement> = [...redirects, ...pages]

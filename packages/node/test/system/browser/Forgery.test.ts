@@ -148,7 +148,7 @@ describe.skipIf(isMissing)("forgery in Chromium (skipped where there is none)", 
           const main = await page.locator("body").textContent()
           for (const text of texts) expect(main).toContain(text)
           expect(await page.title()).not.toBe("owned")
-          expect(await page.locator("body script, body img").count()).toBe(0)
+          expect(await page.locator("body :not(body > script:last-child):is(script, img)").count()).toBe(0)
         }
         const redirectUri = "http://localhost/\"><script>alert(1)</script>"
         await openAs(
@@ -162,11 +162,11 @@ describe.skipIf(isMissing)("forgery in Chromium (skipped where there is none)", 
         await page.goto(`${site.url}/account/applications`)
         await shown(hostile, athlete.email)
         await page.goto(`${site.url}/login/${encodeURI(hostile)}`)
-        await shown("There is no page here")
+        await shown("Page not found")
         await page.goto(`${site.url}/account/applications`)
         await press(page, "Sign out")
         await signInHere(page, "x@x.org", hostile)
-        await shown("is not right")
+        await shown("is incorrect")
         await page.goto(
           `${site.url}/login?${new URLSearchParams({ return_to: `/developer/applications/${application.id}` })}`
         )
@@ -175,7 +175,7 @@ describe.skipIf(isMissing)("forgery in Chromium (skipped where there is none)", 
         await page.getByLabel("Redirect URIs").fill(`</textarea>${hostile}`)
         await press(page, "Save")
         expect(await page.getByLabel("Redirect URIs").inputValue()).toContain("</textarea>")
-        await shown("Nothing was saved yet")
+        await shown("Nothing was saved")
         await page.goto(`${site.url}/developer/applications/${application.id}/deliveries`)
         await page.locator("tbody tr td a, tbody th a").first().click()
         await shown("<html><h1>Bad Gateway</h1></html>")

@@ -64,7 +64,7 @@ describe.skipIf(isMissing)("the service in Chromium (skipped where there is none
             return await page.getByRole("row").count()
           }, { timeout: 10_000 }).toBe(2)
           await page.goto(`${service.url}/developer/applications/${client.client_id}/deliveries`)
-          expect(await page.locator("figcaption").textContent()).toContain("delivered: 1, failed: 0")
+          expect(await page.locator("figcaption").textContent()).toContain("Delivered: 1, failed: 0")
           expect(complaints).toEqual([])
         })
       }))

@@ -1,4 +1,4 @@
-/** Photographs every page for the documentation: `npm run screenshots`. */
+/** Photographs pages for the documentation: `npm run screenshots`. */
 import { Effect } from "effect"
 import { mkdirSync } from "node:fs"
 import { fileURLToPath } from "node:url"
@@ -10,15 +10,12 @@ import * as TestSite from "./support/TestSite.ts"
 
 const folder = fileURLToPath(new URL("../../../../../docs/images/", import.meta.url))
 
-const looks: ReadonlyArray<readonly [suffix: string, look: Templates]> = [
-  ["", {}],
-  ["-phone", { phone: true }],
-  ["-dark", { dark: true }],
-  ["-fr", { locale: "fr-FR" }]
+/** The pictures that guides show. */
+const pictures: ReadonlyArray<readonly [page: string, suffix: string, look: Templates]> = [
+  ["consent", "", {}],
+  ["account", "-phone", { phone: true }],
+  ["delivery-list", "", {}]
 ]
-
-/** Dark and French ones of these only: they differ from the others in nothing but that. */
-const inAllLooks = new Set(["consent", "delivery-list"])
 
 /** The page from its top, but no further than a reader looks. */
 const picture = async (page: Page, path: string): Promise<void> => {
@@ -39,11 +36,10 @@ const photograph = Effect.gen(function*() {
   const browser = yield* launch
   mkdirSync(folder, { recursive: true })
   const story = yield* Effect.promise(() => Story.tell(site))
-  for (const [suffix, look] of looks) {
+  for (const [shown, suffix, look] of pictures) {
     yield* Effect.promise(async () => {
-      const people = await cast(browser, look, site, story)
-      for (const { by, name, visit } of everyPage) {
-        if (suffix !== "" && suffix !== "-phone" && !inAllLooks.has(name)) continue
+      const people = await cast(browser, { ...look, javaScript: true }, site, story)
+      for (const { by, name, visit } of everyPage.filter(({ name }) => name === shown)) {
         const { page } = people[by]
         await visit(page, site, story)
         await picture(page, `${folder}${name}${suffix}.png`)

@@ -1,22 +1,19 @@
 /** How one application of a platform user looks: its webhook, its settings, its secret. */
-import * as DateTime from "effect/DateTime"
+import type * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import * as Option from "effect/Option"
 import type { InvalidApplication, Settings } from "@startlist/core/Application"
 import type { AttemptHour } from "@startlist/core/Delivery"
 import type { Subscription } from "@startlist/core/Subscription"
-import { Alert, Check, Form } from "../Form.tsx"
+import { Alert, Check, Form, Value } from "../Form.tsx"
 import { Layout } from "../Layout.tsx"
-import { type Locale, messagesIn } from "../Locale.ts"
+import { messagesIn } from "../Locale.ts"
+import { Sentence } from "../Sentence.tsx"
 import { Facts } from "../Table.tsx"
+import { Instant } from "../Time.tsx"
 import { AttemptChart } from "./AttemptChart.tsx"
 import { type ApplicationContext, home, pathOf } from "./Owner.ts"
 import { SettingsFields, SettingsProblem } from "./SettingsFields.tsx"
-
-/** An instant for people and for machines. */
-export const Instant = ({ at, locale }: { readonly at: DateTime.Utc; readonly locale: Locale }) => (
-  <time datetime={DateTime.formatIso(at)}>{messagesIn(locale).dateTime(at.epochMillis)}</time>
-)
 
 const Webhook = ({ hours, context: { application, frame, signedIn }, subscribeAt, subscription }: {
   readonly context: ApplicationContext
@@ -33,7 +30,9 @@ const Webhook = ({ hours, context: { application, frame, signedIn }, subscribeAt
         onNone: () => (
           <>
             <p>{webhook.none}</p>
-            <p class="muted">{webhook.noneThen(subscribeAt)}</p>
+            <p class="muted">
+              <Sentence say={webhook.noneThen} about={<Value name="URL">{subscribeAt}</Value>} />
+            </p>
           </>
         ),
         onSome: ({ callbackUrl, createdAt, id, updatedAt }) => (
@@ -41,8 +40,8 @@ const Webhook = ({ hours, context: { application, frame, signedIn }, subscribeAt
             <Facts
               facts={[
                 [webhook.state, <span class="badge delivered">{webhook.active}</span>],
-                [webhook.callback, <code>{callbackUrl}</code>],
-                [webhook.id, id],
+                [webhook.callback, <Value name={webhook.callback}>{callbackUrl}</Value>],
+                [webhook.id, <Value name={webhook.id}>{id}</Value>],
                 [webhook.since, <Instant at={createdAt} locale={frame.locale} />],
                 [webhook.changed, <Instant at={updatedAt} locale={frame.locale} />]
               ]}
@@ -73,14 +72,14 @@ const Secret = ({ formerUntil, overlap, context: { application, frame, signedIn 
   readonly formerUntil: Option.Option<DateTime.Utc>
   readonly overlap: Duration.Duration
 }) => {
-  const { dateTime, developer: { secret } } = messagesIn(frame.locale)
+  const { developer: { secret } } = messagesIn(frame.locale)
   return (
     <section class="card">
       <h2>{secret.title}</h2>
       <p>
         {Option.match(formerUntil, {
           onNone: () => secret.one,
-          onSome: (until) => secret.two(dateTime(until.epochMillis))
+          onSome: (until) => <Sentence say={secret.two} about={<Instant at={until} locale={frame.locale} />} />
         })}
       </p>
       <details class="step">
@@ -120,7 +119,7 @@ export const ApplicationView = (
   const { application, frame, signedIn } = context
   const { developer: { applications, settings } } = messagesIn(frame.locale)
   return (
-    <Layout frame={frame} title={application.name}>
+    <Layout frame={frame} title={application.name} isError={problem !== undefined}>
       {isSaved
         ? (
           <Alert kind="good">
@@ -128,11 +127,11 @@ export const ApplicationView = (
           </Alert>
         )
         : null}
-      <SettingsProblem locale={frame.locale} problem={problem} />
+      <SettingsProblem locale={frame.locale} values={values} problem={problem} />
       <p class="row">
         <a href={frame.base + home}>{applications.title}</a>
         <span class="muted">
-          {applications.clientId} <code>{application.id}</code>
+          {applications.clientId} <Value name={applications.clientId}>{application.id}</Value>
         </span>
       </p>
       <Webhook context={context} subscribeAt={subscribeAt} subscription={subscription} hours={hours} />

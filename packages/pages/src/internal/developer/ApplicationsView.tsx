@@ -1,10 +1,10 @@
 /** How the list of a platform user's applications looks, and the form for another one. */
-import * as DateTime from "effect/DateTime"
 import type { Application, InvalidApplication, Settings } from "@startlist/core/Application"
 import { Alert, Form } from "../Form.tsx"
 import { Layout } from "../Layout.tsx"
 import { messagesIn } from "../Locale.ts"
 import { Table } from "../Table.tsx"
+import { Day } from "../Time.tsx"
 import { home, type OwnerContext, pathOf } from "./Owner.ts"
 import { SettingsFields, SettingsProblem } from "./SettingsFields.tsx"
 
@@ -25,38 +25,34 @@ export const ApplicationsView = ({ applications, more, newest, refused, context:
   readonly newest: string
   readonly refused?: Refused
 }) => {
-  const messages = messagesIn(frame.locale)
-  const { applications: list, registering } = messages.developer
+  const { applications: list, registering } = messagesIn(frame.locale).developer
   const oldest = applications.at(-1)
   return (
-    <Layout frame={frame} title={list.title}>
+    <Layout frame={frame} title={list.title} isError={refused !== undefined}>
       {refused === undefined ? null : refused.problem === undefined
         ? (
           <Alert kind="wait">
             <p>{registering.repeated}</p>
           </Alert>
         )
-        : <SettingsProblem locale={frame.locale} problem={refused.problem} />}
+        : <SettingsProblem locale={frame.locale} values={refused.values} problem={refused.problem} />}
       <p class="lead">{list.explanation}</p>
       <section class="card">
         {applications.length === 0 ?
           <p>{list.none}</p> :
           (
-            <Table label={list.title} columns={[list.name, list.clientId, list.created]}>
-              {applications.map((application) => (
-                <tr key={application.id}>
-                  <th scope="row" class="name">
-                    <a href={pathOf(frame, application)}>{application.name}</a>
-                  </th>
-                  <td>{application.id}</td>
-                  <td>
-                    <time datetime={DateTime.formatIso(application.createdAt)}>
-                      {messages.date(application.createdAt.epochMillis)}
-                    </time>
-                  </td>
-                </tr>
-              ))}
-            </Table>
+            <Table
+              label={list.title}
+              columns={[list.name, list.clientId, list.created]}
+              rows={applications.map((application) => ({
+                key: application.id,
+                cells: [
+                  <a href={pathOf(frame, application)}>{application.name}</a>,
+                  application.id,
+                  <Day at={application.createdAt} locale={frame.locale} />
+                ]
+              }))}
+            />
           )}
         {more && oldest !== undefined ? <a href={`${frame.base}${home}?after=${oldest.id}`}>{list.more}</a> : null}
       </section>

@@ -83,7 +83,7 @@ export const AttemptChart = ({ hours, locale }: {
   const sum = (of: (hour: AttemptHour) => number) => hours.reduce((total, hour) => total + of(hour), 0)
   const [delivered, failed] = [sum((hour) => hour.delivered), sum((hour) => hour.failed)]
   if (delivered + failed === 0) return <p class="muted">{chart.none}</p>
-  const summary = chart.summary(number(delivered), number(failed))
+  const summary = chart.summary(delivered, failed)
   const most = topOf(Math.max(...hours.map((hour) => hour.delivered + hour.failed)))
   const slowest = topOf(
     Math.max(
@@ -92,7 +92,7 @@ export const AttemptChart = ({ hours, locale }: {
   )
   return (
     <figure>
-      <figcaption>{summary} {chart.limit(number(lastDayLimit))}</figcaption>
+      <figcaption>{summary} {chart.limit(lastDayLimit)}</figcaption>
       <div class="chart">
         <Legend
           title={`${deliveries.attempts} (0–${number(most)})`}
@@ -101,7 +101,7 @@ export const AttemptChart = ({ hours, locale }: {
         <Columns columns={hours.map((hour) => countsOf(hour, most))} />
         <Hours hours={hours} />
         <Legend
-          title={`${chart.latency} (0–${milliseconds(number(slowest))})`}
+          title={`${chart.latency} (0–${milliseconds(slowest)})`}
           marks={[["typical", chart.typical], ["slowest", chart.slowest]]}
         />
         <Columns columns={hours.map((hour) => latencyOf(hour, slowest))} />
@@ -112,31 +112,19 @@ export const AttemptChart = ({ hours, locale }: {
         <Table
           label={chart.title}
           columns={[chart.hour, chart.delivered, chart.failed, chart.typical, chart.slowest]}
-        >
-          {hours.filter((hour) => hour.delivered + hour.failed > 0).map((hour) => (
-            <tr key={hourOf(hour)}>
-              <th scope="row">
-                <time datetime={DateTime.formatIso(hour.startsAt)}>{hourOf(hour)}</time>
-              </th>
-              <td>{number(hour.delivered)}</td>
-              <td>{number(hour.failed)}</td>
-              {Option.match(hour.latency, {
-                onNone: () => (
-                  <>
-                    <td>–</td>
-                    <td>–</td>
-                  </>
-                ),
-                onSome: ({ medianMs, slowestMs }) => (
-                  <>
-                    <td>{milliseconds(number(medianMs))}</td>
-                    <td>{milliseconds(number(slowestMs))}</td>
-                  </>
-                )
-              })}
-            </tr>
-          ))}
-        </Table>
+          rows={hours.filter((hour) => hour.delivered + hour.failed > 0).map((hour) => ({
+            key: hourOf(hour),
+            cells: [
+              <time datetime={DateTime.formatIso(hour.startsAt)}>{hourOf(hour)}</time>,
+              number(hour.delivered),
+              number(hour.failed),
+              ...Option.match(hour.latency, {
+                onNone: () => ["–", "–"],
+                onSome: ({ medianMs, slowestMs }) => [milliseconds(medianMs), milliseconds(slowestMs)]
+              })
+            ]
+          }))}
+        />
       </details>
     </figure>
   )

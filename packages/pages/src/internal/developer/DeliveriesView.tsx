@@ -1,12 +1,12 @@
 /** How the list of an application's deliveries looks, and one of them with its attempts. */
 import * as Option from "effect/Option"
-import { type AttemptHour, type Delivery, State } from "@startlist/core/Delivery"
+import { type Attempt, type AttemptHour, type Delivery, State } from "@startlist/core/Delivery"
 import { body, type Event } from "@startlist/core/Event"
-import { Form } from "../Form.tsx"
+import { Form, Value } from "../Form.tsx"
 import { Layout } from "../Layout.tsx"
 import { type Locale, messagesIn } from "../Locale.ts"
-import { Facts, Table } from "../Table.tsx"
-import { Instant } from "./ApplicationView.tsx"
+import { Facts, type Row, Table } from "../Table.tsx"
+import { Instant } from "../Time.tsx"
 import { AttemptChart } from "./AttemptChart.tsx"
 import { type ApplicationContext, pathOf } from "./Owner.ts"
 
@@ -63,32 +63,30 @@ const Filter = ({ context, state }: {
   )
 }
 
-const Row = ({ delivery: { attempts, event, id, state }, context: { application, frame } }: {
-  readonly delivery: Delivery
-  readonly context: ApplicationContext
-}) => {
+/** How an attempt ended, with the status if that is the reason. */
+const outcomeOf = ({ outcome, status }: Attempt, locale: Locale): string =>
+  outcome === "rejected" && Option.isSome(status)
+    ? `HTTP ${status.value}`
+    : messagesIn(locale).developer.outcomes[outcome]
+
+const rowOf = (
+  { attempts, event, id, state }: Delivery,
+  { application, frame }: ApplicationContext
+): Row => {
   const { locale } = frame
   const { developer } = messagesIn(locale)
   const last = attempts.at(-1)
-  return (
-    <tr>
-      <th scope="row">
-        <a href={`${pathOf(frame, application)}/deliveries/${id}`} aria-label={developer.deliveries.open(id)}>{id}</a>
-      </th>
-      <td>
-        <Badge state={state} locale={locale} />
-      </td>
-      <td>{about(event, locale)}</td>
-      <td>
-        <Instant at={event.time} locale={locale} />
-      </td>
-      <td>{attempts.length}</td>
-      <td>
-        {last === undefined ? "–" : developer.outcomes[last.outcome]}
-        {last !== undefined && Option.isSome(last.status) ? ` (${last.status.value})` : ""}
-      </td>
-    </tr>
-  )
+  return {
+    key: id,
+    cells: [
+      <a href={`${pathOf(frame, application)}/deliveries/${id}`} aria-label={developer.deliveries.open(id)}>{id}</a>,
+      <Badge state={state} locale={locale} />,
+      about(event, locale),
+      <Instant at={event.time} locale={locale} />,
+      attempts.length,
+      last === undefined ? "–" : outcomeOf(last, locale)
+    ]
+  }
 }
 
 export const DeliveriesView = ({ deliveries, hours, isFirst, next, context, state }: {
@@ -117,9 +115,8 @@ export const DeliveriesView = ({ deliveries, hours, isFirst, next, context, stat
           <Table
             label={words.title(application.name)}
             columns={[words.id, words.state, words.event, words.when, words.attempts, words.last]}
-          >
-            {deliveries.map((delivery) => <Row key={delivery.id} delivery={delivery} context={context} />)}
-          </Table>
+            rows={deliveries.map((delivery) => rowOf(delivery, context))}
+          />
         )}
         <p class="row">
           {isFirst ? null : <a href={listUrl(context, state)} rel="first">{words.newest}</a>}
@@ -134,25 +131,23 @@ export const DeliveriesView = ({ deliveries, hours, isFirst, next, context, stat
 }
 
 const Attempts = ({ attempts, locale }: Pick<Delivery, "attempts"> & { readonly locale: Locale }) => {
-  const { developer: { delivery: words, milliseconds, outcomes }, number } = messagesIn(locale)
+  const { developer: { delivery: words, milliseconds } } = messagesIn(locale)
   return attempts.length === 0 ? <p class="muted">{words.noAttempts}</p> : (
     <Table
       label={words.attempts}
       columns={[words.attempt, words.outcome, words.status, words.duration, words.at, words.answer]}
-    >
-      {attempts.map(({ at, detail, durationMs, outcome, status }, index) => (
-        <tr key={index}>
-          <th scope="row">{index + 1}</th>
-          <td>{outcomes[outcome]}</td>
-          <td>{Option.getOrElse(status, () => "–")}</td>
-          <td>{milliseconds(number(durationMs))}</td>
-          <td>
-            <Instant at={at} locale={locale} />
-          </td>
-          <td class="text">{detail === "" ? "–" : <code>{detail}</code>}</td>
-        </tr>
-      ))}
-    </Table>
+      rows={attempts.map((attempt, index) => ({
+        key: index,
+        cells: [
+          index + 1,
+          outcomeOf(attempt, locale),
+          Option.getOrElse(attempt.status, () => "–"),
+          milliseconds(attempt.durationMs),
+          <Instant at={attempt.at} locale={locale} />,
+          attempt.detail === "" ? "–" : <code>{attempt.detail}</code>
+        ]
+      }))}
+    />
   )
 }
 
@@ -181,7 +176,7 @@ export const DeliveryView = ({ delivery, isRepeatable, context: { application, f
             [deliveries.state, <Badge state={state} locale={locale} />],
             [words.event, about(event, locale)],
             [words.occurred, <Instant at={event.time} locale={locale} />],
-            [words.webhookId, <code>{event.id}</code>],
+            [words.webhookId, <Value name={words.webhookId}>{event.id}</Value>],
             ...(state === "pending" ? [[words.next, <Instant at={dueAt} locale={locale} />] as const] : [])
           ]}
         />

@@ -1,12 +1,17 @@
 /** The developer pages in English. */
+import * as Catalogue from "../Catalogue.ts"
 import type { DeveloperMessages } from "./DeveloperMessages.ts"
+
+const { duration, number } = Catalogue.formats("en-GB")
+const plural = Catalogue.plural("en-GB")
+const list = new Intl.ListFormat("en-GB")
 
 const objects = { registration: "registration", athlete: "athlete", organizer: "organizer" } as const
 
 export const developer: DeveloperMessages = {
   applications: {
     title: "Your applications",
-    explanation: "An application acts for users who have allowed it, and hears of changes through its webhook.",
+    explanation: "An application acts for users who have allowed it, and is notified of changes by webhook.",
     none: "You have not registered an application yet.",
     name: "Name",
     clientId: "client_id",
@@ -18,19 +23,24 @@ export const developer: DeveloperMessages = {
     submit: "Register",
     done: (application) => `${application} is registered`,
     repeated:
-      "An application was registered since this form was opened, perhaps by sending it twice. Templates at the list first. If you want another one, send the form again."
+      "An application was registered since this form was opened, perhaps by sending it twice. Check the list first. To register another application, send the form again."
   },
   settings: {
     title: "Settings",
-    problem: "Nothing was saved yet",
+    problem: "Nothing was saved",
     name: "Name",
     nameHint: "Users see it when they are asked for access.",
     nameWrong: "Enter a name of 1 to 100 characters.",
     redirectUris: "Redirect URIs",
     redirectUrisHint:
       "One on each line, exactly as your application sends it. Each begins with https://, or with http:// on localhost, 127.0.0.1 or [::1].",
-    redirectUrisWrong:
-      "Check the redirect URIs: each must begin with https://, or with http:// on localhost, 127.0.0.1 or [::1], without a fragment. At most 20, none twice.",
+    redirectUrisTooMany: (count) => `There are ${number(count)} redirect URIs. Register at most 20.`,
+    redirectUrisRepeated: (line, first) =>
+      `Line ${line} of the redirect URIs repeats line ${first}. Remove one of them.`,
+    redirectUrisWrong: (lines) =>
+      `Check ${plural(lines.length, "line", "lines")} ${
+        list.format(lines.map(String))
+      } of the redirect URIs: a redirect URI begins with https://, or with http:// on localhost, 127.0.0.1 or [::1], and has no fragment.`,
     requirePkce: "Require PKCE",
     requirePkceHint: "Authorization requests without a code challenge (S256) are refused.",
     save: "Save",
@@ -40,24 +50,26 @@ export const developer: DeveloperMessages = {
     title: "Client secret",
     label: "client_secret",
     once: "This is the only time that the secret is shown. Copy it now.",
-    keep: "Keep it on your server, never in an app or a browser. Whoever has it can act as your application.",
-    one: "One secret is in use. It cannot be shown again, only replaced.",
-    two: (until) => `Two secrets are accepted: the present one, and the former one until ${until}.`,
+    keep: "Store it on your server, never in a mobile app or a browser. Anyone who has it can act as your application.",
+    one: "One secret is active. It cannot be shown again, only replaced.",
+    two: (until) => `Two secrets are active: the current one, and the previous one until ${until}.`,
     rotate: "Replace the secret…",
     rotateMeans: (hours) =>
-      `You get a new secret. The present one is accepted beside it for ${hours} hours, so that you can change over without interruption. One from before that ends at once.`,
-    leaked: "The present secret has leaked: end it at once.",
+      `You get a new secret. The current secret stays valid for ${
+        duration(hours, "hour")
+      }, so that you can replace it without interruption. Any older secret stops working immediately.`,
+    leaked: "The current secret has leaked: revoke it immediately.",
     rotateNow: "Replace the secret",
     rotated: (application) => `A new secret for ${application}`,
-    formerUntil: (until) => `The former secret is accepted until ${until}.`,
-    formerEnded: "The former secret is no longer accepted.",
-    goOn: (application) => `I have copied it: go on to ${application}`
+    formerUntil: (until) => `The previous secret is valid until ${until}.`,
+    formerEnded: "The previous secret is no longer valid.",
+    goOn: (application) => `I have copied it: continue to ${application}`
   },
   webhook: {
     title: "Webhook",
     none: "This application has no webhook subscription.",
     noneThen: (address) =>
-      `It makes one with POST ${address} and the access token of a platform user. Its callback must answer the challenge.`,
+      `To create one, send POST ${address} with the access token of a platform user. The callback must answer the validation request.`,
     state: "State",
     active: "active",
     callback: "Callback",
@@ -66,28 +78,29 @@ export const developer: DeveloperMessages = {
     changed: "Changed",
     deliveries: "All deliveries",
     test: "Send a test event",
-    testMeans: "Goes to this subscription only. It is a registration event with the status “test”."
+    testMeans: "It is delivered to this subscription only, as a registration event with the status “test”."
   },
   signing: {
     title: "Signing secret",
     explanation:
-      "Every event is signed as Standard Webhooks describes (webhook-signature). With this secret you check that an event comes from here.",
+      "Every event is signed as Standard Webhooks describes (webhook-signature). With this secret you verify that an event comes from this service.",
     label: "Signing secret",
-    formerLabel: (until) => `Former one, signs too until ${until}`,
+    formerLabel: (until) => `Previous secret (still signs until ${until})`,
     open: "Signing secret…",
     reveal: "Show the secret",
     rotate: "Replace the signing secret…",
-    rotateMeans: (hours) => `A new secret signs from now on. For ${hours} hours the present one signs too.`,
+    rotateMeans: (hours) =>
+      `A new secret signs from now on. The current secret also signs for ${duration(hours, "hour")}.`,
     rotateNow: "Replace the signing secret",
-    rotated: "There is a new signing secret."
+    rotated: "The signing secret was replaced."
   },
   deliveries: {
     title: (application) => `Deliveries to ${application}`,
     all: "All",
     filter: "Show by state",
-    none: "There is no such delivery.",
+    none: "No deliveries in this state.",
     id: "Delivery",
-    when: "Event of",
+    when: "Event time",
     event: "About",
     state: "State",
     attempts: "Attempts",
@@ -102,7 +115,7 @@ export const developer: DeveloperMessages = {
     webhookId: "webhook-id",
     occurred: "Occurred",
     next: "Next attempt",
-    body: "What is sent",
+    body: "Payload",
     attempts: "Attempts",
     noAttempts: "No attempt has been made yet.",
     attempt: "No.",
@@ -112,25 +125,28 @@ export const developer: DeveloperMessages = {
     duration: "Took",
     answer: "Answer (excerpt)",
     redeliver: "Deliver again",
-    redeliverMeans: "Makes a new delivery of the same event, with the same webhook-id.",
-    gone: "The subscription that this went to has ended: it cannot be delivered again.",
-    queued: "This delivery is queued. Load the page again in a moment to see what came of it.",
-    reload: "Load again",
+    redeliverMeans: "Creates a new delivery of the same event, with the same webhook-id.",
+    gone: "The subscription of this delivery has ended. It cannot be delivered again.",
+    queued: "This delivery is queued. Reload the page in a moment to see its result.",
+    reload: "Reload",
     setAside:
-      "Attempts began, but the service could not record how they ended. It stopped trying. The later events went on."
+      "Attempts began, but the service could not record their results. It stopped retrying. Later events are delivered."
   },
   chart: {
     title: "The last 24 hours",
-    none: "There was no attempt to deliver in the last 24 hours.",
-    summary: (delivered, failed) => `Attempts delivered: ${delivered}, failed: ${failed}. Hours are UTC.`,
-    limit: (deliveries) => `At most the newest ${deliveries} deliveries are counted.`,
+    none: "There was no delivery attempt in the last 24 hours.",
+    summary: (delivered, failed) =>
+      `${number(delivered + failed)} ${plural(delivered + failed, "attempt", "attempts")}. Delivered: ${
+        number(delivered)
+      }, failed: ${number(failed)}. Hours are UTC.`,
+    limit: (deliveries) => `At most the newest ${number(deliveries)} deliveries are counted.`,
     hour: "Hour",
     delivered: "Delivered",
     failed: "Failed",
-    latency: "Time until the answer",
+    latency: "Response time",
     typical: "Median",
     slowest: "Slowest",
-    asTable: "The same as a table"
+    asTable: "Show as a table"
   },
   states: {
     pending: "pending",
@@ -141,12 +157,12 @@ export const developer: DeveloperMessages = {
   },
   outcomes: {
     delivered: "delivered",
-    rejected: "not answered with 200",
-    timeout: "no answer in time",
-    unreachable: "not reachable",
+    rejected: "refused",
+    timeout: "timeout",
+    unreachable: "unreachable",
     forbidden_address: "address not allowed"
   },
   about: (objectType, id) => `${objects[objectType]} ${id}`,
   testEvent: "test event",
-  milliseconds: (value) => `${value} ms`
+  milliseconds: (value) => `${number(value)}\u00a0ms`
 }

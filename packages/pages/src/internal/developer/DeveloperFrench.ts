@@ -1,13 +1,18 @@
 /** The developer pages in French. */
+import * as Catalogue from "../Catalogue.ts"
 import type { DeveloperMessages } from "./DeveloperMessages.ts"
 
-const objects = { registration: "inscription", athlete: "athlète", organizer: "organisateur" } as const
+const { duration, number } = Catalogue.formats("fr-FR")
+const plural = Catalogue.plural("fr-FR")
+const list = new Intl.ListFormat("fr-FR")
+
+const objects = { registration: "inscription", athlete: "athlète", organizer: "organisateur ou organisatrice" } as const
 
 export const developer: DeveloperMessages = {
   applications: {
     title: "Vos applications",
     explanation:
-      "Une application agit pour les utilisateurs qui l’ont autorisée et apprend les changements par son webhook.",
+      "Une application agit pour les utilisateurs et utilisatrices qui l’ont autorisée, et est informée des changements par son webhook.",
     none: "Vous n’avez pas encore enregistré d’application.",
     name: "Nom",
     clientId: "client_id",
@@ -23,15 +28,20 @@ export const developer: DeveloperMessages = {
   },
   settings: {
     title: "Réglages",
-    problem: "Rien n’a encore été enregistré",
+    problem: "Rien n’a été enregistré",
     name: "Nom",
-    nameHint: "Les utilisateurs le voient quand l’accès leur est demandé.",
+    nameHint: "Les utilisateurs et utilisatrices le voient quand l’accès leur est demandé.",
     nameWrong: "Saisissez un nom de 1 à 100 caractères.",
     redirectUris: "Adresses de redirection (redirect_uri)",
     redirectUrisHint:
       "Une par ligne, exactement comme votre application l’envoie. Chacune commence par https://, ou par http:// sur localhost, 127.0.0.1 ou [::1].",
-    redirectUrisWrong:
-      "Vérifiez les adresses\u00a0: chacune doit commencer par https://, ou par http:// sur localhost, 127.0.0.1 ou [::1], sans fragment. Au plus 20, aucune en double.",
+    redirectUrisTooMany: (count) => `Il y a ${number(count)} adresses de redirection. Enregistrez-en 20 au maximum.`,
+    redirectUrisRepeated: (line, first) =>
+      `La ligne ${line} des adresses de redirection répète la ligne ${first}. Supprimez l’une des deux.`,
+    redirectUrisWrong: (lines) =>
+      `Vérifiez ${plural(lines.length, "la ligne", "les lignes")} ${
+        list.format(lines.map(String))
+      } des adresses de redirection\u00a0: une adresse commence par https://, ou par http:// sur localhost, 127.0.0.1 ou [::1], et n’a pas de fragment.`,
     requirePkce: "Exiger PKCE",
     requirePkceHint: "Les demandes d’autorisation sans code challenge (S256) sont refusées.",
     save: "Enregistrer",
@@ -40,26 +50,28 @@ export const developer: DeveloperMessages = {
   secret: {
     title: "Secret client",
     label: "client_secret",
-    once: "Le secret n’est affiché que cette fois. Copiez-le maintenant.",
+    once: "Ce secret ne sera plus affiché. Copiez-le maintenant.",
     keep:
-      "Gardez-le sur votre serveur, jamais dans une app ou un navigateur. Qui le possède peut agir comme votre application.",
-    one: "Un secret est utilisé. Il ne peut plus être affiché, seulement remplacé.",
-    two: (until) => `Deux secrets sont acceptés\u00a0: l’actuel, et l’ancien jusqu’au ${until}.`,
+      "Conservez-le sur votre serveur, jamais dans une application mobile ou un navigateur. Toute personne qui le détient peut agir au nom de votre application.",
+    one: "Un secret est actif. Il ne peut plus être affiché, seulement remplacé.",
+    two: (until) => `Deux secrets sont actifs\u00a0: l’actuel, et l’ancien jusqu’au ${until}.`,
     rotate: "Remplacer le secret…",
     rotateMeans: (hours) =>
-      `Vous recevez un nouveau secret. L’actuel reste accepté à côté pendant ${hours} heures, pour un passage sans interruption. Un plus ancien cesse aussitôt.`,
-    leaked: "Le secret actuel a fuité\u00a0: y mettre fin aussitôt.",
+      `Vous recevez un nouveau secret. Le secret actuel reste valable pendant ${
+        duration(hours, "hour")
+      }, pour permettre un remplacement sans interruption. Tout secret plus ancien est révoqué immédiatement.`,
+    leaked: "Le secret actuel a été divulgué\u00a0: le révoquer immédiatement.",
     rotateNow: "Remplacer le secret",
     rotated: (application) => `Un nouveau secret pour ${application}`,
-    formerUntil: (until) => `L’ancien secret est accepté jusqu’au ${until}.`,
-    formerEnded: "L’ancien secret n’est plus accepté.",
+    formerUntil: (until) => `L’ancien secret est valable jusqu’au ${until}.`,
+    formerEnded: "L’ancien secret n’est plus valable.",
     goOn: (application) => `Je l’ai copié\u00a0: continuer vers ${application}`
   },
   webhook: {
     title: "Webhook",
     none: "Cette application n’a pas d’abonnement webhook.",
     noneThen: (address) =>
-      `Elle en crée un par POST ${address} avec le jeton d’accès d’un utilisateur plateforme. Son adresse de rappel doit répondre au défi.`,
+      `Pour en créer un, envoyez POST ${address} avec le jeton d’accès d’un compte de plateforme. L’adresse de rappel doit répondre à la demande de validation.`,
     state: "État",
     active: "actif",
     callback: "Adresse de rappel",
@@ -68,31 +80,33 @@ export const developer: DeveloperMessages = {
     changed: "Modifié",
     deliveries: "Toutes les livraisons",
     test: "Envoyer un événement de test",
-    testMeans: "Pour cet abonnement seulement. C’est un événement d’inscription avec le statut «\u00a0test\u00a0»."
+    testMeans:
+      "Il est livré à cet abonnement seulement, comme événement d’inscription avec le statut «\u00a0test\u00a0»."
   },
   signing: {
     title: "Secret de signature",
     explanation:
-      "Chaque événement est signé selon Standard Webhooks (webhook-signature). Ce secret vous permet de vérifier qu’un événement vient d’ici.",
+      "Chaque événement est signé selon Standard Webhooks (webhook-signature). Ce secret vous permet de vérifier qu’un événement vient de ce service.",
     label: "Secret de signature",
-    formerLabel: (until) => `L’ancien, signe aussi jusqu’au ${until}`,
+    formerLabel: (until) => `Ancien secret (signe encore jusqu’au ${until})`,
     open: "Secret de signature…",
     reveal: "Afficher le secret",
     rotate: "Remplacer le secret de signature…",
-    rotateMeans: (hours) => `Un nouveau secret signe dès maintenant. Pendant ${hours} heures, l’actuel signe aussi.`,
+    rotateMeans: (hours) =>
+      `Un nouveau secret signe dès maintenant. Le secret actuel signe encore pendant ${duration(hours, "hour")}.`,
     rotateNow: "Remplacer le secret de signature",
-    rotated: "Il y a un nouveau secret de signature."
+    rotated: "Le secret de signature a été remplacé."
   },
   deliveries: {
     title: (application) => `Livraisons à ${application}`,
     all: "Toutes",
     filter: "Afficher par état",
-    none: "Il n’y a pas de telle livraison.",
+    none: "Aucune livraison dans cet état.",
     id: "Livraison",
-    when: "Événement du",
+    when: "Date de l’événement",
     event: "Objet",
     state: "État",
-    attempts: "Essais",
+    attempts: "Tentatives",
     last: "Dernier résultat",
     newest: "Plus récentes",
     older: "Plus anciennes",
@@ -103,12 +117,12 @@ export const developer: DeveloperMessages = {
     event: "Événement",
     webhookId: "webhook-id",
     occurred: "Survenu",
-    next: "Prochain essai",
-    body: "Ce qui est envoyé",
-    attempts: "Essais",
-    noAttempts: "Aucun essai n’a encore été fait.",
+    next: "Prochaine tentative",
+    body: "Contenu envoyé",
+    attempts: "Tentatives",
+    noAttempts: "Aucune tentative pour l’instant.",
     attempt: "N°",
-    at: "Le",
+    at: "Date",
     outcome: "Résultat",
     status: "Statut",
     duration: "Durée",
@@ -119,20 +133,23 @@ export const developer: DeveloperMessages = {
     queued: "Cette livraison est en file d’attente. Rechargez la page dans un instant pour en voir le résultat.",
     reload: "Recharger",
     setAside:
-      "Des essais ont commencé, mais le service n’a pas pu en enregistrer le résultat. Il a cessé d’essayer. Les événements suivants ont continué."
+      "Des tentatives ont commencé, mais le service n’a pas pu en enregistrer le résultat. Il n’en fait plus. Les événements suivants sont livrés."
   },
   chart: {
     title: "Les dernières 24 heures",
-    none: "Aucun essai de livraison ces dernières 24 heures.",
-    summary: (delivered, failed) => `Essais livrés\u00a0: ${delivered}, échoués\u00a0: ${failed}. Heures en UTC.`,
-    limit: (deliveries) => `Au plus les ${deliveries} livraisons les plus récentes sont comptées.`,
+    none: "Aucune tentative de livraison ces dernières 24 heures.",
+    summary: (delivered, failed) =>
+      `${number(delivered + failed)} ${
+        plural(delivered + failed, "tentative", "tentatives")
+      }. Tentatives réussies\u00a0: ${number(delivered)}, échouées\u00a0: ${number(failed)}. Heures en UTC.`,
+    limit: (deliveries) => `Au plus les ${number(deliveries)} livraisons les plus récentes sont comptées.`,
     hour: "Heure",
-    delivered: "Livrés",
-    failed: "Échoués",
-    latency: "Temps jusqu’à la réponse",
+    delivered: "Réussies",
+    failed: "Échouées",
+    latency: "Temps de réponse",
     typical: "Médiane",
-    slowest: "Le plus lent",
-    asTable: "Les mêmes chiffres en tableau"
+    slowest: "Maximum",
+    asTable: "Afficher en tableau"
   },
   states: {
     pending: "en attente",
@@ -142,13 +159,13 @@ export const developer: DeveloperMessages = {
     set_aside: "mise de côté"
   },
   outcomes: {
-    delivered: "livré",
-    rejected: "réponse autre que 200",
-    timeout: "pas de réponse à temps",
+    delivered: "réussie",
+    rejected: "refusée",
+    timeout: "délai dépassé",
     unreachable: "injoignable",
     forbidden_address: "adresse non autorisée"
   },
   about: (objectType, id) => `${objects[objectType]} ${id}`,
   testEvent: "événement de test",
-  milliseconds: (value) => `${value} ms`
+  milliseconds: (value) => `${number(value)}\u00a0ms`
 }

@@ -27,7 +27,11 @@ export interface DeveloperMessages {
     readonly nameWrong: string
     readonly redirectUris: string
     readonly redirectUrisHint: string
-    readonly redirectUrisWrong: string
+    readonly redirectUrisTooMany: (count: number) => string
+    /** The second of two equal lines, and the first one. */
+    readonly redirectUrisRepeated: (line: number, first: number) => string
+    /** The numbers of the lines. */
+    readonly redirectUrisWrong: (lines: ReadonlyArray<number>) => string
     readonly requirePkce: string
     readonly requirePkceHint: string
     readonly save: string
@@ -115,8 +119,9 @@ export interface DeveloperMessages {
   readonly chart: {
     readonly title: string
     readonly none: string
-    readonly summary: (delivered: string, failed: string) => string
-    readonly limit: (deliveries: string) => string
+    /** How many attempts were delivered, and how many failed. */
+    readonly summary: (delivered: number, failed: number) => string
+    readonly limit: (deliveries: number) => string
     readonly hour: string
     readonly delivered: string
     readonly failed: string
@@ -129,5 +134,5 @@ export interface DeveloperMessages {
   readonly outcomes: Readonly<Record<Attempt["outcome"], string>>
   readonly about: (objectType: ObjectType, id: number) => string
   readonly testEvent: string
-  readonly milliseconds: (value: string) => string
+  readonly milliseconds: (value: number) => string
 }

@@ -6,6 +6,8 @@ import type { Created, Registered } from "@startlist/core/Applications"
 import { Alert, Copyable } from "../Form.tsx"
 import { Layout } from "../Layout.tsx"
 import { messagesIn } from "../Locale.ts"
+import { Sentence } from "../Sentence.tsx"
+import { Instant } from "../Time.tsx"
 import { type OwnerContext, pathOf } from "./Owner.ts"
 
 export const SecretView = ({ formerUntil, registered, context: { frame } }: {
@@ -17,7 +19,7 @@ export const SecretView = ({ formerUntil, registered, context: { frame } }: {
 }) => {
   const { application, secret } = registered
   const isNew = "signingSecret" in registered
-  const { dateTime, developer } = messagesIn(frame.locale)
+  const { developer } = messagesIn(frame.locale)
   const { registering, secret: words } = developer
   const { name } = application
   return (
@@ -47,7 +49,9 @@ export const SecretView = ({ formerUntil, registered, context: { frame } }: {
           <p>
             {Option.match(formerUntil, {
               onNone: () => words.formerEnded,
-              onSome: (until) => words.formerUntil(dateTime(until.epochMillis))
+              onSome: (until) => (
+                <Sentence say={words.formerUntil} about={<Instant at={until} locale={frame.locale} />} />
+              )
             })}
           </p>
         )}

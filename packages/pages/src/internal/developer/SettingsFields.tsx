@@ -1,5 +1,6 @@
 /** The fields of what an owner can change of an application, and how they are read and refused. */
-import type { InvalidApplication, Settings } from "@startlist/core/Application"
+import * as Either from "effect/Either"
+import { checkRedirectUris, type InvalidApplication, type Settings } from "@startlist/core/Application"
 import { get, type Parameters } from "@startlist/http/Parameters"
 import { Check, ErrorSummary, Field, Lines } from "../Form.tsx"
 import { type Locale, messagesIn } from "../Locale.ts"
@@ -12,8 +13,13 @@ export const readSettings = (parameters: Parameters): Settings => ({
   requirePkce: get(parameters, "require_pkce") === "true"
 })
 
-const sentenceOf = ({ developer: { settings } }: Messages, { field }: InvalidApplication): string =>
-  field === "redirect_uris" ? settings.redirectUrisWrong : settings.nameWrong
+/** What is wrong with the redirect URIs. Their lines are counted as the form shows them, beginning with 1. */
+const redirectProblemOf = ({ developer: { settings } }: Messages, uris: ReadonlyArray<string>): string => {
+  const repeated = uris.findIndex((uri, place) => uris.indexOf(uri) < place)
+  if (repeated >= 0) return settings.redirectUrisRepeated(repeated + 1, uris.indexOf(uris[repeated] ?? "") + 1)
+  const wrong = uris.flatMap((uri, place) => Either.isLeft(checkRedirectUris([uri])) ? [place + 1] : [])
+  return wrong.length > 0 ? settings.redirectUrisWrong(wrong) : settings.redirectUrisTooMany(uris.length)
+}
 
 interface Props {
   readonly locale: Locale
@@ -21,13 +27,16 @@ interface Props {
   readonly problem: InvalidApplication | undefined
 }
 
-export const SettingsProblem = ({ locale, problem }: Omit<Props, "values">) => {
+const sentenceOf = (messages: Messages, { field }: InvalidApplication, { redirectUris }: Settings): string =>
+  field === "redirect_uris" ? redirectProblemOf(messages, redirectUris) : messages.developer.settings.nameWrong
+
+export const SettingsProblem = ({ locale, problem, values }: Props) => {
   const messages = messagesIn(locale)
   return problem === undefined ? null : (
     <ErrorSummary
       id="problem"
       title={messages.developer.settings.problem}
-      problems={[[problem.field, sentenceOf(messages, problem)]]}
+      problems={[[problem.field, sentenceOf(messages, problem, values)]]}
     />
   )
 }
@@ -35,7 +44,7 @@ export const SettingsProblem = ({ locale, problem }: Omit<Props, "values">) => {
 export const SettingsFields = ({ locale, problem, values }: Props) => {
   const messages = messagesIn(locale)
   const { settings } = messages.developer
-  const problemOf = (field: string) => problem?.field === field ? sentenceOf(messages, problem) : undefined
+  const problemOf = (field: string) => problem?.field === field ? sentenceOf(messages, problem, values) : undefined
   return (
     <>
       <Field

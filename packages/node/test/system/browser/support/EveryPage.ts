@@ -123,6 +123,10 @@ export const everyPage: ReadonlyArray<Sight> = [
     "delivery-list",
     (page, site, { hub }) => open(page, site, `${home}/${hub.application.id}/deliveries`)
   ),
+  sight("platform", "delivery-list-table", async (page, site, { hub }) => {
+    await open(page, site, `${home}/${hub.application.id}/deliveries`)
+    await page.locator("summary").first().click()
+  }),
   sight(
     "platform",
     "delivery-list-failed",

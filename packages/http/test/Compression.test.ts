@@ -1,0 +1,99 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Compression, type Message } from "@startlist/http"
+import { Effect } from "effect"
+import { gunzipSync } from "node:zlib"
+
+const request = (headers: Message.Request["headers"]): Message.Request => ({
+  method: "GET",
+  path: "/",
+  query: "",
+  headers,
+  body: new Uint8Array(),
+  address: "192.0.2.1"
+})
+
+const page = (headers: Message.Response["headers"] = {}, body: Message.Response["body"] = "é".repeat(2000)) => ({
+  status: 200,
+  headers: { "content-type": "text/html;charset=UTF-8", ...headers },
+  body
+})
+
+/** The encoding of this response for a request with these headers. */
+const encodingOf = (headers: Message.Request["headers"], response: Message.Response) =>
+  Effect.map(Compression.compress(request(headers), response), ({ headers }) => headers["content-encoding"])
+
+const gzip = { "accept-encoding": "gzip" }
+
+describe("compression", () => {
+  it.effect("depends on Accept-Encoding, whose weight of 0 refuses", () =>
+    Effect.gen(function*() {
+      const cases: ReadonlyArray<readonly [string | undefined, "gzip" | undefined]> = [
+        [undefined, undefined],
+        ["", undefined],
+        ["br, deflate", undefined],
+        ["gzip", "gzip"],
+        ["br;q=1.0, GZIP;q=0.5", "gzip"],
+        ["*", "gzip"],
+        ["gzip;q=0, *", undefined],
+        ["gzip; q=0.0", undefined],
+        ["*;q=0", undefined],
+        ["gzip;q=x", undefined]
+      ]
+      for (const [accept, encoding] of cases) {
+        expect([accept, yield* encodingOf({ "accept-encoding": accept }, page())]).toEqual([accept, encoding])
+      }
+    }))
+
+  it.effect("keeps the text, and says on what it depends", () =>
+    Effect.gen(function*() {
+      const { body, headers } = yield* Compression.compress(request(gzip), page({ vary: "Cookie" }))
+      expect(gunzipSync(Buffer.from(body)).toString()).toBe("é".repeat(2000))
+      expect(headers["vary"]).toBe("Cookie, Accept-Encoding")
+      const plain = yield* Compression.compress(request({}), page())
+      expect([plain.body, plain.headers["vary"]]).toEqual(["é".repeat(2000), "Accept-Encoding"])
+    }))
+
+  it.effect("leaves alone what is small, compressed or of another type", () =>
+    Effect.gen(function*() {
+      for (
+        const response of [
+          page({}, "short"),
+          page({ "content-encoding": "br" }),
+          page({ "content-type": "image/png" }),
+          { status: 204, headers: {}, body: "" }
+        ]
+      ) {
+        const { body } = yield* Compression.compress(request(gzip), response)
+        expect(body).toBe(response.body)
+      }
+    }))
+
+  it.effect("of what may be secret is only for requests that no other site can have caused", () =>
+    Effect.gen(function*() {
+      const secret = page({ "cache-control": "no-store" })
+      const cases: ReadonlyArray<readonly [Message.Request["headers"], "gzip" | undefined]> = [
+        [{}, "gzip"],
+        [{ cookie: "" }, "gzip"],
+        [{ cookie: "session=1" }, undefined],
+        [{ cookie: "session=1", "sec-fetch-site": "same-origin" }, "gzip"],
+        [{ cookie: "session=1", "sec-fetch-site": "none" }, "gzip"],
+        [{ cookie: "session=1", "sec-fetch-site": "same-site" }, undefined],
+        [{ cookie: "session=1", "sec-fetch-site": "cross-site" }, undefined],
+        [{ "sec-fetch-site": "cross-site" }, undefined]
+      ]
+      for (const [headers, encoding] of cases) {
+        expect([headers, yield* encodingOf({ ...gzip, ...headers }, secret)]).toEqual([headers, encoding])
+        expect([headers, yield* encodingOf({ ...gzip, ...headers }, page())]).toEqual([headers, "gzip"])
+      }
+    }))
+
+  it.effect("of bytes that many responses share is done once", () =>
+    Effect.gen(function*() {
+      const shared = page({}, new TextEncoder().encode("x".repeat(2000)))
+      const [one, other] = yield* Effect.all([
+        Compression.compress(request(gzip), shared),
+        Effect.flatMap(Effect.yieldNow(), () => Compression.compress(request(gzip), shared))
+      ])
+      expect(one.body).toBe(other.body)
+    }))
+})

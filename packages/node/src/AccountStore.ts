@@ -19,6 +19,13 @@ export interface Session {
   readonly seenAt: DateTime.Utc
 }
 
+/** A user who signs in with a password. Whoever is disabled cannot. */
+export interface Account {
+  readonly user: User
+  readonly passwordHash: string
+  readonly disabled: boolean
+}
+
 /** A session that is not used for so long is over. */
 const idle = Duration.hours(24)
 
@@ -50,11 +57,22 @@ export declare namespace AccountStore {
   export interface Service {
     /** Stores a new user and the password's hash (PHC string), both or neither. */
     readonly insert: (user: NewUser, passwordHash: string) => Effect.Effect<User, EmailTaken | StoreError>
-    /** The user with this address, whatever its case, and the password's hash. */
-    readonly findByEmail: (
-      email: string
-    ) => Effect.Effect<Option.Option<{ readonly user: User; readonly passwordHash: string }>, StoreError>
+    /** The account with this address, whatever its case. */
+    readonly findByEmail: (email: string) => Effect.Effect<Option.Option<Account>, StoreError>
+    readonly find: (id: UserId) => Effect.Effect<Option.Option<Account>, StoreError>
+    /** Newest first. `after` starts behind that identifier. */
+    readonly list: (page: {
+      readonly after: Option.Option<UserId>
+      readonly limit: number
+    }) => Effect.Effect<ReadonlyArray<Account>, StoreError>
+    /** Whoever is disabled has no session any more. Answers whether there is such an account. */
+    readonly setDisabled: (id: UserId, disabled: boolean) => Effect.Effect<boolean, StoreError>
     readonly insertSession: (session: Session) => Effect.Effect<void, StoreError>
+    /** All sessions of a user, newest first. */
+    readonly listSessions: (id: UserId) => Effect.Effect<ReadonlyArray<Session>, StoreError>
+    /** Ends all sessions of a user. Answers how many. */
+    readonly endSessions: (id: UserId) => Effect.Effect<number, StoreError>
+    /** None for a user who is disabled. */
     readonly findSession: (
       hash: TokenHash
     ) => Effect.Effect<Option.Option<{ readonly user: User; readonly session: Session }>, StoreError>
@@ -69,26 +87,54 @@ export declare namespace AccountStore {
 /** Users, password hashes and sessions in memory. */
 export const layerMemory: Layer.Layer<AccountStore | UserStore> = Layer.effectContext(
   Effect.sync(() => {
-    const accounts = new Map<UserId, { readonly user: User; readonly passwordHash: string }>()
+    const accounts = new Map<UserId, Account>()
     const sessions = new Map<TokenHash, Session>()
     const accountOf = (email: string) =>
       [...accounts.values()].find(({ user }) => user.email.toLowerCase() === email.toLowerCase())
     const userOf = (id: UserId) => Option.map(Option.fromNullable(accounts.get(id)), ({ user }) => user)
+    const endSessions = (id: UserId) =>
+      Effect.sync(() => {
+        const ended = [...sessions.values()].filter(({ userId }) => userId === id)
+        for (const { hash } of ended) sessions.delete(hash)
+        return ended.length
+      })
     const store = AccountStore.of({
       insert: (given, passwordHash) =>
         Effect.suspend(() => {
           if (accountOf(given.email) !== undefined) return new EmailTaken({ email: given.email })
           const user = { ...given, id: UserId.make(accounts.size + 1) }
-          accounts.set(user.id, { user, passwordHash })
+          accounts.set(user.id, { user, passwordHash, disabled: false })
           return Effect.succeed(user)
         }),
       findByEmail: (email) => Effect.sync(() => Option.fromNullable(accountOf(email))),
+      find: (id) => Effect.sync(() => Option.fromNullable(accounts.get(id))),
+      list: ({ after, limit }) =>
+        Effect.sync(() =>
+          [...accounts.values()].reverse().filter(({ user }) => Option.isNone(after) || user.id < after.value)
+            .slice(0, limit)
+        ),
+      setDisabled: (id, disabled) =>
+        Effect.suspend(() => {
+          const account = accounts.get(id)
+          if (account === undefined) return Effect.succeed(false)
+          accounts.set(id, { ...account, disabled })
+          return Effect.as(disabled ? endSessions(id) : Effect.void, true)
+        }),
+      listSessions: (id) =>
+        Effect.sync(() =>
+          [...sessions.values()].filter(({ userId }) => userId === id)
+            .sort((a, b) => b.startedAt.epochMillis - a.startedAt.epochMillis)
+        ),
+      endSessions,
       insertSession: (session) => Effect.sync(() => sessions.set(session.hash, session)),
       findSession: (hash) =>
         Effect.sync(() =>
           Option.flatMap(
             Option.fromNullable(sessions.get(hash)),
-            (session) => Option.map(userOf(session.userId), (user) => ({ user, session }))
+            (session) =>
+              accounts.get(session.userId)?.disabled === true
+                ? Option.none()
+                : Option.map(userOf(session.userId), (user) => ({ user, session }))
           )
         ),
       touchSession: (hash, seenAt) =>

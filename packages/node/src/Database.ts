@@ -23,7 +23,7 @@ import * as SqlAuditLog from "./SqlAuditLog.ts"
 import * as SqlTables from "./SqlTables.ts"
 
 /** Everything that is kept. */
-export type Stores = Core.Stores | UserStore | AccountStore.AccountStore | AuditLog.AuditLog
+export type Stores = Core.Stores | UserStore | Users.Users | AccountStore.AccountStore | AuditLog.AuditLog
 
 export class Database extends Context.Tag("@startlist/node/Database")<Database, Database.Service>() {}
 

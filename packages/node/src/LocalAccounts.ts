@@ -82,7 +82,8 @@ const make = (keys: DeviceCookie.Keys) =>
         const isCorrect = yield* matches(stored, clear(password))
         if (Option.isNone(account)) return PasswordCheck.Unknown()
         const { user } = account.value
-        return isCorrect ? PasswordCheck.Correct({ user }) : PasswordCheck.Wrong({ user })
+        // Whoever is disabled learns no more than a stranger who guesses.
+        return isCorrect && !account.value.disabled ? PasswordCheck.Correct({ user }) : PasswordCheck.Wrong({ user })
       },
       inBoundedQueue
     )

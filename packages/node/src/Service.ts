@@ -44,6 +44,7 @@ import * as Levels from "./metrics/Levels.ts"
 import * as Requests from "./metrics/Requests.ts"
 import * as Tokens from "./metrics/Tokens.ts"
 import type * as OperatorApi from "./operator/OperatorApi.ts"
+import * as PersonalData from "./PersonalData.ts"
 import * as RequestId from "./RequestId.ts"
 import { checkSettings } from "./Settings.ts"
 import { shownPath } from "./ShownPath.ts"
@@ -157,7 +158,7 @@ const layerCallbacks = (configuration: Configuration): Layer.Layer<Callbacks> =>
 /** The core's services and the sign-in, over the database. */
 const layerCore = (configuration: Configuration, keys: Keys.Keys) =>
   Layer.mergeAll(
-    Tokens.layer(Services.layer),
+    Layer.provideMerge(PersonalData.layer, Tokens.layer(Services.layer)),
     LocalAccounts.layerWith(keys.masterKeys),
     AuditLog.layerAudit,
     MemoryThrottle.layer,

@@ -3,11 +3,18 @@ import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import type { TokenHash } from "@startlist/core/Secrets"
-import { UserId } from "@startlist/core/User"
+import { TokenHash } from "@startlist/core/Secrets"
+import { trusted } from "@startlist/core/Store"
+import { type User, UserId } from "@startlist/core/User"
 import { Database } from "@startlist/postgres/Database"
 import { Users } from "@startlist/postgres/Users"
-import { AccountStore, cutoff, type Session } from "./AccountStore.ts"
+import { type Account, AccountStore, cutoff, type Session } from "./AccountStore.ts"
+
+interface PasswordRow {
+  readonly user_id: string
+  readonly hash: string
+  readonly disabled: boolean
+}
 
 /** The driver gives `bigint` as text. */
 interface SessionRow {
@@ -32,7 +39,21 @@ const make = Effect.gen(function*() {
     "password_insert",
     `INSERT INTO ${p}passwords (user_id, hash) VALUES ($1::bigint, $2::text)`
   )
-  const findPassword = statement("password_find", `SELECT hash FROM ${p}passwords WHERE user_id = $1::bigint`)
+  const findPasswords = statement(
+    "password_find",
+    `SELECT user_id, hash, disabled FROM ${p}passwords
+      WHERE user_id = ANY (ARRAY(SELECT json_array_elements_text($1::json)::bigint))`
+  )
+  const disable = statement(
+    "password_disable",
+    `UPDATE ${p}passwords SET disabled = $2::boolean WHERE user_id = $1::bigint RETURNING user_id`
+  )
+  const listSessions = statement(
+    "session_list",
+    `SELECT hash, user_id, started_at, seen_at FROM ${p}sessions WHERE user_id = $1::bigint
+      ORDER BY started_at DESC, hash`
+  )
+  const endSessions = statement("session_end", `DELETE FROM ${p}sessions WHERE user_id = $1::bigint RETURNING hash`)
   const insertSession = statement(
     "session_insert",
     `INSERT INTO ${p}sessions (hash, user_id, started_at, seen_at)
@@ -40,7 +61,8 @@ const make = Effect.gen(function*() {
   )
   const findSession = statement(
     "session_find",
-    `SELECT user_id, started_at, seen_at FROM ${p}sessions WHERE hash = $1::text`
+    `SELECT s.user_id, s.started_at, s.seen_at
+      FROM ${p}sessions s JOIN ${p}passwords a ON a.user_id = s.user_id AND NOT a.disabled WHERE s.hash = $1::text`
   )
   const touchSession = statement("session_touch", `UPDATE ${p}sessions SET seen_at = $2::bigint WHERE hash = $1::text`)
   const removeSession = statement("session_remove", `DELETE FROM ${p}sessions WHERE hash = $1::text`)
@@ -51,17 +73,39 @@ const make = Effect.gen(function*() {
     ) RETURNING hash`
   )
 
+  /** Without those who have no password. */
+  const accountsOf = (found: ReadonlyArray<User>) =>
+    Effect.map(query<PasswordRow>(findPasswords, [JSON.stringify(found.map(({ id }) => id))]), (rows) => {
+      const byUser = new Map(rows.map((row) => [Number(row.user_id), row]))
+      return found.flatMap((user): ReadonlyArray<Account> => {
+        const row = byUser.get(user.id)
+        return row === undefined ? [] : [{ user, passwordHash: row.hash, disabled: row.disabled }]
+      })
+    })
+  const accountOf = (found: Option.Option<User>) =>
+    Effect.map(accountsOf(Option.toArray(found)), ([account]) => Option.fromNullable(account))
+
   return AccountStore.of({
     insert: (user, passwordHash) =>
       transaction(
         Effect.tap(users.insert(user), ({ id }) => query(insertPassword, [id, passwordHash]))
       ),
-    findByEmail: Effect.fnUntraced(function*(email) {
-      const user = yield* users.findByEmail(email)
-      if (Option.isNone(user)) return Option.none()
-      const [row] = yield* query<{ readonly hash: string }>(findPassword, [user.value.id])
-      return row === undefined ? Option.none() : Option.some({ user: user.value, passwordHash: row.hash })
-    }),
+    findByEmail: (email) => Effect.flatMap(users.findByEmail(email), accountOf),
+    find: (id) => Effect.flatMap(users.find(id), accountOf),
+    list: (page) => Effect.flatMap(users.list(page), accountsOf),
+    setDisabled: (id, disabled) =>
+      transaction(
+        Effect.tap(
+          Effect.map(query(disable, [id, disabled]), (rows) => rows.length === 1),
+          () => disabled ? query(endSessions, [id]) : Effect.void
+        )
+      ),
+    listSessions: (id) =>
+      Effect.map(
+        query<SessionRow & { readonly hash: string }>(listSessions, [id]),
+        (rows) => rows.map((row) => toSession(trusted(TokenHash, row.hash), row))
+      ),
+    endSessions: (id) => Effect.map(query(endSessions, [id]), (rows) => rows.length),
     insertSession: ({ hash, seenAt, startedAt, userId }) =>
       Effect.asVoid(query(insertSession, [hash, userId, startedAt.epochMillis, seenAt.epochMillis])),
     findSession: Effect.fnUntraced(function*(hash) {

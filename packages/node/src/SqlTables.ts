@@ -12,7 +12,8 @@ import { defaultPrefix, type MigrationSet } from "@startlist/postgres/Migrations
 const initial = (p: string): ReadonlyArray<string> => [
   `CREATE TABLE ${p}passwords (
     user_id bigint PRIMARY KEY,
-    hash text NOT NULL
+    hash text NOT NULL,
+    disabled boolean NOT NULL DEFAULT false
   )`,
   `CREATE TABLE ${p}sessions (
     hash text COLLATE "C" PRIMARY KEY,
@@ -20,6 +21,7 @@ const initial = (p: string): ReadonlyArray<string> => [
     started_at bigint NOT NULL,
     seen_at bigint NOT NULL
   )`,
+  `CREATE INDEX ${p}sessions_user ON ${p}sessions (user_id)`,
   `CREATE INDEX ${p}sessions_started ON ${p}sessions (started_at)`,
   `CREATE INDEX ${p}sessions_seen ON ${p}sessions (seen_at)`,
   `CREATE TABLE ${p}audit (
@@ -35,8 +37,8 @@ const initial = (p: string): ReadonlyArray<string> => [
 ]
 
 /**
- * `0002`: the audit says what came of each action, and the database itself keeps it as it is: no line can be changed,
- * and none be removed before it is `auditFloor` older than the newest (the purge removes later, see `AUDIT_RETENTION`).
+ * `0002`: the audit says what came of each action, and the database itself keeps it as it is: no line can be changed
+ * but by the loss of e-mail and network addresses, for an erasure, and none be removed before it is `auditFloor` older than the newest (the purge removes later, see `AUDIT_RETENTION`).
  */
 const appendOnly = (p: string): ReadonlyArray<string> => [
   `ALTER TABLE ${p}audit ADD COLUMN outcome text NOT NULL DEFAULT 'success'`,
@@ -47,6 +49,16 @@ const appendOnly = (p: string): ReadonlyArray<string> => [
       IF TG_OP = 'DELETE' THEN
         IF OLD.at < (SELECT max(at) FROM ${p}audit) - ${Duration.toMillis(auditFloor)} THEN
           RETURN OLD;
+        END IF;
+      END IF;
+      IF TG_OP = 'UPDATE' THEN
+        IF (NEW.id, NEW.at, NEW.action, NEW.outcome, NEW.detail) = (OLD.id, OLD.at, OLD.action, OLD.outcome, OLD.detail)
+          AND NEW.actor::jsonb IN (OLD.actor::jsonb, OLD.actor::jsonb - 'email')
+          AND NEW.subject::jsonb IN (OLD.subject::jsonb, OLD.subject::jsonb - 'email')
+          AND NEW.address IN (OLD.address, '')
+          AND (NEW.actor::jsonb, NEW.subject::jsonb, NEW.address) <> (OLD.actor::jsonb, OLD.subject::jsonb, OLD.address)
+        THEN
+          RETURN NEW;
         END IF;
       END IF;
       RAISE EXCEPTION 'the audit is append-only' USING ERRCODE = 'insufficient_privilege';

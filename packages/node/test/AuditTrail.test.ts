@@ -52,6 +52,9 @@ describe("the database keeps the trail", () => {
           const attempts = [
             `UPDATE ${p}audit SET action = 'nothing'`,
             `UPDATE ${p}audit SET outcome = outcome WHERE action = 'old'`,
+            `UPDATE ${p}audit SET address = '192.0.2.1'`,
+            `UPDATE ${p}audit SET address = '', detail = 'x'`,
+            `UPDATE ${p}audit SET actor = '{}', address = ''`,
             `DELETE FROM ${p}audit WHERE action = 'young'`,
             `DELETE FROM ${p}audit`,
             `TRUNCATE ${p}audit`

@@ -215,9 +215,9 @@ describe("help", () => {
   })
 
   it("a command that does not exist is answered with those that do", async () => {
-    const commands = "user create, user show, user find, user revoke"
-    const line = `there is no command user list. The commands are ${commands}: see startlist help user`
-    for (const args of [["user", "list"], ["help", "user", "list"], ["user", "list", "--help"]]) {
+    const commands = "subscription list, subscription pause, subscription resume, subscription end"
+    const line = `there is no command subscription show. The commands are ${commands}: see startlist help subscription`
+    for (const args of [["show"], ["show", "--help"]].map((more) => ["subscription", ...more])) {
       expect(await runHere(args)).toEqual({ code: 1, stdout: "", stderr: line })
     }
     expect((await runHere(["bogus"])).stderr).toMatch(

@@ -131,6 +131,11 @@ const operatorOperations = [
   ["POST", "/users"],
   ["GET", "/users/1"],
   ["POST", "/users/1/revocations"],
+  ["POST", "/users/1/disable"],
+  ["POST", "/users/1/enable"],
+  ["DELETE", "/users/1/sessions"],
+  ["GET", "/users/1/export"],
+  ["DELETE", "/users/1"],
   ["GET", "/applications"],
   ["POST", "/applications"],
   ["GET", "/applications/1"],
@@ -157,7 +162,8 @@ const operatorOperations = [
 ] as const
 
 /** Operations that take no body. */
-const bodiless = /\/(?:redeliver|signing-secrets|suspend|restore|applications\/1\/revocations|pause|resume)$/
+const bodiless =
+  /\/(?:redeliver|signing-secrets|suspend|restore|applications\/1\/revocations|pause|resume|disable|enable)$/
 
 /** Calls with a wrong operator token, from an address that a trusted proxy names. */
 const wrongToken = ({ call }: Caller, address: string, method: string, path: string) =>
@@ -181,7 +187,16 @@ const operatorApi = async (caller: Caller, service: Target): Promise<World> => {
   await operate("POST", "/users", { role: "athlete" })
   await operate("GET", "/users?email=athlete@example.test")
   await operate("GET", "/users")
-  for (const id of [athlete.id, 999_999, "x"]) await operate("GET", `/users/${id}`)
+  await operate("GET", "/users?limit=0")
+  for (const id of [athlete.id, 999_999, "x"]) {
+    await operate("GET", `/users/${id}`)
+    await operate("POST", `/users/${id}/disable`)
+    await operate("POST", `/users/${id}/enable`)
+    await operate("DELETE", `/users/${id}/sessions`)
+    await operate("GET", `/users/${id}/export`)
+  }
+  const { id: former } = await person("club")
+  for (const id of [former, 999_999, "x"]) await operate("DELETE", `/users/${id}`)
 
   const settings = { name: "Race Day", owner_id: platform.id, redirect_uris: [redirectUri], require_pkce: false }
   const client: Client = (await operate("POST", "/applications", settings)).body
@@ -202,11 +217,11 @@ const operatorApi = async (caller: Caller, service: Target): Promise<World> => {
     await operate("POST", `/applications/${id}/subscription/resume`)
     await operate("DELETE", `/applications/${id}/subscription`)
   }
-  const { client_id: former } = (await operate("POST", "/applications", settings)).body
-  for (const [id, status] of [[former, 204], [999_999, 404], ["x", 400]] as const) {
+  const { client_id: formerly } = (await operate("POST", "/applications", settings)).body
+  for (const [id, status] of [[formerly, 204], [999_999, 404], ["x", 400]] as const) {
     expect((await operate("DELETE", `/applications/${id}`)).status).toBe(status)
   }
-  expect((await operate("GET", `/applications/${former}`)).status).toBe(404)
+  expect((await operate("GET", `/applications/${formerly}`)).status).toBe(404)
   await operate("GET", "/subscriptions?limit=1")
   await operate("GET", "/subscriptions?limit=0")
   await operate("POST", "/deliveries/cancel", { client_id: client.client_id })
@@ -235,8 +250,8 @@ const operatorApi = async (caller: Caller, service: Target): Promise<World> => {
   )
   await operate("GET", "/audit?since=yesterday")
 
-  for (const [method, path] of operatorOperations) {
-    expect((await wrongToken(caller, "198.51.100.1", method, `/operator/v1${path}`)).status).toBe(401)
+  for (const [place, [method, path]] of operatorOperations.entries()) {
+    expect((await wrongToken(caller, `198.51.100.${place + 1}`, method, `/operator/v1${path}`)).status).toBe(401)
     const takesBody = method !== "GET" && method !== "DELETE" && !bodiless.test(path)
     if (takesBody) await sendUnreadable(caller, `/operator/v1${path}`, `Bearer ${service.operatorToken}`, method)
   }
@@ -357,7 +372,7 @@ const guessTooOften = async ({ form }: Caller, endpoint: string) => {
 
 /** Wrong operator tokens until the limit, then every endpoint that takes the token. The right token still counts. */
 const guessOperatorToken = async (caller: Caller) => {
-  const address = "198.51.100.2"
+  const address = "198.51.100.250"
   for (let i = 0; i < 30; i++) expect((await wrongToken(caller, address, "GET", "/operator/v1/audit")).status).toBe(401)
   for (const [method, path] of operatorOperations) {
     expect((await wrongToken(caller, address, method, `/operator/v1${path}`)).status).toBe(429)
@@ -396,6 +411,11 @@ const outage = async (caller: Caller, world: World) => {
     operate("POST", "/registrations", { athlete_id: athlete.id }),
     operate("GET", "/registrations/1"),
     operate("PATCH", "/registrations/1", {}),
+    operate("POST", "/users/1/disable"),
+    operate("POST", "/users/1/enable"),
+    operate("DELETE", "/users/1/sessions"),
+    operate("GET", "/users/1/export"),
+    operate("DELETE", "/users/1"),
     operate("GET", "/subscriptions"),
     operate("POST", "/applications/1/suspend"),
     operate("POST", "/applications/1/restore"),

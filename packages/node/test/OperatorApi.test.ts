@@ -251,7 +251,8 @@ layer(InProcessService.layer(), { timeout: "60 seconds" })("the operator API", (
         role: "club",
         email: "Club@Example.test",
         first_name: "",
-        last_name: ""
+        last_name: "",
+        disabled: false
       }
       expect(created.body).toEqual(record)
       const again = await operate(service, "POST", "/users", { ...wanted, email: "club@EXAMPLE.test" })

@@ -31,6 +31,13 @@ export declare namespace Users {
   export interface Service extends UserStore.Service {
     /** The user with this address, whatever its case. */
     readonly findByEmail: (email: string) => Effect.Effect<Option.Option<User>, StoreError>
+    /** Newest first. `after` starts behind that identifier. */
+    readonly list: (page: {
+      readonly after: Option.Option<UserId>
+      readonly limit: number
+    }) => Effect.Effect<ReadonlyArray<User>, StoreError>
+    /** Removes the user with all that the table knows. Answers whether there was one. The identifier is not given again. */
+    readonly remove: (id: UserId) => Effect.Effect<boolean, StoreError>
     /** Stores a new user and gives it an identifier. */
     readonly insert: (user: NewUser) => Effect.Effect<User, EmailTaken | StoreError>
   }
@@ -60,6 +67,11 @@ const make = ({ isInProcess, prefix: p, query }: Database.Service): Effect.Effec
       (isAlone) => `SELECT ${columns} FROM ${p}users WHERE ${Input.isAmong("id", "bigint", isAlone)}`
     )
     const findByEmail = { name: `${p}user_email`, text: `SELECT ${columns} FROM ${p}users WHERE email_key = $1::text` }
+    const list = {
+      name: `${p}user_list`,
+      text: `SELECT ${columns} FROM ${p}users WHERE id < $1::bigint ORDER BY id DESC LIMIT $2::integer`
+    }
+    const remove = { name: `${p}user_remove`, text: `DELETE FROM ${p}users WHERE id = $1::bigint RETURNING id` }
     const insert = {
       name: `${p}user_insert`,
       text: `INSERT INTO ${p}users (role, email, email_key, first_name, last_name)
@@ -75,6 +87,12 @@ const make = ({ isInProcess, prefix: p, query }: Database.Service): Effect.Effec
       // Concurrent finds are joined to one statement: many resources show their user.
       find: yield* Coalesce.make({ isInProcess, run: findAll }),
       findByEmail: (email) => Effect.map(query<UserRow>(findByEmail, [email.toLowerCase()]), first),
+      list: ({ after, limit }) =>
+        Effect.map(
+          query<UserRow>(list, [Option.getOrElse(after, () => Number.MAX_SAFE_INTEGER), limit]),
+          (rows) => rows.map(toUser)
+        ),
+      remove: (id) => Effect.map(query(remove, [id]), (rows) => rows.length === 1),
       insert: ({ email, firstName, lastName, role }) =>
         Effect.flatMap(
           query<UserRow>(insert, [role, email, email.toLowerCase(), firstName, lastName]),

@@ -98,6 +98,8 @@ const usersInMemory = Layer.sync(Users.Users, () => {
   return {
     find: (id) => Effect.sync(() => Option.fromNullable(users.get(id))),
     findByEmail: () => Effect.dieMessage("nobody signs in here"),
+    list: () => Effect.dieMessage("nobody lists users here"),
+    remove: () => Effect.dieMessage("nobody leaves here"),
     insert: (fields) =>
       Effect.sync(() => {
         const user = { ...fields, id: UserId.make(users.size + 1) }

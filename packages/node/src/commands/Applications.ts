@@ -14,7 +14,9 @@ import { CommandFailed } from "../Target.ts"
 
 const findOwner = ({ users }: Client, email: string) =>
   Effect.gen(function*() {
-    const { users: [owner] } = yield* users.findUsers({ urlParams: { email } })
+    const { users: [owner] } = yield* users.findUsers({
+      urlParams: { email: Option.some(email), after: Option.none(), limit: 1 }
+    })
     if (owner !== undefined) return yield* Schema.decode(UserId)(owner.id)
     return yield* new CommandFailed({ message: `there is no user with the e-mail address ${email}` })
   })

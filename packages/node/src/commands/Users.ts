@@ -3,10 +3,11 @@ import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
 import * as Prompt from "@effect/cli/Prompt"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { ApplicationId } from "@startlist/core/Application"
 import { Role, UserId } from "@startlist/core/User"
-import { asking, common, idArgument, idOption, optional, text } from "../Asking.ts"
+import { asking, common, idArgument, idOption, list, optional, paging, text } from "../Asking.ts"
 import { CommandFailed } from "../Target.ts"
 
 const id = idArgument("id", "the id of the user", UserId)
@@ -60,8 +61,55 @@ const show = Command.make(
 const find = Command.make(
   "find",
   { email: text("email", "the address, in any case"), ...common },
-  ({ email, ...options }) => asking(options, ({ users }) => users.findUsers({ urlParams: { email } }))
+  ({ email, ...options }) =>
+    asking(
+      options,
+      ({ users }) => users.findUsers({ urlParams: { email: Option.some(email), after: Option.none(), limit: 1 } })
+    )
 ).pipe(Command.withDescription("looks for the user with an e-mail address"))
+
+const listAll = Command.make(
+  "list",
+  { ...paging(UserId), ...common },
+  ({ after, all, limit, ...options }) =>
+    asking(options, ({ users }) =>
+      list(
+        { after, all, limit },
+        UserId,
+        (page) => users.findUsers({ urlParams: { ...page, email: Option.none() } }),
+        (pages) => ({ users: pages.flatMap(({ users }) => users) })
+      ))
+).pipe(Command.withDescription("lists users, newest first"))
+
+const disable = Command.make(
+  "disable",
+  { id, ...common },
+  ({ id, ...options }) => asking(options, ({ users }) => users.disableUser({ path: { id } }))
+).pipe(Command.withDescription("the user cannot sign in any more; every session ends"))
+
+const enable = Command.make(
+  "enable",
+  { id, ...common },
+  ({ id, ...options }) => asking(options, ({ users }) => users.enableUser({ path: { id } }))
+).pipe(Command.withDescription("the user can sign in again"))
+
+const endSessions = Command.make(
+  "end-sessions",
+  { id, ...common },
+  ({ id, ...options }) => asking(options, ({ users }) => users.endSessions({ path: { id } }))
+).pipe(Command.withDescription("signs the user out everywhere"))
+
+const exportAll = Command.make(
+  "export",
+  { id, ...common },
+  ({ id, ...options }) => asking({ ...options, json: true }, ({ users }) => users.exportUser({ path: { id } }))
+).pipe(Command.withDescription("prints what is known about a person, as JSON"))
+
+const erase = Command.make(
+  "erase",
+  { id, ...common },
+  ({ id, ...options }) => asking(options, ({ users }) => users.eraseUser({ path: { id } }))
+).pipe(Command.withDescription("removes all that a person provided, for ever"))
 
 const revoke = Command.make(
   "revoke",
@@ -71,7 +119,18 @@ const revoke = Command.make(
 ).pipe(Command.withDescription("takes an application's access away, as the user can; its event is sent"))
 
 /** In the order of the help. */
-export const commands = [create, show, find, revoke] as const
+export const commands = [
+  create,
+  listAll,
+  show,
+  find,
+  revoke,
+  disable,
+  enable,
+  endSessions,
+  exportAll,
+  erase
+] as const
 
 /** People who can sign in. */
 export const user = Command.make("user").pipe(

@@ -20,10 +20,11 @@ import { Registrations } from "@startlist/core/Registrations"
 import { StoreError } from "@startlist/core/Store"
 import type { Subscription, SubscriptionNotFound } from "@startlist/core/Subscription"
 import { Subscriptions } from "@startlist/core/Subscriptions"
-import { UserStore } from "@startlist/core/User"
-import { AccountStore } from "../AccountStore.ts"
-import { AuditLog } from "../AuditLog.ts"
+import { type UserId, UserStore } from "@startlist/core/User"
+import { type Account, AccountStore } from "../AccountStore.ts"
+import * as AuditLog from "../AuditLog.ts"
 import { Registrar } from "../LocalAccounts.ts"
+import { PersonalData } from "../PersonalData.ts"
 import { Api } from "./Api.ts"
 import * as Refusal from "./Refusal.ts"
 import * as Wire from "./Wire.ts"
@@ -41,37 +42,95 @@ const noRegistration = { RegistrationNotFound: () => Effect.fail(Refusal.notFoun
 
 const noDelivery = { DeliveryNotFound: () => Effect.fail(Refusal.notFound("Delivery", "id")) }
 
+const noUser = Refusal.notFound("User", "id")
+
+const showAccount = ({ disabled, user }: Account) => Wire.showUser(user, disabled)
+
 const users = HttpApiBuilder.group(Api, "users", (handlers) =>
   Effect.gen(function*() {
     const registrar = yield* Registrar
     const accounts = yield* AccountStore
     const store = yield* UserStore
+    const audit = yield* AuditLog.AuditLog
+    const personalData = yield* PersonalData
+    const registrations = yield* Registrations
     const oauth = yield* OAuth
     const orElseText = Option.getOrElse(() => "")
     const find = (id: Parameters<typeof store.find>[0]) =>
       Effect.flatMap(
         Effect.catchTags(store.find(id), orUnavailable),
-        Option.match({ onNone: () => Effect.fail(Refusal.notFound("User", "id")), onSome: Effect.succeed })
+        Option.match({ onNone: () => Effect.fail(noUser), onSome: Effect.succeed })
       )
+    const show = (id: UserId) =>
+      Effect.flatMap(
+        Effect.catchTags(accounts.find(id), orUnavailable),
+        Option.match({ onNone: () => Effect.fail(noUser), onSome: (account) => Effect.succeed(showAccount(account)) })
+      )
+    const setDisabled = (id: UserId, disabled: boolean) =>
+      Effect.zipRight(Effect.catchTags(accounts.setDisabled(id, disabled), orUnavailable), show(id))
+    const exportOf = (id: UserId) =>
+      Effect.gen(function*() {
+        const user = yield* show(id)
+        const sessions = yield* accounts.listSessions(id)
+        const authorized = yield* oauth.authorized(id)
+        const registered = yield* Effect.forEach(yield* personalData.registrationsOf(id), registrations.find)
+        const entries: Array<AuditLog.Line> = []
+        let after = Option.none<number>()
+        do {
+          const page = yield* audit.list({ ...AuditLog.everything, user_id: Option.some(id), after, limit: 500 })
+          entries.push(...page)
+          after = page.length === 500 ? Option.fromNullable(page.at(-1)?.id) : Option.none()
+        } while (Option.isSome(after))
+        return {
+          user,
+          sessions: sessions.map(({ seenAt, startedAt }) => ({
+            started_at: DateTime.formatIso(startedAt),
+            seen_at: DateTime.formatIso(seenAt)
+          })),
+          grants: authorized.map(({ application, grant }) => ({
+            client_id: application.id,
+            application: application.name,
+            scope: grant.scope.join(" "),
+            granted_at: DateTime.formatIso(grant.grantedAt)
+          })),
+          registrations: registered.map(Wire.showRegistration),
+          audit: entries.map(Wire.showAudit)
+        }
+      }).pipe(Effect.catchTags({ ...orUnavailable, RegistrationNotFound: () => Effect.fail(Refusal.unavailable) }))
     return handlers
       .handle("createUser", ({ payload: { email, first_name, last_name, password, role } }) =>
         registrar.register(
           { role, email, firstName: orElseText(first_name), lastName: orElseText(last_name) },
           password
         ).pipe(
-          Effect.map(Wire.showUser),
+          Effect.map((user) => Wire.showUser(user)),
           Effect.catchTags({
             ...orUnavailable,
             EmailTaken: () =>
               Effect.fail(Refusal.conflict("User", "email", "taken", "another user has this e-mail address"))
           })
         ))
-      .handle("findUsers", ({ urlParams }) =>
-        accounts.findByEmail(urlParams.email).pipe(
-          Effect.map((found) => ({ users: Option.toArray(found).map(({ user }) => Wire.showUser(user)) })),
-          Effect.catchTags(orUnavailable)
-        ))
-      .handle("getUser", ({ path }) => Effect.map(find(path.id), Wire.showUser))
+      .handle("findUsers", ({ urlParams: { after, email, limit } }) =>
+        Effect.gen(function*() {
+          if (Option.isSome(email)) {
+            return { users: Option.toArray(yield* accounts.findByEmail(email.value)).map(showAccount) }
+          }
+          const page = yield* accounts.list({ after, limit })
+          return { users: page.map(showAccount), ...Wire.next(page.map(({ user }) => user), limit) }
+        }).pipe(Effect.catchTags(orUnavailable)))
+      .handle("getUser", ({ path }) => show(path.id))
+      .handle("disableUser", ({ path }) => setDisabled(path.id, true))
+      .handle("enableUser", ({ path }) => setDisabled(path.id, false))
+      .handle("endSessions", ({ path }) =>
+        Effect.zipRight(show(path.id), Effect.asVoid(Effect.catchTags(accounts.endSessions(path.id), orUnavailable))))
+      .handle("exportUser", ({ path }) =>
+        exportOf(path.id))
+      .handle("eraseUser", ({ path }) =>
+        Effect.catchTags(personalData.erase(path.id), {
+          ...orUnavailable,
+          UserNotFound: () =>
+            Effect.fail(noUser)
+        }))
       .handle("revokeForUser", ({ path, payload }) =>
         Effect.zipRight(
           find(path.id),
@@ -257,7 +316,7 @@ const audit = HttpApiBuilder.group(
   "audit",
   (handlers) =>
     Effect.map(
-      AuditLog,
+      AuditLog.AuditLog,
       (log) =>
         handlers.handle("listAudit", ({ urlParams }) =>
           log.list(urlParams).pipe(

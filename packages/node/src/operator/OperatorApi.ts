@@ -36,6 +36,7 @@ import type { Throttle } from "@startlist/http/Throttle"
 import * as AuditLog from "../AuditLog.ts"
 import type { AccountStore } from "../AccountStore.ts"
 import type { Registrar } from "../LocalAccounts.ts"
+import type { PersonalData } from "../PersonalData.ts"
 import { isOperator, makeRefuseStranger } from "../OperatorToken.ts"
 import { Api } from "./Api.ts"
 import * as Handlers from "./Handlers.ts"
@@ -172,6 +173,7 @@ export type Services =
   | ApplicationStore
   | AuditLog.AuditLog
   | Deliveries
+  | PersonalData
   | OAuth
   | Registrar
   | Registrations

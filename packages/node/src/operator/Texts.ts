@@ -4,6 +4,8 @@ import type { FieldTexts, OperationTexts } from "@startlist/http/ProtocolTexts"
 const at = "2026-06-01T08:00:00.000Z"
 
 export const fields: FieldTexts = {
+  application: ["What users see of it", "Race Day"],
+  audit: ["What the user did, and what was done to the user, newest first", undefined],
   action: ["What was done", "login"],
   actor: ["Who did it", undefined],
   address: ["From where: the address of the client", "203.0.113.7"],
@@ -14,12 +16,15 @@ export const fields: FieldTexts = {
   cancelled: ["How many deliveries were cancelled", 12],
   club_id: ["The club of the registration", 44],
   deliveries: ["One page, newest first", undefined],
+  disabled: ["Whether the user cannot sign in", false],
   detail: ["What came back, or what went wrong: at most 200 characters", "{\"ok\":true}"],
   duration_ms: ["How long the attempt took, in milliseconds", 37],
   email: ["E-mail address; unique, without regard to case", "ada@example.org"],
   ended_at: ["When it came to its end: ISO 8601 in UTC with milliseconds", at],
   entries: ["One page, newest first", undefined],
   expires_at: ["Until when it signs too, if it was replaced: ISO 8601 in UTC with milliseconds", at],
+  granted_at: ["When the user allowed it: ISO 8601 in UTC with milliseconds", at],
+  grants: ["What applications may do for the user, oldest first", undefined],
   name: ["What users see", "Race Day"],
   next: ["The `after` of the next page, if there may be one", 12],
   next_attempt_at: ["When the next attempt is due, while pending: ISO 8601 in UTC with milliseconds", at],
@@ -34,10 +39,14 @@ export const fields: FieldTexts = {
   redirect_uris: ["Where users may be sent back: https, or http on localhost; at most 20", [
     "https://race-day.example/callback"
   ]],
+  registrations: ["The registrations of the athlete, oldest first", undefined],
   require_pkce: ["Whether authorization requests without PKCE are refused", true],
+  seen_at: ["When it was last used, roughly: ISO 8601 in UTC with milliseconds", at],
+  sessions: ["Where the user is signed in, newest first", undefined],
   since: ["Only what was done from this instant on", at],
   signing_secret: ["Signs the events of the application (Standard Webhooks)", "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"],
   signing_secrets: ["The secrets that sign now, newest first", undefined],
+  started_at: ["When it began: ISO 8601 in UTC with milliseconds", at],
   "Application.state": ["`active`, `suspended` by an operator, or `ended`", "active"],
   "Delivery.state": ["What became of it", "delivered"],
   "Delivery.status": ["The status that the callback answered with", 200],
@@ -46,7 +55,8 @@ export const fields: FieldTexts = {
   type: ["What kind of party it is", "user"],
   until: ["Only what was done before this instant", at],
   user_id: ["Only what this user did, and what was done to the user", 42],
-  users: ["None or one", undefined],
+  user: ["The user", undefined],
+  users: ["One page, newest first", undefined],
   value: ["The secret", "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"]
 }
 
@@ -56,8 +66,27 @@ export const operations: OperationTexts = {
     description: "Creates a user who signs in with this password."
   },
   "users.findUsers": {
-    summary: "Find a user by e-mail address",
-    description: "Finds the user with this e-mail address, without regard to case."
+    summary: "List users",
+    description:
+      "Lists users, newest first, page by page; or finds the one with an e-mail address, without regard to case."
+  },
+  "users.disableUser": {
+    summary: "Disable a user",
+    description: "The user cannot sign in any more, and every session ends. Applications keep their access."
+  },
+  "users.enableUser": { summary: "Enable a user", description: "The user can sign in again." },
+  "users.endSessions": {
+    summary: "End all sessions of a user",
+    description: "Signs the user out everywhere. The password stays as it is."
+  },
+  "users.exportUser": {
+    summary: "Export what is known about a person",
+    description: "Shows the user with sessions, grants, registrations and all of the audit trail about the user."
+  },
+  "users.eraseUser": {
+    summary: "Erase a person",
+    description:
+      "Removes everything that the person provided, for ever. Access of applications is revoked, and they get the event."
   },
   "users.getUser": { summary: "Show a user", description: "Shows a user." },
   "users.revokeForUser": {

@@ -44,21 +44,28 @@ export const UserRecord = Schema.Struct({
   role: User.Role,
   email: Schema.String,
   first_name: Schema.String,
-  last_name: Schema.String
+  last_name: Schema.String,
+  disabled: Schema.Boolean
 }).annotations({ identifier: "User" })
 
-export const UserList = Schema.Struct({ users: Schema.Array(UserRecord) })
+export const UserList = Schema.Struct({ users: Schema.Array(UserRecord), next: Schema.optional(Schema.Int) })
 
 export const UserQuery = strict(Schema.Struct({
-  email: saying(Text.pipe(Schema.minLength(1), Schema.maxLength(254)), "must be the e-mail address to look for")
+  email: Schema.optionalWith(
+    saying(Text.pipe(Schema.minLength(1), Schema.maxLength(254)), "must be the e-mail address to look for"),
+    { as: "Option" }
+  ),
+  after: Schema.optionalWith(digits(User.UserId), { as: "Option" }),
+  limit
 }))
 
-export const showUser = (user: User.User): typeof UserRecord.Type => ({
+export const showUser = (user: User.User, disabled = false): typeof UserRecord.Type => ({
   id: user.id,
   role: user.role,
   email: user.email,
   first_name: user.firstName,
-  last_name: user.lastName
+  last_name: user.lastName,
+  disabled
 })
 
 const settings = {
@@ -313,6 +320,19 @@ export const showAudit = (line: AuditLog.Line): typeof AuditRecord.Type => ({
   outcome: line.outcome,
   ...(line.detail === "" ? {} : { detail: line.detail })
 })
+
+export const UserExport = Schema.Struct({
+  user: UserRecord,
+  sessions: Schema.Array(Schema.Struct({ started_at: Schema.String, seen_at: Schema.String })),
+  grants: Schema.Array(Schema.Struct({
+    client_id: Schema.Int,
+    application: Schema.String,
+    scope: Schema.String,
+    granted_at: Schema.String
+  })),
+  registrations: Schema.Array(RegistrationRecord),
+  audit: Schema.Array(AuditRecord)
+}).annotations({ identifier: "UserExport" })
 
 /** The identifier to continue behind, if the page is full. */
 export const next = (page: ReadonlyArray<{ readonly id: number }>, limit: number): { readonly next?: number } => {

@@ -195,21 +195,16 @@ const make = Effect.gen(function*() {
 
   const unknownGrant = new Grant.InvalidGrant({ reason: "unknown" })
 
-  /**
-   * The grant that a text names, if its application is active, and what is to be known of it. The store is not asked
-   * about a text of another form.
-   */
+  /** The grant that a text names, and what is to be known of it. The store is not asked about a text of another form. */
   const inspect = <Name extends Token.Name, A>(
     name: Option.Option<Name>,
-    look: (grant: Grant.Grant, name: Name) => Option.Option<A>
+    look: (grant: Grant.Grant, name: Name, application: Application.Standing) => Option.Option<A>
   ): Effect.Effect<Option.Option<A>, StoreError> =>
     Option.isNone(name)
       ? Effect.succeedNone
       : Effect.map(
         grants.find(name.value.applicationId, name.value.userId),
-        Option.flatMap((found) =>
-          found.application.state === "active" ? look(Grant.asOf(found), name.value) : Option.none()
-        )
+        Option.flatMap((found) => look(Grant.asOf(found), name.value, found.application))
       )
 
   const authorize = Effect.fn("OAuth.authorize")(
@@ -302,9 +297,17 @@ const make = Effect.gen(function*() {
   const introspectAt = (token: Redacted.Redacted<string>, now: DateTime.Utc) => {
     const hash = hashOf(token)
     const access = Token.parse("access", token)
+    const ifActive = <A>({ state }: Application.Standing, known: Option.Option<A>) =>
+      state === "active" ? known : Option.none()
     return Option.isSome(access)
-      ? inspect(access, (grant) => Introspection.ofAccess(grant, shortened(hash), now))
-      : inspect(Token.parseRefresh(token), (grant) => Introspection.ofRefresh(grant, hash, now))
+      ? inspect(
+        access,
+        (grant, _, application) => ifActive(application, Introspection.ofAccess(grant, shortened(hash), now))
+      )
+      : inspect(
+        Token.parseRefresh(token),
+        (grant, _, application) => ifActive(application, Introspection.ofRefresh(grant, hash, now))
+      )
   }
 
   /** The grant that an application may revoke by this token. */

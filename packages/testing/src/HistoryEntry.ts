@@ -5,6 +5,7 @@ export type HistoryEntry =
     | { readonly _tag: "Consented"; readonly code: number; readonly application: number; readonly user: number }
     | {
       readonly _tag: "Redeemed"
+      readonly client: number
       readonly code: number
       readonly key: string
       readonly fits: boolean
@@ -13,6 +14,7 @@ export type HistoryEntry =
     }
     | {
       readonly _tag: "Refreshed"
+      readonly client: number
       readonly token: number
       readonly key: string
       readonly isOwner: boolean
@@ -21,6 +23,7 @@ export type HistoryEntry =
     }
     | {
       readonly _tag: "Revoked"
+      readonly client: number
       readonly by: "access" | "refresh"
       readonly token: number
       readonly isOwner: boolean
@@ -39,6 +42,9 @@ export type HistoryEntry =
       readonly subscription: number
     }
     | { readonly _tag: "Unsubscribed"; readonly application: number }
+    | { readonly _tag: "StateSet"; readonly application: number; readonly state: "active" | "suspended" }
+    | { readonly _tag: "AllRevoked"; readonly application: number }
+    | { readonly _tag: "PauseSet"; readonly application: number; readonly paused: boolean }
     | { readonly _tag: "RegistrationCreated"; readonly registration: number; readonly parties: ReadonlyArray<number> }
     | {
       readonly _tag: "StatusChanged"

@@ -31,6 +31,8 @@ export interface State {
   readonly codes: Readonly<Record<number, Credential & { readonly isUsed: boolean }>>
   readonly access: Readonly<Record<number, Credential>>
   readonly refresh: Readonly<Record<number, Credential>>
+  /** Applications that are suspended. */
+  readonly suspended: Readonly<Record<number, true>>
   /** By application: the identifier. */
   readonly subscriptions: Readonly<Record<number, number>>
   readonly registrations: Readonly<Record<number, { readonly parties: ReadonlyArray<number>; readonly status: string }>>
@@ -43,6 +45,7 @@ export const empty: State = {
   codes: {},
   access: {},
   refresh: {},
+  suspended: {},
   subscriptions: {},
   registrations: {},
   deliveries: {}
@@ -63,6 +66,8 @@ const maxAccessTokens = 20
 const maxCodes = 20
 
 export const keyOf = (application: number, user: number): string => `${application}/${user}`
+
+const applicationOf = (key: string): number => Number(key.split("/")[0])
 
 const withGrant = (state: State, key: string, grant: Grant): State => ({
   ...state,
@@ -132,6 +137,7 @@ export const predict = (state: State, entry: HistoryEntry): Prediction => {
   const ok = (next: State): Prediction => ({ result: "ok", next })
   switch (entry._tag) {
     case "Consented": {
+      if (state.suspended[entry.application]) return refused("InvalidRedirect")
       const key = keyOf(entry.application, entry.user)
       const present = state.grants[key]
       const grant = present?.isAlive
@@ -150,6 +156,7 @@ export const predict = (state: State, entry: HistoryEntry): Prediction => {
       return ok({ ...withGrant(state, key, grant), codes })
     }
     case "Redeemed": {
+      if (state.suspended[entry.client]) return refused("InvalidClient")
       const code = state.codes[entry.code]
       const grant = code && state.grants[code.grant]
       if (code === undefined || grant === undefined) return refused("unknown")
@@ -165,6 +172,7 @@ export const predict = (state: State, entry: HistoryEntry): Prediction => {
       return ok(issue(used, code.grant, at, entry, asked))
     }
     case "Refreshed": {
+      if (state.suspended[entry.client]) return refused("InvalidClient")
       const token = state.refresh[entry.token]
       if (token === undefined) return refused("unknown")
       if (!entry.isOwner) return refused("mismatch")
@@ -181,6 +189,7 @@ export const predict = (state: State, entry: HistoryEntry): Prediction => {
       return ok(issue(state, token.grant, at, entry, asked))
     }
     case "Revoked": {
+      if (state.suspended[entry.client]) return refused("InvalidClient")
       const token = state[entry.by][entry.token]
       const isGood = token !== undefined && isLive(state, token) && (entry.by === "refresh" || at < token.expiresAt)
       return ok(isGood && entry.isOwner ? end(state, token.grant) : state)
@@ -204,6 +213,17 @@ export const predict = (state: State, entry: HistoryEntry): Prediction => {
       const subscriptions = { ...state.subscriptions, [entry.application]: entry.subscription }
       return ok({ ...state, subscriptions })
     }
+    case "StateSet": {
+      const { [entry.application]: _, ...others } = state.suspended
+      return ok({
+        ...state,
+        suspended: entry.state === "suspended" ? { ...others, [entry.application]: true } : others
+      })
+    }
+    case "AllRevoked":
+      return ok(Object.keys(state.grants).filter((key) => applicationOf(key) === entry.application).reduce(end, state))
+    case "PauseSet":
+      return state.subscriptions[entry.application] === undefined ? refused("SubscriptionNotFound") : ok(state)
     case "Unsubscribed": {
       const { [entry.application]: removed, ...subscriptions } = state.subscriptions
       return removed === undefined ? refused("SubscriptionNotFound") : ok({ ...state, subscriptions })
@@ -271,12 +291,15 @@ export const byObject = (events: ReadonlyArray<string>): ReadonlyArray<string> =
   return [...events].sort((a, b) => objectOf(a).localeCompare(objectOf(b)))
 }
 
+const isAccepted = (state: State, token: Credential): boolean =>
+  isLive(state, token) && !state.suspended[applicationOf(token.grant)]
+
 /** What must be observed in a state at `now`. */
 export const observe = (state: State, now: number): Observation => ({
-  access: places(state.access, (token) => isLive(state, token) && now < token.expiresAt),
+  access: places(state.access, (token) => isAccepted(state, token) && now < token.expiresAt),
   refresh: places(
     state.refresh,
-    (token, place) => isLive(state, token) && state.grants[token.grant]?.current === place && now < token.expiresAt
+    (token, place) => isAccepted(state, token) && state.grants[token.grant]?.current === place && now < token.expiresAt
   ),
   authorized: Object.keys(state.grants).filter((key) => state.grants[key]?.isAlive).sort(),
   subscriptions: state.subscriptions,

@@ -41,6 +41,15 @@ export const Subscribe = Schema.TaggedStruct("Subscribe", {
   callback: Schema.Literal("right", "wrong", "hanging")
 })
 export const Unsubscribe = Schema.TaggedStruct("Unsubscribe", { application: Choice })
+/** An operator suspends an application, or restores it. */
+export const SetState = Schema.TaggedStruct("SetState", {
+  application: Choice,
+  state: Schema.Literal("active", "suspended")
+})
+/** An operator revokes all grants of an application. */
+export const RevokeAll = Schema.TaggedStruct("RevokeAll", { application: Choice })
+/** A subscription is paused or resumed. */
+export const SetPaused = Schema.TaggedStruct("SetPaused", { application: Choice, paused: Schema.Boolean })
 export const CreateRegistration = Schema.TaggedStruct("CreateRegistration", { athlete: Choice, organizer: Choice })
 /** A registration gets a status, perhaps the one that it has. */
 export const ChangeStatus = Schema.TaggedStruct("ChangeStatus", { registration: Choice, status: Choice })
@@ -65,6 +74,9 @@ export const Simple = Schema.Union(
   RevokeByUser,
   Subscribe,
   Unsubscribe,
+  SetState,
+  RevokeAll,
+  SetPaused,
   CreateRegistration,
   ChangeStatus,
   Redeliver,
@@ -109,6 +121,9 @@ const simple: FastCheck.Arbitrary<Simple> = FastCheck.oneof(
   weighted(4, (_) => RevokeByUser.make(_), { code: choice }),
   weighted(6, (_) => Subscribe.make(_), { application: choice, callback: mostly("right", "wrong", "hanging") }),
   weighted(2, (_) => Unsubscribe.make(_), { application: choice }),
+  weighted(2, (_) => SetState.make(_), { application: choice, state: one("active", "suspended") }),
+  weighted(1, (_) => RevokeAll.make(_), { application: choice }),
+  weighted(2, (_) => SetPaused.make(_), { application: choice, paused: FastCheck.boolean() }),
   weighted(7, (_) => ChangeStatus.make(_), { registration: choice, status: FastCheck.nat(3) }),
   weighted(1, (_) => Redeliver.make(_), { delivery: choice }),
   weighted(2, (_) => Receive.make(_), {
@@ -135,7 +150,9 @@ const contest: ReadonlyArray<Simple> = [
   Refresh.make({ token: 0, key: "one", stolen: false }),
   Refresh.make({ token: 1, key: "one", stolen: false }),
   Revoke.make({ by: "access", token: 0, stolen: false }),
-  ChangeStatus.make({ registration: 0, status: 1 })
+  ChangeStatus.make({ registration: 0, status: 1 }),
+  SetState.make({ application: 0, state: "suspended" }),
+  RevokeAll.make({ application: 0 })
 ]
 
 const parallel = (operations: FastCheck.Arbitrary<Simple>): FastCheck.Arbitrary<Operation> =>

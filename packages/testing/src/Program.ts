@@ -31,6 +31,7 @@ import { findViolation } from "./internal/deliveryChecks.ts"
 import { makeProgramFixture, nameOf, type ProgramFixture } from "./internal/programFixture.ts"
 import { createApplication, createRegistration, createUser } from "./internal/performEvents.ts"
 import { perform } from "./internal/perform.ts"
+import * as Standing from "./internal/performStanding.ts"
 import { observe as observeSystem } from "./internal/observe.ts"
 import { storeChecks } from "./internal/storeChecks.ts"
 import * as Model from "./Model.ts"
@@ -134,6 +135,7 @@ const interpret = (program: Operation.Program, fixture: ProgramFixture, label: s
         if (next.length === 0) return yield* fail(expectation(states, seen))
         states = next
       })
+    const received = Effect.flatMap(ScriptedCallbacks.ScriptedCallbacks, (callbacks) => callbacks.received)
     const observe = Effect.gen(function*() {
       const now = (yield* Clock.currentTimeMillis) / 1000
       const observation = yield* Effect.orDie(observeSystem(fixture))
@@ -146,7 +148,7 @@ const interpret = (program: Operation.Program, fixture: ProgramFixture, label: s
       states = agreeing
       const violation = fixture.violations[0] ?? findViolation({
         deliveries: [...fixture.everSeen.values()].sort((a, b) => a.id - b.id),
-        received: yield* Effect.flatMap(ScriptedCallbacks.ScriptedCallbacks, (callbacks) => callbacks.received),
+        received: yield* received,
         removed: fixture.removed,
         isCalm: fixture.isCalm
       })
@@ -168,13 +170,22 @@ const interpret = (program: Operation.Program, fixture: ProgramFixture, label: s
       history.push(JSON.stringify(operation))
       const { interleaved } = yield* VirtualTime.VirtualTime
       const execution = execute(fixture, label, operation)
+      const waiting = Standing.changesWaiting(operation) ? [] : yield* Effect.orDie(Standing.held(fixture))
+      const begin = (yield* received).length
       yield* settle(
         yield* operation._tag === "Parallel" || operation._tag === "Work" ? interleaved(execution) : execution
       )
+      const got = (yield* received).slice(begin)
+      const wrong = got.find((post) =>
+        post.kind === "event" && waiting.some(({ callbackUrl }) => post.callbackUrl.startsWith(callbackUrl))
+      )
+      if (wrong !== undefined) return yield* fail(`law 14: a receiver got ${wrong.body} while its events wait`)
       yield* observe
     }
 
-    history.push("in the end, with receivers that comply")
+    history.push("in the end, with receivers that comply, and nobody suspended or paused")
+    yield* Effect.orDie(Standing.release(fixture))
+    states = states.map((state) => ({ ...state, suspended: {} }))
     for (const { callbackUrl } of fixture.applications) {
       const callbacks = yield* ScriptedCallbacks.ScriptedCallbacks
       yield* callbacks.next(`${callbackUrl}/right`, [])

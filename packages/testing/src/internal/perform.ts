@@ -8,6 +8,7 @@ import * as Redacted from "effect/Redacted"
 import type * as Operation from "../Operation.ts"
 import { mark } from "../TestSecrets.ts"
 import * as Events from "./performEvents.ts"
+import * as Standing from "./performStanding.ts"
 import { nothing, observed, type Performed, push } from "./performed.ts"
 import { choose, type Client, type KnownToken, type ProgramFixture, redirectUri } from "./programFixture.ts"
 
@@ -72,6 +73,7 @@ const redeem = (fixture: ProgramFixture, { code: choice, key, slip }: typeof Ope
     }))
   return observed(exchange, (tokens) => ({
     _tag: "Redeemed",
+    client: fixture.applications.indexOf(client),
     code: code.index,
     key,
     fits: slip === "none",
@@ -87,6 +89,7 @@ const refresh = (fixture: ProgramFixture, { key, stolen, token: choice }: typeof
   const refresh = Effect.flatMap(OAuth, (oauth) => oauth.refresh({ client, token: secret, idempotencyKey: keyOf(key) }))
   return observed(refresh, (tokens) => ({
     _tag: "Refreshed",
+    client: fixture.applications.indexOf(client),
     token: token.index,
     key,
     isOwner: !stolen,
@@ -99,7 +102,13 @@ const revoke = (fixture: ProgramFixture, { by, stolen, token: choice }: typeof O
   const client = token && clientOf(fixture, token.value.application, stolen)
   if (client === undefined || token === undefined) return nothing
   const revoke = Effect.flatMap(OAuth, (oauth) => oauth.revoke(client, token.value.secret))
-  return observed(revoke, () => ({ _tag: "Revoked", by, token: token.index, isOwner: !stolen }))
+  return observed(revoke, () => ({
+    _tag: "Revoked",
+    client: fixture.applications.indexOf(client),
+    by,
+    token: token.index,
+    isOwner: !stolen
+  }))
 }
 
 const revokeByUser = (fixture: ProgramFixture, operation: typeof Operation.RevokeByUser.Type): Performed => {
@@ -141,6 +150,12 @@ export const perform = (
       return Events.subscribe(fixture, operation)
     case "Unsubscribe":
       return Events.unsubscribe(fixture, operation)
+    case "SetState":
+      return Standing.setState(fixture, operation)
+    case "RevokeAll":
+      return Standing.revokeAll(fixture, operation)
+    case "SetPaused":
+      return Standing.setPaused(fixture, operation)
     case "ChangeStatus":
       return Events.changeStatus(fixture, operation)
     case "Redeliver":

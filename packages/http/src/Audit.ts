@@ -32,6 +32,8 @@ export type Action =
   | "replay_refused"
   | "application_created"
   | "application_changed"
+  | "application_ended"
+  | "subscription_changed"
   | "secret_rotated"
   | "signing_secret_rotated"
 

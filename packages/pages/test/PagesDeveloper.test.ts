@@ -43,12 +43,14 @@ const everyForm = (world: TestWorld) =>
     const { id } = yield* deliveries.sendTest(idOf(world))
     const path = pathOf(world)
     return {
+      [`${path}/end`]: {},
       [home]: { name: "New", redirect_uris: "", newest: world.client.client_id },
       [path]: { name: "Changed", redirect_uris: "https://changed.test/" },
       [`${path}/secret`]: { version: "1" },
       [`${path}/signing-secret`]: { action: "rotate", version: "1" },
       [`${path}/test-event`]: {},
-      [`${path}/deliveries/${id}/redeliver`]: {}
+      [`${path}/deliveries/${id}/redeliver`]: {},
+      [`${path}/subscription`]: { action: "pause" }
     }
   })
 
@@ -272,5 +274,44 @@ describe("a user with another role than platform", () => {
       expect((yield* world.browser.get(home)).headers["location"]).toContain("/login")
       yield* world.browser.signIn("platform@example.test")
       expect((yield* world.browser.get(home)).status).toBe(200)
+    }))
+})
+
+describe("an owner", () => {
+  testing("pauses, resumes and ends the subscription; the page says which it is", (world) =>
+    Effect.gen(function*() {
+      const { findByApplication } = yield* Subscriptions.Subscriptions
+      const subscription = yield* subscribe(world)
+      const path = `${pathOf(world)}/subscription`
+      const act = (form: Readonly<Record<string, string>>) =>
+        Effect.gen(function*() {
+          const { hidden } = Browser.formTo(path, yield* world.platformBrowser.get(pathOf(world)))
+          return yield* world.platformBrowser.post(path, { ...hidden, ...form })
+        })
+      const isPaused = Effect.map(findByApplication(idOf(world)), Option.map(({ paused }) => paused))
+      expect((yield* act({ action: "pause" })).status).toBe(303)
+      expect(yield* isPaused).toEqual(Option.some(true))
+      expect((yield* world.platformBrowser.get(pathOf(world))).body).toContain(">paused<")
+      expect((yield* act({ action: "resume" })).status).toBe(303)
+      expect(yield* isPaused).toEqual(Option.some(false))
+      expect((yield* act({ action: "stop" })).status).toBe(400)
+      expect((yield* act({ action: "end", subscription: String(subscription.id + 1) })).status).toBe(409)
+      expect(yield* isPaused).toEqual(Option.some(false))
+      expect((yield* act({ action: "end", subscription: String(subscription.id) })).status).toBe(303)
+      expect(yield* isPaused).toEqual(Option.none())
+    }))
+
+  testing("sees that the application is suspended, and can delete it", (world) =>
+    Effect.gen(function*() {
+      const applications = yield* Applications.Applications
+      yield* applications.suspend(idOf(world))
+      const page = yield* world.platformBrowser.get(pathOf(world))
+      expect(page.body).toContain("has suspended the application")
+      const { hidden } = Browser.formTo(`${pathOf(world)}/end`, page)
+      expect((yield* world.platformBrowser.post(`${pathOf(world)}/end`, hidden)).headers).toMatchObject({
+        location: home
+      })
+      expect((yield* world.platformBrowser.get(pathOf(world))).status).toBe(404)
+      expect((yield* world.platformBrowser.get(home)).body).not.toContain(pathOf(world))
     }))
 })

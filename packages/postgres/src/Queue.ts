@@ -4,13 +4,17 @@ import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { Database } from "./Database.ts"
+import { heldText } from "./internal/claim.ts"
 import type { Int8 } from "./internal/rows.ts"
 
 /** The deliveries that have not come to their end. */
 export interface Queue {
   /** All of them. */
   readonly pending: number
-  /** Those whose next attempt is due: in the works, or waiting for a worker or for an earlier event of their object. */
+  /**
+   * Those whose next attempt is due: in the works, or waiting for a worker or for an earlier event of their object. Without
+   * those that wait because their subscription is paused or their application suspended.
+   */
   readonly due: number
   /** How long the oldest of these has been due. */
   readonly oldestDue: Duration.Duration
@@ -23,8 +27,11 @@ export const look: Effect.Effect<Queue, StoreError, Database> = Effect.gen(funct
   const [row] = yield* query<{ readonly pending: number; readonly due: number; readonly oldest: Int8 | null }>(
     {
       name: `${p}queue_look`,
-      text: `SELECT count(*)::integer AS pending, count(*) FILTER (WHERE due_at <= $1::bigint)::integer AS due,
-        min(due_at) FILTER (WHERE due_at <= $1::bigint) AS oldest FROM ${p}deliveries WHERE state = 'p'`
+      text: `WITH held AS MATERIALIZED (${heldText(p)}), waiting AS (
+          SELECT CASE WHEN due_at <= $1::bigint AND subscription_id NOT IN (SELECT id FROM held) THEN due_at END AS due_at
+          FROM ${p}deliveries WHERE state = 'p'
+        )
+        SELECT count(*)::integer AS pending, count(due_at)::integer AS due, min(due_at) AS oldest FROM waiting`
     },
     [Math.floor(now.epochMillis)]
   )

@@ -35,11 +35,16 @@ const Webhook = ({ hours, context: { application, frame, signedIn }, subscribeAt
             </p>
           </>
         ),
-        onSome: ({ callbackUrl, createdAt, id, updatedAt }) => (
+        onSome: ({ callbackUrl, createdAt, id, paused, updatedAt }) => (
           <>
             <Facts
               facts={[
-                [webhook.state, <span class="badge delivered">{webhook.active}</span>],
+                [
+                  webhook.state,
+                  paused
+                    ? <span class="badge pending">{webhook.paused}</span>
+                    : <span class="badge delivered">{webhook.active}</span>
+                ],
                 [webhook.callback, <Value name={webhook.callback}>{callbackUrl}</Value>],
                 [webhook.id, <Value name={webhook.id}>{id}</Value>],
                 [webhook.since, <Instant at={createdAt} locale={frame.locale} />],
@@ -50,8 +55,20 @@ const Webhook = ({ hours, context: { application, frame, signedIn }, subscribeAt
               <Form action={`${path}/test-event`} csrf={signedIn.csrf}>
                 <button type="submit" class="outline">{webhook.test}</button>
               </Form>
+              <Form action={`${path}/subscription`} csrf={signedIn.csrf}>
+                <button type="submit" class="outline" name="action" value={paused ? "resume" : "pause"}>
+                  {paused ? webhook.resume : webhook.pause}
+                </button>
+              </Form>
             </div>
-            <p class="muted">{webhook.testMeans}</p>
+            <p class="muted">{webhook.testMeans} {webhook.pauseMeans}</p>
+            <details class="step">
+              <summary>{webhook.end}</summary>
+              <p>{webhook.endMeans}</p>
+              <Form action={`${path}/subscription`} csrf={signedIn.csrf} hidden={[["subscription", String(id)]]}>
+                <button type="submit" class="danger" name="action" value="end">{webhook.endNow}</button>
+              </Form>
+            </details>
           </>
         )
       })}
@@ -98,6 +115,23 @@ const Secret = ({ formerUntil, overlap, context: { application, frame, signedIn 
   )
 }
 
+const Ending = ({ context: { application, frame, signedIn } }: { readonly context: ApplicationContext }) => {
+  const { developer: { ending } } = messagesIn(frame.locale)
+  return (
+    <section class="card">
+      <h2>{ending.title}</h2>
+      <p>{ending.explanation}</p>
+      <details class="step">
+        <summary>{ending.open}</summary>
+        <p>{ending.means}</p>
+        <Form action={`${pathOf(frame, application)}/end`} csrf={signedIn.csrf}>
+          <button type="submit" class="danger">{ending.now}</button>
+        </Form>
+      </details>
+    </section>
+  )
+}
+
 export const ApplicationView = (
   { formerUntil, hours, isSaved = false, overlap, problem, context, subscribeAt, subscription, values }: {
     readonly context: ApplicationContext
@@ -117,13 +151,20 @@ export const ApplicationView = (
   }
 ) => {
   const { application, frame, signedIn } = context
-  const { developer: { applications, settings } } = messagesIn(frame.locale)
+  const { developer: { applications, ending, settings } } = messagesIn(frame.locale)
   return (
     <Layout frame={frame} title={application.name} isError={problem !== undefined}>
       {isSaved
         ? (
           <Alert kind="good">
             <p>{settings.saved}</p>
+          </Alert>
+        )
+        : null}
+      {application.state === "suspended"
+        ? (
+          <Alert kind="bad">
+            <p>{ending.suspended}</p>
           </Alert>
         )
         : null}
@@ -143,6 +184,7 @@ export const ApplicationView = (
         </Form>
       </section>
       <Secret context={context} formerUntil={formerUntil} overlap={overlap} />
+      <Ending context={context} />
     </Layout>
   )
 }

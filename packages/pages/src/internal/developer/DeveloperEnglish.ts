@@ -78,7 +78,23 @@ export const developer: DeveloperMessages = {
     changed: "Changed",
     deliveries: "All deliveries",
     test: "Send a test event",
-    testMeans: "It is delivered to this subscription only, as a registration event with the status “test”."
+    testMeans: "It is delivered to this subscription only, as a registration event with the status “test”.",
+    paused: "paused",
+    pause: "Pause",
+    pauseMeans: "While the subscription is paused, nothing is sent. Events wait in order.",
+    resume: "Resume",
+    end: "End the subscription…",
+    endMeans: "Events that are not delivered yet are cancelled. A new subscription gets new events only.",
+    endNow: "End the subscription"
+  },
+  ending: {
+    title: "Delete the application",
+    explanation: "When nobody uses the application any more, delete it.",
+    open: "Delete the application…",
+    means: "Its secrets, its subscription and the access that users have given end at once. This cannot be undone.",
+    now: "Delete the application",
+    suspended:
+      "The operator of this service has suspended the application. It gets no tokens and no events. Nothing is lost, and events wait. Ask the operator."
   },
   signing: {
     title: "Signing secret",

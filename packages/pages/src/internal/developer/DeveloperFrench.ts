@@ -81,7 +81,25 @@ export const developer: DeveloperMessages = {
     deliveries: "Toutes les livraisons",
     test: "Envoyer un événement de test",
     testMeans:
-      "Il est livré à cet abonnement seulement, comme événement d’inscription avec le statut «\u00a0test\u00a0»."
+      "Il est livré à cet abonnement seulement, comme événement d’inscription avec le statut «\u00a0test\u00a0».",
+    paused: "en pause",
+    pause: "Mettre en pause",
+    pauseMeans: "Pendant la pause, rien n’est envoyé. Les événements attendent dans l’ordre.",
+    resume: "Reprendre",
+    end: "Mettre fin à l’abonnement…",
+    endMeans:
+      "Les événements qui ne sont pas encore livrés sont annulés. Un nouvel abonnement ne reçoit que de nouveaux événements.",
+    endNow: "Mettre fin à l’abonnement"
+  },
+  ending: {
+    title: "Supprimer l’application",
+    explanation: "Si plus personne n’utilise l’application, supprimez-la.",
+    open: "Supprimer l’application…",
+    means:
+      "Ses secrets, son abonnement et les accès autorisés prennent fin immédiatement. Cette action est définitive.",
+    now: "Supprimer l’application",
+    suspended:
+      "L’exploitant de ce service a suspendu l’application. Elle ne reçoit ni jetons ni événements. Rien n’est perdu, les événements attendent. Adressez-vous à l’exploitant."
   },
   signing: {
     title: "Secret de signature",

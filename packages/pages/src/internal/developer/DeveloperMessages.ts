@@ -66,6 +66,21 @@ export interface DeveloperMessages {
     readonly deliveries: string
     readonly test: string
     readonly testMeans: string
+    readonly paused: string
+    readonly pause: string
+    readonly pauseMeans: string
+    readonly resume: string
+    readonly end: string
+    readonly endMeans: string
+    readonly endNow: string
+  }
+  readonly ending: {
+    readonly title: string
+    readonly explanation: string
+    readonly open: string
+    readonly means: string
+    readonly now: string
+    readonly suspended: string
   }
   readonly signing: {
     readonly title: string

@@ -380,7 +380,18 @@ const mixed = <A extends object>(
 
 const finds: ReadonlyArray<StoreFault> = [
   fault("find", "a grant is found, and then its tokens", ({ grants }) => ({
-    grants: { find: (app, user) => mixed(grants.find(app, user) as never, ["access", "codes", "refresh"] as never) }
+    grants: {
+      find: (app, user) =>
+        Effect.zipWith(
+          grants.find(app, user),
+          grants.find(app, user),
+          (one, two) =>
+            Option.zipWith(one, two, ({ application, grant }, { grant: { access, codes, refresh } }) => ({
+              application,
+              grant: { ...grant, access, codes, refresh }
+            }))
+        )
+    }
   })),
   fault("find", "a user's grants are found, and then their scopes", ({ grants }) => ({
     grants: {

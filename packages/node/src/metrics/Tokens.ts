@@ -49,7 +49,7 @@ const names: Readonly<Record<string, string>> = {
   StoreError: "unavailable"
 }
 
-const reasonOf = ({ _tag, reason }: Refused): string => reason ?? names[_tag] ?? "other"
+const reasonOf = ({ _tag, reason }: Refused): string => names[_tag] ?? reason ?? "other"
 
 /** The same use cases, counted. Two plain functions more on the way of a token. */
 const counted = (oauth: OAuth.Service): OAuth.Service => {

@@ -108,8 +108,8 @@ export const everyPage: ReadonlyArray<Sight> = [
   ),
   sight("platform", "application-secret", async (page, site, { club }) => {
     await open(page, site, `${home}/${club.application.id}`)
-    await page.locator("summary").last().click()
-    await page.locator("button.danger").click()
+    await page.locator("details:has(form[action$='/secret']) summary").click()
+    await page.locator("form[action$='/secret'] button.danger").click()
   }),
   sight("platform", "signing-secret", async (page, site, { hub }) => {
     await open(page, site, `${home}/${hub.application.id}/signing-secret`)

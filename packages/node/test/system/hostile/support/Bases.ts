@@ -122,6 +122,7 @@ const spares: Readonly<Record<string, string>> = {
   access: "spareAccess",
   platformAccess: "sparePlatformAccess",
   clientId: "spareClientId",
+  userId: "spareUserId",
   clientSecret: "spareClientSecret",
   session: "spareSession",
   csrf: "spareCsrf",
@@ -131,7 +132,7 @@ const spares: Readonly<Record<string, string>> = {
 
 /** Requests that end something do it to what is kept for them: the others need theirs for longer than one request. */
 const sparing = (base: Base): Base =>
-  /^DELETE |logout|revo/.test(base.name)
+  /^DELETE |logout|revo|suspend|disable|pause|cancel|\/(?:end|subscription)$/.test(base.name)
     ? JSON.parse(
       JSON.stringify(base).replaceAll(/\{\{(\w+)\}\}/g, (_, name: string) => `{{${spares[name] ?? name}}}`)
     )

@@ -140,6 +140,8 @@ export const makeWorld = async (service: MeasuredService): Promise<World> => {
     callback: callback.url,
     newEmail: `new-${access.client.client_id}-${renewals}@example.test`,
     userId: athlete.id,
+    // Renewed each time: it may be disabled or erased.
+    spareUserId: guest.id,
     organizerId: organizer.id,
     organizerPassword: organizer.password,
     clubId: club.id,
@@ -148,7 +150,16 @@ export const makeWorld = async (service: MeasuredService): Promise<World> => {
     deliveryId: access.delivery
   })
 
-  const open = new Set(["clientId", "spareClientId", "email", "redirectUri", "callback", "userId", "newEmail"])
+  const open = new Set([
+    "clientId",
+    "spareClientId",
+    "email",
+    "redirectUri",
+    "callback",
+    "userId",
+    "spareUserId",
+    "newEmail"
+  ])
   const keep = () => {
     for (const [name, value] of Object.entries(values())) {
       if (typeof value === "string" && !open.has(name)) secrets.add(value)

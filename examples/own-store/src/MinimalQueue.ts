@@ -91,9 +91,9 @@ const claimable = ({ applications, pending, subscriptions }: Collections, reques
   const now = request.now.epochMillis
   const objects = new Set<string>()
   const taken = new Map<Subscription.SubscriptionId, number>()
-  /** Events wait while their subscription is paused, or their application is not active. */
+  /** Events wait while their subscription is paused, or their application suspended. */
   const isHeld = ({ delivery: { applicationId } }: { readonly delivery: Delivery.Delivery }) =>
-    subscriptions.get(applicationId)?.paused === true || applications.get(applicationId)?.state !== "active"
+    subscriptions.get(applicationId)?.paused === true || applications.get(applicationId)?.state === "suspended"
   return pending.all().filter((queued) => !isHeld(queued)).filter(
     ({ claim, delivery: { dueAt, event, subscriptionId } }) => {
       const object = `${subscriptionId} ${event.objectType} ${event.objectId}`
@@ -187,13 +187,6 @@ export const makeDeliveries = (
         const filter = { applicationId: Option.some(applicationId), state: Option.none(), after: Option.none(), limit }
         return Delivery.byHour(list(filter).flatMap(({ attempts }) => attempts), from)
       }),
-    listEnded: ({ after, applicationId, from, limit, state, until }) =>
-      atomically(() =>
-        ended.all().filter(({ applicationId: id, endedAt, ...one }) =>
-          one.state === state && fits(applicationId, id) && one.id > Option.getOrElse(after, () => 0) &&
-          Option.exists(endedAt, (at) => from.epochMillis <= at.epochMillis && at.epochMillis < until.epochMillis)
-        ).sort((a, b) => a.id - b.id).slice(0, limit)
-      ),
     cancel: (id, now, limit) =>
       atomically(() => {
         const ofApplication = pending.all().filter(({ delivery }) => delivery.applicationId === id)

@@ -19,7 +19,7 @@ const Claimable = Schema.Struct({
 const claimable = `
   select d.record as delivery, s.record as subscription, g.record as signing, d.claims + 1 as claims
   from deliveries d join subscriptions s on s.id = d.subscription join signing_secrets g on g.application = d.application
-    join applications a on a.id = d.application and a.record ->> 'state' = 'active' and not s.record ->> 'paused'
+    join applications a on a.id = d.application and a.record ->> 'state' <> 'suspended' and not s.record ->> 'paused'
   where d.state = 'pending' and d.due_at <= ?1 and (d.lease_ends is null or d.lease_ends <= ?1)
     and not exists (select 1 from deliveries e where e.state = 'pending'
       and e.subscription = d.subscription and e.object = d.object and e.id < d.id)
@@ -100,21 +100,6 @@ export const makeQueue = (
     wakeUps,
     find: (id) => atomically((sql) => findOne(sql, Record.delivery, "select record from deliveries where id = ?", id)),
     list: (filter) => atomically((sql) => list(sql, filter)),
-    listEnded: ({ after, applicationId, from, limit, state, until }) =>
-      atomically(({ all }) =>
-        all(
-          Row,
-          `select record from deliveries
-           where (?1 is null or application = ?1) and state = ?2 and ended_at >= ?3 and ended_at < ?4 and id > ?5
-           order by id limit ?6`,
-          Option.getOrNull(applicationId),
-          state,
-          from.epochMillis,
-          until.epochMillis,
-          Option.getOrElse(after, () => 0),
-          limit
-        ).map(({ record }) => Record.delivery.read(record))
-      ),
     attemptsByHour: ({ applicationId, from, limit }) =>
       atomically((sql) => {
         const filter = { applicationId: Option.some(applicationId), state: Option.none(), after: Option.none(), limit }

@@ -32,7 +32,7 @@ export type Settings = typeof Settings.Type
 
 /**
  * `active`, or `suspended` by an operator: no token, no answer and no event until it is restored (law 14). `ended` is
- * for ever: the record only keeps the identifier.
+ * final: the record only keeps the identifier.
  */
 export const State = Schema.Literal("active", "suspended", "ended")
 export type State = typeof State.Type
@@ -219,7 +219,7 @@ export const revokeAll = (application: Application): Application => ({
   epoch: application.epoch + 1
 })
 
-/** Ends the application for ever: no secret is left, and every grant is revoked. */
+/** Ends the application for good: no secret is left, and every grant is revoked. */
 export const end = (application: Application): Application => ({
   ...revokeAll(application),
   state: "ended",

@@ -87,7 +87,7 @@ export declare namespace Applications {
     readonly revokeAll: (
       id: Application.ApplicationId
     ) => Effect.Effect<Application.Application, ApplicationNotFound | StoreError>
-    /** Ends the application for ever, with its grants and its subscription. May be repeated if it failed half-way. */
+    /** Ends the application for good, with its grants and its subscription. */
     readonly end: (id: Application.ApplicationId) => Effect.Effect<void, ApplicationNotFound | StoreError>
     readonly list: ApplicationStore.Service["list"]
     /** The application that these credentials belong to. */
@@ -104,18 +104,14 @@ const make = Effect.gen(function*() {
   const secrets = yield* Secrets
   const policy = yield* Policy
 
-  /** One that has ended, too. */
-  const findAny = (id: Application.ApplicationId) =>
+  const find = (id: Application.ApplicationId) =>
     Effect.flatMap(
       store.find(id),
-      Option.match({ onNone: () => new ApplicationNotFound({ applicationId: id }), onSome: Effect.succeed })
-    )
-
-  const find = (id: Application.ApplicationId) =>
-    Effect.filterOrFail(
-      findAny(id),
-      ({ state }) => state !== "ended",
-      () => new ApplicationNotFound({ applicationId: id })
+      Option.match({
+        onNone: () => new ApplicationNotFound({ applicationId: id }),
+        onSome: (found) =>
+          found.state === "ended" ? new ApplicationNotFound({ applicationId: id }) : Effect.succeed(found)
+      })
     )
 
   /** Finds, decides and saves. Where there is nothing to change, the present one is the answer. */
@@ -184,16 +180,17 @@ const make = Effect.gen(function*() {
     decide(id, (present) => Option.some(Application.revokeAll(present)))
   )
 
-  // Once the application has ended, it gets no subscription any more. So none is left.
-  const end = Effect.fn("Applications.end")(function*(id: Application.ApplicationId) {
-    yield* untilSaved(
-      Effect.flatMap(
-        findAny(id),
-        (present) => present.state === "ended" ? Effect.void : store.save(Application.end(present))
-      )
-    )
+  const removeSubscription = Effect.fnUntraced(function*(id: Application.ApplicationId) {
     const subscription = yield* subscriptions.findByApplication(id)
     if (Option.isSome(subscription)) yield* subscriptions.remove(subscription.value.id, yield* DateTime.now)
+  })
+
+  // If it fails half-way, the application is still there, and its owner can end it again. The second removal is for a
+  // subscription whose callback was being validated.
+  const end = Effect.fn("Applications.end")(function*(id: Application.ApplicationId) {
+    yield* removeSubscription(id)
+    yield* decide(id, (present) => Option.some(Application.end(present)))
+    yield* removeSubscription(id)
   })
 
   const rotateSecretOnce = Effect.fn("Applications.rotateSecretOnce")(
@@ -212,7 +209,7 @@ const make = Effect.gen(function*() {
 
   const signingSecrets = (id: Application.ApplicationId) =>
     Effect.flatMap(
-      store.findSigningSecrets(id),
+      Effect.zipRight(find(id), store.findSigningSecrets(id)),
       Option.match({ onNone: () => new ApplicationNotFound({ applicationId: id }), onSome: Effect.succeed })
     )
 

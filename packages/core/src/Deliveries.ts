@@ -5,14 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type { ApplicationId } from "./Application.ts"
-import {
-  type AttemptHour,
-  type Delivery,
-  type DeliveryId,
-  DeliveryNotFound,
-  DeliveryStore,
-  type EndedFilter
-} from "./Delivery.ts"
+import { type AttemptHour, type Delivery, type DeliveryId, DeliveryNotFound, DeliveryStore } from "./Delivery.ts"
 import { DeliveryQueue } from "./DeliveryQueue.ts"
 import { Audience, type Event, type EventOrigin } from "./Event.ts"
 import { makeOrigins } from "./internal/eventOrigins.ts"
@@ -31,11 +24,6 @@ export declare namespace Deliveries {
     readonly redeliver: (
       id: DeliveryId
     ) => Effect.Effect<Delivery, DeliveryNotFound | SubscriptionNotFound | StoreError>
-    /**
-     * The same for all that ended like this, oldest first: the events about an object keep their order. What it does
-     * not finish stays as it was. Answers the number of new deliveries; a delivery whose subscription is gone has none.
-     */
-    readonly redeliverAll: (filter: Redelivered) => Effect.Effect<number, StoreError>
     /** Cancels all that is pending for an application. Answers how many. What is queued meanwhile may stay. */
     readonly cancelPending: (id: ApplicationId) => Effect.Effect<number, StoreError>
     /** Sends an event in which nothing happened to this application's subscription, and to no other. */
@@ -48,13 +36,10 @@ export declare namespace Deliveries {
   }
 }
 
-/** Which deliveries to repeat. */
-export type Redelivered = Omit<EndedFilter, "after" | "limit">
-
 /** So many deliveries are looked at for the last day of an application. */
 export const lastDayLimit = 5000
 
-/** So many deliveries are repeated or cancelled at a time. */
+/** So many deliveries are cancelled at a time. */
 const pageSize = 500
 
 const hourMillis = 3_600_000
@@ -89,19 +74,6 @@ const make = Effect.gen(function*() {
     return Option.isSome(again) ? again.value : yield* new SubscriptionNotFound()
   })
 
-  const redeliverAll = Effect.fn("Deliveries.redeliverAll")(function*(filter: Redelivered) {
-    let count = 0
-    let after = Option.none<DeliveryId>()
-    while (true) {
-      const page = yield* store.listEnded({ ...filter, after, limit: pageSize })
-      for (const delivery of page) {
-        if (Option.isSome(yield* queue.again(delivery, yield* DateTime.now))) count++
-        after = Option.some(delivery.id)
-      }
-      if (page.length < pageSize) return count
-    }
-  })
-
   const cancelPending = Effect.fn("Deliveries.cancelPending")(function*(id: ApplicationId) {
     const now = yield* DateTime.now
     let count = 0
@@ -131,7 +103,7 @@ const make = Effect.gen(function*() {
     })
   })
 
-  return Deliveries.of({ cancelPending, find, lastDay, list: store.list, redeliver, redeliverAll, sendTest })
+  return Deliveries.of({ cancelPending, find, lastDay, list: store.list, redeliver, sendTest })
 })
 
 export const layer: Layer.Layer<Deliveries, never, DeliveryQueue | DeliveryStore | Secrets> = Layer

@@ -63,18 +63,6 @@ export interface DeliveryFilter {
   readonly limit: number
 }
 
-/** Which deliveries that have ended to find, in the order in which they were queued. */
-export interface EndedFilter {
-  readonly applicationId: Option.Option<ApplicationId>
-  readonly state: Exclude<State, "pending">
-  /** Those that ended from this instant on, and before the other one. */
-  readonly from: DateTime.Utc
-  readonly until: DateTime.Utc
-  /** Start behind this one, that is, with newer ones. */
-  readonly after: Option.Option<DeliveryId>
-  readonly limit: number
-}
-
 /** What the attempts of one hour came to. */
 export interface AttemptHour {
   /** Its first instant. */
@@ -143,8 +131,6 @@ export declare namespace DeliveryStore {
     readonly find: (id: DeliveryId) => Effect.Effect<Option.Option<Delivery>, StoreError>
     /** Newest first. */
     readonly list: (filter: DeliveryFilter) => Effect.Effect<ReadonlyArray<Delivery>, StoreError>
-    /** Oldest first: deliveries are repeated in this order. */
-    readonly listEnded: (filter: EndedFilter) => Effect.Effect<ReadonlyArray<Delivery>, StoreError>
     /**
      * What the attempts since `from` to deliver to an application came to, in hours counted from there, oldest first;
      * hours without an attempt are left out. Looks at the newest `limit` deliveries only: the busiest application

@@ -52,7 +52,7 @@ export declare namespace DeliveryQueue {
     /**
      * Claims pending deliveries: due, not under a live lease, the first of their object for their subscription
      * (law 6), earliest due first, at most the allowance of each subscription, at most `limit`. Leaves out what waits
-     * because its subscription is paused, or its application is not active (law 14). No two claims get
+     * because its subscription is paused, or its application suspended (law 14). No two claims get
      * the same delivery while its lease lives. Counts the claims of each delivery that it returns; a settlement starts
      * the count again. Leaves out what cannot be signed, and does not count that.
      */

@@ -90,8 +90,11 @@ export declare namespace Subscriptions {
     readonly pause: (id: ApplicationId) => Effect.Effect<Subscription.Subscription, SubscriptionNotFound | StoreError>
     /** Delivers what waited. */
     readonly resume: (id: ApplicationId) => Effect.Effect<Subscription.Subscription, SubscriptionNotFound | StoreError>
-    /** Ends the application's subscription, as `remove` does. */
-    readonly end: (id: ApplicationId) => Effect.Effect<void, SubscriptionNotFound | StoreError>
+    /** Ends the application's subscription, as `remove` does: if `subscription` is given, only that one. */
+    readonly end: (
+      id: ApplicationId,
+      subscription: Option.Option<number>
+    ) => Effect.Effect<void, SubscriptionNotFound | StoreError>
   }
 }
 
@@ -134,18 +137,17 @@ const make = Effect.gen(function*() {
     return yield* findByApplication(access.applicationId)
   })
 
-  const removeFound = Effect.fnUntraced(function*({ id }: Subscription.Subscription) {
-    const removed = yield* store.remove(id, yield* DateTime.now)
+  const end = Effect.fn("Subscriptions.end")(function*(applicationId: ApplicationId, id: Option.Option<number>) {
+    const subscription = yield* findByApplication(applicationId)
+    if (Option.isSome(id) && id.value !== subscription.id) return yield* new SubscriptionNotFound()
+    const removed = yield* store.remove(subscription.id, yield* DateTime.now)
     if (!removed) return yield* new SubscriptionNotFound()
   })
 
   const remove = Effect.fn("Subscriptions.remove")(function*(access: Access, id: Option.Option<number>) {
-    const subscription = yield* find(access)
-    if (Option.isSome(id) && id.value !== subscription.id) return yield* new SubscriptionNotFound()
-    yield* removeFound(subscription)
+    yield* entitled(access, policy)
+    yield* end(access.applicationId, id)
   })
-
-  const end = Effect.fn("Subscriptions.end")((id: ApplicationId) => Effect.flatMap(findByApplication(id), removeFound))
 
   const setPaused = (id: ApplicationId, paused: boolean) =>
     untilSaved(Effect.gen(function*() {

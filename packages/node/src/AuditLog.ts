@@ -40,11 +40,11 @@ export type NewLine = Omit<Line, "id">
 /** No line can be removed until it is so much older than the newest: the shortest time for which one can be kept. */
 export const auditFloor = Duration.days(30)
 
-/** Which lines to list, newest first. `user_id` and `client_id`: who acted, or on whom. */
+/** Which lines to list, newest first. `userId` and `applicationId`: who acted, or on whom. */
 export interface AuditFilter {
   readonly action: Option.Option<string>
-  readonly user_id: Option.Option<number>
-  readonly client_id: Option.Option<number>
+  readonly userId: Option.Option<number>
+  readonly applicationId: Option.Option<number>
   /** From this instant on, and before the other one. */
   readonly since: Option.Option<DateTime.Utc>
   readonly until: Option.Option<DateTime.Utc>
@@ -56,8 +56,8 @@ export interface AuditFilter {
 /** A filter that leaves nothing out. */
 export const everything: Omit<AuditFilter, "limit"> = {
   action: Option.none(),
-  user_id: Option.none(),
-  client_id: Option.none(),
+  userId: Option.none(),
+  applicationId: Option.none(),
   since: Option.none(),
   until: Option.none(),
   after: Option.none()
@@ -130,15 +130,15 @@ export const layerMemory: Layer.Layer<AuditLog> = Layer.sync(AuditLog, () => {
       Effect.sync(() => {
         lines = [{ ...line, id: ++lastId }, ...lines].slice(0, capacity)
       }),
-    list: ({ action, after, client_id, limit, since, until, user_id }) => {
+    list: ({ action, after, applicationId, limit, since, until, userId }) => {
       const isAbout = (type: Party["type"], id: Option.Option<number>) => ({ actor, subject }: Line): boolean =>
         Option.isNone(id) || [actor, subject].some((party) => party.type === type && party.id === id.value)
       return Effect.sync(() =>
         lines
           .filter(({ id }) => Option.isNone(after) || id < after.value)
           .filter((line) => Option.isNone(action) || line.action === action.value)
-          .filter(isAbout("user", user_id))
-          .filter(isAbout("application", client_id))
+          .filter(isAbout("user", userId))
+          .filter(isAbout("application", applicationId))
           .filter(({ at }) => Option.isNone(since) || at.epochMillis >= since.value.epochMillis)
           .filter(({ at }) => Option.isNone(until) || at.epochMillis < until.value.epochMillis)
           .slice(0, limit)

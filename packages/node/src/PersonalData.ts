@@ -57,9 +57,12 @@ const make = Effect.gen(function*() {
     `(lower(${column}->>'email') = $2::text OR ${column}->>'type' = 'user' AND ${column}->>'id' = $1::text)`
   const clearAudit = statement(
     "audit",
-    `UPDATE ${p}audit SET actor = (actor::jsonb - 'email')::json, subject = (subject::jsonb - 'email')::json, address = ''
-      WHERE (${isAbout("actor")} OR ${isAbout("subject")})
-        AND (actor->>'email' IS NOT NULL OR subject->>'email' IS NOT NULL OR address <> '')`
+    `UPDATE ${p}audit SET actor = (actor::jsonb - 'email')::json, subject = (subject::jsonb - 'email')::json,
+        address = CASE WHEN ${isAbout("actor")} THEN '' ELSE address END
+      WHERE ${isAbout("actor")} AND address <> ''
+        OR (${isAbout("actor")} OR ${
+      isAbout("subject")
+    }) AND (actor->>'email' IS NOT NULL OR subject->>'email' IS NOT NULL)`
   )
 
   const revoke = (id: UserId) =>
@@ -93,11 +96,13 @@ const make = Effect.gen(function*() {
       yield* query(clearEvents, [id, updates])
       yield* query(clearAudit, [String(id), user.value.email.toLowerCase()])
     }))
-    // A consent that was on its way meanwhile.
+    // A consent or a redelivery that was on its way meanwhile.
+    const late = Effect.all([revoke(id), query(clearEvents, [id, updates])])
     yield* Effect.catchTag(
-      revoke(id),
+      late,
       "StoreError",
-      (error) => Effect.logWarning(`a late consent of user ${id} could not be looked for`, error)
+      (error) =>
+        Effect.logWarning(`what was on its way during the erasure of user ${id} could not be looked for`, error)
     )
   })
 

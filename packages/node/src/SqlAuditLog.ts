@@ -68,14 +68,14 @@ const make = Effect.gen(function*() {
           storable(detail)
         ])
       ),
-    list: ({ action, after, client_id, limit, since, until, user_id }) =>
+    list: ({ action, after, applicationId, limit, since, until, userId }) =>
       Effect.map(
         query<Row>(list, [
           Option.getOrElse(after, () => Number.MAX_SAFE_INTEGER),
           limit,
           Option.getOrNull(action),
-          Option.getOrNull(Option.map(user_id, (id) => `user:${id}`)),
-          Option.getOrNull(Option.map(client_id, (id) => `application:${id}`)),
+          Option.getOrNull(Option.map(userId, (id) => `user:${id}`)),
+          Option.getOrNull(Option.map(applicationId, (id) => `application:${id}`)),
           Option.match(since, { onNone: () => 0, onSome: ({ epochMillis }) => Math.ceil(epochMillis) }),
           Option.match(until, {
             onNone: () => Number.MAX_SAFE_INTEGER,

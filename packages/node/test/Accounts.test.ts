@@ -183,9 +183,9 @@ for (const [name, kept] of Object.entries({ memory, embedded, postgres })) {
         expect(yield* listed({ action: Option.some("action 2") })).toEqual(["action 2"])
         expect(yield* listed({ since: third })).toEqual(["action 5", "action 4", "action 3"])
         expect(yield* listed({ until: third })).toEqual(["action 2", "action 1"])
-        expect(yield* listed({ user_id: Option.some(7), until: third })).toEqual(["action 2", "action 1"])
-        expect(yield* listed({ user_id: Option.some(8) })).toEqual([])
-        expect(yield* listed({ client_id: Option.some(7) })).toEqual([])
+        expect(yield* listed({ userId: Option.some(7), until: third })).toEqual(["action 2", "action 1"])
+        expect(yield* listed({ userId: Option.some(8) })).toEqual([])
+        expect(yield* listed({ applicationId: Option.some(7) })).toEqual([])
         const before = DateTime.subtractDuration(yield* DateTime.now, Duration.days(60))
         while ((yield* log.purge(before, 2)) > 0);
         expect((yield* log.list({ ...AuditLog.everything, limit: 10 })).map(({ action }) => action)).toEqual([

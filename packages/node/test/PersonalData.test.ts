@@ -101,6 +101,10 @@ it.scopedLive(
           expect(JSON.stringify((await operate(service, "GET", path)).body)).not.toContain(mark)
         }
         await good.until(() => good.received.some(({ body }) => body.includes("\"aspect_type\":\"deleted\"")))
+        const { entries } = (await operate(service, "GET", `/audit?user_id=${athlete.id}`)).body
+        for (const { actor, address } of entries) {
+          expect([actor.type, address === ""]).toEqual([actor.type, actor.type === "user"])
+        }
         // The address is free again, for somebody else.
         const next = await operate(service, "POST", "/users", { role: "athlete", email, password: "pass word" })
         expect(next.body.id).not.toBe(athlete.id)

@@ -62,7 +62,7 @@ const state = (world: TestWorld) =>
     return {
       applications: yield* applications.list({ owner: Option.none(), after: Option.none(), limit: 100 }),
       subscription: yield* subscriptions.findByApplication(idOf(world)),
-      signing: (yield* applications.signingSecrets(idOf(world))).version,
+      signing: Option.map(yield* Effect.option(applications.signingSecrets(idOf(world))), ({ version }) => version),
       deliveries: (yield* listed(world)).length
     }
   })

@@ -36,9 +36,9 @@ export const cancel = ({ pending }: State, queued: Queued, now: DateTime.Utc): v
   pending.delete(queued.delivery.id)
 }
 
-/** Whether events wait: their subscription is paused, or their application is not active. */
+/** Whether events wait: their subscription is paused, or their application suspended. */
 const isHeld = ({ applications, subscriptions }: State, { applicationId, subscriptionId }: Delivery): boolean =>
-  subscriptions.get(subscriptionId)?.paused === true || applications.get(applicationId)?.state !== "active"
+  subscriptions.get(subscriptionId)?.paused === true || applications.get(applicationId)?.state === "suspended"
 
 /** Due, not held, unclaimed, first of their object; earliest due first; within the allowances. */
 const claimable = (state: State, request: ClaimRequest): ReadonlyArray<Queued> => {
@@ -153,18 +153,6 @@ export const makeDeliveries = (
           .filter((delivery) => Option.isNone(applicationId) || delivery.applicationId === applicationId.value)
           .filter((delivery) => Option.isNone(wanted) || delivery.state === wanted.value)
           .filter((delivery) => Option.isNone(after) || delivery.id < after.value)
-          .slice(0, limit)
-      ),
-    listEnded: ({ after, applicationId, from, limit, state: wanted, until }) =>
-      Effect.sync(() =>
-        [...deliveries.values()]
-          .map(({ delivery }) => delivery)
-          .filter(({ endedAt, state }) =>
-            state === wanted &&
-            Option.exists(endedAt, (at) => from.epochMillis <= at.epochMillis && at.epochMillis < until.epochMillis)
-          )
-          .filter((delivery) => Option.isNone(applicationId) || delivery.applicationId === applicationId.value)
-          .filter(({ id }) => Option.isNone(after) || id > after.value)
           .slice(0, limit)
       ),
     attemptsByHour: ({ applicationId, from, limit }) =>

@@ -145,7 +145,7 @@ const end = Command.make(
   { id, ...common },
   ({ id, ...options }) =>
     asking(options, ({ applications }) => applications.endApplication({ path: { client_id: id } }))
-).pipe(Command.withDescription("ends the application for ever, with all that it has"))
+).pipe(Command.withDescription("ends the application for good, with all that it has"))
 
 /** In the order of the help. */
 export const commands = [

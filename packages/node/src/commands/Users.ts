@@ -109,7 +109,7 @@ const erase = Command.make(
   "erase",
   { id, ...common },
   ({ id, ...options }) => asking(options, ({ users }) => users.eraseUser({ path: { id } }))
-).pipe(Command.withDescription("removes all that a person provided, for ever"))
+).pipe(Command.withDescription("removes all that a person provided, for good"))
 
 const revoke = Command.make(
   "revoke",

@@ -13,7 +13,10 @@ const gauge = (name: string, description: string, ...labels: ReadonlyArray<strin
   Series.make(Metric.gauge(`${Series.prefix}${name}`, { description }), ...labels)
 
 const pending = gauge("deliveries_pending", "Deliveries that have not come to their end, over all nodes")
-const due = gauge("deliveries_due", "Deliveries whose next attempt is due, over all nodes")
+const due = gauge(
+  "deliveries_due",
+  "Deliveries whose next attempt is due and neither paused nor suspended, over all nodes"
+)
 const oldestDue = gauge("delivery_oldest_due_seconds", "How long the oldest due delivery has been due, over all nodes")
 const connections = gauge("database_connections", "Connections of this node's pool", "state")
 const waiting = gauge("database_waiting", "Statements of this node that wait for a connection")

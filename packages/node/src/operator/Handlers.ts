@@ -77,7 +77,7 @@ const users = HttpApiBuilder.group(Api, "users", (handlers) =>
         const entries: Array<AuditLog.Line> = []
         let after = Option.none<number>()
         do {
-          const page = yield* audit.list({ ...AuditLog.everything, user_id: Option.some(id), after, limit: 500 })
+          const page = yield* audit.list({ ...AuditLog.everything, userId: Option.some(id), after, limit: 500 })
           entries.push(...page)
           after = page.length === 500 ? Option.fromNullable(page.at(-1)?.id) : Option.none()
         } while (Option.isSome(after))
@@ -233,7 +233,8 @@ const subscriptions = HttpApiBuilder.group(Api, "subscriptions", (handlers) =>
       .handle("resumeSubscription", ({ path }) => showing(service.resume(path.client_id)))
       .handle(
         "endSubscription",
-        ({ path }) => Effect.catchTags(service.end(path.client_id), { ...orUnavailable, ...noSubscription })
+        ({ path }) =>
+          Effect.catchTags(service.end(path.client_id, Option.none()), { ...orUnavailable, ...noSubscription })
       )
   }))
 
@@ -318,9 +319,9 @@ const audit = HttpApiBuilder.group(
     Effect.map(
       AuditLog.AuditLog,
       (log) =>
-        handlers.handle("listAudit", ({ urlParams }) =>
-          log.list(urlParams).pipe(
-            Effect.map((page) => ({ entries: page.map(Wire.showAudit), ...Wire.next(page, urlParams.limit) })),
+        handlers.handle("listAudit", ({ urlParams: { client_id, user_id, ...filter } }) =>
+          log.list({ ...filter, applicationId: client_id, userId: user_id }).pipe(
+            Effect.map((page) => ({ entries: page.map(Wire.showAudit), ...Wire.next(page, filter.limit) })),
             Effect.catchTags(orUnavailable)
           ))
     )

@@ -86,7 +86,7 @@ export const operations: OperationTexts = {
   "users.eraseUser": {
     summary: "Erase a person",
     description:
-      "Removes everything that the person provided, for ever. Access of applications is revoked, and they get the event."
+      "Removes everything that the person provided. This cannot be undone. Access of applications is revoked, and they get the event."
   },
   "users.getUser": { summary: "Show a user", description: "Shows a user." },
   "users.revokeForUser": {
@@ -131,10 +131,10 @@ export const operations: OperationTexts = {
   "applications.revokeAllGrants": {
     summary: "Revoke all grants of an application",
     description:
-      "Ends every token of the application at once, for all users. They have to allow it again. No event is sent."
+      "Ends every token of the application immediately, for all users. They have to allow it again. No event is sent."
   },
   "applications.endApplication": {
-    summary: "End an application for ever",
+    summary: "End an application for good",
     description: "Ends the application with its secrets, its grants and its subscription. It cannot be restored."
   },
   "subscriptions.listSubscriptions": {

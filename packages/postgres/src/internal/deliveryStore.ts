@@ -35,19 +35,6 @@ export const make = (database: Database.Service): DeliveryStore.Service => {
   const listOfAll = (letters: ReadonlyArray<string>) => list(letters, "", (letter) => `x.state::text = '${letter}'`)
   const listOfApplication = (letters: ReadonlyArray<string>) =>
     list(letters, "_application", (letter) => `x.application_id = $3::bigint AND x.state = '${letter}'`)
-  const ended = (letter: string, isOfApplication: boolean) => ({
-    name: `${p}delivery_ended${isOfApplication ? "_application" : ""}_${letter}`,
-    text: `SELECT ${deliveryColumns}
-      FROM (
-        SELECT * FROM ${p}deliveries x
-        WHERE ${
-      isOfApplication ? `x.application_id = $5::bigint AND x.state = '${letter}'` : `x.state::text = '${letter}'`
-    }
-          AND x.id > $1::bigint AND x.ended_at >= $3::bigint AND x.ended_at < $4::bigint
-        ORDER BY x.id LIMIT $2::integer
-      ) d CROSS JOIN LATERAL (SELECT * FROM ${p}events x WHERE x.seq = d.event_seq OFFSET 0) e
-      ORDER BY d.id`
-  })
   const purge = {
     name: `${p}delivery_purge`,
     text: `WITH old AS MATERIALIZED (
@@ -82,16 +69,6 @@ export const make = (database: Database.Service): DeliveryStore.Service => {
         Option.isSome(applicationId)
           ? query<DeliveryRow>(listOfApplication(letters), [...page, applicationId.value])
           : query<DeliveryRow>(listOfAll(letters), page),
-        (rows) => rows.map(toDelivery)
-      )
-    },
-    listEnded: ({ after, applicationId, from, limit, state, until }) => {
-      const page = [Option.getOrElse(after, () => 0), limit, millisOf(from), millisOf(until)]
-      return Effect.map(
-        query<DeliveryRow>(
-          ended(stateLetters[state], Option.isSome(applicationId)),
-          Option.isSome(applicationId) ? [...page, applicationId.value] : page
-        ),
         (rows) => rows.map(toDelivery)
       )
     },

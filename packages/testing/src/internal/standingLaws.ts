@@ -1,6 +1,5 @@
 /** Laws of what holds for all of an application: its state, its epoch, and the pause of its subscription (law 14). */
 import type { Application } from "@startlist/core/Application"
-import type { DeliveryId } from "@startlist/core/Delivery"
 import type { Claimed } from "@startlist/core/DeliveryQueue"
 import { Audience } from "@startlist/core/Event"
 import { asOf } from "@startlist/core/Grant"
@@ -160,26 +159,6 @@ const held: LawGroup<Stores> = {
       same((yield* f.listed(other)).map(({ state }) => state), ["pending"])
       yield* f.queue(app, [f.event(1)])
       same(objectsOf(yield* f.claim()), [1])
-    }),
-    queueLaw("what has ended is found oldest first, by application, state and time, page by page", function*(f) {
-      const { app, claimed } = yield* f.claimedDeliveries(5)
-      const other = (yield* f.subscribed).app
-      yield* f.queue(other, [f.event(1)])
-      const endAt = (seconds: number) => ({ state: "exhausted", endedAt: Option.some(at(seconds)) }) as const
-      for (const [place, one] of claimed.entries()) yield* f.deliveryQueue.settle(settled([one], endAt(50 - place)))
-      yield* f.deliveryQueue.settle(settled(yield* f.claim(), endAt(48)))
-      const ids = claimed.map(({ delivery }) => delivery.id).sort((a, b) => a - b)
-      const filter = { applicationId: Option.some(app.id), from: at(47), until: at(50), state: "exhausted" } as const
-      const list = (fields: Partial<Parameters<typeof f.deliveries.listEnded>[0]>) =>
-        Effect.map(
-          f.deliveries.listEnded({ ...filter, after: Option.none<DeliveryId>(), limit: 10, ...fields }),
-          (found) => found.map(({ id }) => id)
-        )
-      same(yield* list({}), ids.slice(1, 4))
-      same(yield* list({ limit: 2 }), ids.slice(1, 3))
-      same(yield* list({ limit: 2, after: Option.fromNullable(ids[2]) }), ids.slice(3, 4))
-      same(yield* list({ state: "delivered" }), [])
-      same((yield* list({ applicationId: Option.none() })).length, 4)
     })
   ]
 }

@@ -6,7 +6,6 @@ import { type Application, liveSigningSecrets, type SigningSecrets } from "@star
 import { Deliveries } from "@startlist/core/Deliveries"
 import { Policy } from "@startlist/core/Policy"
 import { Applications } from "@startlist/core/Applications"
-import { SubscriptionNotFound } from "@startlist/core/Subscription"
 import { Subscriptions } from "@startlist/core/Subscriptions"
 import { recorded } from "@startlist/http/Audit"
 import * as Allowance from "@startlist/http/Allowance"
@@ -108,11 +107,8 @@ export const make: Effect.Effect<
           return yield* Effect.asVoid(subscriptions.pause(application.id))
         case "resume":
           return yield* Effect.asVoid(subscriptions.resume(application.id))
-        case "end": {
-          const present = yield* subscriptions.findByApplication(application.id)
-          if (!Option.exists(present, ({ id }) => String(id) === named)) return yield* new SubscriptionNotFound()
-          return yield* subscriptions.end(application.id)
-        }
+        case "end":
+          return yield* subscriptions.end(application.id, Option.some(Number(named)))
         default:
           return yield* new Malformed({ what: "action" })
       }

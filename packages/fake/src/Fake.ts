@@ -9,10 +9,10 @@ import * as NodeSecrets from "@startlist/http/NodeSecrets"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Layer from "effect/Layer"
-import { createServer } from "node:http"
 import * as ControlPlane from "./internal/ControlPlane.ts"
 import { type Fake, InvalidControl, type Who } from "./internal/Controls.ts"
 import * as Listener from "./internal/Listener.ts"
+import * as Listening from "./internal/Listening.ts"
 import * as MovableClock from "./internal/MovableClock.ts"
 import * as People from "./internal/People.ts"
 import * as Receivers from "./internal/Receivers.ts"
@@ -40,18 +40,9 @@ const millisOf = (duration: Duration.DurationInput): number => {
   return Duration.toMillis(parsed.value)
 }
 
-const listening = async (port: number, host: string) => {
-  const server = createServer()
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject).listen(port, host, resolve)
-  })
-  const address = server.address()
-  return { server, port: typeof address === "object" && address !== null ? address.port : port }
-}
-
 /** Starts a fake. Rejected if the port is taken. */
 export const start = async ({ host = "127.0.0.1", port = 0, redirectUris = [] }: Options = {}): Promise<Fake> => {
-  const { port: listensOn, server } = await listening(port, host)
+  const { port: listensOn, serve, server } = await Listening.open(port, host)
   const url = `http://${host.includes(":") ? `[${host}]` : host}:${listensOn}`
   const clock = MovableClock.make()
   const people = People.make()
@@ -141,7 +132,7 @@ export const start = async ({ host = "127.0.0.1", port = 0, redirectUris = [] }:
     }
   }
   const control = ControlPlane.make(fake, people)
-  server.on("request", Listener.make({ url, handler: startlist.handler, control, traffic, now: time.now }))
+  serve(Listener.make({ url, handler: startlist.handler, control, traffic, now: time.now }))
   return fake
 }
 

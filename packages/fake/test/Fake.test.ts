@@ -3,6 +3,7 @@ import { Effect } from "effect"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { makeReceiver, type Receiver } from "@startlist/test-support/Receiver"
 import { Exit, Scope } from "effect"
+import * as Listening from "../src/internal/Listening.ts"
 
 const redirectUri = "http://localhost:7000/back"
 
@@ -72,6 +73,19 @@ const subscribed = async (receiver: Receiver) => {
 
 const control = (method: string, path: string, body?: unknown) =>
   fetch(`${fake.url}/fake${path}`, { method, ...(body === undefined ? {} : { body: JSON.stringify(body) }) })
+
+it("answers a request that came before it was ready", async () => {
+  const { port, serve, server } = await Listening.open(0, "127.0.0.1")
+  try {
+    const answer = fetch(`http://127.0.0.1:${port}/`)
+    await new Promise((resolve) => server.once("request", resolve))
+    serve((_, response) => response.end("ready"))
+    expect(await (await answer).text()).toBe("ready")
+  } finally {
+    server.close()
+    server.closeAllConnections()
+  }
+})
 
 describe("a fake", () => {
   it("serves the loop of an application, without a browser", async () => {

@@ -44,13 +44,14 @@ const database = "postgres://startlist:secret@127.0.0.1:5432/startlist"
 /** All blocks as one script. `$LINE` says which one failed. */
 const toScript = (steps: ReadonlyArray<Step>, applicationPort: number): string => {
   const commands = steps.map((step) => {
-    if (step.kind === "run") return `LINE=${step.line}\n${step.text}`
-    if (step.kind === "background") return `LINE=${step.line}\n${background(step.text, step.line)}`
-    if (step.kind === "file") return `LINE=${step.line}\ncat > ${step.file} <<'END_OF_FILE'\n${step.text}END_OF_FILE\n`
+    if (step.kind === "run") return `at ${step.line}\n${step.text}`
+    if (step.kind === "background") return `at ${step.line}\n${background(step.text, step.line)}`
+    if (step.kind === "file") return `at ${step.line}\ncat > ${step.file} <<'END_OF_FILE'\n${step.text}END_OF_FILE\n`
     return ""
   })
   return `set -euo pipefail
 STARTED=()
+at() { LINE=$1; echo "line $LINE" >&2; }
 end() {
   status=$?
   if [ $status -ne 0 ]; then echo "the block at line $LINE failed" >&2; tail -n 20 "$LOGS"/* >&2; fi
@@ -78,6 +79,9 @@ export interface Surroundings {
   readonly program: string
   readonly environment: Readonly<Record<string, string>>
 }
+
+/** Milliseconds that the blocks of a page may take. */
+const patience = 240_000
 
 /** Runs the blocks; answers what they said, or fails with it. */
 export const run = async (steps: ReadonlyArray<Step>, surroundings: Surroundings): Promise<string> => {
@@ -109,9 +113,18 @@ export const run = async (steps: ReadonlyArray<Step>, surroundings: Surroundings
       stdio: ["ignore", "pipe", "pipe"]
     })
     let said = ""
+    // What hangs says where it was. Its output may stay open, so nobody waits for the end of that.
+    const impatience = setTimeout(() => {
+      child.kill("SIGTERM")
+      reject(new Error(`hangs\n${said}`))
+    }, patience)
     child.stdout.setEncoding("utf8").on("data", (text: string) => said += text)
     child.stderr.setEncoding("utf8").on("data", (text: string) => said += text)
     child.once("error", reject)
-    child.once("close", (code) => code === 0 ? resolve(said) : reject(new Error(`status ${code}\n${said}`)))
+    child.once("close", (code) => {
+      clearTimeout(impatience)
+      if (code === 0) resolve(said)
+      else reject(new Error(`status ${code}\n${said}`))
+    })
   })
 }

@@ -20,8 +20,8 @@ import { shownPath } from "./ShownPath.ts"
 
 const resource = { serviceName: "startlist" }
 
-/** A collector that does not answer does not hold up the end of the process. */
-const shutdownTimeout = "1 second"
+/** A collector that does not answer holds up the end of the process for no longer. A busy machine needs its time for the last spans. */
+const shutdownTimeout = "2 seconds"
 
 const traceparentOf = (span: Tracer.Span): Option.Option<string> =>
   span.sampled ? Option.fromNullable(HttpTraceContext.toHeaders(span)["traceparent"]) : Option.none()

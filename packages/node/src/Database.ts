@@ -45,8 +45,8 @@ export const toConfigurationError = (variable: string) => (error: Error): Invali
 }
 
 /** Host and database of a URL, without user and password. */
-const describe = (url: string): string => {
-  const { host, pathname } = new URL(url)
+export const describe = (url: Redacted.Redacted<string>): string => {
+  const { host, pathname } = new URL(Redacted.value(url))
   return `PostgreSQL ${host}${pathname}`
 }
 
@@ -97,7 +97,7 @@ const embedded = Effect.promise(() => import("@startlist/postgres/Embedded"))
 
 const layerPostgres = (url: Redacted.Redacted<string>, keys: Keys, options: Options) =>
   Layer.unwrapEffect(Effect.map(postgres, ({ layer }) =>
-    layerSql(describe(Redacted.value(url))).pipe(
+    layerSql(describe(url)).pipe(
       Layer.provideMerge(layer(postgresOptions(url, options)))
     ))).pipe(
       Layer.provideMerge(layerSeal(keys)),

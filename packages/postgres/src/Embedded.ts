@@ -6,6 +6,7 @@ import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Fs from "node:fs/promises"
@@ -14,6 +15,7 @@ import { Database, make as makeDatabase } from "./Database.ts"
 import * as Folder from "./Folder.ts"
 import * as EmbeddedImage from "./internal/embeddedImage.ts"
 import * as FolderLock from "./internal/folderLock.ts"
+import * as MovedMark from "./internal/movedMark.ts"
 import * as Pglite from "./internal/pglite.ts"
 import { maintain } from "./internal/maintenance.ts"
 import * as stores from "./internal/stores.ts"
@@ -33,6 +35,8 @@ export interface Options {
   readonly migrations?: ReadonlyArray<Migrations.MigrationSet> | undefined
   /** The image from which a new folder starts. Default: one with the tables of the stores, which came with this package. */
   readonly image?: Image | undefined
+  /** Whether a folder is opened whose data was moved to PostgreSQL; default no. */
+  readonly evenIfMoved?: boolean | undefined
 }
 
 /** An image with the tables of `migrations` besides those of the stores: a first start has nothing left to bring up to date. */
@@ -50,12 +54,14 @@ export interface Image {
  * - `version`: it was written by another major version of PostgreSQL.
  * - `damaged`: it is no data folder, or not a whole one.
  * - `inaccessible`: it cannot be made or read.
+ * - `moved`: its data was moved to a PostgreSQL server (`Move`), which `to` names.
  */
 export class EmbeddedError extends Schema.TaggedError<EmbeddedError>("@startlist/postgres/EmbeddedError")(
   "EmbeddedError",
   {
-    reason: Schema.Literal("locked", "version", "damaged", "inaccessible"),
+    reason: Schema.Literal("locked", "version", "damaged", "inaccessible", "moved"),
     folder: Schema.String,
+    to: Schema.optional(Schema.String),
     cause: Schema.optional(Schema.Defect)
   }
 ) {
@@ -69,6 +75,9 @@ export class EmbeddedError extends Schema.TaggedError<EmbeddedError>("@startlist
         return `the data folder ${this.folder} is damaged`
       case "inaccessible":
         return `the data folder ${this.folder} cannot be used`
+      case "moved":
+        return `the data of the folder ${this.folder} was moved to ${this.to ?? "another database"}: set DATABASE_URL. `
+          + "If the move was cut off, run it again"
     }
   }
 }
@@ -97,12 +106,21 @@ const check = (cluster: string): Effect.Effect<"absent" | "present", EmbeddedErr
 const exists = (path: string): Effect.Effect<boolean> =>
   Effect.promise(() => Fs.stat(path).then(() => true, () => false))
 
+const refuseMoved = (folder: string): Effect.Effect<void, EmbeddedError> =>
+  Effect.flatMap(
+    Effect.mapError(MovedMark.read(folder), (cause) => new EmbeddedError({ reason: "inaccessible", folder, cause })),
+    Option.match({
+      onNone: () => Effect.void,
+      onSome: ({ to }) => new EmbeddedError({ reason: "moved", folder, to })
+    })
+  )
+
 const kindOf = ({ image, migrations = [] }: Pick<Options, "image" | "migrations">): EmbeddedImage.Kind =>
   image === undefined ? { migrations: [], fingerprint: "" } : { ...image, migrations }
 
 /** The database of a folder, open and locked for the scope. */
 const open = (
-  { folder, image, migrations }: Options
+  { evenIfMoved = false, folder, image, migrations }: Options
 ): Effect.Effect<PGlite, EmbeddedError | Migrations.MigrationError, Scope.Scope> =>
   Effect.gen(function*() {
     yield* Effect.tryPromise({
@@ -110,6 +128,7 @@ const open = (
       catch: (cause) => new EmbeddedError({ reason: "inaccessible", folder, cause })
     })
     yield* FolderLock.acquire(folder, () => new EmbeddedError({ reason: "locked", folder }))
+    if (!evenIfMoved) yield* refuseMoved(folder)
     const cluster = join(folder, "pgdata")
     if ((yield* check(cluster)) === "absent") yield* EmbeddedImage.install(cluster, kindOf({ image, migrations }))
     const said: Array<string> = []
@@ -129,18 +148,24 @@ const update = (set: Migrations.MigrationSet) =>
     ({ missing, unknown }) => missing.length + unknown.length === 0 ? Effect.void : Migrations.run(set)
   )
 
+/** Why a folder's database does not open. */
+export type ConnectError = EmbeddedError | Migrations.MigrationError | SqlError
+
+/** A client over the database of a folder, which is locked for the scope. Its tables are brought up to date first. */
+export const connect = (options: Options): Effect.Effect<SqlClient.SqlClient, ConnectError, Scope.Scope> =>
+  Effect.gen(function*() {
+    const sql = yield* Pglite.makeClient(yield* open(options))
+    const sets = options.migrate ?? true ? [Migrations.startlist(options.prefix), ...options.migrations ?? []] : []
+    yield* Effect.forEach(sets, update, { discard: true }).pipe(Effect.provideService(SqlClient.SqlClient, sql))
+    return sql
+  })
+
 const context = (
   options: Options
-): Effect.Effect<
-  Context.Context<Database | SqlClient.SqlClient>,
-  EmbeddedError | Migrations.MigrationError | SqlError,
-  Scope.Scope
-> =>
+): Effect.Effect<Context.Context<Database | SqlClient.SqlClient>, ConnectError, Scope.Scope> =>
   Effect.gen(function*() {
     const prefix = options.prefix ?? Migrations.defaultPrefix
-    const sql = yield* Pglite.makeClient(yield* open(options))
-    const sets = options.migrate ?? true ? [Migrations.startlist(prefix), ...options.migrations ?? []] : []
-    yield* Effect.forEach(sets, update, { discard: true }).pipe(Effect.provideService(SqlClient.SqlClient, sql))
+    const sql = yield* connect(options)
     yield* Effect.forkScoped(Effect.withClock(maintain(sql), Clock.make()))
     const { wake, wakeUps } = yield* WakeUps.make(Effect.void)
     const direct: Database.Direct = ({ text }, parameters) =>
@@ -153,8 +178,7 @@ const context = (
 /** The stores in the database of a folder, made at the first start. One process at a time. */
 export const layerWith = (
   options: Options
-): Layer.Layer<Provided, EmbeddedError | Migrations.MigrationError | SqlError, Seal> =>
-  Layer.provideMerge(stores.layer, Layer.scopedContext(context(options)))
+): Layer.Layer<Provided, ConnectError, Seal> => Layer.provideMerge(stores.layer, Layer.scopedContext(context(options)))
 
 /** Makes the image from which new data folders start, if it is not there. */
 export const prepareImage = (

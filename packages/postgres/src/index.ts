@@ -4,6 +4,7 @@
 export * as Database from "./Database.ts"
 export * as Embedded from "./Embedded.ts"
 export * as Migrations from "./Migrations.ts"
+export * as Move from "./Move.ts"
 export * as Postgres from "./Postgres.ts"
 export * as Queue from "./Queue.ts"
 export * as Resealing from "./Resealing.ts"

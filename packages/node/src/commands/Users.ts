@@ -1,34 +1,15 @@
 /** `startlist user …`: people who can sign in. */
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
-import * as Prompt from "@effect/cli/Prompt"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { ApplicationId } from "@startlist/core/Application"
 import { Role, UserId } from "@startlist/core/User"
 import { asking, common, idArgument, idOption, list, optional, paging, text } from "../Asking.ts"
-import { CommandFailed } from "../Target.ts"
+import * as StandardInput from "../StandardInput.ts"
 
 const id = idArgument("id", "the id of the user", UserId)
-
-const unreadable = () => new CommandFailed({ message: "the password cannot be read from the standard input" })
-
-const firstLine = Effect.tryPromise({
-  try: async () => {
-    let input = ""
-    for await (const chunk of process.stdin) input += String(chunk)
-    return Redacted.make(input.split(/\r?\n/, 1)[0] ?? "")
-  },
-  catch: unreadable
-})
-
-/** Asked for on a terminal, and else the first line of the input: no process list and no history shows it. */
-const readPassword = Effect.suspend(() =>
-  process.stdin.isTTY === true
-    ? Effect.mapError(Prompt.run(Prompt.hidden({ message: "Password" })), unreadable)
-    : firstLine
-)
 
 const create = Command.make(
   "create",
@@ -47,8 +28,11 @@ const create = Command.make(
     asking(
       options,
       ({ users }) =>
-        Effect.flatMap(Redacted.value(password) === "-" ? readPassword : Effect.succeed(password), (password) =>
-          users.createUser({ payload: { role, email, password, first_name: firstName, last_name: lastName } }))
+        Effect.flatMap(
+          Redacted.value(password) === "-" ? StandardInput.secret("Password") : Effect.succeed(password),
+          (password) =>
+            users.createUser({ payload: { role, email, password, first_name: firstName, last_name: lastName } })
+        )
     )
 ).pipe(Command.withDescription("registers somebody who can sign in"))
 

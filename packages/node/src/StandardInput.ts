@@ -1,0 +1,24 @@
+/** Secrets that are not given in a command line, where the list of processes and the shell's history show them. */
+import * as Prompt from "@effect/cli/Prompt"
+import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
+import { CommandFailed } from "./Target.ts"
+
+const firstLine = async (): Promise<Redacted.Redacted<string>> => {
+  let input = ""
+  for await (const chunk of process.stdin) input += String(chunk)
+  return Redacted.make(input.split(/\r?\n/, 1)[0] ?? "")
+}
+
+/** Asks for a secret on a terminal, and reads the first line of the standard input otherwise. */
+export const secret = (
+  name: string
+): Effect.Effect<Redacted.Redacted<string>, CommandFailed, Prompt.Prompt.Environment> => {
+  const unreadable = () =>
+    new CommandFailed({ message: `the ${name.toLowerCase()} cannot be read from the standard input` })
+  return Effect.suspend(() =>
+    process.stdin.isTTY === true
+      ? Effect.mapError(Prompt.run(Prompt.hidden({ message: name })), unreadable)
+      : Effect.tryPromise({ try: firstLine, catch: unreadable })
+  )
+}

@@ -4,7 +4,7 @@ import * as Help from "./Help.ts"
 import * as Applications from "./commands/Applications.ts"
 import * as Audit from "./commands/Audit.ts"
 import * as Deliveries from "./commands/Deliveries.ts"
-import { move } from "./commands/Data.ts"
+import { backup, move } from "./commands/Data.ts"
 import { doctor, migrate, reseal, serve } from "./commands/Installation.ts"
 import { fake, listen } from "./commands/Integrators.ts"
 import * as Registrations from "./commands/Registrations.ts"
@@ -21,6 +21,7 @@ export const startlist = Command.make("startlist").pipe(
     migrate,
     reseal,
     move,
+    backup,
     doctor,
     Applications.application,
     Users.user,
@@ -35,7 +36,7 @@ export const startlist = Command.make("startlist").pipe(
 
 /** The same as a tree, for the help: the parser does not give away what is below a group. */
 export const tree: Help.Tree = Help.branch(startlist, [
-  ...[serve, migrate, reseal, move, doctor].map((command) => Help.branch(command)),
+  ...[serve, migrate, reseal, move, backup, doctor].map((command) => Help.branch(command)),
   Help.branch(Applications.application, Applications.commands.map((command) => Help.branch(command))),
   Help.branch(Users.user, Users.commands.map((command) => Help.branch(command))),
   Help.branch(Registrations.registration, Registrations.commands.map((command) => Help.branch(command))),

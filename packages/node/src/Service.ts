@@ -30,6 +30,7 @@ import { LoginLimit } from "@startlist/http/Throttle"
 import { HttpConfig } from "@startlist/http/HttpConfig"
 import { AccountStore } from "./AccountStore.ts"
 import * as AuditLog from "./AuditLog.ts"
+import * as Backup from "./Backup.ts"
 import { type Configuration, origin, publicUrls } from "./Configuration.ts"
 import * as Database from "./Database.ts"
 import * as Documentation from "./Documentation.ts"
@@ -160,6 +161,7 @@ const layerCore = (configuration: Configuration, keys: Keys.Keys) =>
   Layer.mergeAll(
     Layer.provideMerge(PersonalData.layer, Tokens.layer(Services.layer)),
     LocalAccounts.layerWith(keys.masterKeys),
+    Backup.layer(configuration.dataDir),
     AuditLog.layerAudit,
     MemoryThrottle.layer,
     Layer.succeed(LoginLimit, configuration.loginLimits)

@@ -1,6 +1,6 @@
 /** The queue as it is shown to whoever watches: a long one is counted seldom, and is no database that is away. */
 import { describe, expect, it } from "@effect/vitest"
-import { Duration, Effect, Fiber, Metric, Stream, TestClock } from "effect"
+import { Duration, Effect, Fiber, Metric, Option, Stream, TestClock } from "effect"
 import { Store } from "@startlist/core"
 import { Database } from "@startlist/postgres"
 import * as Levels from "../src/metrics/Levels.ts"
@@ -41,7 +41,8 @@ const counting = (counts: {
     transaction: (effect) => effect,
     wake: Effect.void,
     wakeUps: Stream.empty,
-    connections: Effect.succeedNone
+    connections: Effect.succeedNone,
+    copyFiles: Option.none()
   })
 }
 

@@ -8,6 +8,7 @@ import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js"
 import { Effect } from "effect"
 import { Browser } from "@startlist/test-support/Browser"
 import { authorizeUrl, consent, openAs, redirectUri } from "@startlist/test-support/Consent"
+import { temporaryFolder } from "@startlist/test-support/TemporaryFolder"
 import * as InProcessService from "@startlist/test-support/InProcessService"
 import type { Client, Person, Target } from "@startlist/test-support/Operator"
 import { makeReceiver, type Receiver } from "@startlist/test-support/Receiver"
@@ -158,12 +159,13 @@ const operatorOperations = [
   ["GET", "/deliveries"],
   ["GET", "/deliveries/1"],
   ["POST", "/deliveries/1/redeliver"],
-  ["GET", "/audit"]
+  ["GET", "/audit"],
+  ["POST", "/backups"]
 ] as const
 
 /** Operations that take no body. */
 const bodiless =
-  /\/(?:redeliver|signing-secrets|suspend|restore|applications\/1\/revocations|pause|resume|disable|enable)$/
+  /\/(?:redeliver|signing-secrets|suspend|restore|applications\/1\/revocations|pause|resume|disable|enable|backups)$/
 
 /** Calls with a wrong operator token, from an address that a trusted proxy names. */
 const wrongToken = ({ call }: Caller, address: string, method: string, path: string) =>
@@ -249,6 +251,8 @@ const operatorApi = async (caller: Caller, service: Target): Promise<World> => {
     `/audit?action=login&user_id=1&client_id=1&since=2026-01-31T08:00:00Z&until=2026-02-01T00:00:00Z`
   )
   await operate("GET", "/audit?since=yesterday")
+  expect((await operate("POST", "/backups")).status).toBe(409)
+  expect((await operate("POST", "/backups", "{")).status).toBe(400)
 
   for (const [place, [method, path]] of operatorOperations.entries()) {
     expect((await wrongToken(caller, `198.51.100.${place + 1}`, method, `/operator/v1${path}`)).status).toBe(401)
@@ -458,8 +462,16 @@ it.scopedLive(
       })
       yield* service.database.close
       yield* Effect.promise(() => outage(caller, world))
-      expect(caller.seen.size).toBeGreaterThan(100)
-      expect([...caller.seen].sort()).toEqual([...promised(document)].sort())
+      // Only the embedded database has backups of its own.
+      const embedded = yield* InProcessService.make({ DATABASE_URL: "", DATA_DIR: yield* temporaryFolder })
+      const owner = makeCaller(document, embedded)
+      expect(yield* Effect.promise(() => owner.operate("POST", "/backups"))).toEqual({
+        status: 201,
+        body: { folder: expect.any(String) }
+      })
+      const seen = new Set([...caller.seen, ...owner.seen])
+      expect(seen.size).toBeGreaterThan(100)
+      expect([...seen].sort()).toEqual([...promised(document)].sort())
     }),
   180_000
 )

@@ -41,6 +41,11 @@ export declare namespace Database {
     readonly isInProcess: boolean
     /** The connections of the pool now; none if there is no pool of ours. */
     readonly connections: Effect.Effect<Option.Option<Connections>>
+    /**
+     * Copies the database's folder to a path that does not exist yet; none if the database is not embedded. No statement
+     * runs meanwhile. A copy that failed, or was interrupted, is incomplete.
+     */
+    readonly copyFiles: Option.Option<(path: string) => Effect.Effect<void, StoreError>>
   }
 
   /** Connections of a pool, and how many statements wait for one. */
@@ -76,14 +81,16 @@ export const make = (options: {
   readonly wakeUps: Stream.Stream<void>
   readonly isInProcess?: boolean
   readonly connections?: Effect.Effect<Database.Connections>
+  readonly copyFiles?: (path: string) => Effect.Effect<void, StoreError>
 }): Database.Service => {
-  const { connections, direct, isInProcess = false, prefix, sql, wake, wakeUps } = options
+  const { connections, copyFiles, direct, isInProcess = false, prefix, sql, wake, wakeUps } = options
   return {
     prefix,
     isInProcess,
     wake,
     wakeUps,
     connections: connections === undefined ? Effect.succeedNone : Effect.asSome(connections),
+    copyFiles: Option.fromNullable(copyFiles),
     query: (statement, parameters) =>
       Effect.withFiberRuntime((fiber) => {
         const transaction = joined(fiber)

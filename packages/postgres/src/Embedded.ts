@@ -9,6 +9,8 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
+import { StoreError } from "@startlist/core/Store"
+import { constants } from "node:fs"
 import * as Fs from "node:fs/promises"
 import { join } from "node:path"
 import { Database, make as makeDatabase } from "./Database.ts"
@@ -85,6 +87,8 @@ export class EmbeddedError extends Schema.TaggedError<EmbeddedError>("@startlist
 /** What PostgreSQL wrote last into a folder that it closed or lost: without these it cannot be one. */
 const controlFileBytes = 8192
 
+const clusterIn = (folder: string): string => join(folder, "pgdata")
+
 const check = (cluster: string): Effect.Effect<"absent" | "present", EmbeddedError> =>
   Effect.gen(function*() {
     const refuse = (reason: EmbeddedError["reason"]) => new EmbeddedError({ reason, folder: cluster })
@@ -129,7 +133,7 @@ const open = (
     })
     yield* FolderLock.acquire(folder, () => new EmbeddedError({ reason: "locked", folder }))
     if (!evenIfMoved) yield* refuseMoved(folder)
-    const cluster = join(folder, "pgdata")
+    const cluster = clusterIn(folder)
     if ((yield* check(cluster)) === "absent") yield* EmbeddedImage.install(cluster, kindOf({ image, migrations }))
     const said: Array<string> = []
     return yield* Effect.acquireRelease(
@@ -160,6 +164,19 @@ export const connect = (options: Options): Effect.Effect<SqlClient.SqlClient, Co
     return sql
   })
 
+/** Where nothing runs, the files do not change: whoever has the connection copies a database that is whole. */
+const copyFiles = (sql: SqlClient.SqlClient, folder: string) => (path: string): Effect.Effect<void, StoreError> =>
+  Effect.scoped(Effect.gen(function*() {
+    const connection = yield* sql.reserve
+    // What a start from the copy has to replay is in the files then.
+    yield* connection.execute("CHECKPOINT", [], undefined)
+    yield* Effect.uninterruptible(
+      Effect.tryPromise(() =>
+        Fs.cp(clusterIn(folder), path, { recursive: true, errorOnExist: true, mode: constants.COPYFILE_FICLONE })
+      )
+    )
+  })).pipe(Effect.mapError((cause) => new StoreError({ cause })))
+
 const context = (
   options: Options
 ): Effect.Effect<Context.Context<Database | SqlClient.SqlClient>, ConnectError, Scope.Scope> =>
@@ -170,9 +187,16 @@ const context = (
     const { wake, wakeUps } = yield* WakeUps.make(Effect.void)
     const direct: Database.Direct = ({ text }, parameters) =>
       Effect.scoped(Effect.flatMap(sql.reserve, (connection) => connection.execute(text, parameters, undefined)))
-    return Context.make(Database, makeDatabase({ sql, prefix, direct, wake, wakeUps, isInProcess: true })).pipe(
-      Context.add(SqlClient.SqlClient, sql)
-    )
+    const database = makeDatabase({
+      sql,
+      prefix,
+      direct,
+      wake,
+      wakeUps,
+      isInProcess: true,
+      copyFiles: copyFiles(sql, options.folder)
+    })
+    return Context.make(Database, database).pipe(Context.add(SqlClient.SqlClient, sql))
   })
 
 /** The stores in the database of a folder, made at the first start. One process at a time. */

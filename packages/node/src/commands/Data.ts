@@ -5,10 +5,12 @@ import * as ConfigProvider from "effect/ConfigProvider"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { common } from "../Asking.ts"
+import * as Redacted from "effect/Redacted"
+import { cp, rename, rm, stat } from "node:fs/promises"
+import { resolve } from "node:path"
+import { common, explain, optional, print, serviceOf } from "../Asking.ts"
 import * as Configuration from "../Configuration.ts"
 import { databaseUrl } from "../internal/setting.ts"
-import * as Redacted from "effect/Redacted"
 import * as StandardInput from "../StandardInput.ts"
 import { CommandFailed } from "../Target.ts"
 
@@ -61,3 +63,41 @@ export const move = Command.make(
       )
     })
 ).pipe(Command.withDescription("moves the embedded database to PostgreSQL, while the service is stopped"))
+
+const exists = (path: string): Promise<boolean> => stat(path).then(() => true, () => false)
+
+/** Also to another file system, where a folder cannot be renamed to. */
+const moveFolder = async (from: string, to: string): Promise<void> => {
+  try {
+    await rename(from, to)
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "EXDEV")) throw error
+    await cp(from, to, { recursive: true, errorOnExist: true })
+    await rm(from, { recursive: true, force: true })
+  }
+}
+
+/** Backs up the embedded database of the service that runs. */
+export const backup = Command.make(
+  "backup",
+  { to: optional("to", "the folder to make; without this option it is one in the data folder"), ...common },
+  ({ to, ...options }) =>
+    Effect.gen(function*() {
+      const target = Option.map(to, (path) => resolve(path))
+      if (Option.isSome(target) && (yield* Effect.promise(() => exists(target.value)))) {
+        return yield* new CommandFailed({ message: `--to: ${target.value} exists already` })
+      }
+      const service = yield* serviceOf(options)
+      const { folder } = yield* Effect.mapError(service.installation.backUp(), explain)
+      if (Option.isNone(target)) return yield* print(options, { folder })
+      yield* Effect.tryPromise({
+        try: () => moveFolder(folder, target.value),
+        catch: (error) =>
+          new CommandFailed({
+            message: `--to: ${error instanceof Error ? error.message : String(error)}. `
+              + `The backup is in ${folder} on the machine of the service`
+          })
+      })
+      yield* print(options, { folder: target.value })
+    })
+).pipe(Command.withDescription("copies the embedded database and its keys, while the service runs"))

@@ -23,12 +23,14 @@ const created = under(201)
 
 const accepted = under(202)
 
-/** Every request needs the operator token and the database. */
-const group = <const Name extends string>(name: Name) =>
+/** Every request needs the operator token. */
+const guarded = <const Name extends string>(name: Name) =>
   HttpApiGroup.make(name)
     .addError(Refusal.Wire.Unauthorized)
     .addError(Refusal.Wire.TooMany)
-    .addError(Refusal.Wire.Unavailable)
+
+/** Requests that ask the database. */
+const group = <const Name extends string>(name: Name) => guarded(name).addError(Refusal.Wire.Unavailable)
 
 /** People, and the revocation of access on their behalf. */
 export const Users = group("users")
@@ -232,6 +234,14 @@ export const Deliveries = group("deliveries")
 export const Audit = group("audit")
   .add(HttpApiEndpoint.get("listAudit", "/operator/v1/audit").setUrlParams(Wire.AuditQuery).addSuccess(Wire.AuditPage))
 
+/** The installation as a whole. */
+export const Installation = guarded("installation")
+  .add(
+    HttpApiEndpoint.post("backUp", "/operator/v1/backups")
+      .addSuccess(created(Wire.BackupRecord))
+      .addError(Refusal.Wire.Conflict)
+  )
+
 /** The whole operator API. Every request carries the operator token as a bearer token. */
 export const Api = HttpApi.make("operator")
   .add(Users)
@@ -240,3 +250,4 @@ export const Api = HttpApi.make("operator")
   .add(Registrations)
   .add(Deliveries)
   .add(Audit)
+  .add(Installation)

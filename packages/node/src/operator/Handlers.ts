@@ -23,6 +23,8 @@ import { Subscriptions } from "@startlist/core/Subscriptions"
 import { type UserId, UserStore } from "@startlist/core/User"
 import { type Account, AccountStore } from "../AccountStore.ts"
 import * as AuditLog from "../AuditLog.ts"
+import { Backup } from "../Backup.ts"
+import { rootMessage } from "../internal/rootMessage.ts"
 import { Registrar } from "../LocalAccounts.ts"
 import { PersonalData } from "../PersonalData.ts"
 import { Api } from "./Api.ts"
@@ -327,5 +329,29 @@ const audit = HttpApiBuilder.group(
     )
 )
 
+const installation = HttpApiBuilder.group(
+  Api,
+  "installation",
+  (handlers) =>
+    Effect.map(
+      Backup,
+      (backup) =>
+        handlers.handle("backUp", () =>
+          Effect.map(backup.make, (folder) => ({ folder })).pipe(Effect.catchTags({
+            NotEmbedded: () =>
+              Effect.fail(
+                Refusal.conflict("Backup", "", "not_embedded", "the data is in PostgreSQL: use pg_dump")
+              ),
+            BackupFailed: ({ cause }) =>
+              Effect.zipRight(
+                Effect.logError("the backup could not be written", cause),
+                Effect.fail(
+                  Refusal.conflict("Backup", "", "not_written", `the backup cannot be written: ${rootMessage(cause)}`)
+                )
+              )
+          })))
+    )
+)
+
 /** Handlers for every endpoint of `Api`. */
-export const layer = Layer.mergeAll(users, applications, subscriptions, registrations, deliveries, audit)
+export const layer = Layer.mergeAll(users, applications, subscriptions, registrations, deliveries, audit, installation)

@@ -35,6 +35,7 @@ import type { Endpoint, Route } from "@startlist/http/Router"
 import type { Throttle } from "@startlist/http/Throttle"
 import * as AuditLog from "../AuditLog.ts"
 import type { AccountStore } from "../AccountStore.ts"
+import type { Backup } from "../Backup.ts"
 import type { Registrar } from "../LocalAccounts.ts"
 import type { PersonalData } from "../PersonalData.ts"
 import { isOperator, makeRefuseStranger } from "../OperatorToken.ts"
@@ -174,6 +175,7 @@ export type Services =
   | AuditLog.AuditLog
   | Deliveries
   | PersonalData
+  | Backup
   | OAuth
   | Registrar
   | Registrations
@@ -184,9 +186,10 @@ export type Services =
 /** The operator API under `/operator/v1`; it lets in whoever carries the token. */
 export const make = (token: Redacted.Redacted<string>): Effect.Effect<Handler, never, Services | Scope.Scope> =>
   Effect.gen(function*() {
+    // Without a memo map of its own it would share one, and the handlers, with every other service in this process.
     const app = yield* HttpLayerRouter.toHttpEffect(
       HttpLayerRouter.addHttpApi(Api).pipe(Layer.provide(Handlers.layer), Layer.provide(HttpServer.layerContext))
-    )
+    ).pipe(Effect.provideServiceEffect(Layer.CurrentMemoMap, Layer.makeMemoMap))
     const log = yield* AuditLog.AuditLog
     const isAllowed = isOperator(token)
     const refuseStranger = yield* makeRefuseStranger

@@ -23,6 +23,7 @@ export const fields: FieldTexts = {
   ended_at: ["When it came to its end: ISO 8601 in UTC with milliseconds", at],
   entries: ["One page, newest first", undefined],
   expires_at: ["Until when it signs too, if it was replaced: ISO 8601 in UTC with milliseconds", at],
+  folder: ["Where the copy is, on the machine of the service", "/var/lib/startlist/backups/2026-06-01T08-00-00.000Z"],
   granted_at: ["When the user allowed it: ISO 8601 in UTC with milliseconds", at],
   grants: ["What applications may do for the user, oldest first", undefined],
   name: ["What users see", "Race Day"],
@@ -174,6 +175,11 @@ export const operations: OperationTexts = {
   "deliveries.redeliver": {
     summary: "Deliver an event again",
     description: "Makes a new delivery of the same event, with the same webhook-id, to the same subscription."
+  },
+  "installation.backUp": {
+    summary: "Back up the embedded database",
+    description:
+      "Copies the database and its keys into a new folder in DATA_DIR, while the service runs. With PostgreSQL it is refused."
   },
   "audit.listAudit": {
     summary: "List the audit trail",

@@ -310,6 +310,9 @@ export const AuditQuery = strict(Schema.Struct({
 
 export const AuditPage = Schema.Struct({ entries: Schema.Array(AuditRecord), next: Schema.optional(Schema.Int) })
 
+/** `folder` is a path on the machine of the service. */
+export const BackupRecord = Schema.Struct({ folder: Schema.String }).annotations({ identifier: "Backup" })
+
 export const showAudit = (line: AuditLog.Line): typeof AuditRecord.Type => ({
   id: line.id,
   at: DateTime.formatIso(line.at),

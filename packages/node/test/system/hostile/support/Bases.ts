@@ -152,7 +152,8 @@ export const findBases = async (service: MeasuredService, world: World): Promise
     name: `${operation.method} ${operation.path}`,
     request: { ...toRequest(operation), headers: [["Host", "x"], ...operation.headers, ...contentTypes.Form] }
   }))
-  const all = [...bases, ...forms, ...more]
+  // Each backup copies the whole database.
+  const all = [...bases, ...forms, ...more].filter(({ request }) => !request.path.endsWith("/backups"))
   const byText = new Map(all.map(sparing).map((base) => [JSON.stringify(base), base]))
   return [...byText.values()]
 }

@@ -70,8 +70,18 @@ export declare namespace AccountStore {
     readonly insertSession: (session: Session) => Effect.Effect<void, StoreError>
     /** All sessions of a user, newest first. */
     readonly listSessions: (id: UserId) => Effect.Effect<ReadonlyArray<Session>, StoreError>
-    /** Ends all sessions of a user. Answers how many. */
-    readonly endSessions: (id: UserId) => Effect.Effect<number, StoreError>
+    /** Ends all sessions of a user, or all but one. Answers how many. */
+    readonly endSessions: (id: UserId, except?: TokenHash) => Effect.Effect<number, StoreError>
+    /**
+     * Replaces the password's hash if it is still `from`, and ends all sessions of the user, or all but one; both or
+     * neither. Answers whether it did.
+     */
+    readonly replacePassword: (change: {
+      readonly id: UserId
+      readonly from: string
+      readonly to: string
+      readonly except?: TokenHash
+    }) => Effect.Effect<boolean, StoreError>
     /** None for a user who is disabled. */
     readonly findSession: (
       hash: TokenHash
@@ -92,9 +102,9 @@ export const layerMemory: Layer.Layer<AccountStore | UserStore> = Layer.effectCo
     const accountOf = (email: string) =>
       [...accounts.values()].find(({ user }) => user.email.toLowerCase() === email.toLowerCase())
     const userOf = (id: UserId) => Option.map(Option.fromNullable(accounts.get(id)), ({ user }) => user)
-    const endSessions = (id: UserId) =>
+    const endSessions = (id: UserId, except?: TokenHash) =>
       Effect.sync(() => {
-        const ended = [...sessions.values()].filter(({ userId }) => userId === id)
+        const ended = [...sessions.values()].filter(({ hash, userId }) => userId === id && hash !== except)
         for (const { hash } of ended) sessions.delete(hash)
         return ended.length
       })
@@ -126,6 +136,13 @@ export const layerMemory: Layer.Layer<AccountStore | UserStore> = Layer.effectCo
             .sort((a, b) => b.startedAt.epochMillis - a.startedAt.epochMillis)
         ),
       endSessions,
+      replacePassword: ({ except, from, id, to }) =>
+        Effect.suspend(() => {
+          const account = accounts.get(id)
+          if (account?.passwordHash !== from) return Effect.succeed(false)
+          accounts.set(id, { ...account, passwordHash: to })
+          return Effect.as(endSessions(id, except), true)
+        }),
       insertSession: (session) => Effect.sync(() => sessions.set(session.hash, session)),
       findSession: (hash) =>
         Effect.sync(() =>

@@ -2,23 +2,11 @@
  * Device cookies (OWASP): proof that a browser has signed in to an account before. It signs nobody in. It only gives the
  * browser a failure counter of its own, so that guesses of strangers cannot lock its user out.
  */
-import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from "node:crypto"
-import type { NonEmptyReadonlyArray } from "effect/Array"
+import { createHmac, randomBytes, timingSafeEqual } from "node:crypto"
 import * as Duration from "effect/Duration"
 import * as Option from "effect/Option"
-import * as Redacted from "effect/Redacted"
 import { deviceLifetime } from "@startlist/pages/Sessions"
-import type { MasterKeys } from "./internal/setting.ts"
-
-/** The first key signs. All of them verify. */
-export type Keys = NonEmptyReadonlyArray<Uint8Array>
-
-/** Derives one signing key from each master key (RFC 5869). */
-export const keysFrom = ([first, ...others]: MasterKeys): Keys => {
-  const derive = (master: Redacted.Redacted<string>) =>
-    new Uint8Array(hkdfSync("sha256", Buffer.from(Redacted.value(master), "base64"), "", "startlist device cookie", 32))
-  return [derive(first), ...others.map(derive)]
-}
+import type { Keys } from "./SigningKeys.ts"
 
 /** One proof: random identifier, seconds since 1970 in base 36, signature. A cookie holds several, joined by `~`. */
 const pattern = /^([\w-]{22})\.([0-9a-z]{1,9})\.([\w-]{43})$/

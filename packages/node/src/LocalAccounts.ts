@@ -8,16 +8,18 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import { Secrets } from "@startlist/core/Secrets"
+import { Secrets, type TokenHash } from "@startlist/core/Secrets"
 import { StoreError, Text } from "@startlist/core/Store"
-import type { User } from "@startlist/core/User"
-import { Accounts, PasswordCheck } from "@startlist/pages/Accounts"
+import type { User, UserId } from "@startlist/core/User"
+import { Accounts, PasswordChange, PasswordCheck } from "@startlist/pages/Accounts"
 import { Busy } from "@startlist/http/Refusal"
 import type { EmailTaken, NewUser } from "@startlist/postgres/Users"
-import { AccountStore, isLive, isStale } from "./AccountStore.ts"
+import { type Account, AccountStore, isLive, isStale } from "./AccountStore.ts"
 import * as DeviceCookie from "./DeviceCookie.ts"
 import { once } from "./internal/once.ts"
 import type { MasterKeys } from "./internal/setting.ts"
+import * as ResetToken from "./ResetToken.ts"
+import { type Keys, keysFrom } from "./SigningKeys.ts"
 
 /** Registers users who sign in with a password. */
 export class Registrar extends Context.Tag("@startlist/node/Registrar")<Registrar, Registrar.Service>() {}
@@ -29,6 +31,13 @@ export declare namespace Registrar {
       user: NewUser,
       password: Redacted.Redacted<string>
     ) => Effect.Effect<User, EmailTaken | StoreError>
+    /** A token with which this user can choose another password, once: none if nobody with this identifier has one. */
+    readonly makeReset: (
+      id: UserId
+    ) => Effect.Effect<
+      Option.Option<{ readonly token: Redacted.Redacted<string>; readonly expiresAt: DateTime.Utc }>,
+      StoreError
+    >
   }
 }
 
@@ -46,7 +55,20 @@ const clear = (password: Redacted.Redacted<string>): string => Redacted.value(pa
 
 const isText = Schema.is(Text)
 
-const make = (keys: DeviceCookie.Keys) =>
+/** The rule for passwords comes with a long list: it is loaded when somebody chooses one. */
+const isAcceptable = (password: Redacted.Redacted<string>) =>
+  Effect.map(
+    Effect.promise(() => import("./Password.ts")),
+    (rule) => isText(Redacted.value(password)) && rule.isAcceptable(Redacted.value(password))
+  )
+
+/** What signs device cookies, and what signs links to a new password. */
+interface AccountKeys {
+  readonly device: Keys
+  readonly reset: Keys
+}
+
+const make = (keys: AccountKeys) =>
   Effect.gen(function*() {
     const store = yield* AccountStore
     const secrets = yield* Secrets
@@ -103,6 +125,88 @@ const make = (keys: DeviceCookie.Keys) =>
       return Option.map(found, ({ user }) => user)
     })
 
+    const idOf: Accounts.Service["idOf"] = (value) => secrets.hash(Redacted.value(value))
+
+    const listSessions: Accounts.Service["listSessions"] = (userId) =>
+      Effect.zipWith(store.listSessions(userId), DateTime.now, (sessions, now) =>
+        sessions.filter((session) =>
+          isLive(session, now)
+        ).map(({ hash, seenAt, startedAt }) => ({
+          id: hash,
+          seenAt,
+          startedAt
+        })))
+
+    const endById: Accounts.Service["endById"] = (userId, id) =>
+      Effect.flatMap(store.listSessions(userId), (sessions) =>
+        Effect.forEach(
+          sessions.filter(({ hash }) =>
+            hash === id
+          ),
+          ({ hash }) => store.removeSession(hash),
+          { discard: true }
+        ))
+
+    const endOthers: Accounts.Service["endOthers"] = (userId, value) =>
+      Effect.asVoid(store.endSessions(userId, secrets.hash(Redacted.value(value))))
+
+    /** Gives an account another password, unless it was changed meanwhile. */
+    const replace = (
+      { passwordHash, user }: Account,
+      next: Redacted.Redacted<string>,
+      keeping: { readonly except?: TokenHash } = {}
+    ) =>
+      Effect.gen(function*() {
+        if (!(yield* isAcceptable(next))) return PasswordChange.Unacceptable()
+        const to = yield* toHash(clear(next))
+        const isReplaced = yield* store.replacePassword({ id: user.id, from: passwordHash, to, ...keeping })
+        return isReplaced ? PasswordChange.Changed({ user }) : PasswordChange.Refused()
+      })
+
+    const changePassword = Effect.fn("Accounts.changePassword")(
+      function*(
+        session: Redacted.Redacted<string>,
+        { next, present }: { readonly present: Redacted.Redacted<string>; readonly next: Redacted.Redacted<string> }
+      ) {
+        const user = yield* findSession(session)
+        const account = Option.isSome(user) ? yield* store.find(user.value.id) : Option.none()
+        if (Option.isNone(account)) return PasswordChange.Refused()
+        return (yield* matches(account.value.passwordHash, clear(present)))
+          ? yield* replace(account.value, next, { except: secrets.hash(Redacted.value(session)) })
+          : PasswordChange.Refused()
+      },
+      inBoundedQueue
+    )
+
+    /** The account that a link is for. Whoever is disabled cannot use it. */
+    const resettable = (token: Redacted.Redacted<string>) =>
+      Effect.gen(function*() {
+        const now = yield* Clock.currentTimeMillis
+        const id = ResetToken.claimed(Redacted.value(token), now)
+        const account = Option.isSome(id) ? yield* store.find(id.value) : Option.none()
+        return Option.filter(
+          account,
+          ({ disabled, passwordHash, user }) =>
+            !disabled && ResetToken.isGenuine(keys.reset, Redacted.value(token), user.id, passwordHash)
+        )
+      })
+
+    const resetPassword = Effect.fn("Accounts.resetPassword")(
+      function*(token: Redacted.Redacted<string>, next: Redacted.Redacted<string>) {
+        const account = yield* resettable(token)
+        return Option.isSome(account) ? yield* replace(account.value, next) : PasswordChange.Refused()
+      },
+      inBoundedQueue
+    )
+
+    const makeReset = Effect.fn("Registrar.makeReset")(function*(id: UserId) {
+      const expiresAt = DateTime.addDuration(yield* DateTime.now, ResetToken.lifetime)
+      return Option.map(yield* store.find(id), ({ passwordHash }) => ({
+        token: Redacted.make(ResetToken.make(keys.reset, id, passwordHash, expiresAt.epochMillis)),
+        expiresAt
+      }))
+    })
+
     const endSession = (value: Redacted.Redacted<string>) => store.removeSession(secrets.hash(Redacted.value(value)))
 
     const register = Effect.fn("Registrar.register")(function*(user: NewUser, password: Redacted.Redacted<string>) {
@@ -110,34 +214,48 @@ const make = (keys: DeviceCookie.Keys) =>
     })
 
     const recognizeBrowser: Accounts.Service["recognizeBrowser"] = (value, email) =>
-      Effect.map(Clock.currentTimeMillis, (now) => DeviceCookie.browserOf(keys, Redacted.value(value), email, now))
+      Effect.map(
+        Clock.currentTimeMillis,
+        (now) => DeviceCookie.browserOf(keys.device, Redacted.value(value), email, now)
+      )
 
     const rememberBrowser: Accounts.Service["rememberBrowser"] = ({ email }, previous) =>
       Effect.map(Clock.currentTimeMillis, (now) =>
         Redacted.make(DeviceCookie.extend(
-          keys,
+          keys.device,
           Option.getOrElse(Option.map(previous, Redacted.value), () => ""),
           email,
           now
         )))
 
     return Context.make(Accounts, {
+      changePassword,
+      endById,
+      endOthers,
       endSession,
+      findReset: (token) => Effect.map(resettable(token), Option.map(({ user }) => user)),
       findSession,
+      idOf,
+      listSessions,
+      resetPassword,
       recognizeBrowser,
       rememberBrowser,
       startSession,
       verifyPassword
-    }).pipe(Context.add(Registrar, { register }))
+    }).pipe(Context.add(Registrar, { makeReset, register }))
   })
 
-/** Accounts whose device cookies are signed with keys derived from these master keys: all nodes and restarts know them. */
+/** Accounts whose cookies and links are signed with keys derived from these master keys: all nodes and restarts know them. */
 export const layerWith = (
   masterKeys: MasterKeys
 ): Layer.Layer<Accounts | Registrar, never, AccountStore | Secrets> =>
-  Layer.effectContext(Effect.suspend(() => make(DeviceCookie.keysFrom(masterKeys))))
+  Layer.effectContext(
+    Effect.suspend(() =>
+      make({ device: keysFrom(masterKeys, "device cookie"), reset: keysFrom(masterKeys, "password reset") })
+    )
+  )
 
-/** Accounts whose device cookies end with the process. */
+/** Accounts whose device cookies and links end with the process. */
 export const layer: Layer.Layer<Accounts | Registrar, never, AccountStore | Secrets> = Layer.effectContext(
-  Effect.suspend(() => make([randomBytes(32)]))
+  Effect.suspend(() => make({ device: [randomBytes(32)], reset: [randomBytes(32)] }))
 )

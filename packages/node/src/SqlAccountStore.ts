@@ -53,7 +53,14 @@ const make = Effect.gen(function*() {
     `SELECT hash, user_id, started_at, seen_at FROM ${p}sessions WHERE user_id = $1::bigint
       ORDER BY started_at DESC, hash`
   )
-  const endSessions = statement("session_end", `DELETE FROM ${p}sessions WHERE user_id = $1::bigint RETURNING hash`)
+  const replacePassword = statement(
+    "password_replace",
+    `UPDATE ${p}passwords SET hash = $3::text WHERE user_id = $1::bigint AND hash = $2::text RETURNING user_id`
+  )
+  const endSessions = statement(
+    "session_end",
+    `DELETE FROM ${p}sessions WHERE user_id = $1::bigint AND hash IS DISTINCT FROM $2::text RETURNING hash`
+  )
   const insertSession = statement(
     "session_insert",
     `INSERT INTO ${p}sessions (hash, user_id, started_at, seen_at)
@@ -97,7 +104,7 @@ const make = Effect.gen(function*() {
       transaction(
         Effect.tap(
           Effect.map(query(disable, [id, disabled]), (rows) => rows.length === 1),
-          () => disabled ? query(endSessions, [id]) : Effect.void
+          () => disabled ? query(endSessions, [id, null]) : Effect.void
         )
       ),
     listSessions: (id) =>
@@ -105,7 +112,14 @@ const make = Effect.gen(function*() {
         query<SessionRow & { readonly hash: string }>(listSessions, [id]),
         (rows) => rows.map((row) => toSession(trusted(TokenHash, row.hash), row))
       ),
-    endSessions: (id) => Effect.map(query(endSessions, [id]), (rows) => rows.length),
+    endSessions: (id, except) => Effect.map(query(endSessions, [id, except ?? null]), (rows) => rows.length),
+    replacePassword: ({ except, from, id, to }) =>
+      transaction(
+        Effect.tap(
+          Effect.map(query(replacePassword, [id, from, to]), (rows) => rows.length === 1),
+          (isReplaced) => isReplaced ? query(endSessions, [id, except ?? null]) : Effect.void
+        )
+      ),
     insertSession: ({ hash, seenAt, startedAt, userId }) =>
       Effect.asVoid(query(insertSession, [hash, userId, startedAt.epochMillis, seenAt.epochMillis])),
     findSession: Effect.fnUntraced(function*(hash) {

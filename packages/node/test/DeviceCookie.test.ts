@@ -2,9 +2,12 @@ import { describe, expect, it } from "@effect/vitest"
 import { Duration, Option, Redacted } from "effect"
 import { deviceLifetime } from "@startlist/pages/Sessions"
 import * as DeviceCookie from "../src/DeviceCookie.ts"
+import { keysFrom } from "../src/SigningKeys.ts"
 
 const masterKey = (byte: number) => Redacted.make(Buffer.alloc(32, byte).toString("base64"))
-const keys = DeviceCookie.keysFrom([masterKey(1)])
+const keysOf = (first: number, ...others: ReadonlyArray<number>) =>
+  keysFrom([masterKey(first), ...others.map(masterKey)], "device cookie")
+const keys = keysOf(1)
 const now = 1_700_000_000_000
 const cookie = DeviceCookie.extend(keys, "", "Ada@example.test", now)
 
@@ -31,10 +34,10 @@ describe("a device cookie", () => {
   })
 
   it("survives a restart and a rotation of the master key, and ends with the key", () => {
-    const rotated = DeviceCookie.keysFrom([masterKey(2), masterKey(1)])
-    expect(isKnown(cookie, "ada@example.test", now, DeviceCookie.keysFrom([masterKey(1)]))).toBe(true)
+    const rotated = keysOf(2, 1)
+    expect(isKnown(cookie, "ada@example.test", now, keysOf(1))).toBe(true)
     expect(isKnown(cookie, "ada@example.test", now, rotated)).toBe(true)
-    expect(isKnown(cookie, "ada@example.test", now, DeviceCookie.keysFrom([masterKey(2)]))).toBe(false)
+    expect(isKnown(cookie, "ada@example.test", now, keysOf(2))).toBe(false)
   })
 
   it("expires", () => {

@@ -136,6 +136,7 @@ const operatorOperations = [
   ["POST", "/users/1/enable"],
   ["DELETE", "/users/1/sessions"],
   ["GET", "/users/1/export"],
+  ["POST", "/users/1/password-resets"],
   ["DELETE", "/users/1"],
   ["GET", "/applications"],
   ["POST", "/applications"],
@@ -165,7 +166,7 @@ const operatorOperations = [
 
 /** Operations that take no body. */
 const bodiless =
-  /\/(?:redeliver|signing-secrets|suspend|restore|applications\/1\/revocations|pause|resume|disable|enable|backups)$/
+  /\/(?:redeliver|signing-secrets|suspend|restore|applications\/1\/revocations|pause|resume|disable|enable|backups|password-resets)$/
 
 /** Calls with a wrong operator token, from an address that a trusted proxy names. */
 const wrongToken = ({ call }: Caller, address: string, method: string, path: string) =>
@@ -196,6 +197,7 @@ const operatorApi = async (caller: Caller, service: Target): Promise<World> => {
     await operate("POST", `/users/${id}/enable`)
     await operate("DELETE", `/users/${id}/sessions`)
     await operate("GET", `/users/${id}/export`)
+    await operate("POST", `/users/${id}/password-resets`)
   }
   const { id: former } = await person("club")
   for (const id of [former, 999_999, "x"]) await operate("DELETE", `/users/${id}`)
@@ -419,6 +421,7 @@ const outage = async (caller: Caller, world: World) => {
     operate("POST", "/users/1/enable"),
     operate("DELETE", "/users/1/sessions"),
     operate("GET", "/users/1/export"),
+    operate("POST", "/users/1/password-resets"),
     operate("DELETE", "/users/1"),
     operate("GET", "/subscriptions"),
     operate("POST", "/applications/1/suspend"),

@@ -1,6 +1,7 @@
 /** The service's own sign-in: e-mail address, password, and a session that a cookie names. */
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
+import type * as DateTime from "effect/DateTime"
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 import type * as Redacted from "effect/Redacted"
@@ -15,6 +16,22 @@ export type PasswordCheck = Data.TaggedEnum<{
   Unknown: {}
 }>
 export const PasswordCheck = Data.taggedEnum<PasswordCheck>()
+
+/** Outcome of a new password. `Refused`: the present password, or the link, is not good. `Unacceptable`: the new one is not. */
+export type PasswordChange = Data.TaggedEnum<{
+  Changed: { readonly user: User }
+  Refused: {}
+  Unacceptable: {}
+}>
+export const PasswordChange = Data.taggedEnum<PasswordChange>()
+
+/** A browser that is signed in. The identifier signs nobody in. */
+export interface Session {
+  readonly id: string
+  readonly startedAt: DateTime.Utc
+  /** Accurate to some minutes. */
+  readonly seenAt: DateTime.Utc
+}
 
 /** Checks passwords and keeps sessions. Stores no password and no session value in clear. */
 export class Accounts extends Context.Tag("@startlist/pages/Accounts")<Accounts, Accounts.Service>() {}
@@ -55,5 +72,25 @@ export declare namespace Accounts {
     readonly findSession: (session: Redacted.Redacted<string>) => Effect.Effect<Option.Option<User>, StoreError>
     /** Ends a session at once. One that is unknown is no error. */
     readonly endSession: (session: Redacted.Redacted<string>) => Effect.Effect<void, StoreError>
+    /** The sessions of this user that neither ended nor expired, newest first. */
+    readonly listSessions: (userId: UserId) => Effect.Effect<ReadonlyArray<Session>, StoreError>
+    /** The identifier that `listSessions` gives this session. */
+    readonly idOf: (session: Redacted.Redacted<string>) => string
+    /** Ends the session of this user with this identifier. One that is unknown is no error. */
+    readonly endById: (userId: UserId, id: string) => Effect.Effect<void, StoreError>
+    /** Ends all sessions of the user of this one, but not this one. */
+    readonly endOthers: (userId: UserId, session: Redacted.Redacted<string>) => Effect.Effect<void, StoreError>
+    /** Gives the user of this session another password, and ends the user's other sessions. */
+    readonly changePassword: (
+      session: Redacted.Redacted<string>,
+      change: { readonly present: Redacted.Redacted<string>; readonly next: Redacted.Redacted<string> }
+    ) => Effect.Effect<PasswordChange, Busy | StoreError>
+    /** The user for whom an operator made this link to a new password, if it has neither expired nor been used. */
+    readonly findReset: (token: Redacted.Redacted<string>) => Effect.Effect<Option.Option<User>, StoreError>
+    /** Gives the user of the link another password, and ends all of the user's sessions. The link works once. */
+    readonly resetPassword: (
+      token: Redacted.Redacted<string>,
+      next: Redacted.Redacted<string>
+    ) => Effect.Effect<PasswordChange, Busy | StoreError>
   }
 }

@@ -18,6 +18,7 @@ import * as WebhookPages from "./internal/developer/WebhookPages.ts"
 import * as ErrorPage from "./internal/ErrorPage.ts"
 import * as Language from "./internal/Language.ts"
 import * as Login from "./internal/Login.ts"
+import * as Security from "./internal/Security.ts"
 import * as ReferencePage from "./internal/ReferencePage.tsx"
 import * as Welcome from "./internal/Welcome.tsx"
 import * as Protocol from "@startlist/http/Protocol"
@@ -83,9 +84,19 @@ export const welcome: Effect.Effect<Route, never, Authentication> = Effect.map(W
 export const reference = (content: Effect.Effect<string>): Effect.Effect<Route> =>
   Effect.map(ReferencePage.make(content), compressedRoute)
 
-/** `/login` (also `/login/`) and `/logout`: for a service that signs people in itself, with `Sessions.layer`. */
+/**
+ * `/login` and `/logout`, passwords and sessions: for a service that signs people in itself, with `Sessions.layer`.
+ * `/.well-known/change-password` leads to `/account/security`, and `/login/` to `/login`.
+ */
 export const signIn: Routes<Accounts | OAuth | Secrets | Throttle> = compressed(Effect.map(
-  Effect.all([Login.make, Effect.all([Alias.make("/login/", "/login")])]),
+  Effect.all([
+    Login.make,
+    Security.make,
+    Effect.all([
+      Alias.make("/login/", "/login"),
+      Alias.make("/.well-known/change-password", "/account/security")
+    ])
+  ]),
   (made) => made.flat()
 ))
 

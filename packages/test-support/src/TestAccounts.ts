@@ -2,9 +2,9 @@
 import { User } from "@startlist/core"
 import { Accounts } from "@startlist/pages"
 import * as TestUsers from "@startlist/testing/TestUsers"
-import { Context, Effect, Layer, Option, Redacted } from "effect"
+import { Context, DateTime, Effect, Layer, Option, Redacted } from "effect"
 
-const { PasswordCheck } = Accounts
+const { PasswordChange, PasswordCheck } = Accounts
 
 export class TestAccounts extends Context.Tag("test/TestAccounts")<TestAccounts, {
   /** Creates a user whose password is `password of <email>`. */
@@ -51,7 +51,18 @@ export class TestAccounts extends Context.Tag("test/TestAccounts")<TestAccounts,
           const userId = sessions.get(Redacted.value(session))
           return userId === undefined ? Effect.succeedNone : users.find(userId)
         }),
-      endSession: (session) => Effect.sync(() => void sessions.delete(Redacted.value(session)))
+      endSession: (session) => Effect.sync(() => void sessions.delete(Redacted.value(session))),
+      listSessions: (userId) =>
+        Effect.map(
+          DateTime.now,
+          (now) => [...sessions].filter(([, id]) => id === userId).map(([id]) => ({ id, startedAt: now, seenAt: now }))
+        ),
+      idOf: (session) => Redacted.value(session),
+      endById: (_, id) => Effect.sync(() => void sessions.delete(id)),
+      endOthers: () => Effect.void,
+      changePassword: () => Effect.succeed(PasswordChange.Refused()),
+      findReset: () => Effect.succeedNone,
+      resetPassword: () => Effect.succeed(PasswordChange.Refused())
     })
     return Context.make(Accounts.Accounts, accounts).pipe(Context.add(TestAccounts, {
       passwordChecks: () => checked,

@@ -83,6 +83,12 @@ const endSessions = Command.make(
   ({ id, ...options }) => asking(options, ({ users }) => users.endSessions({ path: { id } }))
 ).pipe(Command.withDescription("signs the user out everywhere"))
 
+const resetPassword = Command.make(
+  "reset-password",
+  { id, ...common },
+  ({ id, ...options }) => asking(options, ({ users }) => users.resetPassword({ path: { id } }))
+).pipe(Command.withDescription("prints a link with which the user chooses another password, once"))
+
 const exportAll = Command.make(
   "export",
   { id, ...common },
@@ -112,6 +118,7 @@ export const commands = [
   disable,
   enable,
   endSessions,
+  resetPassword,
   exportAll,
   erase
 ] as const

@@ -66,6 +66,12 @@ export const Users = group("users")
       .addError(Refusal.Wire.NotFound)
   )
   .add(
+    HttpApiEndpoint.post("resetPassword", "/operator/v1/users/:id/password-resets")
+      .setPath(Wire.UserIdPath)
+      .addSuccess(created(Wire.PasswordReset))
+      .addError(Refusal.Wire.NotFound)
+  )
+  .add(
     HttpApiEndpoint.get("exportUser", "/operator/v1/users/:id/export")
       .setPath(Wire.UserIdPath)
       .addSuccess(Wire.UserExport)

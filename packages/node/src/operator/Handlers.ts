@@ -5,6 +5,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
 import {
   type Application,
   type ApplicationNotFound,
@@ -22,6 +23,7 @@ import type { Subscription, SubscriptionNotFound } from "@startlist/core/Subscri
 import { Subscriptions } from "@startlist/core/Subscriptions"
 import { type UserId, UserStore } from "@startlist/core/User"
 import { type Account, AccountStore } from "../AccountStore.ts"
+import { HttpConfig } from "@startlist/http/HttpConfig"
 import * as AuditLog from "../AuditLog.ts"
 import { Backup } from "../Backup.ts"
 import { rootMessage } from "../internal/rootMessage.ts"
@@ -125,13 +127,25 @@ const users = HttpApiBuilder.group(Api, "users", (handlers) =>
       .handle("enableUser", ({ path }) => setDisabled(path.id, false))
       .handle("endSessions", ({ path }) =>
         Effect.zipRight(show(path.id), Effect.asVoid(Effect.catchTags(accounts.endSessions(path.id), orUnavailable))))
+      .handle("resetPassword", ({ path }) =>
+        Effect.flatMap(
+          Effect.catchTags(registrar.makeReset(path.id), orUnavailable),
+          Option.match({
+            onNone: () =>
+              Effect.fail(noUser),
+            onSome: ({ expiresAt, token }) =>
+              Effect.map(HttpConfig, ({ authUrl }) => ({
+                url: `${authUrl}/reset-password?token=${Redacted.value(token)}`,
+                expires_at: DateTime.formatIso(expiresAt)
+              }))
+          })
+        ))
       .handle("exportUser", ({ path }) =>
         exportOf(path.id))
       .handle("eraseUser", ({ path }) =>
         Effect.catchTags(personalData.erase(path.id), {
           ...orUnavailable,
-          UserNotFound: () =>
-            Effect.fail(noUser)
+          UserNotFound: () => Effect.fail(noUser)
         }))
       .handle("revokeForUser", ({ path, payload }) =>
         Effect.zipRight(

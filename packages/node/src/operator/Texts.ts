@@ -54,6 +54,8 @@ export const fields: FieldTexts = {
   subscriptions: ["One page, newest first", undefined],
   subject: ["What it was done to", undefined],
   type: ["What kind of party it is", "user"],
+  "PasswordReset.expires_at": ["Until when the link works: ISO 8601 in UTC with milliseconds", at],
+  url: ["The link, for the user alone", "https://auth.example.org/reset-password?token=sl_pr_42_t2k1s0_Y2xlYXI"],
   until: ["Only what was done before this instant", at],
   user_id: ["Only what this user did, and what was done to the user", 42],
   user: ["The user", undefined],
@@ -79,6 +81,10 @@ export const operations: OperationTexts = {
   "users.endSessions": {
     summary: "End all sessions of a user",
     description: "Signs the user out everywhere. The password stays as it is."
+  },
+  "users.resetPassword": {
+    summary: "Make a link to a new password",
+    description: "Makes a link with which the user can choose another password. It works once, for 24 hours."
   },
   "users.exportUser": {
     summary: "Export what is known about a person",

@@ -310,6 +310,10 @@ export const AuditQuery = strict(Schema.Struct({
 
 export const AuditPage = Schema.Struct({ entries: Schema.Array(AuditRecord), next: Schema.optional(Schema.Int) })
 
+export const PasswordReset = Schema.Struct({ url: Schema.String, expires_at: Schema.String }).annotations({
+  identifier: "PasswordReset"
+})
+
 /** `folder` is a path on the machine of the service. */
 export const BackupRecord = Schema.Struct({ folder: Schema.String }).annotations({ identifier: "Backup" })
 

@@ -29,14 +29,15 @@ export const make: Effect.Effect<ReadonlyArray<Route>, never, OAuth | Authentica
   const config = yield* HttpConfig
   const templates = yield* Templates
   const frameOf = yield* Frame.make
-  const { forged, refuse } = yield* ErrorPage.make
+  const errors = yield* ErrorPage.make
   const here = basePath(config) + path
 
   const withSignedIn = <E>(request: Request, use: (signedIn: SignedIn) => Effect.Effect<Response, E>) =>
     Effect.flatMap(
       authentication.identify(request),
       Option.match({
-        onNone: (): Effect.Effect<Response, E> => Effect.succeed(redirect(authentication.signInUrl(here))),
+        onNone: (): Effect.Effect<Response, E> =>
+          Effect.succeed(errors.signIn(request, authentication.signInUrl(here))),
         onSome: use
       })
     )
@@ -59,7 +60,7 @@ export const make: Effect.Effect<ReadonlyArray<Route>, never, OAuth | Authentica
     withSignedIn(request, (signedIn) =>
       Effect.gen(function*() {
         const { isGenuine } = yield* Forms.read(request, config)
-        if (!isGenuine(signedIn.csrf)) return forged(request)
+        if (!isGenuine(signedIn.csrf)) return errors.forged(request)
         const applicationId = parseClientId(id)
         if (Option.isNone(applicationId)) return yield* new NotFound()
         const entry = {
@@ -78,7 +79,7 @@ export const make: Effect.Effect<ReadonlyArray<Route>, never, OAuth | Authentica
       }))
 
   return [
-    { path, methods: { GET: show }, refuse },
-    { path: `${path}/{client_id}/revoke`, methods: { POST: revokeOne }, refuse }
+    { path, methods: { GET: show }, refuse: errors.refuse },
+    { path: `${path}/{client_id}/revoke`, methods: { POST: revokeOne }, refuse: errors.refuse }
   ]
 })

@@ -35,6 +35,7 @@ export const messages: Messages = {
     account: "Your account",
     applications: "Authorised applications",
     developer: "For developers",
+    security: "Password and sessions",
     signOut: "Sign out",
     languages: "Language",
     skip: "Skip to the content",
@@ -93,6 +94,33 @@ export const messages: Messages = {
       `Sign in with an account that has the role ${roles[requested]}, or go back. Nothing has been allowed.`,
     backToApplication: (application) => `Back to ${application}`
   },
+  security: {
+    title: "Password and sessions",
+    password: "Change your password",
+    present: "Current password",
+    next: "New password",
+    rule: "At least 8 characters. Very common passwords are refused.",
+    change: "Change password",
+    changed: "Your password was changed. All other sessions were ended.",
+    problem: "The password was not changed",
+    wrong: "The current password is incorrect.",
+    missing: "Enter your current password and a new one.",
+    unacceptable: "The new password must have 8 to 1000 characters, and must not be a very common one.",
+    sessions: "Where you are signed in",
+    sessionsExplained: "End a session that you do not know, and change your password.",
+    started: "Signed in",
+    used: "Last used",
+    session: "Session",
+    thisSession: "This browser",
+    otherSession: "Another browser",
+    end: "End session",
+    endOthers: "End all other sessions",
+    ended: "The session was ended.",
+    reset: "Set a new password",
+    resetFor: (email) => `Choose a new password for ${email}.`,
+    resetDone: "Your password was changed, and all sessions were ended. Sign in with the new password.",
+    resetRefused: "This link has expired, or it was used before. Ask for a new one."
+  },
   applications: {
     title: "Authorised applications",
     none: "No application has access to your account.",
@@ -149,6 +177,11 @@ export const messages: Messages = {
       title: "This form has expired",
       what: "It does not belong to your current session. Nothing was changed.",
       advice: "This happens if you signed in or out in another window. Start again."
+    },
+    signedOut: {
+      title: "You are signed out",
+      what: "Your session ended before the form arrived. Nothing was changed.",
+      advice: "Sign in, and send the form again."
     },
     outdated: {
       title: "This was already done",

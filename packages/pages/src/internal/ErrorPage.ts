@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { StoreError } from "@startlist/core/Store"
 import { Templates } from "../Templates.ts"
-import { idOf, type Request, type Response } from "@startlist/http/Message"
+import { idOf, redirect, type Request, type Response } from "@startlist/http/Message"
 import { describe, type Refusal } from "@startlist/http/Refusal"
 import type { Refuse } from "@startlist/http/Router"
 import * as Frame from "./Frame.ts"
@@ -27,6 +27,8 @@ export interface ErrorPages {
   readonly refuse: Refuse
   /** The answer to a form that is not of this session; `again` is a page that has a fresh one. */
   readonly forged: (request: Request, again?: string) => Response
+  /** Sends the browser to sign in. A form that arrived after the end of the session is told that it changed nothing. */
+  readonly signIn: (request: Request, signInUrl: string) => Response
 }
 
 const kinds: Readonly<Record<(Refusal | StoreError)["_tag"], ErrorKind>> = {
@@ -74,6 +76,8 @@ export const make: Effect.Effect<ErrorPages> = Effect.gen(function*() {
       const { headers, status } = describe(refusal)
       return show(request, status, kinds[refusal._tag], { headers })
     },
+    signIn: (request, signInUrl) =>
+      request.method === "POST" ? show(request, 403, "signedOut", { again: signInUrl }) : redirect(signInUrl),
     forged: (request, again) => show(request, 403, "forged", again === undefined ? {} : { again })
   }
 })

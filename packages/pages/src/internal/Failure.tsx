@@ -20,7 +20,7 @@ export interface FailurePage {
 const home = "/account/applications"
 
 export const Failure = ({ again, frame, kind, requestId, status }: FailurePage) => {
-  const { error } = messagesIn(frame.locale)
+  const { error, login } = messagesIn(frame.locale)
   const { advice, title, what } = error[kind]
   return (
     <Layout frame={frame} title={title} isError narrow>
@@ -29,7 +29,9 @@ export const Failure = ({ again, frame, kind, requestId, status }: FailurePage) 
       </Alert>
       <p>{advice}</p>
       <p class="row">
-        {again === undefined ? null : <a class="button" href={again}>{error.again}</a>}
+        {again === undefined ?
+          null :
+          <a class="button" href={again}>{kind === "signedOut" ? login.submit : error.again}</a>}
         {frame.has(home) ? <a href={frame.base + home}>{error.home}</a> : null}
       </p>
       <p class="status">{error.status(status)}</p>

@@ -32,6 +32,7 @@ export const messages: Messages = {
     account: "Votre compte",
     applications: "Applications autorisées",
     developer: "Développeurs",
+    security: "Mot de passe et sessions",
     signOut: "Se déconnecter",
     languages: "Langue",
     skip: "Aller au contenu",
@@ -94,6 +95,34 @@ export const messages: Messages = {
       }\u00a0», ou revenez en arrière. Rien n’a été autorisé.`,
     backToApplication: (application) => `Retour à ${application}`
   },
+  security: {
+    title: "Mot de passe et sessions",
+    password: "Changer de mot de passe",
+    present: "Mot de passe actuel",
+    next: "Nouveau mot de passe",
+    rule: "Au moins 8 caractères. Les mots de passe trop courants sont refusés.",
+    change: "Changer le mot de passe",
+    changed: "Votre mot de passe a été changé. Toutes les autres sessions ont été fermées.",
+    problem: "Le mot de passe n’a pas été changé",
+    wrong: "Le mot de passe actuel est incorrect.",
+    missing: "Saisissez votre mot de passe actuel et le nouveau.",
+    unacceptable: "Le nouveau mot de passe doit avoir entre 8 et 1000 caractères et ne pas être trop courant.",
+    sessions: "Vos sessions",
+    sessionsExplained: "Fermez une session que vous ne reconnaissez pas, et changez de mot de passe.",
+    started: "Connexion",
+    used: "Dernière utilisation",
+    session: "Session",
+    thisSession: "Ce navigateur",
+    otherSession: "Un autre navigateur",
+    end: "Fermer la session",
+    endOthers: "Fermer toutes les autres sessions",
+    ended: "La session a été fermée.",
+    reset: "Choisir un nouveau mot de passe",
+    resetFor: (email) => `Choisissez un nouveau mot de passe pour ${email}.`,
+    resetDone:
+      "Votre mot de passe a été changé et toutes les sessions ont été fermées. Connectez-vous avec le nouveau mot de passe.",
+    resetRefused: "Ce lien a expiré ou a déjà été utilisé. Demandez-en un nouveau."
+  },
   applications: {
     title: "Applications autorisées",
     none: "Aucune application n’a accès à votre compte.",
@@ -152,6 +181,11 @@ export const messages: Messages = {
       title: "Ce formulaire a expiré",
       what: "Il n’appartient pas à votre session actuelle\u00a0; rien n’a été modifié.",
       advice: "Cela arrive après une connexion ou une déconnexion dans une autre fenêtre. Recommencez."
+    },
+    signedOut: {
+      title: "Vous êtes déconnecté(e)",
+      what: "Votre session a pris fin avant l’arrivée du formulaire. Rien n’a été modifié.",
+      advice: "Connectez-vous et envoyez le formulaire à nouveau."
     },
     outdated: {
       title: "C’est déjà fait",

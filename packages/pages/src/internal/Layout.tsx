@@ -116,6 +116,7 @@ const Account = ({ frame, signedIn }: { readonly frame: Frame; readonly signedIn
   const { layout } = messagesIn(frame.locale)
   const sections = [
     { path: "/account/applications", label: layout.applications, isForAll: true },
+    { path: "/account/security", label: layout.security, isForAll: true },
     { path: "/developer/applications", label: layout.developer, isForAll: false }
   ].filter(({ isForAll, path }) => frame.has(path) && (isForAll || signedIn.user.role === "platform"))
   return (

@@ -14,10 +14,11 @@ import { get, read, readOnce, write } from "@startlist/http/Parameters"
 import type { Endpoint, Route } from "@startlist/http/Router"
 import { clearCookie, csrfOf, deviceOf, sessionOf, setCookie, setDeviceCookie } from "../Sessions.ts"
 import { basePath, HttpConfig } from "@startlist/http/HttpConfig"
-import { browserKeys, loginKeys, LoginLimit, Throttle } from "@startlist/http/Throttle"
+import type { Throttle } from "@startlist/http/Throttle"
 import * as ErrorPage from "./ErrorPage.ts"
 import * as Forms from "./Forms.ts"
 import * as Frame from "./Frame.ts"
+import * as Guesses from "./Guesses.ts"
 import * as Locale from "./Locale.ts"
 import { LoginForm, type Problem } from "./LoginForm.tsx"
 import * as Page from "./Page.ts"
@@ -38,8 +39,7 @@ export const make: Effect.Effect<
 > = Effect.gen(function*() {
   const accounts = yield* Accounts
   const secrets = yield* Secrets
-  const throttle = yield* Throttle
-  const limits = yield* LoginLimit
+  const guesses = yield* Guesses.make
   const audit = yield* Audit
   const config = yield* HttpConfig
   const frameOf = yield* Frame.make
@@ -119,34 +119,29 @@ export const make: Effect.Effect<
         return yield* show(request, { status: 422, returnTo, email, problem: { kind: "passwordMissing" } })
       }
 
-      const device = deviceOf(request, config)
-      const browser = Option.isSome(device) ? yield* accounts.recognizeBrowser(device.value, email) : Option.none()
-      const keys = Option.isSome(browser)
-        ? browserKeys(limits, email, browser.value)
-        : loginKeys(limits, email, request.address)
-      // The attempt is taken before the slow check: a burst of parallel guesses gets no more than the limit.
-      const wait = yield* throttle.take(keys)
-      if (Option.isSome(wait)) {
-        const seconds = Math.ceil(Duration.toSeconds(wait.value))
+      const guess = yield* guesses.limited(
+        request,
+        email,
+        accounts.verifyPassword(email, Redacted.make(password)),
+        (check) => check._tag !== "Correct"
+      )
+      if ("wait" in guess) {
+        const seconds = Math.ceil(Duration.toSeconds(guess.wait))
         const headers = { "retry-after": String(seconds) }
         return yield* show(request, { status: 429, returnTo, email, problem: { kind: "wait", seconds }, headers })
       }
-      const check = yield* Effect.tapError(
-        accounts.verifyPassword(email, Redacted.make(password)),
-        () => throttle.giveBack(keys)
-      )
+      const check = guess.checked
       if (check._tag !== "Correct") {
         yield* record("login_failed", claimant(check), request)
         return yield* show(request, { status: 403, returnTo, email, problem: { kind: "wrong" } })
       }
-      yield* throttle.giveBack(keys)
       // A new value at each login: one that somebody else planted in this browser is worth nothing afterwards.
       if (Option.isSome(session)) yield* accounts.endSession(session.value)
       const { user } = check
       const fresh = yield* recorded(
         Effect.tap(accounts.startSession(user.id), record("login", Party.User({ userId: user.id }), request))
       )
-      const known = yield* accounts.rememberBrowser(user, device)
+      const known = yield* accounts.rememberBrowser(user, deviceOf(request, config))
       return redirect(returnTo, { "set-cookie": [setCookie(fresh, config), setDeviceCookie(known, config)] })
     })
 

@@ -11,6 +11,7 @@ export type ErrorKind =
   | "tooMany"
   | "unavailable"
   | "forged"
+  | "signedOut"
   | "outdated"
   | "notPlatform"
   | "unknownClient"
@@ -48,6 +49,7 @@ export interface Messages {
     readonly account: string
     readonly applications: string
     readonly developer: string
+    readonly security: string
     readonly signOut: string
     readonly languages: string
     /** The link past the header. */
@@ -104,6 +106,33 @@ export interface Messages {
     readonly roleMismatch: (application: string, requested: Role, actual: Role) => string
     readonly roleThen: (requested: Role) => string
     readonly backToApplication: (application: string) => string
+  }
+  readonly security: {
+    readonly title: string
+    readonly password: string
+    readonly present: string
+    readonly next: string
+    readonly rule: string
+    readonly change: string
+    readonly changed: string
+    readonly problem: string
+    readonly wrong: string
+    readonly missing: string
+    readonly unacceptable: string
+    readonly sessions: string
+    readonly sessionsExplained: string
+    readonly started: string
+    readonly used: string
+    readonly session: string
+    readonly thisSession: string
+    readonly otherSession: string
+    readonly end: string
+    readonly endOthers: string
+    readonly ended: string
+    readonly reset: string
+    readonly resetFor: (email: string) => string
+    readonly resetDone: string
+    readonly resetRefused: string
   }
   readonly applications: {
     readonly title: string

@@ -6,7 +6,7 @@ import type { Application } from "@startlist/core/Application"
 import { Applications } from "@startlist/core/Applications"
 import type { StoreError } from "@startlist/core/Store"
 import { type Action, Audit, Party } from "@startlist/http/Audit"
-import { redirect, type Request, type Response } from "@startlist/http/Message"
+import type { Request, Response } from "@startlist/http/Message"
 import { parseClientId } from "@startlist/http/Parameters"
 import type { Parameters } from "@startlist/http/Parameters"
 import { NotFound, type Refusal } from "@startlist/http/Refusal"
@@ -72,7 +72,9 @@ export const make: Effect.Effect<OwnerPages, never, Applications | Authenticatio
 
   const withOwner: OwnerPages["withOwner"] = (request, here, serve) =>
     Effect.flatMap(authentication.identify(request), (signedIn): Answer => {
-      if (Option.isNone(signedIn)) return Effect.succeed(redirect(authentication.signInUrl(basePath(config) + here)))
+      if (Option.isNone(signedIn)) {
+        return Effect.succeed(errors.signIn(request, authentication.signInUrl(basePath(config) + here)))
+      }
       const frame = frameOf({
         locale: Locale.of(request),
         here: basePath(config) + here,

@@ -1,0 +1,166 @@
+/** How the pages about passwords and sessions look. */
+import type { Session } from "../Accounts.ts"
+import { Alert, ErrorSummary, Field, Form } from "./Form.tsx"
+import type { Frame } from "./Frame.ts"
+import { Layout } from "./Layout.tsx"
+import { messagesIn } from "./Locale.ts"
+import { Table } from "./Table.tsx"
+import { Instant } from "./Time.tsx"
+
+/** Why the password was not changed. */
+export type Problem =
+  | { readonly kind: "wrong" | "missing" | "unacceptable" }
+  | { readonly kind: "wait"; readonly seconds: number }
+
+const ChangePassword = ({ csrf, email, frame, problem }: {
+  readonly csrf: string
+  readonly email: string
+  readonly frame: Frame
+  readonly problem: Problem | undefined
+}) => {
+  const { login, security } = messagesIn(frame.locale)
+  const field = problem?.kind === "unacceptable" ? "password" : "present"
+  const sentence = problem?.kind === "wait" ? login.wait(problem.seconds) : problem && security[problem.kind]
+  return (
+    <article>
+      <h2>{security.password}</h2>
+      {sentence === undefined ?
+        null :
+        <ErrorSummary id="problem" title={security.problem} problems={[[field, sentence]]} />}
+      <Form action={`${frame.base}/account/security/password`} csrf={csrf}>
+        {/* Password managers store the new password with it. */}
+        <input type="text" name="username" autocomplete="username" value={email} readonly hidden />
+        <Field
+          name="present"
+          label={security.present}
+          type="password"
+          autocomplete="current-password"
+          required
+          summary={sentence !== undefined && field === "present" ? "problem" : undefined}
+        />
+        <Field
+          name="password"
+          label={security.next}
+          hint={security.rule}
+          type="password"
+          autocomplete="new-password"
+          required
+          summary={sentence !== undefined && field === "password" ? "problem" : undefined}
+        />
+        <button type="submit">{security.change}</button>
+      </Form>
+    </article>
+  )
+}
+
+const Sessions = ({ csrf, frame, own, sessions }: {
+  readonly csrf: string
+  readonly frame: Frame
+  readonly own: string
+  readonly sessions: ReadonlyArray<Session>
+}) => {
+  const { security } = messagesIn(frame.locale)
+  const action = `${frame.base}/account/security/sessions`
+  return (
+    <article>
+      <h2>{security.sessions}</h2>
+      <p class="muted">{security.sessionsExplained}</p>
+      <Table
+        label={security.sessions}
+        columns={[security.session, security.started, security.used]}
+        rows={sessions.map(({ id, seenAt, startedAt }) => ({
+          key: id,
+          cells: [
+            id === own ? security.thisSession : (
+              <>
+                {security.otherSession}{" "}
+                <Form action={action} csrf={csrf} hidden={[["session", id]]}>
+                  <button type="submit" class="link">{security.end}</button>
+                </Form>
+              </>
+            ),
+            <Instant at={startedAt} locale={frame.locale} />,
+            <Instant at={seenAt} locale={frame.locale} />
+          ]
+        }))}
+      />
+      {sessions.length < 2 ? null : (
+        <Form action={action} csrf={csrf} hidden={[["session", "others"]]}>
+          <button type="submit" class="outline">{security.endOthers}</button>
+        </Form>
+      )}
+    </article>
+  )
+}
+
+/** `done`: `changed` or `ended` after a redirect. `own`: the identifier of the session that sees the page. */
+export const SecurityView = ({ csrf, done, email, frame, own, problem, sessions }: {
+  readonly csrf: string
+  readonly done: string
+  readonly email: string
+  readonly frame: Frame
+  readonly own: string
+  readonly problem: Problem | undefined
+  readonly sessions: ReadonlyArray<Session>
+}) => {
+  const { security } = messagesIn(frame.locale)
+  const message = done === "changed" ? security.changed : done === "ended" ? security.ended : undefined
+  return (
+    <Layout frame={frame} title={security.title} isError={problem !== undefined}>
+      {message === undefined ? null : (
+        <Alert kind="good">
+          <p>{message}</p>
+        </Alert>
+      )}
+      <ChangePassword csrf={csrf} email={email} frame={frame} problem={problem} />
+      <Sessions csrf={csrf} frame={frame} own={own} sessions={sessions} />
+    </Layout>
+  )
+}
+
+/** The page behind an operator's link. `refused`: the link is not good any more. */
+export const ResetView = ({ csrf, email, frame, state, token }: {
+  readonly csrf: string
+  readonly email: string
+  readonly frame: Frame
+  readonly state: "open" | "done" | "refused" | "unacceptable"
+  readonly token: string
+}) => {
+  const { login, security } = messagesIn(frame.locale)
+  if (state === "done" || state === "refused") {
+    return (
+      <Layout frame={frame} title={security.reset} isError={state === "refused"} narrow unrepeatable>
+        <Alert kind={state === "done" ? "good" : "bad"}>
+          <p>{state === "done" ? security.resetDone : security.resetRefused}</p>
+        </Alert>
+        <p>
+          <a class="button" href={`${frame.base}/login`}>{login.submit}</a>
+        </p>
+      </Layout>
+    )
+  }
+  const isUnacceptable = state === "unacceptable"
+  return (
+    <Layout frame={frame} title={security.reset} isError={isUnacceptable} narrow>
+      {isUnacceptable
+        ? <ErrorSummary id="problem" title={security.problem} problems={[["password", security.unacceptable]]} />
+        : null}
+      <article>
+        <p class="muted">{security.resetFor(email)}</p>
+        <Form action={`${frame.base}/reset-password`} csrf={csrf} hidden={[["token", token]]}>
+          <input type="text" name="username" autocomplete="username" value={email} readonly hidden />
+          <Field
+            name="password"
+            label={security.next}
+            hint={security.rule}
+            type="password"
+            autocomplete="new-password"
+            required
+            summary={isUnacceptable ? "problem" : undefined}
+          />
+          <button type="submit">{security.change}</button>
+        </Form>
+      </article>
+    </Layout>
+  )
+}

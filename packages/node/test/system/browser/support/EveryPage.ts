@@ -86,6 +86,14 @@ export const everyPage: ReadonlyArray<Sight> = [
     await open(page, site, "/account/applications")
     await page.locator("summary").first().click()
   }),
+  sight("athlete", "security", (page, site) => open(page, site, "/account/security")),
+  sight("athlete", "security-wrong", async (page, site) => {
+    await open(page, site, "/account/security")
+    await page.fill("input[name=present]", "wrong")
+    await page.fill("input[name=password]", "another password")
+    await page.locator("form[action$='/password'] button").click()
+  }),
+  sight("stranger", "reset-refused", (page, site) => open(page, site, "/reset-password?token=old")),
   sight("platform", "account-empty", (page, site) => open(page, site, "/account/applications")),
   sight("platform", "developer", (page, site) => open(page, site, home)),
   sight("platform", "developer-refused", async (page, site) => {

@@ -115,6 +115,27 @@ const besides: ReadonlyArray<Operation & { readonly headers: Pairs }> = [
     query: [],
     headers: [["Cookie", "startlist_session={{nobodySession}}"]],
     body: { _tag: "Form", fields: [["csrf", "{{nobodyCsrf}}"], ["email", "{{email}}"], ["password", "{{password}}"]] }
+  },
+  {
+    method: "POST",
+    path: "/account/security/password",
+    query: [],
+    headers: [["Cookie", "startlist_session={{spareSession}}"]],
+    body: { _tag: "Form", fields: [["csrf", "{{spareCsrf}}"], ["present", "wrong"], ["password", "another password"]] }
+  },
+  {
+    method: "POST",
+    path: "/account/security/sessions",
+    query: [],
+    headers: [["Cookie", "startlist_session={{spareSession}}"]],
+    body: { _tag: "Form", fields: [["csrf", "{{spareCsrf}}"], ["session", "unknown"]] }
+  },
+  {
+    method: "POST",
+    path: "/reset-password",
+    query: [],
+    headers: [],
+    body: { _tag: "Form", fields: [["csrf", "x"], ["token", "sl_pr_1_zzzzzz_x"], ["password", "another password"]] }
   }
 ]
 
@@ -138,6 +159,12 @@ const sparing = (base: Base): Base =>
     )
     : base
 
+/** The forms about password and sessions would end those that the other requests need: `besides` has them without effect. */
+const isHarmless = ({ request }: Base): boolean => !request.path.startsWith("/account/security/")
+
+/** Each backup copies the whole database. */
+const isExpensive = ({ path }: Sent): boolean => path.endsWith("/backups")
+
 /** Finds them. */
 export const findBases = async (service: MeasuredService, world: World): Promise<ReadonlyArray<Base>> => {
   const operations = [...await described(service), ...await Effect.runPromise(routed)]
@@ -152,8 +179,7 @@ export const findBases = async (service: MeasuredService, world: World): Promise
     name: `${operation.method} ${operation.path}`,
     request: { ...toRequest(operation), headers: [["Host", "x"], ...operation.headers, ...contentTypes.Form] }
   }))
-  // Each backup copies the whole database.
-  const all = [...bases, ...forms, ...more].filter(({ request }) => !request.path.endsWith("/backups"))
+  const all = [...bases, ...forms.filter(isHarmless), ...more].filter(({ request }) => !isExpensive(request))
   const byText = new Map(all.map(sparing).map((base) => [JSON.stringify(base), base]))
   return [...byText.values()]
 }

@@ -5,7 +5,14 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type { ApplicationId } from "./Application.ts"
-import { type AttemptHour, type Delivery, type DeliveryId, DeliveryNotFound, DeliveryStore } from "./Delivery.ts"
+import {
+  type AttemptHour,
+  type Delivery,
+  type DeliveryId,
+  DeliveryNotFound,
+  DeliveryStore,
+  type State
+} from "./Delivery.ts"
 import { DeliveryQueue } from "./DeliveryQueue.ts"
 import { Audience, type Event, type EventOrigin } from "./Event.ts"
 import { makeOrigins } from "./internal/eventOrigins.ts"
@@ -20,10 +27,23 @@ export declare namespace Deliveries {
   export interface Service {
     readonly find: (id: DeliveryId) => Effect.Effect<Delivery, DeliveryNotFound | StoreError>
     readonly list: DeliveryStore.Service["list"]
+    /**
+     * Looks for deliveries among the next `searchLimit` of an application, newest first. `next`: where to continue, if
+     * there may be more.
+     */
+    readonly search: (search: Search) => Effect.Effect<Found, StoreError>
+    /** The newest delivery that failed, if none was delivered since. */
+    readonly failing: (id: ApplicationId) => Effect.Effect<Option.Option<Delivery>, StoreError>
     /** Delivers the event once more: a new delivery with the same `webhook-id`. */
     readonly redeliver: (
       id: DeliveryId
     ) => Effect.Effect<Delivery, DeliveryNotFound | SubscriptionNotFound | StoreError>
+    /**
+     * Delivers once more what failed since an instant, in the order of the events; at most `againLimit` of them, among the
+     * newest `searchLimit` deliveries. An event that was delivered again since is left out, so this can be repeated.
+     * Answers how many.
+     */
+    readonly redeliverFailed: (id: ApplicationId, since: DateTime.Utc) => Effect.Effect<number, StoreError>
     /** Cancels all that is pending for an application. Answers how many. What is queued meanwhile may stay. */
     readonly cancelPending: (id: ApplicationId) => Effect.Effect<number, StoreError>
     /** Sends an event in which nothing happened to this application's subscription, and to no other. */
@@ -36,10 +56,43 @@ export declare namespace Deliveries {
   }
 }
 
+/** Which deliveries of an application to look for. */
+export interface Search {
+  readonly applicationId: ApplicationId
+  readonly state: Option.Option<State>
+  /** The identifier of the object that the event is about, or the `webhook-id`. */
+  readonly text: Option.Option<string>
+  /** The event occurred at this instant or later, and before the other one. */
+  readonly since: Option.Option<DateTime.Utc>
+  readonly until: Option.Option<DateTime.Utc>
+  readonly after: Option.Option<DeliveryId>
+  /** At most so many are answered. */
+  readonly limit: number
+}
+
+export interface Found {
+  readonly deliveries: ReadonlyArray<Delivery>
+  readonly next: Option.Option<DeliveryId>
+}
+
+/** A search looks at so many deliveries. */
+export const searchLimit = 5000
+
+/** So many failed deliveries are delivered once more at a time. */
+export const againLimit = 500
+
+const isWanted = ({ since, text, until }: Search) => ({ event }: Delivery): boolean =>
+  Option.getOrElse(
+    Option.map(text, (wanted) => wanted === event.id || wanted === String(event.objectId)),
+    () => true
+  ) &&
+  !Option.exists(since, DateTime.greaterThan(event.time)) &&
+  !Option.exists(until, DateTime.lessThanOrEqualTo(event.time))
+
 /** So many deliveries are looked at for the last day of an application. */
 export const lastDayLimit = 5000
 
-/** So many deliveries are cancelled at a time. */
+/** So many deliveries are read, or cancelled, at a time. */
 const pageSize = 500
 
 const hourMillis = 3_600_000
@@ -74,6 +127,58 @@ const make = Effect.gen(function*() {
     return Option.isSome(again) ? again.value : yield* new SubscriptionNotFound()
   })
 
+  const newest = (id: ApplicationId, state: Option.Option<State>, after: Option.Option<DeliveryId>, limit: number) =>
+    store.list({ applicationId: Option.some(id), state, after, limit })
+
+  const search = Effect.fn("Deliveries.search")(function*(wanted: Search) {
+    const deliveries: Array<Delivery> = []
+    let next = wanted.after
+    for (let seen = 0; seen < searchLimit; seen += pageSize) {
+      const page = yield* newest(wanted.applicationId, wanted.state, next, pageSize)
+      for (const delivery of page) {
+        if (isWanted(wanted)(delivery)) deliveries.push(delivery)
+        if (deliveries.length > wanted.limit) {
+          const shown = deliveries.slice(0, wanted.limit)
+          return { deliveries: shown, next: Option.map(Option.fromNullable(shown.at(-1)), ({ id }) => id) }
+        }
+      }
+      if (page.length < pageSize) return { deliveries, next: Option.none() }
+      next = Option.map(Option.fromNullable(page.at(-1)), ({ id }) => id)
+    }
+    return { deliveries, next }
+  })
+
+  const failing = Effect.fn("Deliveries.failing")(function*(id: ApplicationId) {
+    const newestIn = (state: State) =>
+      Effect.map(newest(id, Option.some(state), Option.none(), 1), ([found]) => Option.fromNullable(found))
+    const failed = yield* newestIn("exhausted")
+    if (Option.isNone(failed)) return failed
+    const delivered = yield* newestIn("delivered")
+    return Option.filter(failed, (failed) => !Option.exists(delivered, ({ id }) => id > failed.id))
+  })
+
+  const redeliverFailed = Effect.fn("Deliveries.redeliverFailed")(function*(id: ApplicationId, since: DateTime.Utc) {
+    const attempted = new Set<string>()
+    const failed: Array<Delivery> = []
+    let after = Option.none<DeliveryId>()
+    for (let seen = 0; seen < searchLimit; seen += pageSize) {
+      const page: ReadonlyArray<Delivery> = yield* newest(id, Option.none(), after, pageSize)
+      for (const delivery of page) {
+        const isLate = Option.exists(delivery.endedAt, DateTime.greaterThanOrEqualTo(since))
+        if (delivery.state === "exhausted" && isLate && !attempted.has(delivery.event.id)) failed.push(delivery)
+        attempted.add(delivery.event.id)
+      }
+      if (page.length < pageSize) break
+      after = Option.map(Option.fromNullable(page.at(-1)), ({ id }) => id)
+    }
+    let count = 0
+    const now = yield* DateTime.now
+    for (const delivery of failed.reverse().slice(0, againLimit)) {
+      if (Option.isSome(yield* queue.again(delivery, now))) count++
+    }
+    return count
+  })
+
   const cancelPending = Effect.fn("Deliveries.cancelPending")(function*(id: ApplicationId) {
     const now = yield* DateTime.now
     let count = 0
@@ -103,7 +208,17 @@ const make = Effect.gen(function*() {
     })
   })
 
-  return Deliveries.of({ cancelPending, find, lastDay, list: store.list, redeliver, sendTest })
+  return Deliveries.of({
+    cancelPending,
+    failing,
+    find,
+    lastDay,
+    list: store.list,
+    redeliver,
+    redeliverFailed,
+    search,
+    sendTest
+  })
 })
 
 export const layer: Layer.Layer<Deliveries, never, DeliveryQueue | DeliveryStore | Secrets> = Layer

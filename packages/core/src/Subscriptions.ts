@@ -83,7 +83,14 @@ export declare namespace Subscriptions {
       access: Access,
       page: Pick<LogRequest, "after" | "limit">
     ) => Effect.Effect<ReadonlyArray<LogEntry>, NotEntitled | UnknownPosition | StoreError>
-    /** For the application's owner and for operators, who have no access token, like all that follows. */
+    /** As `create`, for the application's owner and for operators, who have no access token, like all that follows. */
+    readonly subscribe: (
+      id: ApplicationId,
+      wanted: Wanted
+    ) => Effect.Effect<
+      Subscription.Subscription,
+      InvalidCallbackUrl | AlreadySubscribed | ValidationFailed | StoreError
+    >
     readonly findByApplication: SubscriptionStore.Service["findByApplication"]
     readonly list: SubscriptionStore.Service["list"]
     /** Once this has returned, no attempt is claimed for it. Its events wait in order. */
@@ -111,11 +118,13 @@ const make = Effect.gen(function*() {
       Option.match({ onNone: () => new SubscriptionNotFound(), onSome: Effect.succeed })
     )
 
-  const create = Effect.fn("Subscriptions.create")(function*(access: Access, { callbackUrl, verifyToken }: Wanted) {
-    yield* entitled(access, policy)
+  const subscribe = Effect.fn("Subscriptions.subscribe")(function*(
+    applicationId: ApplicationId,
+    { callbackUrl, verifyToken }: Wanted
+  ) {
     if (callbackUrl.length > 255) return yield* new InvalidCallbackUrl({ reason: "too_long" })
     if (!callbacks.accepts(callbackUrl)) return yield* new InvalidCallbackUrl({ reason: "invalid" })
-    if (Option.isSome(yield* store.findByApplication(access.applicationId))) return yield* new AlreadySubscribed()
+    if (Option.isSome(yield* store.findByApplication(applicationId))) return yield* new AlreadySubscribed()
 
     const challenge = Redacted.value(yield* secrets.make("challenge"))
     const timeout = policy.callbackTimeout
@@ -124,12 +133,12 @@ const make = Effect.gen(function*() {
     yield* Subscription.validate(answer, challenge)
 
     const now = yield* DateTime.now
-    return yield* store.insert({
-      applicationId: access.applicationId,
-      callbackUrl,
-      createdAt: now,
-      updatedAt: now
-    })
+    return yield* store.insert({ applicationId, callbackUrl, createdAt: now, updatedAt: now })
+  })
+
+  const create = Effect.fn("Subscriptions.create")(function*(access: Access, wanted: Wanted) {
+    yield* entitled(access, policy)
+    return yield* subscribe(access.applicationId, wanted)
   })
 
   const find = Effect.fn("Subscriptions.find")(function*(access: Access) {
@@ -177,7 +186,8 @@ const make = Effect.gen(function*() {
     list: store.list,
     pause,
     remove,
-    resume
+    resume,
+    subscribe
   })
 })
 

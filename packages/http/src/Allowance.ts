@@ -6,12 +6,13 @@ import type { UserId } from "@startlist/core/User"
 import { TooMany } from "./Refusal.ts"
 import { type Limit, Throttle } from "./Throttle.ts"
 
-/** What is limited: `delivery` is a redelivery or a test event. */
-export type Use = "validation" | "delivery" | "application"
+/** What is limited: `delivery` is a redelivery or a test event, `backlog` a redelivery of all that failed. */
+export type Use = "validation" | "delivery" | "backlog" | "application"
 
 const limits: Readonly<Record<Use, Limit>> = {
   validation: { failures: 10, window: Duration.minutes(1) },
   delivery: { failures: 60, window: Duration.minutes(1) },
+  backlog: { failures: 6, window: Duration.minutes(1) },
   application: { failures: 30, window: Duration.hours(1) }
 }
 

@@ -3,25 +3,27 @@ import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
 import type { Application, InvalidApplication, Settings } from "@startlist/core/Application"
 import { Applications } from "@startlist/core/Applications"
 import { Deliveries } from "@startlist/core/Deliveries"
 import { Policy } from "@startlist/core/Policy"
-import { Conflict } from "@startlist/core/Store"
+import { Conflict, Text } from "@startlist/core/Store"
 import { Subscriptions } from "@startlist/core/Subscriptions"
 import { redirect } from "@startlist/http/Message"
 import { recorded } from "@startlist/http/Audit"
 import * as Allowance from "@startlist/http/Allowance"
-import { parseClientId } from "@startlist/http/Parameters"
-import { get, readOnce } from "@startlist/http/Parameters"
-import { NotFound } from "@startlist/http/Refusal"
+import { type Parameters, parseClientId } from "@startlist/http/Parameters"
+import { get, readOnce, write } from "@startlist/http/Parameters"
+import { Malformed, NotFound } from "@startlist/http/Refusal"
 import type { Endpoint, Route } from "@startlist/http/Router"
 import { HttpConfig } from "@startlist/http/HttpConfig"
 import type { Throttle } from "@startlist/http/Throttle"
 import type { Authentication } from "../../Authentication.ts"
 import * as Page from "../Page.ts"
 import { ApplicationsView, type Refused } from "./ApplicationsView.tsx"
-import { ApplicationView } from "./ApplicationView.tsx"
+import { ApplicationView, type WebhookProblem } from "./ApplicationView.tsx"
 import * as Owner from "./Owner.ts"
 import { SecretView } from "./SecretView.tsx"
 import { readSettings } from "./SettingsFields.tsx"
@@ -37,7 +39,7 @@ export const make: Effect.Effect<
   const deliveries = yield* Deliveries
   const subscriptions = yield* Subscriptions
   const policy = yield* Policy
-  const { baseUrl } = yield* HttpConfig
+  const { authUrl, baseUrl } = yield* HttpConfig
   const owner = yield* Owner.make
   const spend = yield* Allowance.make
 
@@ -105,10 +107,24 @@ export const make: Effect.Effect<
         DateTime.greaterThan(now)
       ))
 
+  /** Where the application sends users, with its own identifier. */
+  const linkOf = ({ id, redirectUris: [redirectUri] }: Application) =>
+    Option.map(Option.fromNullable(redirectUri), (redirectUri) =>
+      `${authUrl}/oauth/authorize?${
+        write([
+          ["client_id", String(id)],
+          ["redirect_uri", redirectUri],
+          ["response_type", "code"],
+          ["scope", policy.scopes.includes("read") ? "read" : policy.scopes.join(" ")],
+          ["state", "STATE"]
+        ])
+      }`)
+
   const showOne = (context: Owner.ApplicationContext, status: number, shown: {
     readonly isSaved?: boolean
     readonly values?: Settings
     readonly problem?: InvalidApplication
+    readonly webhookProblem?: WebhookProblem
   }) =>
     Effect.gen(function*() {
       const { application } = context
@@ -116,6 +132,7 @@ export const make: Effect.Effect<
         values: application,
         ...shown,
         context,
+        authorizationLink: linkOf(application),
         subscribeAt: `${baseUrl}/api/v1/webhook_subscription`,
         subscription: yield* subscriptions.findByApplication(application.id),
         hours: yield* deliveries.lastDay(application.id),
@@ -181,10 +198,75 @@ export const make: Effect.Effect<
           }).pipe(Effect.catchTag("Conflict", () => Effect.succeed(owner.outdated(request, context)))))
     )
 
+  /** The form that creates a subscription, as the endpoint of the API does. */
+  const subscribe = (context: Owner.ApplicationContext, parameters: Parameters) =>
+    Effect.gen(function*() {
+      const { application } = context
+      const callbackUrl = get(parameters, "callback_url")?.trim() ?? ""
+      const verifyToken = get(parameters, "verify_token") ?? ""
+      const refuse = (kind: WebhookProblem["kind"]) => showOne(context, 422, { webhookProblem: { kind, callbackUrl } })
+      if (verifyToken === "" || verifyToken.length > 1000 || !Schema.is(Text)(verifyToken)) {
+        return yield* refuse("verify_token")
+      }
+      if (!Schema.is(Text)(callbackUrl)) return yield* refuse("invalid")
+      const wanted = { callbackUrl, verifyToken: Redacted.make(verifyToken) }
+      return yield* spend(
+        "validation",
+        application.ownerId,
+        subscriptions.subscribe(application.id, wanted),
+        ({ _tag }) => _tag !== "ValidationFailed"
+      ).pipe(
+        Effect.as(redirect(Owner.pathOf(context.frame, application))),
+        Effect.catchTags({
+          AlreadySubscribed: () => Effect.succeed(redirect(Owner.pathOf(context.frame, application))),
+          InvalidCallbackUrl: ({ reason }) => refuse(reason),
+          ValidationFailed: ({ reason }) => refuse(reason)
+        })
+      )
+    })
+
+  /** Pauses, resumes or ends the subscription. To end it, the form names which one: it may be another one by now. */
+  const change = (action: string | undefined, application: Application, named: string | undefined) =>
+    Effect.gen(function*() {
+      switch (action) {
+        case "pause":
+          return yield* Effect.asVoid(subscriptions.pause(application.id))
+        case "resume":
+          return yield* Effect.asVoid(subscriptions.resume(application.id))
+        case "end":
+          return yield* subscriptions.end(application.id, Option.some(Number(named)))
+        default:
+          return yield* new Malformed({ what: "action" })
+      }
+    })
+
+  const subscription: Endpoint = (request, [id]) =>
+    owner.withApplication(
+      request,
+      id,
+      `${Owner.home}/${id}`,
+      (context) =>
+        owner.posted(request, context, (parameters) => {
+          const { application } = context
+          const action = get(parameters, "action")
+          const note = owner.record(request, "subscription_changed", context, application)
+          if (action === "create") {
+            return recorded(
+              Effect.tap(subscribe(context, parameters), ({ status }) => status === 303 ? note : Effect.void)
+            )
+          }
+          return recorded(Effect.tap(change(action, application, get(parameters, "subscription")), note)).pipe(
+            Effect.as(redirect(Owner.pathOf(context.frame, application))),
+            Effect.catchTag("SubscriptionNotFound", () => Effect.succeed(owner.outdated(request, context)))
+          )
+        })
+    )
+
   const { refuse } = owner
   return [
     { path: Owner.home, methods: { GET: list, POST: register }, refuse },
     { path: `${Owner.home}/{client_id}`, methods: { GET: one, POST: save }, refuse },
-    { path: `${Owner.home}/{client_id}/secret`, methods: { POST: rotate }, refuse }
+    { path: `${Owner.home}/{client_id}/secret`, methods: { POST: rotate }, refuse },
+    { path: `${Owner.home}/{client_id}/subscription`, methods: { POST: subscription }, refuse }
   ]
 })

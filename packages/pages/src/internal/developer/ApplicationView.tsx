@@ -5,22 +5,96 @@ import * as Option from "effect/Option"
 import type { InvalidApplication, Settings } from "@startlist/core/Application"
 import type { AttemptHour } from "@startlist/core/Delivery"
 import type { Subscription } from "@startlist/core/Subscription"
-import { Alert, Check, Form, Value } from "../Form.tsx"
-import { Layout } from "../Layout.tsx"
+import { Alert, Check, Copyable, ErrorSummary, Field, Form, Value } from "../Form.tsx"
 import { messagesIn } from "../Locale.ts"
 import { Sentence } from "../Sentence.tsx"
 import { Facts } from "../Table.tsx"
 import { Instant } from "../Time.tsx"
+import { ApplicationLayout } from "./ApplicationLayout.tsx"
 import { AttemptChart } from "./AttemptChart.tsx"
+import type { DeveloperMessages } from "./DeveloperMessages.ts"
 import { type ApplicationContext, home, pathOf } from "./Owner.ts"
 import { SettingsFields, SettingsProblem } from "./SettingsFields.tsx"
 
-const Webhook = ({ hours, context: { application, frame, signedIn }, subscribeAt, subscription }: {
+/** What was typed for a subscription, and why it was not created. */
+export interface WebhookProblem {
+  readonly kind: keyof DeveloperMessages["webhook"]["problems"]
+  readonly callbackUrl: string
+}
+
+const Subscribing = ({ context: { application, frame, signedIn }, problem }: {
   readonly context: ApplicationContext
+  readonly problem: WebhookProblem | undefined
+}) => {
+  const { developer: { webhook } } = messagesIn(frame.locale)
+  const wrong = problem === undefined ? undefined : problem.kind === "verify_token" ? "verify_token" : "callback_url"
+  return (
+    <details class="step" open={problem !== undefined}>
+      <summary>{webhook.create}</summary>
+      {problem === undefined || wrong === undefined ?
+        null :
+        (
+          <ErrorSummary
+            id="webhook-problem"
+            title={webhook.problem}
+            problems={[[wrong, webhook.problems[problem.kind]]]}
+          />
+        )}
+      <Form action={`${pathOf(frame, application)}/subscription`} csrf={signedIn.csrf}>
+        <Field
+          name="callback_url"
+          label={webhook.callback}
+          hint={webhook.callbackHint}
+          required
+          maxLength={255}
+          autocomplete="off"
+          value={problem?.callbackUrl ?? ""}
+          summary={wrong === "callback_url" ? "webhook-problem" : undefined}
+        />
+        <Field
+          name="verify_token"
+          label={webhook.verifyToken}
+          hint={webhook.verifyTokenHint}
+          required
+          maxLength={1000}
+          autocomplete="off"
+          summary={wrong === "verify_token" ? "webhook-problem" : undefined}
+        />
+        <button type="submit" name="action" value="create">{webhook.subscribe}</button>
+      </Form>
+    </details>
+  )
+}
+
+const AuthorizationLink = ({ address, context: { frame } }: {
+  readonly context: ApplicationContext
+  readonly address: Option.Option<string>
+}) => {
+  const { developer: { link } } = messagesIn(frame.locale)
+  return (
+    <section class="card">
+      <h2>{link.title}</h2>
+      {Option.match(address, {
+        onNone: () => <p class="muted">{link.none}</p>,
+        onSome: (value) => (
+          <>
+            <p class="muted">{link.explanation}</p>
+            <Copyable id="authorization-link" label={link.title} value={value} />
+          </>
+        )
+      })}
+    </section>
+  )
+}
+
+const Webhook = ({ context, hours, problem, subscribeAt, subscription }: {
+  readonly context: ApplicationContext
+  readonly problem: WebhookProblem | undefined
   readonly subscribeAt: string
   readonly subscription: Option.Option<Subscription>
   readonly hours: ReadonlyArray<AttemptHour>
 }) => {
+  const { application, frame, signedIn } = context
   const { developer: { chart, signing, webhook } } = messagesIn(frame.locale)
   const path = pathOf(frame, application)
   return (
@@ -33,6 +107,7 @@ const Webhook = ({ hours, context: { application, frame, signedIn }, subscribeAt
             <p class="muted">
               <Sentence say={webhook.noneThen} about={<Value name="URL">{subscribeAt}</Value>} />
             </p>
+            <Subscribing context={context} problem={problem} />
           </>
         ),
         onSome: ({ callbackUrl, createdAt, id, paused, updatedAt }) => (
@@ -133,8 +208,24 @@ const Ending = ({ context: { application, frame, signedIn } }: { readonly contex
 }
 
 export const ApplicationView = (
-  { formerUntil, hours, isSaved = false, overlap, problem, context, subscribeAt, subscription, values }: {
+  {
+    authorizationLink,
+    context,
+    formerUntil,
+    hours,
+    isSaved = false,
+    overlap,
+    problem,
+    subscribeAt,
+    subscription,
+    values,
+    webhookProblem
+  }: {
     readonly context: ApplicationContext
+    /** The address to which the application sends users, if it has a redirect URI. */
+    readonly authorizationLink: Option.Option<string>
+    /** Why the subscription was not created just now. */
+    readonly webhookProblem?: WebhookProblem | undefined
     /** The address of the endpoint that makes a subscription. */
     readonly subscribeAt: string
     readonly subscription: Option.Option<Subscription>
@@ -151,20 +242,18 @@ export const ApplicationView = (
   }
 ) => {
   const { application, frame, signedIn } = context
-  const { developer: { applications, ending, settings } } = messagesIn(frame.locale)
+  const { developer: { applications, settings } } = messagesIn(frame.locale)
   return (
-    <Layout frame={frame} title={application.name} isError={problem !== undefined}>
+    <ApplicationLayout
+      context={context}
+      title={application.name}
+      isError={problem !== undefined || webhookProblem !== undefined}
+      back={false}
+    >
       {isSaved
         ? (
           <Alert kind="good">
             <p>{settings.saved}</p>
-          </Alert>
-        )
-        : null}
-      {application.state === "suspended"
-        ? (
-          <Alert kind="bad">
-            <p>{ending.suspended}</p>
           </Alert>
         )
         : null}
@@ -175,7 +264,14 @@ export const ApplicationView = (
           {applications.clientId} <Value name={applications.clientId}>{application.id}</Value>
         </span>
       </p>
-      <Webhook context={context} subscribeAt={subscribeAt} subscription={subscription} hours={hours} />
+      <Webhook
+        context={context}
+        subscribeAt={subscribeAt}
+        subscription={subscription}
+        hours={hours}
+        problem={webhookProblem}
+      />
+      <AuthorizationLink context={context} address={authorizationLink} />
       <section class="card">
         <h2>{settings.title}</h2>
         <Form action={pathOf(frame, application)} csrf={signedIn.csrf}>
@@ -185,6 +281,6 @@ export const ApplicationView = (
       </section>
       <Secret context={context} formerUntil={formerUntil} overlap={overlap} />
       <Ending context={context} />
-    </Layout>
+    </ApplicationLayout>
   )
 }

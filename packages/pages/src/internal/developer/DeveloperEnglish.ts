@@ -70,6 +70,25 @@ export const developer: DeveloperMessages = {
     none: "This application has no webhook subscription.",
     noneThen: (address) =>
       `To create one, send POST ${address} with the access token of a platform user. The callback must answer the validation request.`,
+    create: "Create the subscription…",
+    callbackHint: "An https address of at most 255 characters. It is asked at once whether it expects events.",
+    verifyToken: "Verify token",
+    verifyTokenHint: "Your callback gets it back in the validation request, and can recognise your request by it.",
+    subscribe: "Create the subscription",
+    problem: "The subscription was not created",
+    problems: {
+      too_long: "The callback must not be longer than 255 characters.",
+      invalid: "The callback must be an https address without user name and fragment.",
+      unreachable: "The callback could not be reached.",
+      forbidden_address: "The callback has an address that is not called.",
+      timeout: "The callback did not answer the validation in time.",
+      wrong_status: "The callback must answer the validation with status 200.",
+      wrong_content_type: "The callback must answer the validation as application/json.",
+      wrong_body: "The callback must answer the validation with a JSON object of exactly hub.challenge.",
+      verify_token: "Enter a verify token of 1 to 1000 characters."
+    },
+    failing: "The callback does not accept events: the newest one that ended has failed.",
+    failed: "Failed deliveries",
     state: "State",
     active: "active",
     callback: "Callback",
@@ -86,6 +105,11 @@ export const developer: DeveloperMessages = {
     end: "End the subscription…",
     endMeans: "Events that are not delivered yet are cancelled. A new subscription gets new events only.",
     endNow: "End the subscription"
+  },
+  link: {
+    title: "Authorization link",
+    explanation: "Send users here to ask for access. Replace the value of state with one that you can recognise.",
+    none: "Register a redirect URI to get a link."
   },
   ending: {
     title: "Delete the application",
@@ -123,10 +147,31 @@ export const developer: DeveloperMessages = {
     last: "Last outcome",
     newest: "Newest",
     older: "Older",
-    open: (id) => `Delivery ${id}`
+    open: (id) => `Delivery ${id}`,
+    search: "Search",
+    text: "Object or webhook-id",
+    textHint: "The number of a registration or user, or a webhook-id.",
+    since: "Since (UTC)",
+    until: "Before (UTC)",
+    instantHint: "For example 2026-01-31 08:00.",
+    find: "Search",
+    allAgain: "Deliver all failed events again…",
+    allAgainMeans:
+      "All events whose delivery failed since then are delivered again, in order, with the same webhook-id. Events that were delivered again since are left out.",
+    failedSince: "Failed since (UTC)",
+    again: "Deliver all again",
+    wrongInstant: "Enter date and time as in 2026-01-31 08:00.",
+    redelivered: (count) =>
+      count === 0
+        ? "There is no failed event to deliver again."
+        : `${number(count)} ${plural(count, "event is", "events are")} delivered again.`
   },
   delivery: {
     title: (id) => `Delivery ${id}`,
+    request: "Request",
+    headers: "Headers",
+    curl: "The same as a command",
+    curlMeans: "It sends the request as it would be sent now. The signature is good for a few minutes.",
     event: "Event",
     webhookId: "webhook-id",
     occurred: "Occurred",

@@ -72,6 +72,28 @@ export const developer: DeveloperMessages = {
     none: "Cette application n’a pas d’abonnement webhook.",
     noneThen: (address) =>
       `Pour en créer un, envoyez POST ${address} avec le jeton d’accès d’un compte de plateforme. L’adresse de rappel doit répondre à la demande de validation.`,
+    create: "Créer l’abonnement…",
+    callbackHint:
+      "Une adresse https de 255 caractères au plus. Le service lui demande aussitôt si elle attend des événements.",
+    verifyToken: "Jeton de vérification",
+    verifyTokenHint:
+      "Votre adresse de rappel le reçoit dans la demande de validation et reconnaît ainsi votre demande.",
+    subscribe: "Créer l’abonnement",
+    problem: "L’abonnement n’a pas été créé",
+    problems: {
+      too_long: "L’adresse de rappel ne doit pas dépasser 255 caractères.",
+      invalid: "L’adresse de rappel doit être une adresse https sans nom d’utilisateur ni fragment.",
+      unreachable: "L’adresse de rappel est injoignable.",
+      forbidden_address: "Le service n’appelle pas cette adresse.",
+      timeout: "L’adresse de rappel n’a pas répondu à temps à la validation.",
+      wrong_status: "L’adresse de rappel doit répondre à la validation avec le statut 200.",
+      wrong_content_type: "L’adresse de rappel doit répondre à la validation en application/json.",
+      wrong_body:
+        "L’adresse de rappel doit répondre à la validation par un objet JSON contenant exactement hub.challenge.",
+      verify_token: "Saisissez un jeton de vérification de 1 à 1000 caractères."
+    },
+    failing: "L’adresse de rappel n’accepte pas les événements\u00a0: la dernière livraison terminée a échoué.",
+    failed: "Livraisons échouées",
     state: "État",
     active: "actif",
     callback: "Adresse de rappel",
@@ -90,6 +112,12 @@ export const developer: DeveloperMessages = {
     endMeans:
       "Les événements qui ne sont pas encore livrés sont annulés. Un nouvel abonnement ne reçoit que de nouveaux événements.",
     endNow: "Mettre fin à l’abonnement"
+  },
+  link: {
+    title: "Lien d’autorisation",
+    explanation:
+      "Envoyez-y les personnes dont vous demandez l’accord. Remplacez la valeur de state par une valeur que vous reconnaîtrez.",
+    none: "Enregistrez une adresse de redirection pour obtenir un lien."
   },
   ending: {
     title: "Supprimer l’application",
@@ -128,10 +156,31 @@ export const developer: DeveloperMessages = {
     last: "Dernier résultat",
     newest: "Plus récentes",
     older: "Plus anciennes",
-    open: (id) => `Livraison ${id}`
+    open: (id) => `Livraison ${id}`,
+    search: "Recherche",
+    text: "Objet ou webhook-id",
+    textHint: "Le numéro d’une inscription ou d’un compte, ou un webhook-id.",
+    since: "Depuis (UTC)",
+    until: "Avant (UTC)",
+    instantHint: "Par exemple 2026-01-31 08:00.",
+    find: "Rechercher",
+    allAgain: "Livrer à nouveau tous les événements échoués…",
+    allAgainMeans:
+      "Tous les événements dont la livraison a échoué depuis cette date sont livrés à nouveau, dans l’ordre et avec le même webhook-id, sauf ceux qui l’ont déjà été.",
+    failedSince: "Échouées depuis (UTC)",
+    again: "Tout livrer à nouveau",
+    wrongInstant: "Saisissez la date et l’heure comme 2026-01-31 08:00.",
+    redelivered: (count) =>
+      count === 0
+        ? "Aucun événement échoué à livrer à nouveau."
+        : `${number(count)} ${plural(count, "événement est livré", "événements sont livrés")} à nouveau.`
   },
   delivery: {
     title: (id) => `Livraison ${id}`,
+    request: "Requête",
+    headers: "En-têtes",
+    curl: "La même en ligne de commande",
+    curlMeans: "Elle envoie la requête telle qu’elle partirait maintenant. La signature est valable quelques minutes.",
     event: "Événement",
     webhookId: "webhook-id",
     occurred: "Survenu",

@@ -1,4 +1,6 @@
 /** What the developer pages say. */
+import type { InvalidCallbackUrl } from "@startlist/core/Subscriptions"
+import type { ValidationFailed } from "@startlist/core/Subscription"
 import type { Attempt, State } from "@startlist/core/Delivery"
 import type { ObjectType } from "@startlist/core/Event"
 
@@ -57,6 +59,18 @@ export interface DeveloperMessages {
     readonly title: string
     readonly none: string
     readonly noneThen: (address: string) => string
+    readonly create: string
+    readonly callbackHint: string
+    readonly verifyToken: string
+    readonly verifyTokenHint: string
+    readonly subscribe: string
+    readonly problem: string
+    readonly problems: Readonly<
+      Record<InvalidCallbackUrl["reason"] | ValidationFailed["reason"] | "verify_token", string>
+    >
+    /** The notice on every page of the application. */
+    readonly failing: string
+    readonly failed: string
     readonly state: string
     readonly active: string
     readonly callback: string
@@ -73,6 +87,11 @@ export interface DeveloperMessages {
     readonly end: string
     readonly endMeans: string
     readonly endNow: string
+  }
+  readonly link: {
+    readonly title: string
+    readonly explanation: string
+    readonly none: string
   }
   readonly ending: {
     readonly title: string
@@ -108,8 +127,25 @@ export interface DeveloperMessages {
     readonly newest: string
     readonly older: string
     readonly open: (id: number) => string
+    readonly search: string
+    readonly text: string
+    readonly textHint: string
+    readonly since: string
+    readonly until: string
+    readonly instantHint: string
+    readonly find: string
+    readonly allAgain: string
+    readonly allAgainMeans: string
+    readonly failedSince: string
+    readonly again: string
+    readonly wrongInstant: string
+    readonly redelivered: (count: number) => string
   }
   readonly delivery: {
+    readonly request: string
+    readonly headers: string
+    readonly curl: string
+    readonly curlMeans: string
     readonly title: (id: number) => string
     readonly event: string
     readonly webhookId: string

@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Application } from "@startlist/core/Application"
 import { Applications } from "@startlist/core/Applications"
+import { Deliveries } from "@startlist/core/Deliveries"
 import type { StoreError } from "@startlist/core/Store"
 import { type Action, Audit, Party } from "@startlist/http/Audit"
 import type { Request, Response } from "@startlist/http/Message"
@@ -34,6 +35,8 @@ export interface OwnerContext {
 /** A platform user at a page about an application of theirs. */
 export interface ApplicationContext extends OwnerContext {
   readonly application: Application
+  /** Whether its callback does not accept events now. */
+  readonly isFailing: boolean
 }
 
 type Answer = Effect.Effect<Response, Refusal | StoreError>
@@ -62,8 +65,13 @@ export interface OwnerPages {
   ) => Effect.Effect<void>
 }
 
-export const make: Effect.Effect<OwnerPages, never, Applications | Authentication> = Effect.gen(function*() {
+export const make: Effect.Effect<
+  OwnerPages,
+  never,
+  Applications | Deliveries | Authentication
+> = Effect.gen(function*() {
   const applications = yield* Applications
+  const deliveries = yield* Deliveries
   const authentication = yield* Authentication
   const audit = yield* Audit
   const config = yield* HttpConfig
@@ -96,9 +104,10 @@ export const make: Effect.Effect<OwnerPages, never, Applications | Authenticatio
           "ApplicationNotFound",
           () => new NotFound()
         )
-        return application.ownerId === signedIn.user.id
-          ? yield* serve({ application, frame, signedIn })
-          : yield* new NotFound()
+        if (application.ownerId !== signedIn.user.id) return yield* new NotFound()
+        // Only pages show it.
+        const isFailing = request.method === "GET" && Option.isSome(yield* deliveries.failing(application.id))
+        return yield* serve({ application, frame, isFailing, signedIn })
       }))
 
   return {

@@ -1,12 +1,10 @@
 /** `/developer/applications/{client_id}/…`: the signing secret and the subscription of an application, and test events. */
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
-import { type Application, liveSigningSecrets, type SigningSecrets } from "@startlist/core/Application"
+import { liveSigningSecrets, type SigningSecrets } from "@startlist/core/Application"
 import { Deliveries } from "@startlist/core/Deliveries"
 import { Policy } from "@startlist/core/Policy"
 import { Applications } from "@startlist/core/Applications"
-import { Subscriptions } from "@startlist/core/Subscriptions"
 import { recorded } from "@startlist/http/Audit"
 import * as Allowance from "@startlist/http/Allowance"
 import { redirect } from "@startlist/http/Message"
@@ -22,11 +20,10 @@ import { SigningView } from "./SigningView.tsx"
 export const make: Effect.Effect<
   ReadonlyArray<Route>,
   never,
-  Applications | Deliveries | Subscriptions | Throttle | Authentication
+  Applications | Deliveries | Throttle | Authentication
 > = Effect.gen(function*() {
   const deliveries = yield* Deliveries
   const applications = yield* Applications
-  const subscriptions = yield* Subscriptions
   const { secretOverlap: overlap } = yield* Policy
   const owner = yield* Owner.make
   const spend = yield* Allowance.make
@@ -99,39 +96,6 @@ export const make: Effect.Effect<
           ))
     )
 
-  /** Pauses, resumes or ends the subscription. To end it, the form names which one: it may be another one by now. */
-  const change = (action: string | undefined, application: Application, named: string | undefined) =>
-    Effect.gen(function*() {
-      switch (action) {
-        case "pause":
-          return yield* Effect.asVoid(subscriptions.pause(application.id))
-        case "resume":
-          return yield* Effect.asVoid(subscriptions.resume(application.id))
-        case "end":
-          return yield* subscriptions.end(application.id, Option.some(Number(named)))
-        default:
-          return yield* new Malformed({ what: "action" })
-      }
-    })
-
-  const subscription: Endpoint = (request, [id]) =>
-    owner.withApplication(
-      request,
-      id,
-      `${Owner.home}/${id}`,
-      (context) =>
-        owner.posted(request, context, (parameters) =>
-          recorded(
-            Effect.tap(
-              change(get(parameters, "action"), context.application, get(parameters, "subscription")),
-              owner.record(request, "subscription_changed", context, context.application)
-            )
-          ).pipe(
-            Effect.as(redirect(Owner.pathOf(context.frame, context.application))),
-            Effect.catchTag("SubscriptionNotFound", () => Effect.succeed(owner.outdated(request, context)))
-          ))
-    )
-
   const end: Endpoint = (request, [id]) =>
     owner.withApplication(
       request,
@@ -154,7 +118,6 @@ export const make: Effect.Effect<
   return [
     { path: `${Owner.home}/{client_id}/signing-secret`, methods: { GET: show, POST: act }, refuse },
     { path: `${Owner.home}/{client_id}/test-event`, methods: { POST: test }, refuse },
-    { path: `${Owner.home}/{client_id}/subscription`, methods: { POST: subscription }, refuse },
     { path: `${Owner.home}/{client_id}/end`, methods: { POST: end }, refuse }
   ]
 })

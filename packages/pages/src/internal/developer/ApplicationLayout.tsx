@@ -1,0 +1,47 @@
+/** The frame of every page about one application: the way back to it, and what its owner must not miss. */
+import type { ComponentChildren } from "preact"
+import { Alert } from "../Form.tsx"
+import { Layout } from "../Layout.tsx"
+import { messagesIn } from "../Locale.ts"
+import { type ApplicationContext, pathOf } from "./Owner.ts"
+
+export const ApplicationLayout = ({ back = true, children, context, isError = false, title }: {
+  readonly context: ApplicationContext
+  readonly title: string
+  readonly isError?: boolean
+  /** Whether there is a link to the application's page. */
+  readonly back?: boolean
+  readonly children: ComponentChildren
+}) => {
+  const { application, frame, isFailing } = context
+  const { developer: { ending, webhook } } = messagesIn(frame.locale)
+  const path = pathOf(frame, application)
+  return (
+    <Layout frame={frame} title={title} isError={isError}>
+      {application.state === "suspended"
+        ? (
+          <Alert kind="bad">
+            <p>{ending.suspended}</p>
+          </Alert>
+        )
+        : null}
+      {isFailing
+        ? (
+          <Alert kind="bad">
+            <p>
+              {webhook.failing} <a href={`${path}/deliveries?state=exhausted`}>{webhook.failed}</a>
+            </p>
+          </Alert>
+        )
+        : null}
+      {back
+        ? (
+          <p>
+            <a href={path}>{application.name}</a>
+          </p>
+        )
+        : null}
+      {children}
+    </Layout>
+  )
+}

@@ -1,10 +1,20 @@
 import { describe, expect } from "@effect/vitest"
-import { Applications, Deliveries, Subscription, Subscriptions } from "@startlist/core"
+import {
+  Applications,
+  Callbacks,
+  Deliveries,
+  type Delivery,
+  DeliveryQueue,
+  Event,
+  Subscription,
+  Subscriptions
+} from "@startlist/core"
 import { ApplicationId } from "@startlist/core/Application"
 import type { Message } from "@startlist/http"
-import { DateTime, Effect, Option, TestClock } from "effect"
+import { DateTime, Effect, Option, Redacted, TestClock } from "effect"
+import { createHmac } from "node:crypto"
 import * as Browser from "./support/Browser.ts"
-import { Service } from "./support/Service.ts"
+import { answers, Service } from "./support/Service.ts"
 import { TestAccounts } from "@startlist/test-support/TestAccounts"
 import { testing, type TestWorld } from "./support/Testing.ts"
 import * as World from "./support/World.ts"
@@ -35,11 +45,33 @@ const listed = (world: TestWorld) =>
       list({ applicationId: Option.some(idOf(world)), state: Option.none(), after: Option.none(), limit: 100 })
   )
 
+/** Ends everything that is due. Answers how many. */
+const endAll = (state: "exhausted" | "delivered") =>
+  Effect.gen(function*() {
+    const queue = yield* DeliveryQueue.DeliveryQueue
+    const now = yield* DateTime.now
+    const claimed = yield* queue.claim({
+      now,
+      leaseEnds: DateTime.addDuration(now, "1 minute"),
+      token: `${state} ${now.epochMillis}`,
+      limit: 100,
+      perSubscription: 100,
+      allowances: new Map()
+    })
+    const settled = claimed.map(({ delivery, token }) => ({
+      token,
+      delivery: { ...delivery, state, endedAt: Option.some(now) }
+    }))
+    return (yield* queue.settle(settled)).length
+  })
+
 /** Every form of the developer pages, as its owner would send it. */
 const everyForm = (world: TestWorld) =>
   Effect.gen(function*() {
     yield* subscribe(world)
     const deliveries = yield* Deliveries.Deliveries
+    yield* deliveries.sendTest(idOf(world))
+    yield* endAll("exhausted")
     const { id } = yield* deliveries.sendTest(idOf(world))
     const path = pathOf(world)
     return {
@@ -50,6 +82,7 @@ const everyForm = (world: TestWorld) =>
       [`${path}/signing-secret`]: { action: "rotate", version: "1" },
       [`${path}/test-event`]: {},
       [`${path}/deliveries/${id}/redeliver`]: {},
+      [`${path}/redeliver`]: { failed_since: "1970-01-01T00:00" },
       [`${path}/subscription`]: { action: "pause" }
     }
   })
@@ -301,6 +334,125 @@ describe("an owner", () => {
       expect((yield* act({ action: "end", subscription: String(subscription.id) })).status).toBe(303)
       expect(yield* isPaused).toEqual(Option.none())
     }))
+
+  testing("creates a subscription, and is told why it was not", (world) =>
+    Effect.gen(function*() {
+      const service = yield* Service
+      const { findByApplication } = yield* Subscriptions.Subscriptions
+      const path = `${pathOf(world)}/subscription`
+      const create = (fields: Readonly<Record<string, string>>) =>
+        Effect.gen(function*() {
+          const { hidden } = Browser.formTo(path, yield* world.platformBrowser.get(pathOf(world)))
+          const all = { callback_url: "https://app.test/hook", verify_token: "v", action: "create", ...fields }
+          return yield* world.platformBrowser.post(path, { ...hidden, ...all })
+        })
+      const refusals = [
+        [{ verify_token: "" }, "Enter a verify token of 1 to 1000 characters."],
+        [{ callback_url: `https://app.test/${"x".repeat(250)}` }, "must not be longer than 255"]
+      ] as const
+      for (const [fields, sentence] of refusals) {
+        const page = yield* create(fields)
+        expect([page.status, String(page.body).includes(sentence)]).toEqual([422, true])
+      }
+      service.switches.validate = () => Effect.succeed(Callbacks.Answer.TimedOut({ detail: "" }))
+      const late = yield* create({})
+      expect([late.status, String(late.body).includes("did not answer the validation in time")]).toEqual([422, true])
+      expect(yield* findByApplication(idOf(world))).toEqual(Option.none())
+      service.switches.validate = answers
+      expect((yield* create({})).status).toBe(303)
+      const created = yield* findByApplication(idOf(world))
+      expect(Option.map(created, ({ callbackUrl }) => callbackUrl)).toEqual(Option.some("https://app.test/hook"))
+      expect(service.audit.at(-1)?.action).toBe("subscription_changed")
+    }))
+
+  testing("has a link that asks for access, with the application's own id", (world) =>
+    Effect.gen(function*() {
+      const page = String((yield* world.platformBrowser.get(pathOf(world))).body)
+      const [link = ""] = /http[^<]*oauth\/authorize\?[^<]*/.exec(page) ?? []
+      const url = new URL(link.replaceAll("&amp;", "&"))
+      expect(Object.fromEntries(url.searchParams)).toEqual({
+        client_id: world.client.client_id,
+        redirect_uri: World.redirectUri,
+        response_type: "code",
+        scope: "read",
+        state: "STATE"
+      })
+      expect((yield* world.browser.get(`${url.pathname}${url.search}`)).status).toBe(200)
+    }))
+
+  testing(
+    "finds deliveries by object, webhook-id and time, and what failed is delivered again once",
+    (world) =>
+      Effect.gen(function*() {
+        const { platformBrowser } = world
+        yield* subscribe(world)
+        const deliveries = yield* Deliveries.Deliveries
+        const sent: Array<Delivery.Delivery> = []
+        for (let hour = 0; hour < 3; hour++) {
+          yield* TestClock.adjust("1 hour")
+          sent.push(yield* deliveries.sendTest(idOf(world)))
+        }
+        const path = `${pathOf(world)}/deliveries`
+        const action = `${pathOf(world)}/redeliver`
+        const shown = (query: string) =>
+          Effect.map(
+            platformBrowser.get(`${path}?${query}`),
+            ({ body }) => sent.filter(({ id }) => String(body).includes(`${path}/${id}"`)).map(({ id }) => id)
+          )
+        const [first, second, third] = sent
+        if (first === undefined || second === undefined || third === undefined) throw new Error("nothing was sent")
+        expect(yield* shown("")).toEqual([first.id, second.id, third.id])
+        expect(yield* shown(`text=${encodeURIComponent(second.event.id)}`)).toEqual([second.id])
+        expect(yield* shown(`text=${third.event.objectId}`)).toEqual([third.id])
+        expect(yield* shown("text=nothing")).toEqual([])
+        expect(yield* shown("since=1970-01-01T02:00&until=1970-01-01T03:00")).toEqual([second.id])
+        expect(yield* shown("state=exhausted")).toEqual([])
+
+        const notice = "does not accept events"
+        expect((yield* platformBrowser.get(pathOf(world))).body).not.toContain(notice)
+        expect(yield* endAll("exhausted")).toBe(3)
+        for (const page of [pathOf(world), path, `${pathOf(world)}/signing-secret`, `${path}/${first.id}`]) {
+          expect((yield* platformBrowser.get(page)).body).toContain(notice)
+        }
+        const again = (failed_since: string) =>
+          Effect.gen(function*() {
+            const { hidden } = Browser.formTo(action, yield* platformBrowser.get(path))
+            return yield* platformBrowser.post(action, { ...hidden, failed_since })
+          })
+        expect((yield* again("yesterday")).status).toBe(422)
+        expect((yield* again("1971-01-01T00:00")).headers["location"]).toContain("redelivered=0")
+        expect((yield* again("1970-01-01 00:00")).headers["location"]).toContain("redelivered=3")
+        expect((yield* again("1970-01-01 00:00")).headers["location"]).toContain("redelivered=0")
+        const all = yield* listed(world)
+        expect(all.slice(0, 3).map(({ event, state }) => [event.id, state])).toEqual(
+          [...sent].reverse().map(({ event }) => [event.id, "pending"])
+        )
+        expect(yield* endAll("delivered")).toBe(3)
+        expect((yield* platformBrowser.get(path)).body).not.toContain(notice)
+      })
+  )
+
+  testing(
+    "sees the request of a delivery as it would be sent now, with a signature that a receiver accepts",
+    (world) =>
+      Effect.gen(function*() {
+        yield* subscribe(world)
+        const deliveries = yield* Deliveries.Deliveries
+        const applications = yield* Applications.Applications
+        const { event, id, subscriptionId } = yield* deliveries.sendTest(idOf(world))
+        const page = String((yield* world.platformBrowser.get(`${pathOf(world)}/deliveries/${id}`)).body)
+        const header = (name: string) => new RegExp(`--header (?:&#39;|')${name}: ([^'&]*)`).exec(page)?.[1] ?? ""
+        const { secrets } = yield* applications.signingSecrets(idOf(world))
+        const [secret] = secrets.map(({ value }) => Redacted.value(value))
+        const body = Event.body(event, subscriptionId)
+        const key = Buffer.from((secret ?? "").replace("whsec_", ""), "base64")
+        const content = `${event.id}.${header("webhook-timestamp")}.${body}`
+        expect(header("webhook-signature")).toBe(`v1,${createHmac("sha256", key).update(content).digest("base64")}`)
+        expect(header("webhook-id")).toBe(event.id)
+        expect(page).toContain("curl --request POST")
+        expect(page).not.toContain("whsec_")
+      })
+  )
 
   testing("sees that the application is suspended, and can delete it", (world) =>
     Effect.gen(function*() {

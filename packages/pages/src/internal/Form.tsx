@@ -54,7 +54,8 @@ interface InputAttributes {
 const inputs = {
   text: (attributes: InputAttributes) => <input type="text" {...attributes} />,
   email: (attributes: InputAttributes) => <input type="email" {...attributes} />,
-  password: (attributes: InputAttributes) => <input type="password" {...attributes} />
+  password: (attributes: InputAttributes) => <input type="password" {...attributes} />,
+  "datetime-local": (attributes: InputAttributes) => <input type="datetime-local" {...attributes} />
 }
 
 /** An input of one line. */

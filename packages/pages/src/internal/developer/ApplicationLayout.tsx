@@ -5,10 +5,11 @@ import { Layout } from "../Layout.tsx"
 import { messagesIn } from "../Locale.ts"
 import { type ApplicationContext, pathOf } from "./Owner.ts"
 
-export const ApplicationLayout = ({ back = true, children, context, isError = false, title }: {
+export const ApplicationLayout = ({ back = true, children, context, isError = false, narrow = false, title }: {
   readonly context: ApplicationContext
   readonly title: string
   readonly isError?: boolean
+  readonly narrow?: boolean
   /** Whether there is a link to the application's page. */
   readonly back?: boolean
   readonly children: ComponentChildren
@@ -17,7 +18,7 @@ export const ApplicationLayout = ({ back = true, children, context, isError = fa
   const { developer: { ending, webhook } } = messagesIn(frame.locale)
   const path = pathOf(frame, application)
   return (
-    <Layout frame={frame} title={title} isError={isError}>
+    <Layout frame={frame} title={title} isError={isError} narrow={narrow}>
       {application.state === "suspended"
         ? (
           <Alert kind="bad">

@@ -2,11 +2,12 @@
 import * as Option from "effect/Option"
 import { type Attempt, type AttemptHour, type Delivery, State } from "@startlist/core/Delivery"
 import { body, type Event } from "@startlist/core/Event"
-import { Form, Value } from "../Form.tsx"
-import { Layout } from "../Layout.tsx"
+import { Alert, Copyable, Field, Form, Value } from "../Form.tsx"
 import { type Locale, messagesIn } from "../Locale.ts"
 import { Facts, type Row, Table } from "../Table.tsx"
 import { Instant } from "../Time.tsx"
+import { write } from "@startlist/http/Parameters"
+import { ApplicationLayout } from "./ApplicationLayout.tsx"
 import { AttemptChart } from "./AttemptChart.tsx"
 import { type ApplicationContext, pathOf } from "./Owner.ts"
 
@@ -23,43 +24,97 @@ const Badge = ({ locale, state }: { readonly locale: Locale; readonly state: Sta
   <span class={`badge ${state}`}>{messagesIn(locale).developer.states[state]}</span>
 )
 
+/** What is looked for, as it was typed. Empty: everything. */
+export interface Typed {
+  readonly state: string
+  readonly text: string
+  readonly since: string
+  readonly until: string
+}
+
+/** Nothing was typed. */
+export const everything: Typed = { state: "", text: "", since: "", until: "" }
+
 /** Address of a page of the list. */
 export const listUrl = (
   { application, frame }: ApplicationContext,
-  state: Option.Option<State>,
+  typed: Typed = everything,
   after?: number
 ): string => {
-  const query = [
-    ...Option.match(state, { onNone: () => [], onSome: (some) => [`state=${some}`] }),
-    ...(after === undefined ? [] : [`after=${after}`])
-  ].join("&")
+  const query = write([
+    ...Object.entries(typed).filter(([, value]) => value !== ""),
+    ...(after === undefined ? [] : [["after", String(after)] as const])
+  ])
   return `${pathOf(frame, application)}/deliveries${query === "" ? "" : `?${query}`}`
 }
 
-const Filter = ({ context, state }: {
+const Filter = ({ context, typed }: {
   readonly context: ApplicationContext
-  readonly state: Option.Option<State>
+  readonly typed: Typed
 }) => {
   const { developer } = messagesIn(context.frame.locale)
-  const choices = [Option.none<State>(), ...State.literals.map((one) => Option.some<State>(one))]
+  const choices = ["", ...State.literals] as const
   return (
     <nav aria-label={developer.deliveries.filter}>
       <ul class="tabs">
         {choices.map((choice) => (
-          <li key={Option.getOrElse(choice, () => "all")}>
+          <li key={choice}>
             <a
-              href={listUrl(context, choice)}
-              aria-current={Option.getOrNull(choice) === Option.getOrNull(state) ? "page" : undefined}
+              href={listUrl(context, { ...typed, state: choice })}
+              aria-current={choice === typed.state ? "page" : undefined}
             >
-              {Option.match(choice, {
-                onNone: () => developer.deliveries.all,
-                onSome: (one) => developer.states[one]
-              })}
+              {choice === "" ? developer.deliveries.all : developer.states[choice]}
             </a>
           </li>
         ))}
       </ul>
     </nav>
+  )
+}
+
+const SearchForm = ({ context: { application, frame }, typed }: {
+  readonly context: ApplicationContext
+  readonly typed: Typed
+}) => {
+  const { developer: { deliveries: words } } = messagesIn(frame.locale)
+  return (
+    <details class="step" open={typed.text + typed.since + typed.until !== ""}>
+      <summary>{words.search}</summary>
+      <form method="get" action={`${pathOf(frame, application)}/deliveries`}>
+        {typed.state === "" ? null : <input type="hidden" name="state" value={typed.state} />}
+        <Field name="text" label={words.text} hint={words.textHint} autocomplete="off" value={typed.text} />
+        <Field name="since" label={words.since} type="datetime-local" autocomplete="off" value={typed.since} />
+        <Field name="until" label={words.until} type="datetime-local" autocomplete="off" value={typed.until} />
+        <button type="submit">{words.find}</button>
+      </form>
+    </details>
+  )
+}
+
+const AllAgain = ({ context: { application, frame, signedIn }, failedSince }: {
+  readonly context: ApplicationContext
+  /** What was typed and is no instant. */
+  readonly failedSince: string | undefined
+}) => {
+  const { developer: { deliveries: words } } = messagesIn(frame.locale)
+  return (
+    <details class="step" open={failedSince !== undefined}>
+      <summary>{words.allAgain}</summary>
+      <p>{words.allAgainMeans}</p>
+      <Form action={`${pathOf(frame, application)}/redeliver`} csrf={signedIn.csrf}>
+        <Field
+          name="failed_since"
+          label={words.failedSince}
+          hint={words.instantHint}
+          type="datetime-local"
+          required
+          autocomplete="off"
+          value={failedSince ?? ""}
+          problem={failedSince === undefined ? undefined : words.wrongInstant}
+        />
+        <button type="submit">{words.again}</button>
+      </Form>
+    </details>
   )
 }
 
@@ -89,28 +144,46 @@ const rowOf = (
   }
 }
 
-export const DeliveriesView = ({ deliveries, hours, isFirst, next, context, state }: {
-  readonly context: ApplicationContext
-  readonly deliveries: ReadonlyArray<Delivery>
-  readonly hours: ReadonlyArray<AttemptHour>
-  readonly state: Option.Option<State>
-  readonly isFirst: boolean
-  /** Behind which delivery the next page begins, if there is one. */
-  readonly next: Option.Option<number>
-}) => {
+export const DeliveriesView = (
+  { context, deliveries, failedSince, hours, isFirst, isRepeatable, next, redelivered, typed }: {
+    readonly context: ApplicationContext
+    readonly deliveries: ReadonlyArray<Delivery>
+    readonly hours: ReadonlyArray<AttemptHour>
+    readonly typed: Typed
+    readonly failedSince: string | undefined
+    readonly isFirst: boolean
+    /** Whether there is a subscription to which failed events could be delivered again. */
+    readonly isRepeatable: boolean
+    /** How many events are delivered again, after the form that asks for it. */
+    readonly redelivered: Option.Option<number>
+    /** Behind which delivery the next page begins, if there is one. */
+    readonly next: Option.Option<number>
+  }
+) => {
   const { application, frame } = context
   const { developer: { chart, deliveries: words } } = messagesIn(frame.locale)
   return (
-    <Layout frame={frame} title={words.title(application.name)}>
-      <p>
-        <a href={pathOf(frame, application)}>{application.name}</a>
-      </p>
+    <ApplicationLayout
+      context={context}
+      title={words.title(application.name)}
+      isError={failedSince !== undefined}
+    >
+      {Option.match(redelivered, {
+        onNone: () => null,
+        onSome: (count) => (
+          <Alert kind="good">
+            <p>{words.redelivered(count)}</p>
+          </Alert>
+        )
+      })}
       <section class="card">
         <h2>{chart.title}</h2>
         <AttemptChart hours={hours} locale={frame.locale} />
       </section>
       <section class="card">
-        <Filter context={context} state={state} />
+        <Filter context={context} typed={typed} />
+        <SearchForm context={context} typed={typed} />
+        {isRepeatable ? <AllAgain context={context} failedSince={failedSince} /> : null}
         {deliveries.length === 0 ? <p class="muted">{words.none}</p> : (
           <Table
             label={words.title(application.name)}
@@ -119,14 +192,14 @@ export const DeliveriesView = ({ deliveries, hours, isFirst, next, context, stat
           />
         )}
         <p class="row">
-          {isFirst ? null : <a href={listUrl(context, state)} rel="first">{words.newest}</a>}
+          {isFirst ? null : <a href={listUrl(context, typed)} rel="first">{words.newest}</a>}
           {Option.match(next, {
             onNone: () => null,
-            onSome: (after) => <a href={listUrl(context, state, after)} rel="next">{words.older}</a>
+            onSome: (after) => <a href={listUrl(context, typed, after)} rel="next">{words.older}</a>
           })}
         </p>
       </section>
-    </Layout>
+    </ApplicationLayout>
   )
 }
 
@@ -151,22 +224,56 @@ const Attempts = ({ attempts, locale }: Pick<Delivery, "attempts"> & { readonly 
   )
 }
 
-/** The body as it is sent, with line breaks for people. */
-const pretty = ({ event, subscriptionId }: Delivery): string =>
-  JSON.stringify(JSON.parse(body(event, subscriptionId)), null, 2)
+/** The body with line breaks for people. */
+const pretty = (body: string): string => JSON.stringify(JSON.parse(body), null, 2)
 
-export const DeliveryView = ({ delivery, isRepeatable, context: { application, frame, signedIn } }: {
+/** A text as one word of a POSIX shell. */
+const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
+
+const curl = ({ body, callbackUrl, headers }: Sent): string =>
+  [
+    `curl --request POST ${quoted(callbackUrl)}`,
+    ...headers.map(([name, value]) => `--header ${quoted(`${name}: ${value}`)}`),
+    `--data-raw ${quoted(body)}`
+  ].join(" \\\n  ")
+
+/** The request of a delivery, as it would be sent now. */
+export interface Sent {
+  readonly callbackUrl: string
+  readonly headers: ReadonlyArray<readonly [name: string, value: string]>
+  readonly body: string
+}
+
+const RequestSent = ({ locale, sent }: { readonly locale: Locale; readonly sent: Sent }) => {
+  const { developer: { delivery: words } } = messagesIn(locale)
+  return (
+    <section class="card">
+      <h2>{words.request}</h2>
+      <Facts facts={sent.headers.map(([name, value]) => [name, <code>{value}</code>])} />
+      <h3>{words.body}</h3>
+      <pre><code>{pretty(sent.body)}</code></pre>
+      <details class="step">
+        <summary>{words.curl}</summary>
+        <p class="muted">{words.curlMeans}</p>
+        <Copyable id="curl" label={words.curl} value={curl(sent)} />
+      </details>
+    </section>
+  )
+}
+
+export const DeliveryView = ({ context, delivery, sent }: {
   readonly context: ApplicationContext
   readonly delivery: Delivery
-  /** Whether its subscription is still there. */
-  readonly isRepeatable: boolean
+  /** None if its subscription has ended. */
+  readonly sent: Option.Option<Sent>
 }) => {
+  const { application, frame, signedIn } = context
   const { locale } = frame
   const { developer: { deliveries, delivery: words } } = messagesIn(locale)
-  const { attempts, dueAt, event, id, state } = delivery
+  const { attempts, dueAt, event, id, state, subscriptionId } = delivery
   const path = `${pathOf(frame, application)}/deliveries`
   return (
-    <Layout frame={frame} title={words.title(id)}>
+    <ApplicationLayout context={context} title={words.title(id)}>
       <p>
         <a href={path}>{deliveries.title(application.name)}</a>
       </p>
@@ -192,7 +299,7 @@ export const DeliveryView = ({ delivery, isRepeatable, context: { application, f
           ? <p>{words.setAside}</p>
           : null}
         {state === "set_aside" && attempts.length === 0 ? null : <Attempts attempts={attempts} locale={locale} />}
-        {isRepeatable
+        {Option.isSome(sent)
           ? (
             <Form action={`${path}/${id}/redeliver`} csrf={signedIn.csrf}>
               <div class="row">
@@ -203,10 +310,15 @@ export const DeliveryView = ({ delivery, isRepeatable, context: { application, f
           )
           : <p class="muted">{words.gone}</p>}
       </section>
-      <section class="card">
-        <h2>{words.body}</h2>
-        <pre><code>{pretty(delivery)}</code></pre>
-      </section>
-    </Layout>
+      {Option.match(sent, {
+        onNone: () => (
+          <section class="card">
+            <h2>{words.body}</h2>
+            <pre><code>{pretty(body(event, subscriptionId))}</code></pre>
+          </section>
+        ),
+        onSome: (sent) => <RequestSent locale={locale} sent={sent} />
+      })}
+    </ApplicationLayout>
   )
 }

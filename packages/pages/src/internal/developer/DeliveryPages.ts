@@ -1,8 +1,9 @@
 /** `/developer/applications/{client_id}/deliveries`: what was sent to an application's callback, and what came of it. */
+import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import type { Applications } from "@startlist/core/Applications"
+import { Applications } from "@startlist/core/Applications"
 import { Deliveries } from "@startlist/core/Deliveries"
 import { type Delivery, DeliveryId, State } from "@startlist/core/Delivery"
 import type { StoreError } from "@startlist/core/Store"
@@ -15,7 +16,8 @@ import type { Endpoint, Route } from "@startlist/http/Router"
 import type { Throttle } from "@startlist/http/Throttle"
 import type { Authentication } from "../../Authentication.ts"
 import * as Page from "../Page.ts"
-import { DeliveriesView, DeliveryView, listUrl } from "./DeliveriesView.tsx"
+import { DeliveriesView, DeliveryView, everything, listUrl, type Typed } from "./DeliveriesView.tsx"
+import { sentNow } from "./Signed.ts"
 import * as Owner from "./Owner.ts"
 
 const pageSize = 25
@@ -23,40 +25,92 @@ const pageSize = 25
 const decodeId = Schema.decodeUnknownOption(Schema.compose(Schema.NumberFromString, DeliveryId))
 const decodeState = Schema.decodeUnknownOption(State)
 
+/** Date and time in UTC, as a browser's field or a person writes them. */
+const instant = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)Z?$/
+
+const parseInstant = (typed: string): Option.Option<DateTime.Utc> => {
+  const [, date, time] = instant.exec(typed.trim()) ?? []
+  return date === undefined ? Option.none() : DateTime.make(`${date}T${time}Z`)
+}
+
 export const make: Effect.Effect<
   ReadonlyArray<Route>,
   never,
   Applications | Deliveries | Subscriptions | Throttle | Authentication
 > = Effect.gen(function*() {
+  const applications = yield* Applications
   const deliveries = yield* Deliveries
   const subscriptions = yield* Subscriptions
   const owner = yield* Owner.make
   const spend = yield* Allowance.make
 
+  const showList = (
+    context: Owner.ApplicationContext,
+    typed: Typed,
+    shown: {
+      readonly after?: Option.Option<DeliveryId>
+      readonly failedSince?: string
+      readonly redelivered?: Option.Option<number>
+    } = {}
+  ) =>
+    Effect.gen(function*() {
+      const { after = Option.none(), failedSince, redelivered = Option.none() } = shown
+      const applicationId = context.application.id
+      const found = yield* deliveries.search({
+        applicationId,
+        state: decodeState(typed.state),
+        text: Option.filter(Option.some(typed.text.trim()), (text) => text !== ""),
+        since: parseInstant(typed.since),
+        until: parseInstant(typed.until),
+        after,
+        limit: pageSize
+      })
+      const view = DeliveriesView({
+        context,
+        typed,
+        failedSince,
+        redelivered,
+        deliveries: found.deliveries,
+        hours: yield* deliveries.lastDay(applicationId),
+        isFirst: Option.isNone(after),
+        isRepeatable: Option.isSome(yield* subscriptions.findByApplication(applicationId)),
+        next: found.next
+      })
+      return Page.html(failedSince === undefined ? 200 : 422, view)
+    })
+
   const list: Endpoint = (request, [id]) =>
     Effect.flatMap(readOnce(request), (parameters) => {
-      const state = decodeState(get(parameters, "state"))
-      const after = decodeId(get(parameters, "after"))
+      const given = (name: string) => get(parameters, name) ?? ""
+      const typed = {
+        state: Option.getOrElse(decodeState(given("state")), () => ""),
+        text: given("text"),
+        since: given("since"),
+        until: given("until")
+      }
+      const redelivered = Option.filter(Option.some(Number(given("redelivered"))), () =>
+        /^\d{1,4}$/.test(given("redelivered")))
       const here = request.query === "" ? request.path : `${request.path}?${request.query}`
       return owner.withApplication(request, id, here, (context) =>
-        Effect.gen(function*() {
-          const applicationId = context.application.id
-          const filter = { applicationId: Option.some(applicationId), state, after, limit: pageSize + 1 }
-          const found = yield* deliveries.list(filter)
-          const shown = found.slice(0, pageSize)
-          const view = DeliveriesView({
-            context,
-            state,
-            deliveries: shown,
-            hours: yield* deliveries.lastDay(applicationId),
-            isFirst: Option.isNone(after),
-            next: found.length > pageSize
-              ? Option.map(Option.fromNullable(shown.at(-1)), (last) => last.id)
-              : Option.none()
-          })
-          return Page.html(200, view)
-        }))
+        showList(context, typed, { after: decodeId(given("after")), redelivered }))
     })
+
+  const redeliverFailed: Endpoint = (request, [id]) =>
+    owner.withApplication(
+      request,
+      id,
+      `${Owner.home}/${id}/deliveries`,
+      (context) =>
+        owner.posted(request, context, (parameters) =>
+          Effect.gen(function*() {
+            const typed = get(parameters, "failed_since") ?? ""
+            const since = parseInstant(typed)
+            if (Option.isNone(since)) return yield* showList(context, everything, { failedSince: typed })
+            const { id, ownerId } = context.application
+            const count = yield* spend("backlog", ownerId, deliveries.redeliverFailed(id, since.value))
+            return redirect(`${listUrl(context)}?redelivered=${count}`)
+          }))
+    )
 
   /** A delivery of this application; there is no other. */
   const find = (
@@ -77,10 +131,16 @@ export const make: Effect.Effect<
     owner.withApplication(request, id, pathOf(id, deliveryId), (context) =>
       Effect.gen(function*() {
         const delivery = yield* find(context, deliveryId)
-        const subscription = yield* subscriptions.findByApplication(context.application.id)
-        const isRepeatable = Option.exists(subscription, (present) => present.id === delivery.subscriptionId)
-        return Page.html(200, DeliveryView({ context, delivery, isRepeatable }))
-      }))
+        const { id: applicationId } = context.application
+        const subscription = Option.filter(
+          yield* subscriptions.findByApplication(applicationId),
+          (present) => present.id === delivery.subscriptionId
+        )
+        const sent = Option.isSome(subscription)
+          ? Option.some(yield* sentNow(delivery, subscription.value, yield* applications.signingSecrets(applicationId)))
+          : Option.none()
+        return Page.html(200, DeliveryView({ context, delivery, sent }))
+      }).pipe(Effect.catchTag("ApplicationNotFound", () => new NotFound())))
 
   const redeliver: Endpoint = (request, [id, deliveryId]) =>
     owner.withApplication(
@@ -92,7 +152,7 @@ export const make: Effect.Effect<
           Effect.flatMap(find(context, deliveryId), (original) =>
             spend("delivery", context.application.ownerId, deliveries.redeliver(original.id))).pipe(
               Effect.map((again) =>
-                redirect(`${listUrl(context, Option.none())}/${again.id}`)
+                redirect(`${listUrl(context)}/${again.id}`)
               ),
               Effect.catchTags({
                 DeliveryNotFound: () =>
@@ -107,6 +167,7 @@ export const make: Effect.Effect<
   const path = `${Owner.home}/{client_id}/deliveries`
   return [
     { path, methods: { GET: list }, refuse },
+    { path: `${Owner.home}/{client_id}/redeliver`, methods: { POST: redeliverFailed }, refuse },
     { path: `${path}/{delivery_id}`, methods: { GET: one }, refuse },
     { path: `${path}/{delivery_id}/redeliver`, methods: { POST: redeliver }, refuse }
   ]

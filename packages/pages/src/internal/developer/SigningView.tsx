@@ -4,8 +4,8 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import type { SigningSecret, SigningSecrets } from "@startlist/core/Application"
 import { Alert, Copyable, Form } from "../Form.tsx"
-import { Layout } from "../Layout.tsx"
 import { messagesIn } from "../Locale.ts"
+import { ApplicationLayout } from "./ApplicationLayout.tsx"
 import { type ApplicationContext, pathOf } from "./Owner.ts"
 
 export const SigningView = ({ isRotated = false, overlap, context, present, shown }: {
@@ -20,7 +20,7 @@ export const SigningView = ({ isRotated = false, overlap, context, present, show
   const { dateTime, developer: { signing } } = messagesIn(frame.locale)
   const action = `${pathOf(frame, application)}/signing-secret`
   return (
-    <Layout frame={frame} title={signing.title} narrow>
+    <ApplicationLayout context={context} title={signing.title} narrow>
       {isRotated
         ? (
           <Alert kind="good">
@@ -28,9 +28,6 @@ export const SigningView = ({ isRotated = false, overlap, context, present, show
           </Alert>
         )
         : null}
-      <p>
-        <a href={pathOf(frame, application)}>{application.name}</a>
-      </p>
       <article>
         <p>{signing.explanation}</p>
         {shown.length === 0
@@ -60,6 +57,6 @@ export const SigningView = ({ isRotated = false, overlap, context, present, show
           </Form>
         </details>
       </article>
-    </Layout>
+    </ApplicationLayout>
   )
 }

@@ -54,8 +54,7 @@ interface InputAttributes {
 const inputs = {
   text: (attributes: InputAttributes) => <input type="text" {...attributes} />,
   email: (attributes: InputAttributes) => <input type="email" {...attributes} />,
-  password: (attributes: InputAttributes) => <input type="password" {...attributes} />,
-  "datetime-local": (attributes: InputAttributes) => <input type="datetime-local" {...attributes} />
+  password: (attributes: InputAttributes) => <input type="password" {...attributes} />
 }
 
 /** An input of one line. */

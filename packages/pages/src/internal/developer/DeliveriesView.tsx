@@ -83,8 +83,8 @@ const SearchForm = ({ context: { application, frame }, typed }: {
       <form method="get" action={`${pathOf(frame, application)}/deliveries`}>
         {typed.state === "" ? null : <input type="hidden" name="state" value={typed.state} />}
         <Field name="text" label={words.text} hint={words.textHint} autocomplete="off" value={typed.text} />
-        <Field name="since" label={words.since} type="datetime-local" autocomplete="off" value={typed.since} />
-        <Field name="until" label={words.until} type="datetime-local" autocomplete="off" value={typed.until} />
+        <Field name="since" label={words.since} hint={words.instantHint} autocomplete="off" value={typed.since} />
+        <Field name="until" label={words.until} hint={words.instantHint} autocomplete="off" value={typed.until} />
         <button type="submit">{words.find}</button>
       </form>
     </details>
@@ -106,7 +106,6 @@ const AllAgain = ({ context: { application, frame, signedIn }, failedSince }: {
           name="failed_since"
           label={words.failedSince}
           hint={words.instantHint}
-          type="datetime-local"
           required
           autocomplete="off"
           value={failedSince ?? ""}

@@ -34,6 +34,11 @@ export const makeGrants = (atomically: Atomically, wake: Effect.Effect<unknown>)
         userId
       ).map(({ record }) => Record.grant.read(record))
     ),
+  listByApplication: (applicationId, limit) =>
+    atomically(({ all }) =>
+      all(Row, "select record from active_grants where application = ? limit ?", applicationId, limit)
+        .map(({ record }) => Record.grant.read(record))
+    ),
   save: ({ grant, outgoing }) =>
     atomically((sql) => {
       const isSaved = write(sql, grant)

@@ -82,6 +82,11 @@ const make = (documents: Documents, collections: Collections, hints: PubSub.PubS
           )
             .sort((a, b) => a.grantedAt.epochMillis - b.grantedAt.epochMillis)
         ),
+      listByApplication: (id, limit) =>
+        atomically(() =>
+          grants.all().filter(({ applicationId, userId }) => applicationId === id && isActive(collections, id, userId))
+            .slice(0, limit)
+        ),
       save: ({ grant, outgoing }) =>
         save(grants, [grant.applicationId, grant.userId], grant, (before) => before?.version ?? 0, outgoing)
     }),

@@ -22,11 +22,18 @@ export const ClientSecret = Schema.Struct({
 })
 export type ClientSecret = typeof ClientSecret.Type
 
+const Link = Schema.optionalWith(Schema.String, { exact: true })
+
+/** What users see before they allow an application: https addresses of at most 255 characters. */
+export const Links = Schema.Struct({ website: Link, privacyPolicy: Link, logo: Link })
+export type Links = typeof Links.Type
+
 /** What an owner can change. */
 export const Settings = Schema.Struct({
   name: Text.pipe(Schema.trimmed(), Schema.minLength(1), Schema.maxLength(100)),
   redirectUris: Schema.Array(Schema.String),
-  requirePkce: Schema.Boolean
+  requirePkce: Schema.Boolean,
+  links: Schema.optionalWith(Links, { exact: true })
 })
 export type Settings = typeof Settings.Type
 
@@ -80,7 +87,7 @@ export type SigningSecrets = typeof SigningSecrets.Type
 /** Why an application cannot be saved as asked. */
 export class InvalidApplication
   extends Schema.TaggedError<InvalidApplication>("@startlist/core/InvalidApplication")("InvalidApplication", {
-    field: Schema.Literal("name", "owner_id", "redirect_uris"),
+    field: Schema.Literal("name", "owner_id", "redirect_uris", "website", "privacy_policy", "logo"),
     message: Schema.String
   })
 {}
@@ -138,6 +145,20 @@ export const checkRedirectUris = (uris: ReadonlyArray<string>): Either.Either<vo
   return bad === undefined
     ? Either.void
     : invalid(`${JSON.stringify(bad.slice(0, 200))} is neither https://… nor http on localhost, 127.0.0.1 or [::1]`)
+}
+
+const linkFields = { website: "website", privacyPolicy: "privacy_policy", logo: "logo" } as const
+
+/** Checks the addresses that users are to see. */
+export const checkLinks = (links: Links = {}): Either.Either<void, InvalidApplication> => {
+  for (const name of ["website", "privacyPolicy", "logo"] as const) {
+    const link = links[name]
+    if (link !== undefined && (link.length > 255 || !isPlain(link) || !https.test(link))) {
+      const message = `${linkFields[name]} must be an https address of at most 255 characters`
+      return Either.left(new InvalidApplication({ field: linkFields[name], message }))
+    }
+  }
+  return Either.void
 }
 
 /** Without its port, if the host is a loopback address in digits: an application on a desktop takes what is free. */
@@ -224,6 +245,7 @@ export const end = (application: Application): Application => ({
   ...revokeAll(application),
   state: "ended",
   redirectUris: [],
+  links: {},
   secrets: []
 })
 

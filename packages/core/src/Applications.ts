@@ -145,6 +145,7 @@ const make = Effect.gen(function*() {
   const create = Effect.fn("Applications.create")(function*(ownerId: UserId, settings: Settings) {
     yield* checkName(settings.name)
     yield* Application.checkRedirectUris(settings.redirectUris)
+    yield* Application.checkLinks(settings.links)
     yield* checkOwner(ownerId)
     const secret = yield* secrets.make("client")
     const signingSecret = yield* secrets.makeSigning
@@ -161,6 +162,7 @@ const make = Effect.gen(function*() {
     function*(id: Application.ApplicationId, settings: Partial<Settings>) {
       if (settings.name !== undefined) yield* checkName(settings.name)
       if (settings.redirectUris !== undefined) yield* Application.checkRedirectUris(settings.redirectUris)
+      yield* Application.checkLinks(settings.links)
       const next = Application.change(yield* find(id), settings)
       yield* store.save(next)
       return next

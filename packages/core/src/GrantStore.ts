@@ -16,6 +16,11 @@ export declare namespace GrantStore {
     readonly find: (applicationId: ApplicationId, userId: UserId) => Effect.Effect<Option.Option<Found>, StoreError>
     /** The user's active grants of the present epoch of their application, oldest first. */
     readonly listByUser: (userId: UserId) => Effect.Effect<ReadonlyArray<Grant>, StoreError>
+    /** At most `limit` of the active grants of an application in its present epoch, in any order. */
+    readonly listByApplication: (
+      applicationId: ApplicationId,
+      limit: number
+    ) => Effect.Effect<ReadonlyArray<Grant>, StoreError>
     /**
      * Saves `change.grant` over version `change.grant.version - 1` (version 1: where there is none), with the deliveries
      * of its events, all or nothing.

@@ -2,6 +2,7 @@
  * The authorization-code grant (requirements §4.1 to §4.5): every use case finds, decides in a pure function of
  * `Grant`, and saves once, comparing versions; on a conflict it decides again.
  */
+import * as Arr from "effect/Array"
 import * as Context from "effect/Context"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
@@ -79,6 +80,17 @@ export interface Authorized {
   readonly grant: Grant.Grant
 }
 
+/** An application as its users use it. */
+export interface Connected {
+  /** How many users have authorised it; `connectedLimit` stands for that many or more. */
+  readonly users: number
+  /** When the last of these users' tokens was issued. */
+  readonly lastUse: Option.Option<DateTime.Utc>
+}
+
+/** So many users of an application are counted. */
+export const connectedLimit = 1000
+
 export class OAuth extends Context.Tag("@startlist/core/OAuth")<OAuth, OAuth.Service>() {}
 
 export declare namespace OAuth {
@@ -128,6 +140,8 @@ export declare namespace OAuth {
     ) => Effect.Effect<Option.Option<Introspection.Introspection>, StoreError>
     /** The applications that a user has authorised, oldest first. */
     readonly authorized: (userId: UserId) => Effect.Effect<ReadonlyArray<Authorized>, StoreError>
+    /** How many users have authorised an application: at most `connectedLimit` are counted. */
+    readonly connected: (id: ApplicationId) => Effect.Effect<Connected, StoreError>
   }
 }
 
@@ -377,7 +391,24 @@ const make = Effect.gen(function*() {
     return lines.flatMap(Option.toArray)
   })
 
-  return OAuth.of({ authenticate, authorize, authorized, consent, exchange, introspect, refresh, revoke, revokeByUser })
+  const connected = Effect.fn("OAuth.connected")(function*(id: ApplicationId) {
+    const active = yield* grants.listByApplication(id, connectedLimit)
+    const uses = active.flatMap(({ refresh }) => Option.toArray(Option.map(refresh, ({ issuedAt }) => issuedAt)))
+    return { users: active.length, lastUse: Arr.last(Arr.sort(uses, DateTime.Order)) }
+  })
+
+  return OAuth.of({
+    authenticate,
+    authorize,
+    authorized,
+    connected,
+    consent,
+    exchange,
+    introspect,
+    refresh,
+    revoke,
+    revokeByUser
+  })
 })
 
 export const layer: Layer.Layer<OAuth, never, Application.ApplicationStore | GrantStore | Secrets> = Layer.effect(

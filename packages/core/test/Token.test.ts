@@ -76,4 +76,4 @@ const none = Option.none()
 
 const asked = () => Effect.dieMessage("the store was asked")
 
-const deaf: GrantStore.GrantStore["Type"] = { find: asked, listByUser: asked, save: asked }
+const deaf: GrantStore.GrantStore["Type"] = { find: asked, listByApplication: asked, listByUser: asked, save: asked }

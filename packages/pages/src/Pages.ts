@@ -58,18 +58,19 @@ export const account: Routes<OAuth | Authentication> = compressed(Effect.map(
  * `/developer/applications`: a platform user's applications, their secrets, subscriptions and deliveries. `/developer`
  * leads there.
  */
-export const developer: Routes<Applications | Deliveries | Subscriptions | Throttle | Authentication> = compressed(
-  Effect.map(
-    Effect.all([
-      ApplicationPages.make,
-      WebhookPages.make,
-      DeliveryPages.make,
-      Effect.all([Alias.make("/developer", "/developer/applications")]),
-      furniture
-    ]),
-    (made) => made.flat()
+export const developer: Routes<Applications | Deliveries | OAuth | Subscriptions | Throttle | Authentication> =
+  compressed(
+    Effect.map(
+      Effect.all([
+        ApplicationPages.make,
+        WebhookPages.make,
+        DeliveryPages.make,
+        Effect.all([Alias.make("/developer", "/developer/applications")]),
+        furniture
+      ]),
+      (made) => made.flat()
+    )
   )
-)
 
 /** Consent, authorised applications, developer pages: for every server, however its users sign in. */
 export const routes: Routes<Applications | Deliveries | OAuth | Subscriptions | Throttle | Authentication> = Effect.map(

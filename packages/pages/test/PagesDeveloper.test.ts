@@ -365,6 +365,56 @@ describe("an owner", () => {
       expect(service.audit.at(-1)?.action).toBe("subscription_changed")
     }))
 
+  testing(
+    "gives users a website, a privacy policy and a logo to look at before they allow the application",
+    (world) =>
+      Effect.gen(function*() {
+        const fields = { name: "Race Planner", redirect_uris: World.redirectUri }
+        const save = (links: Readonly<Record<string, string>>) =>
+          Effect.gen(function*() {
+            const { csrf = "" } = Browser.formTo(pathOf(world), yield* world.platformBrowser.get(pathOf(world))).hidden
+            return yield* world.platformBrowser.post(pathOf(world), { ...fields, ...links, csrf })
+          })
+        for (
+          const bad of [
+            "http://app.test/",
+            "javascript:alert(1)",
+            "https://a@b.test/",
+            `https://a.test/${"x".repeat(250)}`
+          ]
+        ) {
+          for (const field of ["website", "privacy_policy", "logo"]) {
+            const page = yield* save({ [field]: bad })
+            expect([page.status, String(page.body).includes("or nothing.")]).toEqual([422, true])
+          }
+        }
+        const links = {
+          website: "https://app.test/about",
+          privacy_policy: "https://app.test/privacy",
+          logo: "https://images.test/logo.png"
+        }
+        expect((yield* save(links)).status).toBe(303)
+        const consent = yield* world.browser.get(world.authorizeUrl())
+        for (const link of Object.values(links)) expect(consent.body).toContain(`"${link}"`)
+        expect(consent.headers["content-security-policy"]).toContain("img-src 'self' https://images.test;")
+        expect((yield* save({})).status).toBe(303)
+        const plain = yield* world.browser.get(world.authorizeUrl())
+        expect(plain.body).not.toContain("images.test")
+        expect(plain.headers["content-security-policy"]).toContain("img-src 'self';")
+      })
+  )
+
+  testing("sees how many users are connected, and when the last token was issued", (world) =>
+    Effect.gen(function*() {
+      const shown = Effect.map(world.platformBrowser.get(pathOf(world)), ({ body }) =>
+        String(body).slice(String(body).indexOf("Connected users")).slice(0, 400))
+      expect(yield* shown).toContain("<dd>0</dd>")
+      expect(yield* shown).toContain("not yet")
+      yield* world.tokens()
+      expect(yield* shown).toContain("<dd>1</dd>")
+      expect(yield* shown).toContain("<time")
+    }))
+
   testing("has a link that asks for access, with the application's own id", (world) =>
     Effect.gen(function*() {
       const page = String((yield* world.platformBrowser.get(pathOf(world))).body)

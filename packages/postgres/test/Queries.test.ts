@@ -65,6 +65,7 @@ const everything = Effect.gen(function*() {
   )
   const grants = yield* GrantStore.GrantStore
   yield* grants.listByUser(user)
+  yield* grants.listByApplication(application, 10)
   yield* several((id) => users.find(User.UserId.make(id)))
   yield* several((id) => applications.find(Application.ApplicationId.make(id)))
   yield* several((id) => grants.find(application, User.UserId.make(id)))

@@ -100,8 +100,11 @@ export const newRegistration = (parties: Parties): FastCheck.Arbitrary<NewRegist
 export const settings: FastCheck.Arbitrary<Application.Settings> = FastCheck.record({
   name: text(100).map((value) => value.trim()).filter((value) => value !== ""),
   redirectUris: FastCheck.array(nonEmptyText(), { maxLength: 4 }),
-  requirePkce: FastCheck.boolean()
-})
+  requirePkce: FastCheck.boolean(),
+  links: FastCheck.record({ website: nonEmptyText(), privacyPolicy: nonEmptyText(), logo: nonEmptyText() }, {
+    requiredKeys: []
+  })
+}, { requiredKeys: ["name", "redirectUris", "requirePkce"] })
 
 /** One or two secrets by their fingerprints. */
 export const clientSecrets: FastCheck.Arbitrary<ReadonlyArray<Application.ClientSecret>> = FastCheck.array(

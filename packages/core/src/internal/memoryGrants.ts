@@ -21,6 +21,10 @@ export const makeGrantStore = (state: State, enqueue: Enqueue): GrantStore.Servi
           .filter((grant) => isActive(state, grant))
           .sort((a, b) => a.grantedAt.epochMillis - b.grantedAt.epochMillis || a.applicationId - b.applicationId)
       ),
+    listByApplication: (applicationId, limit) =>
+      Effect.sync(() =>
+        [...grants.get(applicationId)?.values() ?? []].filter((grant) => isActive(state, grant)).slice(0, limit)
+      ),
     save: ({ grant, outgoing }) =>
       saving(() => {
         const ofApplication = grants.get(grant.applicationId) ?? new Map()

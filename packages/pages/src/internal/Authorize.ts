@@ -13,6 +13,7 @@ import type { Endpoint, Route } from "@startlist/http/Router"
 import { basePath, HttpConfig } from "@startlist/http/HttpConfig"
 import { Templates } from "../Templates.ts"
 import { Authentication, type SignedIn } from "../Authentication.ts"
+import { imagesOf } from "./Consent.tsx"
 import * as ErrorPage from "./ErrorPage.ts"
 import * as Forms from "./Forms.ts"
 import * as Frame from "./Frame.ts"
@@ -79,7 +80,7 @@ export const make: Effect.Effect<Route, never, OAuth | Authentication> = Effect.
       const isAllowedBefore = authorized.some(({ application }) => application.id === checked.application.id)
       const fields = Authorization.fieldsOf(parameters)
       const page = { action, fields, frame, isAllowedBefore, request: checked, signedIn }
-      const options = { sources: templates.sources }
+      const options = { sources: { ...imagesOf(checked.application.links?.logo), ...templates.sources } }
       const mismatch = Option.filter(checked.role, (role) => role !== signedIn.user.role)
       return Option.isSome(mismatch)
         ? Page.html(mismatchStatus, templates.wrongRole({ ...page, requested: mismatch.value }), options)

@@ -25,3 +25,9 @@ export const plural = (tag: string): (count: number, one: string, other: string)
 /** Time to wait: in minutes if it is long. */
 export const wait = (seconds: number, duration: Messages["duration"]): string =>
   seconds > 90 ? duration(Math.ceil(seconds / 60), "minute") : duration(seconds, "second")
+
+/** A share as a percentage. */
+export const percent = (tag: string): (share: number) => string => {
+  const format = new Intl.NumberFormat(tag, { style: "percent", maximumFractionDigits: 1 })
+  return (share) => format.format(share)
+}

@@ -49,12 +49,30 @@ const Account = ({ frame, signedIn }: Pick<ConsentPage, "frame" | "signedIn">) =
   )
 }
 
+/** An address of the application's owner. It opens beside the page, which stays as it is. */
+const Elsewhere = ({ url }: { readonly url: string }) => (
+  <a href={url} target="_blank" rel="noopener noreferrer nofollow">{url.replace(/^https:\/\//, "")}</a>
+)
+
+/** What the page may load: the application's logo too, if it has one. */
+export const imagesOf = (logo: string | undefined): Readonly<Record<string, string>> =>
+  logo === undefined || !URL.canParse(logo) ? {} : { "img-src": `'self' ${new URL(logo).origin}` }
+
 const Parties = ({ frame, request, signedIn }: Pick<ConsentPage, "frame" | "request" | "signedIn">) => {
   const { consent } = messagesIn(frame.locale)
+  const { links: { logo, privacyPolicy, website } = {}, name } = request.application
   return (
     <Facts
       facts={[
-        [consent.application, <strong>{request.application.name}</strong>],
+        [
+          consent.application,
+          <>
+            {logo === undefined ? null : <img class="logo" src={logo} alt="" referrerpolicy="no-referrer" />}
+            <strong>{name}</strong>
+          </>
+        ],
+        ...(website === undefined ? [] : [[consent.website, <Elsewhere url={website} />] as const]),
+        ...(privacyPolicy === undefined ? [] : [[consent.privacyPolicy, <Elsewhere url={privacyPolicy} />] as const]),
         [consent.returns, <code>{hostOf(request.redirectUri)}</code>],
         [consent.account, <Account frame={frame} signedIn={signedIn} />]
       ]}

@@ -74,6 +74,8 @@ export const messages: Messages = {
     asks: (application) => `${application} asks for access to your Startlist account.`,
     application: "Application",
     returns: "You will be sent to",
+    website: "Website",
+    privacyPolicy: "Privacy policy",
     account: "Your account",
     role: "Role:",
     notYou: "Not you?",

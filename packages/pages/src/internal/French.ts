@@ -71,6 +71,8 @@ export const messages: Messages = {
     asks: (application) => `${application} demande l’accès à votre compte Startlist.`,
     application: "Application",
     returns: "Vous serez redirigé(e) vers",
+    website: "Site web",
+    privacyPolicy: "Politique de confidentialité",
     account: "Votre compte",
     role: "Rôle\u00a0:",
     notYou: "Ce n’est pas vous\u00a0?",

@@ -89,6 +89,8 @@ export interface Messages {
     readonly asks: (application: string) => string
     readonly application: string
     readonly returns: string
+    readonly website: string
+    readonly privacyPolicy: string
     readonly account: string
     readonly role: string
     readonly notYou: string

@@ -7,7 +7,7 @@ import type { Database } from "../Database.ts"
 import type { Seal } from "../Seal.ts"
 import * as Coalesce from "./coalesce.ts"
 import * as Input from "./input.ts"
-import { type ApplicationRow, type Int8, millisOf, secretsOf, stateLetterOf, toApplication } from "./rows.ts"
+import { type ApplicationRow, type Int8, linksOf, millisOf, secretsOf, stateLetterOf, toApplication } from "./rows.ts"
 import { sealedOf, signingColumns, type SigningRow, toSigningSecrets } from "./signingRows.ts"
 
 export const make = (
@@ -15,7 +15,7 @@ export const make = (
   seal: Seal.Service
 ): Effect.Effect<ApplicationStore.Service> =>
   Effect.gen(function*() {
-    const columns = "id, version, owner_id, name, redirect_uris, require_pkce, secrets, created_at, state, epoch"
+    const columns = "id, version, owner_id, name, redirect_uris, require_pkce, secrets, created_at, state, epoch, links"
     const find = Input.statement(
       `${p}application_find`,
       (isAlone) => `SELECT ${columns} FROM ${p}applications WHERE ${Input.isAmong("id", "bigint", isAlone)}`
@@ -35,9 +35,9 @@ export const make = (
     const insert = {
       name: `${p}application_insert`,
       text: `INSERT INTO ${p}applications
-          (id, version, owner_id, name, redirect_uris, require_pkce, secrets, created_at, signing_version, signing_secrets)
+          (id, version, owner_id, name, redirect_uris, require_pkce, secrets, created_at, signing_version, signing_secrets, links)
         OVERRIDING SYSTEM VALUE
-        VALUES ($7::bigint, 1, $1::bigint, $2::text, $3::json, $4::boolean, $5::json, $6::bigint, 1, $8::json)
+        VALUES ($7::bigint, 1, $1::bigint, $2::text, $3::json, $4::boolean, $5::json, $6::bigint, 1, $8::json, $9::json)
         RETURNING ${columns}`
     }
     const findSigning = {
@@ -52,7 +52,8 @@ export const make = (
     const save = {
       name: `${p}application_save`,
       text: `UPDATE ${p}applications SET version = $2::integer, owner_id = $3::bigint, name = $4::text,
-          redirect_uris = $5::json, require_pkce = $6::boolean, secrets = $7::json, state = $8::"char", epoch = $9::integer
+          redirect_uris = $5::json, require_pkce = $6::boolean, secrets = $7::json, state = $8::"char", epoch = $9::integer,
+          links = $10::json
         WHERE id = $1::bigint AND version = $2::integer - 1 RETURNING id`
     }
 
@@ -72,7 +73,7 @@ export const make = (
           (rows) => rows.map(toApplication)
         )
       },
-      insert: ({ createdAt, name, ownerId, redirectUris, requirePkce, secrets }, value) =>
+      insert: ({ createdAt, links, name, ownerId, redirectUris, requirePkce, secrets }, value) =>
         Effect.gen(function*() {
           const [next] = yield* query<{ readonly id: Int8 }>(nextId, [])
           const id = next?.id ?? 0
@@ -84,7 +85,8 @@ export const make = (
             secretsOf(secrets),
             millisOf(createdAt),
             id,
-            sealedOf(seal, id, [{ value, expiresAt: Option.none() }])
+            sealedOf(seal, id, [{ value, expiresAt: Option.none() }]),
+            linksOf(links)
           ])
           return row ? toApplication(row) : yield* Effect.dieMessage("an insert returned nothing")
         }),
@@ -98,7 +100,7 @@ export const make = (
           query(saveSigning, [applicationId, version, sealedOf(seal, applicationId, secrets)]),
           (rows) => rows.length === 1 ? Effect.void : new Conflict()
         ),
-      save: ({ epoch, id, name, ownerId, redirectUris, requirePkce, secrets, state, version }) =>
+      save: ({ epoch, id, links, name, ownerId, redirectUris, requirePkce, secrets, state, version }) =>
         Effect.flatMap(
           query(save, [
             id,
@@ -109,7 +111,8 @@ export const make = (
             requirePkce,
             secretsOf(secrets),
             stateLetterOf[state],
-            epoch
+            epoch,
+            linksOf(links)
           ]),
           (rows) => rows.length === 1 ? Effect.void : new Conflict()
         )

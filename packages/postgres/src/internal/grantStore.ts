@@ -56,6 +56,13 @@ export const make = ({ isInProcess, prefix: p, query, wake }: Database.Service):
         ORDER BY (g.consent->>'at')::bigint, g.application_id`
     }
 
+    const listOfApplication = {
+      name: `${p}grant_list_application`,
+      text: `SELECT ${columns} FROM ${p}applications a
+        JOIN ${p}grants g ON g.application_id = a.id AND g.application_epoch = a.epoch
+        WHERE a.id = $1::bigint AND g.active LIMIT $2::integer`
+    }
+
     const toSave = saver(p)
     const saveAll = (changes: ReadonlyArray<Change>): Effect.Effect<ReadonlyArray<boolean>, StoreError> =>
       query<{ readonly application_id: Int8; readonly user_id: Int8; readonly told: number }>(...toSave(changes)).pipe(
@@ -70,6 +77,8 @@ export const make = ({ isInProcess, prefix: p, query, wake }: Database.Service):
     return {
       find: (applicationId, userId) => findOne({ applicationId, userId }),
       listByUser: (userId) => Effect.map(query<GrantRow>(list, [userId]), (rows) => rows.map(toGrant)),
+      listByApplication: (applicationId, limit) =>
+        Effect.map(query<GrantRow>(listOfApplication, [applicationId, limit]), (rows) => rows.map(toGrant)),
       save: (change) => Effect.flatMap(saveOne(change), (isSaved) => isSaved ? Effect.void : new Conflict())
     }
   })

@@ -2,7 +2,7 @@
  * How records look in rows. Rows are not validated again: they were when they were written, and this is the hot path.
  * The driver gives `bigint` as text, and `json` parsed.
  */
-import { Application, ApplicationId } from "@startlist/core/Application"
+import { Application, ApplicationId, type Links } from "@startlist/core/Application"
 import { Event, EventId, type Updates } from "@startlist/core/Event"
 import { TokenHash } from "@startlist/core/Secrets"
 import { trusted } from "@startlist/core/Store"
@@ -46,6 +46,7 @@ export interface ApplicationRow {
   readonly created_at: Int8
   readonly state: StateLetter
   readonly epoch: number
+  readonly links: Links | null
 }
 
 export const toApplication = (row: ApplicationRow): Application => ({
@@ -57,9 +58,12 @@ export const toApplication = (row: ApplicationRow): Application => ({
   name: row.name,
   redirectUris: row.redirect_uris,
   requirePkce: row.require_pkce,
+  ...(row.links === null ? {} : { links: row.links }),
   secrets: row.secrets.map(([hash, expiresAt]) => ({ hash: toHash(hash), expiresAt: toInstantOption(expiresAt) })),
   createdAt: toInstant(row.created_at)
 })
+
+export const linksOf = (links: Links | undefined): string | null => links === undefined ? null : JSON.stringify(links)
 
 export const secretsOf = (secrets: Application["secrets"]): string =>
   JSON.stringify(secrets.map(({ expiresAt, hash }) => [hash, millisOrNull(expiresAt)]))

@@ -33,7 +33,8 @@ const initial = (p: string): ReadonlyArray<string> => [
     signing_version integer NOT NULL,
     signing_secrets json NOT NULL,
     state "char" NOT NULL DEFAULT 'a',
-    epoch integer NOT NULL DEFAULT 0
+    epoch integer NOT NULL DEFAULT 0,
+    links json
   )`,
   // Claims look for what is suspended or paused: usually nothing.
   `CREATE INDEX ${p}applications_suspended ON ${p}applications (id) WHERE state = 's'`,

@@ -194,6 +194,16 @@ const findsOfGrants: LawGroup<Stores> = {
           same(yield* f.findGrant(other.id, grant.userId), Option.none())
         }), { concurrency: "unbounded" })
     }),
+    storeLaw("an application's list has its active grants, and as many as are asked for", function*(f) {
+      const [app, other] = [yield* f.application(), yield* f.application()]
+      const [first, second, third] = [yield* f.user(), yield* f.user(), yield* f.user()]
+      const stays = [yield* f.grant(app, first), yield* f.grant(app, second)]
+      yield* f.grant(other, first)
+      yield* f.grants.save(only(following(yield* f.grant(app, third), { status: "revoked" })))
+      const list = yield* f.grants.listByApplication(app.id, 10)
+      same([...list].sort((a, b) => a.userId - b.userId), stays)
+      same((yield* f.grants.listByApplication(app.id, 1)).length, 1)
+    }),
     storeLaw("a user's list has the active grants, oldest first", function*(f) {
       const owner = yield* f.user()
       const [a, b, c, d] = yield* Effect.all([f.application(), f.application(), f.application(), f.application()])

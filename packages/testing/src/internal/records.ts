@@ -106,6 +106,7 @@ const application: Kind<VersionedRecord> = function*(f) {
     name: `name ${place}`,
     redirectUris: [`https://app.example.test/${place}`],
     requirePkce: place % 2 === 1,
+    links: place % 2 === 1 ? { website: `https://app.example.test/${place}` } : {},
     secrets: [{ hash: f.hash(), expiresAt: Option.some(at(place)) }]
   })
   const id = ApplicationId.make(maxId)

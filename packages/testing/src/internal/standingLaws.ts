@@ -47,6 +47,7 @@ const standing: LawGroup<Stores> = {
       const stays = yield* f.grant(other, user)
       const next = yield* change(f, app, { epoch: 1 })
       same(yield* f.grants.listByUser(user.id), [stays])
+      same(yield* f.grants.listByApplication(app.id, 10), [])
       const again = f.newGrant(next, user, { version: 2, epoch: 2, grantedAt: at(1) })
       yield* f.grants.save({ grant: again, outgoing: [] })
       same(yield* f.grants.listByUser(user.id), [stays, again])

@@ -8,6 +8,7 @@ import * as Schema from "effect/Schema"
 import type { Application, InvalidApplication, Settings } from "@startlist/core/Application"
 import { Applications } from "@startlist/core/Applications"
 import { Deliveries } from "@startlist/core/Deliveries"
+import { OAuth } from "@startlist/core/OAuth"
 import { Policy } from "@startlist/core/Policy"
 import { Conflict, Text } from "@startlist/core/Store"
 import { Subscriptions } from "@startlist/core/Subscriptions"
@@ -33,10 +34,11 @@ const pageSize = 50
 export const make: Effect.Effect<
   ReadonlyArray<Route>,
   never,
-  Applications | Deliveries | Subscriptions | Throttle | Authentication
+  Applications | Deliveries | OAuth | Subscriptions | Throttle | Authentication
 > = Effect.gen(function*() {
   const applications = yield* Applications
   const deliveries = yield* Deliveries
+  const oauth = yield* OAuth
   const subscriptions = yield* Subscriptions
   const policy = yield* Policy
   const { authUrl, baseUrl } = yield* HttpConfig
@@ -132,6 +134,7 @@ export const make: Effect.Effect<
         values: application,
         ...shown,
         context,
+        connected: yield* oauth.connected(application.id),
         authorizationLink: linkOf(application),
         subscribeAt: `${baseUrl}/api/v1/webhook_subscription`,
         subscription: yield* subscriptions.findByApplication(application.id),

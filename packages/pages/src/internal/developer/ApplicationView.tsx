@@ -4,6 +4,7 @@ import * as Duration from "effect/Duration"
 import * as Option from "effect/Option"
 import type { InvalidApplication, Settings } from "@startlist/core/Application"
 import type { AttemptHour } from "@startlist/core/Delivery"
+import { type Connected, connectedLimit } from "@startlist/core/OAuth"
 import type { Subscription } from "@startlist/core/Subscription"
 import { Alert, Check, Copyable, ErrorSummary, Field, Form, Value } from "../Form.tsx"
 import { messagesIn } from "../Locale.ts"
@@ -63,6 +64,34 @@ const Subscribing = ({ context: { application, frame, signedIn }, problem }: {
         <button type="submit" name="action" value="create">{webhook.subscribe}</button>
       </Form>
     </details>
+  )
+}
+
+const Figures = ({ connected: { lastUse, users }, context: { frame }, hours }: {
+  readonly connected: Connected
+  readonly context: ApplicationContext
+  readonly hours: ReadonlyArray<AttemptHour>
+}) => {
+  const { developer: { figures } } = messagesIn(frame.locale)
+  const failed = hours.reduce((sum, hour) => sum + hour.failed, 0)
+  const attempts = hours.reduce((sum, { delivered }) => sum + delivered, failed)
+  return (
+    <section class="card">
+      <h2>{figures.title}</h2>
+      <Facts
+        facts={[
+          [figures.users, figures.count(users, users < connectedLimit)],
+          [
+            figures.lastUse,
+            Option.match(lastUse, {
+              onNone: () => figures.never,
+              onSome: (at) => <Instant at={at} locale={frame.locale} />
+            })
+          ],
+          [figures.failures, figures.rate(failed, attempts)]
+        ]}
+      />
+    </section>
   )
 }
 
@@ -210,6 +239,7 @@ const Ending = ({ context: { application, frame, signedIn } }: { readonly contex
 export const ApplicationView = (
   {
     authorizationLink,
+    connected,
     context,
     formerUntil,
     hours,
@@ -224,6 +254,7 @@ export const ApplicationView = (
     readonly context: ApplicationContext
     /** The address to which the application sends users, if it has a redirect URI. */
     readonly authorizationLink: Option.Option<string>
+    readonly connected: Connected
     /** Why the subscription was not created just now. */
     readonly webhookProblem?: WebhookProblem | undefined
     /** The address of the endpoint that makes a subscription. */
@@ -271,6 +302,7 @@ export const ApplicationView = (
         hours={hours}
         problem={webhookProblem}
       />
+      <Figures connected={connected} context={context} hours={hours} />
       <AuthorizationLink context={context} address={authorizationLink} />
       <section class="card">
         <h2>{settings.title}</h2>

@@ -3,6 +3,7 @@ import * as Catalogue from "../Catalogue.ts"
 import type { DeveloperMessages } from "./DeveloperMessages.ts"
 
 const { duration, number } = Catalogue.formats("en-GB")
+const percent = Catalogue.percent("en-GB")
 const plural = Catalogue.plural("en-GB")
 const list = new Intl.ListFormat("en-GB")
 
@@ -41,6 +42,11 @@ export const developer: DeveloperMessages = {
       `Check ${plural(lines.length, "line", "lines")} ${
         list.format(lines.map(String))
       } of the redirect URIs: a redirect URI begins with https://, or with http:// on localhost, 127.0.0.1 or [::1], and has no fragment.`,
+    website: "Website",
+    privacyPolicy: "Privacy policy",
+    logo: "Logo",
+    linkHint: "An https address. Users see it when they are asked for access.",
+    linkWrong: "Enter an https address of at most 255 characters, or nothing.",
     requirePkce: "Require PKCE",
     requirePkceHint: "Authorization requests without a code challenge (S256) are refused.",
     save: "Save",
@@ -105,6 +111,16 @@ export const developer: DeveloperMessages = {
     end: "End the subscription…",
     endMeans: "Events that are not delivered yet are cancelled. A new subscription gets new events only.",
     endNow: "End the subscription"
+  },
+  figures: {
+    title: "Use",
+    users: "Connected users",
+    count: (users, isAll) => isAll ? number(users) : `${number(users)} or more`,
+    lastUse: "Last token issued",
+    never: "not yet",
+    failures: "Failed attempts, 24 hours",
+    rate: (failed, attempts) =>
+      attempts === 0 ? "no attempt" : `${percent(failed / attempts)} (${number(failed)} of ${number(attempts)})`
   },
   link: {
     title: "Authorization link",

@@ -3,6 +3,7 @@ import * as Catalogue from "../Catalogue.ts"
 import type { DeveloperMessages } from "./DeveloperMessages.ts"
 
 const { duration, number } = Catalogue.formats("fr-FR")
+const percent = Catalogue.percent("fr-FR")
 const plural = Catalogue.plural("fr-FR")
 const list = new Intl.ListFormat("fr-FR")
 
@@ -42,6 +43,11 @@ export const developer: DeveloperMessages = {
       `Vérifiez ${plural(lines.length, "la ligne", "les lignes")} ${
         list.format(lines.map(String))
       } des adresses de redirection\u00a0: une adresse commence par https://, ou par http:// sur localhost, 127.0.0.1 ou [::1], et n’a pas de fragment.`,
+    website: "Site web",
+    privacyPolicy: "Politique de confidentialité",
+    logo: "Logo",
+    linkHint: "Une adresse https, affichée lors de la demande d’accès.",
+    linkWrong: "Saisissez une adresse https de 255 caractères au plus, ou rien.",
     requirePkce: "Exiger PKCE",
     requirePkceHint: "Les demandes d’autorisation sans code challenge (S256) sont refusées.",
     save: "Enregistrer",
@@ -112,6 +118,16 @@ export const developer: DeveloperMessages = {
     endMeans:
       "Les événements qui ne sont pas encore livrés sont annulés. Un nouvel abonnement ne reçoit que de nouveaux événements.",
     endNow: "Mettre fin à l’abonnement"
+  },
+  figures: {
+    title: "Utilisation",
+    users: "Comptes connectés",
+    count: (users, isAll) => isAll ? number(users) : `${number(users)} ou plus`,
+    lastUse: "Dernier jeton émis",
+    never: "pas encore",
+    failures: "Tentatives échouées, 24 heures",
+    rate: (failed, attempts) =>
+      attempts === 0 ? "aucune tentative" : `${percent(failed / attempts)} (${number(failed)} sur ${number(attempts)})`
   },
   link: {
     title: "Lien d’autorisation",

@@ -34,6 +34,11 @@ export interface DeveloperMessages {
     readonly redirectUrisRepeated: (line: number, first: number) => string
     /** The numbers of the lines. */
     readonly redirectUrisWrong: (lines: ReadonlyArray<number>) => string
+    readonly website: string
+    readonly privacyPolicy: string
+    readonly logo: string
+    readonly linkHint: string
+    readonly linkWrong: string
     readonly requirePkce: string
     readonly requirePkceHint: string
     readonly save: string
@@ -87,6 +92,15 @@ export interface DeveloperMessages {
     readonly end: string
     readonly endMeans: string
     readonly endNow: string
+  }
+  readonly figures: {
+    readonly title: string
+    readonly users: string
+    readonly count: (users: number, isAll: boolean) => string
+    readonly lastUse: string
+    readonly never: string
+    readonly failures: string
+    readonly rate: (failed: number, attempts: number) => string
   }
   readonly link: {
     readonly title: string

@@ -6,11 +6,24 @@ import { Check, ErrorSummary, Field, Lines } from "../Form.tsx"
 import { type Locale, messagesIn } from "../Locale.ts"
 import type { Messages } from "../Messages.ts"
 
+/** The addresses that users see before they allow the application. */
+const links = [
+  { name: "website", field: "website" },
+  { name: "privacyPolicy", field: "privacy_policy" },
+  { name: "logo", field: "logo" }
+] as const
+
 /** The settings as they were typed. */
 export const readSettings = (parameters: Parameters): Settings => ({
   name: get(parameters, "name")?.trim() ?? "",
   redirectUris: (get(parameters, "redirect_uris") ?? "").split(/\s+/).filter((uri) => uri !== ""),
-  requirePkce: get(parameters, "require_pkce") === "true"
+  requirePkce: get(parameters, "require_pkce") === "true",
+  links: Object.fromEntries(
+    links.flatMap(({ field, name }) => {
+      const value = get(parameters, field)?.trim() ?? ""
+      return value === "" ? [] : [[name, value]]
+    })
+  )
 })
 
 /** What is wrong with the redirect URIs. Their lines are counted as the form shows them, beginning with 1. */
@@ -28,7 +41,11 @@ interface Props {
 }
 
 const sentenceOf = (messages: Messages, { field }: InvalidApplication, { redirectUris }: Settings): string =>
-  field === "redirect_uris" ? redirectProblemOf(messages, redirectUris) : messages.developer.settings.nameWrong
+  field === "redirect_uris"
+    ? redirectProblemOf(messages, redirectUris)
+    : field === "name" || field === "owner_id"
+    ? messages.developer.settings.nameWrong
+    : messages.developer.settings.linkWrong
 
 export const SettingsProblem = ({ locale, problem, values }: Props) => {
   const messages = messagesIn(locale)
@@ -64,6 +81,18 @@ export const SettingsFields = ({ locale, problem, values }: Props) => {
         value={values.redirectUris.join("\n")}
         problem={problemOf("redirect_uris")}
       />
+      {links.map(({ field, name }) => (
+        <Field
+          key={field}
+          name={field}
+          label={settings[name]}
+          hint={settings.linkHint}
+          maxLength={255}
+          autocomplete="off"
+          value={values.links?.[name] ?? ""}
+          problem={problemOf(field)}
+        />
+      ))}
       <Check
         name="require_pkce"
         label={settings.requirePkce}

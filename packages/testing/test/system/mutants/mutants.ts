@@ -236,7 +236,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   subscriptions("an unproven callback is subscribed", "yield* Subscription.validate(answer, challenge)", ""),
   subscriptions(
     "a second subscription is validated before it is refused",
-    "if (Option.isSome(yield* store.findByApplication(access.applicationId))) return yield* new AlreadySubscribed()\n",
+    "if (Option.isSome(yield* store.findByApplication(applicationId))) return yield* new AlreadySubscribed()\n",
     ""
   ),
   subscriptions(

@@ -37,6 +37,8 @@ export interface Configuration {
   readonly databaseUrl: Option.Option<Redacted.Redacted<string>>
   /** Connections to PostgreSQL that a node holds at most. */
   readonly databaseConnections: number
+  /** Whether connections may be set up and statements prepared on them. */
+  readonly preparedStatements: boolean
   readonly dataDir: string
   readonly operatorToken: Option.Option<Redacted.Redacted<string>>
   /** Each 32 bytes in base64; the first seals. */

@@ -31,7 +31,7 @@ export declare namespace Database {
   export interface Service {
     /** What the start line says of it. Contains no password. */
     readonly description: string
-    /** Succeeds if the database answers and has this program's tables. */
+    /** Succeeds if the database takes writes and has this program's tables. Up to a second old. */
     readonly check: Effect.Effect<void, StoreError>
   }
 }
@@ -46,8 +46,8 @@ export const toConfigurationError = (variable: string) => (error: Error): Invali
 
 /** Host and database of a URL, without user and password. */
 export const describe = (url: Redacted.Redacted<string>): string => {
-  const { host, pathname } = new URL(Redacted.value(url))
-  return `PostgreSQL ${host}${pathname}`
+  const [, where = ""] = /^[a-z]+:\/\/(?:[^@/?#]*@)?([^?#]*)/.exec(Redacted.value(url)) ?? []
+  return `PostgreSQL ${where}`
 }
 
 /** Everything that is brought up to date: the tables of the stores, and the service's own. */
@@ -58,6 +58,8 @@ export interface Options {
   readonly migrate?: boolean
   /** Connections to PostgreSQL; default 10. */
   readonly maxConnections?: number
+  /** Default yes; no behind a pooler of transactions. */
+  readonly preparedStatements?: boolean
 }
 
 /** What the embedded and the real database have in common: the service's own stores over theirs. */
@@ -67,24 +69,24 @@ const layerSql = (description: string) =>
     SqlAuditLog.layer,
     Layer.effect(
       Database,
-      Effect.map(SqlClient.SqlClient, (sql) => ({
-        description,
-        check: Effect.provideService(
-          Effect.forEach(migrations, Migrations.ready, { discard: true }),
-          SqlClient.SqlClient,
-          sql
-        )
-      }))
+      Effect.gen(function*() {
+        const services = yield* Effect.context<SqlClient.SqlClient | SqlDatabase>()
+        const ready = Effect.forEach(migrations, Migrations.ready, { discard: true })
+        const check = Effect.provide(Effect.zipRight(ready, Migrations.writable), services)
+        // However many ask, it writes once a second.
+        return { description, check: Effect.flatten(yield* Effect.cachedWithTTL(Effect.either(check), "1 second")) }
+      })
     )
   ).pipe(Layer.provideMerge(Users.layer))
 
 /** How the stores of `DATABASE_URL` are opened. */
 const postgresOptions = (
   url: Redacted.Redacted<string>,
-  { maxConnections, migrate }: Options
+  { maxConnections, migrate, preparedStatements }: Options
 ): Postgres.Options => ({
   url,
   maxConnections,
+  preparedStatements,
   migrate,
   migrations: [SqlTables.migrations()]
 })
@@ -117,11 +119,11 @@ const layerEmbedded = (dataDir: string, keys: Keys, { migrate }: Options) =>
 
 /** The database that the configuration names; its tables are brought up to date first, unless told otherwise. */
 export const layer = (
-  { dataDir, databaseConnections, databaseUrl }: Configuration,
+  { dataDir, databaseConnections, databaseUrl, preparedStatements }: Configuration,
   keys: Keys,
   options: Options = {}
 ): Layer.Layer<Database | Stores | SqlDatabase | SqlClient.SqlClient | Seal.Seal, InvalidConfiguration> =>
   Option.match(databaseUrl, {
     onNone: () => layerEmbedded(dataDir, keys, options),
-    onSome: (url) => layerPostgres(url, keys, { maxConnections: databaseConnections, ...options })
+    onSome: (url) => layerPostgres(url, keys, { maxConnections: databaseConnections, preparedStatements, ...options })
   })

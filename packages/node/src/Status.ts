@@ -28,7 +28,7 @@ const route = (path: string, get: Endpoint): Route => ({
 
 /**
  * - `/healthz`: 200 while the process answers.
- * - `/readyz`: 200 if the database answers and has this program's tables; 503 if not, and while `draining`.
+ * - `/readyz`: 200 if the database takes writes and has this program's tables; 503 if not, and while `draining`.
  * - `/metrics`: Prometheus text, for the operator token or from this machine.
  */
 export const routes = Effect.fnUntraced(function*(token: Redacted.Redacted<string>, draining: Ref.Ref<boolean>) {
@@ -40,7 +40,7 @@ export const routes = Effect.fnUntraced(function*(token: Redacted.Redacted<strin
   const ready = database.check.pipe(
     Effect.timeout(patience),
     Effect.as(Response.json(200, { status: "ready" })),
-    Effect.catchAllCause(() => Effect.succeed(notReady("the database does not answer")))
+    Effect.catchAllCause(() => Effect.succeed(notReady("the database does not take writes")))
   )
 
   return [

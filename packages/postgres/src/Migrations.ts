@@ -4,6 +4,7 @@ import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { StoreError } from "@startlist/core/Store"
+import { Database } from "./Database.ts"
 import { within } from "./internal/deadline.ts"
 import { migrations } from "./internal/schema.ts"
 import { isMissingTable } from "./internal/sqlState.ts"
@@ -113,6 +114,18 @@ export const run = (
       Effect.catchAllDefect(failed)
     )
   })
+
+/** Writes, without a change: fails where the database only reads, as a standby does, or a server whose disk is full. */
+export const writable: Effect.Effect<void, StoreError, Database> = Effect.flatMap(
+  Database,
+  ({ prefix, query }) =>
+    Effect.asVoid(
+      query({
+        name: `${prefix}writable`,
+        text: `UPDATE ${prefix}migrations SET name = name WHERE name = '0001_initial'`
+      }, [])
+    )
+)
 
 /** Fails while the database is away, or steps of a set have not been taken. Ends within five seconds. */
 export const ready = (set: MigrationSet): Effect.Effect<void, StoreError, SqlClient.SqlClient> =>

@@ -58,7 +58,8 @@ const context = (
     const prefix = options.prefix ?? Migrations.defaultPrefix
     const pool = yield* Pool.make(options)
     const sql = yield* PgClient.fromPool({ acquire: Effect.succeed(pool) })
-    const direct = Pool.direct(pool)
+    const isOurs = options.preparedStatements ?? true
+    const direct = Pool.direct(pool, isOurs)
     const channel = `${prefix}deliveries`
     const node = randomUUID()
     const notify = { name: `${prefix}notify`, text: "SELECT pg_notify($1::text, $2::text)" }
@@ -70,7 +71,7 @@ const context = (
       )),
       live
     )
-    yield* Effect.forkScoped(listening)
+    if (isOurs) yield* Effect.forkScoped(listening)
     const connections = Effect.sync(() => ({
       open: pool.totalCount,
       idle: pool.idleCount,

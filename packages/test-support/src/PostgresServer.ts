@@ -4,7 +4,7 @@
  */
 import { type ChildProcess, spawn, type SpawnOptions } from "node:child_process"
 import { once } from "node:events"
-import { chmodSync, chownSync } from "node:fs"
+import { chmodSync, chownSync, writeFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
@@ -15,6 +15,8 @@ export interface Options {
   readonly folder: string
   /** Beside those that PostgreSQL has by itself, such as `{ fsync: "off" }`. */
   readonly settings: Readonly<Record<string, string>>
+  /** The folder of a server that is stopped. This one begins as its standby, with a copy of its data. */
+  readonly standbyOf?: string
   /** Starts a program; default: as Node does. */
   readonly spawn?: (command: string, args: ReadonlyArray<string>, options: SpawnOptions) => ChildProcess
 }
@@ -47,7 +49,7 @@ const untilReady = (child: ChildProcess): Promise<void> =>
     let said = ""
     child.stderr?.on("data", (chunk) => {
       said = (said + String(chunk)).slice(-4000)
-      if (said.includes("database system is ready to accept connections")) resolve()
+      if (/database system is ready to accept (?:read-only )?connections/.test(said)) resolve()
     })
     child.once("error", reject)
     child.once("exit", () => reject(new Error(`PostgreSQL did not start: ${said}`)))
@@ -63,7 +65,7 @@ const stop = async (child: ChildProcess): Promise<void> => {
 }
 
 /** Makes the data and starts a server on them. It runs until it is stopped. */
-export const make = async ({ folder, settings, spawn: start = spawn }: Options): Promise<PostgresServer> => {
+export const make = async ({ folder, settings, spawn: start = spawn, standbyOf }: Options): Promise<PostgresServer> => {
   const { initdb, postgres } = await binaries()
   if (isRoot) chownSync(folder, nobody, nobody)
   chmodSync(folder, 0o700)
@@ -74,13 +76,13 @@ export const make = async ({ folder, settings, spawn: start = spawn }: Options):
     // Messages are waited for, so they must be English.
     env: { ...process.env, LC_ALL: "C", LC_MESSAGES: "C" }
   }
-  const initialising = start(
-    initdb,
-    ["-D", data, "-U", "postgres", "-A", "trust", "-N", "-E", "UTF8", "--locale=C"],
-    { ...whoAndWhere, stdio: ["ignore", "ignore", "inherit"] }
-  )
+  const [command, given] = standbyOf === undefined
+    ? [initdb, ["-D", data, "-U", "postgres", "-A", "trust", "-N", "-E", "UTF8", "--locale=C"]]
+    : ["cp", ["-R", join(standbyOf, "data"), data]]
+  const initialising = start(command, given, { ...whoAndWhere, stdio: ["ignore", "ignore", "inherit"] })
   const [code] = await once(initialising, "exit")
-  if (code !== 0) throw new Error("initdb failed")
+  if (code !== 0) throw new Error(`${command} failed`)
+  if (standbyOf !== undefined) writeFileSync(join(data, "standby.signal"), "")
   const args = ["-D", data, "-p", String(port), "-h", "127.0.0.1", "-k", ""].concat(
     Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`])
   )

@@ -78,11 +78,25 @@ export const endpoint = (name: string): Config.Config<string> =>
     return url !== undefined && /^https?:$/.test(url.protocol) ? value.replace(/(?<!\/)\/+$/, "") : undefined
   })
 
+/** A URL with its first server alone: several have commas between them, which no other URL may have there. */
+const withOneServer = (value: string): string => {
+  const start = value.indexOf("://") + 3
+  const length = value.slice(start).search(/[/?]/)
+  const end = length < 0 ? value.length : start + length
+  const comma = value.indexOf(",", value.lastIndexOf("@", end) + 1)
+  return comma < 0 || comma > end ? value : value.slice(0, comma) + value.slice(end)
+}
+
+const isDatabaseUrl = (value: string): boolean => {
+  const url = parseUrl(withOneServer(value))
+  const wanted = url?.searchParams.get("target_session_attrs") ?? "read-write"
+  return url !== undefined && /^postgres(?:ql)?:$/.test(url.protocol) && ["read-write", "primary"].includes(wanted)
+}
+
 /** Contains a password: never shown. */
 export const databaseUrl = (name: string): Config.Config<Redacted.Redacted<string>> =>
   setting(name, "a URL of the form postgres://user:password@host:port/database", (value) => {
-    const url = parseUrl(value)
-    return url !== undefined && /^postgres(?:ql)?:$/.test(url.protocol) ? Redacted.make(value) : undefined
+    return isDatabaseUrl(value) ? Redacted.make(value) : undefined
   }, hidden)
 
 /** Minimum length of an operator token: shorter ones can be guessed. */

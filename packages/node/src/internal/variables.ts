@@ -19,6 +19,7 @@ export const variables = Config.all({
   baseUrl: Config.option(Setting.publicOrigin("BASE_URL")),
   databaseUrl: Config.option(Setting.databaseUrl("DATABASE_URL")),
   databaseConnections: Setting.integer("DATABASE_CONNECTIONS", 2, 1000).pipe(Config.withDefault(10)),
+  preparedStatements: Setting.flag("PREPARED_STATEMENTS").pipe(Config.withDefault(true)),
   dataDir: Config.string("DATA_DIR").pipe(Config.withDefault(".startlist")),
   operatorToken: Config.option(Setting.bearerToken("OPERATOR_TOKEN")),
   masterKeys: Config.option(Setting.keys("MASTER_KEY")),

@@ -6,6 +6,7 @@ import * as Fiber from "effect/Fiber"
 import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
 import { Database } from "@startlist/postgres/Database"
+import { writable } from "@startlist/postgres/Migrations"
 import * as Queue from "@startlist/postgres/Queue"
 import * as Series from "./Series.ts"
 
@@ -20,7 +21,7 @@ const due = gauge(
 const oldestDue = gauge("delivery_oldest_due_seconds", "How long the oldest due delivery has been due, over all nodes")
 const connections = gauge("database_connections", "Connections of this node's pool", "state")
 const waiting = gauge("database_waiting", "Statements of this node that wait for a connection")
-const databaseUp = gauge("database_up", "1 if the database answered when the queue was last looked at")
+const databaseUp = gauge("database_up", "1 if the database took a write when the queue was last looked at")
 
 /** No more often than that, however many ask. */
 const resolution = Duration.seconds(1)
@@ -31,10 +32,9 @@ const rest = 20
 /** Nobody who asks waits longer: the numbers stay what they were, until they are known. */
 const patience = Duration.seconds(2)
 
-/** Whether the database answers. That it cannot count in time would not mean that it is away. */
+/** Whether the database takes writes. That it cannot count in time would not mean that it is away. */
 const ping = Effect.gen(function*() {
-  const { prefix: p, query } = yield* Database
-  const isUp = yield* Effect.isSuccess(Effect.timeout(query({ name: `${p}ping`, text: "SELECT 1" }, []), patience))
+  const isUp = yield* Effect.isSuccess(Effect.timeout(writable, patience))
   databaseUp.update(isUp ? 1 : 0)
   return isUp
 })

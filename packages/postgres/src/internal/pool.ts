@@ -5,37 +5,61 @@ import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import * as Pg from "pg"
-import type { Database } from "../Database.ts"
+import type { Database, Statement } from "../Database.ts"
 import { deadlineMillis, timedOut } from "./deadline.ts"
 import * as Prepared from "./prepared.ts"
+import * as Servers from "./servers.ts"
 
 /** How to reach PostgreSQL. */
 export interface Connection {
-  /** `postgres://user:password@host:port/database?sslmode=…` */
+  /**
+   * `postgres://user:password@host:port/database?sslmode=…`. Of several servers (`host1:port,host2:port`), connections go
+   * to the one that takes writes.
+   */
   readonly url: Redacted.Redacted<string>
   /** Default 10. */
   readonly maxConnections?: number | undefined
+  /**
+   * Whether a connection is ours for as long as it lives; default yes. Not so behind a pooler that gives each transaction
+   * another connection: then nothing is prepared or set on it, nobody listens, and only this process keeps the deadline.
+   */
+  readonly preparedStatements?: boolean | undefined
 }
 
-const settings = ({ url }: Connection): Pg.ClientConfig => ({
-  connectionString: Redacted.value(url),
+/** By URL: all connections to a database learn from each other which server takes writes. */
+const known = new Map<string, Servers.Servers>()
+
+const serversOf = ({ url }: Connection): Servers.Servers => {
+  const text = Redacted.value(url)
+  const target = Servers.parse(text) ?? { url: text, servers: [] }
+  const servers = known.get(text) ?? Servers.make(target, common(target.url))
+  known.set(text, servers)
+  return servers
+}
+
+const common = (url: string): Pg.ClientConfig => ({
+  connectionString: url,
   application_name: "startlist",
   keepAlive: true,
   connectionTimeoutMillis: deadlineMillis
 })
 
+const settings = (connection: Connection): Pg.ClientConfig => {
+  const text = Redacted.value(connection.url)
+  const { stream } = serversOf(connection)
+  return { ...common(Servers.parse(text)?.url ?? text), ...(stream === undefined ? {} : { stream }) }
+}
+
 /** A pool for the service. A statement ends at the deadline: on the server, and here if the server is not heard of. */
 export const make = (connection: Connection): Effect.Effect<Pg.Pool, never, Scope.Scope> =>
-  acquire({
-    ...settings(connection),
+  acquire(connection, `SET statement_timeout = ${deadlineMillis}`, {
     max: connection.maxConnections ?? 10,
-    statement_timeout: deadlineMillis,
     query_timeout: deadlineMillis + 500
   })
 
 /** One connection on which statements may take their time: for migrations. */
 export const makePatient = (connection: Connection): Effect.Effect<Pg.Pool, never, Scope.Scope> =>
-  acquire({ ...settings(connection), max: 1 })
+  acquire(connection, "SET statement_timeout = 0", { max: 1 })
 
 /**
  * Servers compile a plan that they think dear, each time it runs: that takes longer than any statement of ours. And they
@@ -44,10 +68,26 @@ export const makePatient = (connection: Connection): Effect.Effect<Pg.Pool, neve
  */
 const planning = "SET jit = off; SET plan_cache_mode = force_generic_plan"
 
-const acquire = (config: Pg.PoolConfig) =>
+/** A connection that takes no writes is refused: nothing of ours works on it. Settings are made by statements, since a pooler refuses those that it does not know in the startup packet. */
+const prepare = async (client: Pg.ClientBase, connection: Connection, deadline: string): Promise<void> => {
+  const asking = "SHOW transaction_read_only"
+  const text = connection.preparedStatements === false ? asking : `${planning}; ${deadline}; ${asking}`
+  const results: unknown = await client.query(text)
+  const [last] = (Array.isArray(results) ? results : [results]).slice(-1)
+  if (last?.rows[0]?.transaction_read_only === "on") {
+    serversOf(connection).forget()
+    throw new Error("the database takes no writes")
+  }
+}
+
+const acquire = (connection: Connection, deadline: string, config: Pg.PoolConfig) =>
   Effect.acquireRelease(
     Effect.sync(() => {
-      const pool = new Pg.Pool({ ...config, onConnect: (client) => client.query(planning) })
+      const pool = new Pg.Pool({
+        ...settings(connection),
+        ...config,
+        onConnect: (client) => prepare(client, connection, deadline)
+      })
       // A connection that breaks while idle leaves the pool; there is nothing else to do.
       pool.on("error", () => {})
       return pool
@@ -61,7 +101,7 @@ const acquire = (config: Pg.PoolConfig) =>
   )
 
 /** Statements outside of transactions, each on whatever connection is free. One that fails takes its connection along. */
-export const direct = (pool: Pg.Pool): Database.Direct => (statement, parameters) =>
+export const direct = (pool: Pg.Pool, isPrepared = true): Database.Direct => (statement, parameters) =>
   Effect.async((resume) => {
     const fail = (cause: unknown) => resume(Effect.fail(new SqlError({ cause, message: "a statement failed" })))
     const timer = setTimeout(() => fail(timedOut().cause), deadlineMillis)
@@ -73,7 +113,7 @@ export const direct = (pool: Pg.Pool): Database.Direct => (statement, parameters
     pool.connect((error, client, release) => {
       if (client === undefined) return end(error ?? new Error("there is no connection"))
       client.on("error", ignore)
-      Prepared.run(client, statement, parameters, (error, rows) => {
+      Prepared.run(client, isPrepared ? statement : unnamed(statement), parameters, (error, rows) => {
         client.off("error", ignore)
         release(error ?? undefined)
         end(error, rows)
@@ -81,8 +121,14 @@ export const direct = (pool: Pg.Pool): Database.Direct => (statement, parameters
     })
   })
 
+/** A statement without a name is planned each time, and leaves nothing behind. */
+const unnamed = ({ text }: Statement): Statement => ({ name: "", text })
+
 /** When a connection breaks, its statement is told. */
 const ignore = () => {}
+
+/** So often the connection that listens is asked whether it still is one. */
+const pulseMillis = 5000
 
 /** A connection of its own that hears notifications of a channel, until it breaks. */
 export const listen = (
@@ -91,13 +137,18 @@ export const listen = (
   heard: (payload: string) => void
 ): Effect.Effect<never, SqlError> =>
   Effect.async((resume) => {
-    const client = new Pg.Client(settings(connection))
+    const client = new Pg.Client({ ...settings(connection), query_timeout: deadlineMillis })
     const fail = (cause: unknown) => resume(Effect.fail(new SqlError({ cause, message: "not listening" })))
     client.on("error", fail)
     client.on("end", () => fail(new Error("the connection has ended")))
     client.on("notification", ({ payload }) => heard(payload ?? ""))
     client.connect().then(() => client.query(`LISTEN ${client.escapeIdentifier(channel)}`)).catch(fail)
+    // A network that drops everything silently looks like a channel on which nothing happens.
+    const asking = setInterval(() => {
+      client.query("SELECT 1").catch(fail)
+    }, pulseMillis)
     return Effect.sync(() => {
+      clearInterval(asking)
       client.end().catch(() => {})
     })
   })

@@ -24,6 +24,10 @@ export const run = (
   parameters: ReadonlyArray<Parameter>,
   callback: Callback
 ): void => {
+  if (name === "") {
+    client.query(text, [...parameters], (error, result) => error ? callback(error) : callback(undefined, result.rows))
+    return
+  }
   const known = prepared.get(client) ?? new Map<string, ReadonlyArray<Column>>()
   const columns = known.get(name)
   if (columns !== undefined) {

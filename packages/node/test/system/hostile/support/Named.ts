@@ -71,7 +71,7 @@ const page: Check = (answer, path) => {
   if (answer.status === 303) {
     return isSafeTarget(first(answer, "location")) ? undefined : `a redirect to ${first(answer, "location")}`
   }
-  if (!statuses(200, 201, 400, 403, 404, 405, 409, 413, 414, 415, 422, 429, 431).has(answer.status)) {
+  if (!statuses(200, 201, 400, 403, 404, 405, 409, 410, 413, 414, 415, 422, 429, 431).has(answer.status)) {
     return "a status that is not named"
   }
   if (path.startsWith("/assets/") && answer.status === 200) return undefined

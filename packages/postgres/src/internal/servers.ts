@@ -1,0 +1,113 @@
+/** Which of several servers takes writes, as libpq finds it with `target_session_attrs=read-write`. */
+import { Socket } from "node:net"
+import * as Pg from "pg"
+
+interface Server {
+  readonly host: string
+  readonly port: number
+}
+
+/** A URL of libpq, taken apart: `postgres://user:password@host1:5432,host2:5432/database?target_session_attrs=read-write`. */
+export interface Target {
+  /** As `pg` takes it: the first server alone. */
+  readonly url: string
+  readonly servers: ReadonlyArray<Server>
+}
+
+const pattern = /^(postgres(?:ql)?:\/\/(?:[^@/?#]*@)?)([^@/?#]*)(\/[^?#]*)?(\?[^#]*)?$/
+
+const toServer = (text: string): Server | undefined => {
+  const [, name = "", port = "5432"] = /^(\[[0-9A-Fa-f:.]+\]|[^:[\]]*)(?::(\d{1,5}))?$/.exec(text) ?? []
+  return name === "" || Number(port) > 65_535 ? undefined : { host: name.replace(/^\[|\]$/g, ""), port: Number(port) }
+}
+
+/** None if it is no such URL, or asks for a server that need not take writes. */
+export const parse = (url: string): Target | undefined => {
+  const [, start, hosts = "", path = "", query = ""] = pattern.exec(url) ?? []
+  const parameters = new URLSearchParams(query)
+  const wanted = parameters.get("target_session_attrs") ?? "read-write"
+  parameters.delete("target_session_attrs")
+  const rest = parameters.size === 0 ? "" : `?${parameters}`
+  const names = hosts.split(",")
+  const servers = names.flatMap((name) => toServer(name) ?? [])
+  // A single address stays as `pg` reads it: it may be the path of a socket.
+  if (start !== undefined && names.length === 1) {
+    const single = `${start}${hosts}${path}${rest}`
+    return URL.canParse(single) && isWritable(wanted) ? { url: single, servers } : undefined
+  }
+  return start !== undefined && servers.length === names.length && isWritable(wanted)
+    ? { url: `${start}${names[0]}${path}${rest}`, servers }
+    : undefined
+}
+
+const isWritable = (wanted: string): boolean => wanted === "read-write" || wanted === "primary"
+
+/** So long may a server take to say whether it takes writes. */
+const patience = 2000
+
+/** Asks one server whether it takes writes. Fails if it does not, or does not answer. */
+const probe = async (config: Pg.ClientConfig, server: Server): Promise<Server> => {
+  const { connectionString, ...others } = config
+  const client = new Pg.Client({
+    ...others,
+    ...parsed(connectionString ?? ""),
+    ...server,
+    connectionTimeoutMillis: patience
+  })
+  client.on("error", () => {})
+  try {
+    await client.connect()
+    const { rows } = await client.query(
+      { text: "SHOW transaction_read_only", query_timeout: patience } as Pg.QueryConfig
+    )
+    if (rows[0]?.transaction_read_only === "off") return server
+    throw new Error(`${server.host} takes no writes`)
+  } finally {
+    client.end().catch(() => {})
+  }
+}
+
+/** What `pg` reads in a URL, so that host and port can be replaced. */
+const parsed = (url: string): Pg.ClientConfig => {
+  const { database, password, ssl, user } = new Pg.Client({ connectionString: url }) as Pg.Client & {
+    readonly ssl?: Pg.ClientConfig["ssl"]
+  }
+  return { database, user, ...(password === null ? {} : { password }), ...(ssl === undefined ? {} : { ssl }) }
+}
+
+/** The servers of one database: connections go to the one that was found to take writes, until one of them breaks. */
+export interface Servers {
+  /** A socket that connects to it, whatever address it is given. None if there is only one server. */
+  readonly stream: (() => Socket) | undefined
+  /** The server that was found takes no writes any more. */
+  readonly forget: () => void
+}
+
+export const make = ({ servers }: Target, config: Pg.ClientConfig): Servers => {
+  let found: Promise<Server> | undefined
+  const forget = () => {
+    found = undefined
+  }
+  const find = (): Promise<Server> => {
+    if (found !== undefined) return found
+    const searching = Promise.any(servers.map((server) => probe(config, server)))
+    found = searching
+    searching.catch(() => {
+      if (found === searching) forget()
+    })
+    return searching
+  }
+  const stream = () => {
+    const socket = new Socket()
+    const connect = socket.connect.bind(socket)
+    const route = (): Socket => {
+      find().then(
+        ({ host, port }) => connect(port, host),
+        (cause) => socket.destroy(new Error("no server of the database takes writes", { cause }))
+      )
+      return socket
+    }
+    return Object.assign(socket, { connect: route }).on("error", forget)
+  }
+  return { stream: servers.length < 2 ? undefined : stream, forget }
+}

@@ -200,7 +200,7 @@ const findsOfGrants: LawGroup<Stores> = {
       const stays = [yield* f.grant(app, first), yield* f.grant(app, second)]
       yield* f.grant(other, first)
       yield* f.grants.save(only(following(yield* f.grant(app, third), { status: "revoked" })))
-      const byUser = (list: ReadonlyArray<Grant.Grant>) => [...list].sort((a, b) => a.userId - b.userId)
+      const byUser = (list: ReadonlyArray<Grant>) => [...list].sort((a, b) => a.userId - b.userId)
       same(byUser(yield* f.grants.listByApplication(app.id, 10)), byUser(stays))
       same((yield* f.grants.listByApplication(app.id, 1)).length, 1)
     }),

@@ -198,7 +198,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     "return found.value.state === \"active\"",
     "return found.value.state !== \"ended\""
   ),
-  application("an application that has ended keeps its secrets", "  redirectUris: [],\n  secrets: []\n", ""),
+  application("an application that has ended keeps its secrets", "  secrets: []\n", "  secrets: application.secrets\n"),
   application("to revoke all grants changes no epoch", "epoch: application.epoch + 1", "epoch: application.epoch"),
   oauth(
     "an application sees the tokens of others",

@@ -9,7 +9,6 @@ import * as Console from "effect/Console"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { ApplicationId, ApplicationStore } from "@startlist/core/Application"
 import { Database as SqlDatabase } from "@startlist/postgres/Database"
 import * as Folder from "@startlist/postgres/Folder"
 import * as Migrations from "@startlist/postgres/Migrations"
@@ -20,6 +19,7 @@ import { bad, type Finding, good, warning } from "./Finding.ts"
 import { printable, printableJson } from "./internal/printable.ts"
 import * as Keys from "./Keys.ts"
 import { CommandFailed } from "./Target.ts"
+import * as SealedSecrets from "./SealedSecrets.ts"
 import { checkSettings } from "./Settings.ts"
 
 /** Further apart, tokens and leases end at noticeably different times on different nodes. */
@@ -94,37 +94,16 @@ const checkTables = (mayCreate: boolean) =>
 const sample = 1000
 
 /** Whether the signing secrets that are kept can be opened. */
-const checkSecrets = Effect.gen(function*() {
-  const { prefix: p, query } = yield* SqlDatabase
-  const applications = yield* ApplicationStore
-  const rows = yield* query<{ readonly id: string; readonly secrets: number }>(
-    {
-      name: "startlist_doctor_secrets",
-      text:
-        `SELECT id, jsonb_array_length(signing_secrets::jsonb) AS secrets FROM ${p}applications ORDER BY id DESC LIMIT ${sample}`
-    },
-    []
-  )
-  const opened = yield* Effect.forEach(
-    rows,
-    ({ id, secrets }) =>
-      Effect.map(
-        applications.findSigningSecrets(ApplicationId.make(Number(id))),
-        // The store leaves out the secrets that no key opens.
-        (found) => Option.isNone(found) || found.value.secrets.length >= secrets
-      )
-  )
-  const closed = rows.filter((_, i) => opened[i] === false).map(({ id }) => id)
-  return closed.length === 0
-    ? good("master key", `opens what is kept: the signing secrets of ${rows.length} applications`)
+const checkSecrets = Effect.map(SealedSecrets.look(sample), ({ closed, total }) =>
+  closed.length === 0
+    ? good("master key", `opens what is kept: the signing secrets of ${total} applications`)
     : bad(
       "master key",
-      `does not open the signing secrets of ${closed.length} of ${rows.length} applications (${
+      `does not open the signing secrets of ${closed.length} of ${total} applications (${
         closed.slice(0, 5).join(", ")
       }): their events are not delivered`,
       "add the key that sealed them to MASTER_KEY behind a comma; if it is lost, startlist reseal --end-unreadable makes new secrets"
-    )
-})
+    ))
 
 const adviceFor = ({ databaseUrl }: Configuration, message: string): string => {
   if (Option.isNone(databaseUrl)) {

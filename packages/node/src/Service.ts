@@ -31,7 +31,7 @@ import { HttpConfig } from "@startlist/http/HttpConfig"
 import { AccountStore } from "./AccountStore.ts"
 import * as AuditLog from "./AuditLog.ts"
 import * as Backup from "./Backup.ts"
-import { type Configuration, origin, publicUrls } from "./Configuration.ts"
+import { type Configuration, InvalidConfiguration, origin, publicUrls } from "./Configuration.ts"
 import * as Database from "./Database.ts"
 import * as Documentation from "./Documentation.ts"
 import * as Dispatcher from "./internal/dispatcher.ts"
@@ -47,6 +47,7 @@ import * as Tokens from "./metrics/Tokens.ts"
 import type * as OperatorApi from "./operator/OperatorApi.ts"
 import * as PersonalData from "./PersonalData.ts"
 import * as RequestId from "./RequestId.ts"
+import * as SealedSecrets from "./SealedSecrets.ts"
 import { checkSettings } from "./Settings.ts"
 import { shownPath } from "./ShownPath.ts"
 import * as Status from "./Status.ts"
@@ -184,6 +185,13 @@ const layerTelemetry = ({ otlpEndpoint }: Configuration): Layer.Layer<never> =>
 const node = (configuration: Configuration, keys: Keys.Keys, onListening: OnListening) =>
   Effect.gen(function*() {
     const { host, port, roles } = configuration
+    const { closed, total } = yield* Effect.mapError(SealedSecrets.look(100), Database.toConfigurationError("database"))
+    if (total > 0 && closed.length === total) {
+      return yield* new InvalidConfiguration({
+        message: "MASTER_KEY: no key given opens any of the signing secrets in the database. "
+          + "Give the key that sealed them; if it is lost, startlist reseal --end-unreadable makes new secrets"
+      })
+    }
     const draining = yield* Ref.make(false)
     const listener = yield* Listener.bind(host, port, configuration)
     const url = origin(host, listener.port)

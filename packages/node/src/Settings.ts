@@ -52,8 +52,20 @@ const checkCallbackAllow = (configuration: Configuration): ReadonlyArray<Finding
     ]
 }
 
+const checkPooler = ({ databaseUrl, preparedStatements }: Configuration): ReadonlyArray<Finding> =>
+  preparedStatements || Option.isNone(databaseUrl)
+    ? []
+    : [
+      warning(
+        what,
+        "PREPARED_STATEMENTS is false: nodes do not notify each other of events (LISTEN), and the database does not end statements at the deadline",
+        "keep it only behind a pooler of transactions; a pool of sessions works without it"
+      )
+    ]
+
 /** One warning for each doubtful setting. */
 export const checkSettings = (configuration: Configuration): ReadonlyArray<Finding> => [
   ...checkAddress(configuration),
-  ...checkCallbackAllow(configuration)
+  ...checkCallbackAllow(configuration),
+  ...checkPooler(configuration)
 ]

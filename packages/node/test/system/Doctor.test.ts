@@ -103,6 +103,10 @@ describe("a database", () => {
         const kept = Effect.promise(() => admin.query("SELECT application_id FROM startlist_subscriptions"))
         const reseal = (...options: ReadonlyArray<string>) =>
           Effect.promise(() => runStartlist(["reseal", ...options], environment))
+        expect(yield* Effect.promise(() => runStartlist(["serve"], { ...environment, PORT: "0" }))).toMatchObject({
+          code: 1,
+          stderr: expect.stringContaining("MASTER_KEY: no key given opens any of the signing secrets in the database")
+        })
         expect(yield* reseal()).toEqual({
           code: 1,
           stdout: expect.stringContaining("0 more applications"),
@@ -193,7 +197,7 @@ describe("a database", () => {
 
 describe("a database that answers", () => {
   const cases = [
-    ["and takes no writes", "default_transaction_read_only=on", "database", /answers, but takes no writes$/],
+    ["and takes no writes", "default_transaction_read_only=on", "database", /takes no writes$/],
     ["in which the user may not make tables", "role=pg_read_all_data", "tables", /may not make tables$/]
   ] as const
   for (const [name, setting, what, seen] of cases) {

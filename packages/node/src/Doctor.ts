@@ -49,18 +49,17 @@ const checkClock = Effect.gen(function*() {
     : warning("clock", seen, "let NTP set the clocks of this machine and of the database's")
 })
 
-/** A standby answers, and refuses everything that matters. */
-const checkWrites = Effect.gen(function*() {
+/** Whether this user of the database may make tables. */
+const mayCreate = Effect.gen(function*() {
   const { query } = yield* SqlDatabase
-  const [row] = yield* query<{ readonly may_create: boolean | null; readonly read_only: boolean }>(
+  const [row] = yield* query<{ readonly may_create: boolean | null }>(
     {
-      name: "startlist_doctor_writes",
-      text: `SELECT has_schema_privilege(current_schema(), 'CREATE') AS may_create,
-        current_setting('transaction_read_only')::boolean AS read_only`
+      name: "startlist_doctor_create",
+      text: "SELECT has_schema_privilege(current_schema(), 'CREATE') AS may_create"
     },
     []
   )
-  return { isReadOnly: row?.read_only === true, mayCreate: row?.may_create === true }
+  return row?.may_create === true
 })
 
 /** The tables as they are; none of them is touched. */
@@ -109,7 +108,12 @@ const adviceFor = ({ databaseUrl }: Configuration, message: string): string => {
   if (Option.isNone(databaseUrl)) {
     return message.includes("in use by another process")
       ? "stop the process that uses it, or give this one another DATA_DIR"
+      : message.includes("was moved to")
+      ? "set DATABASE_URL, and MASTER_KEY and OPERATOR_TOKEN to the keys in this folder"
       : "restore the folder from a backup, or choose another DATA_DIR"
+  }
+  if (/takes? (?:no )?writes/.test(message)) {
+    return "name the primary in DATABASE_URL, not a standby; or set default_transaction_read_only = off"
   }
   if (/password|role|authentication/i.test(message)) return "correct the user and password in DATABASE_URL"
   if (/does not exist/i.test(message)) return "create the database, or correct its name in DATABASE_URL"
@@ -119,18 +123,8 @@ const adviceFor = ({ databaseUrl }: Configuration, message: string): string => {
 const examineDatabase = (configuration: Configuration, keys: Keys.Keys) =>
   Effect.gen(function*() {
     const { description } = yield* Database.Database
-    const { isReadOnly, mayCreate } = yield* checkWrites
-    if (isReadOnly) {
-      return [
-        bad(
-          "database",
-          `${description} answers, but takes no writes`,
-          "name the primary in DATABASE_URL, not a standby; or set default_transaction_read_only = off"
-        )
-      ]
-    }
     const clock = yield* checkClock
-    const tables = yield* checkTables(mayCreate)
+    const tables = yield* checkTables(yield* mayCreate)
     const secrets = tables.level === "good" ? [yield* checkSecrets] : []
     return [good("database", `${description} answers`), tables, clock, ...secrets]
   }).pipe(

@@ -138,17 +138,21 @@ export const listen = (
 ): Effect.Effect<never, SqlError> =>
   Effect.async((resume) => {
     const client = new Pg.Client({ ...settings(connection), query_timeout: deadlineMillis })
-    const fail = (cause: unknown) => resume(Effect.fail(new SqlError({ cause, message: "not listening" })))
-    client.on("error", fail)
-    client.on("end", () => fail(new Error("the connection has ended")))
-    client.on("notification", ({ payload }) => heard(payload ?? ""))
-    client.connect().then(() => client.query(`LISTEN ${client.escapeIdentifier(channel)}`)).catch(fail)
+    const end = () => {
+      clearInterval(asking)
+      client.end().catch(() => {})
+    }
+    const fail = (cause: unknown) => {
+      end()
+      resume(Effect.fail(new SqlError({ cause, message: "not listening" })))
+    }
     // A network that drops everything silently looks like a channel on which nothing happens.
     const asking = setInterval(() => {
       client.query("SELECT 1").catch(fail)
     }, pulseMillis)
-    return Effect.sync(() => {
-      clearInterval(asking)
-      client.end().catch(() => {})
-    })
+    client.on("error", fail)
+    client.on("end", () => fail(new Error("the connection has ended")))
+    client.on("notification", ({ payload }) => heard(payload ?? ""))
+    client.connect().then(() => client.query(`LISTEN ${client.escapeIdentifier(channel)}`)).catch(fail)
+    return Effect.sync(end)
   })

@@ -25,9 +25,9 @@ const toServer = (text: string): Server | undefined => {
 export const parse = (url: string): Target | undefined => {
   const [, start, hosts = "", path = "", query = ""] = pattern.exec(url) ?? []
   const parameters = new URLSearchParams(query)
-  const wanted = parameters.get("target_session_attrs") ?? "read-write"
+  const wanted = parameters.get("target_session_attrs")
   parameters.delete("target_session_attrs")
-  const rest = parameters.size === 0 ? "" : `?${parameters}`
+  const rest = wanted === null ? query : `?${parameters}`
   const names = hosts.split(",")
   const servers = names.flatMap((name) => toServer(name) ?? [])
   // A single address stays as `pg` reads it: it may be the path of a socket.
@@ -40,7 +40,8 @@ export const parse = (url: string): Target | undefined => {
     : undefined
 }
 
-const isWritable = (wanted: string): boolean => wanted === "read-write" || wanted === "primary"
+const isWritable = (wanted: string | null): boolean =>
+  wanted === null || wanted === "read-write" || wanted === "primary"
 
 /** So long may a server take to say whether it takes writes. */
 const patience = 2000

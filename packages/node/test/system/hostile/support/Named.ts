@@ -86,8 +86,11 @@ const page: Check = (answer, path) => {
 
 const documents = new Set(["/healthz", "/readyz", "/metrics", "/openapi.json", "/asyncapi.json"])
 
+/** Beside paths of the protocol, and yet for people. */
+const pages = new Set(["/oauth/authorize", "/.well-known/change-password"])
+
 const checkOf = (path: string): Check => {
-  if (path === "/oauth/authorize") return page
+  if (pages.has(path)) return page
   if (path === "/oauth/revoke") return revoke
   if (path.startsWith("/oauth/") || path.startsWith("/.well-known/")) return oauth
   if (documents.has(path)) return document

@@ -127,8 +127,8 @@ const besides: ReadonlyArray<Operation & { readonly headers: Pairs }> = [
     method: "POST",
     path: "/account/security/sessions",
     query: [],
-    headers: [["Cookie", "startlist_session={{spareSession}}"]],
-    body: { _tag: "Form", fields: [["csrf", "{{spareCsrf}}"], ["session", "unknown"]] }
+    headers: [["Cookie", "startlist_session={{session}}"]],
+    body: { _tag: "Form", fields: [["csrf", "{{csrf}}"], ["session", "unknown"]] }
   },
   {
     method: "POST",

@@ -37,7 +37,14 @@ export const known: Readonly<Record<string, unknown>> = {
   name: "Race Day",
   first_name: "Ada",
   last_name: "Lovelace",
-  action: "reveal"
+  action: "reveal",
+  website: "https://race-day.example/",
+  privacy_policy: "https://race-day.example/privacy",
+  logo: "",
+  failed_since: "1970-01-01 00:00",
+  since: "",
+  until: "",
+  text: ""
 }
 
 /** Whether it has fields. */

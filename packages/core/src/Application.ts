@@ -24,7 +24,7 @@ export type ClientSecret = typeof ClientSecret.Type
 
 const Link = Schema.optionalWith(Schema.String, { exact: true })
 
-/** What users see before they allow an application: https addresses of at most 255 characters. */
+/** Addresses that users see before they allow an application: https, at most 255 characters each. */
 export const Links = Schema.Struct({ website: Link, privacyPolicy: Link, logo: Link })
 export type Links = typeof Links.Type
 
@@ -147,15 +147,12 @@ export const checkRedirectUris = (uris: ReadonlyArray<string>): Either.Either<vo
     : invalid(`${JSON.stringify(bad.slice(0, 200))} is neither https://… nor http on localhost, 127.0.0.1 or [::1]`)
 }
 
-const linkFields = { website: "website", privacyPolicy: "privacy_policy", logo: "logo" } as const
-
 /** Checks the addresses that users are to see. */
-export const checkLinks = (links: Links = {}): Either.Either<void, InvalidApplication> => {
-  for (const name of ["website", "privacyPolicy", "logo"] as const) {
-    const link = links[name]
+export const checkLinks = ({ logo, privacyPolicy, website }: Links = {}): Either.Either<void, InvalidApplication> => {
+  for (const [field, link] of [["website", website], ["privacy_policy", privacyPolicy], ["logo", logo]] as const) {
     if (link !== undefined && (link.length > 255 || !isPlain(link) || !https.test(link))) {
-      const message = `${linkFields[name]} must be an https address of at most 255 characters`
-      return Either.left(new InvalidApplication({ field: linkFields[name], message }))
+      const message = `${field} must be an https address of at most 255 characters`
+      return Either.left(new InvalidApplication({ field, message }))
     }
   }
   return Either.void

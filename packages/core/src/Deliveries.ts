@@ -39,9 +39,9 @@ export declare namespace Deliveries {
       id: DeliveryId
     ) => Effect.Effect<Delivery, DeliveryNotFound | SubscriptionNotFound | StoreError>
     /**
-     * Delivers once more what failed since an instant, in the order of the events; at most `againLimit` of them, among the
-     * newest `searchLimit` deliveries. An event that was delivered again since is left out, so this can be repeated.
-     * Answers how many.
+     * Delivers again what failed since an instant to the subscription of the newest delivery, in the order of the events: at
+     * most `againLimit` among the newest `searchLimit` deliveries. An event that was delivered again since is left out, so
+     * this can be repeated. Returns how many.
      */
     readonly redeliverFailed: (id: ApplicationId, since: DateTime.Utc) => Effect.Effect<number, StoreError>
     /** Cancels all that is pending for an application. Answers how many. What is queued meanwhile may stay. */
@@ -75,24 +75,21 @@ export interface Found {
   readonly next: Option.Option<DeliveryId>
 }
 
-/** A search looks at so many deliveries. */
+/** Number of deliveries that one search looks at. */
 export const searchLimit = 5000
 
-/** So many failed deliveries are delivered once more at a time. */
+/** Maximum number of failed deliveries that are delivered again at a time. */
 export const againLimit = 500
 
-const isWanted = ({ since, text, until }: Search) => ({ event }: Delivery): boolean =>
-  Option.getOrElse(
-    Option.map(text, (wanted) => wanted === event.id || wanted === String(event.objectId)),
-    () => true
-  ) &&
+const isWanted = ({ since, text, until }: Search, { event }: Delivery): boolean =>
+  !Option.exists(text, (wanted) => wanted !== event.id && wanted !== String(event.objectId)) &&
   !Option.exists(since, DateTime.greaterThan(event.time)) &&
   !Option.exists(until, DateTime.lessThanOrEqualTo(event.time))
 
 /** So many deliveries are looked at for the last day of an application. */
 export const lastDayLimit = 5000
 
-/** So many deliveries are read, or cancelled, at a time. */
+/** Number of deliveries that are read or cancelled at a time. */
 const pageSize = 500
 
 const hourMillis = 3_600_000
@@ -131,18 +128,21 @@ const make = Effect.gen(function*() {
     store.list({ applicationId: Option.some(id), state, after, limit })
 
   const search = Effect.fn("Deliveries.search")(function*(wanted: Search) {
+    const { applicationId, limit, since, state, text, until } = wanted
+    const isList = Option.isNone(text) && Option.isNone(since) && Option.isNone(until)
+    const size = isList ? limit + 1 : pageSize
     const deliveries: Array<Delivery> = []
     let next = wanted.after
-    for (let seen = 0; seen < searchLimit; seen += pageSize) {
-      const page = yield* newest(wanted.applicationId, wanted.state, next, pageSize)
+    for (let seen = 0; seen < searchLimit; seen += size) {
+      const page = yield* newest(applicationId, state, next, size)
       for (const delivery of page) {
-        if (isWanted(wanted)(delivery)) deliveries.push(delivery)
-        if (deliveries.length > wanted.limit) {
-          const shown = deliveries.slice(0, wanted.limit)
+        if (isWanted(wanted, delivery)) deliveries.push(delivery)
+        if (deliveries.length > limit) {
+          const shown = deliveries.slice(0, limit)
           return { deliveries: shown, next: Option.map(Option.fromNullable(shown.at(-1)), ({ id }) => id) }
         }
       }
-      if (page.length < pageSize) return { deliveries, next: Option.none() }
+      if (page.length < size) return { deliveries, next: Option.none() }
       next = Option.map(Option.fromNullable(page.at(-1)), ({ id }) => id)
     }
     return { deliveries, next }
@@ -161,20 +161,25 @@ const make = Effect.gen(function*() {
     const attempted = new Set<string>()
     const failed: Array<Delivery> = []
     let after = Option.none<DeliveryId>()
+    let subscriptionId: Delivery["subscriptionId"] | undefined
     for (let seen = 0; seen < searchLimit; seen += pageSize) {
       const page: ReadonlyArray<Delivery> = yield* newest(id, Option.none(), after, pageSize)
+      subscriptionId ??= page[0]?.subscriptionId
       for (const delivery of page) {
         const isLate = Option.exists(delivery.endedAt, DateTime.greaterThanOrEqualTo(since))
-        if (delivery.state === "exhausted" && isLate && !attempted.has(delivery.event.id)) failed.push(delivery)
+        const isFailed = delivery.state === "exhausted" && delivery.subscriptionId === subscriptionId
+        if (isFailed && isLate && !attempted.has(delivery.event.id)) failed.push(delivery)
         attempted.add(delivery.event.id)
       }
       if (page.length < pageSize) break
       after = Option.map(Option.fromNullable(page.at(-1)), ({ id }) => id)
     }
-    let count = 0
     const now = yield* DateTime.now
+    let count = 0
     for (const delivery of failed.reverse().slice(0, againLimit)) {
-      if (Option.isSome(yield* queue.again(delivery, now))) count++
+      // The subscription has ended: it was the one of all others, too.
+      if (Option.isNone(yield* queue.again(delivery, now))) break
+      count++
     }
     return count
   })

@@ -88,7 +88,7 @@ export interface Connected {
   readonly lastUse: Option.Option<DateTime.Utc>
 }
 
-/** So many users of an application are counted. */
+/** Maximum number of users of an application that are counted. */
 export const connectedLimit = 1000
 
 export class OAuth extends Context.Tag("@startlist/core/OAuth")<OAuth, OAuth.Service>() {}

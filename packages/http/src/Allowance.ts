@@ -6,7 +6,7 @@ import type { UserId } from "@startlist/core/User"
 import { TooMany } from "./Refusal.ts"
 import { type Limit, Throttle } from "./Throttle.ts"
 
-/** What is limited: `delivery` is a redelivery or a test event, `backlog` a redelivery of all that failed. */
+/** The limited uses: `delivery` is a redelivery or a test event, `backlog` the redelivery of everything that failed. */
 export type Use = "validation" | "delivery" | "backlog" | "application"
 
 const limits: Readonly<Record<Use, Limit>> = {

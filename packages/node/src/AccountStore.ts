@@ -67,7 +67,11 @@ export declare namespace AccountStore {
     }) => Effect.Effect<ReadonlyArray<Account>, StoreError>
     /** Whoever is disabled has no session any more. Answers whether there is such an account. */
     readonly setDisabled: (id: UserId, disabled: boolean) => Effect.Effect<boolean, StoreError>
-    readonly insertSession: (session: Session) => Effect.Effect<void, StoreError>
+    /**
+     * Starts a session of a user who is not disabled and whose password's hash is this one: a change of the password ends
+     * the sessions before it, and no sign-in with the former one starts another afterwards. Answers whether it did.
+     */
+    readonly insertSession: (session: Session, passwordHash: string) => Effect.Effect<boolean, StoreError>
     /** All sessions of a user, newest first. */
     readonly listSessions: (id: UserId) => Effect.Effect<ReadonlyArray<Session>, StoreError>
     /** Ends all sessions of a user, or all but one. Answers how many. */
@@ -143,7 +147,13 @@ export const layerMemory: Layer.Layer<AccountStore | UserStore> = Layer.effectCo
           accounts.set(id, { ...account, passwordHash: to })
           return Effect.as(endSessions(id, except), true)
         }),
-      insertSession: (session) => Effect.sync(() => sessions.set(session.hash, session)),
+      insertSession: (session, passwordHash) =>
+        Effect.sync(() => {
+          const account = accounts.get(session.userId)
+          const isGood = account?.passwordHash === passwordHash && !account.disabled
+          if (isGood) sessions.set(session.hash, session)
+          return isGood
+        }),
       findSession: (hash) =>
         Effect.sync(() =>
           Option.flatMap(

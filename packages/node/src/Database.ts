@@ -1,6 +1,7 @@
 /** The database that this service keeps everything in, and whether it answers. */
 import * as SqlClient from "@effect/sql/SqlClient"
 import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
@@ -17,6 +18,7 @@ import * as AccountStore from "./AccountStore.ts"
 import * as AuditLog from "./AuditLog.ts"
 import { type Configuration, InvalidConfiguration } from "./Configuration.ts"
 import { rootMessage } from "./internal/rootMessage.ts"
+import { shared } from "./internal/shared.ts"
 import { type Keys, masterKeysOf } from "./Keys.ts"
 import * as SqlAccountStore from "./SqlAccountStore.ts"
 import * as SqlAuditLog from "./SqlAuditLog.ts"
@@ -31,7 +33,7 @@ export declare namespace Database {
   export interface Service {
     /** What the start line says of it. Contains no password. */
     readonly description: string
-    /** Succeeds if the database takes writes and has this program's tables. Up to a second old. */
+    /** Succeeds if the database takes writes and has this program's tables. Ends within 2 s; up to a second old. */
     readonly check: Effect.Effect<void, StoreError>
   }
 }
@@ -62,6 +64,11 @@ export interface Options {
   readonly preparedStatements?: boolean
 }
 
+/** A database that takes longer to write a row is away. */
+const patience = Duration.seconds(2)
+
+const tooSlow = () => new StoreError({ cause: new Error("the database did not answer in time") })
+
 /** What the embedded and the real database have in common: the service's own stores over theirs. */
 const layerSql = (description: string) =>
   Layer.mergeAll(
@@ -72,9 +79,13 @@ const layerSql = (description: string) =>
       Effect.gen(function*() {
         const services = yield* Effect.context<SqlClient.SqlClient | SqlDatabase>()
         const ready = Effect.forEach(migrations, Migrations.ready, { discard: true })
-        const check = Effect.provide(Effect.zipRight(ready, Migrations.writable), services)
+        const check = Effect.zipRight(ready, Migrations.writable).pipe(
+          Effect.timeoutFail({ duration: patience, onTimeout: tooSlow }),
+          Effect.provide(services),
+          Effect.either
+        )
         // However many ask, it writes once a second.
-        return { description, check: Effect.flatten(yield* Effect.cachedWithTTL(Effect.either(check), "1 second")) }
+        return { description, check: Effect.flatten(yield* shared(check, Duration.seconds(1))) }
       })
     )
   ).pipe(Layer.provideMerge(Users.layer))

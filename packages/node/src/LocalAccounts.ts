@@ -105,17 +105,22 @@ const make = (keys: AccountKeys) =>
         if (Option.isNone(account)) return PasswordCheck.Unknown()
         const { user } = account.value
         // Whoever is disabled learns no more than a stranger who guesses.
-        return isCorrect && !account.value.disabled ? PasswordCheck.Correct({ user }) : PasswordCheck.Wrong({ user })
+        return isCorrect && !account.value.disabled
+          ? PasswordCheck.Correct({ user, proof: Redacted.make(stored) })
+          : PasswordCheck.Wrong({ user })
       },
       inBoundedQueue
     )
 
-    const startSession: Accounts.Service["startSession"] = Effect.fn("Accounts.startSession")(function*(userId) {
-      const value = `sl_se_${randomBytes(32).toString("base64url")}`
-      const now = yield* DateTime.now
-      yield* store.insertSession({ hash: secrets.hash(value), userId, startedAt: now, seenAt: now })
-      return Redacted.make(value)
-    })
+    const startSession: Accounts.Service["startSession"] = Effect.fn("Accounts.startSession")(
+      function*({ proof, user }) {
+        const value = `sl_se_${randomBytes(32).toString("base64url")}`
+        const now = yield* DateTime.now
+        const session = { hash: secrets.hash(value), userId: user.id, startedAt: now, seenAt: now }
+        const isStarted = yield* store.insertSession(session, Redacted.value(proof))
+        return isStarted ? Option.some(Redacted.make(value)) : Option.none()
+      }
+    )
 
     const findSession = Effect.fn("Accounts.findSession")(function*(value: Redacted.Redacted<string>) {
       const hash = secrets.hash(Redacted.value(value))

@@ -61,10 +61,13 @@ const make = Effect.gen(function*() {
     "session_end",
     `DELETE FROM ${p}sessions WHERE user_id = $1::bigint AND hash IS DISTINCT FROM $2::text RETURNING hash`
   )
+  // The lock waits for a change of the password that is under way, and the next one waits for it.
   const insertSession = statement(
     "session_insert",
     `INSERT INTO ${p}sessions (hash, user_id, started_at, seen_at)
-      VALUES ($1::text, $2::bigint, $3::bigint, $4::bigint)`
+      SELECT $1::text, a.user_id, $3::bigint, $4::bigint FROM (
+        SELECT user_id FROM ${p}passwords WHERE user_id = $2::bigint AND hash = $5::text AND NOT disabled FOR SHARE
+      ) a RETURNING hash`
   )
   const findSession = statement(
     "session_find",
@@ -120,8 +123,11 @@ const make = Effect.gen(function*() {
           (isReplaced) => isReplaced ? query(endSessions, [id, except ?? null]) : Effect.void
         )
       ),
-    insertSession: ({ hash, seenAt, startedAt, userId }) =>
-      Effect.asVoid(query(insertSession, [hash, userId, startedAt.epochMillis, seenAt.epochMillis])),
+    insertSession: ({ hash, seenAt, startedAt, userId }, passwordHash) =>
+      Effect.map(
+        query(insertSession, [hash, userId, startedAt.epochMillis, seenAt.epochMillis, passwordHash]),
+        (rows) => rows.length === 1
+      ),
     findSession: Effect.fnUntraced(function*(hash) {
       const [row] = yield* query<SessionRow>(findSession, [hash])
       if (row === undefined) return Option.none()

@@ -47,6 +47,14 @@ const register = Effect.gen(function*() {
   return yield* registrar.register(someone(), secret("pass word"))
 })
 
+/** Signs in a user who was registered here. */
+const start = (user: User.User) =>
+  Effect.gen(function*() {
+    const { startSession, verifyPassword } = yield* Accounts.Accounts
+    const check = yield* verifyPassword(user.email, secret("pass word"))
+    return Option.getOrThrow(check._tag === "Correct" ? yield* startSession(check) : Option.none())
+  })
+
 for (const [name, kept] of Object.entries({ memory, embedded, postgres })) {
   const accounts = LocalAccounts.layer.pipe(Layer.provide(TestSecrets.layer("accounts")), Layer.provideMerge(kept))
 
@@ -56,7 +64,9 @@ for (const [name, kept] of Object.entries({ memory, embedded, postgres })) {
         const { verifyPassword } = yield* Accounts.Accounts
         const user = yield* register
         for (const email of [user.email, user.email.toUpperCase()]) {
-          expect(yield* verifyPassword(email, secret("pass word"))).toEqual(PasswordCheck.Correct({ user }))
+          expect(yield* verifyPassword(email, secret("pass word"))).toEqual(
+            PasswordCheck.Correct({ user, proof: expect.anything() })
+          )
         }
         for (const wrong of ["", "pass  word", "Pass word", "pass word\0", "x".repeat(60_000)]) {
           expect(yield* verifyPassword(user.email, secret(wrong))).toEqual(PasswordCheck.Wrong({ user }))
@@ -71,7 +81,9 @@ for (const [name, kept] of Object.entries({ memory, embedded, postgres })) {
         const { verifyPassword } = yield* Accounts.Accounts
         const registrar = yield* LocalAccounts.Registrar
         const user = yield* registrar.register(someone(), secret("caf\u00e9"))
-        expect(yield* verifyPassword(user.email, secret("cafe\u0301"))).toEqual(PasswordCheck.Correct({ user }))
+        expect(yield* verifyPassword(user.email, secret("cafe\u0301"))).toEqual(
+          PasswordCheck.Correct({ user, proof: expect.anything() })
+        )
       }))
 
     it.effect("an address that is taken leaves the first user and password as they are", () =>
@@ -83,17 +95,18 @@ for (const [name, kept] of Object.entries({ memory, embedded, postgres })) {
         const refused = yield* Effect.either(registrar.register(again, secret("other")))
         expect(Either.isLeft(refused) && refused.left._tag).toBe("EmailTaken")
         expect(yield* verifyPassword(user.email, secret("other"))).toEqual(PasswordCheck.Wrong({ user }))
-        expect(yield* verifyPassword(user.email, secret("pass word"))).toEqual(PasswordCheck.Correct({ user }))
+        expect(yield* verifyPassword(user.email, secret("pass word"))).toEqual(
+          PasswordCheck.Correct({ user, proof: expect.anything() })
+        )
       }))
 
     it.effect("the stored hash is argon2id, and a session is stored by its fingerprint", () =>
       Effect.gen(function*() {
         const store = yield* AccountStore.AccountStore
-        const { startSession } = yield* Accounts.Accounts
         const user = yield* register
         const account = Option.getOrThrow(yield* store.findByEmail(user.email))
         expect(account.passwordHash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
-        const value = Redacted.value(yield* startSession(user.id))
+        const value = Redacted.value(yield* start(user))
         expect(value).toMatch(/^sl_se_[\w-]{43}$/)
         const unhashed = Secrets.TokenHash.make(value)
         expect(yield* store.findSession(unhashed)).toEqual(Option.none())
@@ -101,10 +114,10 @@ for (const [name, kept] of Object.entries({ memory, embedded, postgres })) {
 
     it.effect("a session lasts until it is ended, and ending one ends no other", () =>
       Effect.gen(function*() {
-        const { endSession, findSession, startSession } = yield* Accounts.Accounts
+        const { endSession, findSession } = yield* Accounts.Accounts
         const user = yield* register
-        const one = yield* startSession(user.id)
-        const other = yield* startSession(user.id)
+        const one = yield* start(user)
+        const other = yield* start(user)
         expect(yield* findSession(one)).toEqual(Option.some(user))
         yield* endSession(one)
         yield* endSession(secret("unknown"))
@@ -113,10 +126,42 @@ for (const [name, kept] of Object.entries({ memory, embedded, postgres })) {
         expect(yield* findSession(secret("sl_se_unknown"))).toEqual(Option.none())
       }))
 
+    it.effect("a sign-in with a password that is replaced meanwhile starts no session, whichever is first", () =>
+      Effect.gen(function*() {
+        const store = yield* AccountStore.AccountStore
+        const user = yield* register
+        const now = yield* DateTime.now
+        let present = Option.getOrThrow(yield* store.find(user.id)).passwordHash
+        for (let round = 0; round < 20; round++) {
+          const session = {
+            hash: Secrets.TokenHash.make(`${user.id}-${round}`.padEnd(43, "x")),
+            userId: user.id,
+            startedAt: now,
+            seenAt: now
+          }
+          const both = [
+            store.insertSession(session, present),
+            store.replacePassword({ id: user.id, from: present, to: `another ${round}` })
+          ]
+          const [first, second] = yield* Effect.all(round % 2 === 0 ? both : [...both].reverse(), {
+            concurrency: "unbounded"
+          })
+          expect(round % 2 === 0 ? second : first).toBe(true)
+          expect(yield* store.listSessions(user.id)).toEqual([])
+          expect(yield* store.insertSession(session, present)).toBe(false)
+          present = `another ${round}`
+        }
+        yield* store.setDisabled(user.id, true)
+        const session = { hash: Secrets.TokenHash.make("x".repeat(43)), userId: user.id, startedAt: now, seenAt: now }
+        expect(yield* store.insertSession(session, present)).toBe(false)
+        yield* store.setDisabled(user.id, false)
+        expect(yield* store.insertSession(session, present)).toBe(true)
+      }))
+
     it.effect("a session that is not used for a day is over", () =>
       Effect.gen(function*() {
-        const { findSession, startSession } = yield* Accounts.Accounts
-        const session = yield* startSession((yield* register).id)
+        const { findSession } = yield* Accounts.Accounts
+        const session = yield* start(yield* register)
         yield* TestClock.adjust(Duration.subtract(Duration.days(1), Duration.millis(1)))
         expect(Option.isSome(yield* findSession(session))).toBe(true)
         yield* TestClock.adjust(Duration.days(1))
@@ -125,8 +170,8 @@ for (const [name, kept] of Object.entries({ memory, embedded, postgres })) {
 
     it.effect("each use prolongs it, up to two weeks", () =>
       Effect.gen(function*() {
-        const { findSession, startSession } = yield* Accounts.Accounts
-        const session = yield* startSession((yield* register).id)
+        const { findSession } = yield* Accounts.Accounts
+        const session = yield* start(yield* register)
         for (let hours = 20; hours < 14 * 24; hours += 20) {
           yield* TestClock.adjust(Duration.hours(20))
           expect(Option.isSome(yield* findSession(session))).toBe(true)
@@ -138,13 +183,13 @@ for (const [name, kept] of Object.entries({ memory, embedded, postgres })) {
     it.effect("the purge removes sessions that are over, in batches, and no other", () =>
       Effect.gen(function*() {
         const store = yield* AccountStore.AccountStore
-        const { findSession, startSession } = yield* Accounts.Accounts
+        const { findSession } = yield* Accounts.Accounts
         const user = yield* register
         yield* TestClock.adjust(Duration.days(30))
         while ((yield* store.purgeSessions(yield* DateTime.now, 100)) > 0);
-        for (let i = 0; i < 3; i++) yield* startSession(user.id)
+        for (let i = 0; i < 3; i++) yield* start(user)
         yield* TestClock.adjust(Duration.hours(30))
-        const live = yield* startSession(user.id)
+        const live = yield* start(user)
         const now = yield* DateTime.now
         expect(yield* store.purgeSessions(now, 2)).toBe(2)
         expect(yield* store.purgeSessions(now, 2)).toBe(1)

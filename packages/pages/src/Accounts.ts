@@ -9,9 +9,12 @@ import type { StoreError } from "@startlist/core/Store"
 import type { User, UserId } from "@startlist/core/User"
 import type { Busy } from "@startlist/http/Refusal"
 
-/** Outcome of a password check: the user who signs in, the account whose password was wrong, or no such account. */
+/**
+ * Outcome of a password check: the user who signs in, the account whose password was wrong, or no such account. `proof`
+ * stands for the password that was right, and is good until the account gets another one.
+ */
 export type PasswordCheck = Data.TaggedEnum<{
-  Correct: { readonly user: User }
+  Correct: { readonly user: User; readonly proof: Redacted.Redacted<string> }
   Wrong: { readonly user: User }
   Unknown: {}
 }>
@@ -64,10 +67,12 @@ export declare namespace Accounts {
       previous: Option.Option<Redacted.Redacted<string>>
     ) => Effect.Effect<Redacted.Redacted<string>>
     /**
-     * Starts a session. Answers its value, which only the cookie holds: at least 256 unguessable bits of base64url,
+     * Starts a session, unless the account was disabled or got another password since the check. Answers its value, which only the cookie holds: at least 256 unguessable bits of base64url,
      * with or without a prefix; the store keeps its hash.
      */
-    readonly startSession: (userId: UserId) => Effect.Effect<Redacted.Redacted<string>, StoreError>
+    readonly startSession: (
+      checked: Data.TaggedEnum.Value<PasswordCheck, "Correct">
+    ) => Effect.Effect<Option.Option<Redacted.Redacted<string>>, StoreError>
     /** The user of a session that has neither ended nor expired. */
     readonly findSession: (session: Redacted.Redacted<string>) => Effect.Effect<Option.Option<User>, StoreError>
     /** Ends a session at once. One that is unknown is no error. */

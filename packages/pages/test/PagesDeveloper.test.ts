@@ -363,6 +363,18 @@ describe("an owner", () => {
       const created = yield* findByApplication(idOf(world))
       expect(Option.map(created, ({ callbackUrl }) => callbackUrl)).toEqual(Option.some("https://app.test/hook"))
       expect(service.audit.at(-1)?.action).toBe("subscription_changed")
+      const noted = service.audit.length
+      // The form of a page that was opened before: another callback must not seem to be subscribed.
+      const { hidden } = Browser.formTo(path, yield* world.platformBrowser.get(pathOf(world)))
+      const stale = { ...hidden, callback_url: "https://app.test/other", verify_token: "v", action: "create" }
+      expect((yield* world.platformBrowser.post(path, stale)).status).toBe(409)
+      expect(yield* findByApplication(idOf(world))).toEqual(created)
+      const subscriptions = yield* Subscriptions.Subscriptions
+      yield* subscriptions.end(idOf(world), Option.none())
+      const applications = yield* Applications.Applications
+      yield* applications.suspend(idOf(world))
+      expect((yield* world.platformBrowser.post(path, stale)).status).toBe(409)
+      expect(service.audit.length).toBe(noted)
     }))
 
   testing(
@@ -477,7 +489,19 @@ describe("an owner", () => {
         expect(all.slice(0, 3).map(({ event, state }) => [event.id, state])).toEqual(
           [...sent].reverse().map(({ event }) => [event.id, "pending"])
         )
-        expect(yield* endAll("delivered")).toBe(3)
+        expect(yield* endAll("exhausted")).toBe(3)
+        expect((yield* platformBrowser.get(path)).body).toContain(notice)
+        // What failed went to a subscription that has ended: nothing is delivered again, and the next one has not failed.
+        const subscriptions = yield* Subscriptions.Subscriptions
+        yield* subscriptions.end(idOf(world), Option.none())
+        yield* subscribe(world)
+        expect((yield* again("1970-01-01 00:00")).headers["location"]).toContain("redelivered=0")
+        expect((yield* platformBrowser.get(path)).body).not.toContain(notice)
+        yield* deliveries.sendTest(idOf(world))
+        expect(yield* endAll("exhausted")).toBe(1)
+        expect((yield* platformBrowser.get(path)).body).toContain(notice)
+        expect((yield* again("1970-01-01 00:00")).headers["location"]).toContain("redelivered=1")
+        expect(yield* endAll("delivered")).toBe(1)
         expect((yield* platformBrowser.get(path)).body).not.toContain(notice)
       })
   )

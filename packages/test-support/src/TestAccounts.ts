@@ -29,7 +29,7 @@ export class TestAccounts extends Context.Tag("test/TestAccounts")<TestAccounts,
           if (found === undefined) return PasswordCheck.Unknown()
           const { user } = found
           return found.password === Redacted.value(password)
-            ? PasswordCheck.Correct({ user })
+            ? PasswordCheck.Correct({ user, proof: password })
             : PasswordCheck.Wrong({ user })
         }),
       recognizeBrowser: (value, email) =>
@@ -40,11 +40,11 @@ export class TestAccounts extends Context.Tag("test/TestAccounts")<TestAccounts,
           browsers.set(`${value} ${email}`, value)
           return Redacted.make(value)
         }),
-      startSession: (userId) =>
+      startSession: ({ user }) =>
         Effect.sync(() => {
           const session = `session${++started}`
-          sessions.set(session, userId)
-          return Redacted.make(session)
+          sessions.set(session, user.id)
+          return Option.some(Redacted.make(session))
         }),
       findSession: (session) =>
         Effect.suspend(() => {

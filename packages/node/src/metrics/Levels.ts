@@ -8,6 +8,7 @@ import * as Option from "effect/Option"
 import { Database } from "@startlist/postgres/Database"
 import { writable } from "@startlist/postgres/Migrations"
 import * as Queue from "@startlist/postgres/Queue"
+import { shared } from "../internal/shared.ts"
 import * as Series from "./Series.ts"
 
 const gauge = (name: string, description: string, ...labels: ReadonlyArray<string>) =>
@@ -51,7 +52,7 @@ const count = Effect.match(Queue.look, {
 /** Counts in a fiber of its own, one at a time, whoever asks and however soon they go away again. */
 const makeLookAtQueue = Effect.gen(function*() {
   const database = yield* Database
-  const isUp = yield* Effect.cachedWithTTL(Effect.provideService(ping, Database, database), resolution)
+  const isUp = yield* shared(Effect.provideService(ping, Database, database), resolution)
   let counting: Fiber.RuntimeFiber<void> | undefined
   let next = 0
   const timed = Effect.flatMap(

@@ -6,6 +6,7 @@ import { eventually } from "@startlist/test-support/Eventually"
 import { installation, makeDatabase, makeNode } from "@startlist/test-support/Nodes"
 import { createApplication, createUser, operate } from "@startlist/test-support/Operator"
 import { makeReceiver } from "@startlist/test-support/Receiver"
+import * as SilentNetwork from "@startlist/test-support/SilentNetwork"
 import { brew } from "@startlist/test-support/Storm"
 
 describe("an outage of PostgreSQL", () => {
@@ -60,6 +61,33 @@ describe("an outage of PostgreSQL", () => {
           expect([answer.status, await answer.json()]).toEqual([200, {}])
           expect(await athleteStatus(service, tokens.access_token)).toBe(401)
           expect((await operate(service, "GET", "/applications")).status).toBe(200)
+        })
+      }),
+    120_000
+  )
+
+  it.scopedLive(
+    "on a network that falls silent /readyz says so within seconds, and does not stay so",
+    () =>
+      Effect.gen(function*() {
+        const { url } = yield* makeDatabase
+        const address = new URL(Redacted.value(url))
+        const network = yield* SilentNetwork.make(Number(address.port))
+        address.port = String(network.port)
+        const service = yield* makeNode(installation(address.href))
+        const isReady = () => fetch(`${service.url}/readyz`).then(({ status }) => status === 200)
+        yield* Effect.promise(async () => {
+          expect(await isReady()).toBe(true)
+          network.silence()
+          // Probes that give up make no difference.
+          await eventually(async () => {
+            await fetch(`${service.url}/readyz`, { signal: AbortSignal.timeout(50) }).catch(() => {})
+            return await isReady()
+          }, (ready) => !ready)
+          const began = Date.now()
+          expect(await isReady()).toBe(false)
+          expect(Date.now() - began).toBeLessThan(5000)
+          await eventually(isReady, (ready) => ready)
         })
       }),
     120_000

@@ -10,8 +10,9 @@ import { deviceOf } from "../Sessions.ts"
 
 export interface Guesses {
   /**
-   * Checks a password of the account with this e-mail address, and counts it if it is wrong. If too many were, nothing is
-   * checked, and the answer is how long to wait. The attempt is counted before the slow check: a burst of parallel guesses gets no more than the limit.
+   * Checks a password of the account with this e-mail address, and counts it if it is wrong. Above the limit it checks
+   * nothing, and returns how long to wait. It counts before the slow check: a burst of parallel guesses gets no more than
+   * the limit.
    */
   readonly limited: <A, E>(
     request: Request,

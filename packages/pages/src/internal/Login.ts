@@ -131,18 +131,23 @@ export const make: Effect.Effect<
         return yield* show(request, { status: 429, returnTo, email, problem: { kind: "wait", seconds }, headers })
       }
       const check = guess.checked
-      if (check._tag !== "Correct") {
-        yield* record("login_failed", claimant(check), request)
-        return yield* show(request, { status: 403, returnTo, email, problem: { kind: "wrong" } })
-      }
+      const refused = Effect.zipRight(
+        record("login_failed", claimant(check), request),
+        show(request, { status: 403, returnTo, email, problem: { kind: "wrong" } })
+      )
+      if (check._tag !== "Correct") return yield* refused
       // A new value at each login: one that somebody else planted in this browser is worth nothing afterwards.
       if (Option.isSome(session)) yield* accounts.endSession(session.value)
       const { user } = check
       const fresh = yield* recorded(
-        Effect.tap(accounts.startSession(user.id), record("login", Party.User({ userId: user.id }), request))
+        Effect.tap(accounts.startSession(check), (started) =>
+          Option.isSome(started) ? record("login", Party.User({ userId: user.id }), request) : Effect.void)
       )
+      if (Option.isNone(fresh)) {
+        return yield* refused
+      }
       const known = yield* accounts.rememberBrowser(user, deviceOf(request, config))
-      return redirect(returnTo, { "set-cookie": [setCookie(fresh, config), setDeviceCookie(known, config)] })
+      return redirect(returnTo, { "set-cookie": [setCookie(fresh.value, config), setDeviceCookie(known, config)] })
     })
 
   const signOut: Endpoint = (request) =>

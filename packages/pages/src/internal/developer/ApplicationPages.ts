@@ -12,7 +12,7 @@ import { OAuth } from "@startlist/core/OAuth"
 import { Policy } from "@startlist/core/Policy"
 import { Conflict, Text } from "@startlist/core/Store"
 import { Subscriptions } from "@startlist/core/Subscriptions"
-import { redirect } from "@startlist/http/Message"
+import { redirect, type Request } from "@startlist/http/Message"
 import { recorded } from "@startlist/http/Audit"
 import * as Allowance from "@startlist/http/Allowance"
 import { type Parameters, parseClientId } from "@startlist/http/Parameters"
@@ -158,53 +158,42 @@ export const make: Effect.Effect<
     )
 
   const save: Endpoint = (request, [id]) =>
-    owner.withApplication(
-      request,
-      id,
-      `${Owner.home}/${id}`,
-      (context) =>
-        owner.posted(request, context, (parameters) => {
-          const values = readSettings(parameters)
-          return applications.change(context.application.id, values).pipe(
-            Effect.tap((changed) => owner.record(request, "application_changed", context, changed)),
-            recorded,
-            Effect.as(redirect(`${Owner.pathOf(context.frame, context.application)}?saved=yes`)),
-            Effect.catchTags({
-              ApplicationNotFound: () => new NotFound(),
-              InvalidApplication: (problem) => showOne(context, 422, { problem, values })
-            })
-          )
+    owner.withForm(request, id, (context, parameters) => {
+      const values = readSettings(parameters)
+      return applications.change(context.application.id, values).pipe(
+        Effect.tap((changed) => owner.record(request, "application_changed", context, changed)),
+        recorded,
+        Effect.as(redirect(`${Owner.pathOf(context.frame, context.application)}?saved=yes`)),
+        Effect.catchTags({
+          ApplicationNotFound: () => new NotFound(),
+          InvalidApplication: (problem) => showOne(context, 422, { problem, values })
         })
-    )
+      )
+    })
 
   const rotate: Endpoint = (request, [id]) =>
-    owner.withApplication(
-      request,
-      id,
-      `${Owner.home}/${id}`,
-      (context) =>
-        owner.posted(request, context, (parameters) =>
-          Effect.gen(function*() {
-            const { application } = context
-            if (get(parameters, "version") !== String(application.version)) return yield* new Conflict()
-            const overlap = get(parameters, "end_now") === "true" ? Option.some(Duration.zero) : Option.none()
-            const registered = yield* recorded(Effect.tap(
-              applications.rotateSecretOnce(application, overlap),
-              owner.record(request, "secret_rotated", context, application)
-            ))
-            const view = SecretView({
-              context,
-              registered,
-              formerUntil: yield* formerUntil(registered.application)
-            })
-            return Page.html(200, view)
-          }).pipe(Effect.catchTag("Conflict", () => Effect.succeed(owner.outdated(request, context)))))
-    )
+    owner.withForm(request, id, (context, parameters) =>
+      Effect.gen(function*() {
+        const { application } = context
+        if (get(parameters, "version") !== String(application.version)) return yield* new Conflict()
+        const overlap = get(parameters, "end_now") === "true" ? Option.some(Duration.zero) : Option.none()
+        const registered = yield* recorded(Effect.tap(
+          applications.rotateSecretOnce(application, overlap),
+          owner.record(request, "secret_rotated", context, application)
+        ))
+        const view = SecretView({
+          context,
+          registered,
+          formerUntil: yield* formerUntil(registered.application)
+        })
+        return Page.html(200, view)
+      }).pipe(Effect.catchTag("Conflict", () => Effect.succeed(owner.outdated(request, context)))))
 
   /** The form that creates a subscription, as the endpoint of the API does. */
-  const subscribe = (context: Owner.ApplicationContext, parameters: Parameters) =>
+  const subscribe = (request: Request, context: Owner.ApplicationContext, parameters: Parameters) =>
     Effect.gen(function*() {
       const { application } = context
+      if (application.state !== "active") return owner.outdated(request, context)
       const callbackUrl = get(parameters, "callback_url")?.trim() ?? ""
       const verifyToken = get(parameters, "verify_token") ?? ""
       const refuse = (kind: WebhookProblem["kind"]) => showOne(context, 422, { webhookProblem: { kind, callbackUrl } })
@@ -221,7 +210,7 @@ export const make: Effect.Effect<
       ).pipe(
         Effect.as(redirect(Owner.pathOf(context.frame, application))),
         Effect.catchTags({
-          AlreadySubscribed: () => Effect.succeed(redirect(Owner.pathOf(context.frame, application))),
+          AlreadySubscribed: () => Effect.succeed(owner.outdated(request, context)),
           InvalidCallbackUrl: ({ reason }) => refuse(reason),
           ValidationFailed: ({ reason }) => refuse(reason)
         })
@@ -244,26 +233,20 @@ export const make: Effect.Effect<
     })
 
   const subscription: Endpoint = (request, [id]) =>
-    owner.withApplication(
-      request,
-      id,
-      `${Owner.home}/${id}`,
-      (context) =>
-        owner.posted(request, context, (parameters) => {
-          const { application } = context
-          const action = get(parameters, "action")
-          const note = owner.record(request, "subscription_changed", context, application)
-          if (action === "create") {
-            return recorded(
-              Effect.tap(subscribe(context, parameters), ({ status }) => status === 303 ? note : Effect.void)
-            )
-          }
-          return recorded(Effect.tap(change(action, application, get(parameters, "subscription")), note)).pipe(
-            Effect.as(redirect(Owner.pathOf(context.frame, application))),
-            Effect.catchTag("SubscriptionNotFound", () => Effect.succeed(owner.outdated(request, context)))
-          )
-        })
-    )
+    owner.withForm(request, id, (context, parameters) => {
+      const { application } = context
+      const action = get(parameters, "action")
+      const note = owner.record(request, "subscription_changed", context, application)
+      if (action === "create") {
+        return recorded(
+          Effect.tap(subscribe(request, context, parameters), ({ status }) => status === 303 ? note : Effect.void)
+        )
+      }
+      return recorded(Effect.tap(change(action, application, get(parameters, "subscription")), note)).pipe(
+        Effect.as(redirect(Owner.pathOf(context.frame, application))),
+        Effect.catchTag("SubscriptionNotFound", () => Effect.succeed(owner.outdated(request, context)))
+      )
+    })
 
   const { refuse } = owner
   return [

@@ -136,7 +136,7 @@ const Webhook = ({ context, hours, problem, subscribeAt, subscription }: {
             <p class="muted">
               <Sentence say={webhook.noneThen} about={<Value name="URL">{subscribeAt}</Value>} />
             </p>
-            <Subscribing context={context} problem={problem} />
+            {application.state === "active" ? <Subscribing context={context} problem={problem} /> : null}
           </>
         ),
         onSome: ({ callbackUrl, createdAt, id, paused, updatedAt }) => (

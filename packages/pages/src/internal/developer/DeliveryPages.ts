@@ -96,21 +96,15 @@ export const make: Effect.Effect<
     })
 
   const redeliverFailed: Endpoint = (request, [id]) =>
-    owner.withApplication(
-      request,
-      id,
-      `${Owner.home}/${id}/deliveries`,
-      (context) =>
-        owner.posted(request, context, (parameters) =>
-          Effect.gen(function*() {
-            const typed = get(parameters, "failed_since") ?? ""
-            const since = parseInstant(typed)
-            if (Option.isNone(since)) return yield* showList(context, everything, { failedSince: typed })
-            const { id, ownerId } = context.application
-            const count = yield* spend("backlog", ownerId, deliveries.redeliverFailed(id, since.value))
-            return redirect(`${listUrl(context)}?redelivered=${count}`)
-          }))
-    )
+    owner.withForm(request, id, (context, parameters) =>
+      Effect.gen(function*() {
+        const typed = get(parameters, "failed_since") ?? ""
+        const since = parseInstant(typed)
+        if (Option.isNone(since)) return yield* showList(context, everything, { failedSince: typed })
+        const { id, ownerId } = context.application
+        const count = yield* spend("backlog", ownerId, deliveries.redeliverFailed(id, since.value))
+        return redirect(`${listUrl(context)}?redelivered=${count}`)
+      }), `${Owner.home}/${id}/deliveries`)
 
   /** A delivery of this application; there is no other. */
   const find = (
@@ -143,24 +137,21 @@ export const make: Effect.Effect<
       }).pipe(Effect.catchTag("ApplicationNotFound", () => new NotFound())))
 
   const redeliver: Endpoint = (request, [id, deliveryId]) =>
-    owner.withApplication(
+    owner.withForm(
       request,
       id,
-      pathOf(id, deliveryId),
       (context) =>
-        owner.posted(request, context, () =>
-          Effect.flatMap(find(context, deliveryId), (original) =>
-            spend("delivery", context.application.ownerId, deliveries.redeliver(original.id))).pipe(
-              Effect.map((again) =>
-                redirect(`${listUrl(context)}/${again.id}`)
-              ),
-              Effect.catchTags({
-                DeliveryNotFound: () =>
-                  new NotFound(),
-                SubscriptionNotFound: () =>
-                  new NotFound()
-              })
-            ))
+        Effect.flatMap(
+          find(context, deliveryId),
+          (original) => spend("delivery", context.application.ownerId, deliveries.redeliver(original.id))
+        ).pipe(
+          Effect.map((again) => redirect(`${listUrl(context)}/${again.id}`)),
+          Effect.catchTags({
+            DeliveryNotFound: () => new NotFound(),
+            SubscriptionNotFound: () => new NotFound()
+          })
+        ),
+      pathOf(id, deliveryId)
     )
 
   const { refuse } = owner

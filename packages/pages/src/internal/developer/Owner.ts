@@ -6,6 +6,7 @@ import type { Application } from "@startlist/core/Application"
 import { Applications } from "@startlist/core/Applications"
 import { Deliveries } from "@startlist/core/Deliveries"
 import type { StoreError } from "@startlist/core/Store"
+import { Subscriptions } from "@startlist/core/Subscriptions"
 import { type Action, Audit, Party } from "@startlist/http/Audit"
 import type { Request, Response } from "@startlist/http/Message"
 import { parseClientId } from "@startlist/http/Parameters"
@@ -51,6 +52,13 @@ export interface OwnerPages {
     here: string,
     serve: (context: ApplicationContext) => Answer
   ) => Answer
+  /** As `withApplication`, for a form on a page about the application; `here` is that page. */
+  readonly withForm: (
+    request: Request,
+    clientId: string | undefined,
+    change: (context: ApplicationContext, parameters: Parameters) => Answer,
+    here?: string
+  ) => Answer
   /** Reads a form of this session; one that is none changes nothing. */
   readonly posted: (request: Request, context: OwnerContext, change: (parameters: Parameters) => Answer) => Answer
   /** The answer to a form over what was changed since: sent twice, or from another window. Nothing is done. */
@@ -68,15 +76,25 @@ export interface OwnerPages {
 export const make: Effect.Effect<
   OwnerPages,
   never,
-  Applications | Deliveries | Authentication
+  Applications | Deliveries | Subscriptions | Authentication
 > = Effect.gen(function*() {
   const applications = yield* Applications
   const deliveries = yield* Deliveries
+  const subscriptions = yield* Subscriptions
   const authentication = yield* Authentication
   const audit = yield* Audit
   const config = yield* HttpConfig
   const frameOf = yield* Frame.make
   const errors = yield* ErrorPage.make
+
+  /** An earlier subscription may have had another callback. */
+  const isCallbackFailing = ({ id }: Application) =>
+    Effect.zipWith(
+      deliveries.failing(id),
+      subscriptions.findByApplication(id),
+      (failed, present) =>
+        Option.exists(failed, ({ subscriptionId }) => Option.exists(present, ({ id }) => id === subscriptionId))
+    )
 
   const withOwner: OwnerPages["withOwner"] = (request, here, serve) =>
     Effect.flatMap(authentication.identify(request), (signedIn): Answer => {
@@ -106,22 +124,31 @@ export const make: Effect.Effect<
         )
         if (application.ownerId !== signedIn.user.id) return yield* new NotFound()
         // Only pages show it.
-        const isFailing = request.method === "GET" && Option.isSome(yield* deliveries.failing(application.id))
+        const isFailing = request.method === "GET" && (yield* isCallbackFailing(application))
         return yield* serve({ application, frame, isFailing, signedIn })
       }))
 
+  const posted: OwnerPages["posted"] = (request, { frame, signedIn }, change) =>
+    Effect.flatMap(
+      Forms.read(request, config),
+      ({ isGenuine, parameters }) =>
+        isGenuine(signedIn.csrf) ? change(parameters) : Effect.succeed(errors.forged(request, frame.here))
+    )
+
   return {
     withApplication,
+    withForm: (request, clientId, change, here = `${home}/${clientId}`) =>
+      withApplication(
+        request,
+        clientId,
+        here,
+        (context) => posted(request, context, (parameters) => change(context, parameters))
+      ),
     withOwner,
     refuse: errors.refuse,
     outdated: (request, { application, frame }) =>
       errors.show(request, 409, "outdated", { again: pathOf(frame, application) }),
-    posted: (request, { frame, signedIn }, change) =>
-      Effect.flatMap(
-        Forms.read(request, config),
-        ({ isGenuine, parameters }) =>
-          isGenuine(signedIn.csrf) ? change(parameters) : Effect.succeed(errors.forged(request, frame.here))
-      ),
+    posted,
     record: (request, action, { signedIn }, { id }) =>
       Effect.flatMap(DateTime.now, (at) =>
         audit.record({

@@ -5,6 +5,7 @@ import { liveSigningSecrets, type SigningSecrets } from "@startlist/core/Applica
 import { Deliveries } from "@startlist/core/Deliveries"
 import { Policy } from "@startlist/core/Policy"
 import { Applications } from "@startlist/core/Applications"
+import type { Subscriptions } from "@startlist/core/Subscriptions"
 import { recorded } from "@startlist/http/Audit"
 import * as Allowance from "@startlist/http/Allowance"
 import { redirect } from "@startlist/http/Message"
@@ -20,7 +21,7 @@ import { SigningView } from "./SigningView.tsx"
 export const make: Effect.Effect<
   ReadonlyArray<Route>,
   never,
-  Applications | Deliveries | Throttle | Authentication
+  Applications | Deliveries | Subscriptions | Throttle | Authentication
 > = Effect.gen(function*() {
   const deliveries = yield* Deliveries
   const applications = yield* Applications
@@ -52,67 +53,52 @@ export const make: Effect.Effect<
     )
 
   const act: Endpoint = (request, [id]) =>
-    owner.withApplication(
-      request,
-      id,
-      pathOf(id),
-      (context) =>
-        owner.posted(request, context, (parameters) =>
-          Effect.gen(function*() {
-            const { application } = context
-            switch (get(parameters, "action")) {
-              case "reveal":
-                return yield* reveal(context, yield* applications.signingSecrets(application.id), false)
-              case "rotate": {
-                const version = Number(get(parameters, "version"))
-                const rotated = yield* recorded(Effect.tap(
-                  applications.rotateSigningSecret(application.id, version),
-                  owner.record(request, "signing_secret_rotated", context, application)
-                ))
-                return yield* reveal(context, rotated, true)
-              }
-              default:
-                return yield* new Malformed({ what: "action" })
-            }
-          }).pipe(Effect.catchTags({
-            ApplicationNotFound: () => new NotFound(),
-            Conflict: () => Effect.succeed(owner.outdated(request, context))
-          })))
-    )
+    owner.withForm(request, id, (context, parameters) =>
+      Effect.gen(function*() {
+        const { application } = context
+        switch (get(parameters, "action")) {
+          case "reveal":
+            return yield* reveal(context, yield* applications.signingSecrets(application.id), false)
+          case "rotate": {
+            const version = Number(get(parameters, "version"))
+            const rotated = yield* recorded(Effect.tap(
+              applications.rotateSigningSecret(application.id, version),
+              owner.record(request, "signing_secret_rotated", context, application)
+            ))
+            return yield* reveal(context, rotated, true)
+          }
+          default:
+            return yield* new Malformed({ what: "action" })
+        }
+      }).pipe(Effect.catchTags({
+        ApplicationNotFound: () => new NotFound(),
+        Conflict: () => Effect.succeed(owner.outdated(request, context))
+      })), pathOf(id))
 
   const test: Endpoint = (request, [id]) =>
-    owner.withApplication(
+    owner.withForm(
       request,
       id,
-      `${Owner.home}/${id}`,
       (context) =>
-        owner.posted(request, context, () =>
-          spend("delivery", context.application.ownerId, deliveries.sendTest(context.application.id)).pipe(
-            Effect.map((delivery) =>
-              redirect(`${Owner.pathOf(context.frame, context.application)}/deliveries/${delivery.id}`)
-            ),
-            Effect.catchTag("SubscriptionNotFound", () =>
-              new NotFound())
-          ))
+        spend("delivery", context.application.ownerId, deliveries.sendTest(context.application.id)).pipe(
+          Effect.map((delivery) =>
+            redirect(`${Owner.pathOf(context.frame, context.application)}/deliveries/${delivery.id}`)
+          ),
+          Effect.catchTag("SubscriptionNotFound", () => new NotFound())
+        )
     )
 
   const end: Endpoint = (request, [id]) =>
-    owner.withApplication(
-      request,
-      id,
-      `${Owner.home}/${id}`,
-      (context) =>
-        owner.posted(request, context, () =>
-          recorded(
-            Effect.tap(
-              applications.end(context.application.id),
-              owner.record(request, "application_ended", context, context.application)
-            )
-          ).pipe(
-            Effect.as(redirect(context.frame.base + Owner.home)),
-            Effect.catchTag("ApplicationNotFound", () => new NotFound())
-          ))
-    )
+    owner.withForm(request, id, (context) =>
+      recorded(
+        Effect.tap(
+          applications.end(context.application.id),
+          owner.record(request, "application_ended", context, context.application)
+        )
+      ).pipe(
+        Effect.as(redirect(context.frame.base + Owner.home)),
+        Effect.catchTag("ApplicationNotFound", () => new NotFound())
+      ))
 
   const { refuse } = owner
   return [

@@ -29,7 +29,7 @@ export declare namespace Backup {
   }
 }
 
-/** What a process that was killed left behind begins with this. */
+/** The names of copies that are not complete begin with this. */
 const unfinished = ".new-"
 
 const attempt = <A>(run: () => Promise<A>) =>

@@ -13,6 +13,7 @@ import { Database as SqlDatabase } from "@startlist/postgres/Database"
 import * as Migrations from "@startlist/postgres/Migrations"
 import type * as Postgres from "@startlist/postgres/Postgres"
 import * as Seal from "@startlist/postgres/Seal"
+import * as ServerUrl from "@startlist/postgres/ServerUrl"
 import * as Users from "@startlist/postgres/Users"
 import * as AccountStore from "./AccountStore.ts"
 import * as AuditLog from "./AuditLog.ts"
@@ -47,10 +48,8 @@ export const toConfigurationError = (variable: string) => (error: Error): Invali
 }
 
 /** Host and database of a URL, without user and password. */
-export const describe = (url: Redacted.Redacted<string>): string => {
-  const [, where = ""] = /^[a-z]+:\/\/(?:[^@/?#]*@)?([^?#]*)/.exec(Redacted.value(url)) ?? []
-  return `PostgreSQL ${where}`
-}
+export const describe = (url: Redacted.Redacted<string>): string =>
+  `PostgreSQL ${ServerUrl.parse(Redacted.value(url))?.description ?? ""}`
 
 /** Everything that is brought up to date: the tables of the stores, and the service's own. */
 export const migrations = [Migrations.startlist(), SqlTables.migrations()] as const

@@ -62,7 +62,7 @@ const isAcceptable = (password: Redacted.Redacted<string>) =>
     (rule) => isText(Redacted.value(password)) && rule.isAcceptable(Redacted.value(password))
   )
 
-/** What signs device cookies, and what signs links to a new password. */
+/** The keys that sign device cookies and links to a new password. */
 interface AccountKeys {
   readonly device: Keys
   readonly reset: Keys
@@ -155,7 +155,7 @@ const make = (keys: AccountKeys) =>
     const endOthers: Accounts.Service["endOthers"] = (userId, value) =>
       Effect.asVoid(store.endSessions(userId, secrets.hash(Redacted.value(value))))
 
-    /** Gives an account another password, unless it was changed meanwhile. */
+    /** Replaces the password of an account. Refused if somebody else has replaced it since the account was read. */
     const replace = (
       { passwordHash, user }: Account,
       next: Redacted.Redacted<string>,

@@ -11,8 +11,11 @@ import { resolve } from "node:path"
 import { common, explain, optional, print, serviceOf } from "../Asking.ts"
 import * as Configuration from "../Configuration.ts"
 import { databaseUrl } from "../internal/setting.ts"
+import { masterKeyFile, operatorTokenFile } from "../Keys.ts"
 import * as StandardInput from "../StandardInput.ts"
 import { CommandFailed } from "../Target.ts"
+
+const exists = (path: string): Promise<boolean> => stat(path).then(() => true, () => false)
 
 const parseUrl = (given: Redacted.Redacted<string>) =>
   Effect.withConfigProvider(
@@ -53,18 +56,22 @@ export const move = Command.make(
         report: ({ copied, table, total }) =>
           json || total === 0 ? Effect.void : Console.log(`${table}: ${copied} of ${total}`)
       }).pipe(Effect.mapError(Database.toConfigurationError("move")))
+      const files = [["MASTER_KEY_FILE", masterKeyFile(dataDir)], [
+        "OPERATOR_TOKEN_FILE",
+        operatorTokenFile(dataDir)
+      ]] as const
+      const kept = yield* Effect.filter(files, ([, path]) => Effect.promise(() => exists(path)))
+      const keys = kept.map(([name, path]) => `${name}=${path}`)
       const rows = tables.reduce((sum, { total }) => sum + total, 0)
       yield* Console.log(
         json
           ? JSON.stringify({ database: description, had_arrived: hadArrived, tables }, null, 2)
           : `${hadArrived ? "The data had arrived before" : `${rows} rows moved`}: ${description}.\n`
-            + `${dataDir} is not used any more, but keep its keys. Start the service with DATABASE_URL, and with the keys that it had:\n`
-            + `MASTER_KEY_FILE=${dataDir}/master-key OPERATOR_TOKEN_FILE=${dataDir}/operator-token`
+            + `${dataDir} is not used any more. Start the service with DATABASE_URL, and with the keys that it had`
+            + (keys.length === 0 ? "." : `:\n${keys.join(" ")}`)
       )
     })
 ).pipe(Command.withDescription("moves the embedded database to PostgreSQL, while the service is stopped"))
-
-const exists = (path: string): Promise<boolean> => stat(path).then(() => true, () => false)
 
 /** Also to another file system, where a folder cannot be renamed to. */
 const moveFolder = async (from: string, to: string): Promise<void> => {

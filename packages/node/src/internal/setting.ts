@@ -1,5 +1,6 @@
 /** One decoder for each kind of setting. A message says what is wrong and what is expected, and never quotes a secret. */
 import { isIP } from "node:net"
+import * as ServerUrl from "@startlist/postgres/ServerUrl"
 import * as Arr from "effect/Array"
 import * as Config from "effect/Config"
 import * as ConfigError from "effect/ConfigError"
@@ -78,26 +79,14 @@ export const endpoint = (name: string): Config.Config<string> =>
     return url !== undefined && /^https?:$/.test(url.protocol) ? value.replace(/(?<!\/)\/+$/, "") : undefined
   })
 
-/** A URL with its first server alone: several have commas between them, which no other URL may have there. */
-const withOneServer = (value: string): string => {
-  const start = value.indexOf("://") + 3
-  const length = value.slice(start).search(/[/?]/)
-  const end = length < 0 ? value.length : start + length
-  const comma = value.indexOf(",", value.lastIndexOf("@", end) + 1)
-  return comma < 0 || comma > end ? value : value.slice(0, comma) + value.slice(end)
-}
-
-const isDatabaseUrl = (value: string): boolean => {
-  const url = parseUrl(withOneServer(value))
-  const wanted = url?.searchParams.get("target_session_attrs") ?? "read-write"
-  return url !== undefined && /^postgres(?:ql)?:$/.test(url.protocol) && ["read-write", "primary"].includes(wanted)
-}
-
 /** Contains a password: never shown. */
 export const databaseUrl = (name: string): Config.Config<Redacted.Redacted<string>> =>
-  setting(name, "a URL of the form postgres://user:password@host:port/database", (value) => {
-    return isDatabaseUrl(value) ? Redacted.make(value) : undefined
-  }, hidden)
+  setting(
+    name,
+    "a URL of the form postgres://user:password@host:port/database",
+    (value) => ServerUrl.parse(value) === undefined ? undefined : Redacted.make(value),
+    hidden
+  )
 
 /** Minimum length of an operator token: shorter ones can be guessed. */
 export const minTokenLength = 32

@@ -3,7 +3,7 @@ import type { Session } from "../Accounts.ts"
 import { Alert, ErrorSummary, Field, Form } from "./Form.tsx"
 import type { Frame } from "./Frame.ts"
 import { Layout } from "./Layout.tsx"
-import { messagesIn } from "./Locale.ts"
+import { type Locale, messagesIn } from "./Locale.ts"
 import { Table } from "./Table.tsx"
 import { Instant } from "./Time.tsx"
 
@@ -11,6 +11,26 @@ import { Instant } from "./Time.tsx"
 export type Problem =
   | { readonly kind: "wrong" | "missing" | "unacceptable" }
   | { readonly kind: "wait"; readonly seconds: number }
+
+const NewPassword = ({ locale, summary }: { readonly locale: Locale; readonly summary: string | undefined }) => {
+  const { security } = messagesIn(locale)
+  return (
+    <Field
+      name="password"
+      label={security.next}
+      hint={security.rule}
+      type="password"
+      autocomplete="new-password"
+      required
+      summary={summary}
+    />
+  )
+}
+
+/** Password managers store a new password with it. */
+const UserName = ({ email }: { readonly email: string }) => (
+  <input type="text" name="username" autocomplete="username" value={email} readonly hidden />
+)
 
 const ChangePassword = ({ csrf, email, frame, problem }: {
   readonly csrf: string
@@ -28,8 +48,7 @@ const ChangePassword = ({ csrf, email, frame, problem }: {
         null :
         <ErrorSummary id="problem" title={security.problem} problems={[[field, sentence]]} />}
       <Form action={`${frame.base}/account/security/password`} csrf={csrf}>
-        {/* Password managers store the new password with it. */}
-        <input type="text" name="username" autocomplete="username" value={email} readonly hidden />
+        <UserName email={email} />
         <Field
           name="present"
           label={security.present}
@@ -38,13 +57,8 @@ const ChangePassword = ({ csrf, email, frame, problem }: {
           required
           summary={sentence !== undefined && field === "present" ? "problem" : undefined}
         />
-        <Field
-          name="password"
-          label={security.next}
-          hint={security.rule}
-          type="password"
-          autocomplete="new-password"
-          required
+        <NewPassword
+          locale={frame.locale}
           summary={sentence !== undefined && field === "password" ? "problem" : undefined}
         />
         <button type="submit">{security.change}</button>
@@ -148,16 +162,8 @@ export const ResetView = ({ csrf, email, frame, state, token }: {
       <article>
         <p class="muted">{security.resetFor(email)}</p>
         <Form action={`${frame.base}/reset-password`} csrf={csrf} hidden={[["token", token]]}>
-          <input type="text" name="username" autocomplete="username" value={email} readonly hidden />
-          <Field
-            name="password"
-            label={security.next}
-            hint={security.rule}
-            type="password"
-            autocomplete="new-password"
-            required
-            summary={isUnacceptable ? "problem" : undefined}
-          />
+          <UserName email={email} />
+          <NewPassword locale={frame.locale} summary={isUnacceptable ? "problem" : undefined} />
           <button type="submit">{security.change}</button>
         </Form>
       </article>

@@ -8,6 +8,7 @@ import * as Pg from "pg"
 import type { Database, Statement } from "../Database.ts"
 import { deadlineMillis, timedOut } from "./deadline.ts"
 import * as Prepared from "./prepared.ts"
+import * as ServerUrl from "../ServerUrl.ts"
 import * as Servers from "./servers.ts"
 
 /** How to reach PostgreSQL. */
@@ -29,25 +30,20 @@ export interface Connection {
 /** By URL: all connections to a database learn from each other which server takes writes. */
 const known = new Map<string, Servers.Servers>()
 
-const serversOf = ({ url }: Connection): Servers.Servers => {
-  const text = Redacted.value(url)
-  const target = Servers.parse(text) ?? { url: text, servers: [] }
-  const servers = known.get(text) ?? Servers.make(target, common(target.url))
-  known.set(text, servers)
-  return servers
-}
-
-const common = (url: string): Pg.ClientConfig => ({
-  connectionString: url,
-  application_name: "startlist",
-  keepAlive: true,
-  connectionTimeoutMillis: deadlineMillis
-})
-
-const settings = (connection: Connection): Pg.ClientConfig => {
-  const text = Redacted.value(connection.url)
-  const { stream } = serversOf(connection)
-  return { ...common(Servers.parse(text)?.url ?? text), ...(stream === undefined ? {} : { stream }) }
+/** What every connection needs. A URL that is none is for `pg` to refuse. */
+const settings = ({ url }: Connection): { readonly config: Pg.ClientConfig; readonly forget: () => void } => {
+  const given = Redacted.value(url)
+  const target = ServerUrl.parse(given) ?? { url: given, servers: [] }
+  const config = {
+    connectionString: target.url,
+    application_name: "startlist",
+    keepAlive: true,
+    connectionTimeoutMillis: deadlineMillis
+  }
+  const servers = known.get(given) ?? Servers.make(target.servers, config)
+  known.set(given, servers)
+  const { forget, stream } = servers
+  return { config: stream === undefined ? config : { ...config, stream }, forget }
 }
 
 /** A pool for the service. A statement ends at the deadline: on the server, and here if the server is not heard of. */
@@ -68,14 +64,17 @@ export const makePatient = (connection: Connection): Effect.Effect<Pg.Pool, neve
  */
 const planning = "SET jit = off; SET plan_cache_mode = force_generic_plan"
 
-/** A connection that takes no writes is refused: nothing of ours works on it. Settings are made by statements, since a pooler refuses those that it does not know in the startup packet. */
+/**
+ * Refuses a connection that takes no writes: nothing of ours works on it. Settings are made by statements, since a pooler
+ * refuses those that it does not know in the startup packet.
+ */
 const prepare = async (client: Pg.ClientBase, connection: Connection, deadline: string): Promise<void> => {
   const asking = "SHOW transaction_read_only"
   const text = connection.preparedStatements === false ? asking : `${planning}; ${deadline}; ${asking}`
   const results: unknown = await client.query(text)
   const [last] = (Array.isArray(results) ? results : [results]).slice(-1)
   if (last?.rows[0]?.transaction_read_only === "on") {
-    serversOf(connection).forget()
+    settings(connection).forget()
     throw new Error("the database takes no writes")
   }
 }
@@ -84,7 +83,7 @@ const acquire = (connection: Connection, deadline: string, config: Pg.PoolConfig
   Effect.acquireRelease(
     Effect.sync(() => {
       const pool = new Pg.Pool({
-        ...settings(connection),
+        ...settings(connection).config,
         ...config,
         onConnect: (client) => prepare(client, connection, deadline)
       })
@@ -137,7 +136,7 @@ export const listen = (
   heard: (payload: string) => void
 ): Effect.Effect<never, SqlError> =>
   Effect.async((resume) => {
-    const client = new Pg.Client({ ...settings(connection), query_timeout: deadlineMillis })
+    const client = new Pg.Client({ ...settings(connection).config, query_timeout: deadlineMillis })
     const end = () => {
       clearInterval(asking)
       client.end().catch(() => {})

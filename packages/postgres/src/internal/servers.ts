@@ -1,47 +1,7 @@
 /** Which of several servers takes writes, as libpq finds it with `target_session_attrs=read-write`. */
 import { Socket } from "node:net"
 import * as Pg from "pg"
-
-interface Server {
-  readonly host: string
-  readonly port: number
-}
-
-/** A URL of libpq, taken apart: `postgres://user:password@host1:5432,host2:5432/database?target_session_attrs=read-write`. */
-export interface Target {
-  /** As `pg` takes it: the first server alone. */
-  readonly url: string
-  readonly servers: ReadonlyArray<Server>
-}
-
-const pattern = /^(postgres(?:ql)?:\/\/(?:[^@/?#]*@)?)([^@/?#]*)(\/[^?#]*)?(\?[^#]*)?$/
-
-const toServer = (text: string): Server | undefined => {
-  const [, name = "", port = "5432"] = /^(\[[0-9A-Fa-f:.]+\]|[^:[\]]*)(?::(\d{1,5}))?$/.exec(text) ?? []
-  return name === "" || Number(port) > 65_535 ? undefined : { host: name.replace(/^\[|\]$/g, ""), port: Number(port) }
-}
-
-/** None if it is no such URL, or asks for a server that need not take writes. */
-export const parse = (url: string): Target | undefined => {
-  const [, start, hosts = "", path = "", query = ""] = pattern.exec(url) ?? []
-  const parameters = new URLSearchParams(query)
-  const wanted = parameters.get("target_session_attrs")
-  parameters.delete("target_session_attrs")
-  const rest = wanted === null ? query : `?${parameters}`
-  const names = hosts.split(",")
-  const servers = names.flatMap((name) => toServer(name) ?? [])
-  // A single address stays as `pg` reads it: it may be the path of a socket.
-  if (start !== undefined && names.length === 1) {
-    const single = `${start}${hosts}${path}${rest}`
-    return URL.canParse(single) && isWritable(wanted) ? { url: single, servers } : undefined
-  }
-  return start !== undefined && servers.length === names.length && isWritable(wanted)
-    ? { url: `${start}${names[0]}${path}${rest}`, servers }
-    : undefined
-}
-
-const isWritable = (wanted: string | null): boolean =>
-  wanted === null || wanted === "read-write" || wanted === "primary"
+import type { Server } from "../ServerUrl.ts"
 
 /** So long may a server take to say whether it takes writes. */
 const patience = 2000
@@ -84,7 +44,7 @@ export interface Servers {
   readonly forget: () => void
 }
 
-export const make = ({ servers }: Target, config: Pg.ClientConfig): Servers => {
+export const make = (servers: ReadonlyArray<Server>, config: Pg.ClientConfig): Servers => {
   let found: Promise<Server> | undefined
   const forget = () => {
     found = undefined

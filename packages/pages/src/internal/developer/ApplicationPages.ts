@@ -24,10 +24,11 @@ import type { Throttle } from "@startlist/http/Throttle"
 import type { Authentication } from "../../Authentication.ts"
 import * as Page from "../Page.ts"
 import { ApplicationsView, type Refused } from "./ApplicationsView.tsx"
-import { ApplicationView, type WebhookProblem } from "./ApplicationView.tsx"
+import { ApplicationView } from "./ApplicationView.tsx"
 import * as Owner from "./Owner.ts"
 import { SecretView } from "./SecretView.tsx"
 import { readSettings } from "./SettingsFields.tsx"
+import type { WebhookProblem } from "./WebhookCard.tsx"
 
 const pageSize = 50
 

@@ -6,66 +6,15 @@ import type { InvalidApplication, Settings } from "@startlist/core/Application"
 import type { AttemptHour } from "@startlist/core/Delivery"
 import { type Connected, connectedLimit } from "@startlist/core/OAuth"
 import type { Subscription } from "@startlist/core/Subscription"
-import { Alert, Check, Copyable, ErrorSummary, Field, Form, Value } from "../Form.tsx"
+import { Alert, Check, Copyable, Form, Value } from "../Form.tsx"
 import { messagesIn } from "../Locale.ts"
 import { Sentence } from "../Sentence.tsx"
 import { Facts } from "../Table.tsx"
 import { Instant } from "../Time.tsx"
 import { ApplicationLayout } from "./ApplicationLayout.tsx"
-import { AttemptChart } from "./AttemptChart.tsx"
-import type { DeveloperMessages } from "./DeveloperMessages.ts"
 import { type ApplicationContext, home, pathOf } from "./Owner.ts"
 import { SettingsFields, SettingsProblem } from "./SettingsFields.tsx"
-
-/** What was typed for a subscription, and why it was not created. */
-export interface WebhookProblem {
-  readonly kind: keyof DeveloperMessages["webhook"]["problems"]
-  readonly callbackUrl: string
-}
-
-const Subscribing = ({ context: { application, frame, signedIn }, problem }: {
-  readonly context: ApplicationContext
-  readonly problem: WebhookProblem | undefined
-}) => {
-  const { developer: { webhook } } = messagesIn(frame.locale)
-  const wrong = problem === undefined ? undefined : problem.kind === "verify_token" ? "verify_token" : "callback_url"
-  return (
-    <details class="step" open={problem !== undefined}>
-      <summary>{webhook.create}</summary>
-      {problem === undefined || wrong === undefined ?
-        null :
-        (
-          <ErrorSummary
-            id="webhook-problem"
-            title={webhook.problem}
-            problems={[[wrong, webhook.problems[problem.kind]]]}
-          />
-        )}
-      <Form action={`${pathOf(frame, application)}/subscription`} csrf={signedIn.csrf}>
-        <Field
-          name="callback_url"
-          label={webhook.callback}
-          hint={webhook.callbackHint}
-          required
-          maxLength={255}
-          autocomplete="off"
-          value={problem?.callbackUrl ?? ""}
-          summary={wrong === "callback_url" ? "webhook-problem" : undefined}
-        />
-        <Field
-          name="verify_token"
-          label={webhook.verifyToken}
-          hint={webhook.verifyTokenHint}
-          required
-          maxLength={1000}
-          autocomplete="off"
-          summary={wrong === "verify_token" ? "webhook-problem" : undefined}
-        />
-        <button type="submit" name="action" value="create">{webhook.subscribe}</button>
-      </Form>
-    </details>
-  )
-}
+import { WebhookCard, type WebhookProblem } from "./WebhookCard.tsx"
 
 const Figures = ({ connected: { lastUse, users }, context: { frame }, hours }: {
   readonly connected: Connected
@@ -112,78 +61,6 @@ const AuthorizationLink = ({ address, context: { frame } }: {
           </>
         )
       })}
-    </section>
-  )
-}
-
-const Webhook = ({ context, hours, problem, subscribeAt, subscription }: {
-  readonly context: ApplicationContext
-  readonly problem: WebhookProblem | undefined
-  readonly subscribeAt: string
-  readonly subscription: Option.Option<Subscription>
-  readonly hours: ReadonlyArray<AttemptHour>
-}) => {
-  const { application, frame, signedIn } = context
-  const { developer: { chart, signing, webhook } } = messagesIn(frame.locale)
-  const path = pathOf(frame, application)
-  return (
-    <section class="card">
-      <h2>{webhook.title}</h2>
-      {Option.match(subscription, {
-        onNone: () => (
-          <>
-            <p>{webhook.none}</p>
-            <p class="muted">
-              <Sentence say={webhook.noneThen} about={<Value name="URL">{subscribeAt}</Value>} />
-            </p>
-            {application.state === "active" ? <Subscribing context={context} problem={problem} /> : null}
-          </>
-        ),
-        onSome: ({ callbackUrl, createdAt, id, paused, updatedAt }) => (
-          <>
-            <Facts
-              facts={[
-                [
-                  webhook.state,
-                  paused
-                    ? <span class="badge pending">{webhook.paused}</span>
-                    : <span class="badge delivered">{webhook.active}</span>
-                ],
-                [webhook.callback, <Value name={webhook.callback}>{callbackUrl}</Value>],
-                [webhook.id, <Value name={webhook.id}>{id}</Value>],
-                [webhook.since, <Instant at={createdAt} locale={frame.locale} />],
-                [webhook.changed, <Instant at={updatedAt} locale={frame.locale} />]
-              ]}
-            />
-            <div class="row">
-              <Form action={`${path}/test-event`} csrf={signedIn.csrf}>
-                <button type="submit" class="outline">{webhook.test}</button>
-              </Form>
-              <Form action={`${path}/subscription`} csrf={signedIn.csrf}>
-                <button type="submit" class="outline" name="action" value={paused ? "resume" : "pause"}>
-                  {paused ? webhook.resume : webhook.pause}
-                </button>
-              </Form>
-            </div>
-            <p class="muted">{webhook.testMeans} {webhook.pauseMeans}</p>
-            <details class="step">
-              <summary>{webhook.end}</summary>
-              <p>{webhook.endMeans}</p>
-              <Form action={`${path}/subscription`} csrf={signedIn.csrf} hidden={[["subscription", String(id)]]}>
-                <button type="submit" class="danger" name="action" value="end">{webhook.endNow}</button>
-              </Form>
-            </details>
-          </>
-        )
-      })}
-      <p>
-        <a href={`${path}/signing-secret`}>{signing.open}</a>
-      </p>
-      <h2>{chart.title}</h2>
-      <AttemptChart hours={hours} locale={frame.locale} />
-      <p>
-        <a href={`${path}/deliveries`}>{webhook.deliveries}</a>
-      </p>
     </section>
   )
 }
@@ -295,7 +172,7 @@ export const ApplicationView = (
           {applications.clientId} <Value name={applications.clientId}>{application.id}</Value>
         </span>
       </p>
-      <Webhook
+      <WebhookCard
         context={context}
         subscribeAt={subscribeAt}
         subscription={subscription}

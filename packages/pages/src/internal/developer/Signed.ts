@@ -6,7 +6,7 @@ import { liveSigningSecrets, type SigningSecrets } from "@startlist/core/Applica
 import type { Delivery } from "@startlist/core/Delivery"
 import { body, toSeconds } from "@startlist/core/Event"
 import type { Subscription } from "@startlist/core/Subscription"
-import type { Sent } from "./DeliveriesView.tsx"
+import type { Sent } from "./DeliveryView.tsx"
 
 const utf8 = new TextEncoder()
 

@@ -1,0 +1,131 @@
+/** How one delivery looks: its attempts, and its request as it would be sent now. */
+import * as Option from "effect/Option"
+import type { Delivery } from "@startlist/core/Delivery"
+import { body } from "@startlist/core/Event"
+import { Copyable, Form, Value } from "../Form.tsx"
+import { type Locale, messagesIn } from "../Locale.ts"
+import { Facts, Table } from "../Table.tsx"
+import { Instant } from "../Time.tsx"
+import { ApplicationLayout } from "./ApplicationLayout.tsx"
+import { about, Badge, outcomeOf } from "./DeliveryFacts.tsx"
+import { type ApplicationContext, pathOf } from "./Owner.ts"
+
+const Attempts = ({ attempts, locale }: Pick<Delivery, "attempts"> & { readonly locale: Locale }) => {
+  const { developer: { delivery: words, milliseconds } } = messagesIn(locale)
+  return attempts.length === 0 ? <p class="muted">{words.noAttempts}</p> : (
+    <Table
+      label={words.attempts}
+      columns={[words.attempt, words.outcome, words.status, words.duration, words.at, words.answer]}
+      rows={attempts.map((attempt, index) => ({
+        key: index,
+        cells: [
+          index + 1,
+          outcomeOf(attempt, locale),
+          Option.getOrElse(attempt.status, () => "–"),
+          milliseconds(attempt.durationMs),
+          <Instant at={attempt.at} locale={locale} />,
+          attempt.detail === "" ? "–" : <code>{attempt.detail}</code>
+        ]
+      }))}
+    />
+  )
+}
+
+/** The body with line breaks for people. */
+const pretty = (body: string): string => JSON.stringify(JSON.parse(body), null, 2)
+
+/** A text as one word of a POSIX shell. */
+const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
+
+const curl = ({ body, callbackUrl, headers }: Sent): string =>
+  [
+    `curl --request POST ${quoted(callbackUrl)}`,
+    ...headers.map(([name, value]) => `--header ${quoted(`${name}: ${value}`)}`),
+    `--data-raw ${quoted(body)}`
+  ].join(" \\\n  ")
+
+/** The request of a delivery, as it would be sent now. */
+export interface Sent {
+  readonly callbackUrl: string
+  readonly headers: ReadonlyArray<readonly [name: string, value: string]>
+  readonly body: string
+}
+
+const RequestSent = ({ locale, sent }: { readonly locale: Locale; readonly sent: Sent }) => {
+  const { developer: { delivery: words } } = messagesIn(locale)
+  return (
+    <section class="card">
+      <h2>{words.request}</h2>
+      <Facts facts={sent.headers.map(([name, value]) => [name, <code>{value}</code>])} />
+      <h3>{words.body}</h3>
+      <pre><code>{pretty(sent.body)}</code></pre>
+      <details class="step">
+        <summary>{words.curl}</summary>
+        <p class="muted">{words.curlMeans}</p>
+        <Copyable id="curl" label={words.curl} value={curl(sent)} />
+      </details>
+    </section>
+  )
+}
+
+export const DeliveryView = ({ context, delivery, sent }: {
+  readonly context: ApplicationContext
+  readonly delivery: Delivery
+  /** None if its subscription has ended. */
+  readonly sent: Option.Option<Sent>
+}) => {
+  const { application, frame, signedIn } = context
+  const { locale } = frame
+  const { developer: { deliveries, delivery: words } } = messagesIn(locale)
+  const { attempts, dueAt, event, id, state, subscriptionId } = delivery
+  const path = `${pathOf(frame, application)}/deliveries`
+  return (
+    <ApplicationLayout context={context} title={words.title(id)}>
+      <p>
+        <a href={path}>{deliveries.title(application.name)}</a>
+      </p>
+      <section class="card">
+        <Facts
+          facts={[
+            [deliveries.state, <Badge state={state} locale={locale} />],
+            [words.event, about(event, locale)],
+            [words.occurred, <Instant at={event.time} locale={locale} />],
+            [words.webhookId, <Value name={words.webhookId}>{event.id}</Value>],
+            ...(state === "pending" ? [[words.next, <Instant at={dueAt} locale={locale} />] as const] : [])
+          ]}
+        />
+        {state === "pending"
+          ? (
+            <p>
+              {words.queued} <a href={`${path}/${id}`}>{words.reload}</a>
+            </p>
+          )
+          : null}
+        <h2>{words.attempts}</h2>
+        {state === "set_aside"
+          ? <p>{words.setAside}</p>
+          : null}
+        {state === "set_aside" && attempts.length === 0 ? null : <Attempts attempts={attempts} locale={locale} />}
+        {Option.isSome(sent)
+          ? (
+            <Form action={`${path}/${id}/redeliver`} csrf={signedIn.csrf}>
+              <div class="row">
+                <button type="submit" class="outline">{words.redeliver}</button>
+                <span class="muted">{words.redeliverMeans}</span>
+              </div>
+            </Form>
+          )
+          : <p class="muted">{words.gone}</p>}
+      </section>
+      {Option.match(sent, {
+        onNone: () => (
+          <section class="card">
+            <h2>{words.body}</h2>
+            <pre><code>{pretty(body(event, subscriptionId))}</code></pre>
+          </section>
+        ),
+        onSome: (sent) => <RequestSent locale={locale} sent={sent} />
+      })}
+    </ApplicationLayout>
+  )
+}

@@ -7,13 +7,15 @@ import { Data, Effect } from "effect"
 export const migrations: Migrations.MigrationSet = {
   table: "documents_migrations",
   migrations: {
-    "0001_documents": Effect.flatMap(SqlClient.SqlClient, (sql) =>
-      sql`CREATE TABLE documents (
-        registration_id bigint NOT NULL,
-        kind text NOT NULL,
-        validated_by text NOT NULL,
-        PRIMARY KEY (registration_id, kind)
-      )`)
+    "0001_documents": {
+      run: Effect.flatMap(SqlClient.SqlClient, (sql) =>
+        sql`CREATE TABLE documents (
+          registration_id bigint NOT NULL,
+          kind text NOT NULL,
+          validated_by text NOT NULL,
+          PRIMARY KEY (registration_id, kind)
+        )`)
+    }
   }
 }
 

@@ -68,11 +68,19 @@ const checkTables = (mayCreate: boolean) =>
     const states = yield* Effect.forEach(Database.migrations, Migrations.status)
     const missing = states.flatMap((state) => state.missing)
     const unknown = states.flatMap((state) => state.unknown)
-    if (unknown.length > 0) {
+    const breaking = states.flatMap((state) => state.breaking)
+    if (breaking.length > 0) {
       return bad(
         "tables",
-        `newer than this program: ${unknown.join(", ")}`,
+        `newer than this program: ${breaking.join(", ")}`,
         "run the version of Startlist that made them, or a newer one"
+      )
+    }
+    if (missing.length === 0 && unknown.length > 0) {
+      return warning(
+        "tables",
+        `newer than this program, which works with them: ${unknown.join(", ")}`,
+        "complete the upgrade: run the newer version here, too"
       )
     }
     if (missing.length === 0) return good("tables", "up to date")

@@ -77,8 +77,8 @@ const statements = (texts: ReadonlyArray<string>) =>
 export const migrations = (prefix: string = defaultPrefix): MigrationSet => ({
   table: `${prefix}service_migrations`,
   migrations: {
-    "0001_initial": statements(initial(prefix)),
-    "0002_audit_append_only": statements(appendOnly(prefix))
+    "0001_initial": { run: statements(initial(prefix)) },
+    "0002_audit_append_only": { run: statements(appendOnly(prefix)), changes: `${prefix}audit` }
   }
 })
 

@@ -1,7 +1,7 @@
 import { it } from "@effect/vitest"
 import { SqlClient } from "@effect/sql"
 import { User } from "@startlist/core"
-import { Embedded, type Migrations, Postgres, Users } from "@startlist/postgres"
+import { Embedded, Migrations, Postgres, Users } from "@startlist/postgres"
 import { Effect, Layer, Option } from "effect"
 import { createHash } from "node:crypto"
 import { cpSync, readdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs"
@@ -146,10 +146,13 @@ describe("the embedded database", () => {
           const migrations: ReadonlyArray<Migrations.MigrationSet> = [{
             table: "own",
             migrations: {
-              "0001_tables": Effect.flatMap(SqlClient.SqlClient, (sql) => {
-                runs++
-                return Effect.asVoid(sql`CREATE TABLE own_things (id integer)`)
-              })
+              "0001_tables": {
+                run: Effect.flatMap(SqlClient.SqlClient, (sql) => {
+                  runs++
+                  return Effect.asVoid(sql`CREATE TABLE own_things (id integer)`)
+                })
+              },
+              "0002_index": Migrations.index("own_things_id", "own_things (id)")
             }
           }]
           const options = { migrations, image: { folder: join(parent, "images"), fingerprint: "1" } }
@@ -179,7 +182,7 @@ describe("the embedded database", () => {
         Effect.gen(function*() {
           const newer = Effect.flatMap(
             SqlClient.SqlClient,
-            (sql) => sql`INSERT INTO startlist_migrations VALUES ('0999_from_the_future')`
+            (sql) => sql`INSERT INTO startlist_migrations VALUES ('0999_from_the_future', true)`
           )
           yield* Effect.provide(newer, open(folder))
           const own: Migrations.MigrationSet = { table: "own", migrations: {} }

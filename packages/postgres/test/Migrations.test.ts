@@ -22,7 +22,9 @@ const fresh = <A, E>(test: Effect.Effect<A, E, TestDatabase.TestDatabase>) =>
 const own: Migrations.MigrationSet = {
   table: "own_migrations",
   migrations: {
-    "0001_notes": Effect.flatMap(SqlClient.SqlClient, (sql) => sql`CREATE TABLE own_notes (id bigint PRIMARY KEY)`)
+    "0001_notes": {
+      run: Effect.flatMap(SqlClient.SqlClient, (sql) => sql`CREATE TABLE own_notes (id bigint PRIMARY KEY)`)
+    }
   }
 }
 
@@ -39,11 +41,11 @@ describe("migrations", () => {
       expect(yield* tables).toContain("own_notes")
     })))
 
-  it.live("a database that is newer is refused with a line that says so, and nothing is touched", () =>
+  it.live("a database that a newer program has broken with is refused with a line that says so, and nothing is touched", () =>
     fresh(Effect.gen(function*() {
       const { admin, url } = yield* TestDatabase.TestDatabase
       yield* Postgres.migrate({ url })
-      yield* Effect.promise(() => admin.query("INSERT INTO startlist_migrations VALUES ('0999_from_the_future')"))
+      yield* Effect.promise(() => admin.query("INSERT INTO startlist_migrations VALUES ('0999_from_the_future', true)"))
       const before = yield* tables
       const error = yield* Effect.flip(Postgres.migrate({ url, migrations: [own] }))
       expect(error.message).toBe("the database is newer than this program: it has \"0999_from_the_future\"")
@@ -57,30 +59,35 @@ describe("migrations", () => {
         SqlClient.SqlClient,
         (sql) => sql`CREATE TABLE half (id bigint)`.pipe(Effect.zipRight(sql`SELECT no_such_column`))
       )
-      const failing = { ...own, migrations: { ...own.migrations, "0002_broken": Effect.asVoid(broken) } }
+      const failing = { ...own, migrations: { ...own.migrations, "0002_broken": { run: Effect.asVoid(broken) } } }
       const error = yield* Effect.flip(Postgres.migrate({ url, migrations: [failing] }))
       expect(error.message).toBe("the database could not be brought up to date: 0002_broken")
       expect(yield* tables).not.toContain("half")
-      expect(yield* tables).not.toContain("own_notes")
-      yield* Postgres.migrate({ url, migrations: [own] })
       expect(yield* tables).toContain("own_notes")
+      yield* Postgres.migrate({ url, migrations: [own] })
     })))
 
   it.live("the status of a database names the steps that are missing, and those of a newer program", () =>
     fresh(Effect.gen(function*() {
       const { admin, url } = yield* TestDatabase.TestDatabase
       const client = PgClient.layer({ url: Redacted.make(Redacted.value(url)) })
-      const both = { ...own, migrations: { ...own.migrations, "0002_more": Effect.void } }
+      const both = { ...own, migrations: { ...own.migrations, "0002_more": { run: Effect.void } } }
       const look = Effect.gen(function*() {
         const status = yield* Migrations.status(both)
         return { ...status, ready: Exit.isSuccess(yield* Effect.exit(Migrations.ready(both))) }
       }).pipe(Effect.provide(client))
-      expect(yield* look).toEqual({ missing: ["0001_notes", "0002_more"], unknown: [], ready: false })
+      expect(yield* look).toEqual({ missing: ["0001_notes", "0002_more"], unknown: [], breaking: [], ready: false })
       yield* Postgres.migrate({ url, migrations: [own] })
-      expect(yield* look).toEqual({ missing: ["0002_more"], unknown: [], ready: false })
+      expect(yield* look).toEqual({ missing: ["0002_more"], unknown: [], breaking: [], ready: false })
       yield* Postgres.migrate({ url, migrations: [both] })
-      yield* Effect.promise(() => admin.query("INSERT INTO own_migrations VALUES ('0999_from_the_future')"))
-      expect(yield* look).toEqual({ missing: [], unknown: ["0999_from_the_future"], ready: true })
+      const future = (breaking: boolean) =>
+        Effect.promise(() =>
+          admin.query("INSERT INTO own_migrations VALUES ($1, $2)", [`099${breaking ? 9 : 8}`, breaking])
+        )
+      yield* future(false)
+      expect(yield* look).toEqual({ missing: [], unknown: ["0998"], breaking: [], ready: true })
+      yield* future(true)
+      expect(yield* look).toEqual({ missing: [], unknown: ["0998", "0999"], breaking: ["0999"], ready: false })
     })))
 
   it.live("two sets of tables live side by side under prefixes of their own", () =>
@@ -103,5 +110,53 @@ describe("migrations", () => {
       })
       yield* Effect.provide(Migrations.run(Migrations.startlist()), client)
       expect(yield* tables).toContain("startlist_grants")
+    })))
+
+  it.live("a step that locks a table that it does not name fails, and says which", () =>
+    fresh(Effect.gen(function*() {
+      const { url } = yield* TestDatabase.TestDatabase
+      const alter = Effect.flatMap(SqlClient.SqlClient, (sql) => sql`ALTER TABLE own_notes ADD COLUMN text text`)
+      const more = (step: Partial<Migrations.Migration>): Migrations.MigrationSet => ({
+        ...own,
+        migrations: { ...own.migrations, "0002_text": { run: Effect.asVoid(alter), ...step } }
+      })
+      const error = yield* Effect.flip(Postgres.migrate({ url, migrations: [more({})] }))
+      expect(String(error.cause)).toContain(
+        "the step 0002_text locks the table own_notes, which is not the one that it changes"
+      )
+      yield* Postgres.migrate({ url, migrations: [more({ changes: "own_notes" })] })
+    })))
+
+  it.live("a step that the server ends to resolve a deadlock is taken again", () =>
+    fresh(Effect.gen(function*() {
+      const { url } = yield* TestDatabase.TestDatabase
+      let attempts = 0
+      const victim = Effect.flatMap(SqlClient.SqlClient, (sql) =>
+        ++attempts === 1
+          ? sql`DO $$ BEGIN RAISE EXCEPTION 'a victim' USING ERRCODE = 'deadlock_detected'; END $$`
+          : sql`INSERT INTO own_notes VALUES (1)`)
+      const set = { ...own, migrations: { ...own.migrations, "0002_note": { run: Effect.asVoid(victim) } } }
+      yield* Postgres.migrate({ url, migrations: [set] })
+      expect(attempts).toBe(2)
+    })))
+
+  it.live("an index that an attempt left unfinished is built anew, and of two runners both succeed", () =>
+    fresh(Effect.gen(function*() {
+      const { admin, url } = yield* TestDatabase.TestDatabase
+      yield* Postgres.migrate({ url, migrations: [own] })
+      yield* Effect.promise(async () => {
+        await admin.query("CREATE INDEX own_notes_id ON own_notes (id)")
+        await admin.query("UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'own_notes_id'::regclass")
+      })
+      const set = {
+        ...own,
+        migrations: { ...own.migrations, "0002_index": Migrations.index("own_notes_id", "own_notes (id)") }
+      }
+      const migrate = Postgres.migrate({ url, migrations: [set] })
+      yield* Effect.all([migrate, migrate], { concurrency: 2 })
+      const { rows } = yield* Effect.promise(() =>
+        admin.query("SELECT indisvalid FROM pg_index WHERE indexrelid = 'own_notes_id'::regclass")
+      )
+      expect(rows).toEqual([{ indisvalid: true }])
     })))
 })

@@ -51,7 +51,12 @@ const label = (number: number): string => `status ${number}`
 export const brew = async (
   current: () => Promise<Target>,
   receiver: Receiver,
-  { chains: chainCount, writers: writerCount }: { readonly chains: number; readonly writers: number }
+  { chains: chainCount, strict = false, writers: writerCount }: {
+    readonly chains: number
+    readonly writers: number
+    /** Whether a request without an answer, or with a 503, is a broken promise; default no. */
+    readonly strict?: boolean
+  }
 ): Promise<Storm> => {
   const first = await current()
   const broken: Array<string> = []
@@ -94,10 +99,12 @@ export const brew = async (
   const attempt = async <A>(request: () => Promise<A & { readonly status: number }>) => {
     try {
       const answer = await request()
-      if (answer.status === 503) return undefined
-      if (answer.status >= 500) broken.push(`an answer with status ${answer.status}`)
-      return answer
-    } catch {
+      if (answer.status >= 500 && (strict || answer.status !== 503)) {
+        broken.push(`an answer with status ${answer.status}`)
+      }
+      return answer.status === 503 ? undefined : answer
+    } catch (error) {
+      if (strict) broken.push(`a request without an answer: ${error}`)
       return undefined
     }
   }

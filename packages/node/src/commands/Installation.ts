@@ -21,13 +21,13 @@ export const serve = Command.make(
 
 const json = common.json
 
-/** Tells of each step as it is taken: on a large database one may take long. */
-const tellSteps = (tell: (step: string) => void) =>
+/** Reports each step as it is taken, and what it waits for. */
+const reporting = (taking: (step: string) => void, waiting: (reason: string) => void) =>
   Layer.merge(
     Logger.replace(
       Logger.defaultLogger,
-      Logger.make(({ annotations, message }) => {
-        if (HashMap.has(annotations, "migration")) tell(String(message))
+      Logger.make(({ annotations, logLevel, message }) => {
+        if (HashMap.has(annotations, "migration")) (logLevel === LogLevel.Debug ? taking : waiting)(String(message))
       })
     ),
     Logger.minimumLogLevel(LogLevel.Debug)
@@ -41,11 +41,11 @@ export const migrate = Command.make("migrate", { json }, ({ json }) =>
     const Database = yield* Effect.promise(() => import("../Database.ts"))
     const keys = yield* load(settings)
     const taken: Array<string> = []
-    const { log } = yield* Console.consoleWith(({ unsafe }) => Effect.succeed(unsafe))
-    const steps = tellSteps((step) => {
+    const { error, log } = yield* Console.consoleWith(({ unsafe }) => Effect.succeed(unsafe))
+    const steps = reporting((step) => {
       taken.push(step)
       if (!json) log(`taking ${step}`)
-    })
+    }, error)
     const { description } = yield* Effect.provide(Database.Database, Database.layer(settings, keys)).pipe(
       Effect.provide(steps)
     )

@@ -124,15 +124,29 @@ describe("a database", () => {
     60_000
   )
 
-  it.scopedLive("that a newer program has changed: bad", () =>
-    Effect.gen(function*() {
-      yield* prepare
-      const { admin } = yield* TestDatabase
-      yield* Effect.promise(() => admin.query("INSERT INTO startlist_migrations (name) VALUES ('9999_future')"))
-      const { advice, level, seen } = about(yield* examine(yield* onDatabase()), "tables")
-      expect([level, seen]).toEqual(["bad", "newer than this program: 9999_future"])
-      expect(advice).toContain("newer")
-    }).pipe(Effect.provide(testDatabase)), 60_000)
+  it.scopedLive(
+    "that a newer program has changed: a warning, or bad if this program cannot work with it",
+    () =>
+      Effect.gen(function*() {
+        yield* prepare
+        const { admin } = yield* TestDatabase
+        const insert = (name: string, breaking: boolean) =>
+          Effect.promise(() =>
+            admin.query("INSERT INTO startlist_migrations (name, breaking) VALUES ($1, $2)", [name, breaking])
+          )
+        yield* insert("9998_future", false)
+        const newer = about(yield* examine(yield* onDatabase()), "tables")
+        expect([newer.level, newer.seen]).toEqual([
+          "warning",
+          "newer than this program, which works with them: 9998_future"
+        ])
+        yield* insert("9999_future", true)
+        const { advice, level, seen } = about(yield* examine(yield* onDatabase()), "tables")
+        expect([level, seen]).toEqual(["bad", "newer than this program: 9999_future"])
+        expect(advice).toContain("newer")
+      }).pipe(Effect.provide(testDatabase)),
+    60_000
+  )
 
   it.scopedLive("that is behind, or empty: a warning, and it is still so afterwards", () =>
     Effect.gen(function*() {

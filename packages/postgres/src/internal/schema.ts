@@ -1,8 +1,9 @@
-/** The tables, as they came about. Additive: old code works on the new schema too, for the time of a rolling start. */
+/** The tables, as they came about. Steps add: an older program works with their result too, while nodes are upgraded. */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import * as Record from "effect/Record"
+import type { Migration } from "./migration.ts"
 import { settleFunction } from "./settle.ts"
 
 /**
@@ -149,7 +150,5 @@ const statements = (texts: ReadonlyArray<string>): Effect.Effect<void, SqlError,
   )
 
 /** Keyed by number and name, in order. */
-export const migrations = (
-  prefix: string
-): Readonly<Record<string, Effect.Effect<void, SqlError, SqlClient.SqlClient>>> =>
-  Record.map(steps, (step) => statements(step(prefix)))
+export const migrations = (prefix: string): Readonly<Record<string, Migration>> =>
+  Record.map(steps, (step) => ({ run: statements(step(prefix)) }))

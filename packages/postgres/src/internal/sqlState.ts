@@ -10,6 +10,9 @@ const sqlState = (error: unknown): string | undefined => {
 /** Deadlocks and serialization failures: nothing was done, and it may go well the next time. */
 export const isRetryable = (error: unknown): boolean => sqlState(error)?.startsWith("40") ?? false
 
+/** The statement has waited for a lock for as long as it may. */
+export const isLockTimeout = (error: unknown): boolean => sqlState(error) === "55P03"
+
 /** A table of the statement does not exist. */
 export const isMissingTable = (error: unknown): boolean => sqlState(error) === "42P01"
 

@@ -1,0 +1,117 @@
+/** An upgrade beside nodes that go on: a migration of several steps under load, and nodes that are replaced in turn. */
+import * as SqlClient from "@effect/sql/SqlClient"
+import * as PgClient from "@effect/sql-pg/PgClient"
+import { describe, expect, it } from "@effect/vitest"
+import { Effect, Fiber, Logger, Redacted } from "effect"
+import type { Pool } from "pg"
+import { Migrations } from "@startlist/postgres"
+import { installation, makeDatabase, makeNode } from "@startlist/test-support/Nodes"
+import { operate } from "@startlist/test-support/Operator"
+import { makeReceiver } from "@startlist/test-support/Receiver"
+import { brew } from "@startlist/test-support/Storm"
+
+/** So many deliveries have ended. */
+const past = 1_000_000
+
+const statement = (text: string) => Effect.asVoid(Effect.flatMap(SqlClient.SqlClient, (sql) => sql.unsafe(text)))
+
+const table = (name: string): Migrations.Migration => ({
+  changes: `startlist_${name}`,
+  run: statement(`ALTER TABLE startlist_${name} ADD COLUMN extra text NOT NULL DEFAULT 'x'`)
+})
+
+/** What the newer program adds: to tables in another order than requests use them in. */
+const newer: Migrations.MigrationSet = {
+  ...Migrations.startlist(),
+  migrations: {
+    ...Migrations.startlist().migrations,
+    "9001_deliveries": table("deliveries"),
+    "9002_events": table("events"),
+    "9003_grants": table("grants"),
+    "9004_registrations": table("registrations"),
+    "9005_index": Migrations.index("startlist_deliveries_extra", "startlist_deliveries (extra, id)"),
+    "9006_function": {
+      run: statement(`CREATE FUNCTION startlist_nothing() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN RETURN NEW; END $$`)
+    },
+    "9007_trigger": {
+      changes: "startlist_grants",
+      run: statement(`CREATE TRIGGER startlist_nothing BEFORE UPDATE ON startlist_grants
+        FOR EACH ROW EXECUTE FUNCTION startlist_nothing()`)
+    }
+  }
+}
+
+const fill = (admin: Pool) =>
+  Effect.promise(async () => {
+    await admin.query(`INSERT INTO startlist_events (id, aspect_type, object_type, object_id, time, remaining)
+      VALUES ('past', 'updated', 'registration', 1000000, 1, ${past})`)
+    await admin.query(`INSERT INTO startlist_deliveries
+        (application_id, subscription_id, event_seq, object_id, due_at, ended_at, object_type, state, head)
+      SELECT 1000000, 1000000, seq, n, 0, extract(epoch FROM now()) * 1000, 'r', 'd', false
+      FROM startlist_events, generate_series(1, ${past}) n WHERE id = 'past'`)
+  })
+
+/** Reads every table in one transaction for a while, as a dump does. */
+const dump = (admin: Pool, seconds: number) =>
+  Effect.promise(async () => {
+    const client = await admin.connect()
+    await client.query("SET application_name = 'a dump'")
+    await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ")
+    for (const table of ["grants", "deliveries", "events", "registrations"]) {
+      await client.query(`SELECT count(*) FROM (SELECT 1 FROM startlist_${table} LIMIT 1) t`)
+    }
+    await client.query("SELECT pg_sleep($1)", [seconds])
+    await client.query("COMMIT")
+    client.release()
+  })
+
+describe("an upgrade", () => {
+  it.scopedLive(
+    "a migration under load, behind a dump and over a million past deliveries: no request fails, no node fails to start",
+    () =>
+      Effect.gen(function*() {
+        const { admin, url } = yield* makeDatabase
+        const environment = installation(Redacted.value(url))
+        const [one, other] = [yield* makeNode(environment), yield* makeNode(environment)]
+        yield* fill(admin)
+        const receiver = yield* makeReceiver
+        let turn = 0
+        const storm = yield* Effect.promise(() =>
+          brew(() => Promise.resolve(turn++ % 2 === 0 ? one : other), receiver, { writers: 8, chains: 8, strict: true })
+        )
+        yield* Effect.promise(() => storm.progress(25))
+        const said: Array<string> = []
+        const migrate = Effect.scoped(
+          Effect.provide(
+            Migrations.run(newer),
+            PgClient.layer({ url })
+          )
+        ).pipe(Effect.provide(Logger.replace(
+          Logger.defaultLogger,
+          Logger.make(({ message }) => said.push(String(message)))
+        )))
+        const dumping = yield* Effect.fork(dump(admin, 8))
+        yield* Effect.sleep("200 millis")
+        // Two nodes of the newer program start at once.
+        const migrating = yield* Effect.fork(Effect.all([migrate, migrate], { concurrency: 2 }))
+        const late = yield* makeNode(environment)
+        yield* Effect.promise(() => storm.progress(50))
+        yield* Fiber.join(dumping)
+        yield* Fiber.join(migrating)
+        yield* Effect.promise(() => storm.progress(25))
+        expect(said.join("\n")).toMatch(
+          /9001_deliveries waits for a dump \(process \d+, for \d+ s\), and tries again in 1 s/
+        )
+        expect(said.join("\n")).toMatch(/9005_index takes long, and requests go on meanwhile/)
+        const latest = yield* makeNode(environment)
+        expect(yield* Effect.promise(() => storm.settle())).toEqual([])
+        for (const node of [one, other, late, latest]) {
+          expect((yield* Effect.promise(() => operate(node, "GET", "/applications"))).status).toBe(200)
+        }
+        const { rows } = yield* Effect.promise(() => admin.query("SELECT name FROM startlist_migrations ORDER BY name"))
+        expect(rows.map(({ name }) => name)).toEqual(Object.keys(newer.migrations))
+      }),
+    300_000
+  )
+})

@@ -1,0 +1,157 @@
+/**
+ * Takes one step of a migration beside running nodes.
+ *
+ * Requests wait behind a lock that a step waits for, so a step waits shortly, lets them pass, and tries again. It locks
+ * one table: with two it would hold one and ask for the other while requests do the opposite, and under load it would
+ * never have both.
+ */
+import * as SqlClient from "@effect/sql/SqlClient"
+import { SqlError } from "@effect/sql/SqlError"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import type { Migration } from "./migration.ts"
+import { isLockTimeout, isRetryable } from "./sqlState.ts"
+
+/** How long a step waits for its lock, in milliseconds. Requests have a deadline of 4.5 s. */
+const lockTimeout = 2000
+
+/** Seconds between two attempts, in which requests pass. */
+const pauses = [1, 2, 4, 8]
+
+/** How often a step looks whether another node has finished, in milliseconds. */
+const poll = 200
+
+type Sql = SqlClient.SqlClient
+
+/** What came of one attempt to take a step. */
+type Attempt = "taken" | "another node is at work"
+
+const isTaken = (sql: Sql, table: string, name: string) =>
+  Effect.map(sql`SELECT 1 FROM ${sql(table)} WHERE name = ${name}`, ({ length }) => length > 0)
+
+const record = (sql: Sql, table: string, name: string, { breaking = false }: Migration) =>
+  sql`INSERT INTO ${sql(table)} (name, breaking) VALUES (${name}, ${breaking}) ON CONFLICT DO NOTHING`
+
+const lock = (sql: Sql, table: string) =>
+  Effect.zipRight(
+    sql.unsafe(`SET LOCAL lock_timeout = ${lockTimeout}`),
+    sql`LOCK TABLE ${sql(table)} IN ACCESS EXCLUSIVE MODE`
+  )
+
+const existingTables = (sql: Sql) =>
+  Effect.map(
+    sql<{ readonly name: string }>`SELECT relname AS name FROM pg_class WHERE relkind IN ('r', 'p')`,
+    (rows) => new Set(rows.map(({ name }) => name))
+  )
+
+/** Tables on which this transaction has locks that requests wait for. */
+const lockedTables = (sql: Sql) =>
+  Effect.map(
+    sql<{ readonly name: string }>`SELECT relname AS name FROM pg_locks JOIN pg_class ON pg_class.oid = relation
+      WHERE pid = pg_backend_pid() AND relkind IN ('r', 'p')
+        AND mode IN ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')`,
+    (rows) => rows.map(({ name }) => name)
+  )
+
+/** Its author has to make it a step of its own. */
+const undeclared = (name: string, table: string) =>
+  Effect.die(new Error(`the step ${name} locks the table ${table}, which is not the one that it changes`))
+
+/** One attempt in one transaction, which no two nodes are in at once. */
+const inTransaction = (sql: Sql, table: string, name: string, migration: Migration) =>
+  sql.withTransaction(
+    Effect.gen(function*() {
+      if (!(yield* alone(sql, table))) return "another node is at work"
+      if (yield* isTaken(sql, table, name)) return "taken"
+      const { changes, run } = migration
+      const existing = yield* existingTables(sql)
+      if (changes !== undefined) yield* lock(sql, changes)
+      yield* run
+      for (const locked of yield* lockedTables(sql)) {
+        if (existing.has(locked) && locked !== changes) yield* undeclared(name, locked)
+      }
+      yield* record(sql, table, name, migration)
+      return "taken"
+    }).pipe(Effect.map((attempt): Attempt => attempt))
+  )
+
+/** Whether no other node is taking a step of this set. Nobody waits here: a waiting statement would hold up a slow step. */
+const alone = (sql: Sql, table: string) =>
+  Effect.map(
+    sql<{ readonly alone: boolean }>`SELECT pg_try_advisory_xact_lock(
+      hashtextextended(current_schema() || '.' || ${table}::text, 0)) AS alone`,
+    ([row]) => row?.alone === true
+  )
+
+/** One attempt outside of a transaction. Two nodes may do it at once: a slow step can be repeated. */
+const outside = (sql: Sql, table: string, name: string, migration: Migration) =>
+  Effect.gen(function*() {
+    const building = yield* sql`SELECT 1 FROM pg_stat_progress_create_index WHERE datname = current_database()`
+    if (building.length > 0) return "another node is at work"
+    if (yield* isTaken(sql, table, name)) return "taken"
+    yield* Effect.logInfo(`the migration ${name} takes long, and requests go on meanwhile`)
+    yield* migration.run
+    yield* record(sql, table, name, migration)
+    return "taken"
+  }).pipe(Effect.map((attempt): Attempt => attempt))
+
+interface User {
+  readonly name: string
+  readonly pid: number
+  readonly seconds: number
+}
+
+/** Who has used a table for longest, in words. Those who came later wait behind this step, or pass. */
+const longestUser = (sql: Sql, table: string) =>
+  Effect.map(
+    sql<User>`SELECT pid, coalesce(nullif(application_name, ''), 'a client') AS name,
+        extract(epoch FROM clock_timestamp() - xact_start)::integer AS seconds
+      FROM pg_locks JOIN pg_class ON pg_class.oid = relation JOIN pg_stat_activity USING (pid)
+      WHERE relname = ${table} AND granted AND pid <> pg_backend_pid()
+        AND xact_start < clock_timestamp() - interval '1 second'
+      ORDER BY xact_start LIMIT 1`,
+    ([user]) => user === undefined ? "the load" : `${user.name} (process ${user.pid}, for ${user.seconds} s)`
+  )
+
+const waits = (sql: Sql, name: string, { changes }: Migration, seconds: number) =>
+  Effect.gen(function*() {
+    const cause = changes === undefined ? "the load" : yield* longestUser(sql, changes)
+    yield* Effect.logWarning(`the migration ${name} waits for ${cause}, and tries again in ${seconds} s`)
+  })
+
+/** Makes the table in which the steps of a set are recorded. */
+export const prepare = (table: string): Effect.Effect<void, SqlError, SqlClient.SqlClient> =>
+  Effect.gen(function*() {
+    const sql = yield* SqlClient.SqlClient
+    const create = sql`CREATE TABLE IF NOT EXISTS ${sql(table)}
+      (name text PRIMARY KEY, breaking boolean NOT NULL DEFAULT false)`
+    const attempt = sql.withTransaction(Effect.tap(alone(sql, table), (isAlone) => isAlone ? create : Effect.void))
+    while (!(yield* attempt)) yield* Effect.sleep(Duration.millis(poll))
+  })
+
+/** Takes the step, however often it has to try. Ends at once where it was taken already. */
+export const take = (
+  table: string,
+  name: string,
+  migration: Migration
+): Effect.Effect<void, SqlError, SqlClient.SqlClient> =>
+  Effect.gen(function*() {
+    const sql = yield* SqlClient.SqlClient
+    // A COMMIT that fails is a defect in @effect/sql.
+    const attempt = (migration.slow === true ? outside : inTransaction)(sql, table, name, migration).pipe(
+      Effect.catchAllDefect((cause) => isRetryable(cause) ? new SqlError({ cause }) : Effect.die(cause)),
+      Effect.either
+    )
+    for (let failures = 0;;) {
+      const attempted = yield* attempt
+      if (attempted._tag === "Right") {
+        if (attempted.right === "taken") return
+        yield* Effect.sleep(Duration.millis(poll))
+        continue
+      }
+      if (!isRetryable(attempted.left) && !isLockTimeout(attempted.left)) return yield* attempted.left
+      const seconds = pauses[Math.min(failures++, pauses.length - 1)] ?? 0
+      yield* waits(sql, name, migration, seconds)
+      yield* Effect.sleep(Duration.seconds(seconds))
+    }
+  })

@@ -68,6 +68,8 @@ export class AuditLog extends Context.Tag("@startlist/node/AuditLog")<AuditLog, 
 export declare namespace AuditLog {
   export interface Service {
     readonly append: (line: NewLine) => Effect.Effect<void, StoreError>
+    /** Runs an effect: what it saves and the lines that it appends are kept all or not at all. Ends within five seconds. */
+    readonly together: <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E | StoreError>
     readonly list: (filter: AuditFilter) => Effect.Effect<ReadonlyArray<Line>, StoreError>
     /** Removes at most `limit` lines from before this instant. Answers how many went. */
     readonly purge: (before: DateTime.Utc, limit: number) => Effect.Effect<number, StoreError>
@@ -130,6 +132,7 @@ export const layerMemory: Layer.Layer<AuditLog> = Layer.sync(AuditLog, () => {
       Effect.sync(() => {
         lines = [{ ...line, id: ++lastId }, ...lines].slice(0, capacity)
       }),
+    together: (effect) => effect,
     list: ({ action, after, applicationId, limit, since, until, userId }) => {
       const isAbout = (type: Party["type"], id: Option.Option<number>) => ({ actor, subject }: Line): boolean =>
         Option.isNone(id) || [actor, subject].some((party) => party.type === type && party.id === id.value)

@@ -27,7 +27,7 @@ export declare namespace PersonalData {
 }
 
 const make = Effect.gen(function*() {
-  const { prefix: p, query, transaction } = yield* Database
+  const { afterCommit, prefix: p, query, transaction } = yield* Database
   const users = yield* Users
   const oauth = yield* OAuth
   const statement = (name: string, text: string) => ({ name: `${p}erasure_${name}`, text })
@@ -97,13 +97,13 @@ const make = Effect.gen(function*() {
       yield* query(clearAudit, [String(id), user.value.email.toLowerCase()])
     }))
     // A consent or a redelivery that was on its way meanwhile.
-    const late = Effect.all([revoke(id), query(clearEvents, [id, updates])])
-    yield* Effect.catchTag(
+    const late = Effect.all([revoke(id), query(clearEvents, [id, updates])], { discard: true })
+    yield* afterCommit(Effect.catchTag(
       late,
       "StoreError",
       (error) =>
         Effect.logWarning(`what was on its way during the erasure of user ${id} could not be looked for`, error)
-    )
+    ))
   })
 
   return PersonalData.of({ erase, registrationsOf })

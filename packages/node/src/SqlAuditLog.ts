@@ -30,7 +30,7 @@ const toJson = ({ email, ...party }: Party): string =>
 const partyOf = (column: string): string => `${column}->>'type' || ':' || (${column}->>'id')`
 
 const make = Effect.gen(function*() {
-  const { prefix: p, query } = yield* Database
+  const { prefix: p, query, transaction } = yield* Database
   const append = {
     name: `${p}audit_append`,
     text: `INSERT INTO ${p}audit (at, action, actor, subject, address, outcome, detail)
@@ -84,6 +84,7 @@ const make = Effect.gen(function*() {
         ]),
         (rows) => rows.map(toLine)
       ),
+    together: transaction,
     purge: (before, limit) => Effect.map(query(purge, [Math.floor(before.epochMillis), limit]), (rows) => rows.length)
   })
 })

@@ -141,11 +141,49 @@ layer(InProcessService.layer(), { timeout: "60 seconds" })("every call of the op
   )
 })
 
+layer(InProcessService.layer())("a call of the operator and its line", (it) => {
+  it.effect(
+    "are kept together: what the audit cannot take is not done, and answered with 503",
+    on(async (service) => {
+      const { admin } = service.database
+      const count = async () => (await admin.query("SELECT count(*) FROM startlist_users")).rows[0].count
+      const before = await count()
+      const body = { role: "athlete", email: "not-kept@example.test", password: "a long password" }
+      await admin.query("ALTER TABLE startlist_audit ADD CONSTRAINT full_up CHECK (detail = '') NOT VALID")
+      expect((await operate(service, "POST", "/users", body)).status).toBe(503)
+      expect((await operate(service, "GET", "/users")).status).toBe(200)
+      await admin.query("ALTER TABLE startlist_audit DROP CONSTRAINT full_up")
+      expect(await count()).toBe(before)
+      expect((await operate(service, "POST", "/users", body)).status).toBe(201)
+    })
+  )
+
+  it.effect(
+    "end within five seconds; what is not done by then is not done later",
+    on(async (service) => {
+      const blocker = await service.database.admin.connect()
+      await blocker.query("BEGIN; LOCK TABLE startlist_users IN ACCESS EXCLUSIVE MODE")
+      const body = { role: "athlete", email: "too-late@example.test", password: "a long password" }
+      const began = Date.now()
+      const [changed, read] = await Promise.all([
+        operate(service, "POST", "/users", body),
+        operate(service, "GET", "/users")
+      ])
+      expect(Date.now() - began).toBeLessThan(5000)
+      await blocker.query("COMMIT")
+      blocker.release()
+      expect([changed.status, read.status]).toEqual([503, 503])
+      expect((await operate(service, "GET", "/users?email=too-late@example.test")).body.users).toEqual([])
+    })
+  )
+})
+
 it.effect("a line that the database does not take is in the log, whole", () =>
   Effect.gen(function*() {
     const logged: Array<unknown> = []
     const logger = Logger.make(({ annotations }) => void logged.push(Object.fromEntries(annotations)))
     const away = AuditLog.AuditLog.of({
+      together: (effect) => effect,
       append: () => new Store.StoreError({ cause: new Error("away") }),
       list: () => Effect.succeed([]),
       purge: () => Effect.succeed(0)

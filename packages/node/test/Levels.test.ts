@@ -39,6 +39,7 @@ const counting = (counts: {
     // The rows are those that are asked for here.
     query: ({ name }) => query(name) as never,
     transaction: (effect) => effect,
+    afterCommit: (effect) => effect,
     wake: Effect.void,
     wakeUps: Stream.empty,
     connections: Effect.succeedNone,

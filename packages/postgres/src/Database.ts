@@ -1,13 +1,16 @@
 /** The database as the stores use it: named statements with parameters, run on the fiber's open transaction if there is one. */
 import { TransactionConnection } from "@effect/sql/SqlClient"
 import type * as SqlClient from "@effect/sql/SqlClient"
+import type { Connection } from "@effect/sql/SqlConnection"
 import type { SqlError } from "@effect/sql/SqlError"
 import { StoreError } from "@startlist/core/Store"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
-import type * as Stream from "effect/Stream"
+import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
 import { isRetryable } from "./internal/sqlState.ts"
 import { within } from "./internal/deadline.ts"
 
@@ -32,8 +35,13 @@ export declare namespace Database {
       statement: Statement,
       parameters: ReadonlyArray<Parameter>
     ) => Effect.Effect<ReadonlyArray<Row>, StoreError>
-    /** Runs an effect in a transaction; inside an open one, in a savepoint of it. */
+    /**
+     * Runs an effect in a transaction; inside an open one, in a savepoint of it. It begins with the first statement: what
+     * the effect does before that, such as hashing a password, holds no connection.
+     */
     readonly transaction: <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E | StoreError>
+    /** Runs an effect when the transaction that the caller is in has been committed; at once, if there is none. */
+    readonly afterCommit: (effect: Effect.Effect<void>) => Effect.Effect<void>
     /** Says that there may be deliveries to claim: to this node at once, to the others a moment later. */
     readonly wake: Effect.Effect<void>
     readonly wakeUps: Stream.Stream<void>
@@ -70,6 +78,51 @@ const joined = (fiber: Fiber.RuntimeFiber<unknown, unknown>) =>
 /** Whether the fiber is inside `SqlClient.withTransaction`: then it must not leave that connection. */
 export const isJoined = (fiber: Fiber.RuntimeFiber<unknown, unknown>): boolean => Option.isSome(joined(fiber))
 
+/** What is to be done after the commit of the open transaction. */
+class AfterCommit extends Context.Tag("@startlist/postgres/AfterCommit")<AfterCommit, Array<Effect.Effect<void>>>() {}
+
+/** A connection that is there when the first statement needs it. */
+const lazily = (acquire: Effect.Effect<Connection, SqlError>): Connection => ({
+  execute: (...asked) => Effect.flatMap(acquire, (connection) => connection.execute(...asked)),
+  executeRaw: (...asked) => Effect.flatMap(acquire, (connection) => connection.executeRaw(...asked)),
+  executeValues: (...asked) => Effect.flatMap(acquire, (connection) => connection.executeValues(...asked)),
+  executeUnprepared: (...asked) => Effect.flatMap(acquire, (connection) => connection.executeUnprepared(...asked)),
+  executeStream: (...asked) => Stream.unwrap(Effect.map(acquire, (connection) => connection.executeStream(...asked)))
+})
+
+/** Runs an effect in a transaction that begins with its first statement. */
+const begun = <A, E>(sql: SqlClient.SqlClient, effect: Effect.Effect<A, E>): Effect.Effect<A, E | SqlError> =>
+  Effect.uninterruptibleMask((restore) =>
+    Effect.gen(function*() {
+      const scope = yield* Scope.make()
+      let open: Connection | undefined
+      // Not to be interrupted, as everybody after would get the interruption of the first.
+      const acquire = yield* Effect.cached(Effect.uninterruptible(
+        Effect.tap(Scope.extend(sql.reserve, scope), (connection) =>
+          Effect.tap(connection.executeUnprepared("BEGIN", [], undefined), () => {
+            open = connection
+          }))
+      ))
+      const after: Array<Effect.Effect<void>> = []
+      const exit = yield* restore(effect).pipe(
+        Effect.provideService(TransactionConnection, [lazily(acquire), 0]),
+        Effect.provideService(AfterCommit, after),
+        Effect.exit
+      )
+      const end = Effect.suspend(() =>
+        open?.executeUnprepared(Exit.isSuccess(exit) ? "COMMIT" : "ROLLBACK", [], undefined) ?? Effect.void
+      )
+      const ended = yield* Effect.exit(end)
+      yield* Scope.close(scope, ended)
+      if (Exit.isFailure(exit)) {
+        return yield* exit
+      }
+      yield* ended
+      yield* Effect.all(after, { discard: true })
+      return exit.value
+    })
+  )
+
 const toStoreError = (cause: unknown) => new StoreError({ cause })
 
 /** A database over a client, and a direct way for what is outside of transactions. */
@@ -103,14 +156,19 @@ export const make = (options: {
             ? Effect.mapError(Effect.retry(once, { times: 2, while: isRetryable }), toStoreError)
             : Effect.fail(toStoreError(error)))
       }),
-    // A COMMIT that fails is a defect in @effect/sql.
     transaction: (effect) =>
       Effect.withFiberRuntime((fiber) => {
-        const transaction = sql.withTransaction(effect).pipe(
+        const isInner = isJoined(fiber)
+        const transaction = (isInner ? sql.withTransaction(effect) : begun(sql, effect)).pipe(
           Effect.catchIf(isSqlError, (error) => Effect.fail(toStoreError(error))),
           Effect.catchAllDefect((defect) => Effect.fail(toStoreError(defect)))
         )
-        return isJoined(fiber) ? transaction : within(transaction)
+        return isInner ? transaction : within(transaction)
+      }),
+    afterCommit: (effect) =>
+      Effect.withFiberRuntime((fiber) => {
+        const after = Context.getOption(fiber.currentContext, AfterCommit)
+        return Option.isSome(after) ? Effect.sync(() => void after.value.push(effect)) : effect
       })
   }
 }

@@ -5,7 +5,9 @@ import * as HttpServer from "@effect/platform/HttpServer"
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import * as Arr from "effect/Array"
+import * as Data from "effect/Data"
 import * as DateTime from "effect/DateTime"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
@@ -19,6 +21,7 @@ import type { Applications } from "@startlist/core/Applications"
 import type { Deliveries } from "@startlist/core/Deliveries"
 import type { OAuth } from "@startlist/core/OAuth"
 import type { Registrations } from "@startlist/core/Registrations"
+import { StoreError } from "@startlist/core/Store"
 import type { Subscriptions } from "@startlist/core/Subscriptions"
 import type { UserStore } from "@startlist/core/User"
 import * as Answer from "@startlist/http/api/ApiResponse"
@@ -167,6 +170,14 @@ const toLine = (
   detail: `${method} ${path} ${status}`
 })
 
+/** A call that is not done: nothing of it is kept but its line in the audit. */
+class Undone extends Data.TaggedError("Undone")<{ readonly response: PlainResponse }> {}
+
+/** How long a call takes at most. A backup copies files, and ends when they are copied. */
+const deadline = Duration.millis(4500)
+
+const endsInTime = ({ path }: PlainRequest): boolean => path !== "/operator/v1/backups"
+
 /** What the operator API works with. */
 export type Services =
   | AccountStore
@@ -206,10 +217,13 @@ export const make = (token: Redacted.Redacted<string>): Effect.Effect<Handler, n
           Effect.catchTag("RouteNotFound", () => new Refused.NotFound())
         ))
 
+    const lineOf = (request: PlainRequest, response: PlainResponse) =>
+      Effect.map(DateTime.now, (at) => toLine(request, response, at))
+
     const write = (request: PlainRequest, response: PlainResponse) =>
       Effect.flatMap(
-        DateTime.now,
-        (at) => Effect.provideService(AuditLog.record(toLine(request, response, at)), AuditLog.AuditLog, log)
+        lineOf(request, response),
+        (line) => Effect.provideService(AuditLog.record(line), AuditLog.AuditLog, log)
       )
 
     /** Calls above the limit are not recorded: nobody can fill the audit. */
@@ -225,8 +239,34 @@ export const make = (token: Redacted.Redacted<string>): Effect.Effect<Handler, n
       refuse: Answer.refuse
     }))
     const served = Router.make(routes, Router.fallback(Answer.refuse))
+    const answered = (request: PlainRequest, response: PlainResponse) => Effect.as(write(request, response), response)
+
+    /** A call that changes something is kept together with its line in the audit, or not at all. */
+    const change = (request: PlainRequest) => {
+      const kept = Effect.gen(function*() {
+        const response = yield* served(request)
+        if (response.status >= 400) return yield* new Undone({ response })
+        yield* log.append(yield* lineOf(request, response))
+        return response
+      })
+      return Effect.catchTags(log.together(kept), {
+        Undone: ({ response }) => answered(request, response),
+        StoreError: (error) => answered(request, Answer.refuse(request, error))
+      })
+    }
+
+    const read = (request: PlainRequest) =>
+      served(request).pipe(
+        endsInTime(request)
+          ? Effect.timeoutTo({
+            duration: deadline,
+            onSuccess: (response) => response,
+            onTimeout: () => Answer.refuse(request, new StoreError({ cause: new Error("the call took too long") }))
+          })
+          : (response) => response,
+        Effect.tap((response) => write(request, response))
+      )
+
     return (request) =>
-      isAllowed(request)
-        ? Effect.tap(served(request), (response) => write(request, response))
-        : refuse(request)
+      !isAllowed(request) ? refuse(request) : isRead(request) || !endsInTime(request) ? read(request) : change(request)
   })

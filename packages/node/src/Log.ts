@@ -7,6 +7,7 @@ import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import type { Configuration } from "./Configuration.ts"
 import { rootMessage } from "./internal/rootMessage.ts"
+import { throttled } from "./internal/throttled.ts"
 
 const said = (part: unknown): string => part instanceof Error ? rootMessage(part) : Inspectable.toStringUnknown(part)
 
@@ -29,7 +30,7 @@ export const layer = ({ logFormat, logLevel }: Pick<Configuration, "logFormat" |
     Logger.replace(
       Logger.defaultLogger,
       Logger.mapInputOptions(
-        logFormat === "json" ? Logger.withConsoleLog(Logger.jsonLogger) : Logger.prettyLoggerDefault,
+        throttled(logFormat === "json" ? Logger.withConsoleLog(Logger.jsonLogger) : Logger.prettyLoggerDefault),
         inOneLine
       )
     ),

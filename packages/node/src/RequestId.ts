@@ -6,6 +6,9 @@ import * as FiberRef from "effect/FiberRef"
 import * as HashMap from "effect/HashMap"
 import { type Handler, idOf, type Request, type Response } from "@startlist/http/Message"
 
+/** The field of the log that has it. */
+export const requestIdField = "request_id"
+
 const process = randomBytes(6).toString("base64url")
 let count = 0
 
@@ -34,7 +37,7 @@ export const identified = (handler: Handler, record: Record, common: Response["h
     return Effect.succeed(response)
   }
   return Effect.flatMap(
-    FiberRef.set(FiberRef.currentLogAnnotations, HashMap.set(unnamed, "request_id", id)),
+    FiberRef.set(FiberRef.currentLogAnnotations, HashMap.set(unnamed, requestIdField, id)),
     () =>
       Effect.matchCauseEffect(handler({ ...request, id }), {
         onSuccess: answer,

@@ -1,5 +1,5 @@
 /** What stands in the log: the reason of a failure in one line, in both formats; a bug with its stack. */
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect, it, vi } from "@effect/vitest"
 import { Cause, Console, Effect, LogLevel } from "effect"
 import { Store } from "@startlist/core"
 import * as Log from "../src/Log.ts"
@@ -47,4 +47,32 @@ describe("the log", () => {
         cause: expect.stringMatching(/never[\s\S]*Log\.test\.ts/)
       })
     }))
+
+  it("writes ten of a line that comes again and again, and how many more came; what differs is written", () => {
+    vi.useFakeTimers()
+    try {
+      const logAll = Effect.gen(function*() {
+        for (let i = 0; i < 57; i++) {
+          yield* Effect.annotateLogs(Effect.logError("/oauth/token: the store is unavailable", away), "request_id", i)
+          yield* Effect.logInfo("a line of its own")
+        }
+        for (let user = 0; user < 20; user++) {
+          yield* Effect.annotateLogs(Effect.logError("an audit entry could not be kept", away), { user })
+        }
+        vi.advanceTimersByTime(10_000)
+      })
+      const written = Effect.runSync(lines("json", logAll)).map((line) => JSON.parse(line))
+      const count = (text: string) => written.filter(({ message }) => message.startsWith(text)).length
+      expect([count("a line"), count("an audit")]).toEqual([57, 20])
+      expect(count("/oauth/token")).toBe(11)
+      expect(written.at(-1)).toMatchObject({
+        logLevel: "ERROR",
+        message:
+          "/oauth/token: the store is unavailable: connect ECONNREFUSED 127.0.0.1:5432 (47 more of these lines in 10 s)",
+        annotations: {}
+      })
+    } finally {
+      vi.useRealTimers()
+    }
+  })
 })

@@ -9,6 +9,7 @@ import { type StoreError, trusted } from "@startlist/core/Store"
 import { type UserId, UserNotFound } from "@startlist/core/User"
 import { Database } from "@startlist/postgres/Database"
 import { Users } from "@startlist/postgres/Users"
+import { partyOf } from "./SqlTables.ts"
 
 export class PersonalData extends Context.Tag("@startlist/node/PersonalData")<PersonalData, PersonalData.Service>() {}
 
@@ -53,16 +54,13 @@ const make = Effect.gen(function*() {
   const clearEvents = statement("events", `UPDATE ${p}events SET updates = $2::json WHERE seq IN (${events})`)
   const removePassword = statement("password", `DELETE FROM ${p}passwords WHERE user_id = $1::bigint`)
   const removeSessions = statement("sessions", `DELETE FROM ${p}sessions WHERE user_id = $1::bigint`)
-  const isAbout = (column: string) =>
-    `(lower(${column}->>'email') = $2::text OR ${column}->>'type' = 'user' AND ${column}->>'id' = $1::text)`
+  const isAbout = (column: string) => `${partyOf(column)} IN ('user:' || $1::text, 'email:' || $2::text)`
   const clearAudit = statement(
     "audit",
     `UPDATE ${p}audit SET actor = (actor::jsonb - 'email')::json, subject = (subject::jsonb - 'email')::json,
         address = CASE WHEN ${isAbout("actor")} THEN '' ELSE address END
-      WHERE ${isAbout("actor")} AND address <> ''
-        OR (${isAbout("actor")} OR ${
-      isAbout("subject")
-    }) AND (actor->>'email' IS NOT NULL OR subject->>'email' IS NOT NULL)`
+      WHERE (${isAbout("actor")} OR ${isAbout("subject")})
+        AND (address <> '' AND ${isAbout("actor")} OR actor->>'email' IS NOT NULL OR subject->>'email' IS NOT NULL)`
   )
 
   const revoke = (id: UserId) =>

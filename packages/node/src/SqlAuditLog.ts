@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { Database } from "@startlist/postgres/Database"
+import { partyOf } from "./SqlTables.ts"
 import { auditFloor, AuditLog, type Line, type Outcome, type Party } from "./AuditLog.ts"
 
 interface Row {
@@ -26,9 +27,6 @@ const storable = (text: string): string => text.slice(0, 300).replace(/[\0\p{Cs}
 const toJson = ({ email, ...party }: Party): string =>
   JSON.stringify(email === undefined ? party : { ...party, email: storable(email) })
 
-/** A party as one text: `user:42`. */
-const partyOf = (column: string): string => `${column}->>'type' || ':' || (${column}->>'id')`
-
 const make = Effect.gen(function*() {
   const { prefix: p, query, transaction } = yield* Database
   const append = {
@@ -36,14 +34,22 @@ const make = Effect.gen(function*() {
     text: `INSERT INTO ${p}audit (at, action, actor, subject, address, outcome, detail)
       VALUES ($1::bigint, $2::text, $3::json, $4::json, $5::text, $6::text, $7::text)`
   }
+  const where = `id < $1::bigint AND ($3::text IS NULL OR action = $3::text) AND at >= $4::bigint AND at < $5::bigint`
+  const columns = "id, at, action, actor, subject, address, outcome, detail"
   const list = {
     name: `${p}audit_list`,
-    text: `SELECT id, at, action, actor, subject, address, outcome, detail FROM ${p}audit
-      WHERE id < $1::bigint
-        AND ($3::text IS NULL OR action = $3::text)
-        AND ($4::text IS NULL OR $4::text IN (${partyOf("actor")}, ${partyOf("subject")}))
-        AND ($5::text IS NULL OR $5::text IN (${partyOf("actor")}, ${partyOf("subject")}))
-        AND at >= $6::bigint AND at < $7::bigint
+    text: `SELECT ${columns} FROM ${p}audit WHERE ${where} ORDER BY id DESC LIMIT $2::integer`
+  }
+  // Each side is read from an index of its own, newest first.
+  const sideOf = (side: string, other: string) =>
+    `(
+    SELECT id FROM ${p}audit WHERE ${where} AND ${partyOf(side)} = $6::text
+      AND ($7::text IS NULL OR $7::text IN (${partyOf(side)}, ${partyOf(other)}))
+    ORDER BY id DESC LIMIT $2::integer)`
+  const listAbout = {
+    name: `${p}audit_list_about`,
+    text: `SELECT ${columns} FROM ${p}audit
+      WHERE id IN (${sideOf("actor", "subject")} UNION ${sideOf("subject", "actor")})
       ORDER BY id DESC LIMIT $2::integer`
   }
   // Not more than the database lets go: see `SqlTables`.
@@ -68,22 +74,25 @@ const make = Effect.gen(function*() {
           storable(detail)
         ])
       ),
-    list: ({ action, after, applicationId, limit, since, until, userId }) =>
-      Effect.map(
-        query<Row>(list, [
-          Option.getOrElse(after, () => Number.MAX_SAFE_INTEGER),
-          limit,
-          Option.getOrNull(action),
-          Option.getOrNull(Option.map(userId, (id) => `user:${id}`)),
-          Option.getOrNull(Option.map(applicationId, (id) => `application:${id}`)),
-          Option.match(since, { onNone: () => 0, onSome: ({ epochMillis }) => Math.ceil(epochMillis) }),
-          Option.match(until, {
-            onNone: () => Number.MAX_SAFE_INTEGER,
-            onSome: ({ epochMillis }) => Math.ceil(epochMillis)
-          })
-        ]),
-        (rows) => rows.map(toLine)
-      ),
+    list: ({ action, after, applicationId, limit, since, until, userId }) => {
+      const parties = [
+        ...Option.toArray(Option.map(userId, (id) => `user:${id}`)),
+        ...Option.toArray(Option.map(applicationId, (id) => `application:${id}`))
+      ]
+      const common = [
+        Option.getOrElse(after, () => Number.MAX_SAFE_INTEGER),
+        limit,
+        Option.getOrNull(action),
+        Option.match(since, { onNone: () => 0, onSome: ({ epochMillis }) => Math.ceil(epochMillis) }),
+        Option.match(until, {
+          onNone: () => Number.MAX_SAFE_INTEGER,
+          onSome: ({ epochMillis }) => Math.ceil(epochMillis)
+        })
+      ]
+      const [first, second = null] = parties
+      const rows = first === undefined ? query<Row>(list, common) : query<Row>(listAbout, [...common, first, second])
+      return Effect.map(rows, (found) => found.map(toLine))
+    },
     together: transaction,
     purge: (before, limit) => Effect.map(query(purge, [Math.floor(before.epochMillis), limit]), (rows) => rows.length)
   })

@@ -8,6 +8,10 @@ import type * as Embedded from "@startlist/postgres/Embedded"
 import { auditFloor } from "./AuditLog.ts"
 import { defaultPrefix, type MigrationSet } from "@startlist/postgres/Migrations"
 
+/** Who acts or is acted on, as one text: `user:42`, or `email:ada@example.test`. */
+export const partyOf = (column: string): string =>
+  `(${column}->>'type' || ':' || coalesce(${column}->>'id', lower(${column}->>'email'), ''))`
+
 /** `0001`: everything. Instants are whole milliseconds since 1970; passwords and sessions are kept as hashes only. */
 const initial = (p: string): ReadonlyArray<string> => [
   `CREATE TABLE ${p}passwords (
@@ -33,7 +37,9 @@ const initial = (p: string): ReadonlyArray<string> => [
     address text NOT NULL,
     detail text NOT NULL
   )`,
-  `CREATE INDEX ${p}audit_at ON ${p}audit (at)`
+  `CREATE INDEX ${p}audit_at ON ${p}audit (at)`,
+  `CREATE INDEX ${p}audit_actor ON ${p}audit (${partyOf("actor")}, id)`,
+  `CREATE INDEX ${p}audit_subject ON ${p}audit (${partyOf("subject")}, id)`
 ]
 
 /**

@@ -7,6 +7,7 @@ import { layer as testDatabase, TestDatabase } from "@startlist/test-support/Tes
 import * as AuditLog from "../src/AuditLog.ts"
 import * as SqlAuditLog from "../src/SqlAuditLog.ts"
 import * as SqlTables from "../src/SqlTables.ts"
+import { eventually } from "@startlist/test-support/Eventually"
 import { createUser, operate } from "@startlist/test-support/Operator"
 import { temporaryFolder } from "@startlist/test-support/TemporaryFolder"
 import * as InProcessService from "@startlist/test-support/InProcessService"
@@ -137,6 +138,35 @@ layer(InProcessService.layer(), { timeout: "60 seconds" })("every call of the op
       expect(status).toBe(200)
       const lines = body.entries.filter(({ action }: { action: string }) => action === "operator_authentication_failed")
       expect(lines).toHaveLength(30)
+    })
+  )
+})
+
+layer(InProcessService.layer())("a long trail", (it) => {
+  it.effect(
+    "is not read from end to end for one person: neither to list, nor to export, nor to erase",
+    on(async (service) => {
+      const { admin } = service.database
+      const user = await createUser(service, "athlete")
+      await admin.query(`INSERT INTO startlist_audit (at, action, actor, subject, address, detail)
+        SELECT n, 'login', json_build_object('type', 'user', 'id', 1000000 + n % 5000),
+          json_build_object('type', 'user', 'id', 1000000 + n % 5000), '192.0.2.1', ''
+        FROM generate_series(1, 100000) n`)
+      await admin.query("ANALYZE startlist_audit")
+      const scans = async () => {
+        const { rows } = await admin.query(`SELECT t.seq_scan, i.idx_scan FROM pg_stat_user_tables t
+          JOIN pg_stat_user_indexes i USING (relid) WHERE indexrelname = 'startlist_audit_subject'`)
+        return { whole: Number(rows[0].seq_scan), byIndex: Number(rows[0].idx_scan) }
+      }
+
+      const before = await scans()
+      const listed = await operate(service, "GET", "/audit?user_id=1000007&limit=50")
+      expect(listed.body.entries).toHaveLength(20)
+      expect((await operate(service, "GET", `/users/${user.id}/export`)).status).toBe(200)
+      expect((await operate(service, "DELETE", `/users/${user.id}`)).status).toBe(204)
+      // A session reports what it did when it is idle, at most once a second.
+      await eventually(scans, ({ byIndex }) => byIndex >= before.byIndex + 3)
+      expect((await scans()).whole).toBe(before.whole)
     })
   )
 })

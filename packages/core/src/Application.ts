@@ -24,7 +24,10 @@ export type ClientSecret = typeof ClientSecret.Type
 
 const Link = Schema.optionalWith(Schema.String, { exact: true })
 
-/** Addresses that users see before they allow an application: https, at most 255 characters each. */
+/**
+ * Addresses that users see before they allow an application: https, at most 255 characters each. A change keeps those
+ * that it does not name, and removes those that are empty.
+ */
 export const Links = Schema.Struct({ website: Link, privacyPolicy: Link, logo: Link })
 export type Links = typeof Links.Type
 
@@ -150,7 +153,7 @@ export const checkRedirectUris = (uris: ReadonlyArray<string>): Either.Either<vo
 /** Checks the addresses that users are to see. */
 export const checkLinks = ({ logo, privacyPolicy, website }: Links = {}): Either.Either<void, InvalidApplication> => {
   for (const [field, link] of [["website", website], ["privacy_policy", privacyPolicy], ["logo", logo]] as const) {
-    if (link !== undefined && (link.length > 255 || !isPlain(link) || !https.test(link))) {
+    if (link !== undefined && link !== "" && (link.length > 255 || !isPlain(link) || !https.test(link))) {
       const message = `${field} must be an https address of at most 255 characters`
       return Either.left(new InvalidApplication({ field, message }))
     }
@@ -241,14 +244,23 @@ export const revokeAll = (application: Application): Application => ({
 export const end = (application: Application): Application => ({
   ...revokeAll(application),
   state: "ended",
+  name: "-",
   redirectUris: [],
   links: {},
   secrets: []
 })
 
-/** Changes what the owner can change. */
-export const change = (application: Application, settings: Partial<Settings>): Application => ({
+/** What an operator can change besides: who owns it. */
+export type Change = Partial<Settings & Pick<Application, "ownerId">>
+
+/** The links after a change of them. */
+export const mergeLinks = (present: Links = {}, given: Links = {}): Links =>
+  Object.fromEntries(Object.entries({ ...present, ...given }).filter(([, link]) => link !== ""))
+
+/** Changes what is given. */
+export const change = (application: Application, settings: Change): Application => ({
   ...application,
   ...settings,
+  links: mergeLinks(application.links, settings.links),
   version: application.version + 1
 })

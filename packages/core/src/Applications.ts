@@ -44,7 +44,7 @@ export declare namespace Applications {
     ) => Effect.Effect<Created, InvalidApplication | StoreError>
     readonly change: (
       id: Application.ApplicationId,
-      settings: Partial<Settings>
+      settings: Application.Change
     ) => Effect.Effect<Application.Application, InvalidApplication | ApplicationNotFound | StoreError>
     /** A new secret; the present one stays good for `overlap` (default: the policy's). */
     readonly rotateSecret: (
@@ -151,6 +151,7 @@ const make = Effect.gen(function*() {
     const signingSecret = yield* secrets.makeSigning
     const application = yield* store.insert({
       ...settings,
+      links: Application.mergeLinks(settings.links),
       ownerId,
       secrets: [{ hash: secrets.hash(Redacted.value(secret)), expiresAt: Option.none() }],
       createdAt: yield* DateTime.now
@@ -159,10 +160,11 @@ const make = Effect.gen(function*() {
   })
 
   const change = Effect.fn("Applications.change")(
-    function*(id: Application.ApplicationId, settings: Partial<Settings>) {
+    function*(id: Application.ApplicationId, settings: Application.Change) {
       if (settings.name !== undefined) yield* checkName(settings.name)
       if (settings.redirectUris !== undefined) yield* Application.checkRedirectUris(settings.redirectUris)
       yield* Application.checkLinks(settings.links)
+      if (settings.ownerId !== undefined) yield* checkOwner(settings.ownerId)
       const next = Application.change(yield* find(id), settings)
       yield* store.save(next)
       return next

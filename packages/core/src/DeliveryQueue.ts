@@ -88,10 +88,11 @@ export declare namespace DeliveryQueue {
     ) => Effect.Effect<number, StoreError>
     /**
      * A new pending delivery of the same event to the same subscription, due at `now`; the log of events has the first
-     * one only. None if that subscription is gone.
+     * one only. None if that subscription is gone. With `id`, what is stored of the event by then: an erasure may have
+     * cleared it since it was read.
      */
     readonly again: (
-      delivery: Pick<Delivery, "applicationId" | "subscriptionId" | "event">,
+      delivery: Pick<Delivery, "applicationId" | "subscriptionId" | "event"> & Partial<Pick<Delivery, "id">>,
       now: DateTime.Utc
     ) => Effect.Effect<Option.Option<Delivery>, StoreError>
   }

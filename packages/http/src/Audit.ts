@@ -6,14 +6,10 @@ import * as Effect from "effect/Effect"
 import type { ApplicationId } from "@startlist/core/Application"
 import type { UserId } from "@startlist/core/User"
 
-/**
- * Who acts, or on whom. An e-mail address stands for someone who could not sign in with it; empty: it was none. `Unknown`:
- * the request names nobody.
- */
+/** Who acts, or on whom, by identifier only: an erasure must not have to look for addresses. `Unknown`: somebody. */
 export type Party = Data.TaggedEnum<{
   User: { readonly userId: UserId }
   Application: { readonly applicationId: ApplicationId }
-  Email: { readonly email: string }
   Operator: {}
   Unknown: {}
 }>

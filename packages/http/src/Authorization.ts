@@ -19,7 +19,7 @@ import {
 } from "@startlist/core/Authorization"
 import { OAuth } from "@startlist/core/OAuth"
 import type { StoreError } from "@startlist/core/Store"
-import type { User } from "@startlist/core/User"
+import { type User, UserStore } from "@startlist/core/User"
 import { type Action, Audit, Party, recorded } from "./Audit.ts"
 import { redirect, type Request, type Response } from "./Message.ts"
 import { get, type Parameters, parseClientId, write } from "./Parameters.ts"
@@ -81,8 +81,9 @@ const append = (uri: string, parameters: Fields): string => {
   return `${uri}${separator}${write(parameters)}`
 }
 
-export const make: Effect.Effect<Authorization, never, OAuth> = Effect.gen(function*() {
+export const make: Effect.Effect<Authorization, never, OAuth | UserStore> = Effect.gen(function*() {
   const oauth = yield* OAuth
+  const users = yield* UserStore
   const audit = yield* Audit
   const { issuer } = yield* HttpConfig
 
@@ -137,17 +138,24 @@ export const make: Effect.Effect<Authorization, never, OAuth> = Effect.gen(funct
         address
       }))
 
+  const consent = (request: Request, checked: AuthorizationRequest, user: User) =>
+    Effect.gen(function*() {
+      const code = yield* oauth.consent(checked, user)
+      // An erasure that was under way has not seen this grant.
+      if (Option.isNone(yield* users.find(user.id))) {
+        yield* Effect.ignore(oauth.revokeByUser(checked.application.id, user.id))
+        return sendBack(denied(checked))
+      }
+      yield* record("consent", user, checked, request)
+      return answer(checked.redirectUri, checked.state, [
+        ["code", Redacted.value(code)],
+        ["scope", checked.scope.join(" ")]
+      ])
+    })
+
   return {
     check,
-    allow: (request, checked, user) =>
-      Effect.map(
-        recorded(Effect.tap(oauth.consent(checked, user), record("consent", user, checked, request))),
-        (code) =>
-          answer(checked.redirectUri, checked.state, [
-            ["code", Redacted.value(code)],
-            ["scope", checked.scope.join(" ")]
-          ])
-      ),
+    allow: (request, checked, user) => recorded(consent(request, checked, user)),
     deny: (request, checked, user) =>
       Effect.as(record("consent_refused", user, checked, request), sendBack(denied(checked))),
     sendBack

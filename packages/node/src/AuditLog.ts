@@ -10,9 +10,8 @@ import * as Audit from "@startlist/http/Audit"
 
 /** Who acts, or on whom. */
 export interface Party {
-  readonly type: "user" | "application" | "email" | "operator" | "unknown"
+  readonly type: "user" | "application" | "operator" | "unknown"
   readonly id?: number
-  readonly email?: string
 }
 
 /** What came of it: done, refused to whoever asked, or failed on our side. */
@@ -79,7 +78,6 @@ export declare namespace AuditLog {
 const toParty = Audit.Party.$match({
   User: ({ userId }): Party => ({ type: "user", id: userId }),
   Application: ({ applicationId }): Party => ({ type: "application", id: applicationId }),
-  Email: ({ email }): Party => ({ type: "email", email }),
   Operator: (): Party => ({ type: "operator" }),
   Unknown: (): Party => ({ type: "unknown" })
 })

@@ -1,5 +1,6 @@
 /** What is known about a person, and the end of it (law 13). */
 import * as Context from "effect/Context"
+import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
@@ -19,13 +20,18 @@ export declare namespace PersonalData {
     readonly registrationsOf: (id: UserId) => Effect.Effect<ReadonlyArray<RegistrationId>, StoreError>
     /**
      * Erases a person, all in one transaction: name, e-mail address, password and sessions go. So do the texts of the
-     * person's registrations, those in events too, and the e-mail and network addresses in the audit. The grants are
-     * revoked, and the applications are notified as after a revocation by the user. What is pending with texts of the
-     * person is cancelled. The identifier stays, and is not given to anybody else.
+     * person's registrations, those in events too, and the network addresses in the audit. The grants are revoked, and the
+     * applications are notified as after a revocation by the user. What is pending with texts of the person is cancelled.
+     * The identifier stays, and is not given to anybody else. `OwnsApplications`: these must end, or get another owner.
      */
-    readonly erase: (id: UserId) => Effect.Effect<void, UserNotFound | StoreError>
+    readonly erase: (id: UserId) => Effect.Effect<void, OwnsApplications | UserNotFound | StoreError>
+    /** Until the transaction of the caller ends, this person is not erased. An erasure that has begun is waited for. */
+    readonly hold: (id: UserId) => Effect.Effect<void, StoreError>
   }
 }
+
+/** The person still owns applications. */
+export class OwnsApplications extends Data.TaggedError("OwnsApplications")<{}> {}
 
 const make = Effect.gen(function*() {
   const { afterCommit, prefix: p, query, transaction } = yield* Database
@@ -33,34 +39,39 @@ const make = Effect.gen(function*() {
   const oauth = yield* OAuth
   const statement = (name: string, text: string) => ({ name: `${p}erasure_${name}`, text })
 
+  const owned = statement(
+    "owned",
+    `SELECT id FROM ${p}applications WHERE owner_id = $1::bigint AND state <> 'e' LIMIT 1`
+  )
+  const holdUser = statement("hold", `SELECT id FROM ${p}users WHERE id = $1::bigint FOR KEY SHARE`)
   const registrations = `SELECT id FROM ${p}registrations WHERE athlete_id = $1::bigint`
-  const events = `SELECT seq FROM ${p}events WHERE object_type = 'registration' AND object_id IN (${registrations})`
+  const isAbout = `object_type = 'r' AND object_id = ANY (ARRAY(${registrations}))`
   const clearRegistrations = statement(
     "registrations",
     `UPDATE ${p}registrations SET updates = $2::json, version = version + 1 WHERE athlete_id = $1::bigint`
   )
-  const cancel = statement(
+  // Waits for redeliveries under way, which hold the event that they copy; those that come later copy the cleared one.
+  const clearEvents = statement(
+    "events",
+    `UPDATE ${p}events SET updates = $2::json
+      WHERE seq = ANY (ARRAY(SELECT event_seq FROM ${p}deliveries WHERE ${isAbout}))`
+  )
+  // In a later snapshot, which has the copies. What receivers answered may repeat what they got.
+  const clearDeliveries = statement(
     "deliveries",
-    `UPDATE ${p}deliveries SET state = 'c', ended_at = $2::bigint, claim_token = NULL, lease_ends = NULL
-      WHERE id = ANY (ARRAY(
-        SELECT id FROM ${p}deliveries WHERE state = 'p' AND event_seq IN (${events}) ORDER BY id FOR UPDATE
-      ))`
+    `WITH cleared AS (
+        UPDATE ${p}deliveries SET attempts = NULL, claim_token = NULL, lease_ends = NULL,
+          state = CASE state WHEN 'p' THEN 'c' ELSE state END, ended_at = coalesce(ended_at, $3::bigint)
+        WHERE id = ANY (ARRAY(SELECT id FROM ${p}deliveries WHERE ${isAbout} ORDER BY id FOR UPDATE)) RETURNING event_seq
+      )
+      UPDATE ${p}events SET updates = $2::json WHERE seq IN (SELECT event_seq FROM cleared)`
   )
-  // What receivers answered may repeat what they got.
-  const clearAttempts = statement(
-    "attempts",
-    `UPDATE ${p}deliveries SET attempts = NULL WHERE event_seq IN (${events})`
-  )
-  const clearEvents = statement("events", `UPDATE ${p}events SET updates = $2::json WHERE seq IN (${events})`)
   const removePassword = statement("password", `DELETE FROM ${p}passwords WHERE user_id = $1::bigint`)
   const removeSessions = statement("sessions", `DELETE FROM ${p}sessions WHERE user_id = $1::bigint`)
-  const isAbout = (column: string) => `${partyOf(column)} IN ('user:' || $1::text, 'email:' || $2::text)`
   const clearAudit = statement(
     "audit",
-    `UPDATE ${p}audit SET actor = (actor::jsonb - 'email')::json, subject = (subject::jsonb - 'email')::json,
-        address = CASE WHEN ${isAbout("actor")} THEN '' ELSE address END
-      WHERE (${isAbout("actor")} OR ${isAbout("subject")})
-        AND (address <> '' AND ${isAbout("actor")} OR actor->>'email' IS NOT NULL OR subject->>'email' IS NOT NULL)`
+    `UPDATE ${p}audit SET address = '' WHERE address <> '' AND actor->>'type' <> 'operator'
+        AND (${partyOf("actor")} = 'user:' || $1::text OR ${partyOf("subject")} = 'user:' || $1::text)`
   )
 
   const revoke = (id: UserId) =>
@@ -84,27 +95,27 @@ const make = Effect.gen(function*() {
     yield* transaction(Effect.gen(function*() {
       const user = yield* users.find(id)
       if (Option.isNone(user)) return yield* new UserNotFound({ userId: id })
+      if ((yield* query(owned, [id])).length > 0) return yield* new OwnsApplications()
       yield* users.remove(id)
       yield* query(removePassword, [id])
       yield* query(removeSessions, [id])
       yield* revoke(id)
       yield* query(clearRegistrations, [id, updates])
-      yield* query(cancel, [id, yield* Effect.clockWith((clock) => clock.currentTimeMillis)])
-      yield* query(clearAttempts, [id])
       yield* query(clearEvents, [id, updates])
-      yield* query(clearAudit, [String(id), user.value.email.toLowerCase()])
+      yield* query(clearDeliveries, [id, updates, yield* Effect.clockWith((clock) => clock.currentTimeMillis)])
+      yield* query(clearAudit, [String(id)])
     }))
-    // A consent or a redelivery that was on its way meanwhile.
-    const late = Effect.all([revoke(id), query(clearEvents, [id, updates])], { discard: true })
+    // A consent that was under way: one that comes later finds no user, and revokes itself.
     yield* afterCommit(Effect.catchTag(
-      late,
+      revoke(id),
       "StoreError",
-      (error) =>
-        Effect.logWarning(`what was on its way during the erasure of user ${id} could not be looked for`, error)
+      (error) => Effect.logWarning(`what user ${id} allowed during the erasure could not be revoked`, error)
     ))
   })
 
-  return PersonalData.of({ erase, registrationsOf })
+  const hold = (id: UserId) => Effect.asVoid(query(holdUser, [id]))
+
+  return PersonalData.of({ erase, hold, registrationsOf })
 })
 
 /** Over the service's own tables. */

@@ -21,11 +21,8 @@ interface Row {
 
 const toLine = ({ at, id, ...row }: Row): Line => ({ ...row, id: Number(id), at: DateTime.unsafeMake(Number(at)) })
 
-/** Someone may try to sign in with anything; a database keeps no NUL and no half of a surrogate pair. */
+/** An address may come from a header; a database keeps no NUL and no half of a surrogate pair. */
 const storable = (text: string): string => text.slice(0, 300).replace(/[\0\p{Cs}]/gu, "\uFFFD")
-
-const toJson = ({ email, ...party }: Party): string =>
-  JSON.stringify(email === undefined ? party : { ...party, email: storable(email) })
 
 const make = Effect.gen(function*() {
   const { prefix: p, query, transaction } = yield* Database
@@ -67,8 +64,8 @@ const make = Effect.gen(function*() {
         query(append, [
           Math.floor(at.epochMillis),
           action,
-          toJson(actor),
-          toJson(subject),
+          JSON.stringify(actor),
+          JSON.stringify(subject),
           storable(address),
           outcome,
           storable(detail)

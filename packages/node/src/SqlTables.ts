@@ -8,9 +8,8 @@ import type * as Embedded from "@startlist/postgres/Embedded"
 import { auditFloor } from "./AuditLog.ts"
 import { defaultPrefix, type MigrationSet } from "@startlist/postgres/Migrations"
 
-/** Who acts or is acted on, as one text: `user:42`, or `email:ada@example.test`. */
-export const partyOf = (column: string): string =>
-  `(${column}->>'type' || ':' || coalesce(${column}->>'id', lower(${column}->>'email'), ''))`
+/** Who acts or is acted on, as one text: `user:42`. */
+export const partyOf = (column: string): string => `(${column}->>'type' || ':' || coalesce(${column}->>'id', ''))`
 
 /** `0001`: everything. Instants are whole milliseconds since 1970; passwords and sessions are kept as hashes only. */
 const initial = (p: string): ReadonlyArray<string> => [
@@ -44,7 +43,8 @@ const initial = (p: string): ReadonlyArray<string> => [
 
 /**
  * `0002`: the audit says what came of each action, and the database itself keeps it as it is: no line can be changed
- * but by the loss of e-mail and network addresses, for an erasure, and none be removed before it is `auditFloor` older than the newest (the purge removes later, see `AUDIT_RETENTION`).
+ * but by the loss of its network address, for an erasure, and none be removed before it is `auditFloor` older than the
+ * newest (the purge removes later, see `AUDIT_RETENTION`).
  */
 const appendOnly = (p: string): ReadonlyArray<string> => [
   `ALTER TABLE ${p}audit ADD COLUMN outcome text NOT NULL DEFAULT 'success'`,
@@ -58,11 +58,9 @@ const appendOnly = (p: string): ReadonlyArray<string> => [
         END IF;
       END IF;
       IF TG_OP = 'UPDATE' THEN
-        IF (NEW.id, NEW.at, NEW.action, NEW.outcome, NEW.detail) = (OLD.id, OLD.at, OLD.action, OLD.outcome, OLD.detail)
-          AND NEW.actor::jsonb IN (OLD.actor::jsonb, OLD.actor::jsonb - 'email')
-          AND NEW.subject::jsonb IN (OLD.subject::jsonb, OLD.subject::jsonb - 'email')
-          AND NEW.address IN (OLD.address, '')
-          AND (NEW.actor::jsonb, NEW.subject::jsonb, NEW.address) <> (OLD.actor::jsonb, OLD.subject::jsonb, OLD.address)
+        IF (NEW.id, NEW.at, NEW.action, NEW.outcome, NEW.detail, NEW.actor::jsonb, NEW.subject::jsonb)
+            = (OLD.id, OLD.at, OLD.action, OLD.outcome, OLD.detail, OLD.actor::jsonb, OLD.subject::jsonb)
+          AND NEW.address = '' AND OLD.address <> ''
         THEN
           RETURN NEW;
         END IF;

@@ -51,6 +51,18 @@ layer(InProcessService.layer({ DELIVERY_DELAYS: "1ms" }), { timeout: "60 seconds
         redirect_uris: ["https://a.test/", "https://b.test/"],
         require_pkce: false
       })
+      const links = ["--website", "https://a.test", "--privacy-policy", "https://a.test/privacy"]
+      expect(await commandJson(service, "application", "update", id, ...links)).toMatchObject({
+        website: "https://a.test",
+        privacy_policy: "https://a.test/privacy",
+        logo: null
+      })
+      expect(await commandJson(service, "application", "update", id, "--website", "")).toMatchObject({
+        website: null,
+        privacy_policy: "https://a.test/privacy"
+      })
+      expect((await command(service, "application", "update", id, "--logo", "http://a.test/logo.png")).stderr)
+        .toContain("logo must be an https address of at most 255 characters")
       const people = await command(service, "application", "show", id)
       expect(people.stdout).toMatch(/^client_id +\d+\nname +Two\n/)
       const signing = await commandJson(service, "application", "signing-secrets", id)

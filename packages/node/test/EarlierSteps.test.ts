@@ -40,7 +40,7 @@ const rows: Readonly<Record<string, Readonly<Record<string, ReadonlyArray<string
     "0001_initial": [
       `INSERT INTO startlist_audit (at, action, actor, subject, address, detail) VALUES
         (1, 'login', '{"type":"user","id":1}', '{"type":"user","id":1}', '192.0.2.1', ''),
-        (2, 'login_failed', '{"type":"email","email":"a@b.test"}', '{"type":"unknown"}', '192.0.2.1', '')`
+        (2, 'login_failed', '{"type":"unknown"}', '{"type":"user","id":1}', '192.0.2.1', '')`
     ],
     "0002_audit_append_only": []
   }

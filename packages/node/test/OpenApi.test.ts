@@ -226,6 +226,7 @@ const operatorApi = async (caller: Caller, service: Target): Promise<World> => {
     expect((await operate("DELETE", `/applications/${id}`)).status).toBe(status)
   }
   expect((await operate("GET", `/applications/${formerly}`)).status).toBe(404)
+  expect((await operate("DELETE", `/users/${platform.id}`)).status).toBe(409)
   await operate("GET", "/subscriptions?limit=1")
   await operate("GET", "/subscriptions?limit=0")
   await operate("POST", "/deliveries/cancel", { client_id: client.client_id })

@@ -283,6 +283,9 @@ layer(InProcessService.layer(), { timeout: "60 seconds" })("the operator API", (
         owner_id: owner.id,
         redirect_uris,
         require_pkce: false,
+        website: null,
+        privacy_policy: null,
+        logo: null,
         state: "active"
       }
       expect([created.status, created.body]).toEqual([201, {

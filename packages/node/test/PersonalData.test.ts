@@ -7,6 +7,7 @@ import {
   consent,
   obtainTokens,
   redirectUri,
+  refresh,
   subscribe
 } from "@startlist/test-support/Consent"
 import {
@@ -17,9 +18,11 @@ import {
   operate,
   type Person
 } from "@startlist/test-support/Operator"
-import { makeReceiver } from "@startlist/test-support/Receiver"
+import { eventually } from "@startlist/test-support/Eventually"
+import { type Behaviour, makeReceiver } from "@startlist/test-support/Receiver"
 import { Effect } from "effect"
 import type { Pool } from "pg"
+import { vi } from "vitest"
 
 /** In every text that the person provides. */
 const mark = "Quetzalcoatlus"
@@ -103,11 +106,127 @@ it.scopedLive(
         await good.until(() => good.received.some(({ body }) => body.includes("\"aspect_type\":\"deleted\"")))
         const { entries } = (await operate(service, "GET", `/audit?user_id=${athlete.id}`)).body
         for (const { actor, address } of entries) {
-          expect([actor.type, address === ""]).toEqual([actor.type, actor.type === "user"])
+          expect([actor.type, address === ""]).toEqual([actor.type, actor.type !== "operator"])
         }
         // The address is free again, for somebody else.
         const next = await operate(service, "POST", "/users", { role: "athlete", email, password: "pass word" })
         expect(next.body.id).not.toBe(athlete.id)
+      })
+    }),
+  60_000
+)
+
+/** Fails, and repeats what it got. */
+const echo: Behaviour = ({ body }, response) => void response.writeHead(500, { "content-type": "text/plain" }).end(body)
+
+/** Everything that the operator API tells. */
+const told = async (service: InProcessService.Service): Promise<string> => {
+  const paths = ["/users", "/applications", "/subscriptions", "/deliveries?limit=500", "/audit?limit=500"]
+  const answers = await Promise.all(paths.map((path) => operate(service, "GET", path)))
+  return JSON.stringify(answers.map(({ body }) => body)).toLowerCase()
+}
+
+it.scopedLive(
+  "persons who are erased while requests are processed: nothing of them is in the database, the log or an answer",
+  () =>
+    Effect.gen(function*() {
+      const service = yield* InProcessService.make({
+        DELIVERY_DELAYS: "20ms,20ms",
+        LOG_FORMAT: "json",
+        LOG_LEVEL: "trace"
+      })
+      const logged: Array<string> = []
+      yield* Effect.acquireRelease(
+        Effect.sync(() => vi.spyOn(console, "log").mockImplementation((line) => void logged.push(String(line)))),
+        (spy) => Effect.sync(() => spy.mockRestore())
+      )
+      const receiver = yield* makeReceiver
+      receiver.behave("/callback", echo)
+      yield* Effect.promise(async () => {
+        const platform = await createUser(service, "platform")
+        const client = await createApplication(service, platform, [redirectUri])
+        const owner = await obtainTokens(service, client, platform)
+        expect((await subscribe(service, owner.access_token, receiver.url)).status).toBe(201)
+
+        const round = async (place: number) => {
+          const person = { role: "athlete", email: `${mark}-${place}@example.test`, password: `${mark} password` }
+          const made = await operate(service, "POST", "/users", { ...person, first_name: mark, last_name: mark })
+          const athlete: Person = { ...made.body, password: person.password }
+          const tokens = await obtainTokens(service, client, athlete)
+          const registration = await createRegistration(service, { athlete_id: athlete.id, comment: mark })
+          const change = (comment: string) => changeRegistration(service, registration, { comment })
+          const deliveries = async () => {
+            const { body } = await operate(service, "GET", "/deliveries?limit=100")
+            return body.deliveries.filter(({ object_id }: { object_id: number }) => object_id === registration)
+          }
+          await change(`${mark} 1`)
+          await eventually(deliveries, (found) => found.some(({ state }: { state: string }) => state === "exhausted"))
+          await change(`${mark} 2`)
+
+          let [isOver, requests] = [false, 0]
+          let token = tokens.refresh_token
+          const repeat = async (request: () => Promise<unknown>) => {
+            for (; !isOver; requests++) await request().catch(() => {})
+          }
+          const exhausted = (await deliveries()).find(({ state }: { state: string }) => state === "exhausted")
+          const running = [
+            repeat(() => consent(authorizeUrl(service, client), { ...athlete, password: "wrong" })),
+            repeat(() => obtainTokens(service, client, athlete)),
+            repeat(async () => {
+              token = (await (await refresh(service, client, token)).json()).refresh_token ?? token
+            }),
+            repeat(() => operate(service, "POST", `/deliveries/${exhausted.id}/redeliver`)),
+            repeat(() => createRegistration(service, { athlete_id: athlete.id, comment: mark }))
+          ]
+          await eventually(async () => requests, (count) => count >= 7 * place)
+          logged.length = 0
+          const erased = await eventually(
+            () => operate(service, "DELETE", `/users/${athlete.id}`),
+            ({ status }) => status !== 503
+          )
+          expect(erased.status).toBe(204)
+          isOver = true
+          await Promise.all(running)
+          await eventually(deliveries, (found) => found.every(({ state }: { state: string }) => state !== "pending"))
+          const kept = (await dump(service.database.admin)).toLowerCase()
+          expect(kept.split("\n").filter((line) => line.includes(mark.toLowerCase()))).toEqual([])
+          expect(await told(service)).not.toContain(mark.toLowerCase())
+          expect(logged.length).toBeGreaterThan(0)
+          expect(logged.filter((line) => line.includes(mark))).toEqual([])
+          const active = await service.database.admin.query(
+            "SELECT count(*) FROM startlist_grants WHERE user_id = $1 AND active",
+            [athlete.id]
+          )
+          expect(active.rows[0].count).toBe("0")
+        }
+        for (let place = 0; place < 3; place++) await round(place)
+      })
+    }),
+  120_000
+)
+
+it.scopedLive(
+  "an owner of applications is erased when these have ended, or have another owner",
+  () =>
+    Effect.gen(function*() {
+      const service = yield* InProcessService.make()
+      yield* Effect.promise(async () => {
+        const [leaving, next] = [await createUser(service, "platform"), await createUser(service, "platform")]
+        const [ended, given] = [
+          await createApplication(service, leaving, [redirectUri]),
+          await createApplication(service, leaving, [redirectUri])
+        ]
+        const erase = () => operate(service, "DELETE", `/users/${leaving.id}`)
+        const refused = await erase()
+        expect([refused.status, refused.body.errors[0].code]).toEqual([409, "owns_applications"])
+        expect((await operate(service, "DELETE", `/applications/${ended.client_id}`)).status).toBe(204)
+        const athlete = await createUser(service, "athlete")
+        const give = (owner: Person) =>
+          operate(service, "PATCH", `/applications/${given.client_id}`, { owner_id: owner.id })
+        expect((await give(athlete)).status).toBe(422)
+        expect((await give(next)).body.owner_id).toBe(next.id)
+        expect((await erase()).status).toBe(204)
+        expect(await dump(service.database.admin)).not.toContain(leaving.email)
       })
     }),
   60_000

@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import type { Applications } from "@startlist/core/Applications"
 import type { Deliveries } from "@startlist/core/Deliveries"
 import type { OAuth } from "@startlist/core/OAuth"
+import type { UserStore } from "@startlist/core/User"
 import type { Secrets } from "@startlist/core/Secrets"
 import type { Subscriptions } from "@startlist/core/Subscriptions"
 import type { Accounts } from "./Accounts.ts"
@@ -39,7 +40,7 @@ const furniture: Routes<never> = Effect.map(
 )
 
 /** `/oauth/authorize`: the page that asks for consent (requirements §4.1). */
-export const consent: Routes<OAuth | Authentication> = compressed(Effect.map(
+export const consent: Routes<OAuth | UserStore | Authentication> = compressed(Effect.map(
   Effect.all([Authorize.make, furniture]),
   ([authorize, others]) => [authorize, ...others]
 ))
@@ -73,10 +74,11 @@ export const developer: Routes<Applications | Deliveries | OAuth | Subscriptions
   )
 
 /** Consent, authorised applications, developer pages: for every server, however its users sign in. */
-export const routes: Routes<Applications | Deliveries | OAuth | Subscriptions | Throttle | Authentication> = Effect.map(
-  Effect.all([consent, account, developer]),
-  (made) => made.flat()
-)
+export const routes: Routes<Applications | Deliveries | OAuth | Subscriptions | Throttle | Authentication | UserStore> =
+  Effect.map(
+    Effect.all([consent, account, developer]),
+    (made) => made.flat()
+  )
 
 /** `/`, for a server that is nothing else: it links to what the service has besides. */
 export const welcome: Effect.Effect<Route, never, Authentication> = Effect.map(Welcome.make, compressedRoute)
@@ -89,7 +91,7 @@ export const reference = (content: Effect.Effect<string>): Effect.Effect<Route> 
  * `/login` and `/logout`, passwords and sessions: for a service that signs people in itself, with `Sessions.layer`.
  * `/.well-known/change-password` leads to `/account/security`, and `/login/` to `/login`.
  */
-export const signIn: Routes<Accounts | OAuth | Secrets | Throttle> = compressed(Effect.map(
+export const signIn: Routes<Accounts | OAuth | Secrets | Throttle | UserStore> = compressed(Effect.map(
   Effect.all([
     Login.make,
     Security.make,

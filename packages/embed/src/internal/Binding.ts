@@ -103,12 +103,12 @@ export const make = (run: Run): Effect.Effect<Calls, never, Services> =>
 
     return {
       applications: {
-        create: (ownerId, { name, redirectUris, requirePkce = false }) =>
+        create: (ownerId, { requirePkce = false, ...settings }) =>
           onId(
             userOf(ownerId),
             { ok: false, ...impossible("owner_id") },
             (owner) =>
-              applications.create(owner, { name, redirectUris, requirePkce }).pipe(
+              applications.create(owner, { ...settings, requirePkce }).pipe(
                 Effect.map((made) => ({ ...withSecret(made), signingSecret: Redacted.value(made.signingSecret) })),
                 Effect.catchTag("InvalidApplication", invalid)
               )

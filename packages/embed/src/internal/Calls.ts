@@ -8,6 +8,8 @@ export interface Settings {
   readonly name: string
   readonly redirectUris: ReadonlyArray<string>
   readonly requirePkce: boolean
+  /** What the consent page shows: https, at most 255 characters each. `""` removes one; the others stay. */
+  readonly links?: Plain.Links
 }
 
 /** An application and its secret, which is shown this one time. */

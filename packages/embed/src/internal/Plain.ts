@@ -58,18 +58,22 @@ export const toAccess = ({ createdAt, expiresAt, ...access }: CoreAccess.Access)
   expiresAt: DateTime.toDateUtc(expiresAt)
 })
 
+/** Addresses that users see before they allow an application. */
+export type Links = Core.Links
+
 export interface Application {
   readonly id: number
   readonly name: string
   readonly ownerId: number
   readonly redirectUris: ReadonlyArray<string>
   readonly requirePkce: boolean
+  readonly links: Links
   readonly createdAt: Date
 }
 
 export const toApplication = (
-  { createdAt, id, name, ownerId, redirectUris, requirePkce }: Core.Application
-): Application => ({ id, name, ownerId, redirectUris, requirePkce, createdAt: DateTime.toDateUtc(createdAt) })
+  { createdAt, id, links = {}, name, ownerId, redirectUris, requirePkce }: Core.Application
+): Application => ({ id, name, ownerId, redirectUris, requirePkce, links, createdAt: DateTime.toDateUtc(createdAt) })
 
 export interface SigningSecrets {
   /** Newest first; one that was replaced has an end. */

@@ -34,6 +34,12 @@ const requirePkce = Options.choice("require-pkce", ["true", "false"]).pipe(
   Options.optional
 )
 
+const links = {
+  website: optional("website", "https address that the consent page shows"),
+  privacyPolicy: optional("privacy-policy", "https address that the consent page shows"),
+  logo: optional("logo", "https address of an image that the consent page shows")
+}
+
 const create = Command.make(
   "create",
   {
@@ -41,16 +47,23 @@ const create = Command.make(
     ownerEmail: text("owner-email", "the e-mail address of a platform user"),
     redirectUris,
     requirePkce,
+    ...links,
     more: Args.text({ name: "redirect-uri" }).pipe(Args.withDescription("further redirect URIs"), Args.repeated),
     ...common
   },
-  ({ more, name, ownerEmail, redirectUris, requirePkce, ...options }) =>
+  ({ logo, more, name, ownerEmail, privacyPolicy, redirectUris, requirePkce, website, ...options }) =>
     asking(
       options,
       (service) =>
         Effect.flatMap(findOwner(service, ownerEmail), (owner_id) =>
           service.applications.createApplication({
-            payload: { name, owner_id, redirect_uris: [...redirectUris, ...more], require_pkce: requirePkce }
+            payload: {
+              name,
+              owner_id,
+              redirect_uris: [...redirectUris, ...more],
+              require_pkce: requirePkce,
+              ...given({ website, privacy_policy: privacyPolicy, logo })
+            }
           }))
     )
 ).pipe(Command.withDescription("registers an application; shows its secret, this once"))
@@ -77,18 +90,38 @@ const show = Command.make(
 
 const update = Command.make(
   "update",
-  { id, name: optional("name", "what users see"), redirectUris, requirePkce, ...common },
-  ({ id, name, redirectUris, requirePkce, ...options }) =>
-    asking(options, ({ applications }) =>
-      applications.changeApplication({
-        path: { client_id: id },
-        payload: given({
-          name,
-          require_pkce: requirePkce,
-          redirect_uris: Option.liftPredicate(redirectUris, Arr.isNonEmptyReadonlyArray)
-        })
-      }))
-).pipe(Command.withDescription("changes what is given; redirect URIs take the place of all that there were"))
+  {
+    id,
+    name: optional("name", "what users see"),
+    ownerEmail: optional("owner-email", "the e-mail address of the new owner, a platform user"),
+    redirectUris,
+    requirePkce,
+    ...links,
+    ...common
+  },
+  ({ id, logo, name, ownerEmail, privacyPolicy, redirectUris, requirePkce, website, ...options }) =>
+    asking(
+      options,
+      (service) =>
+        Effect.flatMap(Effect.transposeMapOption(ownerEmail, (email) => findOwner(service, email)), (owner_id) =>
+          service.applications.changeApplication({
+            path: { client_id: id },
+            payload: given({
+              name,
+              owner_id,
+              require_pkce: requirePkce,
+              website,
+              privacy_policy: privacyPolicy,
+              logo,
+              redirect_uris: Option.liftPredicate(redirectUris, Arr.isNonEmptyReadonlyArray)
+            })
+          }))
+    )
+).pipe(
+  Command.withDescription(
+    "changes what is given; redirect URIs replace all present ones; an empty address removes the link"
+  )
+)
 
 const rotateSecret = Command.make(
   "rotate-secret",

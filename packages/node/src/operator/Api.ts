@@ -82,6 +82,7 @@ export const Users = group("users")
       .setPath(Wire.UserIdPath)
       .addSuccess(HttpApiSchema.NoContent)
       .addError(Refusal.Wire.NotFound)
+      .addError(Refusal.Wire.Conflict)
   )
   .add(
     HttpApiEndpoint.post("revokeForUser", "/operator/v1/users/:id/revocations")

@@ -145,7 +145,14 @@ const users = HttpApiBuilder.group(Api, "users", (handlers) =>
       .handle("eraseUser", ({ path }) =>
         Effect.catchTags(personalData.erase(path.id), {
           ...orUnavailable,
-          UserNotFound: () => Effect.fail(noUser)
+          UserNotFound: () => Effect.fail(noUser),
+          OwnsApplications: () =>
+            Effect.fail(Refusal.conflict(
+              "User",
+              "id",
+              "owns_applications",
+              "the user owns applications: end them, or give them another owner, first"
+            ))
         }))
       .handle("revokeForUser", ({ path, payload }) =>
         Effect.zipRight(
@@ -171,12 +178,13 @@ const applications = HttpApiBuilder.group(Api, "applications", (handlers) =>
     const showing = (found: Effect.Effect<Application, ApplicationNotFound | StoreError>) =>
       Effect.catchTags(Effect.map(found, Wire.showApplication), { ...orUnavailable, ...noApplication })
     return handlers
-      .handle("createApplication", ({ payload: { name, owner_id, redirect_uris, require_pkce } }) =>
+      .handle("createApplication", ({ payload: { name, owner_id, redirect_uris, require_pkce, ...links } }) =>
         service.create(owner_id, {
           name,
           redirectUris: redirect_uris,
           requirePkce: Option.getOrElse(require_pkce, () =>
-            false)
+            false),
+          links: Wire.readLinks(links)
         }).pipe(
           Effect.map(({ application, secret, signingSecret }) => ({
             ...Wire.showApplication(application),
@@ -198,8 +206,10 @@ const applications = HttpApiBuilder.group(Api, "applications", (handlers) =>
           Effect.map(Wire.showApplication),
           Effect.catchTags({ ...orUnavailable, ...noApplication })
         ))
-      .handle("changeApplication", ({ path, payload: { name, redirect_uris, require_pkce } }) =>
+      .handle("changeApplication", ({ path, payload: { name, owner_id, redirect_uris, require_pkce, ...links } }) =>
         service.change(path.client_id, {
+          ...(owner_id === undefined ? {} : { ownerId: owner_id }),
+          links: Wire.readLinks(links),
           ...(name === undefined ? {} : { name }),
           ...(redirect_uris === undefined ? {} : { redirectUris: redirect_uris }),
           ...(require_pkce === undefined ? {} : { requirePkce: require_pkce })
@@ -257,19 +267,23 @@ const subscriptions = HttpApiBuilder.group(Api, "subscriptions", (handlers) =>
 const registrations = HttpApiBuilder.group(Api, "registrations", (handlers) =>
   Effect.gen(function*() {
     const service = yield* Registrations
+    const personalData = yield* PersonalData
     return handlers
       .handle(
         "createRegistration",
         ({ payload: { athlete_id, club_id, organizer_id, platform_user_id, ...updates } }) =>
-          service.create({
-            parties: {
-              athleteId: athlete_id,
-              organizerId: organizer_id,
-              clubId: club_id,
-              platformUserId: platform_user_id
-            },
-            updates: { ...emptyUpdates, ...updates }
-          }).pipe(
+          Effect.zipRight(
+            personalData.hold(athlete_id),
+            service.create({
+              parties: {
+                athleteId: athlete_id,
+                organizerId: organizer_id,
+                clubId: club_id,
+                platformUserId: platform_user_id
+              },
+              updates: { ...emptyUpdates, ...updates }
+            })
+          ).pipe(
             Effect.map(Wire.showRegistration),
             Effect.catchTags({
               ...orUnavailable,

@@ -26,6 +26,7 @@ export const fields: FieldTexts = {
   folder: ["Where the copy is, on the machine of the service", "/var/lib/startlist/backups/2026-06-01T08-00-00.000Z"],
   granted_at: ["When the user allowed it: ISO 8601 in UTC with milliseconds", at],
   grants: ["What applications may do for the user, oldest first", undefined],
+  logo: ["Image that users see before they allow the application: https", "https://race-day.example/logo.png"],
   name: ["What users see", "Race Day"],
   next: ["The `after` of the next page, if there may be one", 12],
   next_attempt_at: ["When the next attempt is due, while pending: ISO 8601 in UTC with milliseconds", at],
@@ -36,6 +37,7 @@ export const fields: FieldTexts = {
   owner_id: ["The platform user who owns the application", 41],
   password: ["At least 8 characters", "correct horse battery"],
   paused: ["Whether its events wait until it is resumed", false],
+  privacy_policy: ["What the consent page links to: https", "https://race-day.example/privacy"],
   platform_user_id: ["The platform user of the registration", 41],
   redirect_uris: ["Where users may be sent back: https, or http on localhost; at most 20", [
     "https://race-day.example/callback"
@@ -58,6 +60,7 @@ export const fields: FieldTexts = {
   url: ["The link, for the user alone", "https://auth.example.org/reset-password?token=sl_pr_42_t2k1s0_Y2xlYXI"],
   until: ["Only what was done before this instant", at],
   user_id: ["Only what this user did, and what was done to the user", 42],
+  website: ["What the consent page links to: https", "https://race-day.example"],
   user: ["The user", undefined],
   users: ["One page, newest first", undefined],
   value: ["The secret", "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"]

@@ -74,18 +74,36 @@ const settings = {
   require_pkce: Flag
 }
 
+const links = {
+  website: Schema.optionalWith(Schema.NullOr(Words), { exact: true }),
+  privacy_policy: Schema.optionalWith(Schema.NullOr(Words), { exact: true }),
+  logo: Schema.optionalWith(Schema.NullOr(Words), { exact: true })
+}
+
 export const NewApplication = strict(Schema.Struct({
   name: settings.name,
   owner_id: UserId,
   redirect_uris: settings.redirect_uris,
-  require_pkce: maybe(Flag)
+  require_pkce: maybe(Flag),
+  ...links
 }))
 
 export const ApplicationChange = strict(Schema.Struct({
   name: Schema.optionalWith(settings.name, { exact: true }),
+  owner_id: Schema.optionalWith(UserId, { exact: true }),
   redirect_uris: Schema.optionalWith(settings.redirect_uris, { exact: true }),
-  require_pkce: Schema.optionalWith(Flag, { exact: true })
+  require_pkce: Schema.optionalWith(Flag, { exact: true }),
+  ...links
 }))
+
+/** The links that a request names; `null` removes one. */
+export const readLinks = (
+  { logo, privacy_policy, website }: Partial<Pick<typeof ApplicationChange.Type, keyof typeof links>>
+): Application.Links => ({
+  ...(website === undefined ? {} : { website: website ?? "" }),
+  ...(privacy_policy === undefined ? {} : { privacyPolicy: privacy_policy ?? "" }),
+  ...(logo === undefined ? {} : { logo: logo ?? "" })
+})
 
 export const ApplicationRecord = Schema.Struct({
   client_id: Schema.Int,
@@ -93,6 +111,9 @@ export const ApplicationRecord = Schema.Struct({
   owner_id: Schema.Int,
   redirect_uris: Schema.Array(Schema.String),
   require_pkce: Schema.Boolean,
+  website: Schema.NullOr(Schema.String),
+  privacy_policy: Schema.NullOr(Schema.String),
+  logo: Schema.NullOr(Schema.String),
   state: Schema.Literal("active", "suspended", "ended")
 }).annotations({ identifier: "Application" })
 
@@ -118,6 +139,9 @@ export const showApplication = (application: Application.Application): typeof Ap
   owner_id: application.ownerId,
   redirect_uris: application.redirectUris,
   require_pkce: application.requirePkce,
+  website: application.links?.website ?? null,
+  privacy_policy: application.links?.privacyPolicy ?? null,
+  logo: application.links?.logo ?? null,
   state: application.state
 })
 
@@ -277,9 +301,8 @@ export const CancellationRequest = strict(Schema.Struct({ client_id: Application
 export const Cancellation = Schema.Struct({ cancelled: Schema.Int })
 
 const Party = Schema.Struct({
-  type: Schema.Literal("user", "application", "email", "operator", "unknown"),
-  id: Schema.optional(Schema.Int),
-  email: Schema.optional(Schema.String)
+  type: Schema.Literal("user", "application", "operator", "unknown"),
+  id: Schema.optional(Schema.Int)
 })
 
 export const AuditRecord = Schema.Struct({

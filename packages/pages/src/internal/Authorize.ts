@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { AuthorizationRefused, type AuthorizationRequest, RoleMismatch } from "@startlist/core/Authorization"
 import { OAuth } from "@startlist/core/OAuth"
+import type { UserStore } from "@startlist/core/User"
 import { Policy } from "@startlist/core/Policy"
 import * as Authorization from "@startlist/http/Authorization"
 import { redirect, type Request, type Response } from "@startlist/http/Message"
@@ -41,7 +42,7 @@ const kinds: Readonly<Record<NotRedirectable["reason"], ErrorKind>> = {
 /** Whether an address fits through sign-in, where the link to the other language carries it encoded twice. */
 const isTooLong = (address: string): boolean => encode(encode(address)).length > ReturnTo.maxLength
 
-export const make: Effect.Effect<Route, never, OAuth | Authentication> = Effect.gen(function*() {
+export const make: Effect.Effect<Route, never, OAuth | UserStore | Authentication> = Effect.gen(function*() {
   const authorization = yield* Authorization.make
   const oauth = yield* OAuth
   const authentication = yield* Authentication

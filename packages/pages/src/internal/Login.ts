@@ -6,6 +6,7 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import type { OAuth } from "@startlist/core/OAuth"
 import { Secrets } from "@startlist/core/Secrets"
+import type { UserStore } from "@startlist/core/User"
 import { Accounts, type PasswordCheck } from "../Accounts.ts"
 import * as Authorization from "@startlist/http/Authorization"
 import { type Action, Audit, Party, recorded } from "@startlist/http/Audit"
@@ -28,14 +29,14 @@ import * as ReturnTo from "./ReturnTo.ts"
 const localeOf = (request: Request, returnTo: string): Locale.Locale =>
   Locale.of(request, /[?&]locale=(en|fr)(?:&|$)/.exec(returnTo)?.[1])
 
-/** The account that a failed sign-in was for. Other text is not recorded: people type passwords into this field. */
-const claimant = (check: PasswordCheck): Party =>
-  Party.Email({ email: check._tag === "Unknown" ? "" : check.user.email })
+/** The account that a failed sign-in was for. What was typed is not recorded: people type passwords into this field. */
+const claimed = (check: PasswordCheck): Party =>
+  check._tag === "Unknown" ? Party.Unknown() : Party.User({ userId: check.user.id })
 
 export const make: Effect.Effect<
   ReadonlyArray<Route>,
   never,
-  Accounts | OAuth | Secrets | Throttle
+  Accounts | OAuth | Secrets | Throttle | UserStore
 > = Effect.gen(function*() {
   const accounts = yield* Accounts
   const secrets = yield* Secrets
@@ -51,8 +52,8 @@ export const make: Effect.Effect<
   /** Where one goes who came here by himself. */
   const home = `${base}/account/applications`
 
-  const record = (action: Action, actor: Party, { address }: Request) =>
-    Effect.flatMap(DateTime.now, (at) => audit.record({ at, action, actor, subject: actor, address }))
+  const record = (action: Action, actor: Party, { address }: Request, subject = actor) =>
+    Effect.flatMap(DateTime.now, (at) => audit.record({ at, action, actor, subject, address }))
 
   /** The name of the application to whose request the user is on the way, if it would be asked for consent. */
   const applicationOf = (request: Request, returnTo: string): Effect.Effect<Option.Option<string>> =>
@@ -132,7 +133,7 @@ export const make: Effect.Effect<
       }
       const check = guess.checked
       const refused = Effect.zipRight(
-        record("login_failed", claimant(check), request),
+        record("login_failed", Party.Unknown(), request, claimed(check)),
         show(request, { status: 403, returnTo, email, problem: { kind: "wrong" } })
       )
       if (check._tag !== "Correct") return yield* refused

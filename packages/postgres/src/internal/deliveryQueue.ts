@@ -105,17 +105,22 @@ export const make = (
       ) as [string, string, string, string]
     )
   }
-  // The event is copied: nothing that removes the original's rows can take this one's.
+  // The event is copied: nothing that removes the original's rows can take this one's. The lock waits for an erasure that
+  // clears it, and an erasure that comes later waits for the copy.
   const again = {
     name: `${p}delivery_again`,
-    text: `WITH targets AS MATERIALIZED (
+    text: `WITH original AS MATERIALIZED (
+        SELECT e.updates FROM ${p}events e
+        WHERE e.seq = (SELECT event_seq FROM ${p}deliveries WHERE id = $12::bigint) FOR SHARE
+      ),
+      targets AS MATERIALIZED (
         SELECT nextval('${p}events_seq_seq') AS seq, $8::"char" AS letter, $5::bigint AS object_id, $9::bigint AS time,
-          s.application_id, s.id AS subscription_id
+          s.application_id, s.id AS subscription_id, coalesce((SELECT updates FROM original), $6::json) AS updates
         FROM ${p}subscriptions s WHERE s.application_id = $1::bigint AND s.id = $2::bigint FOR KEY SHARE
       ), ${lanes(p)},
       kept AS (
         INSERT INTO ${p}events (seq, id, aspect_type, object_type, object_id, updates, time, trace, remaining)
-        SELECT seq, $3::text, $4::text, $10::text, $5::bigint, $6::json, $7::bigint, $11::text, 1 FROM targets
+        SELECT seq, $3::text, $4::text, $10::text, $5::bigint, updates, $7::bigint, $11::text, 1 FROM targets
         RETURNING *
       ),
       told AS (${insertDeliveries(p, notLogged)})
@@ -253,7 +258,7 @@ export const make = (
             rows.length === 0 ? Effect.succeed(0) : Effect.as(query(promote, [JSON.stringify(rows)]), rows.length)
         )
       ),
-    again: ({ applicationId, event, subscriptionId }, now) =>
+    again: ({ applicationId, event, id, subscriptionId }, now) =>
       Effect.flatMap(
         query<DeliveryRow>(again, [
           applicationId,
@@ -266,7 +271,8 @@ export const make = (
           objectLetters[event.objectType],
           millisOf(now),
           event.objectType,
-          Option.getOrNull(event.trace)
+          Option.getOrNull(event.trace),
+          id ?? null
         ]),
         ([row]) => row ? Effect.as(wake, Option.some(toDelivery(row))) : Effect.succeedNone
       ),

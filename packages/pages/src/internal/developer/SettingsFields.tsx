@@ -18,12 +18,7 @@ export const readSettings = (parameters: Parameters): Settings => ({
   name: get(parameters, "name")?.trim() ?? "",
   redirectUris: (get(parameters, "redirect_uris") ?? "").split(/\s+/).filter((uri) => uri !== ""),
   requirePkce: get(parameters, "require_pkce") === "true",
-  links: Object.fromEntries(
-    links.flatMap(({ field, name }) => {
-      const value = get(parameters, field)?.trim() ?? ""
-      return value === "" ? [] : [[name, value]]
-    })
-  )
+  links: Object.fromEntries(links.map(({ field, name }) => [name, get(parameters, field)?.trim() ?? ""]))
 })
 
 /** What is wrong with the redirect URIs. Their lines are counted as the form shows them, beginning with 1. */

@@ -1,10 +1,12 @@
 /**
- * `node scripts/prose.mjs`: words that the project avoids, and sentences that are too long, in documentation, comments and
- * messages. `--lengths` also prints the mean length of the sentences of each guide.
+ * `node scripts/prose.mjs [FILE…]`: finds words that the project avoids in documentation, comments and messages, and
+ * sentences that are too long in documentation. `--lengths` also prints the sentence lengths of each document.
  */
 import { execFileSync } from "node:child_process"
 import { readFileSync } from "node:fs"
+import { resolve } from "node:path"
 import { fileURLToPath } from "node:url"
+import { parseArgs } from "node:util"
 import { lint } from "./prose/Lint.mjs"
 import { sentencesOf } from "./prose/Sentences.mjs"
 
@@ -14,17 +16,25 @@ const maxWords = 35
 const maxMeanWords = 16
 
 /** Generated texts, and texts in other languages. */
-const others = [/^packages\/pages\/src\/internal\/French/, /^docs\/benchmarks\.md$/]
+const others = [/^packages\/pages\/src\/internal\/French/, /^docs\/benchmarks\.md$/, /Prose\.test\.ts$/]
 
-const files = execFileSync("git", ["ls-files", "*.md", "*.ts", "*.tsx", "*.mjs"], { cwd: root, encoding: "utf8" })
-  .trim().split("\n").filter((path) => !others.some((other) => other.test(path)))
+const { positionals, values } = parseArgs({
+  allowPositionals: true,
+  options: { lengths: { type: "boolean", default: false } }
+})
+
+const tracked = () =>
+  execFileSync("git", ["ls-files", "*.md", "*.ts", "*.tsx", "*.mjs"], { cwd: root, encoding: "utf8" })
+    .trim().split("\n").filter((path) => !others.some((other) => other.test(path)))
+
+const files = positionals.length > 0 ? positionals : tracked()
 
 const isGuide = (path) => path.endsWith(".md")
 
 const findings = []
 const lengths = []
 for (const path of files) {
-  const content = readFileSync(`${root}${path}`, "utf8")
+  const content = readFileSync(positionals.length > 0 ? resolve(path) : `${root}${path}`, "utf8")
   findings.push(...await lint(path, content))
   if (!isGuide(path)) continue
   const sentences = sentencesOf(content)
@@ -43,7 +53,7 @@ for (const path of files) {
     }
   }
 }
-if (process.argv.includes("--lengths")) {
+if (values.lengths) {
   for (const { longest, mean, path, sentences } of lengths) {
     console.log(
       `${mean.toFixed(1).padStart(5)}  ${String(longest).padStart(3)}  ${String(sentences).padStart(4)}  ${path}`

@@ -73,7 +73,7 @@ export declare namespace Policy {
   }
 }
 
-/** The documented behaviour (requirements §8 and the decisions in `docs/decisions.md`). */
+/** The documented behaviour (requirements §8 and `docs/behaviour.md`). */
 export const documented: Policy.Service = {
   requireRedirectUri: false,
   acceptAnyLoopback: true,

@@ -1,8 +1,8 @@
 /**
  * Which addresses a callback may be at: the public internet, and what the operator opened by name.
  *
- * The rules are about addresses alone, as the dialler sees them. A spelling that it would not take for an address
- * (`0177.1`, `0x7f000001`, `１２７.０.０.１`, a trailing dot, a zone) is none here either and is refused.
+ * The rules are about addresses alone, as the dialler sees them. A spelling that the
+ * dialler does not read as an address (`0177.1`, `0x7f000001`, `１２７.０.０.１`, a trailing dot, a zone) is refused.
  */
 import * as Option from "effect/Option"
 import ipaddr from "ipaddr.js"

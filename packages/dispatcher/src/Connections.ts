@@ -9,7 +9,7 @@ export interface Connection {
   readonly send: (request: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) => void
   /** The answer was read to its end: the next request may have the connection. */
   readonly release: () => void
-  /** Ends it at once, whatever it is doing, and frees its socket. */
+  /** Ends the connection immediately, whatever its state, and frees its socket. */
   readonly discard: () => void
 }
 
@@ -22,7 +22,7 @@ export interface Connections {
 /** Connections that wait for a next request, of all callbacks together. */
 const maxIdle = 1024
 
-/** An answer may have so many bytes on the wire: headers, what is read of the body, and what HTTP puts around it. */
+/** Maximum number of bytes of a response on the wire: headers, the excerpt of the body, and HTTP framing. */
 const maxAnswerBytes = 256 * 1024
 
 /** The answer is endless. */

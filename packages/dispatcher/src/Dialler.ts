@@ -15,7 +15,7 @@ export class UnresolvedName extends Error {
   readonly code = "ESERVFAIL"
 }
 
-/** Told once: the socket that is ready for HTTP, or why there is none. */
+/** Called once, with the socket that is ready for HTTP, or with an error. */
 export type Dialled = (...result: [error: null, socket: Socket] | [error: Error, socket: null]) => void
 
 /** Starts a connection. The socket that is returned can be destroyed at any time to give it up. */

@@ -7,7 +7,7 @@ import type { Connection, Connections } from "./Connections.ts"
 import { fromError, timedOut, tooManyInterim } from "./Failure.ts"
 import * as RetryAfter from "./RetryAfter.ts"
 
-/** What is sent, and what of the answer matters. */
+/** The request to send, and the parts of the response that matter. */
 export interface Content {
   readonly method: "GET" | "POST"
   readonly target: string
@@ -23,14 +23,14 @@ export interface Content {
   readonly reads: "excerpt" | "whole"
 }
 
-/** Taken once: each time it would be made anew. */
+/** Read once: each access would create a new constructor. */
 const { Answered } = Answer
 
-/** An excerpt has so many characters, which may take so many bytes; more is read, so that the connection is free. */
+/** Length of an excerpt in characters, and in bytes. The rest is read and dropped, so that the connection can be reused. */
 const excerptLength = 200
 const keptBytes = 4 * excerptLength
 const excerptBytes = 16 * 1024
-/** And it is waited for no longer than so many milliseconds, and until so many before the deadline. */
+/** Maximum wait for the excerpt in milliseconds, and the time before the deadline at which the wait ends. */
 const excerptWait = 250
 const excerptReserve = 50
 

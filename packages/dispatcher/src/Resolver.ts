@@ -3,7 +3,7 @@ import { promises as dns } from "node:dns"
 import { readFileSync } from "node:fs"
 import { isIP } from "node:net"
 
-/** Returns every address of a name. Rejects with an error of `node:dns` or with `NoAddress` if there is none. */
+/** Returns every address of a name. Rejects with an error of `node:dns`, or with `NoAddress` if the name has no address. */
 export type Resolve = (name: string) => Promise<ReadonlyArray<string>>
 
 /** The name exists, but it has no address. */

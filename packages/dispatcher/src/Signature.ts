@@ -2,7 +2,7 @@
 import * as Redacted from "effect/Redacted"
 import { createHmac, createSecretKey, type KeyObject } from "node:crypto"
 
-/** What is signed: the identifier and the timestamp go with the body, so that neither can be exchanged. */
+/** The signed parts: identifier, timestamp and body, so that none of them can be replaced. */
 export interface Signed {
   /** The `webhook-id`. */
   readonly id: string

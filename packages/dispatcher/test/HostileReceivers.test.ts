@@ -70,8 +70,8 @@ describe.concurrent("a delivery to a receiver that", () => {
     "closes within the headers": (socket) => socket.end(ok),
     "speaks no HTTP": (socket) => socket.write("SSH-2.0-OpenSSH_9.6\r\n"),
     "answers with binary": (socket) => socket.write(Buffer.alloc(512, 0x15)),
-    "answers with a status that is none": (socket) => socket.write("HTTP/1.1 abc OK\r\n\r\n"),
-    "has a length and chunks at once": (socket) =>
+    "answers with an invalid status": (socket) => socket.write("HTTP/1.1 abc OK\r\n\r\n"),
+    "has a length and chunks": (socket) =>
       socket.write(`${ok}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`),
     "floods with headers": (socket) => {
       socket.write(ok)
@@ -91,7 +91,7 @@ describe.concurrent("a delivery to a receiver that", () => {
       socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n")
   }
   for (const [name, respond] of Object.entries(broken)) {
-    it.scopedLive(`${name} is unreachable at once, and gets one request`, () =>
+    it.scopedLive(`${name} is unreachable immediately, and gets one request`, () =>
       Effect.gen(function*() {
         const { accepted, answer, took } = yield* delivered(raw(respond))
         expect(answer._tag).toBe("Unreachable")

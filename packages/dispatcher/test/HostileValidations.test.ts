@@ -64,7 +64,7 @@ describe.concurrent("the validation of a receiver that", () => {
       expect(expectAnswered(yield* callbacks.validate(validation(receiver.url)), 200).body).toBe("")
     }))
 
-  it.scopedLive("sends two content types is told with both", () =>
+  it.scopedLive("sends two content types gets an error with both", () =>
     Effect.gen(function*() {
       const { answer } = yield* validated((socket) =>
         socket.end(`${ok}Content-Type: application/json\r\nConnection: close\r\n\r\n{}`)

@@ -7,7 +7,7 @@ import { dispatcher, loopback, post, responding, validation, watchProcess } from
 const troubles = watchProcess()
 afterAll(() => expect(troubles).toEqual([]))
 
-/** What a socket was told to connect to: addresses, after its lookup. No test here connects anywhere but loopback. */
+/** Addresses that sockets connected to, after their lookup. No test here connects anywhere but loopback. */
 const dialled: Array<string> = []
 
 const isTcp = (options: unknown): options is net.TcpSocketConnectOpts =>
@@ -215,7 +215,7 @@ describe("a name", () => {
       expect(answers).toEqual([{ _tag: "Unreachable", detail }, { _tag: "Unreachable", detail }])
     }))
 
-  it.scopedLive("that hangs has timed out, and a good one is served meanwhile", () =>
+  it.scopedLive("that hangs times out, and another one is served in the meantime", () =>
     Effect.gen(function*() {
       const receiver = yield* responding((_, response) => response.end())
       const resolve: Resolver.Resolve = (name) =>

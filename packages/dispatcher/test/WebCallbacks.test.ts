@@ -1,4 +1,4 @@
-/** What is not in the laws of callbacks, which `packages/testing` checks for `WebCallbacks`, too. */
+/** Rules beyond the laws of callbacks, which `packages/testing` checks for `WebCallbacks`, too. */
 import { describe, expect, it } from "@effect/vitest"
 import { AddressGuard, Signature, WebCallbacks } from "@startlist/dispatcher"
 import { Callbacks } from "@startlist/core"
@@ -47,7 +47,7 @@ describe("callbacks by fetch", () => {
       expect((yield* deliver("http://club.example/"))._tag).toBe("Forbidden")
     }))
 
-  it.scopedLive("a delivery names its trace if it is told to", () =>
+  it.scopedLive("a delivery names its trace if the option is set", () =>
     Effect.gen(function*() {
       const url = yield* receiver(({ headers }, response) => void response.end(String(headers["traceparent"])))
       expect(yield* deliver(url, { ...loopback, traceparent: true })).toMatchObject({ body: "00-1-2-01" })

@@ -27,6 +27,6 @@ it("is what node:net says of every text without a zone", () => {
   )
 })
 
-it("an address with a zone is none", () => {
+it("an address with a zone is refused", () => {
   expect([isIP("fe80::1%eth0"), isIP("fe80::1%25eth0")]).toEqual([0, 0])
 })

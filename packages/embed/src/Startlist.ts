@@ -18,7 +18,7 @@ export type { Asked, Consents, NotAnswered, SentBack } from "./internal/Consents
 export type * from "./internal/Plain.ts"
 
 export interface Options extends WebOptions {
-  /** How much time each request gets, and how many of them `listener` takes at once; the server of `handler` counts its own. */
+  /** Time limit of a request, and maximum number of parallel requests of `listener`. The server of `handler` sets its own. */
   readonly limits?: Pick<NodeHttp.Options, "timeout" | "capacity">
 }
 

@@ -282,7 +282,7 @@ describe("Startlist.make", () => {
 
   it("refuses an endpoint that it does not have", async () => {
     const endpoints: ReadonlyArray<never> = JSON.parse(`["oauth", "consents"]`)
-    await expect(start({ endpoints })).rejects.toThrow(`"consents" is none of oauth`)
+    await expect(start({ endpoints })).rejects.toThrow(`"consents" is unknown; use oauth`)
   })
 
   it("mounts what is chosen", async () => {

@@ -1,4 +1,4 @@
-/** Who did what, when, and from where: told to whoever keeps a record of it. */
+/** Security events for a record: actor, action, time and network address. */
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as DateTime from "effect/DateTime"
@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import type { ApplicationId } from "@startlist/core/Application"
 import type { UserId } from "@startlist/core/User"
 
-/** Who acts, or on whom, by identifier only: an erasure must not have to look for addresses. `Unknown`: somebody. */
+/** The actor, or the other party, by identifier only: an erasure must not have to look for addresses. `Unknown`: not known. */
 export type Party = Data.TaggedEnum<{
   User: { readonly userId: UserId }
   Application: { readonly applicationId: ApplicationId }
@@ -15,7 +15,7 @@ export type Party = Data.TaggedEnum<{
 }>
 export const Party = Data.taggedEnum<Party>()
 
-/** What is recorded. `revocation` is by the user or by the application, as `actor` says. */
+/** The recorded actions. `actor` says whether the user or the application revoked. */
 export type Action =
   | "login"
   | "login_failed"
@@ -41,7 +41,7 @@ export interface Entry {
   readonly at: DateTime.Utc
   readonly action: Action
   readonly actor: Party
-  /** The other party, or the actor itself where there is none. */
+  /** The other party, or else the actor itself. */
   readonly subject: Party
   /** The address of the client, as the binding found it. */
   readonly address: string
@@ -62,8 +62,8 @@ export class Audit extends Context.Reference<Audit>()("@startlist/http/Audit", {
 }) {}
 
 /**
- * A change together with its entry. Begun, it is finished: a client that closes the connection cannot make a change that
- * has no entry. The request itself ends at once.
+ * A change together with its entry. It is uninterruptible: a client that disconnects cannot cause a change without an
+ * entry. The request itself ends immediately.
  */
 export const recorded = <A, E>(change: Effect.Effect<A, E>): Effect.Effect<A, E> =>
   Effect.disconnect(Effect.uninterruptible(change))

@@ -36,8 +36,8 @@ export class NotRedirectable extends Data.TaggedError("NotRedirectable")<{
 
 export interface Authorization {
   /**
-   * Checks a request. Fails with `AuthorizationRefused` if the application is told what is wrong (`sendBack`), and with
-   * `NotRedirectable` if only the user can be told.
+   * Checks a request. Fails with `AuthorizationRefused` if the application gets the error (`sendBack`), and with
+   * `NotRedirectable` if only the user may see it.
    */
   readonly check: (
     parameters: Parameters

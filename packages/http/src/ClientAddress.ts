@@ -9,7 +9,7 @@ export const parseNetworks = (cidrs: ReadonlyArray<string>): ReadonlyArray<Netwo
 
 /**
  * The nearest address that is no trusted proxy: the peer, or else the last untrusted entry of `X-Forwarded-For`, which
- * each proxy extends on the right. What stands further left is the client's own claim.
+ * each proxy extends on the right. Entries further left are claims of the client.
  */
 export const clientAddress = (
   peer: string | undefined,

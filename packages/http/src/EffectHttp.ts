@@ -23,7 +23,7 @@ import type { Refusal } from "./Refusal.ts"
 import { HttpConfig } from "./HttpConfig.ts"
 
 export interface Options {
-  /** A body must have arrived within so long, and be answered within so long. Default: 30 seconds. */
+  /** Timeout for receiving the body, and for handling the request. Default: 30 seconds each. */
   readonly timeout?: Duration.DurationInput
 }
 
@@ -49,7 +49,7 @@ export const app = (
       const body = yield* Effect.timeoutOption(readBody(request), timeout)
       if (Option.isNone(body)) return toResponse(tooLate, true)
       const { bytes, refusal = refusalOf(linesOf(request)) } = body.value
-      // A stream that was read to its end before ends at once.
+      // A stream that was read to its end before ends immediately.
       if (bytes.byteLength === 0 && Number(request.headers["content-length"] ?? 0) > 0) {
         yield* Effect.logError(readBefore)
         return toResponse(broken, true)

@@ -14,8 +14,8 @@ interface Count {
 }
 
 /**
- * So many keys are remembered, and up to twice as many, whoever sends from however many addresses. Then those are let go
- * that nobody asked about for longest, so that the key of an account that is being attacked stays.
+ * Maximum number of keys (up to twice this between evictions). Least recently used keys are evicted first, so the keys of an
+ * attacked account stay.
  */
 const maxSize = 50_000
 

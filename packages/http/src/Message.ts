@@ -8,7 +8,7 @@ export interface Request {
   readonly method: string
   /** The raw path, still percent-encoded, without the query. */
   readonly path: string
-  /** The raw query without `?`; empty if there is none. Contains credentials: never to be logged. */
+  /** The raw query without `?`, empty if missing. Contains credentials: never log it. */
   readonly query: string
   /** By lower-case name; repeated ones as the server joined them. */
   readonly headers: Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
@@ -63,7 +63,7 @@ export const header = (request: Pick<Request, "headers">, name: string): string 
   return typeof value === "string" || value === undefined ? value : value[0]
 }
 
-/** What may name a request: the name goes into the log as it is. */
+/** Format of a request identifier. It goes into the log unchanged. */
 const requestId = /^[\w.:=+/-]{1,128}$/
 
 /** The name of a request that this server, or the proxy or client in front of it, has given. */
@@ -73,8 +73,8 @@ export const idOf = (request: Pick<Request, "headers" | "id">): string | undefin
 }
 
 /**
- * The credentials behind `scheme` in the `Authorization` header (RFC 9110 §11.4), empty if there are none; `undefined` if
- * the header is missing or has another scheme. The scheme is compared without case.
+ * The credentials behind `scheme` in the `Authorization` header (RFC 9110 §11.4), empty if the header has only a
+ * scheme; `undefined` if the header is missing or has another scheme. The scheme is compared without case.
  */
 export const credentials = (request: Pick<Request, "headers">, scheme: string): string | undefined => {
   const authorization = header(request, "authorization")?.trim()

@@ -25,8 +25,8 @@ const flattened = <Group extends Routes<unknown>>(groups: ReadonlyArray<Group>) 
 
 /**
  * A handler for these routes and no others, below the path of `HttpConfig.authUrl`: with `https://club.example/connect` it
- * answers `/connect/oauth/token`, and with 404 whatever is not below `/connect`. A later route takes the place of an
- * earlier one with the same path. What is not among them needs no layer, and no page links to it.
+ * answers `/connect/oauth/token`, and with 404 everything outside `/connect`. A later route takes the place of an
+ * earlier one with the same path. A missing route needs no layer, and no page links to it.
  *
  * Bindings hand over the whole path. Where a proxy has taken the prefix away before, say so with `prefix: ""`.
  */

@@ -25,7 +25,7 @@ import { Busy, type Refusal } from "./Refusal.ts"
 import { HttpConfig } from "./HttpConfig.ts"
 
 export interface Options {
-  /** So long may the body take to arrive, then the work, then the client to read the answer. Default: 30 seconds. */
+  /** Timeout of each phase: receiving the body, handling the request, and the client reading the response. Default: 30 seconds. */
   readonly timeout?: Duration.DurationInput
   /** Maximum number of requests that are processed at the same time. The others are refused with 503. Default: no limit. */
   readonly capacity?: number
@@ -136,8 +136,8 @@ export const guard: Effect.Effect<NodeGuard, never, OAuth> = Effect.gen(function
 })
 
 /**
- * The same from layers, for a server that does not run on Effect: builds them, and ends them with `dispose`. Whatever
- * else they hold, as a worker, runs meanwhile. What no layer provides is named by the compiler.
+ * The same from layers, for a server that does not run on Effect: builds them, and ends them with `dispose`. A worker
+ * among them runs until then. The compiler names services that no layer provides.
  */
 export const start = async <Provided, E, Needed>(
   handler: Effect.Effect<Handler, never, Needed>,
@@ -206,7 +206,7 @@ const write = (outgoing: ServerResponse, { body, headers, status }: Response): v
     if (value !== undefined) all[name] = typeof value === "string" ? value : [...value]
   }
   if (length !== undefined) all["content-length"] = String(length)
-  // What is left of a body that was not read to its end cannot be told from the next request.
+  // The unread rest of a body cannot be distinguished from the next request.
   if (cut) all["connection"] = "close"
   outgoing.writeHead(status, all)
   if (cut) writeLast(outgoing, body)

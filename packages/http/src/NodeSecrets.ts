@@ -31,7 +31,7 @@ const makePool = (bytes: number) => {
   }
 }
 
-/** One HKDF (RFC 5869) of the master key for each purpose. A tag that is not ASCII has more bytes, and is none. */
+/** One HKDF (RFC 5869) of the master key for each purpose. A tag that is not ASCII has more bytes, and is invalid. */
 const makeKey = (master: Uint8Array): TokenKey =>
   makeTokenKey({
     hmacFor: (info) => makeHmac(new Uint8Array(hkdfSync("sha256", master, "", info, size))),

@@ -95,7 +95,7 @@ export const readOnce = (request: Request): Either.Either<Parameters, Unreadable
   return parameters
 }
 
-/** What may stand in a query on the wire (RFC 3986 §3.4), generously. */
+/** Characters that a query on the wire may have: more than RFC 3986 §3.4 allows. */
 const isPrintable = /^[!-~]*$/
 
 /** A parameter's name for an error message, unless its characters do not belong there. */

@@ -17,7 +17,7 @@ export const Problem = Schema.Struct({
 }).annotations({ identifier: "Problem" })
 export type Problem = typeof Problem.Type
 
-/** What is wrong, for programs that read `errors`, and by the names of RFC 6750 for libraries that look only there. */
+/** An error, for programs that read `errors`, and by the names of RFC 6750 for libraries that look only there. */
 export const ErrorBody = Schema.Struct({
   message: Schema.String,
   errors: Schema.Array(Problem),

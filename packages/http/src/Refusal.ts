@@ -37,7 +37,7 @@ export class TooMany extends Data.TaggedError("TooMany")<{ readonly retryAfterSe
   }
 }
 
-/** More is asked of this process at once than it can do in time (503): it says so at once instead of late. */
+/** This process has more requests than it can handle in time (503). It refuses immediately instead of late. */
 export class Busy extends Data.TaggedError("Busy") {}
 
 export type Refusal =
@@ -95,7 +95,7 @@ export const describe = (error: Refusal | StoreError): Refused => {
         headers: { "retry-after": String(error.retryAfterSeconds) }
       }
     case "Busy":
-      return { status: 503, message: "too much is asked at once, try again later", headers: { "retry-after": "1" } }
+      return { status: 503, message: "the server is overloaded, try again later", headers: { "retry-after": "1" } }
     case "StoreError":
       return { status: 503, message: "try again later", headers: { "retry-after": retryAfter } }
   }

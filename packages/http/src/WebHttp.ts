@@ -24,7 +24,7 @@ import type { Refusal } from "./Refusal.ts"
 import { HttpConfig } from "./HttpConfig.ts"
 
 export interface Options {
-  /** A body must have arrived within so long, and be answered within so long. Default: 30 seconds. */
+  /** Timeout for receiving the body, and for handling the request. Default: 30 seconds each. */
   readonly timeout?: Duration.DurationInput
 }
 
@@ -66,7 +66,7 @@ export const handler = (handler: Message.Handler, options: Options = {}): Effect
         }
         const refused = refusalOf([...request.headers].flat()) ?? refusalOfLength(request.headers.get("content-length"))
         const head = { ...parseTarget(request.url), method: request.method }
-        // What is decided by its head is answered at once: its body may never come.
+        // A request that its head decides is answered immediately: its body may never arrive.
         const isRead = refused === undefined && request.body !== null && (handler.readsBody?.(head) ?? true)
         const body = isRead ? yield* read(request) : Option.some(new Body())
         if (Option.isNone(body)) return tooLate
@@ -106,8 +106,8 @@ export const guard: Effect.Effect<WebGuard, never, OAuth> = Effect.gen(function*
 })
 
 /**
- * The same from layers, for a server that does not run on Effect: builds them, and ends them with `dispose`. Whatever
- * else they hold, as a worker, runs meanwhile. What no layer provides is named by the compiler.
+ * The same from layers, for a server that does not run on Effect: builds them, and ends them with `dispose`. A worker
+ * among them runs until then. The compiler names services that no layer provides.
  */
 export const start = async <Provided, E, Needed>(
   mounted: Effect.Effect<Message.Handler, never, Needed>,

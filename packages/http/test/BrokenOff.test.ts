@@ -1,4 +1,4 @@
-/** Whoever closes the connection right after a request must not leave the record without what it did. */
+/** A client that disconnects right after a request cannot prevent its audit entry. */
 import { expect } from "@effect/vitest"
 import type { Audit } from "@startlist/http"
 import { Deferred, Effect, Fiber } from "effect"
@@ -13,7 +13,7 @@ interface Change {
   readonly page: (world: TestWorld) => string
   /** The form. */
   readonly to: (world: TestWorld) => string
-  /** What is filled in. */
+  /** The completed fields of the form. */
   readonly fields: Browser.Fields
   /** What the store does for it. */
   readonly method: "save" | "insert"

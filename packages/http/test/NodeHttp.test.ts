@@ -148,7 +148,7 @@ describe("what the node:http binding takes on", () => {
         listen
       )
       expect(yield* raw(port, "GET /slow HTTP/1.1\r\nHost: x\r\n\r\n".repeat(1100))).toBe("")
-      // What waited on the closed connection makes room.
+      // The requests that waited on the closed connection make room.
       const hundred = get.repeat(100) + "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
       expect((yield* raw(port, hundred)).match(/HTTP\/1\.1 200 /g)).toHaveLength(101)
     }))

@@ -94,7 +94,7 @@ describe("POST /oauth/token with a refresh token (requirements §4.3)", () => {
       })
   )
 
-  testing("each refresh starts the 90 days anew", (world) =>
+  testing("each refresh starts the 90 days again", (world) =>
     Effect.gen(function*() {
       const first = yield* world.tokens()
       yield* TestClock.adjust("89 days")

@@ -83,7 +83,7 @@ describe("POST /oauth/revoke (requirements §4.4)", () => {
   )
 
   testing(
-    "writes only so many lines a minute about the refused revocations of one network",
+    "writes a limited number of lines a minute about the refused revocations of one network",
     (world) =>
       Effect.gen(function*() {
         const { audit, send } = yield* Service

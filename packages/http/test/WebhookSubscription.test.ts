@@ -121,7 +121,7 @@ describe("POST /api/v1/webhook_subscription (requirements §4.6)", () => {
       expect((yield* Fiber.join(inTime)).status).toBe(201)
     }))
 
-  testing("names every problem of the body at once", (world) =>
+  testing("names all problems of the body together", (world) =>
     Effect.gen(function*() {
       const { post } = yield* subscribing(world)
       const response = yield* post({ callback_url: 7 })

@@ -82,7 +82,7 @@ export const complaintsOf = (context: BrowserContext): ReadonlyArray<string> => 
 export const person = async (browser: Browser, look: Templates = {}): Promise<Person> => {
   const context = await browser.newContext({
     locale: look.locale ?? "en-GB",
-    // Colours are measured at once, not on their way to others.
+    // Colours are measured without waiting for transitions.
     reducedMotion: "reduce",
     colorScheme: look.dark === true ? "dark" : "light",
     javaScriptEnabled: look.javaScript ?? false,

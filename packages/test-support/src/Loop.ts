@@ -103,7 +103,7 @@ export const suite = (name: string, server: Layer.Layer<LoopServer>): void =>
     }
 
     it.effect(
-      "role: the right one goes through, another one is told of by the page",
+      "role: the right one passes, for another one the page shows an error",
       on(async (service) => {
         const { athlete, client } = await prepare(service)
         const back = await consent(authorizeUrl(service, client, { role: "athlete" }), athlete)

@@ -4,7 +4,7 @@ import * as TestDatabase from "./TestDatabase.ts"
 import * as TestServer from "./TestServer.ts"
 import { type Environment, type Service, startService } from "./ServiceProcess.ts"
 
-/** What every node of one installation is told. */
+/** Settings of every node of one installation. */
 export const installation = (url: string): Environment & { readonly DATA_DIR: string } => ({
   DATABASE_URL: url,
   OPERATOR_TOKEN: "the-operator-token-of-all-the-nodes",

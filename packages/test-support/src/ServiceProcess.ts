@@ -35,7 +35,7 @@ export const testProgram = (file: URL): Program => [
   fileURLToPath(file)
 ]
 
-/** So long may a start take on a machine that is busy with other tests. */
+/** Timeout of a start in milliseconds, on a machine that is busy with other tests. */
 const patience = 60_000
 
 export type Environment = Readonly<Record<string, string>>
@@ -122,7 +122,7 @@ const started = (spawned: Spawned): Promise<string> =>
     })
   })
 
-/** Starts the service and waits until it serves. Whoever starts it stops it. */
+/** Starts the service and waits until it serves. The caller stops it. */
 export const startService = async (
   environment: Environment & { readonly DATA_DIR: string },
   program?: Program,

@@ -36,7 +36,7 @@ interface Chain {
 }
 
 export interface Storm {
-  /** Waits until so many more changes, and as many refreshes, have been answered with success. */
+  /** Waits until this number of further changes, and as many refreshes, have succeeded. */
   readonly progress: (count: number) => Promise<void>
   /** Ends the load, waits for every event, and answers what was broken: nothing, if all is well. */
   readonly settle: () => Promise<ReadonlyArray<string>>
@@ -177,8 +177,8 @@ export const brew = async (
     })
 
   /**
-   * Number of deliveries about each registration whose record says that they ended without success. Whoever is killed
-   * again and again may claim one five times without an outcome, and then it is set aside (law 5).
+   * Number of deliveries about each registration whose record says that they ended without success. Processes
+   * that are killed repeatedly may claim one five times without an outcome. Then it is set aside (law 5).
    */
   const untold = async (): Promise<ReadonlyMap<number, number>> => {
     const service = await current()
@@ -228,7 +228,7 @@ export const brew = async (
     })
     for (const [key, ids] of told) {
       if (!saved.has(key)) broken.push(`an event came for ${key}, which was never saved`)
-      if (ids.size > 1) broken.push(`${key} was told as ${ids.size} events`)
+      if (ids.size > 1) broken.push(`${key} has ${ids.size} events`)
     }
     for (const [registration, numbers] of order) {
       if (numbers.some((number, i) => i > 0 && number <= (numbers[i - 1] ?? 0))) {

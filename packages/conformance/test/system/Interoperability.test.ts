@@ -64,7 +64,7 @@ const peopleAt = (service: Sites.Service): Promise<People> => {
   return made
 }
 
-/** What was observed: each client walks once in each profile, whoever asks first. */
+/** The observations: each client runs once in each profile. */
 const walked = new Map<string, Promise<Outcomes>>()
 
 const outcomesOf = (client: Client, profile: Sites.Profile, service: Sites.Service): Promise<Outcomes> => {
@@ -99,13 +99,12 @@ const titles: Readonly<Record<Sites.Profile, string>> = {
 const write = (rows: Readonly<Record<Sites.Profile, ReadonlyArray<readonly [Client, Outcomes]>>>): string =>
   [
     "# Interoperability",
-    `Client libraries that were written by others, each driven as its own documentation says, against the service as a
-process of its own. \`packages/conformance/test/system/Interoperability.test.ts\` observes every result in the table and fails
-if one differs; \`npm run documents -w @startlist/conformance\` writes this page anew.`,
-    `A step is _ok_ if the library was content **and** its effect was seen from outside: tokens open
-\`GET /api/v1/athlete\`, revoked ones do not. _PKCE_ is authorization and exchange with S256. At _replaced refresh token_
-a refresh is sent a second time with the token that it replaced, and the cell says what a program can read of the error.
-_Not offered_ means that nothing that the library exports is named like the step.`,
+    `This page lists independent client libraries that work with Startlist. A test uses each library as its documentation says, against the
+service as a process. \`packages/conformance/test/system/Interoperability.test.ts\` observes every result in the table and fails if one
+differs. \`npm run documents -w @startlist/conformance\` writes this page.`,
+    `A step is _ok_ if the library reports success **and** its effect is visible from outside: tokens open \`GET /api/v1/athlete\`, revoked
+ones do not. _PKCE_ is authorization and exchange with S256. At _replaced refresh token_, the test sends a refresh again with the
+replaced token. The cell says what a program can read of the error. _Not offered_ means that the library exports no such function.`,
     ...Sites.profiles.flatMap((profile) => [
       titles[profile],
       table(

@@ -6,7 +6,7 @@ const v6 = /^[\da-f:.]+$/i
 /** What the four decimal parts at the end of an IPv6 address may look like. Elsewhere in it there is no dot. */
 const mixed = /^[\da-f:]+(?::\d+(?:\.\d+){3})?$/i
 
-/** 4 or 6 for an address of this family, else 0. Addresses with a zone are none: no callback can have one. */
+/** 4 or 6 for an address of this family, else 0. An address with a zone gives 0: no callback can have one. */
 export const isIP = (text: string): 0 | 4 | 6 => {
   if (ipaddr.IPv4.isValidFourPartDecimal(text)) return 4
   return v6.test(text) && mixed.test(text) && URL.canParse(`http://[${text}]`) ? 6 : 0

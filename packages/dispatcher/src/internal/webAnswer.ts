@@ -1,7 +1,7 @@
 /** What of the body of a `Response` is read: `Exchange` has the same limits. */
 import * as Effect from "effect/Effect"
 
-/** An excerpt has so many characters, which may take so many bytes; and it is waited for so many milliseconds. */
+/** Length of an excerpt in characters and in bytes, and the maximum wait for it in milliseconds. */
 const excerptLength = 200
 const excerptBytes = 4 * excerptLength
 const excerptWait = 250

@@ -125,7 +125,7 @@ describe.concurrent("interruption", () => {
     "of a TLS handshake": { server: net.createServer((socket) => socket.resume()), scheme: "https" }
   }
   for (const [name, { scheme, server }] of Object.entries(hanging)) {
-    it.scopedLive(`${name} frees the socket at once`, () =>
+    it.scopedLive(`${name} frees the socket immediately`, () =>
       Effect.gen(function*() {
         const callbacks = yield* dispatcher()
         const receiver = yield* listening(server)

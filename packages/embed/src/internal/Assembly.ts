@@ -24,12 +24,12 @@ import type { Calls } from "./Calls.ts"
 import * as Consent from "./Consents.ts"
 import * as Plain from "./Plain.ts"
 
-/** What can be mounted: see `Protocol` and `Pages`. */
+/** Groups of endpoints that can be mounted: see `Protocol` and `Pages`. */
 export type Endpoints = "oauth" | "athlete" | "webhooks" | "consent" | "account" | "developer"
 
 export type MaybePromise<A> = A | Promise<A>
 
-/** Who uses the browser, and where one signs in and out. */
+/** Identifies the user of the browser, and has the addresses for signing in and out. */
 export interface SignIn {
   /** The signed-in user of a request, and an unguessable value of the session for our forms. */
   readonly identify: (
@@ -52,15 +52,15 @@ export interface Options extends Embedding.Options {
   /** What sends to callbacks: `Dispatcher.layer`, or `WebCallbacks.layer` where there are no sockets. */
   readonly callbacks: Layer.Layer<Callbacks, unknown>
   /**
-   * What makes tokens: `NodeSecrets.layerWith({ key })` with the key that seals signing secrets, or with stores in memory
-   * `NodeSecrets.layerDrawn`. Where there is no `node:crypto`: those of `WebSecrets`.
+   * Makes tokens: `NodeSecrets.layerWith({ key })` with the key that seals signing secrets, or `NodeSecrets.layerDrawn`
+   * for stores in memory. Without `node:crypto`: the layers of `WebSecrets`.
    */
   readonly secrets: Layer.Layer<Secrets, unknown>
-  /** Who uses the browser. The pages need it: `consent`, `account` and `developer`. */
+  /** Identifies the user of the browser. The pages `consent`, `account` and `developer` need it. */
   readonly authentication?: SignIn
   /** The server's own users by identifier. */
   readonly findUser: (id: number) => MaybePromise<Plain.User | undefined>
-  /** What is mounted. Default: everything. */
+  /** Groups of endpoints to mount. Default: all. */
   readonly endpoints?: ReadonlyArray<Endpoints>
   /** Pages of the server's own in place of ours. */
   readonly templates?: Partial<Templates.Service>
@@ -133,7 +133,9 @@ const isPage = (name: Endpoints): name is "consent" | "account" | "developer" =>
 const mounted = async (options: Options) => {
   const { endpoints = all } = options
   const unknown = endpoints.find((name) => !all.includes(name))
-  if (unknown !== undefined) throw new TypeError(`endpoints: ${JSON.stringify(unknown)} is none of ${all.join(", ")}`)
+  if (unknown !== undefined) {
+    throw new TypeError(`endpoints: ${JSON.stringify(unknown)} is unknown; use ${all.join(", ")}`)
+  }
   if (!endpoints.some(isPage)) return Mount.make(endpoints.flatMap((name) => isPage(name) ? [] : [protocol[name]]))
   const pages = await pagesOf(options)
   return Mount.make(endpoints.map((name) => isPage(name) ? pages[name] : protocol[name]), {

@@ -28,7 +28,7 @@ const impossible = (field: string) => ({ reason: "invalid", field, message: "no 
 const invalid = (problem: { readonly field: string; readonly message: string }) =>
   Effect.succeed({ ok: false, reason: "invalid", field: problem.field, message: problem.message } as const)
 
-/** An identifier; a number that is none names nothing. */
+/** Reads an identifier. Any other number names nothing. */
 const identify = <A extends number>(schema: Schema.Schema<A, number>) => {
   const isId = Schema.is(schema)
   return (id: number): Option.Option<A> => isId(id) ? Option.some(id) : Option.none()

@@ -38,7 +38,7 @@ export interface SentBack {
  * between the page and the decision: give the same query again.
  */
 export interface Consents {
-  /** Checks a request. With `redirect`, the application made a mistake and is told of it. */
+  /** Checks a request. With `redirect`, the application made a mistake, and the redirect reports it. */
   readonly check: (query: string) => Promise<Plain.Result<Asked, SentBack | NotAnswered>>
   /** The user allows it. `address` is the client's, for the audit. */
   readonly allow: (

@@ -21,7 +21,7 @@ export interface NotFound {
   readonly reason: "not_found"
 }
 
-/** What was given is not acceptable. `field` is the name on the wire: `redirect_uris`, `athlete_id`, … */
+/** An input is not acceptable. `field` is the name on the wire: `redirect_uris`, `athlete_id`, … */
 export interface Invalid {
   readonly reason: "invalid"
   readonly field: string

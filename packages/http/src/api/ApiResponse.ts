@@ -7,7 +7,7 @@ import type { Response } from "../Message.ts"
 import { describe, type Refusal } from "../Refusal.ts"
 import type { Refuse } from "../Router.ts"
 
-/** What is wrong with what. `code` never changes its meaning; `message` is for people. */
+/** An error of one field. `code` never changes its meaning; `message` is for people. */
 export interface Problem {
   readonly resource: string
   readonly field: string

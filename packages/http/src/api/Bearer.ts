@@ -1,4 +1,4 @@
-/** Who may use a resource: the bearer of an access token (requirements §4.5, RFC 6750). */
+/** Access to a resource by an access token (requirements §4.5, RFC 6750). */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"

@@ -54,7 +54,7 @@ const readVerifyToken = (value: unknown): Either.Either<string, Problem> =>
     () => problem("verify_token", "too_long", `must not be longer than ${maxVerifyTokenLength} characters`)
   )
 
-/** What the application asks for; all problems at once if it is not right. */
+/** Reads the requested subscription, or returns all problems together. */
 export const readWanted = (
   request: Request
 ): Effect.Effect<Either.Either<Wanted, ReadonlyArray<Problem>>, Refusal> =>

@@ -27,7 +27,7 @@ export class Body {
     return this.received <= maxSwallowedBytes && this.refusal === undefined
   }
 
-  /** What has been received, at most `maxBodyBytes + 1` bytes. */
+  /** The received bytes, at most `maxBodyBytes + 1`. */
   get bytes(): Uint8Array {
     return this.buffer.subarray(0, this.size)
   }

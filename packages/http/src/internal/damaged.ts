@@ -2,7 +2,7 @@
 import type { Server, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
 
-/** Time in milliseconds for the client to read the answer: closing at once would reset the connection (RFC 9112 §9.6). */
+/** Time in milliseconds for the client to read the answer: closing immediately would reset the connection (RFC 9112 §9.6). */
 export const lingering = 2_000
 
 const statuses: Record<string, string> = {
@@ -23,7 +23,7 @@ const answer = (socket: Duplex, code = ""): void => {
 
 /**
  * Answers what Node cannot parse, and requests that take too long, then closes the connection. Without this, Node closes
- * it at once, and cuts an answer to an earlier request that is being sent.
+ * it immediately, and cuts an answer to an earlier request that is being sent.
  */
 export const answerDamaged = (server: Server): void => {
   const latest = new WeakMap<Duplex, ServerResponse>()

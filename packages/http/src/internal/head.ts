@@ -1,4 +1,4 @@
-/** What is wrong with the head of a request before anything in it is read. */
+/** Checks the head of a request before anything in it is read. */
 import { maxHeaders, maxSwallowedBytes } from "../Message.ts"
 import { type Refusal, Repeated, TooLarge, TooManyHeaders } from "../Refusal.ts"
 

@@ -2,8 +2,7 @@
 import { Body } from "./body.ts"
 
 /**
- * Reads a stream to its end, or as far as it is worth it, or until the signal; then the sender is told to stop. Rejected
- * if the stream breaks.
+ * Reads a stream to its end, to its limit, or until the signal. Then it cancels the stream. Rejects if the stream breaks.
  */
 export const readStream = async (stream: ReadableStream<Uint8Array> | null, signal: AbortSignal): Promise<Body> => {
   const body = new Body()

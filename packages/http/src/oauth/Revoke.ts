@@ -36,7 +36,7 @@ export const make: Effect.Effect<Route, never, OAuth | Throttle> = Effect.gen(fu
       yield* audit.record({ at: yield* DateTime.now, action: "revocation", actor, subject, address })
     })
 
-  /** Anybody can send such requests, so each network gets only so many lines. */
+  /** Anybody can send such requests, so the number of lines is limited for each network. */
   const recordRefused = (request: Request, status: number) =>
     Effect.gen(function*() {
       const { address } = request

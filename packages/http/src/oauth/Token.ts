@@ -21,8 +21,8 @@ import * as ClientAuthentication from "./ClientAuthentication.ts"
 import * as OAuthResponse from "./OAuthResponse.ts"
 
 /**
- * Requirements §2.2; `created_at` in whole seconds since 1970. What is undefined is not sent. The tokens are let go with it:
- * nobody needs them again, and that is cheaper than to leave them to the garbage collection.
+ * Requirements §2.2; `created_at` in whole seconds since 1970. Undefined fields are not sent. The redacted tokens are wiped:
+ * nothing reads them again, and this is cheaper than garbage collection.
  */
 const issued = (
   { accessToken, createdAt, expiresAt, refreshToken, state }: Tokens,

@@ -70,7 +70,7 @@ export const numberAt = (value: unknown, ...path: ReadonlyArray<string>): number
   return typeof found === "number" ? found : undefined
 }
 
-/** The pair of a token response; without both it is none. */
+/** The pair of a token response. Fails if one of them is missing. */
 export const toTokens = (access: unknown, refresh: unknown): Tokens => {
   if (typeof access !== "string" || typeof refresh !== "string") throw new TypeError("no pair of tokens came back")
   return { access, refresh }

@@ -2,7 +2,7 @@ import ClientOAuth2 from "client-oauth2"
 import { createHash, randomBytes } from "node:crypto"
 import { type Client, type Session, type Settings, stringAt, toTokens } from "./Client.ts"
 
-/** Sends the secret by Basic, unless it is told to put the client's credentials into the query, and no header. */
+/** Sends the secret by Basic, or the client's credentials in the query without a header. */
 const connect = (transport: "Basic header" | "query") => async (settings: Settings) => {
   const oauth = new ClientOAuth2({
     clientId: settings.clientId,

@@ -7,7 +7,7 @@ export const expectError = (answer: Answer, status: number, code: string): void 
   expect({ status: answer.status, error: answer.body["error"] }).toEqual({ status, error: code })
 }
 
-/** The application is told of an error by a redirect to the address that it asked for. */
+/** The application gets an error by a redirect to the address that it asked for. */
 export const expectRedirectedError = (page: Page, redirectUri: string, code: string): URL => {
   const location = locationOf(page)
   expect(location.href.startsWith(redirectUri), `${location.href} is not at ${redirectUri}`).toBe(true)
@@ -16,7 +16,7 @@ export const expectRedirectedError = (page: Page, redirectUri: string, code: str
   return location
 }
 
-/** The user is told, and nobody is redirected. */
+/** The user sees an error, and is not redirected. */
 export const expectShown = (page: Page): void => {
   expect(page.status).toBe(400)
   expect(page.headers.get("location")).toBeNull()

@@ -5,7 +5,7 @@ import { type Client, createApplication, createUser, type Person } from "@startl
 import type { Clock } from "../support/Clock.ts"
 import type { Profile, Service } from "../support/Sites.ts"
 
-/** The public origin: a proxy in front of the service is taken for granted, and speaks TLS. */
+/** The public origin. The tests assume a proxy in front of the service that speaks TLS. */
 export const issuer = "https://id.example.test"
 
 /** What every application of the checks has registered. Nothing listens there: the browser stops in front of it. */
@@ -25,7 +25,7 @@ export interface Answer {
   readonly status: number
   readonly headers: Headers
   readonly text: string
-  /** The JSON of the body; empty if it is none. */
+  /** The JSON of the body, or an empty object. */
   readonly body: Readonly<Record<string, unknown>>
 }
 
@@ -184,7 +184,7 @@ export class Probe {
     return this.post("/oauth/revoke", { ...credentials(client), token, ...changes })
   }
 
-  /** Whether a token is good, as its own client is told. */
+  /** Whether a token is active, by an introspection of its own client. */
   async isActive(client: Client, token: string): Promise<boolean> {
     return (await this.introspect(client, token)).body["active"] === true
   }

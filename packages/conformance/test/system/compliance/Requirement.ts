@@ -64,7 +64,7 @@ export const notApplicable = (section: string, level: Level, says: string, why: 
   status: { _tag: "not applicable", why }
 })
 
-/** Cannot be seen over HTTP, or is up to whoever runs the service; `where` says who sees to it. */
+/** Not visible over HTTP, or the operator's task. `where` says what ensures it. */
 export const elsewhere = (section: string, level: Level, says: string, where: string): Requirement => ({
   section,
   level,

@@ -101,12 +101,17 @@ const answer: ReadonlyArray<Requirement> = [
     expect(locationOf(page).searchParams.get("state")).toBe("é &=")
     expect((await probe.consent(client, { state: "é &=" }, "deny")).searchParams.get("state")).toBe("é &=")
   }),
-  holds("4.1.2.1", "SHOULD", "the user is told of an unknown client and of a wrong redirect URI", async (probe) => {
-    const client = await probe.application()
-    expectShown(await probe.ask({ ...client, client_id: 9007199254740991 }))
-    expectShown(await probe.ask(client, { client_id: "x" }))
-    expectShown(await probe.ask(client, { redirect_uri: "https://evil.test/" }))
-  }),
+  holds(
+    "4.1.2.1",
+    "SHOULD",
+    "the user sees an error about an unknown client or a wrong redirect URI",
+    async (probe) => {
+      const client = await probe.application()
+      expectShown(await probe.ask({ ...client, client_id: 9007199254740991 }))
+      expectShown(await probe.ask(client, { client_id: "x" }))
+      expectShown(await probe.ask(client, { redirect_uri: "https://evil.test/" }))
+    }
+  ),
   holds(
     "4.1.2.1",
     "MUST NOT",

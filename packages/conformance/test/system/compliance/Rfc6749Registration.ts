@@ -24,11 +24,11 @@ const registration: ReadonlyArray<Requirement> = [
     expect(answer.status).toBe(401)
     expect(answer.body["error"]).toBe("invalid_client")
   }),
-  elsewhere("2.2", "SHOULD", "the size of a client identifier is documented", "docs/decisions.md: below 2^53"),
+  elsewhere("2.2", "SHOULD", "the size of a client identifier is documented", "docs/behaviour.md: below 2^53"),
   notApplicable(
     "2.1",
     "MUST",
-    "clients are told apart by type, public or confidential",
+    "clients are distinguished by type, public or confidential",
     "every application has a secret and uses it (requirements §2.1, §4.2): all clients are confidential"
   ),
   holds("3.1.2", "MUST", "a redirect URI is absolute", async (probe) => {

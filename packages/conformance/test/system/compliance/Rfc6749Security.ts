@@ -74,7 +74,7 @@ export const requirements: ReadonlyArray<Requirement> = [
     expect((await probe.bearer(tokens.access_token)).status).toBe(200)
     expect((await probe.refresh(client, tokens.refresh_token)).status).toBe(200)
   }),
-  holds("10.2", "SHOULD", "the user is told who asks, and for which scopes", async (probe) => {
+  holds("10.2", "SHOULD", "the user sees which application asks, and for which scopes", async (probe) => {
     const settings = { name: "Trail & <Error>" }
     const client = await createApplication(probe.service, await probe.user("platform"), [callback], settings)
     const { html } = await probe.ask(client, { scope: "profile:read write" })

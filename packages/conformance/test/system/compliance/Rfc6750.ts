@@ -16,7 +16,7 @@ const parametersOf = (answer: Answer): ReadonlyMap<string, string> => {
   return parameters
 }
 
-/** Answers to requests that do not get through, in all ways that are told apart. */
+/** Answers to refused requests, one for each reason that can be distinguished. */
 const refusals = async (probe: Probe): Promise<ReadonlyArray<Answer>> => {
   const { access_token } = await probe.tokens(await probe.application(), { scope: "write" })
   return [await probe.resource({}), await probe.bearer("x"), await probe.bearer(access_token)]
@@ -135,7 +135,7 @@ export const requirements: ReadonlyArray<Requirement> = [
       expect(body["expires_in"]).toBeLessThanOrEqual(3600)
     },
     everywhere({
-      reason: "8 hours is the documented lifetime (requirements §8); revoking a grant ends its tokens at once",
+      reason: "8 hours is the documented lifetime (requirements §8); revoking a grant ends its tokens immediately",
       instead: async (probe) => {
         const client = await probe.application()
         const { body } = await probe.exchange(client, await probe.code(client))

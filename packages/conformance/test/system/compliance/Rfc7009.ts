@@ -67,7 +67,7 @@ export const requirements: ReadonlyArray<Requirement> = [
     expect((await probe.bearer(access_token)).status).toBe(200)
     expect((await probe.refresh(client, refresh_token)).status).toBe(200)
   }),
-  holds("2.1", "MUST", "a revocation takes effect at once", async (probe) => {
+  holds("2.1", "MUST", "a revocation takes effect immediately", async (probe) => {
     const client = await probe.application()
     const { access_token, refresh_token } = await probe.tokens(client)
     await probe.revoke(client, access_token)

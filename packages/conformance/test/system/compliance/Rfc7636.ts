@@ -31,7 +31,7 @@ export const requirements: ReadonlyArray<Requirement> = [
     expect(back.href).not.toContain(challenge)
     expect(back.searchParams.has("code")).toBe(true)
   }),
-  holds("4.4.1", "MUST", "a client that has to use PKCE and does not is told `invalid_request`", async (probe) => {
+  holds("4.4.1", "MUST", "a client that has to use PKCE and does not gets `invalid_request`", async (probe) => {
     const location = expectRedirectedError(await probe.ask(await requiring(probe)), callback, "invalid_request")
     expect(location.searchParams.get("error_description")).toContain("code_challenge")
   }),

@@ -117,7 +117,7 @@ export const requirements: ReadonlyArray<Requirement> = [
     await probe.revoke(client, second.refresh_token)
     expect(await probe.isActive(client, second.refresh_token), "revoked").toBe(false)
   }),
-  holds("4", "SHOULD", "answers are not cached where a revocation has to be seen at once", async (probe) => {
+  holds("4", "SHOULD", "answers are not cached where a revocation must take effect immediately", async (probe) => {
     const client = await probe.application()
     expectUncached(await probe.introspect(client, (await probe.tokens(client)).access_token))
   }),

@@ -64,14 +64,14 @@ const summary = (documents: ReadonlyArray<Document>, findings: Findings): string
 export const write = (documents: ReadonlyArray<Document>, findings: Findings): string =>
   [
     "# Compliance",
-    `What the RFCs ask of an authorization server and a resource server like this one, in our words, and how the service
-answers in its two profiles: \`documented\`, the default, which follows the documented interface where that and an RFC
-disagree, and \`rfc\` for strict clients (\`PROFILE\` in [configuration](configuration.md)).`,
-    `Every line that says _yes_ or _deviates_ is a test of its own in \`packages/conformance/test\`, which asks the service,
-as a process, over HTTP. Where it deviates, the same test has to fail, and another one shows what holds instead: a
-deviation that is none any more is noticed like one that is new. \`npm run documents -w @startlist/conformance\` writes
-this page from those tests. Requirements on clients are not listed. The decisions behind the deviations are in
-[decisions](decisions.md).`,
+    `This page lists what the RFCs require of an authorization server and a resource server, in our words, and what the service does. The
+service has two profiles (\`PROFILE\` in [configuration](configuration.md)). \`documented\` is the default: it follows the documented
+interface where an RFC differs. \`rfc\` is for strict clients.`,
+    `Every line with _yes_ or _deviates_ is a test in \`packages/conformance/test\`. It sends requests to the service, as a process, over
+HTTP. Where it deviates, the same test must fail, and another test shows what holds instead.
+So a deviation that has disappeared is noticed, like a new one. \`npm run documents -w @startlist/conformance\` writes
+this page from those tests. Requirements on clients are not listed. The reasons for the deviations are in
+[behaviour](behaviour.md).`,
     summary(documents, findings),
     ...documents.flatMap((document) => [
       `## ${document.name}: ${document.title}`,

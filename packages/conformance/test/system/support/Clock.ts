@@ -17,7 +17,7 @@ export class Clock {
     return { CLOCK_FILE: this.file, NODE_OPTIONS: `--import=${loaded}` }
   }
 
-  /** From now on the process lives later by so many seconds. */
+  /** Moves the clock of the process forward by this number of seconds. */
   advance(seconds: number): void {
     this.ahead += seconds * 1000
     this.write()

@@ -1,4 +1,4 @@
-/** What is made for Node, in a runtime that is compatible with it: `node:http` and `node:crypto`. */
+/** Modules for Node (`node:http`, `node:crypto`) in a runtime that is compatible with it. */
 import { getRequestListener } from "@hono/node-server"
 import type { Callbacks } from "@startlist/core/Callbacks"
 import * as Startlist from "@startlist/embed/Startlist"

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url"
 const folder = mkdtempSync(join(tmpdir(), "startlist-prose-"))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-const script = fileURLToPath(new URL("../../../scripts/prose.mjs", import.meta.url))
+const script = fileURLToPath(new URL("../../../../scripts/prose.mjs", import.meta.url))
 
 /** What the linter finds in a file: its exit status and the lines with findings. */
 const check = (name: string, content: string) => {

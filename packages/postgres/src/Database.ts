@@ -30,7 +30,7 @@ export declare namespace Database {
   export interface Service {
     /** In front of every table name. */
     readonly prefix: string
-    /** Runs a statement. `Row` is what its select list says: the one place where the driver's word is taken for it. */
+    /** Runs a statement. `Row` describes its select list; rows are not validated. */
     readonly query: <Row>(
       statement: Statement,
       parameters: ReadonlyArray<Parameter>
@@ -40,9 +40,9 @@ export declare namespace Database {
      * the effect does before that, such as hashing a password, holds no connection.
      */
     readonly transaction: <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E | StoreError>
-    /** Runs an effect when the transaction that the caller is in has been committed; at once, if there is none. */
+    /** Runs an effect after the caller's transaction has been committed; immediately, without a transaction. */
     readonly afterCommit: (effect: Effect.Effect<void>) => Effect.Effect<void>
-    /** Says that there may be deliveries to claim: to this node at once, to the others a moment later. */
+    /** Signals that there may be deliveries to claim: to this node immediately, to other nodes a moment later. */
     readonly wake: Effect.Effect<void>
     readonly wakeUps: Stream.Stream<void>
     /** Whether it works in this process, on this thread: then nothing else happens while a statement runs. */
@@ -51,7 +51,7 @@ export declare namespace Database {
     readonly connections: Effect.Effect<Option.Option<Connections>>
     /**
      * Copies the database's folder to a path that does not exist yet; none if the database is not embedded. No statement
-     * runs meanwhile. A copy that failed, or was interrupted, is incomplete.
+     * runs during the copy. A copy that failed, or was interrupted, is incomplete.
      */
     readonly copyFiles: Option.Option<(path: string) => Effect.Effect<void, StoreError>>
   }
@@ -78,7 +78,7 @@ const joined = (fiber: Fiber.RuntimeFiber<unknown, unknown>) =>
 /** Whether the fiber is inside `SqlClient.withTransaction`: then it must not leave that connection. */
 export const isJoined = (fiber: Fiber.RuntimeFiber<unknown, unknown>): boolean => Option.isSome(joined(fiber))
 
-/** What is to be done after the commit of the open transaction. */
+/** Effects to run after the commit of the open transaction. */
 class AfterCommit extends Context.Tag("@startlist/postgres/AfterCommit")<AfterCommit, Array<Effect.Effect<void>>>() {}
 
 /** A connection that is there when the first statement needs it. */

@@ -164,7 +164,7 @@ export const connect = (options: Options): Effect.Effect<SqlClient.SqlClient, Co
     return sql
   })
 
-/** Where nothing runs, the files do not change: whoever has the connection copies a database that is whole. */
+/** Copies the files while holding the only connection: no statement runs, so the files do not change. */
 const copyFiles = (sql: SqlClient.SqlClient, folder: string) => (path: string): Effect.Effect<void, StoreError> =>
   Effect.scoped(Effect.gen(function*() {
     const connection = yield* sql.reserve

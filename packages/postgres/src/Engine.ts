@@ -17,8 +17,8 @@ const compile = async (): Promise<object> => {
 export const compiled = (): Promise<object> => compiling ??= compile()
 
 /**
- * Begins to compile it, on other threads: whoever opens a folder a moment later waits less. That it cannot be compiled
- * is told to whoever opens.
+ * Begins to compile the engine on other threads, so that opening a folder takes less time. A failure to compile is reported
+ * when a folder is opened.
  */
 export const prepare = (): void => {
   compiled().catch(() => {})

@@ -21,7 +21,7 @@ export const whyNotPrivate = (folder: string, { mode }: Pick<Stats, "mode">): Op
 
 /**
  * Makes a folder, and those above it that are missing, for their owner alone. One by one: to Node's own `recursive` a
- * file system that refuses with ENOENT, as `/proc` does, is a reason to try for ever.
+ * file system that refuses with ENOENT, as `/proc` does, causes endless retries.
  */
 const makeAll = async (folder: string): Promise<void> => {
   if (await isFolder(folder)) return

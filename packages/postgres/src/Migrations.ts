@@ -1,4 +1,4 @@
-/** Brings the tables up to date, by any number of nodes at once. */
+/** Brings the tables up to date. Any number of nodes may do so at the same time. */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"

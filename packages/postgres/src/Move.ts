@@ -29,7 +29,7 @@ export interface Progress {
   readonly total: number
 }
 
-/** What was copied, by table: nothing if the data had arrived before, in a run that could not report it. */
+/** The number of copied rows by table; empty if an earlier run had moved the data and could not report it. */
 export interface Moved {
   readonly tables: ReadonlyArray<Pick<Progress, "table" | "total">>
   readonly hadArrived: boolean
@@ -69,10 +69,10 @@ export class MoveError extends Schema.TaggedError<MoveError>("@startlist/postgre
   }
 }
 
-/** Rows that are sent at once. One of a grant has at most 8 kB. */
+/** Number of rows in one statement. A row of a grant has at most 8 kB. */
 const batch = 500
 
-/** So many rows of a table are copied between two reports. */
+/** Number of copied rows between two reports. */
 const reportEvery = 10_000
 
 /** A connection, and what its statements are about: for the error. */

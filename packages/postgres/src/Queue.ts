@@ -12,7 +12,7 @@ export interface Queue {
   /** All of them. */
   readonly pending: number
   /**
-   * Those whose next attempt is due: in the works, or waiting for a worker or for an earlier event of their object. Without
+   * Those whose next attempt is due: in flight, or waiting for a worker or for an earlier event of their object. Without
    * those that wait because their subscription is paused or their application suspended.
    */
   readonly due: number

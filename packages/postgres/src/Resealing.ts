@@ -7,7 +7,7 @@ import { type Int8, toApplicationId } from "./internal/rows.ts"
 import { signingColumns, type SigningRow, toSigning } from "./internal/signingRows.ts"
 import { CannotOpen, Seal } from "./Seal.ts"
 
-/** What was found and done. */
+/** Numbers of secrets, by what was done with them. */
 export interface Result {
   /** Applications whose signing secrets are now sealed with the present key and were not before. */
   readonly resealed: number
@@ -15,7 +15,7 @@ export interface Result {
   readonly unreadable: ReadonlyArray<ApplicationId>
 }
 
-/** So many rows are read at once. */
+/** Number of rows that one statement reads. */
 const batch = 500
 
 /**
@@ -42,8 +42,8 @@ const orUnreadable = (error: { readonly _tag: string; readonly cause?: unknown }
   error._tag === "StoreError" && error.cause instanceof CannotOpen
 
 /**
- * Seals anew whatever was not sealed with the present key. Beside running nodes that know the present key, and as often
- * as one likes. Fails with the `StoreError` of a database that is away.
+ * Seals everything again that was not sealed with the present key. Nodes that know the present key may run at the same time,
+ * and it can be repeated. Fails with `StoreError` if the database is unavailable.
  */
 export const run: Effect.Effect<Result, StoreError, ApplicationStore | Database | Seal> = Effect.gen(function*() {
   const { prefix: p, query } = yield* Database

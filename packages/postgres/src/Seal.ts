@@ -8,7 +8,7 @@ import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto"
 
-/** What is sealed was sealed with another master key, for another owner, or is damaged. */
+/** The value was sealed with another master key or for another owner, or is damaged. */
 export class CannotOpen extends Schema.TaggedError<CannotOpen>("@startlist/postgres/CannotOpen")("CannotOpen", {
   reason: Schema.Literal("unknown_key", "damaged")
 }) {
@@ -25,7 +25,7 @@ export declare namespace Seal {
   export interface Service {
     /** Seals a secret for its owner, such as `application:7`. Text in base64url. */
     readonly seal: (owner: string, secret: Redacted.Redacted<string>) => string
-    /** What was sealed for this owner. */
+    /** Opens a value that was sealed for this owner. */
     readonly open: (owner: string, sealed: string) => Either.Either<Redacted.Redacted<string>, CannotOpen>
     /** Whether this was sealed with the present key. */
     readonly isPresent: (sealed: string) => boolean
@@ -39,7 +39,7 @@ const nonceBytes = 12
 const tagBytes = 16
 const cipher = "aes-256-gcm"
 
-/** So many opened secrets are remembered: a worker needs the same few again with every claim. */
+/** Maximum number of opened secrets in memory: a worker needs the same few with every claim. */
 const maxRemembered = 1024
 
 interface Key {

@@ -27,7 +27,7 @@ describe("calls that are joined", () => {
       expect(batches).toEqual([["a", "b", "c"], ["a"]])
     }))
 
-  it.live("who was alone the last time goes out at once; who comes meanwhile is joined", () =>
+  it.live("a lone call runs immediately; calls that arrive during it are batched", () =>
     Effect.gen(function*() {
       const { batches, call } = yield* recorded()
       yield* call("a")
@@ -114,7 +114,7 @@ describe("calls that are joined", () => {
       expect(batches).toEqual([["other"]])
     }))
 
-  it.live("those that wait fail at once when the database is away", () =>
+  it.live("waiting calls fail immediately when the database is unavailable", () =>
     Effect.gen(function*() {
       const away = new Store.StoreError({ cause: new Error("away") })
       const call = yield* Coalesce.make({ isInProcess: false, run: (_: ReadonlyArray<number>) => Effect.fail(away) })

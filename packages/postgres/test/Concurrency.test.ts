@@ -62,7 +62,7 @@ const exchanged = (who: Registered, code: Redacted.Redacted<string>) =>
 
 const tokens = (who: Registered) => Effect.flatMap(consented(who), (code) => exchanged(who, code))
 
-/** Fifty at once, every other one on the other node. */
+/** Fifty in parallel, every second one on the other node. */
 const fifty = <A, E>(
   one: Context.Context<Layer.Layer.Success<ReturnType<typeof fixtures.node>>>,
   two: typeof one,

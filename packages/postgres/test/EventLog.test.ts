@@ -104,7 +104,7 @@ it.live("the events about one object are in their order, whichever transaction b
     expect(about7.map(({ delivery }) => delivery.id)).toEqual([first, expect.any(Number)])
   })))
 
-it.live("a reader whose numbers were never given is told so, also after a restore", () =>
+it.live("a cursor that was never given is refused, also after a restore", () =>
   onPostgres(Effect.gen(function*() {
     const applicationId = yield* subscribed
     const { log } = yield* Delivery.DeliveryStore

@@ -29,7 +29,7 @@ const own: Migrations.MigrationSet = {
 }
 
 describe("migrations", () => {
-  it.live("six nodes that start on an empty database at once all get it, and the steps are taken once", () =>
+  it.live("six nodes start on an empty database at the same time: all succeed, and the steps are taken once", () =>
     fresh(Effect.gen(function*() {
       const { admin, url } = yield* TestDatabase.TestDatabase
       const node = Effect.scoped(Effect.provide(Postgres.ready, Postgres.layer({ url, migrations: [own] }))).pipe(
@@ -140,7 +140,7 @@ describe("migrations", () => {
       expect(attempts).toBe(2)
     })))
 
-  it.live("an index that an attempt left unfinished is built anew, and of two runners both succeed", () =>
+  it.live("an index that an attempt left unfinished is built again, and of two runners both succeed", () =>
     fresh(Effect.gen(function*() {
       const { admin, url } = yield* TestDatabase.TestDatabase
       yield* Postgres.migrate({ url, migrations: [own] })

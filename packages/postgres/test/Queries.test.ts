@@ -42,11 +42,11 @@ const fill = `
 
 const instant = (millis: number) => DateTime.unsafeMake(millis)
 
-/** Several at once, of which the first may go alone: the others are joined. */
+/** Several in parallel. The first may run alone, the others are batched. */
 const several = <A, E>(call: (id: number) => Effect.Effect<A, E>) =>
   Effect.forEach([7, 8, 9], call, { concurrency: "unbounded", discard: true })
 
-/** Every method of every store: once, and those that are joined at once also several times. */
+/** Every method of every store once, and batched methods also several times in parallel. */
 const everything = Effect.gen(function*() {
   const [application, user] = [Application.ApplicationId.make(7), User.UserId.make(7)]
   const users = yield* Users.Users

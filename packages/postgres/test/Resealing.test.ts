@@ -9,7 +9,7 @@ const key = (fill: number) => Redacted.make(Buffer.alloc(32, fill).toString("bas
 
 const secretOf = (application: number) => `whsec_${Buffer.alloc(32, application).toString("base64")}`
 
-/** A node of an installation that was told these keys. */
+/** A node of an installation with these keys. */
 const withKeys = (present: number, ...retired: ReadonlyArray<number>) => {
   const seal = Seal.layerWith({ key: key(present), retired: retired.map(key) })
   return Effect.provide(
@@ -143,7 +143,7 @@ it.live("a subscription whose secret no key opens is shown and removed, and its 
     }).pipe(withKeys(1))
   }).pipe(Logger.withMinimumLogLevel(LogLevel.None), Effect.provide(TestDatabase.layer)))
 
-it.live("a subscription that changes meanwhile keeps its change", () =>
+it.live("a subscription that changes during resealing keeps its change", () =>
   Effect.gen(function*() {
     yield* Effect.forEach([1, 2, 3, 4, 5], subscribe).pipe(withKeys(1))
     const replaced = "https://app.test/moved"

@@ -21,7 +21,7 @@ describe("the URL of a database", () => {
       })
   })
 
-  it("is refused if it is none, or asks for a server that need not take writes", () => {
+  it("is refused if it is invalid, or asks for a server that need not take writes", () => {
     const refused = [
       "",
       "db/startlist",

@@ -13,8 +13,8 @@ import { eventColumns } from "./rows.ts"
  * the server that undoes a claim is harmless. A database in the process must wait: a delivery that ends the process would
  * end the database too, and undo the count of its claims.
  *
- * The answer is one row of JSON, the deliveries column by column. An event that is told to a hundred subscriptions is in
- * it once: the worker would read and decode it for each delivery. Of a subscription and of the signing secrets there is
+ * The answer is one row of JSON, the deliveries column by column. An event for a hundred subscriptions is in
+ * it once, so that the worker decodes it once. Of a subscription and of the signing secrets there is
  * only the present version: claim after claim it is one that the worker knows.
  */
 export interface ClaimStatements {
@@ -31,7 +31,7 @@ export interface ClaimStatements {
   readonly thorough: Statement
 }
 
-/** So many heads may be passed over because their subscription has its allowance, or they wait for an earlier one. */
+/** Maximum number of skipped heads: their subscription is at its limit, or they wait for an earlier event. */
 const spare = 64
 
 const lastId = "9223372036854775807"

@@ -1,4 +1,4 @@
-/** Makes one statement of the calls that are made in one tick, and of one alone at once. Answers are never kept. */
+/** Batches concurrent calls into one SQL statement per event-loop tick; a lone call runs immediately. Nothing is cached. */
 import type { StoreError } from "@startlist/core/Store"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -9,12 +9,12 @@ import { type Database, isJoined } from "../Database.ts"
 import { isRefused } from "./sqlState.ts"
 
 /**
- * How many calls one statement carries at most. On a database elsewhere, larger batches make this process and the database
- * wait for each other: with 64 callers, 32 gave a tenth more refreshes per second than 256.
+ * Maximum number of calls in one statement. With larger batches, this process and a remote database wait for each other: with
+ * 64 callers, 32 gave a tenth more refreshes per second than 256.
  */
 const maxBatchOf = (isInProcess: boolean): number => isInProcess ? 256 : 32
 
-/** How many statements are under way at once, on a database elsewhere: while they are, the next ones fill up. */
+/** Maximum number of statements in flight to a remote database. The next batch fills while they run. */
 const maxInFlightElsewhere = 2
 
 interface Call<In, Out> {
@@ -23,22 +23,20 @@ interface Call<In, Out> {
   readonly resume: (effect: Effect.Effect<Out, StoreError>) => void
 }
 
-/** Nobody waits for it. Its fiber tells: a finalizer for each call would cost more than the rest of the call. */
+/** Whether the caller's fiber has ended. A finalizer for each call would cost more than the rest of the call. */
 const isAbandoned = ({ caller }: { readonly caller: Fiber.RuntimeFiber<unknown, unknown> }) =>
   caller.unsafePoll() !== null
 
 /**
- * A function that joins concurrent calls of it. Inside an open transaction a call is alone, on its connection.
+ * Returns a function whose concurrent calls are batched. Inside an open transaction a call is alone, on its connection.
  *
- * `run` gets the requests of a batch and answers in their order. A batch that the database refuses, or that meets a
- * bug, is run again one by one, so that a bad request harms only itself. When the database is away, all that wait fail
- * at once. With `keyOf`, two requests of one key are never in the same batch.
- *
- * With `minShare`, what waits while nothing is under way is shared out if each statement gets at least so many. Callers
- * that were answered together else come back together for ever, and this process and the database wait for each other.
- *
- * Whoever was alone the last time waits for no tick and no other fiber. On a database in this process all do, and one statement
- * goes at a time: it would end before anybody else is heard, so that everybody would be alone for ever.
+ * - `run` gets the requests of a batch and returns the results in their order. If the database refuses a batch, its calls run
+ *   again one by one, so that a bad request harms only itself. If the database is unavailable, all waiting calls fail.
+ * - `keyOf`: two requests with one key are never in the same batch.
+ * - `minShare`: splits the backlog over two statements when each gets at least this many. Otherwise all callers stay in
+ *   lockstep, and Node and the database take turns idling.
+ * - *Fast path*: if the last batch had one call, the next one runs in the caller's fiber. Not on an embedded database, where a
+ *   statement would end before another call could join it.
  */
 export const make = <In, Out>(options: {
   readonly isInProcess: Database.Service["isInProcess"]
@@ -55,9 +53,9 @@ export const make = <In, Out>(options: {
     let waiting: Array<Call<In, Out>> = []
     let inFlight = 0
     let isScheduled = false
-    // Until somebody is seen to be alone, there may be others in the same tick.
+    // Until the first batch, there may be other calls in the same tick.
     let wasAlone = false
-    /** Who is alone now, with a statement under way. */
+    /** The lone call whose statement runs now. */
     let alone: Pick<Call<In, Out>, "caller"> | undefined
 
     const take = (count: number): ReadonlyArray<Call<In, Out>> => {
@@ -119,7 +117,7 @@ export const make = <In, Out>(options: {
 
     const isFree = () => !isInProcess && wasAlone && inFlight === 0 && waiting.length === 0 && !isSomeoneAlone()
 
-    /** The caller runs the statement itself: another fiber, and to wait for it, would cost as much as all else here. */
+    /** Runs the statement in the caller's fiber: another fiber would double the cost. */
     const runAlone = (request: In, caller: Call<In, Out>["caller"]): Effect.Effect<Out, StoreError> => {
       alone = { caller }
       return Effect.matchCauseEffect(Effect.suspend(() => run([request])), {
@@ -150,6 +148,6 @@ export const make = <In, Out>(options: {
       })
   })
 
-/** Whether a statement failed for what was asked, and not for the database. */
+/** Whether a statement failed because of its request, and not because of the database. */
 const isOurs = (cause: Cause.Cause<StoreError>): boolean =>
   cause._tag === "Fail" ? isRefused(cause.error) : Cause.isDie(cause)

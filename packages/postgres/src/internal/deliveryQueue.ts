@@ -50,7 +50,7 @@ type ClaimedColumns = readonly [
   claims: ReadonlyArray<number>
 ]
 
-/** So many subscriptions are remembered as they were decoded: every claim is for nearly the same ones. */
+/** Maximum number of decoded subscriptions in memory: most claims are for the same ones. */
 const maxKnown = 4096
 
 /** How often a claim that met only deliveries under another node's hand looks for others. */
@@ -202,7 +202,7 @@ export const make = (
         const receiver = receivers.get(subscriptionIds[place] ?? 0)
         if (event === undefined || receiver === undefined) return void waiting.push(id)
         const { signingSecrets, subscription } = receiver
-        // They come in the order of it, and many are due at once.
+        // Rows are in the order of `due_at`, and many are due at the same time.
         const millis = dueAt[place] ?? 0
         if (due.epochMillis !== millis) due = toInstant(millis)
         const delivery: Claimed["delivery"] = {

@@ -51,7 +51,7 @@ const dropTemplates = Effect.gen(function*() {
   yield* sql`DROP DATABASE template1`
 }).pipe(Effect.orDie)
 
-/** What was logged so far is in the files: a segment that is empty takes the place of all before it. Answers its name. */
+/** Replaces all log segments, whose changes are in the files, by an empty one. Returns its name. */
 const beginLog = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   yield* sql`SELECT pg_switch_wal()`

@@ -77,7 +77,7 @@ const close = (server: Net.Server): Effect.Effect<void> =>
 const takeFor = (place: Place) =>
   Effect.acquireRelease(take(place), (taken) => typeof taken === "string" ? Effect.void : close(taken))
 
-/** Holds the lock of an existing folder for the scope; fails at once with `onHeld` if it is taken. */
+/** Holds the lock of an existing folder for the scope; fails immediately with `onHeld` if it is taken. */
 export const acquire = <E>(folder: string, onHeld: () => E): Effect.Effect<void, E, Scope.Scope> =>
   Effect.gen(function*() {
     const taken = yield* Effect.forEach(yield* placesOf(folder), takeFor)

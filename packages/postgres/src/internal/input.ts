@@ -10,7 +10,7 @@ export type Column<Row> = readonly [name: string, type: string, of: (row: Row, p
 /** Where a row is in its batch. */
 export const place: Column<unknown> = ["place", "integer", (_, place) => place]
 
-/** A statement in both forms; answers the one for so many rows. */
+/** A statement in both forms. The function returns the form for the given rows. */
 export const statement = (
   name: string,
   text: (isAlone: boolean) => string

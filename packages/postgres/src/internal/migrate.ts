@@ -57,7 +57,7 @@ const lockedTables = (sql: Sql) =>
 const undeclared = (name: string, table: string) =>
   Effect.die(new Error(`the step ${name} locks the table ${table}, which is not the one that it changes`))
 
-/** One attempt in one transaction, which no two nodes are in at once. */
+/** One attempt in one transaction. Only one node does it at a time. */
 const inTransaction = (sql: Sql, table: string, name: string, migration: Migration) =>
   sql.withTransaction(
     Effect.gen(function*() {
@@ -83,13 +83,13 @@ const alone = (sql: Sql, table: string) =>
     ([row]) => row?.alone === true
   )
 
-/** One attempt outside of a transaction. Two nodes may do it at once: a slow step can be repeated. */
+/** One attempt outside of a transaction. Two nodes may do it at the same time: a slow step can be repeated. */
 const outside = (sql: Sql, table: string, name: string, migration: Migration) =>
   Effect.gen(function*() {
     const building = yield* sql`SELECT 1 FROM pg_stat_progress_create_index WHERE datname = current_database()`
     if (building.length > 0) return "another node is at work"
     if (yield* isTaken(sql, table, name)) return "taken"
-    yield* Effect.logInfo(`the migration ${name} takes long, and requests go on meanwhile`)
+    yield* Effect.logInfo(`the migration ${name} takes long; requests continue`)
     yield* migration.run
     yield* record(sql, table, name, migration)
     return "taken"
@@ -101,7 +101,7 @@ interface User {
   readonly seconds: number
 }
 
-/** Who has used a table for longest, in words. Those who came later wait behind this step, or pass. */
+/** Describes the transaction that has used a table for longest. */
 const longestUser = (sql: Sql, table: string) =>
   Effect.map(
     sql<User>`SELECT pid, coalesce(nullif(application_name, ''), 'a client') AS name,
@@ -129,7 +129,7 @@ export const prepare = (table: string): Effect.Effect<void, SqlError, SqlClient.
     while (!(yield* attempt)) yield* Effect.sleep(Duration.millis(poll))
   })
 
-/** Takes the step, however often it has to try. Ends at once where it was taken already. */
+/** Takes the step, and retries until it succeeds. Does nothing if the step was taken already. */
 export const take = (
   table: string,
   name: string,

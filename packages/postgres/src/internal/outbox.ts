@@ -36,8 +36,8 @@ export const outgoingParameter = (changes: ReadonlyArray<{ readonly outgoing: Re
 /**
  * Whether a new delivery of object `o` to subscription `t` is the first of its lane, as CTEs `heads` and `held`.
  *
- * The head of the lane is locked against being settled meanwhile: else the lane could go on without seeing its new
- * member, and nobody would ever put that in front. All of an object are found together, by the index that has them in
+ * The head of the lane is locked against being settled at the same time. Otherwise the lane could advance without its new
+ * member, which would then never become the head. All of an object are found together, by the index that has them in
  * order. They are locked in the order of identifiers, like settling; by them alone (OFFSET keeps the other conditions
  * out), so that the planner takes the primary key, and the state is that of the locked row.
  */

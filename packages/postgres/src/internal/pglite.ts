@@ -24,7 +24,7 @@ const startParams = [
   "wal_sync_method=fsync",
   "-c",
   "shared_buffers=32MB",
-  // It tries so many out at each start; the default is a thousand.
+  // The number of buffers that it tries at each start; the default is a thousand.
   "-c",
   "max_files_per_process=256"
 ]
@@ -151,7 +151,7 @@ export const makeClient = (pg: PGlite): Effect.Effect<SqlClient.SqlClient> =>
       executeStream: (text, parameters, transformRows) =>
         Stream.unwrap(Effect.map(execute(text, parameters, transformRows), Stream.fromIterable))
     }
-    // Who is interrupted at the moment of taking would lose the permit for all (`Semaphore.withPermits` has that moment).
+    // A fiber that is interrupted while it takes a permit would lose it for all (`Semaphore.withPermits` has that moment).
     const acquirer = Effect.uninterruptible(
       permit.take(1).pipe(
         Effect.zipRight(Effect.flatMap(Effect.scope, (scope) => Scope.addFinalizer(scope, permit.release(1)))),

@@ -30,7 +30,7 @@ export interface Connection {
 /** By URL: all connections to a database learn from each other which server takes writes. */
 const known = new Map<string, Servers.Servers>()
 
-/** What every connection needs. A URL that is none is for `pg` to refuse. */
+/** Settings of every connection. `pg` refuses an invalid URL. */
 const settings = ({ url }: Connection): { readonly config: Pg.ClientConfig; readonly forget: () => void } => {
   const given = Redacted.value(url)
   const target = ServerUrl.parse(given) ?? { url: given, servers: [] }
@@ -46,7 +46,7 @@ const settings = ({ url }: Connection): { readonly config: Pg.ClientConfig; read
   return { config: stream === undefined ? config : { ...config, stream }, forget }
 }
 
-/** A pool for the service. A statement ends at the deadline: on the server, and here if the server is not heard of. */
+/** A pool for the service. A statement ends at the deadline: on the server, and here if the server does not answer. */
 export const make = (connection: Connection): Effect.Effect<Pg.Pool, never, Scope.Scope> =>
   acquire(connection, `SET statement_timeout = ${deadlineMillis}`, {
     max: connection.maxConnections ?? 10,
@@ -58,9 +58,8 @@ export const makePatient = (connection: Connection): Effect.Effect<Pg.Pool, neve
   acquire(connection, "SET statement_timeout = 0", { max: 1 })
 
 /**
- * Servers compile a plan that they think dear, each time it runs: that takes longer than any statement of ours. And they
- * plan anew, each time, what seems dearer for all values than for those at hand: to list the newest of a long history
- * took twice as long for that. Ours have one plan for all values, and a test looks at it.
+ * JIT off: compiling takes longer than any statement here. Generic plans only: custom plans are replanned on each execution
+ * (listing a long history took twice as long). A test checks the generic plans.
  */
 const planning = "SET jit = off; SET plan_cache_mode = force_generic_plan"
 
@@ -123,10 +122,10 @@ export const direct = (pool: Pg.Pool, isPrepared = true): Database.Direct => (st
 /** A statement without a name is planned each time, and leaves nothing behind. */
 const unnamed = ({ text }: Statement): Statement => ({ name: "", text })
 
-/** When a connection breaks, its statement is told. */
+/** When a connection breaks, its statement gets the error. */
 const ignore = () => {}
 
-/** So often the connection that listens is asked whether it still is one. */
+/** Pause in milliseconds between two checks of the listening connection. */
 const pulseMillis = 5000
 
 /** A connection of its own that hears notifications of a channel, until it breaks. */
@@ -145,7 +144,7 @@ export const listen = (
       end()
       resume(Effect.fail(new SqlError({ cause, message: "not listening" })))
     }
-    // A network that drops everything silently looks like a channel on which nothing happens.
+    // A network that silently drops everything looks like a quiet channel.
     const asking = setInterval(() => {
       client.query("SELECT 1").catch(fail)
     }, pulseMillis)

@@ -53,7 +53,7 @@ class Execution implements Pg.Submittable {
   readonly #columns: ReadonlyArray<Column>
   readonly #rows: Array<object> = []
   #failure: Error | undefined
-  /** `pg` puts its own in front, which ends the wait for a server that is not heard of. */
+  /** `pg` wraps it in its own callback, which ends the wait for a silent server. */
   callback: Callback
 
   constructor(name: string, parameters: ReadonlyArray<Parameter>, columns: ReadonlyArray<Column>, callback: Callback) {

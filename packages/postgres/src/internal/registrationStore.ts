@@ -60,7 +60,7 @@ const changeColumns: ReadonlyArray<Input.Column<Change>> = [
   ["updates", "json", ({ next }) => next.updates]
 ]
 
-/** So many saves cost as much as the statement that they are in. */
+/** This number of saves costs as much as the statement that carries them. */
 const minShare = 8
 
 const byId = (a: Change, b: Change): number => a.next.id - b.next.id

@@ -3,7 +3,7 @@ import { Socket } from "node:net"
 import * as Pg from "pg"
 import type { Server } from "../ServerUrl.ts"
 
-/** So long may a server take to say whether it takes writes. */
+/** Timeout in milliseconds for the question whether a server takes writes. */
 const patience = 2000
 
 /** Asks one server whether it takes writes. Fails if it does not, or does not answer. */

@@ -1,7 +1,7 @@
 /**
  * The recording of attempts, as a function in the database: one call in place of a transaction of two statements.
  *
- * What is here was taken as a step of the migrations: to change it, add a step that replaces the function.
+ * A step of the migrations created this function. To change it, add a step that replaces it.
  */
 
 /**
@@ -29,7 +29,7 @@ export const recordText = (p: string, into = ""): string => `
 
 /**
  * Puts the next of each lane in front, for deliveries that have ended: these are arrays of their identifiers and the
- * columns of their lanes. What is not in front came behind what is; to begin there passes over the dead entries before.
+ * columns of their lanes. The others came behind the front. Starting there skips the dead entries before it.
  */
 export const promoteText = (p: string, ids: string, subscriptions: string, types: string, objects: string): string => `
   UPDATE ${p}deliveries d SET head = true

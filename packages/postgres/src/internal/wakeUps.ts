@@ -17,7 +17,7 @@ export interface WakeUps {
 }
 
 /**
- * Wakes this node at once and, after a moment in which further hints count as one, this node again (the transaction
+ * Wakes this node immediately and, after a moment in which further hints count as one, this node again (the transaction
  * that the hint came from may not have been committed before) and the others through `notify`.
  */
 export const make = (notify: Effect.Effect<void, SqlError>): Effect.Effect<WakeUps, never, Scope.Scope> =>

@@ -149,7 +149,7 @@ const audience = `
     SELECT 'evt_' || i, 'updated', 'registration', i, i, 100 FROM generate_series(1, 200) i;
 `
 
-/** What has ended, so that a pending delivery is one of very many rows. */
+/** Ended deliveries, so that a pending one is one of very many rows. */
 const history = `
   INSERT INTO startlist_deliveries
       (application_id, subscription_id, event_seq, object_id, due_at, ended_at, object_type, state, head)

@@ -92,7 +92,7 @@ describe("the embedded database", () => {
   )
 
   it.live(
-    "opens at once after its holder was killed, with every row that had been acknowledged",
+    "opens immediately after its holder was killed, with every acknowledged row",
     () =>
       inFolder((folder) =>
         Effect.gen(function*() {

@@ -156,7 +156,7 @@ const silenceable = (url: string) =>
           silence: () => {
             isSilent = true
           },
-          // What was swallowed is lost: the connections of that time are broken, as after a partition.
+          // Swallowed bytes are lost: the connections of that time are broken, as after a partition.
           speak: () => {
             isSilent = false
             for (const socket of sockets) socket.destroy()

@@ -2,7 +2,7 @@
 import { type Applications, OAuth, type Token } from "@startlist/core"
 import { Clock, Duration, Effect, Ref } from "effect"
 
-/** Refreshes so long before the access token expires. */
+/** Time before the expiry of an access token at which it is refreshed. */
 const margin = Duration.minutes(1)
 
 /** Keeps the latest tokens, and gives an access token that is good. */

@@ -54,7 +54,7 @@ it.effect.prop(
 )
 
 it.effect.prop(
-  "several that ask at once when the token has expired all get a good one, however they interleave",
+  "several parallel callers with an expired token all get a valid one, in every interleaving",
   { seed: Schema.NonNegativeInt },
   ({ seed }) =>
     Effect.gen(function*() {

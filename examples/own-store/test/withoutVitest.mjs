@@ -1,4 +1,4 @@
-/** Whoever imports vitest here fails. */
+/** Importing vitest fails here. */
 import { register } from "node:module"
 
 const hook = `export const resolve = (specifier, context, next) => {

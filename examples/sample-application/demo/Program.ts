@@ -11,7 +11,7 @@ export interface Program {
   readonly stop: () => Promise<void>
 }
 
-/** So long does a program have to start, and to end. */
+/** Timeouts in milliseconds for the start and the end of a program. */
 const patience = { start: 60_000, end: 8000 }
 
 /** What it says is shown only if it fails; so much of it. */

@@ -84,7 +84,7 @@ const run = async (folder: string, programs: Array<Program>): Promise<void> => {
 const folder = await mkdtemp(join(tmpdir(), "startlist-demo-"))
 const programs: Array<Program> = []
 
-/** The first signal ends it; whoever waits for it is told by the programs, which get theirs. */
+/** The first signal ends the demonstration. The programs get their own signals. */
 const asked = new Promise<void>((resolve) => {
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => resolve())
 })

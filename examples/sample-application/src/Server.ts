@@ -36,7 +36,7 @@ const send = (response: ServerResponse, status: number, type: string, body: stri
 const text = (response: ServerResponse, status: number, body: string): void =>
   send(response, status, "text/plain; charset=utf-8", body)
 
-/** So many connections can be begun at once; the oldest are forgotten. */
+/** Maximum number of connections in progress; the oldest are dropped. */
 const maxPending = 100
 
 /** The browser goes on with a GET. */
@@ -105,7 +105,7 @@ export const start = async (settings: Settings): Promise<Server> => {
     }
   }
 
-  /** Whoever sends a browser here with a code of his own must not get it connected to his account. */
+  /** An attacker who sends a browser here with the attacker's code must not get connected to it. */
   const complete = async (
     request: IncomingMessage,
     address: URL,

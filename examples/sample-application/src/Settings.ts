@@ -1,4 +1,4 @@
-/** What the application is told by its environment. */
+/** The settings of the application, from its environment. */
 
 /** Only in the demonstration: what the other side would do in the platform's own software, and who can sign in. */
 export interface Demonstration {

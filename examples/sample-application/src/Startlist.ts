@@ -12,7 +12,7 @@ import {
 import type { Settings } from "./Settings.ts"
 import type { Connection, Person, Role, Subscription } from "./State.ts"
 
-/** What was answered, whatever it was. */
+/** Any response. */
 export interface Answer {
   readonly status: number
   readonly text: string

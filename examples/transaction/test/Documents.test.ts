@@ -73,7 +73,7 @@ const told = Effect.gen(function*() {
   })
 })
 
-/** What is in the tables: ours, the registration, and the comments of the queued events. */
+/** The contents of the tables: ours, the registration, and the comments of the queued events. */
 const seen = (id: Registration.RegistrationId) =>
   Effect.gen(function*() {
     const sql = yield* SqlClient.SqlClient

@@ -1,4 +1,4 @@
-/** What can go wrong, by what to do about it. */
+/** Errors, by the action that they require. */
 
 /** The user has to consent again: the grant is over, or there never was one. */
 export class ConnectAgain extends Error {
@@ -13,7 +13,7 @@ export class ConnectAgain extends Error {
 /** The service does not answer now: nothing is lost, the same call works later. */
 export class TryLater extends Error {
   override readonly name = "TryLater"
-  /** So many seconds should pass before, if the service said so. */
+  /** Seconds to wait before the next try, if the service named them. */
   readonly retryAfter: number | undefined
   constructor(message: string, retryAfter?: number, options?: ErrorOptions) {
     super(message, options)

@@ -67,10 +67,10 @@ export interface Inbox {
 /** The largest body of an event that is read (1 MiB). */
 const maxBytes = 1_048_576
 
-/** One event may be handled for so long, in milliseconds: then another process may begin. */
+/** Time limit in milliseconds for handling one event. After it, another process may begin. */
 const lease = 60_000
 
-/** So long, in milliseconds, until the next look if another process handles events, or after a failure. */
+/** Pause in milliseconds before the next check, if another process handles events, or after a failure. */
 const pauses = { other: 1000, failure: 5000 }
 
 const status = (code: number) => new Response(null, { status: code })

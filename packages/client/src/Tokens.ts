@@ -1,8 +1,8 @@
 /**
  * Keeps the tokens of users fresh, from any number of processes over one store, without a lock.
  *
- * Before a refresh, its `Idempotency-Key` is written to the store. Whoever finds it there sends the same request, and the
- * service gives everybody the same answer. So a process may die between any two lines, and an answer may get lost: the
+ * Before a refresh, its `Idempotency-Key` is written to the store. Every process that finds it there sends the same
+ * request, and the service gives all of them the same answer. So a process may die between any two lines, and an answer may get lost: the
  * next one who asks repeats the request. The service repeats its answer for 10 minutes, until the new tokens are used.
  */
 import { ConnectAgain, Refused } from "./Errors.ts"
@@ -14,11 +14,11 @@ export interface Fresh {
   readonly refreshToken: string
   /** When the access token ends, in milliseconds since 1970 by the clock of this machine. */
   readonly expiresAt: number
-  /** What was granted, after an exchange of a code. */
+  /** The granted scope, after an exchange of a code. */
   readonly scope: string | undefined
 }
 
-/** What a store keeps of a user. Plain JSON. Encrypt it if you can: whoever reads it can act for the user. */
+/** The record of a user in a store, as plain JSON. Encrypt it if you can: a reader of it can act for the user. */
 export interface Connection {
   /** Names this write, and no other one. */
   readonly revision: string
@@ -53,10 +53,10 @@ export interface Tokens {
   readonly forget: (user: string) => Promise<void>
 }
 
-/** An access token is refreshed so long before its end, in milliseconds. Covers clocks that differ by less. */
+/** Time in milliseconds before the expiry of an access token at which it is refreshed. Covers clocks that differ by less. */
 const margin = 60_000
 
-/** So long, in milliseconds, a process waits for the refresh of another one before it sends the same request. */
+/** Time in milliseconds to wait for the refresh of another process before sending the same request. */
 const patience = 500
 
 /** A look at the store that is older than this, in milliseconds, is not acted upon: the process may have been suspended. */
@@ -98,7 +98,7 @@ export const createTokens = ({ now, refresh, revoke, store }: {
     refreshing: undefined
   })
 
-  /** Waits a little for whoever began this refresh. */
+  /** Waits a little for the process that began this refresh. */
   const awaitOther = async (user: string, { revision }: Connection): Promise<void> => {
     const end = performance.now() + patience
     while (performance.now() < end) {
@@ -107,7 +107,7 @@ export const createTokens = ({ now, refresh, revoke, store }: {
     }
   }
 
-  /** Ends a refresh that has begun, whoever began it. Answers the access token, or nothing if the store has changed. */
+  /** Completes a refresh that any process began. Returns the access token, or nothing if the store has changed. */
   const finish = async (user: string, begun: Connection, key: string): Promise<string | undefined> => {
     try {
       const fresh = await refresh(begun.refreshToken, key)

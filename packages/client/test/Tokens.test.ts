@@ -204,7 +204,7 @@ const never = Symbol("no answer")
 const within = <A>(promise: Promise<A>, millis: number): Promise<A | typeof never> =>
   Promise.race([promise, new Promise<typeof never>((resolve) => void setTimeout(resolve, millis, never))])
 
-it("whatever gets lost and whoever dies, one user stays connected", async () => {
+it("one user stays connected, whatever response is lost and whichever process dies", async () => {
   const step = FastCheck.oneof(
     FastCheck.record({
       kind: FastCheck.constant("ask" as const),
@@ -223,7 +223,7 @@ it("whatever gets lost and whoever dies, one user stays connected", async () => 
       await connected(clientOf(), store)
       await fake.advance("8 hours")
       let last: string | undefined
-      /** Many processes ask at once. Those that get an answer get the same one, a good one. */
+      /** Many processes ask in parallel. All that get an answer get the same valid one. */
       const askAll = async (count: number, insteadOf: string | undefined) => {
         const processes = Array.from({ length: count }, () => process(store, fetch))
         const outcomes = await Promise.allSettled(processes.map(({ ask }) => ask(insteadOf)))

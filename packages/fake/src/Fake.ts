@@ -27,7 +27,7 @@ export type { NextResponses, RecordedRequest, ResponseFault } from "./internal/T
 export interface Options {
   /** Default: one that is free. */
   readonly port?: number
-  /** The address to listen on. Default: `127.0.0.1`. Whoever reaches it controls the fake. */
+  /** The address to listen on. Default: `127.0.0.1`. Any program that reaches it controls the fake. */
   readonly host?: string
   /** Redirect URIs of the application. Any address on loopback is accepted besides. */
   readonly redirectUris?: ReadonlyArray<string>
@@ -68,7 +68,7 @@ export const start = async ({ host = "127.0.0.1", port = 0, redirectUris = [] }:
     if (user === undefined) throw new InvalidControl("user", `there is no user ${JSON.stringify(who)}`)
     return user
   }
-  /** What was done, or why not. */
+  /** Returns the result, or throws the reason why there is no result. */
   const done = <A extends object>(result: Startlist.Result<A, Startlist.Invalid | Startlist.NotFound>) => {
     if (result.ok) return result
     throw result.reason === "invalid"

@@ -1,4 +1,4 @@
-/** Who has granted access, and what can be done with it. */
+/** The users who granted access, and the actions with it. */
 import type { Settings } from "../Settings.ts"
 import type { Connection, State } from "../State.ts"
 import { Action, Shortened } from "./Action.tsx"
@@ -67,7 +67,7 @@ export const Athlete = ({ settings, state }: Props) => {
         <a href={`${settings.startlistUrl}/account/applications`} target="_blank" rel="noopener">
           the account pages of the platform
         </a>
-        . Try that last: with a subscription, Race Planner is told at once.
+        . Try that last: with a subscription, Race Planner is notified immediately.
       </p>
     </>
   )

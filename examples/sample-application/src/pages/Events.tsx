@@ -1,4 +1,4 @@
-/** What was sent to the callback, newest first. */
+/** The events that the callback received, newest first. */
 import type { Event } from "@startlist/client"
 import type { Received, State } from "../State.ts"
 

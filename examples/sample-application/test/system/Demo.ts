@@ -5,11 +5,11 @@ import { fileURLToPath } from "node:url"
 const root = fileURLToPath(new URL("../../../..", import.meta.url))
 
 export interface Demo {
-  /** What is on the screen. */
+  /** The text on the screen. */
   readonly screen: () => string
   /** The link to click. */
   readonly link: string
-  /** The e-mail address and the password of whoever has this role, from the screen. */
+  /** The e-mail address and the password of the account with this role, from the screen. */
   readonly account: (role: string) => { readonly email: string; readonly password: string }
   /** Ctrl-C: every process at this terminal gets it. Answers the exit status. */
   readonly interrupt: () => Promise<number | null>

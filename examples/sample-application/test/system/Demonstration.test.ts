@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import * as Chromium from "@startlist/test-support/Chromium"
 import * as Demo from "./Demo.ts"
 
-/** So long may a step take on a machine that is busy with other tests. */
+/** Timeout of a step in milliseconds, on a machine that is busy with other tests. */
 const patience = 30_000
 
 describe.skipIf(Chromium.isMissing)("the demonstration, in Chromium", () => {

@@ -1,13 +1,13 @@
 /** One request to the service, with its failures sorted by what to do. */
 import { Refused, TryLater } from "../Errors.ts"
 
-/** What is left of an answer that has been read. */
+/** A response that has been read. */
 export interface Answer {
   readonly status: number
   readonly body: unknown
 }
 
-/** So long may a request take, in milliseconds. */
+/** Timeout of a request in milliseconds. */
 const timeout = 10_000
 
 const retryAfterOf = (response: Response): number | undefined => {

@@ -1,4 +1,4 @@
-/** What can be done with a fake. */
+/** Controls of a fake. */
 import type { Startlist } from "@startlist/embed"
 import type * as Duration from "effect/Duration"
 import type { DeliveryFault } from "./Receivers.ts"
@@ -50,7 +50,7 @@ export interface Fake {
   readonly changeRegistration: (id: number, updates: Updates) => Promise<void>
   /** By the time of the fake. */
   readonly now: () => Date
-  /** Moves the time forward, for example by `8 hours`. What is due on the way happens: tokens end, events are sent again. */
+  /** Moves the time forward, for example by `8 hours`. Everything due in that time happens: tokens expire, events are sent again. */
   readonly advance: (duration: Duration.DurationInput) => Promise<void>
   /** Waits until every event that is due has been sent and answered. */
   readonly settle: () => Promise<void>

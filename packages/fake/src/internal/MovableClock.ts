@@ -1,4 +1,4 @@
-/** A clock that follows the real time, and can be moved forward: whoever sleeps wakes up when its time has come. */
+/** A clock that follows the real time and can be moved forward. Sleeping fibers wake up when their time has come. */
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"

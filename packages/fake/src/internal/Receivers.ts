@@ -1,4 +1,4 @@
-/** What is sent to callbacks, with faults on the way. */
+/** Sends requests to callbacks, with faults on the way. */
 import { Answer, Callbacks } from "@startlist/core/Callbacks"
 import * as AddressGuard from "@startlist/dispatcher/AddressGuard"
 import * as Dispatcher from "@startlist/dispatcher/Dispatcher"

@@ -5,7 +5,7 @@ import * as Option from "effect/Option"
 import type { MovableClock } from "./MovableClock.ts"
 import type { Receivers } from "./Receivers.ts"
 
-/** So long in real time, in milliseconds, a receiver may keep the time from moving on. */
+/** Maximum real time in milliseconds for which a receiver may delay the clock. */
 const patience = 5000
 
 const pause = (millis: number) => new Promise<void>((resolve) => void setTimeout(resolve, millis))
@@ -46,7 +46,7 @@ export const make = (
   return {
     now,
     settle,
-    /** Moves on by so many milliseconds, from one attempt that is due to the next. */
+    /** Moves the clock forward by a number of milliseconds, from one due attempt to the next. */
     advance: async (millis: number): Promise<void> => {
       const end = now() + millis
       await settle()

@@ -103,7 +103,7 @@ describe("an upgrade", () => {
         expect(said.join("\n")).toMatch(
           /9001_deliveries waits for a dump \(process \d+, for \d+ s\), and tries again in 1 s/
         )
-        expect(said.join("\n")).toMatch(/9005_index takes long, and requests go on meanwhile/)
+        expect(said.join("\n")).toMatch(/9005_index takes long; requests continue/)
         const latest = yield* makeNode(environment)
         expect(yield* Effect.promise(() => storm.settle())).toEqual([])
         for (const node of [one, other, late, latest]) {

@@ -1,4 +1,4 @@
-/** What is compared: it measures one round of itself, each time in fresh processes and, where it has one, a fresh database. */
+/** A program under comparison. It measures one round of itself, in fresh processes and, if it has one, a fresh database. */
 import { join } from "node:path"
 import * as Cleanup from "./Cleanup.ts"
 import * as Database from "./Database.ts"

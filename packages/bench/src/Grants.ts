@@ -122,7 +122,7 @@ export const scripts = {
 ${checked("SELECT id, role, email, first_name, last_name FROM startlist_users WHERE id = :who")}\n`
 }
 
-/** So many grants are there in all scenarios but the growth. */
+/** Number of grants in all scenarios except the growth. */
 export const usual = 10_000
 
 /** What the scripts need. */

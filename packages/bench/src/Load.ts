@@ -6,7 +6,7 @@ import { type Effort, makeStopwatch, type Measurement } from "./Measurement.ts"
 export interface Conversation {
   /** The next request: its head but for the length, and its body. */
   readonly next: () => { readonly head: string; readonly body: string }
-  /** Whether the answer is what it must be: a benchmark of wrong answers is none. */
+  /** Whether the answer is correct: a benchmark must not measure wrong answers. */
   readonly accepts: (status: number, body: string) => boolean
 }
 

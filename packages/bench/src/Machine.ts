@@ -42,7 +42,7 @@ export const describe = async (): Promise<Description> => ({
   "Node": process.version,
   "PostgreSQL": `${await Database.version()}; ${
     Object.entries(Database.settings).map(([name, value]) => `${name} = ${value}`).join(", ")
-  }; the rest as it comes: fsync, full_page_writes and synchronous_commit are on`,
+  }; defaults otherwise: fsync, full_page_writes and synchronous_commit are on`,
   "pgbench": Pgbench.version() ?? "none on this machine",
   "Peers": peers.map((name) => `${name} ${versionOf(name)}`).join(", "),
   "Cores": isPinned

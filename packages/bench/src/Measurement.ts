@@ -19,7 +19,7 @@ export interface Effort {
   readonly before?: string | undefined
   readonly rounds: number
   readonly seconds: number
-  /** A compiler that works while code runs is warm after work: so many calls first, but no longer than so. */
+  /** Number of calls and maximum time of the warm-up, in which the compiler optimises the code. */
   readonly warmUpCalls: number
   readonly warmUpSeconds: number
 }

@@ -1,4 +1,4 @@
-/** What is said to a server under test, and what it must answer. */
+/** The requests to a server under test, and the expected answers. */
 import type { Conversation } from "./Load.ts"
 
 /** What a server says of itself when it listens. */

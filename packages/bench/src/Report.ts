@@ -1,4 +1,4 @@
-/** Keeps what was measured in `results.json`, and writes `docs/benchmarks.md` from it. */
+/** Stores results in `results.json`, and writes `docs/benchmarks.md` from it. */
 import { spawnSync } from "node:child_process"
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -79,17 +79,17 @@ const document = (scenarios: ReadonlyArray<Scenario>, results: Results): string 
   return [
     "# Benchmarks",
     "",
-    "Written by `npm run bench`; `npm run bench -- NAME…` measures some scenarios again, `-- --quick` all of them in less",
-    "time. Do not edit by hand.",
+    "This page shows how fast Startlist is, beside its peers and a limit. `npm run bench` writes it; `npm run bench -- NAME…`",
+    "measures some scenarios again, and `-- --quick` all of them in less time. Do not edit it by hand.",
     "",
-    "Ours, its peers and its limit take turns (A B A B …), each round in fresh processes and databases after a warm-up.",
-    "A figure is the median of the rounds, with the range in which they were; percentiles are medians of the rounds' own.",
-    "Read the ratios rather than the figures: the machine decides these, and changes its pace from one minute to the next.",
-    "So a ratio is the median of those that the rounds had, each by itself. Every answer is checked while it is measured, and",
-    "a server that takes a wrong secret, an unknown token or a replaced one is not measured at all. A limit does not do the",
-    "work: it shows what could be reached at most. Peers do the same work with the same lifetimes and 256-bit tokens, and",
-    "keep only fingerprints of them; where one must be told how to store its tokens, it is told the plainest way that is",
-    "correct.",
+    "- Startlist, its peers and the limit alternate (A B A B …). Each round uses fresh processes and databases, after a warm-up.",
+    "- A figure is the median of the rounds, with their range. Percentiles are medians of the percentiles of the rounds.",
+    "- Read the ratios rather than the figures, because the speed of the machine changes from minute to minute. A ratio is the",
+    "  median of the ratios of the rounds.",
+    "- Every answer is checked. A server that accepts a wrong secret, an unknown token or a replaced token is not measured.",
+    "- A limit does not do the work. It shows the best possible result.",
+    "- Peers do the same work with the same lifetimes and 256-bit tokens, and store only fingerprints. Their stores are the",
+    "  simplest correct ones.",
     "",
     "## The machine",
     "",
@@ -99,7 +99,7 @@ const document = (scenarios: ReadonlyArray<Scenario>, results: Results): string 
   ].join("\n")
 }
 
-/** Adds the result of a scenario, and writes the document anew. */
+/** Adds the result of a scenario, and writes the document. */
 export const add = (
   scenarios: ReadonlyArray<Scenario>,
   { name }: Scenario,

@@ -6,7 +6,7 @@ export interface Scenario {
   /** For `npm run bench -- NAME`. */
   readonly name: string
   readonly title: string
-  /** What is measured and how, in Markdown. */
+  /** Description of the measurement, in Markdown. */
   readonly about: string
   readonly run: (effort: Effort) => Promise<ReadonlyArray<Table>>
 }

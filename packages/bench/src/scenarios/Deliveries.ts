@@ -65,7 +65,7 @@ export const deliveries: Scenario = {
   name: "deliveries",
   title: "Delivering events, on PostgreSQL",
   about: `
-Events for 100 subscriptions are saved; then a worker, on one core, posts each to a receiver that answers 200 at once, and
+Events for 100 subscriptions are saved. Then a worker, on one core, posts each to a receiver that answers 200 immediately, and
 records it. Measured is the time from the start of the work until the last one is recorded; that each arrived once, signed,
 is checked. Ours keeps the order of the events of an object, shares fairly between subscriptions, and records each attempt.
 The peers only run the jobs: graphile-worker with a local queue of 500 and 256 at a time, pg-boss with eight loops of fetch

@@ -26,8 +26,8 @@ export const fanout: Scenario = {
   about: `
 ${callers} callers change the status of a registration each, through the service of the core: found, decided, saved with the event
 and one delivery for every subscription that it concerns. The limit inserts the same event and the same delivery rows, by a
-prepared statement that looks nothing up, locks nothing and changes no registration. Nothing is delivered meanwhile, so
-that each delivery waits behind earlier ones of its registration, in the limit too.
+prepared statement that looks nothing up, locks nothing and changes no registration. Nothing is delivered during the
+measurement. So each delivery waits behind earlier ones of its registration, in the limit too.
 `,
   run: async (effort) => {
     const tables: Array<Table> = []

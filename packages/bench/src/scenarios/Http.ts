@@ -41,7 +41,7 @@ export const bearer: Scenario = {
   about: `
 \`GET /api/v1/athlete\`, 64 connections, one core: access token, its time and its scope checked, the athlete shown. The limit
 looks an answer up by the token; the second limit does so behind our binding, in a fiber for each request. The access tokens
-of @jmondi are signed (HS256) and looked up besides, because a revocation counts at once.
+of @jmondi are signed (HS256) and also looked up, because a revocation takes effect immediately.
 `,
   run: async (effort) => [
     await compare({

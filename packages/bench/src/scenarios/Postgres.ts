@@ -70,7 +70,7 @@ export const bearer: Scenario = {
   title: "Checking a bearer, on PostgreSQL",
   about: `
 \`GET /api/v1/athlete\` as above, ${connections} connections: the grant with its tokens and the athlete are read for every
-request, so that a revocation on any node counts at once. pgbench reads the same two rows.
+request, so that a revocation on any node takes effect immediately. pgbench reads the same two rows.
 `,
   run: async (effort) => [
     await compare({
@@ -114,7 +114,7 @@ export const alone: Scenario = {
   name: "alone",
   title: "One caller alone, on PostgreSQL",
   about: `
-What joining costs whoever is alone: one caller of the stores, beside the single-row form of the same statement, prepared,
+The cost of batching for a lone caller: one caller of the stores, beside the single-row form of the same statement, prepared,
 through \`pg\`.
 `,
   run: async (effort) => [

@@ -85,7 +85,7 @@ const memory = async ({ isQuick }: Effort): Promise<Table> => {
   const conversations = [...refreshing(fixture.ready).slice(0, half), ...asking(fixture.ready).slice(half)]
   const parts = 10
   for (let part = 1; part <= parts; part++) {
-    // All of them are the warm-up: it ends after so many calls, and nothing follows.
+    // All calls are the warm-up: it ends after this number of calls, and nothing follows.
     const calls = { warmUpCalls: total / parts, warmUpSeconds: Number.POSITIVE_INFINITY, seconds: 0 }
     await Load.run(service.port, conversations, { isQuick, rounds: 1, ...calls })
     const megabytes = Process.residentMegabytes(service.pid)

@@ -12,7 +12,7 @@ interface Size {
   readonly refreshes: string
 }
 
-/** The size after so many refreshes, and then the pace. */
+/** The size after a number of refreshes, and then the speed. */
 interface Templates extends Times {
   readonly bytes: number
   readonly perSecond: number

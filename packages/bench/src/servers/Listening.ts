@@ -7,7 +7,7 @@ import { type Athlete, connections, type Ready } from "../Protocol.ts"
 /** 256 random bits, as ours have. */
 export const makeToken = (): string => randomBytes(32).toString("base64url")
 
-/** What is stored of a token or secret. */
+/** The stored fingerprint of a token or secret. */
 export const fingerprint = (value: string): string => hash("sha256", value, "base64url")
 
 /** The application and its athletes, from 1 on, with fresh tokens. */

@@ -2,12 +2,12 @@
 import { createServer, type Socket } from "node:net"
 import * as Child from "../Child.ts"
 
-/** What was received since the last question. */
+/** The requests received since the last question. */
 export interface Received {
   readonly right: number
   /** After an attempt that timed out an event comes again. */
   readonly repeated: number
-  /** What was no signed event. */
+  /** Requests that were not signed events. */
   readonly wrong: ReadonlyArray<string>
 }
 

@@ -1,5 +1,5 @@
 /**
- * Changes the status of registrations, each with its own athlete, whose event goes to so many subscriptions. Arguments:
+ * Changes the status of registrations, each with its own athlete, whose event goes to a number of subscriptions. Arguments:
  * the database; how many callers; how many subscriptions; `insert`: the bare insert of the same rows instead.
  */
 import { randomBytes } from "node:crypto"

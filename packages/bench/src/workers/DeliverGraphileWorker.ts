@@ -39,7 +39,7 @@ serve(
       logger,
       noHandleSignals: true,
       taskList: {
-        // What was added is what is got.
+        // A job has the payload that was added.
         deliver: async (payload) => {
           await post(payload as Job)
           if (++posted === count) allPosted()

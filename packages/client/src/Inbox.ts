@@ -5,6 +5,7 @@
  * a second time if a process died while it was at work: make it repeatable, as you would for any queue.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
+import { Refused } from "./Errors.ts"
 import { type Event, objectOf, toEvent } from "./Events.ts"
 import { isEqual, unguessable } from "./internal/encoding.ts"
 import { refusalOf, send } from "./internal/request.ts"
@@ -27,8 +28,8 @@ export interface EventStore {
    * one is. One atomic step. Answers whether it is.
    */
   readonly lease: (owner: string, now: number, until: number) => Promise<boolean>
-  /** At most `limit` events that are not handled, oldest first. */
-  readonly waiting: (limit: number) => Promise<ReadonlyArray<StoredEvent>>
+  /** At most `limit` events that are not handled, oldest first, without the first `skip`. */
+  readonly waiting: (limit: number, skip: number) => Promise<ReadonlyArray<StoredEvent>>
   /** These events are handled. */
   readonly done: (ids: ReadonlyArray<string>) => Promise<void>
   /** Where the reader of the event log goes on. */
@@ -67,7 +68,7 @@ export interface Inbox {
 /** The largest body of an event that is read (1 MiB). */
 const maxBytes = 1_048_576
 
-/** Time limit in milliseconds for handling one event. After it, another process may begin. */
+/** Time limit in milliseconds for handling one event. After it, another process may begin to handle it too. */
 const lease = 60_000
 
 /** Pause in milliseconds before the next check, if another process handles events, or after a failure. */
@@ -75,9 +76,20 @@ const pauses = { other: 1000, failure: 5000 }
 
 const status = (code: number) => new Response(null, { status: code })
 
-const readLimited = async (request: Request): Promise<Uint8Array<ArrayBuffer> | undefined> => {
-  const bytes = new Uint8Array(await request.arrayBuffer())
-  return bytes.length > maxBytes ? undefined : bytes
+/** The body, or nothing if it is too large: then it is not read to its end. */
+const readLimited = async ({ body }: Request): Promise<Uint8Array<ArrayBuffer> | undefined> => {
+  const pieces: Array<Uint8Array<ArrayBuffer>> = []
+  let size = 0
+  const reader = body?.getReader()
+  for (let next = await reader?.read(); next?.done === false; next = await reader?.read()) {
+    pieces.push(next.value)
+    size += next.value.length
+    if (size > maxBytes) {
+      await reader?.cancel()
+      return undefined
+    }
+  }
+  return new Uint8Array(await new Blob(pieces).arrayBuffer())
 }
 
 interface Page {
@@ -85,6 +97,10 @@ interface Page {
   readonly cursor: string
   readonly has_more: boolean
 }
+
+const isPage = (body: unknown): body is Page =>
+  typeof body === "object" && body !== null && Array.isArray(Reflect.get(body, "events")) &&
+  typeof Reflect.get(body, "cursor") === "string" && typeof Reflect.get(body, "has_more") === "boolean"
 
 export const createInbox = (
   options: InboxOptions & {
@@ -102,33 +118,42 @@ export const createInbox = (
   let running: Promise<void> | undefined
   let timer: ReturnType<typeof setTimeout> | undefined
 
-  /** Handles these events in their order; those behind a failed one about the same object are left for later. */
-  const handleAll = async (events: ReadonlyArray<StoredEvent>): Promise<boolean> => {
-    const failed = new Set<string>()
+  /**
+   * Handles these events in their order; those behind a failed one about the same object are left for later. Returns how
+   * many are left, or nothing if this process has to stop.
+   */
+  const handleAll = async (events: ReadonlyArray<StoredEvent>, failed: Set<string>): Promise<number | undefined> => {
+    let left = 0
     for (const { body, id } of events) {
-      if (isClosed || !await store.lease(owner, now(), now() + lease)) return false
+      if (isClosed || !await store.lease(owner, now(), now() + lease)) return undefined
       const object = objectOf(body)
-      if (failed.has(object)) continue
       try {
-        await handle(toEvent(id, body))
-        await store.done([id])
+        if (!failed.has(object)) {
+          await handle(toEvent(id, body))
+          await store.done([id])
+          continue
+        }
       } catch (error) {
         failed.add(object)
         onError(error)
       }
+      left++
     }
-    return failed.size === 0
+    return left
   }
 
   const run = async (): Promise<void> => {
+    const failed = new Set<string>()
+    let left = 0
     while (!isClosed) {
       isWoken = false
       if (!await store.lease(owner, now(), now() + lease)) return again(pauses.other)
-      const events = await store.waiting(100)
-      const isHandled = await handleAll(events)
+      const events = await store.waiting(100, left)
+      const more = await handleAll(events, failed)
       await store.lease(owner, now(), now())
-      if (!isHandled) return again(pauses.failure)
-      if (events.length === 0 && !isWoken) return
+      if (more === undefined) return again(pauses.other)
+      left += more
+      if (events.length === 0 && !isWoken) return left === 0 ? undefined : again(pauses.failure)
     }
   }
 
@@ -181,7 +206,10 @@ export const createInbox = (
     const query = cursor === undefined ? "" : `?after=${encodeURIComponent(cursor)}`
     const headers = { authorization: `Bearer ${accessToken}` }
     const found = await send(fetch, `${url}/api/v1/webhook_subscription/events${query}`, { headers })
-    if (found.status === 200) return found.body as Page
+    if (found.status === 200) {
+      if (isPage(found.body)) return found.body
+      throw new Refused("invalid_response", `${url} is not a Startlist service`)
+    }
     // The cursor is of another time, as after a restored backup: from the start, since known events are left out.
     if (found.status === 422 && cursor !== undefined) return undefined
     throw refusalOf(found)

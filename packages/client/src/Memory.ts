@@ -32,7 +32,7 @@ export const memoryEvents = (): EventStore => {
       handling = { owner, until }
       return true
     },
-    waiting: async (limit) => [...waiting.values()].slice(0, limit),
+    waiting: async (limit, skip) => [...waiting.values()].slice(skip, skip + limit),
     done: async (ids) => {
       for (const id of ids) waiting.delete(id)
     },

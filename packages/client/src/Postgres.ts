@@ -57,9 +57,9 @@ export const postgresEvents = (pool: Pool): EventStore => ({
     const text = "UPDATE startlist_reader SET owner = $1, until = $3 WHERE owner = $1 OR until <= $2"
     return (await pool.query(text, [owner, now, until])).rowCount === 1
   },
-  waiting: async (limit) => {
-    const text = "SELECT id, body FROM startlist_inbox WHERE body IS NOT NULL ORDER BY place LIMIT $1"
-    return (await pool.query(text, [limit])).rows as unknown as ReadonlyArray<StoredEvent>
+  waiting: async (limit, skip) => {
+    const text = "SELECT id, body FROM startlist_inbox WHERE body IS NOT NULL ORDER BY place LIMIT $1 OFFSET $2"
+    return (await pool.query(text, [limit, skip])).rows as unknown as ReadonlyArray<StoredEvent>
   },
   done: async (ids) => void await pool.query("UPDATE startlist_inbox SET body = NULL WHERE id = ANY ($1)", [ids]),
   cursor: async () => {

@@ -57,9 +57,9 @@ export const sqliteEvents = (database: Database): EventStore => ({
     const text = "UPDATE startlist_reader SET owner = ?, until = ? WHERE owner = ? OR until <= ?"
     return changes(database.prepare(text).run(owner, until, owner, now)) === 1
   },
-  waiting: async (limit) =>
-    database.prepare("SELECT id, body FROM startlist_inbox WHERE body IS NOT NULL ORDER BY place LIMIT ?").all(limit)
-      .map((row) => row as StoredEvent),
+  waiting: async (limit, skip) =>
+    database.prepare("SELECT id, body FROM startlist_inbox WHERE body IS NOT NULL ORDER BY place LIMIT ? OFFSET ?")
+      .all(limit, skip).map((row) => row as StoredEvent),
   done: async (ids) => {
     const statement = database.prepare("UPDATE startlist_inbox SET body = NULL WHERE id = ?")
     for (const id of ids) statement.run(id)

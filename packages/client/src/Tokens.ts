@@ -44,7 +44,7 @@ export interface Tokens {
   readonly connect: (user: string, fresh: Fresh) => Promise<void>
   /**
    * A good access token, refreshed if it ends within a minute. `insteadOf`: a token that the service refused with 401; it
-   * is not given again. Fails with `ConnectAgain` or `TryLater`.
+   * is not given again. Fails with `ConnectAgain`, `TryLater`, or `Refused` (a mistake of the application: nothing is lost).
    */
   readonly accessFor: (user: string, options?: { readonly insteadOf?: string }) => Promise<string>
   /** Revokes the access, and forgets the user. Fails with `TryLater` or `Refused`: then nothing has changed. */

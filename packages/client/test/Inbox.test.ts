@@ -117,6 +117,23 @@ describe("an inbox", () => {
     expect(comments(events)).toEqual(["other", "one", "two"])
   })
 
+  it("handles the events about other objects, however many wait behind one that fails", async () => {
+    const store = memoryEvents()
+    const body = (id: number) =>
+      JSON.stringify({ aspect_type: "updated", object_type: "registration", object_id: id, comment: "" })
+    for (let n = 0; n < 250; n++) await store.add({ id: `evt_${n}`, body: body(1) })
+    await store.add({ id: "evt_other", body: body(2) })
+    const handled: Array<string> = []
+    const inbox = makeInbox(store, ({ id }) => {
+      if (id === "evt_0") throw new Error("broken")
+      handled.push(id)
+    })
+    cleanUp.push(inbox.close)
+    await inbox.process()
+    expect(handled).toEqual(["evt_other"])
+    expect(await store.waiting(1000, 0)).toHaveLength(250)
+  })
+
   it("handles after a restart what was taken before it", async () => {
     const store = memoryEvents()
     const dead = makeInbox(store, () => new Promise(() => {}))
@@ -183,6 +200,21 @@ describe("an inbox", () => {
     )
   }
 
+  it("does not read on when a body is too large", async () => {
+    let isCancelled = false
+    const endless = new ReadableStream({
+      pull: (controller) => controller.enqueue(new Uint8Array(65_536)),
+      cancel: () => {
+        isCancelled = true
+      }
+    })
+    // Node's types do not know `duplex`, without which its `fetch` takes no stream.
+    const init = { method: "POST", body: endless, duplex: "half" } as RequestInit
+    const inbox = makeInbox(memoryEvents(), () => {})
+    expect((await inbox.fetch(new Request("http://localhost/callback", init))).status).toBe(413)
+    expect(isCancelled).toBe(true)
+  })
+
   it("refuses what is not signed, changed, too old or too large", async () => {
     const inbox = makeInbox(memoryEvents(), () => {})
     const now = fake.now().getTime() / 1000
@@ -213,6 +245,17 @@ describe("catching up", () => {
     expect(await inbox.catchUp(token)).toBe(120)
     expect(comments(events)).toEqual(["received", ...Array.from({ length: 120 }, (_, n) => `missed ${n}`)])
     expect(await inbox.catchUp(token)).toBe(0)
+  })
+
+  it("keeps its cursor if something else answers in place of the service", async () => {
+    const store = memoryEvents()
+    await store.keepCursor("7")
+    const { clientId, clientSecret } = fake.application
+    const portal = async () => new Response("<p>Welcome to the hotel")
+    const inbox = createClient({ url: fake.url, clientId, clientSecret, redirectUri, fetch: portal })
+      .inbox({ store, verifyToken, signingSecrets: () => [], handle: () => {} })
+    await expect(inbox.catchUp("token")).rejects.toMatchObject({ name: "Refused", code: "invalid_response" })
+    expect(await store.cursor()).toBe("7")
   })
 
   it("begins again if its cursor is of another time", async () => {

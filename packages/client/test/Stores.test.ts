@@ -42,13 +42,14 @@ const keepsTokens = async (store: TokenStore): Promise<void> => {
 }
 
 const keepsEvents = async (store: EventStore): Promise<void> => {
-  expect(await store.waiting(10)).toEqual([])
+  expect(await store.waiting(10, 0)).toEqual([])
   const event = (n: number) => ({ id: `evt_${n}`, body: `{"n":${n}}` })
   expect([await store.add(event(2)), await store.add(event(1)), await store.add(event(2))]).toEqual([true, true, false])
-  expect(await store.waiting(10)).toEqual([event(2), event(1)])
-  expect(await store.waiting(1)).toEqual([event(2)])
+  expect(await store.waiting(10, 0)).toEqual([event(2), event(1)])
+  expect(await store.waiting(1, 0)).toEqual([event(2)])
+  expect(await store.waiting(10, 1)).toEqual([event(1)])
   await store.done(["evt_2"])
-  expect(await store.waiting(10)).toEqual([event(1)])
+  expect(await store.waiting(10, 0)).toEqual([event(1)])
   expect(await store.add(event(2))).toBe(false)
   const leases = [
     await store.lease("one", 100, 200),

@@ -33,10 +33,15 @@ export interface Options {
   readonly redirectUris?: ReadonlyArray<string>
 }
 
+/** The longest step of time: dates overflow behind a far longer one. */
+const longest = Duration.days(36_500)
+
 /** Durations as people write them: a number of milliseconds, or `8 hours`. */
 const millisOf = (duration: Duration.DurationInput): number => {
   const parsed = Duration.decodeUnknown(duration)
-  if (parsed._tag === "None") throw new InvalidControl("advance", "must be a duration such as \"8 hours\"")
+  if (parsed._tag === "None" || Duration.greaterThan(parsed.value, longest)) {
+    throw new InvalidControl("advance", "must be a duration such as \"8 hours\", of at most 36500 days")
+  }
   return Duration.toMillis(parsed.value)
 }
 
@@ -90,10 +95,15 @@ export const start = async ({ host = "127.0.0.1", port = 0, redirectUris = [] }:
     url,
     application,
     users: people.all,
-    addUser: people.add,
+    addUser: (user) => {
+      if (people.named(user.email) !== undefined) throw new InvalidControl("email", "another user has this address")
+      return people.add(user)
+    },
     addApplication,
     consent: async (authorizationUrl, who, decision = "allow") => {
-      if (!URL.canParse(authorizationUrl, url)) throw new InvalidControl("url", "must be an authorization URL")
+      const isAuthorization = URL.canParse(authorizationUrl, url) &&
+        new URL(authorizationUrl, url).pathname === "/oauth/authorize"
+      if (!isAuthorization) throw new InvalidControl("url", "must be an authorization URL")
       const result = await startlist.consents[decision](new URL(authorizationUrl, url).search, userOf(who))
       if (result.ok || "redirect" in result) return result.redirect
       throw new InvalidControl("url", `the request cannot be answered: ${result.reason}`)

@@ -233,13 +233,16 @@ describe("the controls over HTTP", () => {
     const answers = [
       [400, "POST", "/time", { advance: 5 }, "advance"],
       [422, "POST", "/time", { advance: "soon" }, "advance"],
+      [422, "POST", "/time", { advance: "99999999999999 weeks" }, "at most 36500 days"],
+      [422, "POST", "/users", { role: "athlete", email: "alice@athletes.example" }, "another user"],
+      [422, "POST", "/consent", { url: authorizationUrl().replace("/authorize", "/authorise"), user: 2 }, "url"],
       [400, "POST", "/responses", { next: "explode" }, "next"],
       [400, "POST", "/responses", { next: "lost", often: true }, "often"],
       [422, "POST", "/consent", { url: authorizationUrl(), user: "nobody@example.org" }, "user"],
       [422, "POST", "/consent", { url: `${fake.url}/oauth/authorize?client_id=99`, user: 2 }, "unknown_client"],
       [422, "POST", "/revocations", { user: 2 }, "granted nothing"],
       [422, "PATCH", "/registrations/99", { comment: "x" }, "registration"],
-      [404, "GET", "/nothing", undefined, "documentation"],
+      [404, "GET", "/nothing", undefined, "/fake/openapi.json"],
       [405, "DELETE", "/time", undefined, "not possible"]
     ] as const
     for (const [status, method, path, body, message] of answers) {

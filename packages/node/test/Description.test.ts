@@ -5,6 +5,7 @@ import asyncApiSpecs from "@asyncapi/specs"
 import { Ajv2020 } from "ajv/dist/2020.js"
 import Ajv from "ajv"
 import addFormats from "ajv-formats"
+import { Fake } from "@startlist/fake"
 import { asyncDocument, document } from "@startlist/node/Description"
 
 // oxlint-disable-next-line typescript/no-explicit-any -- the documents are looked at from outside
@@ -98,6 +99,20 @@ describe("openapi.json", () => {
       "webhook-timestamp",
       "webhook-signature"
     ])
+  })
+})
+
+describe("openapi.json of the fake", () => {
+  it("is valid OpenAPI 3.1, and each control has a summary", async () => {
+    const fake = await Fake.start()
+    try {
+      const described: Json = await (await fetch(`${fake.url}/fake/openapi.json`)).json()
+      expect(await new Validator().validate(described)).toMatchObject({ valid: true })
+      expect(operations(described).length).toBeGreaterThan(10)
+      expect(operations(described).filter(([, { summary }]) => !summary)).toEqual([])
+    } finally {
+      await fake.stop()
+    }
   })
 })
 

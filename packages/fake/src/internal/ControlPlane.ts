@@ -2,55 +2,10 @@
 import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
+import * as Bodies from "./ControlBodies.ts"
+import type { Operation } from "./ControlDescription.ts"
 import { type Fake, InvalidControl } from "./Controls.ts"
 import type { People } from "./People.ts"
-import { deliveryFaults } from "./Receivers.ts"
-import { responseFaults } from "./Traffic.ts"
-
-const Who = Schema.Union(Schema.Int, Schema.NonEmptyString)
-const Count = Schema.optionalWith(Schema.Int.pipe(Schema.between(1, 1000)), { exact: true })
-const optional = <A, I>(schema: Schema.Schema<A, I>) => Schema.optionalWith(schema, { exact: true })
-
-const Updates = Schema.Struct({
-  platform_id: optional(Schema.String),
-  registration_status: optional(Schema.String),
-  document_type: optional(Schema.String),
-  document_status: optional(Schema.String),
-  reasons: optional(Schema.Array(Schema.String)),
-  comment: optional(Schema.String)
-})
-
-const Consent = Schema.Struct({
-  url: Schema.NonEmptyString,
-  user: Who,
-  decision: optional(Schema.Literal("allow", "deny"))
-})
-const Time = Schema.Struct({ advance: Schema.NonEmptyString })
-const Responses = Schema.Struct({
-  next: Schema.Literal(...responseFaults),
-  count: Count,
-  path: optional(Schema.String),
-  delay: optional(Schema.Int.pipe(Schema.between(0, 60_000)))
-})
-const Deliveries = Schema.Struct({ next: Schema.Literal(...deliveryFaults), count: Count })
-const Registration = Schema.Struct({
-  athlete: optional(Who),
-  organizer: optional(Who),
-  club: optional(Who),
-  ...Updates.fields
-})
-const Revocation = Schema.Struct({ user: Who, client_id: optional(Schema.Int) })
-const User = Schema.Struct({
-  role: Schema.Literal("platform", "organizer", "club", "athlete"),
-  email: Schema.NonEmptyString,
-  first_name: optional(Schema.String),
-  last_name: optional(Schema.String)
-})
-const Application = Schema.Struct({
-  name: Schema.NonEmptyString,
-  redirect_uris: optional(Schema.Array(Schema.String)),
-  require_pkce: optional(Schema.Boolean)
-})
 
 const error = (status: number, message: string): Response => Response.json({ message }, { status })
 const noContent = () => new Response(null, { status: 204 })
@@ -89,7 +44,7 @@ const showApplication = ({ clientId, clientSecret, name, signingSecret }: Fake["
 })
 
 export const make = (fake: Fake, people: People): (request: Request) => Promise<Response> => {
-  const controls: Readonly<Record<string, Control>> = {
+  const described: Readonly<Record<Operation, Control>> = {
     "GET /fake": () =>
       Response.json({
         url: fake.url,
@@ -98,18 +53,18 @@ export const make = (fake: Fake, people: People): (request: Request) => Promise<
         users: fake.users().map(showUser)
       }),
     "POST /fake/consent": reading(
-      Consent,
+      Bodies.Consent,
       async ({ decision, url, user }) => Response.json({ redirect: await fake.consent(url, user, decision) })
     ),
-    "POST /fake/time": reading(Time, async ({ advance }) => {
+    "POST /fake/time": reading(Bodies.Time, async ({ advance }) => {
       await fake.advance(advance as Parameters<Fake["advance"]>[0])
       return Response.json({ now: fake.now().toISOString() })
     }),
-    "POST /fake/responses": reading(Responses, ({ next, ...others }) => {
+    "POST /fake/responses": reading(Bodies.Responses, ({ next, ...others }) => {
       fake.nextResponses({ fault: next, ...others })
       return noContent()
     }),
-    "POST /fake/deliveries": reading(Deliveries, ({ count, next }) => {
+    "POST /fake/deliveries": reading(Bodies.Deliveries, ({ count, next }) => {
       fake.nextDeliveries(next, count)
       return noContent()
     }),
@@ -121,7 +76,7 @@ export const make = (fake: Fake, people: People): (request: Request) => Promise<
       await fake.settle()
       return Response.json({ deliveries: await fake.deliveries() })
     },
-    "POST /fake/registrations": reading(Registration, async ({ athlete, club, organizer, ...updates }) => {
+    "POST /fake/registrations": reading(Bodies.Registration, async ({ athlete, club, organizer, ...updates }) => {
       const parties = {
         ...(athlete === undefined ? {} : { athlete }),
         ...(club === undefined ? {} : { club }),
@@ -130,30 +85,37 @@ export const make = (fake: Fake, people: People): (request: Request) => Promise<
       return Response.json({ id: await fake.addRegistration(parties, updates) }, { status: 201 })
     }),
     "PATCH /fake/registrations/{id}": (request, id) =>
-      reading(Updates, async (updates) => {
+      reading(Bodies.Updates, async (updates) => {
         await fake.changeRegistration(id, updates)
         return noContent()
       })(request),
-    "POST /fake/revocations": reading(Revocation, async ({ client_id, user }) => {
+    "POST /fake/revocations": reading(Bodies.Revocation, async ({ client_id, user }) => {
       await fake.revoke(user, client_id)
       return noContent()
     }),
     "POST /fake/users": reading(
-      User,
+      Bodies.User,
       ({ email, first_name = "", last_name = "", role }) =>
         Response.json(showUser(fake.addUser({ role, email, firstName: first_name, lastName: last_name })), {
           status: 201
         })
     ),
-    "POST /fake/applications": reading(Application, async ({ name, redirect_uris = [], require_pkce = false }) => {
-      const made = await fake.addApplication({ name, redirectUris: redirect_uris, requirePkce: require_pkce })
-      return Response.json(showApplication(made), { status: 201 })
-    }),
+    "POST /fake/applications": reading(
+      Bodies.Application,
+      async ({ name, redirect_uris = [], require_pkce = false }) => {
+        const made = await fake.addApplication({ name, redirectUris: redirect_uris, requirePkce: require_pkce })
+        return Response.json(showApplication(made), { status: 201 })
+      }
+    ),
     "GET /fake/requests": () => Response.json({ requests: fake.requests() }),
     "DELETE /fake/requests": () => {
       fake.clearRequests()
       return noContent()
     },
+    "GET /fake/openapi.json": async () => Response.json((await import("./ControlDescription.ts")).document(fake.url))
+  }
+  /** What a browser uses. */
+  const pages: Readonly<Record<string, Control>> = {
     "GET /fake/sign-in": (request) =>
       new Response(people.page(new URL(request.url).searchParams.get("return_to") ?? ""), {
         headers: { "content-type": "text/html; charset=utf-8" }
@@ -173,6 +135,7 @@ export const make = (fake: Fake, people: People): (request: Request) => Promise<
       })
     }
   }
+  const controls: Readonly<Record<string, Control>> = { ...described, ...pages }
   const paths = new Set(Object.keys(controls).map((name) => name.split(" ")[1]))
 
   return async (request) => {
@@ -182,7 +145,7 @@ export const make = (fake: Fake, people: People): (request: Request) => Promise<
     if (control === undefined) {
       return paths.has(path)
         ? error(405, `${request.method} is not possible here`)
-        : error(404, "there is no such control; the documentation of the fake lists them")
+        : error(404, "there is no such control; /fake/openapi.json lists them")
     }
     try {
       return await control(request, Number(id))

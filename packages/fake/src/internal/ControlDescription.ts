@@ -1,0 +1,78 @@
+/** The description of the control plane, from the schemas by which its bodies are read. */
+import * as JSONSchema from "effect/JSONSchema"
+import type * as Schema from "effect/Schema"
+import * as Bodies from "./ControlBodies.ts"
+
+interface Described {
+  readonly summary: string
+  readonly status: number
+  readonly body?: Schema.Schema.All
+}
+
+const operations = {
+  "GET /fake": { summary: "Shows the address, the time, the application and the users", status: 200 },
+  "GET /fake/openapi.json": { summary: "This document", status: 200 },
+  "POST /fake/consent": {
+    summary: "Decides about an authorization URL as a user; answers where the browser is sent",
+    status: 200,
+    body: Bodies.Consent
+  },
+  "POST /fake/time": {
+    summary: "Moves the time forward, and sends what is due on the way",
+    status: 200,
+    body: Bodies.Time
+  },
+  "POST /fake/responses": { summary: "Plans what happens to the next answers", status: 204, body: Bodies.Responses },
+  "POST /fake/deliveries": { summary: "Plans what happens to the next events", status: 204, body: Bodies.Deliveries },
+  "GET /fake/deliveries": { summary: "Waits until what is due was sent, and lists all deliveries", status: 200 },
+  "DELETE /fake/faults": { summary: "Forgets faults that have not happened yet", status: 204 },
+  "POST /fake/registrations": { summary: "Makes a registration", status: 201, body: Bodies.Registration },
+  "PATCH /fake/registrations/{id}": { summary: "Changes a registration: an event", status: 204, body: Bodies.Updates },
+  "POST /fake/revocations": { summary: "A user takes the access back: an event", status: 204, body: Bodies.Revocation },
+  "POST /fake/users": { summary: "Makes a user", status: 201, body: Bodies.User },
+  "POST /fake/applications": { summary: "Makes an application", status: 201, body: Bodies.Application },
+  "GET /fake/requests": { summary: "Lists the requests of the application, with their answers", status: 200 },
+  "DELETE /fake/requests": { summary: "Forgets the requests of the application", status: 204 }
+} as const satisfies Readonly<Record<string, Described>>
+
+export type Operation = keyof typeof operations
+
+/** The document of a fake that listens at `url` (OpenAPI 3.1). */
+export const document = (url: string) => {
+  const schemas: Record<string, JSONSchema.JsonSchema7> = {}
+  const paths: Record<string, Record<string, object>> = {}
+  const described: Readonly<Record<string, Described>> = operations
+  for (const [name, { body, status, summary }] of Object.entries(described)) {
+    const [method = "", path = ""] = name.split(" ")
+    const schema = body === undefined ? undefined : JSONSchema.fromAST(body.ast, {
+      definitions: schemas,
+      definitionPath: "#/components/schemas/",
+      target: "openApi3.1"
+    })
+    const parameter = { name: "id", in: "path", required: true, schema: { type: "integer" } }
+    paths[path] = {
+      ...paths[path],
+      [method.toLowerCase()]: {
+        summary,
+        ...(path.includes("{id}") ? { parameters: [parameter] } : {}),
+        ...(schema === undefined
+          ? {}
+          : { requestBody: { required: true, content: { "application/json": { schema } } } }),
+        responses: {
+          [status]: { description: "Done" },
+          ...(schema === undefined ? {} : {
+            400: { description: "The body is not as described" },
+            422: { description: "It cannot be done: the message names the field" }
+          })
+        }
+      }
+    }
+  }
+  return {
+    openapi: "3.1.0",
+    info: { title: "Controls of a fake Startlist", version: "1" },
+    servers: [{ url }],
+    paths,
+    components: { schemas }
+  }
+}

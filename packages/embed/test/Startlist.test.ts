@@ -138,6 +138,18 @@ describe("Startlist.make", () => {
     expect(status).toBe(503)
   })
 
+  it("an application has the links that are given; an empty one is removed, the others stay", async () => {
+    const startlist = await start()
+    const { id } = await register(startlist)
+    const { change, find } = startlist.applications
+    const [website, logo] = ["https://app.test", "https://app.test/logo.png"]
+    await change(id, { links: { website, logo } })
+    expect(await change(id, { links: { website: "http://app.test" } })).toMatchObject({ ok: false, field: "website" })
+    expect(await find(id)).toMatchObject({ links: { website, logo } })
+    await change(id, { links: { website: "" } })
+    expect((await find(id))?.links).toEqual({ logo })
+  })
+
   it("says in the type what can be expected, and refuses without throwing", async () => {
     const { applications, registrations } = await start()
     const refused = await applications.create(8, { name: "", redirectUris: [] })

@@ -111,10 +111,10 @@ export const ApplicationRecord = Schema.Struct({
   owner_id: Schema.Int,
   redirect_uris: Schema.Array(Schema.String),
   require_pkce: Schema.Boolean,
+  state: Schema.Literal("active", "suspended", "ended"),
   website: Schema.NullOr(Schema.String),
   privacy_policy: Schema.NullOr(Schema.String),
-  logo: Schema.NullOr(Schema.String),
-  state: Schema.Literal("active", "suspended", "ended")
+  logo: Schema.NullOr(Schema.String)
 }).annotations({ identifier: "Application" })
 
 export const ApplicationWithSecret = Schema.Struct({
@@ -139,10 +139,10 @@ export const showApplication = (application: Application.Application): typeof Ap
   owner_id: application.ownerId,
   redirect_uris: application.redirectUris,
   require_pkce: application.requirePkce,
+  state: application.state,
   website: application.links?.website ?? null,
   privacy_policy: application.links?.privacyPolicy ?? null,
-  logo: application.links?.logo ?? null,
-  state: application.state
+  logo: application.links?.logo ?? null
 })
 
 export const SubscriptionRecord = Schema.Struct({

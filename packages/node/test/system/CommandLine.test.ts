@@ -59,7 +59,9 @@ layer(TestService.layer(), { timeout: "60 seconds" })("the command line", (it) =
         client_secret: expect.stringMatching(/^sl_cs_/)
       })
       const listed = await run(service, "application", "list")
-      expect(listed.stdout.split("\n")[0]).toMatch(/^CLIENT_ID +NAME +OWNER_ID +REDIRECT_URIS +REQUIRE_PKCE +STATE$/)
+      expect(listed.stdout.split("\n")[0]).toMatch(
+        /^CLIENT_ID +NAME +OWNER_ID +REDIRECT_URIS +REQUIRE_PKCE +STATE +WEBSITE +PRIVACY_POLICY +LOGO$/
+      )
       expect(listed.stdout).toContain("Race Day")
       expect(listed.stdout).not.toContain("sl_cs_")
 

@@ -185,7 +185,7 @@ export const messages: Messages = {
       advice: "Cela arrive après une connexion ou une déconnexion dans une autre fenêtre. Recommencez."
     },
     signedOut: {
-      title: "Vous êtes déconnecté(e)",
+      title: "Session terminée",
       what: "Votre session a pris fin avant l’arrivée du formulaire. Rien n’a été modifié.",
       advice: "Connectez-vous et envoyez le formulaire à nouveau."
     },
@@ -209,8 +209,8 @@ export const messages: Messages = {
     suspendedClient: {
       title: "Application suspendue",
       what:
-        "L’exploitant de ce service a suspendu l’application qui vous a envoyé ici. Elle n’a aucun accès pour l’instant.",
-      advice: "Réessayez plus tard. Vos autorisations restent inchangées ; vous pouvez les révoquer dans votre compte."
+        "L’équipe qui exploite ce service a suspendu l’application qui vous a envoyé ici. Cette application n’a aucun accès pour l’instant.",
+      advice: "Réessayez plus tard. Vos autorisations restent inchangées. Vous pouvez les révoquer dans votre compte."
     },
     missingRedirect: {
       title: "Demande incomplète",

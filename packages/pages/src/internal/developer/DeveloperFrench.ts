@@ -143,7 +143,7 @@ export const developer: DeveloperMessages = {
       "Ses secrets, son abonnement et les accès autorisés prennent fin immédiatement. Cette action est définitive.",
     now: "Supprimer l’application",
     suspended:
-      "L’exploitant de ce service a suspendu l’application. Elle ne reçoit ni jetons ni événements. Rien n’est perdu, les événements attendent. Adressez-vous à l’exploitant."
+      "L’équipe qui exploite ce service a suspendu l’application. Elle ne reçoit ni jetons ni événements. Rien n’est perdu\u00a0: les événements attendent. Contactez cette équipe."
   },
   signing: {
     title: "Secret de signature",

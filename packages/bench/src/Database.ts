@@ -12,11 +12,13 @@ export const settings: Readonly<Record<string, string>> = {
   max_connections: "200"
 }
 
-const startServer = async (): Promise<PostgresServer.PostgresServer> => {
+type Settings = typeof settings
+
+const startServer = async (changed: Settings): Promise<PostgresServer.PostgresServer> => {
   const { path } = Cleanup.temporaryFolder()
   const server = await PostgresServer.make({
     folder: path,
-    settings,
+    settings: { ...settings, ...changed },
     // Ctrl-C on the terminal is for the run: what it has opened is closed first.
     spawn: (command, args, options) => spawnAt("anywhere", command, args, { ...options, detached: true }).child
   })
@@ -24,8 +26,16 @@ const startServer = async (): Promise<PostgresServer.PostgresServer> => {
   return server
 }
 
-let server: Promise<PostgresServer.PostgresServer> | undefined
+const servers = new Map<string, Promise<PostgresServer.PostgresServer>>()
 let made = 0
+
+/** The server of the run with these settings, which is started by the first that needs it. */
+const serverWith = (changed: Settings): Promise<PostgresServer.PostgresServer> => {
+  const key = JSON.stringify(changed)
+  const server = servers.get(key) ?? startServer(changed)
+  servers.set(key, server)
+  return server
+}
 
 /** An empty database. */
 export interface Fresh {
@@ -47,9 +57,9 @@ const withClient = async <A>(url: string, use: (client: Pg.Client) => Promise<A>
   }
 }
 
-/** Makes an empty database on the server of the run, which is started by the first that needs it. */
-export const fresh = async (): Promise<Fresh> => {
-  const { urlOf } = await (server ??= startServer())
+/** Makes an empty database on a server with these settings beside `settings`. */
+export const fresh = async (changed: Settings = {}): Promise<Fresh> => {
+  const { urlOf } = await serverWith(changed)
   const name = `bench_${++made}`
   await withClient(urlOf("postgres"), (client) => client.query(`CREATE DATABASE ${name}`))
   const query: Fresh["query"] = (text, values) =>
@@ -71,7 +81,7 @@ export const fresh = async (): Promise<Fresh> => {
 
 /** Its version. */
 export const version = async (): Promise<string> => {
-  const { urlOf } = await (server ??= startServer())
+  const { urlOf } = await serverWith({})
   return await withClient(urlOf("postgres"), async (client) => {
     const { rows } = await client.query<{ readonly server_version: string }>("SHOW server_version")
     return rows[0]?.server_version ?? ""

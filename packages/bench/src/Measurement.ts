@@ -17,6 +17,8 @@ export interface Effort {
   readonly isQuick: boolean
   /** The revision that the present build is compared with. */
   readonly before?: string | undefined
+  /** Length of the soak; none leaves it out. */
+  readonly minutes?: number | undefined
   readonly rounds: number
   readonly seconds: number
   /** Number of calls and maximum time of the warm-up, in which the compiler optimises the code. */

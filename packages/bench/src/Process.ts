@@ -62,7 +62,7 @@ export interface Running<Ready> {
 const isSource = import.meta.url.endsWith(".ts")
 
 /** Sources run too, for the tests. */
-const flags = isSource ? ["--import", "tsx", "--conditions=@startlist/source"] : []
+const flags = isSource ? ["--import", "tsx", "--conditions=@startlist/source"] : ["--conditions=@startlist/built"]
 
 /** From now on every program writes a CPU profile into this folder when it ends. */
 export const profileInto = (folder: string): void => {
@@ -74,13 +74,18 @@ export const start = async <Ready>(
   program: string,
   args: ReadonlyArray<string>,
   place: Place = "measured",
-  { build, node = process.execPath }: { readonly build?: string | undefined; readonly node?: string | undefined } = {}
+  { build, env, node = process.execPath }: {
+    readonly build?: string | undefined
+    /** Beside the environment of the run. */
+    readonly env?: Readonly<Record<string, string>>
+    readonly node?: string | undefined
+  } = {}
 ): Promise<Running<Ready>> => {
   const file = build === undefined
     ? fileURLToPath(new URL(`./${program}.${isSource ? "ts" : "js"}`, import.meta.url))
     : join(build, "packages/bench/dist", `${program}.js`)
   const { child, stop } = spawnAt(place, node, [...flags, file, ...args], {
-    env: { ...process.env, NODE_ENV: "production" },
+    env: { ...process.env, NODE_ENV: "production", ...env },
     stdio: ["ignore", "inherit", "inherit", "ipc"]
   })
   const heard = <Message>(): Promise<Message> =>

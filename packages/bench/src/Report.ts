@@ -59,7 +59,7 @@ const section = ({ about, name, title }: Scenario, found: Section | undefined, f
         ? []
         : ["Measured on another machine than the rest:", "", ...machine(found.machine)],
       ...found.tables.flatMap(table),
-      `${found.rounds} rounds of ${found.seconds} s.`,
+      `${found.rounds} ${found.rounds === 1 ? "round" : "rounds"} of ${found.seconds} s.`,
       ""
     ]
 ]

@@ -9,6 +9,8 @@ export interface Scenario {
   /** Description of the measurement, in Markdown. */
   readonly about: string
   readonly run: (effort: Effort) => Promise<ReadonlyArray<Table>>
+  /** Rounds and seconds that it takes, where these are not those of the run. */
+  readonly effortOf?: (effort: Effort) => Effort
 }
 
 /** What a scenario came to. */

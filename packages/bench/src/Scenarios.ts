@@ -10,6 +10,7 @@ import * as Import from "./scenarios/Import.ts"
 import * as Postgres from "./scenarios/Postgres.ts"
 import * as Runtimes from "./scenarios/Runtimes.ts"
 import * as Service from "./scenarios/Service.ts"
+import * as Soak from "./scenarios/Soak.ts"
 import * as Space from "./scenarios/Space.ts"
 
 export const all: ReadonlyArray<Scenario> = [
@@ -23,6 +24,7 @@ export const all: ReadonlyArray<Scenario> = [
   Fanout.fanout,
   Growth.growth,
   Space.space,
+  Soak.soak,
   Service.embedded,
   Service.start,
   Commands.commands,

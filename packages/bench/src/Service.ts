@@ -14,12 +14,16 @@ export interface Started {
   readonly stop: () => Promise<void>
 }
 
+/** A new master key. */
+export const makeKey = (): string => randomBytes(32).toString("base64")
+
 /** Starts it with a data folder and, if one is given, on a database; a database needs the keys of its nodes. */
 export const start = async (
   folder: string,
   databaseUrl?: string,
   place: Process.Place = "measured",
-  node: string = process.execPath
+  node: string = process.execPath,
+  masterKey: string = makeKey()
 ): Promise<Started> => {
   const began = performance.now()
   const { child, stop } = Process.spawnAt(place, node, [program, "serve"], {
@@ -31,7 +35,7 @@ export const start = async (
       ...databaseUrl !== undefined && {
         DATABASE_URL: databaseUrl,
         OPERATOR_TOKEN: randomBytes(32).toString("base64url"),
-        MASTER_KEY: randomBytes(32).toString("base64")
+        MASTER_KEY: masterKey
       }
     },
     stdio: ["ignore", "pipe", "inherit"]

@@ -1,7 +1,8 @@
 /**
  * `npm run bench [-- NAME…] [--quick] [--rounds N] [--seconds S]`: each scenario beside its peers and its limit,
  * alternating in one run. Prints what came of it and writes `docs/benchmarks.md`; `--dry` only prints. With
- * `--profile FOLDER` every measured process leaves a CPU profile there. `--before REVISION` is for the scenario `before`.
+ * `--profile FOLDER` every measured process leaves a CPU profile there. `--before REVISION` is for the scenario `before`,
+ * `--minutes N` for `soak`. `--seconds 60` measures a minute in each round.
  */
 import { integer, number, parse, refuse } from "@startlist/test-support/Arguments"
 import { resolve } from "node:path"
@@ -17,6 +18,7 @@ const { positionals, values } = parse({
   options: {
     before: { type: "string" },
     dry: { type: "boolean", default: false },
+    minutes: { type: "string" },
     profile: { type: "string" },
     quick: { type: "boolean", default: false },
     rounds: { type: "string" },
@@ -27,6 +29,7 @@ const { positionals, values } = parse({
 const effort: Effort = {
   isQuick: values.quick,
   before: values.before,
+  minutes: values.minutes === undefined ? undefined : number("minutes", values.minutes, 1),
   rounds: integer("rounds", values.rounds ?? (values.quick ? "2" : "5"), 1),
   seconds: number("seconds", values.seconds ?? (values.quick ? "1" : "3"), 0.1),
   warmUpCalls: values.quick ? 10_000 : 30_000,
@@ -42,7 +45,8 @@ const run = async (): Promise<void> => {
     const tables = await scenario.run(effort)
     tables.forEach(Report.print)
     console.error(`  (${Math.round((performance.now() - began) / 1000)} s)\n`)
-    if (!values.dry && tables.length > 0) Report.add(Scenarios.all, scenario, effort, machine, tables)
+    const spent = scenario.effortOf?.(effort) ?? effort
+    if (!values.dry && tables.length > 0) Report.add(Scenarios.all, scenario, spent, machine, tables)
   }
 }
 

@@ -74,6 +74,11 @@ const appendOnly = (p: string): ReadonlyArray<string> => [
     FOR EACH STATEMENT EXECUTE FUNCTION ${p}audit_is_kept()`
 ]
 
+/** `0003`: a session is changed whenever its user comes back. This locks out other vacuums only. */
+const autovacuum = (p: string): ReadonlyArray<string> => [
+  `ALTER TABLE ${p}sessions SET (autovacuum_vacuum_scale_factor = 0.02)`
+]
+
 const statements = (texts: ReadonlyArray<string>) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) => Effect.forEach(texts, (text) => sql.unsafe(text), { discard: true }))
 
@@ -82,7 +87,8 @@ export const migrations = (prefix: string = defaultPrefix): MigrationSet => ({
   table: `${prefix}service_migrations`,
   migrations: {
     "0001_initial": { run: statements(initial(prefix)) },
-    "0002_audit_append_only": { run: statements(appendOnly(prefix)), changes: `${prefix}audit` }
+    "0002_audit_append_only": { run: statements(appendOnly(prefix)), changes: `${prefix}audit` },
+    "0003_autovacuum": { run: statements(autovacuum(prefix)) }
   }
 })
 
@@ -91,6 +97,6 @@ export const embedded = (): Required<Pick<Embedded.Options, "image" | "migration
   migrations: [migrations()],
   image: {
     folder: join(dirname(createRequire(import.meta.url).resolve("@startlist/node/package.json")), "dist"),
-    fingerprint: [...initial(""), ...appendOnly("")].join(";")
+    fingerprint: [...initial(""), ...appendOnly(""), ...autovacuum("")].join(";")
   }
 })

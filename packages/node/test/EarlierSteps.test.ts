@@ -34,7 +34,8 @@ const rows: Readonly<Record<string, Readonly<Record<string, ReadonlyArray<string
       `INSERT INTO startlist_deliveries (application_id, subscription_id, event_seq, object_id, due_at, ended_at,
           object_type, state, head, attempts)
         VALUES (1, 1, 1, 1, 4000, 4500, 'r', 'd', false, '[]')`
-    ]
+    ],
+    "0002_autovacuum": []
   },
   startlist_service_migrations: {
     "0001_initial": [
@@ -42,7 +43,8 @@ const rows: Readonly<Record<string, Readonly<Record<string, ReadonlyArray<string
         (1, 'login', '{"type":"user","id":1}', '{"type":"user","id":1}', '192.0.2.1', ''),
         (2, 'login_failed', '{"type":"unknown"}', '{"type":"user","id":1}', '192.0.2.1', '')`
     ],
-    "0002_audit_append_only": []
+    "0002_audit_append_only": [],
+    "0003_autovacuum": []
   }
 }
 

@@ -10,13 +10,14 @@ import type { Delivered, Question } from "../workers/Delivering.ts"
 const countOf = ({ isQuick }: Effort): number => isQuick ? 10_000 : 40_000
 
 /**
- * A program that delivers, at `where`: as many events to warm up as are measured then. Answers how many a second.
- * `settle` is called whenever events have been saved.
+ * A program that delivers, at `where`: so many events to warm up, and then as many again and again until `seconds` have
+ * been measured. Answers how many a second. `settle` is called whenever events have been saved.
  */
 export const deliver = async (
   program: string,
   where: string,
   events: number,
+  seconds: number,
   settle: () => Promise<void>
 ): Promise<number> => {
   const receiver = await Process.start<{ readonly port: number }>("servers/Receiver", [], "load")
@@ -26,8 +27,8 @@ export const deliver = async (
       `http://127.0.0.1:${receiver.ready.port}/callback`
     ])
     try {
-      let last = 0
-      for (let turn = 0; turn < 2; turn++) {
+      let turns = -1
+      for (let measured = 0;;) {
         const ask = <Answer>(question: Question) => worker.ask<Answer>(question)
         await ask({ save: events })
         await settle()
@@ -37,9 +38,9 @@ export const deliver = async (
           throw new Error(`${program}: ${right} of ${events} events received; wrong: ${wrong.slice(0, 3).join("\n")}`)
         }
         if (repeated > 0) console.error(`    ${program}: ${repeated} events came again, after attempts that timed out`)
-        last = events / millis * 1000
+        if (++turns > 0) measured += millis / 1000
+        if (measured >= seconds) return turns * events / measured
       }
-      return last
     } finally {
       await worker.stop()
     }
@@ -54,7 +55,7 @@ const contender = (name: string, role: Contender["role"], program: string): Cont
   measure: async (effort) => {
     const database = await Database.fresh()
     try {
-      return { perSecond: await deliver(program, database.url, countOf(effort), database.settle) }
+      return { perSecond: await deliver(program, database.url, countOf(effort), effort.seconds, database.settle) }
     } finally {
       await database.drop()
     }

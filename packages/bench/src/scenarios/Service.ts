@@ -77,9 +77,12 @@ const memory = async ({ isQuick }: Effort): Promise<Table> => {
   const { path } = Cleanup.temporaryFolder()
   const database = await Database.fresh()
   // An embedding server on the same database makes the tokens.
-  const fixture = await Process.start<Ready>("servers/Startlist", ["postgres", database.url])
+  const masterKey = Service.makeKey()
+  const fixture = await Process.start<Ready>("servers/Startlist", ["postgres", database.url], "measured", {
+    env: { MASTER_KEY: masterKey }
+  })
   await fixture.stop()
-  const service = await Service.start(path, database.url)
+  const service = await Service.start(path, database.url, "measured", process.execPath, masterKey)
   const seen: Array<{ readonly requests: number; readonly megabytes: number }> = []
   const half = connections / 2
   const conversations = [...refreshing(fixture.ready).slice(0, half), ...asking(fixture.ready).slice(half)]
@@ -161,9 +164,15 @@ the database runs in the process of the server, on its core. Start and memory ar
       contenders: [{
         name: embeddedServer.name,
         role: "ours",
-        measure: async ({ isQuick }) => {
+        measure: async ({ isQuick, seconds }) => {
           const { path, remove } = Cleanup.temporaryFolder()
-          const perSecond = await deliver("DeliverStartlist", `${path}/data`, isQuick ? 1000 : 5000, async () => {})
+          const perSecond = await deliver(
+            "DeliverStartlist",
+            `${path}/data`,
+            isQuick ? 1000 : 5000,
+            seconds,
+            async () => {}
+          )
           await remove()
           return { perSecond }
         }

@@ -1,6 +1,6 @@
 /**
  * Startlist behind its `node:http` binding, as a server that embeds it has it. Arguments: `memory`; or `postgres` and
- * the database; or `embedded` and a folder.
+ * the database; or `embedded` and a folder; then the number of athletes. `MASTER_KEY` seals what another one reads.
  */
 import { randomBytes } from "node:crypto"
 import { createServer } from "node:http"
@@ -41,7 +41,9 @@ const parameters = {
   responseMode: Option.none()
 }
 
-/** One athlete for each connection and one more, with tokens. */
+const [, , kind, where = "", athleteCount = connections + 1] = process.argv
+
+/** Athletes with tokens: one for each connection and one more, unless more are asked for. */
 const prepare = Effect.gen(function*() {
   const users = yield* Users.Users
   const oauth = yield* OAuth.OAuth
@@ -54,7 +56,7 @@ const prepare = Effect.gen(function*() {
   const request = yield* oauth.authorize(application.id, parameters)
   const client = { id: application.id, secret }
   const athletes = yield* Effect.forEach(
-    Array.from({ length: connections + 1 }).keys(),
+    Array.from({ length: Number(athleteCount) }).keys(),
     (index) =>
       Effect.gen(function*() {
         const email = `athlete${index}@example.test`
@@ -66,7 +68,8 @@ const prepare = Effect.gen(function*() {
           accessToken: Redacted.value(tokens.accessToken),
           refreshToken: Redacted.value(tokens.refreshToken)
         }
-      })
+      }),
+    { concurrency: 16 }
   )
   return { clientId: String(client.id), clientSecret: Redacted.value(secret), athletes }
 })
@@ -82,7 +85,7 @@ const program = Effect.gen(function*() {
   return yield* Effect.never
 })
 
-const seal = Seal.layerWith({ key: Redacted.make(randomBytes(32).toString("base64")) })
+const seal = Seal.layerWith({ key: Redacted.make(process.env["MASTER_KEY"] ?? randomBytes(32).toString("base64")) })
 
 const serve = <E>(stores: Layer.Layer<Stores.Stores | UserStore | Users.Users, E>): void => {
   const layer = Layer.merge(Services.layer, MemoryThrottle.layer).pipe(
@@ -91,7 +94,6 @@ const serve = <E>(stores: Layer.Layer<Stores.Stores | UserStore | Users.Users, E
   Effect.runFork(Effect.tapErrorCause(Effect.provide(program, layer), Effect.logError))
 }
 
-const [, , kind, where = ""] = process.argv
 /** The users of a server that keeps them in memory. */
 const usersInMemory = Layer.sync(Users.Users, () => {
   const users = new Map<UserId, User>()

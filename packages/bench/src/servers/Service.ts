@@ -1,0 +1,28 @@
+/**
+ * The service as its environment says, except for the retention, which no setting makes this short. Arguments: seconds
+ * for which ended deliveries are stored, and seconds between two purges.
+ */
+// The rule is for packages that others install. No setting of the program makes the retention shorter than a day.
+// oxlint-disable-next-line no-restricted-imports
+import * as Configuration from "@startlist/node/Configuration"
+// oxlint-disable-next-line no-restricted-imports
+import * as Service from "@startlist/node/Service"
+import { Duration, Effect } from "effect"
+import * as Child from "../Child.ts"
+
+const [, , retention, interval] = process.argv
+
+const program = Effect.gen(function*() {
+  const configuration = yield* Configuration.current
+  const policy = {
+    ...configuration.policy,
+    deliveryRetention: Duration.seconds(Number(retention)),
+    purgeInterval: Duration.seconds(Number(interval))
+  }
+  return yield* Service.run(
+    { ...configuration, policy },
+    (url) => Effect.sync(() => Child.ready({ port: Number(new URL(url).port) }))
+  )
+})
+
+Effect.runFork(Effect.tapErrorCause(program, Effect.logError))

@@ -43,7 +43,7 @@ const look = async ({ query }: Database.Fresh, pid: number): Promise<Look> => {
   }
 }
 
-/** A run of so many minutes: six windows of one slice or several, each of which lasts about a minute, or less. */
+/** The plan of a run: six windows of one slice or several, each of which lasts about a minute, or less. */
 const planOf = (minutes: number) => {
   const perWindow = Math.max(1, Math.floor(minutes / 6))
   const windowSeconds = minutes * 10

@@ -190,19 +190,19 @@ export const soak: Scenario = {
   name: "soak",
   title: "Many minutes at a steady rate",
   about: `
-The service on PostgreSQL, for the minutes that \`--minutes\` says: each second ${refresh} refreshes of ${
+The service on PostgreSQL under a steady load (\`--minutes N\`). Each second has ${refresh} refreshes of ${
     count(SoakFixture.grants)
-  } grants
-in turn, ${bearer} bearer checks, and ${change} changes of registrations through the operator API, each delivered to
-${SoakFixture.subscriptions} subscriptions. A request begins when it is due, whatever became of earlier ones, and its latency counts from
-then; that of a delivery counts from the moment at which its change was due. Access tokens live for two minutes, so that a
-grant has as many as with eight hours and a refresh whenever they end. Ended deliveries are stored for a sixth of the run
-instead of 30 days, and purged ten times in it. Autovacuum and checkpoints (one in a sixth of the run) are on.
+  }
+grants in turn, ${bearer} bearer checks, and ${change} changes of registrations through the operator API. Each change is
+delivered to ${SoakFixture.subscriptions} subscriptions. A request begins when it is due, even if earlier ones have no answer yet. Its latency counts
+from that moment; the latency of a delivery counts from the moment at which its change was due. Access tokens live for two minutes,
+so that a grant has about as many as with eight hours. Ended deliveries are stored for a sixth of the run instead of 30 days,
+and the purge runs ten times in it. Autovacuum is on, and a checkpoint comes in each sixth of the run.
 
 The p99 of a sixth is the median of the p99s of its minutes, so that one slow minute of the machine does not decide. Dead
-rows and deliveries are estimates of PostgreSQL. Log bytes are those of the write-ahead log for each refresh, change and
-delivery. The audit keeps a line for each call of the operator API, by design for at least 30 days, and has no goal. CPU is
-that of the whole machine, with the load generator and PostgreSQL.
+rows and deliveries are estimates of PostgreSQL. "Log bytes" is the write-ahead log for each refresh, change and
+delivery. The audit has no goal: it stores a line for each call of the operator API, for at least 30 days. "CPU" is
+the share of the whole machine, with the load generator and PostgreSQL.
 `,
   effortOf: (effort) => ({ ...effort, rounds: 1, seconds: (effort.minutes ?? 0) * 60 }),
   run: async ({ minutes }: Effort) => {

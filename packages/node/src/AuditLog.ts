@@ -4,9 +4,11 @@ import type * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
 import type { StoreError } from "@startlist/core/Store"
 import * as Audit from "@startlist/http/Audit"
+import * as Series from "./metrics/Series.ts"
 
 /** Who acts, or on whom. */
 export interface Party {
@@ -101,11 +103,19 @@ export const toLine = (entry: Audit.Entry): NewLine => ({
   detail: entry.detail ?? ""
 })
 
-/** Keeps a line; if that cannot be done now, it goes to the log, and the request goes on. */
+const lost = Series.make(
+  Metric.counter(`${Series.prefix}audit_lines_lost_total`, {
+    description: "Lines of the audit that could not be saved; the log has them"
+  })
+)
+lost.declare()
+
+/** Saves a line. If that fails, the line goes to the log and is counted, and the request goes on. */
 export const record = (line: NewLine): Effect.Effect<void, never, AuditLog> =>
   Effect.flatMap(AuditLog, (log) => log.append(line)).pipe(
     Effect.catchAll((error) => {
       const { at: _at, ...rest } = line
+      lost.update(1)
       return Effect.annotateLogs(Effect.logError("an audit entry could not be kept", error), rest)
     })
   )

@@ -1,5 +1,4 @@
 /** The command line as a program: parses, runs one command, and fails with what can be said in one line. */
-import { createRequire } from "node:module"
 import { stripVTControlCharacters } from "node:util"
 import * as CliConfig from "@effect/cli/CliConfig"
 import * as Command from "@effect/cli/Command"
@@ -11,14 +10,11 @@ import * as Effect from "effect/Effect"
 import { identity } from "effect/Function"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import * as Schema from "effect/Schema"
 import * as Help from "./Help.ts"
 import * as Completions from "./Completions.ts"
 import { startlist, tree } from "./Commands.ts"
+import { version } from "./internal/version.ts"
 import { CommandFailed } from "./Target.ts"
-
-const Package = Schema.Struct({ version: Schema.String })
-const { version } = Schema.decodeUnknownSync(Package)(createRequire(import.meta.url)("@startlist/node/package.json"))
 
 const plain = (text: string): string => process.stdout.isTTY === true ? text : stripVTControlCharacters(text)
 

@@ -13,6 +13,7 @@ import * as Policy from "@startlist/core/Policy"
 import type { LoginLimits } from "@startlist/http/Throttle"
 import * as Misspelt from "./internal/misspelt.ts"
 import * as SecretFiles from "./internal/secretFiles.ts"
+import type { Otlp } from "./internal/otlp.ts"
 import type * as Setting from "./internal/setting.ts"
 import { contradiction, ourName, type Role, type Variables, variables } from "./internal/variables.ts"
 
@@ -62,8 +63,12 @@ export interface Configuration {
   readonly drainDelay: Duration.Duration
   readonly logFormat: "pretty" | "json"
   readonly logLevel: LogLevel.LogLevel
-  /** Where traces and metrics go by OTLP. */
-  readonly otlpEndpoint: Option.Option<string>
+  /** Whether each request is a line of the log at `info`. At `debug` it always is. */
+  readonly logRequests: boolean
+  /** What tells this installation from others: a label of its metrics. The same on every node. */
+  readonly installation: Option.Option<string>
+  /** Where traces and metrics go. */
+  readonly otlp: Otlp
 }
 
 /** Whether this host is reachable from this machine only. */
@@ -103,6 +108,7 @@ const toConfiguration = (
   isTerminal: boolean
 ): Configuration => ({
   ...given,
+  installation: Option.orElse(given.installation, () => Option.map(given.authUrl, (url) => new URL(url).host)),
   policy: {
     ...(given.profile === "rfc" ? Policy.rfc : Policy.documented),
     scopes: given.scopes,

@@ -1,6 +1,7 @@
 /** Numbers about this process: counted by Effect's metrics, which OTLP exports too, and shown as Prometheus text. */
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
+import * as Option from "effect/Option"
 import { once } from "./internal/once.ts"
 import * as Prometheus from "./internal/prometheus.ts"
 import * as Levels from "./metrics/Levels.ts"
@@ -9,17 +10,19 @@ import * as Series from "./metrics/Series.ts"
 /** What a start need not load: whoever is watched is so from when its numbers are first asked for. */
 const watch = Effect.map(Effect.promise(() => import("./metrics/Process.ts")), (process) => process.watch())
 
-/** How to show the numbers of this process and ours as Prometheus text. */
-export const makeRender = Effect.gen(function*() {
+/** How to show the numbers of this process and ours as Prometheus text. An `installation` is a label of each series. */
+export const makeRender = Effect.fnUntraced(function*(installation: Option.Option<string>) {
+  const common = Option.match(installation, { onNone: () => ({}), onSome: (name) => ({ installation: name }) })
   const watching = yield* once(watch)
   const look = yield* Levels.make
   return Effect.gen(function*() {
     const registry = yield* watching
+    registry.setDefaultLabels(common)
     yield* look
     const process = yield* Effect.promise(() => registry.metrics())
     return {
       contentType: registry.contentType,
-      body: Prometheus.render(Metric.unsafeSnapshot(), Series.prefix) + process
+      body: Prometheus.render(Metric.unsafeSnapshot(), Series.prefix, common) + process
     }
   })
 })

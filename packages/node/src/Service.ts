@@ -3,8 +3,8 @@ import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import { identity } from "effect/Function"
 import * as Layer from "effect/Layer"
-import * as LogLevel from "effect/LogLevel"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Ref from "effect/Ref"
@@ -47,9 +47,9 @@ import * as Tokens from "./metrics/Tokens.ts"
 import type * as OperatorApi from "./operator/OperatorApi.ts"
 import * as PersonalData from "./PersonalData.ts"
 import * as RequestId from "./RequestId.ts"
+import * as RequestLog from "./RequestLog.ts"
 import * as SealedSecrets from "./SealedSecrets.ts"
 import { checkSettings } from "./Settings.ts"
-import { shownPath } from "./ShownPath.ts"
 import * as Status from "./Status.ts"
 
 /** A word on what comes next, for the log. */
@@ -75,13 +75,6 @@ const purge = (auditRetention: Duration.Duration) =>
 /** A collector is not asked for, but told: so the levels are looked at as often as they are sent. */
 const sample = Effect.flatMap(Levels.make, (look) => Effect.repeat(look, Schedule.spaced("10 seconds")))
 
-/** One line for each request: its path, never its query. */
-const logged = (handler: Handler): Handler => (request) =>
-  Effect.tap(
-    handler(request),
-    ({ status }) => Effect.logDebug(`${request.method} ${shownPath(request.path)} ${status}`)
-  )
-
 /** The operator API, loaded when it is first asked for: many nodes never are, and their start is faster without. */
 const makeOperatorApi = (token: Redacted.Redacted<string>) =>
   Effect.gen(function*() {
@@ -104,20 +97,19 @@ export const apiRoutes = Effect.map(
 const makeHandler = Effect.fnUntraced(
   function*(configuration: Configuration, keys: Keys.Keys, draining: Ref.Ref<boolean>) {
     const isApi = configuration.roles.has("api")
-    const status = yield* Status.routes(keys.operatorToken, draining)
+    const status = yield* Status.routes(keys.operatorToken, draining, configuration.installation)
     const routes = isApi ? yield* apiRoutes : []
     const notFound = yield* Pages.notFound
     const operatorApi = isApi ? yield* makeOperatorApi(keys.operatorToken) : notFound
     const refusing = Router.fallback(ApiResponse.refuse)
-    const traced = Option.isSome(configuration.otlpEndpoint)
-      ? (yield* telemetry).traced
-      : (handler: Handler) => handler
+    const traced = Option.isSome(configuration.otlp.traces)
+      ? (yield* telemetry).makeTraced(configuration.otlp.sampler)
+      : identity<Handler>
     const { authUrl, baseUrl } = yield* HttpConfig
     // A year. Browsers ignore the header over plain http (RFC 6797 §8.1).
     const common = [authUrl, baseUrl].some((url) => url.startsWith("https:"))
       ? { "strict-transport-security": "max-age=31536000" }
       : {}
-    const isLoud = LogLevel.lessThanEqual(configuration.logLevel, LogLevel.Debug)
 
     const otherwise: Handler = (request) =>
       !isApi || !request.path.startsWith("/operator/")
@@ -128,9 +120,10 @@ const makeHandler = Effect.fnUntraced(
     const handler = Router.make([...status, ...routes], otherwise)
     const routeOf = Requests.routesOf(handler)
     return RequestId.identified(
-      traced(isLoud ? logged(handler) : handler, routeOf),
+      traced(handler, routeOf),
       Requests.makeRecord(routeOf),
-      common
+      common,
+      RequestLog.make(configuration, routeOf)
     )
   }
 )
@@ -152,7 +145,7 @@ const layerCallbacks = (configuration: Configuration): Layer.Layer<Callbacks> =>
     allow: configuration.callbackAllow.flatMap((cidr) => Option.toArray(parseBlock(cidr))),
     traceparent: configuration.callbackTraceparent
   }))
-  return Option.isSome(configuration.otlpEndpoint)
+  return Option.isSome(configuration.otlp.traces)
     ? Layer.unwrapEffect(Effect.map(telemetry, ({ layerCallbacks }) => layerCallbacks(dispatcher)))
     : dispatcher
 }
@@ -175,11 +168,10 @@ const layerCore = (configuration: Configuration, keys: Keys.Keys) =>
 /** Loaded only if there is a collector. */
 const telemetry = Effect.promise(() => import("./Telemetry.ts"))
 
-const layerTelemetry = ({ otlpEndpoint }: Configuration): Layer.Layer<never> =>
-  Option.match(otlpEndpoint, {
-    onNone: () => Layer.empty,
-    onSome: (endpoint) => Layer.unwrapEffect(Effect.map(telemetry, ({ layer }) => layer(endpoint)))
-  })
+const layerTelemetry = (configuration: Configuration): Layer.Layer<never> =>
+  Option.isSome(configuration.otlp.traces) || Option.isSome(configuration.otlp.metrics)
+    ? Layer.unwrapEffect(Effect.map(telemetry, ({ layer }) => layer(configuration)))
+    : Layer.empty
 
 /** Serves and works until interrupted, then stops accepting and finishes what was begun. */
 const node = (configuration: Configuration, keys: Keys.Keys, onListening: OnListening) =>
@@ -204,7 +196,7 @@ const node = (configuration: Configuration, keys: Keys.Keys, onListening: OnList
       site
     )
     const purging = yield* Effect.fork(Retention.repeatedly(purge(configuration.auditRetention)))
-    if (Option.isSome(configuration.otlpEndpoint)) yield* Effect.fork(sample)
+    if (Option.isSome(configuration.otlp.metrics)) yield* Effect.fork(sample)
     const work = [...(roles.has("worker") ? [yield* Effect.fork(Worker.run)] : []), purging]
     const { description } = yield* Database.Database
     yield* Effect.log(startLine(configuration, url, description))

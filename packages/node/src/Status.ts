@@ -1,5 +1,6 @@
 /** Whether this process lives, whether it should get requests, and its numbers. */
 import * as Effect from "effect/Effect"
+import type * as Option from "effect/Option"
 import type * as Redacted from "effect/Redacted"
 import * as Ref from "effect/Ref"
 import * as Response from "@startlist/http/api/ApiResponse"
@@ -16,6 +17,11 @@ const isLocal = (request: Request): boolean =>
   /^(?:127\.|::1$|::ffff:127\.)/.test(request.address) &&
   header(request, "x-forwarded-for") === undefined && header(request, "forwarded") === undefined
 
+const probes = new Set(["/healthz", "/readyz", "/metrics"])
+
+/** Whether this is a route that machines ask all the time: nobody wants to read of it in logs and traces. */
+export const isProbe = (route: string): boolean => probes.has(route)
+
 const route = (path: string, get: Endpoint): Route => ({
   path,
   methods: { GET: get },
@@ -28,9 +34,13 @@ const route = (path: string, get: Endpoint): Route => ({
  * - `/readyz`: 200 if the database takes writes and has this program's tables; 503 if not, and while `draining`.
  * - `/metrics`: Prometheus text, for the operator token or from this machine.
  */
-export const routes = Effect.fnUntraced(function*(token: Redacted.Redacted<string>, draining: Ref.Ref<boolean>) {
+export const routes = Effect.fnUntraced(function*(
+  token: Redacted.Redacted<string>,
+  draining: Ref.Ref<boolean>,
+  installation: Option.Option<string>
+) {
   const database = yield* Database
-  const numbers = yield* Metrics.makeRender
+  const numbers = yield* Metrics.makeRender(installation)
   const isAllowed = isOperator(token)
   const refuseStranger = yield* makeRefuseStranger
 

@@ -3,9 +3,18 @@ import type { StoreError } from "@startlist/core/Store"
 import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Metric from "effect/Metric"
 import { Database } from "./Database.ts"
 import { heldText } from "./internal/claim.ts"
 import type { Int8 } from "./internal/rows.ts"
+
+/**
+ * Deliveries that were claimed and could not be signed, since no key opens a signing secret of their application. They are
+ * claimed again after each lease, so this grows as long as they wait.
+ */
+export const withoutKey = Metric.counter("startlist_deliveries_without_key_total", {
+  description: "Claims of deliveries that wait because no key opens a signing secret of their application"
+})
 
 /** The deliveries that have not come to their end. */
 export interface Queue {

@@ -33,13 +33,21 @@ const toFamily = (name: string, labels: Labels, state: MetricPair.MetricPair.Unt
   ])
 }
 
-/** The counters, gauges and histograms whose names begin with `prefix`, each family with its help and type. */
-export const render = (snapshot: ReadonlyArray<MetricPair.MetricPair.Untyped>, prefix: string): string => {
+/**
+ * The counters, gauges and histograms whose names begin with `prefix`, each family with its help and type. Every series
+ * has the `common` labels besides its own.
+ */
+export const render = (
+  snapshot: ReadonlyArray<MetricPair.MetricPair.Untyped>,
+  prefix: string,
+  common: Readonly<Record<string, string>> = {}
+): string => {
+  const shared = Object.entries(common)
   const families = new Map<string, { readonly head: string; readonly lines: Array<string> }>()
   for (const { metricKey, metricState } of snapshot) {
     const { description, name, tags } = metricKey
     if (!name.startsWith(prefix)) continue
-    const family = toFamily(name, tags.map(({ key, value }) => [key, value] as const), metricState)
+    const family = toFamily(name, [...shared, ...tags.map(({ key, value }) => [key, value] as const)], metricState)
     if (Option.isNone(family)) continue
     const help = Option.getOrElse(description, () => name)
     const head = `# HELP ${name} ${help}\n# TYPE ${name} ${family.value.type}`

@@ -17,7 +17,7 @@ import { parseBlock } from "@startlist/dispatcher/AddressGuard"
 const quoted = (value: string): string => JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value)
 
 /** A variable that `parse` understands; `undefined` is a value that is not `expected`. */
-const setting = <A>(
+export const setting = <A>(
   name: string,
   expected: string,
   parse: (value: string) => A | undefined,
@@ -30,7 +30,8 @@ const setting = <A>(
       : Either.right(parsed)
   }))
 
-const hidden = () => "the value"
+/** In the place of a value that may be a secret. */
+export const hidden = (): string => "the value"
 
 /** A comma-separated list, each item parsed; empty items do not count. */
 const listOf = <A>(parse: (item: string) => A | undefined) => (value: string): ReadonlyArray<A> | undefined => {
@@ -76,7 +77,7 @@ export const publicOrigin = (name: string): Config.Config<string> =>
 export const endpoint = (name: string): Config.Config<string> =>
   setting(name, "an http or https URL", (value) => {
     const url = parseUrl(value)
-    return url !== undefined && /^https?:$/.test(url.protocol) ? value.replace(/(?<!\/)\/+$/, "") : undefined
+    return url !== undefined && /^https?:$/.test(url.protocol) ? value : undefined
   })
 
 /** Contains a password: never shown. */

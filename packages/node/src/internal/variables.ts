@@ -1,9 +1,11 @@
 /** Every variable that is a setting: its name, what it may be, and what it is unless it is set. */
 import * as Config from "effect/Config"
 import * as Duration from "effect/Duration"
+import * as LogLevel from "effect/LogLevel"
 import * as Option from "effect/Option"
 import * as Policy from "@startlist/core/Policy"
 import { auditFloor } from "../AuditLog.ts"
+import * as Otlp from "./otlp.ts"
 import * as Setting from "./setting.ts"
 
 /** The name that the pages show. */
@@ -70,7 +72,9 @@ export const variables = Config.all({
   ),
   logFormat: Config.option(Setting.oneOf("LOG_FORMAT", ["pretty", "json"])),
   logLevel: Setting.logLevel("LOG_LEVEL"),
-  otlpEndpoint: Config.option(Setting.endpoint("OTEL_EXPORTER_OTLP_ENDPOINT"))
+  logRequests: Setting.flag("LOG_REQUESTS").pipe(Config.withDefault(false)),
+  installation: Config.option(Setting.label("INSTALLATION")),
+  otlp: Otlp.otlp
 })
 
 export type Variables = Config.Config.Success<typeof variables>
@@ -100,8 +104,11 @@ export const contradiction = (given: Variables): Option.Option<string> => {
   if (Option.isSome(given.databaseUrl) && Option.isNone(given.masterKeys)) {
     return Option.some("MASTER_KEY: must be set together with DATABASE_URL, the same on every node")
   }
-  if (given.callbackTraceparent && Option.isNone(given.otlpEndpoint)) {
+  if (given.callbackTraceparent && Option.isNone(given.otlp.traces)) {
     return Option.some("CALLBACK_TRACEPARENT: there is nothing to trace without OTEL_EXPORTER_OTLP_ENDPOINT")
+  }
+  if (given.logRequests && LogLevel.greaterThan(given.logLevel, LogLevel.Info)) {
+    return Option.some("LOG_REQUESTS: requests are logged at info, which LOG_LEVEL leaves out. Set LOG_LEVEL=info.")
   }
   return Option.none()
 }

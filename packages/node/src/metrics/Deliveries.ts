@@ -7,6 +7,7 @@ import * as Option from "effect/Option"
 import { type Answer, Callbacks } from "@startlist/core/Callbacks"
 import { Attempt, type Delivery } from "@startlist/core/Delivery"
 import { DeliveryQueue } from "@startlist/core/DeliveryQueue"
+import { withoutKey } from "@startlist/postgres/Queue"
 import * as Series from "./Series.ts"
 
 const attempts = Series.make(
@@ -26,9 +27,11 @@ const attemptDurations = Series.make(
 )
 const ended = Series.make(
   Metric.counter(`${Series.prefix}deliveries_ended_total`, {
-    description: "Deliveries that ended: delivered, exhausted after the last failure, or set aside without an outcome"
+    description: "Deliveries that ended: delivered, exhausted after the last failure, or set aside without an outcome. "
+      + "application: the receiver's, once one of its deliveries has failed; other: the rest"
   }),
-  "state"
+  "state",
+  "application"
 )
 const latencies = Series.make(
   Metric.histogram(
@@ -48,18 +51,36 @@ for (const outcome of Attempt.fields.outcome.literals) {
   attempts.declare(outcome, "1")
   attemptDurations.declare(outcome)
 }
-for (const state of ["delivered", "exhausted", "set_aside"]) ended.declare(state)
+const endStates = ["delivered", "exhausted", "set_aside"]
+const declareEnds = (application: string) => endStates.forEach((state) => ended.declare(state, application))
+declareEnds("other")
+withoutKey.unsafeValue([])
 latencies.declare()
 validations.declare("200")
 
+/** So many applications have series of their own, of those whose deliveries failed. That bounds the page of numbers. */
+const maxFailing = 200
+
+const failing = new Map<number, string>()
+
+const labelOf = ({ applicationId, state }: Delivery): string => {
+  const known = failing.get(applicationId)
+  if (known !== undefined) return known
+  if (state === "delivered" || failing.size >= maxFailing) return "other"
+  const label = String(applicationId)
+  failing.set(applicationId, label)
+  declareEnds(label)
+  return label
+}
+
 const count = (delivery: Delivery): void => {
-  if (delivery.state === "set_aside") return ended.update(1, delivery.state)
+  if (delivery.state === "set_aside") return ended.update(1, delivery.state, labelOf(delivery))
   const attempt = delivery.attempts.at(-1)
   if (attempt === undefined) return
   attempts.update(1, attempt.outcome, String(delivery.attempts.length))
   attemptDurations.update(attempt.durationMs / 1000, attempt.outcome)
   if (Option.isNone(delivery.endedAt)) return
-  ended.update(1, delivery.state)
+  ended.update(1, delivery.state, labelOf(delivery))
   if (delivery.state !== "delivered") return
   latencies.update(Math.max(0, delivery.endedAt.value.epochMillis - delivery.event.time.epochMillis) / 1000)
 }

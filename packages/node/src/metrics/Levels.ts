@@ -9,6 +9,7 @@ import { Database } from "@startlist/postgres/Database"
 import { writable } from "@startlist/postgres/Migrations"
 import * as Queue from "@startlist/postgres/Queue"
 import { shared } from "../internal/shared.ts"
+import { version } from "../internal/version.ts"
 import * as Series from "./Series.ts"
 
 const gauge = (name: string, description: string, ...labels: ReadonlyArray<string>) =>
@@ -22,6 +23,7 @@ const due = gauge(
 const oldestDue = gauge("delivery_oldest_due_seconds", "How long the oldest due delivery has been due, over all nodes")
 const connections = gauge("database_connections", "Connections of this node's pool", "state")
 const waiting = gauge("database_waiting", "Statements of this node that wait for a connection")
+const build = gauge("build_info", "Always 1, with the version of the program", "version")
 const databaseUp = gauge("database_up", "1 if the database took a write when the queue was last looked at")
 
 /** No more often than that, however many ask. */
@@ -92,6 +94,7 @@ const lookAtPool = Effect.flatMap(Database, (database) =>
 
 /** Looks at all of it. Never fails. */
 export const make: Effect.Effect<Effect.Effect<void>, never, Database> = Effect.gen(function*() {
+  build.update(1, version)
   const database = yield* Database
   return Effect.zipRight(
     yield* makeLookAtQueue,

@@ -3,8 +3,10 @@ import type { Claimed, ClaimRequest, DeliveryQueue, Settlement } from "@startlis
 import type { StoreError } from "@startlist/core/Store"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
 import { type Database, isJoined, type Statement } from "../Database.ts"
+import { withoutKey } from "../Queue.ts"
 import type { Seal } from "../Seal.ts"
 import { claimStatements } from "./claim.ts"
 import {
@@ -218,7 +220,10 @@ export const make = (
         claimed.push({ delivery, subscription, signingSecrets, token, leaseEnds, claims: claims[place] ?? 1 })
       })
       // These waited for a key. Their claims must not count against them once it is there.
-      if (waiting.length > 0) yield* query(uncount, [JSON.stringify(waiting), token])
+      if (waiting.length > 0) {
+        yield* Metric.incrementBy(withoutKey, waiting.length)
+        yield* query(uncount, [JSON.stringify(waiting), token])
+      }
       return claimed
     })
 

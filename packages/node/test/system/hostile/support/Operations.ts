@@ -1,5 +1,5 @@
 /** What the service serves, found and not listed: the operations of its OpenAPI document, and the routes of the program. */
-import { Effect, Layer, Redacted, Ref } from "effect"
+import { Effect, Layer, Option, Redacted, Ref } from "effect"
 import * as Database from "@startlist/node/Database"
 import * as Service from "@startlist/node/Service"
 import * as Status from "@startlist/node/Status"
@@ -64,7 +64,7 @@ export const described = async (service: MeasuredService): Promise<ReadonlyArray
 
 /** The routes that the program puts together, documented or not. */
 export const routed: Effect.Effect<ReadonlyArray<Operation>> = Effect.gen(function*() {
-  const status = yield* Status.routes(Redacted.make("no token"), yield* Ref.make(false))
+  const status = yield* Status.routes(Redacted.make("no token"), yield* Ref.make(false), Option.none())
   const routes = [...status, ...yield* Service.apiRoutes]
   return routes.flatMap(({ methods, path }) =>
     Object.keys(methods).map((method): Operation => ({ method, path, query: [], body: { _tag: "None" } }))

@@ -1,0 +1,30 @@
+/** One line of the log for each request, with its path but never its query. */
+import * as Effect from "effect/Effect"
+import * as LogLevel from "effect/LogLevel"
+import * as Option from "effect/Option"
+import type { Request, Response } from "@startlist/http/Message"
+import type { Configuration } from "./Configuration.ts"
+import { shownPath } from "./ShownPath.ts"
+import { isProbe } from "./Status.ts"
+
+/** Writes the line of a request that was answered after so many seconds. */
+export type RequestLog = (request: Request, response: Response, seconds: number) => Effect.Effect<void>
+
+/**
+ * None unless the configuration asks for it: then a request costs nothing more. With `LOG_REQUESTS`, lines are at `info`,
+ * those of probes at `debug`; without, all are at `debug`.
+ */
+export const make = (
+  { logLevel, logRequests }: Pick<Configuration, "logLevel" | "logRequests">,
+  routeOf: (path: string) => string
+): Option.Option<RequestLog> => {
+  if (!logRequests && LogLevel.greaterThan(logLevel, LogLevel.Debug)) return Option.none()
+  return Option.some(({ address, method, path }, { status }, seconds) => {
+    const route = routeOf(path)
+    const level = logRequests && !isProbe(route) ? LogLevel.Info : LogLevel.Debug
+    return LogLevel.lessThan(level, logLevel) ? Effect.void : Effect.annotateLogs(
+      Effect.logWithLevel(level, `${method} ${shownPath(path)} ${status}`),
+      { method, route, status, duration_ms: Math.round(seconds * 1000 * 100) / 100, client: address }
+    )
+  })
+}

@@ -1,0 +1,33 @@
+/** The alert rules, judged by Prometheus' own tool, where the system has it. */
+import { describe, expect, it } from "@effect/vitest"
+import { spawnSync } from "node:child_process"
+import { readFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+
+const folder = fileURLToPath(new URL("../../../../docs/operations", import.meta.url))
+
+const promtool = (...args: ReadonlyArray<string>) => spawnSync("promtool", args, { cwd: folder, encoding: "utf8" })
+
+const isInstalled = promtool("--version").status === 0
+
+describe.skipIf(!isInstalled)("alerts.yaml (skipped where there is no promtool)", () => {
+  for (
+    const args of [["check", "rules", "--lint=all", "--lint-fatal", "alerts.yaml"], [
+      "test",
+      "rules",
+      "alerts.test.yaml"
+    ]]
+  ) {
+    it(`promtool ${args.join(" ")}`, () => {
+      const { status, stderr, stdout } = promtool(...args)
+      expect(status, stdout + stderr).toBe(0)
+    })
+  }
+})
+
+it("every alert has a test in which it fires", () => {
+  const read = (name: string) => readFileSync(`${folder}/${name}`, "utf8")
+  const alerts = [...read("alerts.yaml").matchAll(/- alert: (\w+)/g)].map(([, name]) => name)
+  const fired = [...read("alerts.test.yaml").matchAll(/alertname(?:="|: )(\w+)/g)].map(([, name]) => name)
+  expect([...new Set(fired)].sort()).toEqual([...alerts].sort())
+})

@@ -194,7 +194,21 @@ const wrong: ReadonlyArray<readonly [name: string, value: string, others?: Reado
   ["TRUSTED_PROXIES", "10.0.0.0/8/8"],
   ["LOG_FORMAT", "xml"],
   ["LOG_LEVEL", "loud"],
-  ["OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4318"]
+  ["LOG_REQUESTS", "yes"],
+  ["LOG_REQUESTS", "true", { LOG_LEVEL: "warning" }],
+  ["INSTALLATION", "two\nlines"],
+  ["OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4318"],
+  ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "collector:4318"],
+  ["OTEL_EXPORTER_OTLP_HEADERS", "secret-word"],
+  ["OTEL_EXPORTER_OTLP_HEADERS", "api key=secret-word"],
+  ["OTEL_EXPORTER_OTLP_METRICS_HEADERS", "api-key=secret-word%0d%0aX: y"],
+  ["OTEL_EXPORTER_OTLP_METRICS_HEADERS", "api-key=%zz"],
+  ["OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"],
+  ["OTEL_RESOURCE_ATTRIBUTES", "team"],
+  ["OTEL_TRACES_EXPORTER", "zipkin"],
+  ["OTEL_TRACES_SAMPLER", "jaeger_remote"],
+  ["OTEL_TRACES_SAMPLER_ARG", "1.5"],
+  ["OTEL_SDK_DISABLED", "on"]
 ]
 
 describe("a wrong setting", () => {
@@ -328,3 +342,82 @@ describe("lifetimes, periods and the pool", () => {
       expect(seconds(given)).toEqual([25, 14_400, 86_400, 60, 0, 1.5, 604_800])
     }))
 })
+
+describe("OpenTelemetry's variables", () => {
+  const collector = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector:4318/" }
+  const signal = (of: Option.Option<{ readonly url: string; readonly headers: Redacted.Redacted<unknown> }>) =>
+    Option.getOrNull(Option.map(of, ({ headers, url }) => [url, Redacted.value(headers)]))
+
+  it.effect("without an endpoint nothing is exported; one endpoint is the base for both signals", () =>
+    Effect.gen(function*() {
+      const { otlp } = yield* decode({ OTEL_EXPORTER_OTLP_HEADERS: "a=b" })
+      expect([otlp.traces, otlp.metrics]).toEqual([Option.none(), Option.none()])
+      const both =
+        (yield* decode({ ...collector, OTEL_EXPORTER_OTLP_HEADERS: "authorization=Basic%20YTpi, b=c==" })).otlp
+      const headers = { authorization: "Basic YTpi", b: "c==" }
+      expect(signal(both.traces)).toEqual(["http://collector:4318/v1/traces", headers])
+      expect(signal(both.metrics)).toEqual(["http://collector:4318/v1/metrics", headers])
+      expect(both.attributes).toEqual({ "service.name": "startlist" })
+      expect(both.sampler).toEqual({ followsCaller: true, ratio: 1 })
+    }))
+
+  it.effect("what is said of one signal comes first, and its endpoint is used as it is", () =>
+    Effect.gen(function*() {
+      const { otlp } = yield* decode({
+        ...collector,
+        OTEL_EXPORTER_OTLP_HEADERS: "a=b",
+        OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "http://traces.test/in",
+        OTEL_EXPORTER_OTLP_TRACES_HEADERS: "c=d",
+        OTEL_EXPORTER_OTLP_METRICS_PROTOCOL: "http/protobuf"
+      })
+      expect(signal(otlp.traces)).toEqual(["http://traces.test/in", { c: "d" }])
+      expect(signal(otlp.metrics)).toEqual(["http://collector:4318/v1/metrics", { a: "b" }])
+      const protocols = [otlp.traces, otlp.metrics].map(Option.map(({ protocol }) => protocol))
+      expect(protocols).toEqual([Option.some("http/json"), Option.some("http/protobuf")])
+    }))
+
+  it.effect("signals can be switched off", () =>
+    Effect.gen(function*() {
+      const isOn = (environment: Readonly<Record<string, string>>) =>
+        Effect.map(
+          decode({ ...collector, ...environment }),
+          ({ otlp }) => [otlp.traces, otlp.metrics].map(Option.isSome)
+        )
+      expect(yield* isOn({ OTEL_SDK_DISABLED: "true" })).toEqual([false, false])
+      expect(yield* isOn({ OTEL_TRACES_EXPORTER: "none" })).toEqual([false, true])
+      expect(yield* isOn({ OTEL_METRICS_EXPORTER: "none" })).toEqual([true, false])
+    }))
+
+  it.effect("a service has attributes and a name, and the name of its own variable comes first", () =>
+    Effect.gen(function*() {
+      const OTEL_RESOURCE_ATTRIBUTES = "service.name=a,team=b%2Cc"
+      expect((yield* decode({ OTEL_RESOURCE_ATTRIBUTES })).otlp.attributes).toEqual({
+        "service.name": "a",
+        team: "b,c"
+      })
+      const { otlp } = yield* decode({ OTEL_RESOURCE_ATTRIBUTES, OTEL_SERVICE_NAME: "d" })
+      expect(otlp.attributes).toEqual({ "service.name": "d", team: "b,c" })
+    }))
+
+  it.effect("the sampler has a ratio where its name says so", () =>
+    Effect.gen(function*() {
+      const sampler = (OTEL_TRACES_SAMPLER: string) =>
+        Effect.map(decode({ OTEL_TRACES_SAMPLER, OTEL_TRACES_SAMPLER_ARG: "0.25" }), ({ otlp }) => [
+          otlp.sampler.followsCaller,
+          otlp.sampler.ratio
+        ])
+      expect(yield* sampler("always_on")).toEqual([false, 1])
+      expect(yield* sampler("always_off")).toEqual([false, 0])
+      expect(yield* sampler("traceidratio")).toEqual([false, 0.25])
+      expect(yield* sampler("parentbased_always_on")).toEqual([true, 1])
+      expect(yield* sampler("parentbased_traceidratio")).toEqual([true, 0.25])
+    }))
+})
+
+it.effect("an installation is named, or else has the host of AUTH_URL", () =>
+  Effect.gen(function*() {
+    const AUTH_URL = "https://auth.test:8443"
+    expect((yield* decode({})).installation).toEqual(Option.none())
+    expect((yield* decode({ AUTH_URL })).installation).toEqual(Option.some("auth.test:8443"))
+    expect((yield* decode({ AUTH_URL, INSTALLATION: "blue" })).installation).toEqual(Option.some("blue"))
+  }))

@@ -2,7 +2,7 @@
 import { expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { readFileSync } from "node:fs"
-import { createServer } from "node:http"
+import { createServer, type IncomingHttpHeaders } from "node:http"
 import { obtainTokens, postForm, refresh, subscribe } from "@startlist/test-support/Consent"
 import {
   changeRegistration,
@@ -91,8 +91,8 @@ it.scopedLive(
           "startlist_delivery_attempts_total{outcome=\"rejected\",attempt=\"1\"}",
           "startlist_delivery_attempts_total{outcome=\"delivered\",attempt=\"1\"}",
           "startlist_delivery_attempts_total{outcome=\"delivered\",attempt=\"2\"}",
-          "startlist_deliveries_ended_total{state=\"delivered\"}",
-          "startlist_deliveries_ended_total{state=\"exhausted\"}",
+          "startlist_deliveries_ended_total{state=\"delivered\",application=\"other\"}",
+          "startlist_deliveries_ended_total{state=\"exhausted\",application=\"other\"}",
           "startlist_callback_validations_total{outcome=\"200\"}",
           "startlist_deliveries_pending",
           "startlist_deliveries_due",
@@ -155,7 +155,7 @@ const ofPool = new Map([
 ])
 
 /** What Prometheus itself adds, or makes. */
-const added = new Set(["instance", "job", "le"])
+const added = new Set(["instance", "installation", "job", "le"])
 
 /** Every metric that is asked for exists, with the labels by which it is selected or grouped. */
 const checkQueries = (path: string, content: string, served: ReadonlyMap<string, ReadonlySet<string>>) => {
@@ -179,6 +179,12 @@ const checkQueries = (path: string, content: string, served: ReadonlyMap<string,
   }
 }
 
+const linesOf = (service: Service): ReadonlyArray<{
+  readonly logLevel: string
+  readonly message: string
+  readonly annotations: Readonly<Record<string, unknown>>
+}> => service.stdout().trim().split("\n").map((line) => JSON.parse(line))
+
 it.scopedLive(
   "each request has a name: the caller's or ours, in the answer and in every line of its log",
   () =>
@@ -197,16 +203,60 @@ it.scopedLive(
         await operate(service, "GET", "/applications/999999", undefined, { "x-request-id": "the-operator" })
         await fetch(`${service.url}/nothing`, { headers: { "x-request-id": "nothing-here" } })
         await service.stop()
-        const lines = service.stdout().trim().split("\n").map((line) => JSON.parse(line))
-        const linesOf = (name: string) =>
-          lines.filter(({ annotations }) => annotations.request_id === name).map(({ message }) => message)
-        expect(linesOf("order-7/a:b")).toEqual(["GET /healthz 200"])
-        expect(linesOf("the-operator")).toEqual(["GET /operator/v1/applications/999999 404"])
-        expect(linesOf("nothing-here")).toEqual(["GET /nothing 404"])
+        const messagesOf = (name: string) =>
+          linesOf(service).filter(({ annotations }) => annotations["request_id"] === name).map(({ message }) => message)
+        expect(messagesOf("order-7/a:b")).toEqual(["GET /healthz 200"])
+        expect(messagesOf("the-operator")).toEqual(["GET /operator/v1/applications/999999 404"])
+        expect(messagesOf("nothing-here")).toEqual(["GET /nothing 404"])
       })
     }),
   60_000
 )
+
+it.scopedLive(
+  "LOG_REQUESTS: one line for each request at info, with route, status, duration and client; no query, no probe",
+  () =>
+    Effect.gen(function*() {
+      const proxied = { TRUSTED_PROXIES: "127.0.0.0/8", LOG_REQUESTS: "true" }
+      const [service, quiet] = [yield* makeService(proxied), yield* makeService({ LOG_REQUESTS: "false" })]
+      yield* Effect.promise(async () => {
+        for (const { url } of [service, quiet]) {
+          await fetch(`${url}/healthz`)
+          await fetch(`${url}/operator/v1/applications/7?token=query-word`, {
+            headers: { "x-request-id": "one", "x-forwarded-for": "203.0.113.9" }
+          })
+        }
+        await Promise.all([service.stop(), quiet.stop()])
+        const requests = linesOf(service).filter(({ message }) => message.startsWith("GET "))
+        expect(requests).toMatchObject([{
+          logLevel: "INFO",
+          message: "GET /operator/v1/applications/7 401",
+          annotations: {
+            method: "GET",
+            route: "/operator/v1/applications/{id}",
+            status: 401,
+            duration_ms: expect.any(Number),
+            client: "203.0.113.9",
+            request_id: "one"
+          }
+        }])
+        expect(requests[0]?.annotations["duration_ms"]).toBeGreaterThan(0)
+        expect(service.stdout()).not.toContain("query-word")
+        expect(quiet.stdout()).not.toContain("GET ")
+      })
+    }),
+  60_000
+)
+
+it.scopedLive("INSTALLATION is a label of every number", () =>
+  Effect.gen(function*() {
+    const service = yield* makeService({ INSTALLATION: "blue" })
+    yield* Effect.promise(async () => {
+      const lines = (await readMetrics(service)).text.split("\n").filter((line) => line !== "" && !line.startsWith("#"))
+      expect(lines.filter((line) => !line.includes("installation=\"blue\""))).toEqual([])
+      expect(lines.join()).toContain("startlist_build_info{installation=\"blue\",version=\"0.1.0\"} 1")
+    })
+  }), 60_000)
 
 interface Span {
   readonly traceId: string
@@ -219,11 +269,11 @@ interface Span {
 /** A collector: takes OTLP over HTTP, in JSON. */
 const makeCollector = Effect.acquireRelease(
   Effect.promise(async () => {
-    const bodies: Array<{ readonly path: string; readonly text: string }> = []
+    const bodies: Array<{ readonly path: string; readonly text: string; readonly headers: IncomingHttpHeaders }> = []
     const server = createServer((request, response) => {
       let text = ""
       request.setEncoding("utf8").on("data", (chunk: string) => text += chunk).on("end", () => {
-        bodies.push({ path: request.url ?? "", text })
+        bodies.push({ path: request.url ?? "", text, headers: request.headers })
         response.writeHead(200, { "content-type": "application/json" }).end("{}")
       })
     })
@@ -237,7 +287,7 @@ const makeCollector = Effect.acquireRelease(
           { scopeSpans }: { scopeSpans: ReadonlyArray<{ spans: ReadonlyArray<Span> }> }
         ) => scopeSpans.flatMap(({ spans }) => spans))
       )
-    return { url: `http://127.0.0.1:${port}`, of, spans, server }
+    return { url: `http://127.0.0.1:${port}`, bodies, of, spans, server }
   }),
   ({ server }) =>
     Effect.sync(() => {
@@ -263,11 +313,16 @@ for (const told of [false, true]) {
         yield* Effect.promise(async () => {
           const { registration, secrets } = await work(service, receiver)
           const traceId = "0af7651916cd43dd8448eb211c80319c"
-          await fetch(`${service.url}/healthz`, { headers: { traceparent: `00-${traceId}-b7ad6b7169203331-01` } })
+          const headers = { traceparent: `00-${traceId}-b7ad6b7169203331-01` }
+          for (const path of ["/nothing", "/healthz", "/readyz", "/metrics"]) {
+            await fetch(service.url + path, { headers })
+          }
           expect(await service.stop()).toEqual({ code: 0, signal: null })
           const spans = collector.spans()
-          const health = spans.find(({ name, traceId: of }) => name === "GET /healthz" && of === traceId)
-          expect(health?.parentSpanId).toBe("b7ad6b7169203331")
+          const called = spans.filter(({ traceId: of }) => of === traceId)
+          expect(called).toMatchObject([{ name: "GET other", parentSpanId: "b7ad6b7169203331" }])
+          const roots = spans.filter(({ parentSpanId }) => parentSpanId === undefined).map(({ name }) => name)
+          expect(roots.filter((name) => !/^(?:GET|POST|PATCH) /.test(name))).toEqual([])
 
           const change = spans.find(({ attributes, name }) =>
             name.startsWith("PATCH") && JSON.stringify(attributes).includes(`/registrations/${registration}`)
@@ -301,3 +356,55 @@ for (const told of [false, true]) {
     120_000
   )
 }
+
+/** Attributes of what sent these bodies, without the identifier that each process draws. */
+const resourceOf = (text: string, of: "resourceSpans" | "resourceMetrics"): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    JSON.parse(text)[of][0].resource.attributes.map((
+      { key, value }: { readonly key: string; readonly value: { readonly stringValue: string } }
+    ) => [key, value.stringValue])
+  )
+
+it.scopedLive(
+  "OTLP: headers, resource attributes, name, instance and version; the caller's decision and the sampler's",
+  () =>
+    Effect.gen(function*() {
+      const collector = yield* makeCollector
+      const service = yield* makeService({
+        INSTALLATION: "blue",
+        OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${collector.url}/traces`,
+        OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+        OTEL_EXPORTER_OTLP_HEADERS: "api-key=a%20b",
+        OTEL_RESOURCE_ATTRIBUTES: "team=c,service.version=other",
+        OTEL_SERVICE_NAME: "sports",
+        OTEL_TRACES_SAMPLER: "parentbased_traceidratio",
+        OTEL_TRACES_SAMPLER_ARG: "0"
+      })
+      yield* Effect.promise(async () => {
+        const traceId = "0af7651916cd43dd8448eb211c80319c"
+        for (const flags of ["01", "00"]) {
+          await fetch(`${service.url}/flags-${flags}`, {
+            headers: { traceparent: `00-${traceId}-b7ad6b7169203331-${flags}` }
+          })
+        }
+        await fetch(`${service.url}/nobody-called`)
+        await service.stop()
+        const sent = collector.of("/traces")
+        expect(sent.join().match(/flags-\d\d|nobody-called/g)).toEqual(["flags-01"])
+        const [traces, metrics] = [
+          resourceOf(sent[0] ?? "", "resourceSpans"),
+          resourceOf(collector.of("/v1/metrics")[0] ?? "", "resourceMetrics")
+        ]
+        expect(traces).toEqual({
+          "service.instance.id": expect.stringMatching(/^[\da-f-]{36}$/),
+          "service.name": "sports",
+          "service.namespace": "blue",
+          "service.version": "other",
+          team: "c"
+        })
+        expect(metrics).toEqual(traces)
+        for (const { headers } of collector.bodies) expect(headers["api-key"]).toBe("a b")
+      })
+    }),
+  60_000
+)

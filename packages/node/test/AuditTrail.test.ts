@@ -1,7 +1,7 @@
 /** The audit trail: every call of the operator is in it, and nobody can change or shorten it, not even by SQL. */
 import { describe, expect, it, layer } from "@effect/vitest"
 import { Database, Embedded, Postgres, Seal } from "@startlist/postgres"
-import { DateTime, Effect, Either, Layer, Logger, Redacted } from "effect"
+import { DateTime, Effect, Either, Layer, Logger, Metric, MetricState, Redacted } from "effect"
 import { Store } from "@startlist/core"
 import { layer as testDatabase, TestDatabase } from "@startlist/test-support/TestDatabase"
 import * as AuditLog from "../src/AuditLog.ts"
@@ -208,8 +208,17 @@ layer(InProcessService.layer())("a call of the operator and its line", (it) => {
   )
 })
 
-it.effect("a line that the database does not take is in the log, whole", () =>
+const lost = Effect.sync(() =>
+  Metric.unsafeSnapshot().flatMap(({ metricKey, metricState }) =>
+    metricKey.name === "startlist_audit_lines_lost_total" && MetricState.isCounterState(metricState)
+      ? [Number(metricState.count)]
+      : []
+  )
+)
+
+it.effect("a line that the database does not take is in the log, whole, and counted", () =>
   Effect.gen(function*() {
+    const before = yield* lost
     const logged: Array<unknown> = []
     const logger = Logger.make(({ annotations }) => void logged.push(Object.fromEntries(annotations)))
     const away = AuditLog.AuditLog.of({
@@ -224,4 +233,5 @@ it.effect("a line that the database does not take is in the log, whole", () =>
       Effect.provide(Logger.replace(Logger.defaultLogger, logger))
     )
     expect(logged).toEqual([rest])
+    expect([before.length, yield* lost]).toEqual([1, before.map((count) => count + 1)])
   }))

@@ -1,8 +1,8 @@
 /** A change of the master key: both keys open, the new one seals, and after the resealing the old one is not needed. */
 import { expect, it } from "@effect/vitest"
 import { Application, DeliveryQueue, Event, Subscription, User } from "@startlist/core"
-import { Postgres, Resealing, Seal } from "@startlist/postgres"
-import { DateTime, Effect, Layer, Logger, LogLevel, Option, Redacted } from "effect"
+import { Postgres, Queue, Resealing, Seal } from "@startlist/postgres"
+import { DateTime, Effect, Layer, Logger, LogLevel, Metric, Option, Redacted } from "effect"
 import * as TestDatabase from "@startlist/test-support/TestDatabase"
 
 const key = (fill: number) => Redacted.make(Buffer.alloc(32, fill).toString("base64"))
@@ -71,8 +71,9 @@ it.live("a secret that no key opens is named, stays as it is, and holds nobody e
     expect(yield* read(2).pipe(withKeys(9))).toEqual([secretOf(2)])
   }).pipe(Effect.provide(TestDatabase.layer)))
 
-it.live("the events of a subscription whose secret no key opens wait; those of all others are claimed", () =>
+it.live("the events of a subscription whose secret no key opens wait and are counted; those of all others are claimed", () =>
   Effect.gen(function*() {
+    const waitedBefore = (yield* Metric.value(Queue.withoutKey)).count
     yield* subscribe(1).pipe(withKeys(1))
     yield* subscribe(2).pipe(withKeys(9))
     yield* subscribe(3).pipe(withKeys(1))
@@ -101,6 +102,7 @@ it.live("the events of a subscription whose secret no key opens wait; those of a
       })
     }).pipe(withKeys(1))
     expect(claimed.map(({ delivery }) => delivery.applicationId).sort()).toEqual([1, 3])
+    expect((yield* Metric.value(Queue.withoutKey)).count).toBe(waitedBefore + 1)
   }).pipe(Logger.withMinimumLogLevel(LogLevel.None), Effect.provide(TestDatabase.layer)))
 
 it.live("a subscription whose secret no key opens is shown and removed, and its claims do not count", () =>

@@ -65,9 +65,9 @@ export interface Configuration {
   readonly logLevel: LogLevel.LogLevel
   /** Whether each request is a line of the log at `info`. At `debug` it always is. */
   readonly logRequests: boolean
-  /** What tells this installation from others: a label of its metrics. The same on every node. */
+  /** Name of this installation, a label of its metrics. The same on every node. */
   readonly installation: Option.Option<string>
-  /** Where traces and metrics go. */
+  /** Export of traces and metrics. */
   readonly otlp: Otlp
 }
 

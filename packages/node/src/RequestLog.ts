@@ -11,8 +11,8 @@ import { isProbe } from "./Status.ts"
 export type RequestLog = (request: Request, response: Response, seconds: number) => Effect.Effect<void>
 
 /**
- * None unless the configuration asks for it: then a request costs nothing more. With `LOG_REQUESTS`, lines are at `info`,
- * those of probes at `debug`; without, all are at `debug`.
+ * With `LOG_REQUESTS`, requests are logged at `info`, and probes at `debug`. Without it, all are logged at `debug`. If the
+ * level leaves these lines out, the result is empty, so that a request costs nothing more.
  */
 export const make = (
   { logLevel, logRequests }: Pick<Configuration, "logLevel" | "logRequests">,

@@ -19,7 +19,7 @@ const isLocal = (request: Request): boolean =>
 
 const probes = new Set(["/healthz", "/readyz", "/metrics"])
 
-/** Whether this is a route that machines ask all the time: nobody wants to read of it in logs and traces. */
+/** Whether this is a route that machines request all the time. Logs at `info` and traces leave these out. */
 export const isProbe = (route: string): boolean => probes.has(route)
 
 const route = (path: string, get: Endpoint): Route => ({

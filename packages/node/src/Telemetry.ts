@@ -47,7 +47,7 @@ const resourceOf = ({ installation, otlp: { attributes } }: Settings) => {
 const traceparentOf = (span: Tracer.Span): Option.Option<string> =>
   span.sampled ? Option.fromNullable(HttpTraceContext.toHeaders(span)["traceparent"]) : Option.none()
 
-/** Whose trace goes on. */
+/** The caller of a request, if it names its trace. */
 interface Caller {
   readonly parent?: Tracer.ExternalSpan
 }

@@ -1,4 +1,4 @@
-/** The variables of OpenTelemetry that this service reads: where traces and metrics go, as what, and how many traces. */
+/** The variables of OpenTelemetry that this service reads: endpoints, headers, resource attributes and sampling. */
 import * as Config from "effect/Config"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
@@ -6,7 +6,7 @@ import * as Setting from "./setting.ts"
 
 type Pairs = Readonly<Record<string, string>>
 
-/** Where one signal goes. */
+/** Destination of one signal: traces or metrics. */
 export interface Signal {
   readonly url: string
   /** Usually the key of a collector. */
@@ -26,7 +26,7 @@ export interface Otlp {
   readonly traces: Option.Option<Signal>
   readonly metrics: Option.Option<Signal>
   readonly sampler: Sampler
-  /** What describes this service to the collector, `service.name` included. */
+  /** Resource attributes, `service.name` included. */
   readonly attributes: Pairs
 }
 
@@ -71,7 +71,7 @@ const attributes = Setting.setting(
   parsePairs(/^[^\s,;=]+$/, /^[^\p{Cc}]*$/u)
 )
 
-/** The variables of one signal, and those of both that stand for what it lacks. `X` is empty or the signal's name. */
+/** The variables of one signal. An empty name stands for both signals: its variables are the defaults. */
 const variablesOf = (signal: "" | "TRACES_" | "METRICS_") =>
   Config.all({
     endpoint: Config.option(Setting.endpoint(`OTEL_EXPORTER_OTLP_${signal}ENDPOINT`)),
@@ -93,7 +93,7 @@ const sampler = Setting.setting(
 const exporter = (name: string): Config.Config<boolean> =>
   Setting.oneOf(name, ["otlp", "none"]).pipe(Config.withDefault("otlp"), Config.map((value) => value === "otlp"))
 
-/** Everything, decoded. A signal that has no endpoint, or is switched off, is none. */
+/** Everything, decoded. A signal without an endpoint, or one that is switched off, is not exported. */
 export const otlp: Config.Config<Otlp> = Config.all({
   isDisabled: Setting.flag("OTEL_SDK_DISABLED").pipe(Config.withDefault(false)),
   isTracing: exporter("OTEL_TRACES_EXPORTER"),

@@ -58,7 +58,7 @@ withoutKey.unsafeValue([])
 latencies.declare()
 validations.declare("200")
 
-/** So many applications have series of their own, of those whose deliveries failed. That bounds the page of numbers. */
+/** Maximum number of applications with series of their own. It bounds the number of series. */
 const maxFailing = 200
 
 const failing = new Map<number, string>()

@@ -245,7 +245,7 @@ it.scopedLive(
         expect(quiet.stdout()).not.toContain("GET ")
       })
     }),
-  60_000
+  120_000
 )
 
 it.scopedLive("INSTALLATION is a label of every number", () =>

@@ -84,6 +84,7 @@ describe.skipIf(!isInstalled)("a service that Prometheus watches (skipped where 
       const { url } = yield* makeDatabase
       const service = yield* makeNode({
         ...installation(Redacted.value(url)),
+        PROCESSES: "2",
         INSTALLATION: "blue",
         DELIVERY_DELAYS: "1ms"
       })

@@ -36,7 +36,7 @@ export interface Configuration {
   readonly baseUrl: Option.Option<string>
   /** A `postgres://` URL; without it, the embedded database in `dataDir`. */
   readonly databaseUrl: Option.Option<Redacted.Redacted<string>>
-  /** Connections to PostgreSQL that a node holds at most. */
+  /** Connections to PostgreSQL that a process holds at most. */
   readonly databaseConnections: number
   /** Whether connections may be set up and statements prepared on them. */
   readonly preparedStatements: boolean
@@ -48,6 +48,8 @@ export interface Configuration {
   /** CIDRs that callbacks may reach besides the public internet. */
   readonly callbackAllow: ReadonlyArray<string>
   readonly roles: ReadonlySet<Role>
+  /** Processes that serve requests. One also delivers; of more, none does, and one is added that delivers. */
+  readonly processes: number
   /** Connections that are open at once. */
   readonly maxConnections: number
   /** Requests in the works at once. */

@@ -1,6 +1,6 @@
 /** The socket: bound before anything can be served, so that its address is known, and drained before it closes. */
 import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http"
-import type { Socket } from "node:net"
+import { Server as NetServer, type Socket } from "node:net"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -14,10 +14,15 @@ import { InvalidConfiguration } from "./Configuration.ts"
 export interface Listener {
   /** The port that was taken. */
   readonly port: number
-  /** Serves from now on; until then every request is answered with 503. */
+  /** Serves from now on; until then requests wait. */
   readonly serve: (listener: RequestListener) => Effect.Effect<void>
   /** Accepts no more connections, lets requests finish for at most `patience`, then closes what is left. */
   readonly drain: Effect.Effect<void>
+  /**
+   * Accepts no more connections and waits until each has had its last answer. A connection on which nothing is sent
+   * stays as long as clients may use it: to close it sooner could meet a request on its way.
+   */
+  readonly retire: Effect.Effect<void>
 }
 
 /** What the socket lets in. */
@@ -30,10 +35,6 @@ export interface Limits {
 
 /** How long requests have to finish when the service stops. */
 const patience = Duration.seconds(5)
-
-const starting: RequestListener = (_request, response) => {
-  response.writeHead(503, { "retry-after": "1", "cache-control": "no-store" }).end()
-}
 
 const whyNot = (error: NodeJS.ErrnoException, host: string, port: number): InvalidConfiguration => {
   switch (error.code) {
@@ -81,7 +82,6 @@ const endConnections = (server: Server, unanswered: Unanswered): void => {
   }
   for (const responses of unanswered.values()) for (const response of responses) last(response)
   server.prependListener("request", (_request, response) => last(response))
-  server.closeIdleConnections()
 }
 
 /**
@@ -89,12 +89,20 @@ const endConnections = (server: Server, unanswered: Unanswered): void => {
  * by `maxConnections`, and those of one address by a quarter, so that one client alone cannot take every place.
  * A proxy that is trusted speaks for many and is bounded by the whole only. What is too much is closed unread.
  */
-const boundConnections = (server: Server, { maxConnections, trustedProxies }: Limits): void => {
-  server.maxConnections = maxConnections
+const boundConnections = (
+  server: Server,
+  unanswered: Unanswered,
+  { maxConnections, trustedProxies }: Limits
+): void => {
   const most = Math.ceil(maxConnections / 4)
   const trusted = parseNetworks(trustedProxies)
   const open = new Map<string, number>()
   server.on("connection", (socket) => {
+    // Not `server.maxConnections`: among several processes, what one does not accept goes round without an end.
+    if (unanswered.size > maxConnections) {
+      socket.destroy()
+      return
+    }
     const peer = socket.remoteAddress ?? ""
     const address = networkOf(peer)
     if (isTrusted(peer, trusted)) return
@@ -145,9 +153,30 @@ const close = (server: Server, unanswered: Unanswered): Effect.Effect<void> =>
     const closed = yield* Deferred.make<void>()
     server.close(() => Deferred.unsafeDone(closed, Effect.void))
     endConnections(server, unanswered)
+    server.closeIdleConnections()
     yield* Effect.timeoutOption(Deferred.await(closed), patience)
     server.closeAllConnections()
   })
+
+const retire = (server: Server, unanswered: Unanswered): Effect.Effect<void> =>
+  Effect.gen(function*() {
+    const closed = yield* Deferred.make<void>()
+    // The method of HTTP would close connections on which nothing is sent.
+    NetServer.prototype.close.call(server, () => Deferred.unsafeDone(closed, Effect.void))
+    endConnections(server, unanswered)
+    yield* Effect.timeoutOption(
+      Deferred.await(closed),
+      Duration.sum(Duration.millis(server.keepAliveTimeout), patience)
+    )
+  })
+
+/** A process that takes no requests. */
+export const deaf = (port: number): Listener => ({
+  port,
+  serve: () => Effect.void,
+  drain: Effect.void,
+  retire: Effect.void
+})
 
 /** Node looks for connections that are over their deadlines only so often; by default every 30 seconds. */
 const connectionsCheckingInterval = 1000
@@ -160,10 +189,11 @@ export const bind = (
 ): Effect.Effect<Listener, InvalidConfiguration, Scope.Scope> =>
   Effect.gen(function*() {
     const server = NodeHttp.harden(createServer({ connectionsCheckingInterval }))
-    boundConnections(server, limits)
-    yield* warnOfProxy(server, limits.trustedProxies)
     const unanswered = trackAnswers(server)
-    let current = starting
+    boundConnections(server, unanswered, limits)
+    yield* warnOfProxy(server, limits.trustedProxies)
+    const waiting: Array<Parameters<RequestListener>> = []
+    let current: RequestListener = (...request) => void waiting.push(request)
     server.on("request", (request, response) => current(request, response))
     const taken = yield* listen(server, host, port)
     const drain = yield* Effect.cached(close(server, unanswered))
@@ -173,7 +203,9 @@ export const bind = (
       serve: (listener) =>
         Effect.sync(() => {
           current = listener
+          for (const request of waiting.splice(0)) listener(...request)
         }),
-      drain
+      drain,
+      retire: retire(server, unanswered)
     }
   })

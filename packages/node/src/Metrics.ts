@@ -10,6 +10,11 @@ import * as Series from "./metrics/Series.ts"
 /** What a start need not load: whoever is watched is so from when its numbers are first asked for. */
 const watch = Effect.map(Effect.promise(() => import("./metrics/Process.ts")), (process) => process.watch())
 
+export interface Page {
+  readonly contentType: string
+  readonly body: string
+}
+
 /** How to show the numbers of this process and ours as Prometheus text. An `installation` is a label of each series. */
 export const makeRender = Effect.fnUntraced(function*(installation: Option.Option<string>) {
   const common = Option.match(installation, { onNone: () => ({}), onSome: (name) => ({ installation: name }) })

@@ -18,7 +18,6 @@ import * as Services from "@startlist/core/Services"
 import * as Worker from "@startlist/core/Worker"
 import { parseBlock } from "@startlist/dispatcher/AddressGuard"
 import * as ApiResponse from "@startlist/http/api/ApiResponse"
-import * as MemoryThrottle from "@startlist/http/MemoryThrottle"
 import type { Handler, Request } from "@startlist/http/Message"
 import * as NodeHttp from "@startlist/http/NodeHttp"
 import * as NodeSecrets from "@startlist/http/NodeSecrets"
@@ -26,7 +25,7 @@ import * as Pages from "@startlist/pages/Pages"
 import * as Protocol from "@startlist/http/Protocol"
 import * as Router from "@startlist/http/Router"
 import * as Sessions from "@startlist/pages/Sessions"
-import { LoginLimit } from "@startlist/http/Throttle"
+import { LoginLimit, type Throttle } from "@startlist/http/Throttle"
 import { HttpConfig } from "@startlist/http/HttpConfig"
 import { AccountStore } from "./AccountStore.ts"
 import * as AuditLog from "./AuditLog.ts"
@@ -40,6 +39,7 @@ import * as Keys from "./Keys.ts"
 import * as Listener from "./Listener.ts"
 import * as LocalAccounts from "./LocalAccounts.ts"
 import * as Log from "./Log.ts"
+import * as Metrics from "./Metrics.ts"
 import * as Deliveries from "./metrics/Deliveries.ts"
 import * as Levels from "./metrics/Levels.ts"
 import * as Requests from "./metrics/Requests.ts"
@@ -49,7 +49,8 @@ import * as PersonalData from "./PersonalData.ts"
 import * as RequestId from "./RequestId.ts"
 import * as RequestLog from "./RequestLog.ts"
 import * as SealedSecrets from "./SealedSecrets.ts"
-import { checkSettings } from "./Settings.ts"
+import { Process } from "./processes/Process.ts"
+import { logDoubts } from "./Settings.ts"
 import * as Status from "./Status.ts"
 
 /** A word on what comes next, for the log. */
@@ -95,9 +96,14 @@ export const apiRoutes = Effect.map(
 
 /** Everything that this node serves. */
 const makeHandler = Effect.fnUntraced(
-  function*(configuration: Configuration, keys: Keys.Keys, draining: Ref.Ref<boolean>) {
+  function*(
+    configuration: Configuration,
+    keys: Keys.Keys,
+    draining: Ref.Ref<boolean>,
+    metrics: Effect.Effect<Metrics.Page>
+  ) {
     const isApi = configuration.roles.has("api")
-    const status = yield* Status.routes(keys.operatorToken, draining, configuration.installation)
+    const status = yield* Status.routes(keys.operatorToken, draining, metrics)
     const routes = isApi ? yield* apiRoutes : []
     const notFound = yield* Pages.notFound
     const operatorApi = isApi ? yield* makeOperatorApi(keys.operatorToken) : notFound
@@ -151,13 +157,13 @@ const layerCallbacks = (configuration: Configuration): Layer.Layer<Callbacks> =>
 }
 
 /** The core's services and the sign-in, over the database. */
-const layerCore = (configuration: Configuration, keys: Keys.Keys) =>
+const layerCore = (configuration: Configuration, keys: Keys.Keys, throttle: Layer.Layer<Throttle>) =>
   Layer.mergeAll(
     Layer.provideMerge(PersonalData.layer, Tokens.layer(Services.layer)),
     LocalAccounts.layerWith(keys.masterKeys),
     Backup.layer(configuration.dataDir),
     AuditLog.layerAudit,
-    MemoryThrottle.layer,
+    throttle,
     Layer.succeed(LoginLimit, configuration.loginLimits)
   ).pipe(
     Layer.provideMerge(layerCallbacks(configuration)),
@@ -185,22 +191,27 @@ const node = (configuration: Configuration, keys: Keys.Keys, onListening: OnList
       })
     }
     const draining = yield* Ref.make(false)
-    const listener = yield* Listener.bind(host, port, configuration)
+    const process = yield* Process
+    const metrics = process.metrics(yield* Metrics.makeRender(configuration.installation))
+    const listener = process.listens ? yield* Listener.bind(host, port, configuration) : Listener.deaf(port)
     const url = origin(host, listener.port)
     const site = Sessions.layer.pipe(Layer.provideMerge(layerSite(configuration, keys, url)))
     yield* Effect.provide(
       Effect.gen(function*() {
-        const handler = yield* makeHandler(configuration, keys, draining)
+        const handler = yield* makeHandler(configuration, keys, draining, metrics)
         yield* listener.serve(yield* NodeHttp.listener(handler, { capacity: configuration.maxRequests }))
       }),
       site
     )
-    const purging = yield* Effect.fork(Retention.repeatedly(purge(configuration.auditRetention)))
     if (Option.isSome(configuration.otlp.metrics)) yield* Effect.fork(sample)
-    const work = [...(roles.has("worker") ? [yield* Effect.fork(Worker.run)] : []), purging]
+    const work = [
+      ...(roles.has("worker") ? [yield* Effect.fork(Worker.run)] : []),
+      ...(process.purges ? [yield* Effect.fork(Retention.repeatedly(purge(configuration.auditRetention)))] : [])
+    ]
     const { description } = yield* Database.Database
-    yield* Effect.log(startLine(configuration, url, description))
+    yield* process.announce(startLine(configuration, url, description))
     yield* onListening(url)
+    yield* Effect.fork(process.retire(listener.retire))
 
     const drain = Ref.set(draining, true).pipe(
       Effect.zipRight(Effect.sleep(configuration.drainDelay)),
@@ -218,13 +229,12 @@ export type OnListening = (url: string) => Effect.Effect<unknown>
 /** The service as this configuration says. Fails if it cannot start, and else runs until it is interrupted. */
 export const run = (configuration: Configuration, onListening: OnListening = () => Effect.void) =>
   Effect.gen(function*() {
-    for (const { advice, level, seen } of checkSettings(configuration)) {
-      if (level !== "good") yield* Effect.logWarning(`${seen}: ${advice}`)
-    }
+    const process = yield* Process
+    if (process.isOnly) yield* logDoubts(configuration)
     const keys = yield* Keys.load(configuration)
     return yield* node(configuration, keys, onListening).pipe(
       Effect.provide(
-        layerCore(configuration, keys).pipe(
+        layerCore(configuration, keys, process.throttle).pipe(
           Layer.provideMerge(Deliveries.layerStores(Database.layer(configuration, keys)))
         )
       )

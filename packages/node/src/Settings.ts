@@ -1,5 +1,6 @@
 /** What is doubtful about the settings. `doctor` prints it, and a start logs it. */
 import { isWithin, parseBlock } from "@startlist/dispatcher/AddressGuard"
+import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { type Configuration, isLocal, isLoopback, origin, publicUrls } from "./Configuration.ts"
 import { type Finding, warning } from "./Finding.ts"
@@ -69,3 +70,11 @@ export const checkSettings = (configuration: Configuration): ReadonlyArray<Findi
   ...checkCallbackAllow(configuration),
   ...checkPooler(configuration)
 ]
+
+/** Logs each doubtful setting. */
+export const logDoubts = (configuration: Configuration): Effect.Effect<void> =>
+  Effect.forEach(
+    checkSettings(configuration),
+    ({ advice, level, seen }) => level === "good" ? Effect.void : Effect.logWarning(`${seen}: ${advice}`),
+    { discard: true }
+  )

@@ -7,7 +7,7 @@ import * as Response from "@startlist/http/api/ApiResponse"
 import { header, type Request } from "@startlist/http/Message"
 import type { Endpoint, Route } from "@startlist/http/Router"
 import { Database } from "./Database.ts"
-import * as Metrics from "./Metrics.ts"
+import type * as Metrics from "./Metrics.ts"
 import { isOperator, makeRefuseStranger } from "./OperatorToken.ts"
 
 const notReady = (status: string) => Response.json(503, { status }, { "retry-after": "5" })
@@ -37,10 +37,9 @@ const route = (path: string, get: Endpoint): Route => ({
 export const routes = Effect.fnUntraced(function*(
   token: Redacted.Redacted<string>,
   draining: Ref.Ref<boolean>,
-  installation: Option.Option<string>
+  metrics: Effect.Effect<Metrics.Page>
 ) {
   const database = yield* Database
-  const numbers = yield* Metrics.makeRender(installation)
   const isAllowed = isOperator(token)
   const refuseStranger = yield* makeRefuseStranger
 
@@ -57,7 +56,7 @@ export const routes = Effect.fnUntraced(function*(
     ),
     route("/metrics", (request) =>
       isAllowed(request) || isLocal(request)
-        ? Effect.map(numbers, ({ body, contentType }) => ({
+        ? Effect.map(metrics, ({ body, contentType }) => ({
           status: 200,
           headers: { "content-type": contentType, "cache-control": "no-store" },
           body

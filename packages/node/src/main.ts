@@ -55,7 +55,9 @@ NodeRuntime.runMain(program, {
   disablePrettyLogger: true,
   teardown: (exit, onExit) => {
     const code = Exit.isSuccess(exit) ? 0 : Cause.isInterruptedOnly(exit.cause) ? stopped : 1
-    if (Exit.isFailure(exit) && code !== 0) process.stderr.write(`startlist: ${describe(exit.cause)}\n`)
+    const line = Exit.isFailure(exit) && code !== 0 ? describe(exit.cause) : ""
+    // Empty: another process of this node has said it.
+    if (line !== "") process.stderr.write(`startlist: ${line}\n`)
     onExit(code)
   }
 })

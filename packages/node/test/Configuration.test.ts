@@ -2,6 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Duration, Effect, LogLevel, Option, Redacted } from "effect"
 import { writeFileSync } from "node:fs"
+import { availableParallelism } from "node:os"
 import { join } from "node:path"
 import { Policy } from "@startlist/core"
 import { Throttle } from "@startlist/http"
@@ -150,6 +151,9 @@ const wrong: ReadonlyArray<readonly [name: string, value: string, others?: Reado
   ["MASTER_KEY", `${key},secret-word`],
   ["MASTER_KEY", ","],
   ["DATABASE_CONNECTIONS", "1"],
+  ["PROCESSES", "0"],
+  ["PROCESSES", "65"],
+  ["PROCESSES", "all"],
   ["ACCESS_TOKEN_LIFETIME", "59s"],
   ["ACCESS_TOKEN_LIFETIME", "8 moons"],
   ["ACCESS_TOKEN_LIFETIME", "28800"],
@@ -298,6 +302,26 @@ describe("secrets in files", () => {
       const refused = yield* message({ DATABASE_URL_FILE: wrong })
       expect(refused).toMatch(/^DATABASE_URL: the value is not a URL/)
       expect(refused).not.toContain("secret-word")
+    }))
+})
+
+describe("PROCESSES", () => {
+  const complete = { ...database, OPERATOR_TOKEN: token, MASTER_KEY: key }
+
+  it.effect("is 1 unless it is set; auto is one for each core", () =>
+    Effect.gen(function*() {
+      expect((yield* decode(complete)).processes).toBe(1)
+      expect((yield* decode({ ...complete, PROCESSES: "4" })).processes).toBe(4)
+      expect((yield* decode({ ...complete, PROCESSES: "auto" })).processes).toBe(availableParallelism())
+    }))
+
+  it.effect("of more than 1 is refused with the embedded database, and without the role api", () =>
+    Effect.gen(function*() {
+      expect((yield* Effect.flip(decode({ PROCESSES: "2" }))).message).toMatch(/^PROCESSES: .*DATABASE_URL/)
+      expect((yield* Effect.flip(decode({ ...complete, PROCESSES: "2", ROLES: "worker" }))).message).toMatch(
+        /^PROCESSES: .*ROLES/
+      )
+      expect((yield* decode({ PROCESSES: "1" })).processes).toBe(1)
     }))
 })
 

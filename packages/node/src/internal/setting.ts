@@ -48,6 +48,14 @@ export const integer = (name: string, minimum: number, maximum: number): Config.
     return parsed >= minimum && parsed <= maximum ? parsed : undefined
   })
 
+/** A number from 1 on, or `auto`. */
+export const count = (name: string, maximum: number, auto: () => number): Config.Config<number> =>
+  setting(name, `a whole number from 1 to ${maximum}, or auto`, (value) => {
+    if (value === "auto") return Math.min(auto(), maximum)
+    const parsed = /^\d{1,3}$/.test(value) ? Number(value) : 0
+    return parsed >= 1 && parsed <= maximum ? parsed : undefined
+  })
+
 /** An address or name to listen on. */
 export const host = (name: string): Config.Config<string> =>
   setting(

@@ -1,4 +1,5 @@
 /** Every variable that is a setting: its name, what it may be, and what it is unless it is set. */
+import { availableParallelism } from "node:os"
 import * as Config from "effect/Config"
 import * as Duration from "effect/Duration"
 import * as LogLevel from "effect/LogLevel"
@@ -58,6 +59,7 @@ export const variables = Config.all({
   ),
   deliveryPerSubscription: Config.option(Setting.integer("DELIVERY_PER_SUBSCRIPTION", 1, 10_000)),
   roles: Setting.roles("ROLES").pipe(Config.withDefault<ReadonlySet<Role>>(new Set<Role>(["api", "worker"]))),
+  processes: Setting.count("PROCESSES", 64, availableParallelism).pipe(Config.withDefault(1)),
   maxConnections: Setting.integer("MAX_CONNECTIONS", 4, 1_000_000).pipe(Config.withDefault(4096)),
   maxRequests: Setting.integer("MAX_REQUESTS", 1, 1_000_000).pipe(Config.withDefault(512)),
   signInFailures: Setting.integer("SIGN_IN_FAILURES", 3, 1000).pipe(Config.withDefault(10)),
@@ -103,6 +105,12 @@ export const contradiction = (given: Variables): Option.Option<string> => {
   }
   if (Option.isSome(given.databaseUrl) && Option.isNone(given.masterKeys)) {
     return Option.some("MASTER_KEY: must be set together with DATABASE_URL, the same on every node")
+  }
+  if (given.processes !== 1 && Option.isNone(given.databaseUrl)) {
+    return Option.some("PROCESSES: more than 1 needs DATABASE_URL, since the embedded database belongs to one process")
+  }
+  if (given.processes !== 1 && !given.roles.has("api")) {
+    return Option.some("PROCESSES: is about processes that serve requests, and ROLES has no api. Remove it.")
   }
   if (given.callbackTraceparent && Option.isNone(given.otlp.traces)) {
     return Option.some("CALLBACK_TRACEPARENT: there is nothing to trace without OTEL_EXPORTER_OTLP_ENDPOINT")

@@ -1,5 +1,4 @@
 /** An upgrade beside nodes that go on: a migration of several steps under load, and nodes that are replaced in turn. */
-import * as SqlClient from "@effect/sql/SqlClient"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Fiber, Logger, Redacted } from "effect"
@@ -9,38 +8,10 @@ import { installation, makeDatabase, makeNode } from "@startlist/test-support/No
 import { operate } from "@startlist/test-support/Operator"
 import { makeReceiver } from "@startlist/test-support/Receiver"
 import { brew } from "@startlist/test-support/Storm"
+import { newer } from "./support/newer.ts"
 
 /** So many deliveries have ended. */
 const past = 1_000_000
-
-const statement = (text: string) => Effect.asVoid(Effect.flatMap(SqlClient.SqlClient, (sql) => sql.unsafe(text)))
-
-const table = (name: string): Migrations.Migration => ({
-  changes: `startlist_${name}`,
-  run: statement(`ALTER TABLE startlist_${name} ADD COLUMN extra text NOT NULL DEFAULT 'x'`)
-})
-
-/** What the newer program adds: to tables in another order than requests use them in. */
-const newer: Migrations.MigrationSet = {
-  ...Migrations.startlist(),
-  migrations: {
-    ...Migrations.startlist().migrations,
-    "9001_deliveries": table("deliveries"),
-    "9002_events": table("events"),
-    "9003_grants": table("grants"),
-    "9004_registrations": table("registrations"),
-    "9005_index": Migrations.index("startlist_deliveries_extra", "startlist_deliveries (extra, id)"),
-    "9006_function": {
-      run: statement(`CREATE FUNCTION startlist_nothing() RETURNS trigger LANGUAGE plpgsql AS
-        $$ BEGIN RETURN NEW; END $$`)
-    },
-    "9007_trigger": {
-      changes: "startlist_grants",
-      run: statement(`CREATE TRIGGER startlist_nothing BEFORE UPDATE ON startlist_grants
-        FOR EACH ROW EXECUTE FUNCTION startlist_nothing()`)
-    }
-  }
-}
 
 const fill = (admin: Pool) =>
   Effect.promise(async () => {

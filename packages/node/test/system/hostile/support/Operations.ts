@@ -2,6 +2,7 @@
 import { Effect, Layer, Option, Redacted, Ref } from "effect"
 import * as Database from "@startlist/node/Database"
 import * as Service from "@startlist/node/Service"
+import * as Metrics from "@startlist/node/Metrics"
 import * as Status from "@startlist/node/Status"
 import { Database as SqlDatabase } from "@startlist/postgres/Database"
 import * as InMemory from "../../../../../pages/test/support/Service.ts"
@@ -64,7 +65,7 @@ export const described = async (service: MeasuredService): Promise<ReadonlyArray
 
 /** The routes that the program puts together, documented or not. */
 export const routed: Effect.Effect<ReadonlyArray<Operation>> = Effect.gen(function*() {
-  const status = yield* Status.routes(Redacted.make("no token"), yield* Ref.make(false), Option.none())
+  const status = yield* Status.routes(Redacted.make("no token"), yield* Ref.make(false), yield* Metrics.makeRender(Option.none()))
   const routes = [...status, ...yield* Service.apiRoutes]
   return routes.flatMap(({ methods, path }) =>
     Object.keys(methods).map((method): Operation => ({ method, path, query: [], body: { _tag: "None" } }))

@@ -1,0 +1,75 @@
+/** Questions between processes, and one page from the metrics of several. */
+import { describe, expect, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { EventEmitter } from "node:events"
+import * as Channel from "../src/processes/Channel.ts"
+import { merge } from "../src/processes/MetricsPage.ts"
+
+/** Two ends that send each other JSON, as Node's channel does. */
+const ends = () => {
+  const [one, other] = [new EventEmitter(), new EventEmitter()]
+  const end = (own: EventEmitter, peer: EventEmitter): Channel.End => ({
+    send: (message) => queueMicrotask(() => peer.emit("message", JSON.parse(JSON.stringify(message)))),
+    on: (onMessage) => own.on("message", onMessage)
+  })
+  return [end(one, other), end(other, one)] as const
+}
+
+const none = () => Effect.never
+
+describe("a channel", () => {
+  it.live("gives each question its own answer, in whatever order they come, and null is one", () =>
+    Effect.gen(function*() {
+      const [one, other] = ends()
+      Channel.open(one, (question) => Effect.delay(Effect.succeed(question), question === "a" ? 20 : 0), () => {})
+      const { ask } = Channel.open(other, none, () => {})
+      const asked = ["a", "b"].map((question) => ask(Object(question), 5000))
+      expect(yield* Effect.all([...asked, ask(Object(null), 5000)], { concurrency: "unbounded" })).toEqual([
+        "a",
+        "b",
+        {}
+      ])
+    }))
+
+  it.live("a question that cannot be answered fails immediately, and one that is not answered after its time", () =>
+    Effect.gen(function*() {
+      const [one, other] = ends()
+      Channel.open(one, (question) => question === "never" ? Effect.never : Effect.fail("refused"), () => {})
+      const { ask } = Channel.open(other, none, () => {})
+      expect((yield* Effect.flip(ask(Object("wrong"), 60_000)))._tag).toBe("NoAnswer")
+      expect((yield* Effect.flip(ask(Object("never"), 10)))._tag).toBe("NoAnswer")
+    }))
+
+  it.live("what has no answer is told, and so is what a later version may send", () =>
+    Effect.gen(function*() {
+      const [one, other] = ends()
+      const told: Array<unknown> = []
+      Channel.open(one, none, (message) => told.push(message))
+      Channel.open(other, none, () => {}).tell({ _tag: "Later" })
+      yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
+      expect(told).toEqual([{ _tag: "Later" }])
+    }))
+})
+
+describe("the page of several processes", () => {
+  it("has each family once, and every sample with the name of its process", () => {
+    const counter = (samples: string) => `# HELP a_total How often\n# TYPE a_total counter\n${samples}\n`
+    const page = merge([
+      { process: "1", body: counter("a_total{route=\"/x/{id}\"} 1") },
+      { process: "2", body: `# HELP b b\n# TYPE b gauge\nb NaN\n\n${counter("a_total 2")}` }
+    ])
+    expect(page.split("\n").filter((line) => line !== "")).toEqual([
+      "# HELP a_total How often",
+      "# TYPE a_total counter",
+      "a_total{process=\"1\",route=\"/x/{id}\"} 1",
+      "a_total{process=\"2\"} 2",
+      "# HELP b b",
+      "# TYPE b gauge",
+      "b{process=\"2\"} NaN"
+    ])
+  })
+
+  it("of none is empty", () => {
+    expect(merge([])).toBe("")
+  })
+})

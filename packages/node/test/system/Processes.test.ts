@@ -1,0 +1,173 @@
+/** A node of several processes: one address, one start line, one page of metrics, one count of failures. */
+import { describe, expect, it, layer } from "@effect/vitest"
+import { Context, Effect, Layer, Redacted } from "effect"
+import { execFileSync } from "node:child_process"
+import { eventually } from "@startlist/test-support/Eventually"
+import { installation, makeDatabase, makeNode } from "@startlist/test-support/Nodes"
+import { makeService, runStartlist, type Service } from "@startlist/test-support/ServiceProcess"
+
+class Node extends Context.Tag("@startlist/node/test/Node")<Node, {
+  readonly node: Service
+  readonly environment: ReturnType<typeof installation>
+}>() {}
+
+const node = Layer.scoped(
+  Node,
+  Effect.gen(function*() {
+    const { url } = yield* makeDatabase
+    const environment = { ...installation(Redacted.value(url)), PROCESSES: "2" }
+    return { environment, node: yield* makeNode(environment) }
+  })
+)
+
+const on = (test: (node: Service, environment: ReturnType<typeof installation>) => Promise<void>) => () =>
+  Effect.flatMap(Node, (given) => Effect.promise(() => test(given.node, given.environment)))
+
+const get = async (service: Service, path: string, headers: Readonly<Record<string, string>> = {}) => {
+  const response = await fetch(`${service.url}${path}`, { headers: { connection: "close", ...headers } })
+  return { status: response.status, text: await response.text() }
+}
+
+const childrenOf = ({ child }: Service): ReadonlyArray<number> =>
+  execFileSync("ps", ["-o", "pid=", "--ppid", String(child.pid)], { encoding: "utf8" })
+    .trim().split(/\s+/).map(Number)
+
+const names = ["1", "2", "delivery", "first"]
+
+/** The values of a metric, by process. */
+const valuesOf = async (service: Service, metric: string): Promise<Readonly<Record<string, number>>> => {
+  const { text } = await get(service, "/metrics")
+  const samples = [...text.matchAll(new RegExp(`^${metric}\\{process="(\\w+)"\\} (\\S+)$`, "gm"))]
+  return Object.fromEntries(samples.map(([, name, value]) => [name, Number(value)]))
+}
+
+layer(node, { timeout: "120 seconds" })("a node of several processes", (it) => {
+  it.effect(
+    "says once that it listens, and names its processes",
+    on(async (node) => {
+      expect(node.stdout().match(/listens on/g)).toHaveLength(1)
+      expect(node.stdout()).toContain("; processes: 1, 2, delivery")
+      expect(node.stderr()).toBe("")
+      expect(childrenOf(node)).toHaveLength(3)
+    })
+  )
+
+  it.effect(
+    "answers /metrics with the numbers of all, whichever process is asked",
+    on(async (node) => {
+      for (let i = 0; i < 4; i++) {
+        expect(Object.keys(await valuesOf(node, "process_start_time_seconds")).sort()).toEqual(names)
+      }
+      const { text } = await get(node, "/metrics")
+      const types = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name)
+      expect(types).toEqual([...new Set(types)])
+    })
+  )
+
+  it.effect(
+    "answers /readyz and /healthz on every process",
+    on(async (node) => {
+      const answers = await Promise.all(
+        ["/readyz", "/healthz", "/readyz", "/healthz", "/readyz", "/healthz"].map((path) => get(node, path))
+      )
+      expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
+    })
+  )
+
+  it.effect(
+    "counts failures across its processes: of 60 wrong operator tokens, 30 are refused with 401 and the others with 429",
+    on(async (node) => {
+      const answers = await Promise.all(
+        Array.from({ length: 60 }, () => get(node, "/operator/v1/users", { authorization: `Bearer ${"x".repeat(40)}` }))
+      )
+      const count = (status: number) => answers.filter((answer) => answer.status === status).length
+      expect([count(401), count(429)]).toEqual([30, 30])
+    })
+  )
+
+  it.effect(
+    "replaces a process that is killed, and the others go on",
+    on(async (node) => {
+      const before = await valuesOf(node, "process_start_time_seconds")
+      const children = childrenOf(node)
+      for (const [index, name] of ["1", "2", "delivery"].entries()) {
+        process.kill(children[index] ?? 0, "SIGKILL")
+        await eventually(() => Promise.resolve(node.stdout()), (log) => log.includes(`process ${name} ended (SIGKILL)`))
+        expect((await get(node, "/readyz")).status).toBe(200)
+        await eventually(() => valuesOf(node, "process_start_time_seconds"), (now) => {
+          return now[name] !== undefined && now[name] !== before[name]
+        })
+      }
+    }),
+    120_000
+  )
+
+  it.effect(
+    "a second node on the same port stops with the line and the status of its first process",
+    on(async (node, environment) => {
+      const ended = await runStartlist(["serve"], { ...environment, PORT: new URL(node.url).port })
+      expect(ended).toMatchObject({
+        code: 1,
+        stdout: "",
+        stderr: expect.stringMatching(/^startlist: PORT: \d+ is already in use on 127\.0\.0\.1\n$/)
+      })
+    }),
+    60_000
+  )
+})
+
+describe("signals", () => {
+  it.scopedLive(
+    "SIGTERM for the whole group of processes ends all of them with status 0, within ten seconds",
+    () =>
+      Effect.gen(function*() {
+        const { url } = yield* makeDatabase
+        const node = yield* makeNode({ ...installation(Redacted.value(url)), PROCESSES: "2" })
+        const children = childrenOf(node)
+        const began = Date.now()
+        for (const pid of children) process.kill(pid, "SIGTERM")
+        expect(yield* Effect.promise(() => node.stop())).toEqual({ code: 0, signal: null })
+        expect(Date.now() - began).toBeLessThan(10_000)
+        expect(children.filter((pid) => isAlive(pid))).toEqual([])
+        expect(node.stdout()).not.toMatch(/is replaced|ERROR/)
+      }),
+    120_000
+  )
+
+  it.scopedLive(
+    "the first process is killed: the others end with it",
+    () =>
+      Effect.gen(function*() {
+        const { url } = yield* makeDatabase
+        const node = yield* makeNode({ ...installation(Redacted.value(url)), PROCESSES: "2" })
+        const children = childrenOf(node)
+        yield* Effect.promise(async () => {
+          await node.stop("SIGKILL")
+          await eventually(() => Promise.resolve(children.filter((pid) => isAlive(pid))), (alive) => alive.length === 0)
+        })
+      }),
+    120_000
+  )
+
+  it.scopedLive(
+    "SIGHUP at the only process of a node is a line of the log, and nothing else",
+    () =>
+      Effect.gen(function*() {
+        const service = yield* makeService()
+        service.child.kill("SIGHUP")
+        yield* Effect.promise(async () => {
+          await eventually(() => Promise.resolve(service.stdout()), (log) => log.includes("SIGHUP: "))
+          expect((await get(service, "/readyz")).status).toBe(200)
+        })
+      }),
+    60_000
+  )
+})
+
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}

@@ -15,7 +15,7 @@ export interface End {
 
 export interface Channel {
   /** Waits for the answer for at most `millis`. */
-  readonly ask: (question: object, millis: number) => Effect.Effect<unknown, NoAnswer>
+  readonly ask: (question: unknown, millis: number) => Effect.Effect<unknown, NoAnswer>
   /** Sends a message that has no answer. */
   readonly tell: (message: object) => void
 }

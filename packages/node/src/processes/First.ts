@@ -61,6 +61,9 @@ const wellAfterMillis = 60_000
 /** Seconds until a process that ended is replaced: longer each time, if its successors end soon. */
 const pauses = [0, 1, 2, 4, 8, 16, 30]
 
+/** A process that was replaced ends sooner, unless it is stuck. */
+const retirement = Duration.seconds(90)
+
 /** Milliseconds that a process has to look at its levels and show its metrics. */
 const metricsPatience = 5000
 
@@ -135,7 +138,8 @@ const replaceAll = (places: ReadonlyArray<Place>, startIn: (place: Place) => Eff
       const previous = place.child
       place.child = successor
       previous.channel.tell(Message.Retire.make({}))
-      yield* Deferred.await(previous.ended)
+      yield* Effect.timeoutOption(Deferred.await(previous.ended), retirement)
+      previous.worker.process.kill("SIGKILL")
     }
     yield* Effect.log("every process was replaced")
   }).pipe(

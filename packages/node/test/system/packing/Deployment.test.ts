@@ -90,15 +90,16 @@ describe("the proxy", () => {
   })
 })
 
-describe("the systemd unit", () => {
-  const path = join(repository, "packaging/startlist.service")
+describe.each(["startlist", "startlist@"])("the systemd unit %s", (unit) => {
+  const path = join(repository, `packaging/${unit}.service`)
+  const text = readFileSync(path, "utf8")
   const isThere = spawnSync("systemd-analyze", ["--version"]).status === 0
 
   it("has a user of its own and writes nothing but its data folder", () => {
-    const text = readFileSync(path, "utf8")
-    for (const line of ["DynamicUser=yes", "ProtectSystem=strict", "StateDirectory=startlist", "NoNewPrivileges=yes"]) {
+    for (const line of ["DynamicUser=yes", "ProtectSystem=strict", "NoNewPrivileges=yes"]) {
       expect(text).toContain(`\n${line}\n`)
     }
+    expect(text.includes("\nStateDirectory=startlist\n")).toBe(unit === "startlist")
     const names = [...text.matchAll(/(?:^Environment=| )([A-Z_]+)=/gm)].map(([, name]) => name)
     expect(names.length).toBeGreaterThan(2)
     for (const name of names.filter((one) => one !== "NODE_ENV")) expect(configured, name).toContain(name)
@@ -108,9 +109,9 @@ describe("the systemd unit", () => {
     const verified = spawnSync("systemd-analyze", ["verify", path], { encoding: "utf8" })
     // Where the program is installed, it is; here it need not be.
     const found = verified.stderr.split("\n").filter((line) => line !== "" && !line.includes("is not executable"))
-    expect(found.filter((line) => line.includes("startlist.service"))).toEqual([])
+    expect(found.filter((line) => line.includes(`/${unit}`) || line.startsWith(unit))).toEqual([])
     const judged = spawnSync("systemd-analyze", ["security", "--offline=true", path], { encoding: "utf8" })
-    const exposure = /exposure level for startlist\.service: ([\d.]+)/.exec(judged.stdout)?.[1]
+    const exposure = /exposure level for startlist\S*\.service: ([\d.]+)/.exec(judged.stdout)?.[1]
     expect(Number(exposure)).toBeLessThan(2)
   })
 })

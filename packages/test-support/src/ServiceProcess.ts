@@ -23,7 +23,7 @@ export type Program = ReadonlyArray<string>
 let bundled: Program | undefined
 
 /** The bundled program. The first use in a process builds it if sources have changed. */
-const startlist = (): Program => {
+export const startlist = (): Program => {
   if (bundled !== undefined) return bundled
   execFileSync(process.execPath, [`${packages}node/scripts/program.mjs`], { stdio: ["ignore", "ignore", "inherit"] })
   return bundled = [`${packages}node/dist/program/startlist.js`]

@@ -1,7 +1,7 @@
 /** Processes and nodes that are replaced in turn under load: no request fails, and nothing is lost or repeated. */
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, Redacted, Scope } from "effect"
+import { Effect, Redacted, Runtime, type Scope } from "effect"
 import { renameSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
@@ -117,15 +117,13 @@ describe("a rolling restart", () => {
           ({ stop }) => Effect.promise(() => stop())
         )
         const operatorToken = nodes[0]?.operatorToken ?? ""
-        const scope = yield* Effect.scope
+        const run = Runtime.runPromise(yield* Effect.runtime<Scope.Scope>())
         yield* underLoad(async () => ({ url: await balancer.next(), operatorToken }), async (storm) => {
           for (const [index, node] of nodes.entries()) {
             expect(await node.stop()).toEqual({ code: 0, signal: null })
             await storm.progress(10)
             await migrate(url)
-            const replacement = await Effect.runPromise(
-              Effect.provideService(start(ports[index] ?? 0, next), Scope.Scope, scope)
-            )
+            const replacement = await run(start(ports[index] ?? 0, next))
             await eventually(() => Promise.resolve(balancer.isReady(replacement.url)), (isReady) => isReady)
             await storm.progress(10)
           }

@@ -36,7 +36,7 @@ describe("a channel", () => {
       expect((yield* Effect.flip(ask("never", 10)))._tag).toBe("NoAnswer")
     }))
 
-  it.live("what has no answer is told, and so is what a later version may send", () =>
+  it.live("passes on what has no answer, and what a later version may send", () =>
     Effect.gen(function*() {
       const [one, other] = ends()
       const told: Array<unknown> = []

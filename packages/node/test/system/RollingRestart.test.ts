@@ -103,12 +103,12 @@ describe("a rolling restart", () => {
   )
 
   it.scopedLive(
-    "of two nodes of several processes, to a newer program: no request fails",
+    "of two nodes, to a newer program: no request fails",
     () =>
       Effect.gen(function*() {
         const { url } = yield* makeDatabase
         const { installed, next } = yield* makePrograms
-        const common = { ...installation(Redacted.value(url)), PROCESSES: "2", DRAIN_DELAY: "1s" }
+        const common = { ...installation(Redacted.value(url)), DRAIN_DELAY: "1s" }
         const start = (port: number, program: Program) => makeNode({ ...common, PORT: String(port) }, program)
         const ports = yield* Effect.promise(() => Promise.all([freePort(), freePort()]))
         const nodes = yield* Effect.forEach(ports, (port) => start(port, installed))

@@ -55,7 +55,7 @@ interface Place {
 
 type Answer = (question: unknown) => Effect.Effect<unknown, unknown>
 
-/** A process that lived for for this time was well. */
+/** A process that lived longer than this was well. */
 const wellAfterMillis = 60_000
 
 /** Seconds until a process that ended is replaced: longer each time, if its successors end soon. */

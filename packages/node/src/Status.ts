@@ -1,6 +1,5 @@
 /** Whether this process lives, whether it should get requests, and its numbers. */
 import * as Effect from "effect/Effect"
-import type * as Option from "effect/Option"
 import type * as Redacted from "effect/Redacted"
 import * as Ref from "effect/Ref"
 import * as Response from "@startlist/http/api/ApiResponse"

@@ -158,6 +158,10 @@ export const run = (configuration: Configuration): Effect.Effect<never, NotStart
     yield* logDoubts(configuration)
     const throttle = yield* Throttle
     const registry = watch()
+    registry.setDefaultLabels(Option.match(configuration.installation, {
+      onNone: () => ({}),
+      onSome: (installation) => ({ installation })
+    }))
     const all = new Set<Child>()
     const places: Array<Place> = []
 

@@ -65,7 +65,11 @@ export const described = async (service: MeasuredService): Promise<ReadonlyArray
 
 /** The routes that the program puts together, documented or not. */
 export const routed: Effect.Effect<ReadonlyArray<Operation>> = Effect.gen(function*() {
-  const status = yield* Status.routes(Redacted.make("no token"), yield* Ref.make(false), yield* Metrics.makeRender(Option.none()))
+  const status = yield* Status.routes(
+    Redacted.make("no token"),
+    yield* Ref.make(false),
+    yield* Metrics.makeRender(Option.none())
+  )
   const routes = [...status, ...yield* Service.apiRoutes]
   return routes.flatMap(({ methods, path }) =>
     Object.keys(methods).map((method): Operation => ({ method, path, query: [], body: { _tag: "None" } }))

@@ -195,27 +195,31 @@ export const authenticate = (
     : Either.left(new InvalidClient({ reason: "suspended" }))
 }
 
-const isLive = ({ expiresAt }: ClientSecret, now: DateTime.Utc): boolean =>
+type Expiring = Pick<ClientSecret, "expiresAt">
+
+const isLive = ({ expiresAt }: Expiring, now: DateTime.Utc): boolean =>
   Option.isNone(expiresAt) || now.epochMillis < expiresAt.value.epochMillis
 
 /** Puts a new secret in front; the present one stays good until `overlapEnds`, older ones end now. */
+const rotated = <A extends Expiring>(secrets: ReadonlyArray<A>, added: A, overlapEnds: DateTime.Utc): Array<A> => [
+  added,
+  ...secrets.slice(0, 1).map((secret) => ({ ...secret, expiresAt: Option.some(overlapEnds) }))
+]
+
+/** Gives the application a new secret; see `rotated`. */
 export const rotateSecret = (application: Application, hash: TokenHash, overlapEnds: DateTime.Utc): Application => ({
   ...application,
   version: application.version + 1,
-  secrets: [
-    { hash, expiresAt: Option.none() },
-    ...application.secrets.slice(0, 1).map((secret) => ({ ...secret, expiresAt: Option.some(overlapEnds) }))
-  ]
+  secrets: rotated(application.secrets, { hash, expiresAt: Option.none() }, overlapEnds)
 })
 
 /** Of these signing secrets, those that sign at `now`, newest first. */
 export const liveSigningSecrets = (
   secrets: ReadonlyArray<SigningSecret>,
   now: DateTime.Utc
-): ReadonlyArray<SigningSecret> =>
-  secrets.filter(({ expiresAt }) => Option.match(expiresAt, { onNone: () => true, onSome: DateTime.greaterThan(now) }))
+): ReadonlyArray<SigningSecret> => secrets.filter((secret) => isLive(secret, now))
 
-/** Puts a new signing secret in front; the present one signs too until `overlapEnds`. */
+/** Gives the application a new signing secret; the present one signs too until `overlapEnds`. */
 export const rotateSigningSecret = (
   present: SigningSecrets,
   value: Redacted.Redacted<string>,
@@ -223,15 +227,12 @@ export const rotateSigningSecret = (
 ): SigningSecrets => ({
   ...present,
   version: present.version + 1,
-  secrets: [
-    { value, expiresAt: Option.none() },
-    ...present.secrets.slice(0, 1).map((secret) => ({ ...secret, expiresAt: Option.some(overlapEnds) }))
-  ]
+  secrets: rotated(present.secrets, { value, expiresAt: Option.none() }, overlapEnds)
 })
 
-/** Suspends or restores. None if there is nothing to change. */
-export const setState = (application: Application, state: "active" | "suspended"): Option.Option<Application> =>
-  application.state === state ? Option.none() : Option.some({ ...application, state, version: application.version + 1 })
+/** Suspends or restores. The same application if there is nothing to change. */
+export const setState = (application: Application, state: "active" | "suspended"): Application =>
+  application.state === state ? application : { ...application, state, version: application.version + 1 }
 
 /** Revokes every grant of the application: what was granted before belongs to an earlier epoch. */
 export const revokeAll = (application: Application): Application => ({

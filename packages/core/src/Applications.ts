@@ -9,16 +9,22 @@ import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import * as Application from "./Application.ts"
 import * as ApplicationName from "./ApplicationName.ts"
-import { ApplicationNotFound, ApplicationStore, InvalidApplication, Settings } from "./Application.ts"
+import {
+  type ApplicationId,
+  ApplicationNotFound,
+  ApplicationStore,
+  InvalidApplication,
+  Settings
+} from "./Application.ts"
 import { Policy } from "./Policy.ts"
 import { Secrets } from "./Secrets.ts"
-import { Conflict, type StoreError, untilSaved } from "./Store.ts"
+import { Conflict, foundOr, type StoreError, untilSaved } from "./Store.ts"
 import { SubscriptionStore } from "./Subscription.ts"
 import { type UserId, UserStore } from "./User.ts"
 
 /** How a client names and proves itself. */
 export interface ClientCredentials {
-  readonly id: Application.ApplicationId
+  readonly id: ApplicationId
   readonly secret: Redacted.Redacted<string>
 }
 
@@ -36,6 +42,9 @@ export interface Created extends Registered {
 export class Applications extends Context.Tag("@startlist/core/Applications")<Applications, Applications.Service>() {}
 
 export declare namespace Applications {
+  /** The application as it is once this has returned. */
+  export type Present = Effect.Effect<Application.Application, ApplicationNotFound | StoreError>
+
   export interface Service {
     /** Registers an application of a platform user. */
     readonly create: (
@@ -43,52 +52,40 @@ export declare namespace Applications {
       settings: Settings
     ) => Effect.Effect<Created, InvalidApplication | StoreError>
     readonly change: (
-      id: Application.ApplicationId,
+      id: ApplicationId,
       settings: Application.Change
     ) => Effect.Effect<Application.Application, InvalidApplication | ApplicationNotFound | StoreError>
-    /** A new secret; the present one stays good for `overlap` (default: the policy's). */
-    readonly rotateSecret: (
-      id: Application.ApplicationId,
-      overlap: Option.Option<Duration.Duration>
-    ) => Effect.Effect<Registered, ApplicationNotFound | StoreError>
     /**
-     * The same over exactly this version of the application, once: a form that is sent twice must not end the secret
-     * that is in use. `Conflict` if the application was changed since.
+     * A new secret; the present one stays good for `overlap` (default: the policy's). With `version`, only over that
+     * version of the application: a form that is sent twice must not end the secret that is in use. `Conflict` if it was
+     * changed since.
      */
-    readonly rotateSecretOnce: (
-      application: Application.Application,
-      overlap: Option.Option<Duration.Duration>
-    ) => Effect.Effect<Registered, Conflict | StoreError>
+    readonly rotateSecret: (
+      id: ApplicationId,
+      options?: { readonly overlap?: Duration.Duration | undefined; readonly version?: number | undefined }
+    ) => Effect.Effect<Registered, ApplicationNotFound | Conflict | StoreError>
     /** What signs the application's events. */
     readonly signingSecrets: (
-      id: Application.ApplicationId
+      id: ApplicationId
     ) => Effect.Effect<Application.SigningSecrets, ApplicationNotFound | StoreError>
     /**
      * A new signing secret; the present one signs too until the policy's overlap ends. With `version`, only over that
      * version: a form that is sent twice must not rotate twice. `Conflict` if they were changed since.
      */
     readonly rotateSigningSecret: (
-      id: Application.ApplicationId,
+      id: ApplicationId,
       version?: number
     ) => Effect.Effect<Application.SigningSecrets, ApplicationNotFound | Conflict | StoreError>
     /** An application that has ended is not found. */
-    readonly find: (
-      id: Application.ApplicationId
-    ) => Effect.Effect<Application.Application, ApplicationNotFound | StoreError>
+    readonly find: (id: ApplicationId) => Present
     /** Law 14: once this has returned, the application gets no token, no answer, and no event that is not being sent. */
-    readonly suspend: (
-      id: Application.ApplicationId
-    ) => Effect.Effect<Application.Application, ApplicationNotFound | StoreError>
+    readonly suspend: (id: ApplicationId) => Present
     /** The application goes on where it was suspended. Events that waited are delivered. */
-    readonly restore: (
-      id: Application.ApplicationId
-    ) => Effect.Effect<Application.Application, ApplicationNotFound | StoreError>
+    readonly restore: (id: ApplicationId) => Present
     /** Revokes every grant of the application, in one save of the application alone. No user is named in an event. */
-    readonly revokeAll: (
-      id: Application.ApplicationId
-    ) => Effect.Effect<Application.Application, ApplicationNotFound | StoreError>
+    readonly revokeAll: (id: ApplicationId) => Present
     /** Ends the application for good, with its grants and its subscription. */
-    readonly end: (id: Application.ApplicationId) => Effect.Effect<void, ApplicationNotFound | StoreError>
+    readonly end: (id: ApplicationId) => Effect.Effect<void, ApplicationNotFound | StoreError>
     readonly list: ApplicationStore.Service["list"]
     /** The application that these credentials belong to. */
     readonly authenticate: (
@@ -104,37 +101,41 @@ const make = Effect.gen(function*() {
   const secrets = yield* Secrets
   const policy = yield* Policy
 
-  const find = (id: Application.ApplicationId) =>
-    Effect.flatMap(
-      store.find(id),
-      Option.match({
-        onNone: () => new ApplicationNotFound({ applicationId: id }),
-        onSome: (found) =>
-          found.state === "ended" ? new ApplicationNotFound({ applicationId: id }) : Effect.succeed(found)
-      })
+  const find = (id: ApplicationId) =>
+    foundOr(
+      Effect.map(store.find(id), Option.filter(({ state }) => state !== "ended")),
+      () => new ApplicationNotFound({ applicationId: id })
     )
 
-  /** Finds, decides and saves. Where there is nothing to change, the present one is the answer. */
+  /** Finds, decides and saves what has changed. */
   const decide = (
-    id: Application.ApplicationId,
-    decision: (present: Application.Application) => Option.Option<Application.Application>
-  ) =>
-    untilSaved(Effect.flatMap(find(id), (present) =>
-      Option.match(decision(present), {
-        onNone: () => Effect.succeed(present),
-        onSome: (next) => Effect.as(store.save(next), next)
-      })))
+    id: ApplicationId,
+    decision: (present: Application.Application) => Application.Application
+  ): Applications.Present =>
+    untilSaved(Effect.flatMap(find(id), (present) => {
+      const next = decision(present)
+      return next === present ? Effect.succeed(present) : Effect.as(store.save(next), next)
+    }))
 
-  const checkName = (name: string) =>
-    Option.match(
-      Schema.is(Settings.fields.name)(name)
-        ? ApplicationName.problemOf(name, policy.platformNames)
-        : Option.some("must have 1 to 100 characters, and no space around them"),
-      {
-        onNone: () => Effect.void,
-        onSome: (problem) => new InvalidApplication({ field: "name", message: `the name ${problem}` })
-      }
-    )
+  /** Decides anew after a conflict. With `version`, decides over that version alone. */
+  const overVersion = <A extends { readonly version: number }, B, E>(
+    present: Effect.Effect<A, E>,
+    version: number | undefined,
+    save: (present: A) => Effect.Effect<B, Conflict | StoreError>
+  ): Effect.Effect<B, E | Conflict | StoreError> => {
+    const isWanted = (found: A) => version === undefined || found.version === version
+    const attempt = Effect.flatMap(Effect.filterOrFail(present, isWanted, () => new Conflict()), save)
+    return version === undefined ? untilSaved(attempt) : attempt
+  }
+
+  const checkName = (name: string) => {
+    const problem = Schema.is(Settings.fields.name)(name)
+      ? ApplicationName.problemOf(name, policy.platformNames)
+      : Option.some("must have 1 to 100 characters, and no space around them")
+    return Option.isNone(problem)
+      ? Effect.void
+      : new InvalidApplication({ field: "name", message: `the name ${problem.value}` })
+  }
 
   const checkOwner = (ownerId: UserId) =>
     Effect.flatMap(users.find(ownerId), (owner) =>
@@ -160,75 +161,70 @@ const make = Effect.gen(function*() {
   })
 
   const change = Effect.fn("Applications.change")(
-    function*(id: Application.ApplicationId, settings: Application.Change) {
+    function*(id: ApplicationId, settings: Application.Change) {
       if (settings.name !== undefined) yield* checkName(settings.name)
       if (settings.redirectUris !== undefined) yield* Application.checkRedirectUris(settings.redirectUris)
       yield* Application.checkLinks(settings.links)
       if (settings.ownerId !== undefined) yield* checkOwner(settings.ownerId)
-      const next = Application.change(yield* find(id), settings)
-      yield* store.save(next)
-      return next
-    },
-    untilSaved
+      return yield* decide(id, (present) => Application.change(present, settings))
+    }
   )
 
-  const suspend = Effect.fn("Applications.suspend")((id: Application.ApplicationId) =>
+  const suspend = Effect.fn("Applications.suspend")((id: ApplicationId) =>
     decide(id, (present) => Application.setState(present, "suspended"))
   )
 
-  const restore = Effect.fn("Applications.restore")((id: Application.ApplicationId) =>
+  const restore = Effect.fn("Applications.restore")((id: ApplicationId) =>
     decide(id, (present) => Application.setState(present, "active"))
   )
 
-  const revokeAll = Effect.fn("Applications.revokeAll")((id: Application.ApplicationId) =>
-    decide(id, (present) => Option.some(Application.revokeAll(present)))
-  )
+  const revokeAll = Effect.fn("Applications.revokeAll")((id: ApplicationId) => decide(id, Application.revokeAll))
 
-  const removeSubscription = Effect.fnUntraced(function*(id: Application.ApplicationId) {
+  const removeSubscription = Effect.fnUntraced(function*(id: ApplicationId) {
     const subscription = yield* subscriptions.findByApplication(id)
     if (Option.isSome(subscription)) yield* subscriptions.remove(subscription.value.id, yield* DateTime.now)
   })
 
   // If it fails half-way, the application is still there, and its owner can end it again. The second removal is for a
   // subscription whose callback was being validated.
-  const end = Effect.fn("Applications.end")(function*(id: Application.ApplicationId) {
+  const end = Effect.fn("Applications.end")(function*(id: ApplicationId) {
     yield* removeSubscription(id)
-    yield* decide(id, (present) => Option.some(Application.end(present)))
+    yield* decide(id, Application.end)
     yield* removeSubscription(id)
   })
 
-  const rotateSecretOnce = Effect.fn("Applications.rotateSecretOnce")(
-    function*(present: Application.Application, overlap: Option.Option<Duration.Duration>) {
-      const now = yield* DateTime.now
-      const secret = yield* secrets.make("client")
-      const overlapEnds = DateTime.addDuration(now, Option.getOrElse(overlap, () => policy.secretOverlap))
-      const application = Application.rotateSecret(present, secrets.hash(Redacted.value(secret)), overlapEnds)
-      yield* store.save(application)
-      return { application, secret }
-    }
+  const rotateSecret: Applications.Service["rotateSecret"] = Effect.fn("Applications.rotateSecret")(
+    (id, { overlap = policy.secretOverlap, version } = {}) =>
+      overVersion(
+        find(id),
+        version,
+        Effect.fnUntraced(function*(present) {
+          const secret = yield* secrets.make("client")
+          const overlapEnds = DateTime.addDuration(yield* DateTime.now, overlap)
+          const application = Application.rotateSecret(present, secrets.hash(Redacted.value(secret)), overlapEnds)
+          yield* store.save(application)
+          return { application, secret }
+        })
+      )
   )
 
-  const rotateSecret = (id: Application.ApplicationId, overlap: Option.Option<Duration.Duration>) =>
-    untilSaved(Effect.flatMap(find(id), (present) => rotateSecretOnce(present, overlap)))
-
-  const signingSecrets = (id: Application.ApplicationId) =>
-    Effect.flatMap(
-      Effect.zipRight(find(id), store.findSigningSecrets(id)),
-      Option.match({ onNone: () => new ApplicationNotFound({ applicationId: id }), onSome: Effect.succeed })
+  const signingSecrets = (id: ApplicationId) =>
+    Effect.zipRight(
+      find(id),
+      foundOr(store.findSigningSecrets(id), () => new ApplicationNotFound({ applicationId: id }))
     )
 
-  const rotateSigningSecret = Effect.fn("Applications.rotateSigningSecret")(
-    function*(id: Application.ApplicationId, version?: number) {
-      const rotate = Effect.gen(function*() {
-        const present = yield* signingSecrets(id)
-        if (version !== undefined && present.version !== version) return yield* new Conflict()
+  const rotateSigningSecret = Effect.fn("Applications.rotateSigningSecret")((id: ApplicationId, version?: number) =>
+    overVersion(
+      signingSecrets(id),
+      version,
+      Effect.fnUntraced(function*(present) {
         const overlapEnds = DateTime.addDuration(yield* DateTime.now, policy.secretOverlap)
         const next = Application.rotateSigningSecret(present, yield* secrets.makeSigning, overlapEnds)
         yield* store.saveSigningSecrets(next)
         return next
       })
-      return yield* version === undefined ? untilSaved(rotate) : rotate
-    }
+    )
   )
 
   const authenticate = Effect.fn("Applications.authenticate")(function*({ id, secret }: ClientCredentials) {
@@ -246,7 +242,6 @@ const make = Effect.gen(function*() {
     restore,
     revokeAll,
     rotateSecret,
-    rotateSecretOnce,
     rotateSigningSecret,
     signingSecrets,
     suspend

@@ -8,7 +8,7 @@ import { makeOrigins } from "./internal/eventOrigins.ts"
 import * as Registration from "./Registration.ts"
 import { InvalidParty, RegistrationNotFound, RegistrationStore } from "./Registration.ts"
 import type { Secrets } from "./Secrets.ts"
-import { type StoreError, untilSaved } from "./Store.ts"
+import { foundOr, type StoreError, untilSaved } from "./Store.ts"
 import { type Role, type UserId, UserStore } from "./User.ts"
 
 export class Registrations extends Context.Tag("@startlist/core/Registrations")<
@@ -39,20 +39,15 @@ const make = Effect.gen(function*() {
   const origins = yield* makeOrigins
 
   const find = (id: Registration.RegistrationId) =>
-    Effect.flatMap(
-      store.find(id),
-      Option.match({ onNone: () => new RegistrationNotFound({ registrationId: id }), onSome: Effect.succeed })
-    )
+    foundOr(store.find(id), () => new RegistrationNotFound({ registrationId: id }))
 
   const checkParty = (field: InvalidParty["field"], role: Role, party: Option.Option<UserId>) =>
-    Option.match(party, {
-      onNone: () => Effect.void,
-      onSome: (id) =>
-        Effect.flatMap(users.find(id), (user) =>
-          Option.exists(user, (found) => found.role === role)
-            ? Effect.void
-            : new InvalidParty({ field, message: `must be a user with the role ${role}` }))
-    })
+    Option.isNone(party)
+      ? Effect.void
+      : Effect.flatMap(users.find(party.value), (user) =>
+        Option.exists(user, (found) => found.role === role)
+          ? Effect.void
+          : new InvalidParty({ field, message: `must be a user with the role ${role}` }))
 
   const create = Effect.fn("Registrations.create")(function*(registration: Registration.NewRegistration) {
     const { athleteId, clubId, organizerId, platformUserId } = registration.parties

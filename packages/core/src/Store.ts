@@ -5,6 +5,7 @@
  * that the decision caused, or nothing happens.
  */
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 
 /** The database is away or answered nonsense. Nothing is known about the write that was tried. */
@@ -14,6 +15,13 @@ export class StoreError extends Schema.TaggedError<StoreError>("@startlist/core/
 
 /** Someone else saved this record since it was read: read again and decide again. */
 export class Conflict extends Schema.TaggedError<Conflict>("@startlist/core/Conflict")("Conflict", {}) {}
+
+/** The record that a store has found, or the error that stands for none. */
+export const foundOr = <A, E, NotFound>(
+  found: Effect.Effect<Option.Option<A>, E>,
+  notFound: () => NotFound
+): Effect.Effect<A, E | NotFound> =>
+  Effect.flatMap(found, Option.match({ onNone: () => Effect.fail(notFound()), onSome: Effect.succeed }))
 
 /** The largest identifier: JSON numbers are exact below 2^53. */
 export const maxId = Number.MAX_SAFE_INTEGER

@@ -89,15 +89,11 @@ export declare namespace SubscriptionStore {
   }
 }
 
-/** Pauses or resumes. None if there is nothing to change. */
-export const setPaused = (
-  subscription: Subscription,
-  paused: boolean,
-  now: DateTime.Utc
-): Option.Option<Subscription> =>
+/** Pauses or resumes. The same subscription if there is nothing to change. */
+export const setPaused = (subscription: Subscription, paused: boolean, now: DateTime.Utc): Subscription =>
   subscription.paused === paused
-    ? Option.none()
-    : Option.some({ ...subscription, paused, updatedAt: now, version: subscription.version + 1 })
+    ? subscription
+    : { ...subscription, paused, updatedAt: now, version: subscription.version + 1 }
 
 /**
  * Whether this answer proves the callback: 200, `application/json`, one JSON object with exactly the key

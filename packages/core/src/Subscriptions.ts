@@ -13,7 +13,7 @@ import type { Access } from "./Access.ts"
 import { DeliveryStore, type LogEntry, type LogRequest, type UnknownPosition } from "./Delivery.ts"
 import { Policy } from "./Policy.ts"
 import { Secrets } from "./Secrets.ts"
-import { type StoreError, untilSaved } from "./Store.ts"
+import { foundOr, type StoreError, untilSaved } from "./Store.ts"
 import * as Subscription from "./Subscription.ts"
 import { AlreadySubscribed, SubscriptionNotFound, SubscriptionStore, type ValidationFailed } from "./Subscription.ts"
 
@@ -113,10 +113,7 @@ const make = Effect.gen(function*() {
   const policy = yield* Policy
 
   const findByApplication = (id: ApplicationId) =>
-    Effect.flatMap(
-      store.findByApplication(id),
-      Option.match({ onNone: () => new SubscriptionNotFound(), onSome: Effect.succeed })
-    )
+    foundOr(store.findByApplication(id), () => new SubscriptionNotFound())
 
   const subscribe = Effect.fn("Subscriptions.subscribe")(function*(
     applicationId: ApplicationId,
@@ -162,8 +159,8 @@ const make = Effect.gen(function*() {
     untilSaved(Effect.gen(function*() {
       const present = yield* findByApplication(id)
       const next = Subscription.setPaused(present, paused, yield* DateTime.now)
-      if (Option.isSome(next)) yield* store.save(next.value)
-      return Option.getOrElse(next, () => present)
+      if (next !== present) yield* store.save(next)
+      return next
     }))
 
   const pause = Effect.fn("Subscriptions.pause")((id: ApplicationId) => setPaused(id, true))

@@ -176,7 +176,7 @@ describe("an application", () => {
     Effect.gen(function*() {
       const { authenticate, rotateSecret } = yield* Applications.Applications
       const client = yield* makeClient()
-      const { secret } = yield* rotateSecret(client.id, Option.none())
+      const { secret } = yield* rotateSecret(client.id)
       yield* TestClock.adjust("86399999 millis")
       yield* authenticate(client)
       yield* authenticate({ id: client.id, secret })
@@ -189,8 +189,8 @@ describe("an application", () => {
     Effect.gen(function*() {
       const { authenticate, rotateSecret } = yield* Applications.Applications
       const client = yield* makeClient()
-      const second = yield* rotateSecret(client.id, Option.none())
-      const third = yield* rotateSecret(client.id, Option.none())
+      const second = yield* rotateSecret(client.id)
+      const third = yield* rotateSecret(client.id)
       expect((yield* Effect.flip(authenticate(client)))._tag).toBe("InvalidClient")
       yield* authenticate({ id: client.id, secret: second.secret })
       yield* authenticate({ id: client.id, secret: third.secret })
@@ -201,7 +201,7 @@ describe("an application", () => {
     Effect.gen(function*() {
       const { authenticate, rotateSecret } = yield* Applications.Applications
       const client = yield* makeClient()
-      yield* rotateSecret(client.id, Option.some(Duration.zero))
+      yield* rotateSecret(client.id, { overlap: Duration.zero })
       expect((yield* Effect.flip(authenticate(client)))._tag).toBe("InvalidClient")
     }).pipe(Effect.provide(layer)))
 
@@ -267,7 +267,7 @@ describe("an application", () => {
       conflicts = 50
       expect((yield* applications.change(id, { name: "New" })).name).toBe("New")
       conflicts = 50
-      yield* applications.rotateSecret(id, Option.none())
+      yield* applications.rotateSecret(id)
     }).pipe(Effect.provide(layerOver(stores)))
   })
 })

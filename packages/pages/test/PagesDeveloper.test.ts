@@ -13,6 +13,7 @@ import { ApplicationId } from "@startlist/core/Application"
 import type { Message } from "@startlist/http"
 import { DateTime, Effect, Option, Redacted, TestClock } from "effect"
 import { createHmac } from "node:crypto"
+import * as SentDeliveries from "../src/internal/developer/SentDeliveries.ts"
 import * as Browser from "./support/Browser.ts"
 import { answers, Service } from "./support/Service.ts"
 import { TestAccounts } from "@startlist/test-support/TestAccounts"
@@ -288,8 +289,8 @@ describe("the last day", () => {
       Effect.gen(function*() {
         yield* TestClock.adjust("1000 hours")
         yield* TestClock.adjust("25 minutes")
-        const deliveries = yield* Deliveries.Deliveries
-        const hours = yield* deliveries.lastDay(idOf(world))
+        const { lastDay } = yield* SentDeliveries.make
+        const hours = yield* lastDay(idOf(world))
         expect(hours.map(({ startsAt }) => startsAt.epochMillis / 3_600_000)).toEqual(
           Array.from({ length: 24 }, (_, index) => 977 + index)
         )

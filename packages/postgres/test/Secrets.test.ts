@@ -15,7 +15,7 @@ const everySecret = Effect.gen(function*() {
   const owner = yield* users.insert({ role: "platform", email: "owner@a.test", firstName: "O", lastName: "P" })
   const settings = { name: "App", redirectUris: ["https://app.test/callback"], requirePkce: false }
   const { application, secret, signingSecret } = yield* applications.create(owner.id, settings)
-  const rotated = yield* applications.rotateSecret(application.id, Option.none())
+  const rotated = yield* applications.rotateSecret(application.id)
   const client = { id: application.id, secret: rotated.secret }
   const code = yield* oauth.consent({
     application,

@@ -124,12 +124,14 @@ export const make = (run: Run): Effect.Effect<Calls, never, Services> =>
             )),
         rotateSecret: (id, { overlapSeconds } = {}) =>
           onId(applicationOf(id), notFound, (application) =>
-            applications.rotateSecret(
-              application,
-              Option.map(Option.fromNullable(overlapSeconds), Duration.seconds)
-            ).pipe(
+            applications.rotateSecret(application, {
+              overlap: overlapSeconds === undefined ? undefined : Duration.seconds(overlapSeconds)
+            }).pipe(
               Effect.map(withSecret),
-              Effect.catchTag("ApplicationNotFound", () => Effect.succeed(notFound))
+              Effect.catchTags({
+                ApplicationNotFound: () => Effect.succeed(notFound),
+                Conflict: (cause) => new StoreError({ cause })
+              })
             )),
         signingSecrets: (id) =>
           onId(applicationOf(id), notFound, (application) => withSigning(applications.signingSecrets(application))),

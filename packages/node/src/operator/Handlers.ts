@@ -229,8 +229,12 @@ const applications = HttpApiBuilder.group(Api, "applications", (handlers) =>
           Effect.catchTags(service.end(path.client_id), { ...orUnavailable, ...noApplication })
       )
       .handle("rotateSecret", ({ path, payload }) =>
-        service.rotateSecret(path.client_id, Option.map(payload.overlap_seconds, Duration.seconds)).pipe(
+        service.rotateSecret(path.client_id, {
+          overlap: Option.getOrUndefined(Option.map(payload.overlap_seconds, Duration.seconds))
+        }).pipe(
           Effect.map(({ secret }) => ({ client_secret: Wire.reveal(secret) })),
+          Effect.catchTag("Conflict", (cause) =>
+            new StoreError({ cause })),
           Effect.catchTags({ ...orUnavailable, ...noApplication })
         ))
       .handle("showSigningSecrets", ({ path }) =>

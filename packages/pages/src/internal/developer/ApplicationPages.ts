@@ -7,10 +7,10 @@ import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import type { Application, InvalidApplication, Settings } from "@startlist/core/Application"
 import { Applications } from "@startlist/core/Applications"
-import { Deliveries } from "@startlist/core/Deliveries"
+import type { Deliveries } from "@startlist/core/Deliveries"
 import { OAuth } from "@startlist/core/OAuth"
 import { Policy } from "@startlist/core/Policy"
-import { Conflict, Text } from "@startlist/core/Store"
+import { Text } from "@startlist/core/Store"
 import { Subscriptions } from "@startlist/core/Subscriptions"
 import { redirect, type Request } from "@startlist/http/Message"
 import { recorded } from "@startlist/http/Audit"
@@ -27,6 +27,7 @@ import { ApplicationsView, type Refused } from "./ApplicationsView.tsx"
 import { ApplicationView } from "./ApplicationView.tsx"
 import * as Owner from "./Owner.ts"
 import { SecretView } from "./SecretView.tsx"
+import * as SentDeliveries from "./SentDeliveries.ts"
 import { readSettings } from "./SettingsFields.tsx"
 import type { WebhookProblem } from "./WebhookCard.tsx"
 
@@ -38,7 +39,7 @@ export const make: Effect.Effect<
   Applications | Deliveries | OAuth | Subscriptions | Throttle | Authentication
 > = Effect.gen(function*() {
   const applications = yield* Applications
-  const deliveries = yield* Deliveries
+  const sent = yield* SentDeliveries.make
   const oauth = yield* OAuth
   const subscriptions = yield* Subscriptions
   const policy = yield* Policy
@@ -139,7 +140,7 @@ export const make: Effect.Effect<
         authorizationLink: linkOf(application),
         subscribeAt: `${baseUrl}/api/v1/webhook_subscription`,
         subscription: yield* subscriptions.findByApplication(application.id),
-        hours: yield* deliveries.lastDay(application.id),
+        hours: yield* sent.lastDay(application.id),
         formerUntil: yield* formerUntil(application),
         overlap: policy.secretOverlap
       })
@@ -176,10 +177,9 @@ export const make: Effect.Effect<
     owner.withForm(request, id, (context, parameters) =>
       Effect.gen(function*() {
         const { application } = context
-        if (get(parameters, "version") !== String(application.version)) return yield* new Conflict()
-        const overlap = get(parameters, "end_now") === "true" ? Option.some(Duration.zero) : Option.none()
+        const overlap = get(parameters, "end_now") === "true" ? Duration.zero : undefined
         const registered = yield* recorded(Effect.tap(
-          applications.rotateSecretOnce(application, overlap),
+          applications.rotateSecret(application.id, { overlap, version: Number(get(parameters, "version")) }),
           owner.record(request, "secret_rotated", context, application)
         ))
         const view = SecretView({
@@ -188,7 +188,10 @@ export const make: Effect.Effect<
           formerUntil: yield* formerUntil(registered.application)
         })
         return Page.html(200, view)
-      }).pipe(Effect.catchTag("Conflict", () => Effect.succeed(owner.outdated(request, context)))))
+      }).pipe(Effect.catchTags({
+        ApplicationNotFound: () => new NotFound(),
+        Conflict: () => Effect.succeed(owner.outdated(request, context))
+      })))
 
   /** The form that creates a subscription, as the endpoint of the API does. */
   const subscribe = (request: Request, context: Owner.ApplicationContext, parameters: Parameters) =>

@@ -20,6 +20,7 @@ import { DeliveriesView, everything, listUrl, type Typed } from "./DeliveriesVie
 import { DeliveryView } from "./DeliveryView.tsx"
 import { sentNow } from "./Signed.ts"
 import * as Owner from "./Owner.ts"
+import * as SentDeliveries from "./SentDeliveries.ts"
 
 const pageSize = 25
 
@@ -41,6 +42,7 @@ export const make: Effect.Effect<
 > = Effect.gen(function*() {
   const applications = yield* Applications
   const deliveries = yield* Deliveries
+  const sent = yield* SentDeliveries.make
   const subscriptions = yield* Subscriptions
   const owner = yield* Owner.make
   const spend = yield* Allowance.make
@@ -57,7 +59,7 @@ export const make: Effect.Effect<
     Effect.gen(function*() {
       const { after = Option.none(), failedSince, redelivered = Option.none() } = shown
       const applicationId = context.application.id
-      const found = yield* deliveries.search({
+      const found = yield* sent.search({
         applicationId,
         state: decodeState(typed.state),
         text: Option.filter(Option.some(typed.text.trim()), (text) => text !== ""),
@@ -72,7 +74,7 @@ export const make: Effect.Effect<
         failedSince,
         redelivered,
         deliveries: found.deliveries,
-        hours: yield* deliveries.lastDay(applicationId),
+        hours: yield* sent.lastDay(applicationId),
         isFirst: Option.isNone(after),
         isRepeatable: Option.isSome(yield* subscriptions.findByApplication(applicationId)),
         next: found.next
@@ -103,7 +105,7 @@ export const make: Effect.Effect<
         const since = parseInstant(typed)
         if (Option.isNone(since)) return yield* showList(context, everything, { failedSince: typed })
         const { id, ownerId } = context.application
-        const count = yield* spend("backlog", ownerId, deliveries.redeliverFailed(id, since.value))
+        const count = yield* spend("backlog", ownerId, sent.redeliverFailed(id, since.value))
         return redirect(`${listUrl(context)}?redelivered=${count}`)
       }), `${Owner.home}/${id}/deliveries`)
 
@@ -131,10 +133,10 @@ export const make: Effect.Effect<
           yield* subscriptions.findByApplication(applicationId),
           (present) => present.id === delivery.subscriptionId
         )
-        const sent = Option.isSome(subscription)
+        const signed = Option.isSome(subscription)
           ? Option.some(yield* sentNow(delivery, subscription.value, yield* applications.signingSecrets(applicationId)))
           : Option.none()
-        return Page.html(200, DeliveryView({ context, delivery, sent }))
+        return Page.html(200, DeliveryView({ context, delivery, sent: signed }))
       }).pipe(Effect.catchTag("ApplicationNotFound", () => new NotFound())))
 
   const redeliver: Endpoint = (request, [id, deliveryId]) =>

@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Application } from "@startlist/core/Application"
 import { Applications } from "@startlist/core/Applications"
-import { Deliveries } from "@startlist/core/Deliveries"
+import type { Deliveries } from "@startlist/core/Deliveries"
 import type { StoreError } from "@startlist/core/Store"
 import { Subscriptions } from "@startlist/core/Subscriptions"
 import { type Action, Audit, Party } from "@startlist/http/Audit"
@@ -19,6 +19,7 @@ import * as ErrorPage from "../ErrorPage.ts"
 import * as Forms from "../Forms.ts"
 import * as Frame from "../Frame.ts"
 import * as Locale from "../Locale.ts"
+import * as SentDeliveries from "./SentDeliveries.ts"
 
 /** Where the applications of a platform user are. */
 export const home = "/developer/applications"
@@ -79,7 +80,7 @@ export const make: Effect.Effect<
   Applications | Deliveries | Subscriptions | Authentication
 > = Effect.gen(function*() {
   const applications = yield* Applications
-  const deliveries = yield* Deliveries
+  const sent = yield* SentDeliveries.make
   const subscriptions = yield* Subscriptions
   const authentication = yield* Authentication
   const audit = yield* Audit
@@ -90,7 +91,7 @@ export const make: Effect.Effect<
   /** An earlier subscription may have had another callback. */
   const isCallbackFailing = ({ id }: Application) =>
     Effect.zipWith(
-      deliveries.failing(id),
+      sent.failing(id),
       subscriptions.findByApplication(id),
       (failed, present) =>
         Option.exists(failed, ({ subscriptionId }) => Option.exists(present, ({ id }) => id === subscriptionId))

@@ -1,0 +1,148 @@
+/** What owners see and ask of the deliveries to their applications. */
+import * as DateTime from "effect/DateTime"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type { ApplicationId } from "@startlist/core/Application"
+import { Deliveries } from "@startlist/core/Deliveries"
+import type { AttemptHour, Delivery, DeliveryId, State } from "@startlist/core/Delivery"
+import type { StoreError } from "@startlist/core/Store"
+
+/** Which deliveries of an application to look for. */
+export interface Search {
+  readonly applicationId: ApplicationId
+  readonly state: Option.Option<State>
+  /** The identifier of the object that the event is about, or the `webhook-id`. */
+  readonly text: Option.Option<string>
+  /** The event occurred at this instant or later, and before the other one. */
+  readonly since: Option.Option<DateTime.Utc>
+  readonly until: Option.Option<DateTime.Utc>
+  readonly after: Option.Option<DeliveryId>
+  /** Maximum number of deliveries in the answer. */
+  readonly limit: number
+}
+
+export interface Found {
+  readonly deliveries: ReadonlyArray<Delivery>
+  /** Where to continue, if there may be more. */
+  readonly next: Option.Option<DeliveryId>
+}
+
+export interface SentDeliveries {
+  /** Looks for deliveries among the next `searchLimit` of an application, newest first. */
+  readonly search: (search: Search) => Effect.Effect<Found, StoreError>
+  /** The newest delivery that failed, if none was delivered since. */
+  readonly failing: (id: ApplicationId) => Effect.Effect<Option.Option<Delivery>, StoreError>
+  /**
+   * Delivers again what failed since an instant to the subscription of the newest delivery, in the order of the events: at
+   * most `againLimit` among the newest `searchLimit` deliveries. An event that was delivered again since is left out, so
+   * this can be repeated. Returns how many.
+   */
+  readonly redeliverFailed: (id: ApplicationId, since: DateTime.Utc) => Effect.Effect<number, StoreError>
+  /**
+   * The present hour of the clock and the 23 before it, oldest first, as far as the newest `lastDayLimit` deliveries
+   * tell.
+   */
+  readonly lastDay: (id: ApplicationId) => Effect.Effect<ReadonlyArray<AttemptHour>, StoreError>
+}
+
+/** Number of deliveries that one search looks at. */
+const searchLimit = 5000
+
+/** Maximum number of failed deliveries that are delivered again at a time. */
+const againLimit = 500
+
+/** Number of deliveries that `lastDay` looks at. */
+export const lastDayLimit = 5000
+
+/** Number of deliveries that are read at a time. */
+const pageSize = 500
+
+const hourMillis = 3_600_000
+
+const isWanted = ({ since, text, until }: Search, { event }: Delivery): boolean =>
+  !Option.exists(text, (wanted) => wanted !== event.id && wanted !== String(event.objectId)) &&
+  !Option.exists(since, DateTime.greaterThan(event.time)) &&
+  !Option.exists(until, DateTime.lessThanOrEqualTo(event.time))
+
+const lastId = (page: ReadonlyArray<Delivery>): Option.Option<DeliveryId> =>
+  Option.map(Option.fromNullable(page.at(-1)), ({ id }) => id)
+
+export const make: Effect.Effect<SentDeliveries, never, Deliveries> = Effect.map(Deliveries, (deliveries) => {
+  const newest = (id: ApplicationId, state: Option.Option<State>, after: Option.Option<DeliveryId>, limit: number) =>
+    deliveries.list({ applicationId: Option.some(id), state, after, limit })
+
+  const search = Effect.fn("SentDeliveries.search")(function*(wanted: Search) {
+    const { applicationId, limit, since, state, text, until } = wanted
+    const isList = Option.isNone(text) && Option.isNone(since) && Option.isNone(until)
+    const size = isList ? limit + 1 : pageSize
+    const found: Array<Delivery> = []
+    let next = wanted.after
+    for (let seen = 0; seen < searchLimit; seen += size) {
+      const page = yield* newest(applicationId, state, next, size)
+      for (const delivery of page) {
+        if (isWanted(wanted, delivery)) found.push(delivery)
+        if (found.length > limit) {
+          const shown = found.slice(0, limit)
+          return { deliveries: shown, next: lastId(shown) }
+        }
+      }
+      if (page.length < size) return { deliveries: found, next: Option.none() }
+      next = lastId(page)
+    }
+    return { deliveries: found, next }
+  })
+
+  const failing = Effect.fn("SentDeliveries.failing")(function*(id: ApplicationId) {
+    const newestIn = (state: State) =>
+      Effect.map(newest(id, Option.some(state), Option.none(), 1), ([found]) => Option.fromNullable(found))
+    const failed = yield* newestIn("exhausted")
+    if (Option.isNone(failed)) return failed
+    const delivered = yield* newestIn("delivered")
+    return Option.filter(failed, (failed) => !Option.exists(delivered, ({ id }) => id > failed.id))
+  })
+
+  const redeliverFailed = Effect.fn("SentDeliveries.redeliverFailed")(function*(
+    id: ApplicationId,
+    since: DateTime.Utc
+  ) {
+    const attempted = new Set<string>()
+    const failed: Array<Delivery> = []
+    let after = Option.none<DeliveryId>()
+    let subscriptionId: Delivery["subscriptionId"] | undefined
+    for (let seen = 0; seen < searchLimit; seen += pageSize) {
+      const page: ReadonlyArray<Delivery> = yield* newest(id, Option.none(), after, pageSize)
+      subscriptionId ??= page[0]?.subscriptionId
+      for (const delivery of page) {
+        const isLate = Option.exists(delivery.endedAt, DateTime.greaterThanOrEqualTo(since))
+        const isFailed = delivery.state === "exhausted" && delivery.subscriptionId === subscriptionId
+        if (isFailed && isLate && !attempted.has(delivery.event.id)) failed.push(delivery)
+        attempted.add(delivery.event.id)
+      }
+      if (page.length < pageSize) break
+      after = lastId(page)
+    }
+    let count = 0
+    for (const { id } of failed.reverse().slice(0, againLimit)) {
+      // It, or its subscription, may have gone since it was read.
+      const gone = () => Effect.succeed(0)
+      count += yield* Effect.as(deliveries.redeliver(id), 1).pipe(
+        Effect.catchTags({ DeliveryNotFound: gone, SubscriptionNotFound: gone })
+      )
+    }
+    return count
+  })
+
+  const lastDay = Effect.fn("SentDeliveries.lastDay")(function*(applicationId: ApplicationId) {
+    const now = (yield* DateTime.now).epochMillis
+    const first = now - now % hourMillis - 23 * hourMillis
+    const from = DateTime.unsafeMake(first)
+    const hours = yield* deliveries.attemptsByHour({ applicationId, from, limit: lastDayLimit })
+    return Array.from({ length: 24 }, (_, index): AttemptHour => {
+      const startsAt = DateTime.unsafeMake(first + index * hourMillis)
+      return hours.find((hour) => hour.startsAt.epochMillis === startsAt.epochMillis) ??
+        { startsAt, delivered: 0, failed: 0, latency: Option.none() }
+    })
+  })
+
+  return { failing, lastDay, redeliverFailed, search }
+})

@@ -182,11 +182,6 @@ export const makeDeliveries = (
     wakeUps: Stream.fromPubSub(hints),
     find: (id) => atomically(() => Option.fromNullable(pending.get(id)?.delivery ?? ended.get(id))),
     list: (filter) => atomically(() => list(filter)),
-    attemptsByHour: ({ applicationId, from, limit }) =>
-      atomically(() => {
-        const filter = { applicationId: Option.some(applicationId), state: Option.none(), after: Option.none(), limit }
-        return Delivery.byHour(list(filter).flatMap(({ attempts }) => attempts), from)
-      }),
     cancel: (id, now, limit) =>
       atomically(() => {
         const ofApplication = pending.all().filter(({ delivery }) => delivery.applicationId === id)

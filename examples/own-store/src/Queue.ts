@@ -100,11 +100,6 @@ export const makeQueue = (
     wakeUps,
     find: (id) => atomically((sql) => findOne(sql, Record.delivery, "select record from deliveries where id = ?", id)),
     list: (filter) => atomically((sql) => list(sql, filter)),
-    attemptsByHour: ({ applicationId, from, limit }) =>
-      atomically((sql) => {
-        const filter = { applicationId: Option.some(applicationId), state: Option.none(), after: Option.none(), limit }
-        return Delivery.byHour(list(sql, filter).flatMap(({ attempts }) => attempts), from)
-      }),
     cancel: (id, now, limit) =>
       atomically((sql) => {
         const query =

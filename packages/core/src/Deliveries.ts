@@ -19,7 +19,6 @@ export declare namespace Deliveries {
   export interface Service {
     readonly find: (id: DeliveryId) => Effect.Effect<Delivery, DeliveryNotFound | StoreError>
     readonly list: DeliveryStore.Service["list"]
-    readonly attemptsByHour: DeliveryStore.Service["attemptsByHour"]
     /** Delivers the event once more: a new delivery with the same `webhook-id`. */
     readonly redeliver: (
       id: DeliveryId
@@ -78,7 +77,6 @@ const make = Effect.gen(function*() {
   })
 
   return Deliveries.of({
-    attemptsByHour: store.attemptsByHour,
     cancelPending,
     find,
     list: store.list,

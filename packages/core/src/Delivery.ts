@@ -63,43 +63,6 @@ export interface DeliveryFilter {
   readonly limit: number
 }
 
-/** What the attempts of one hour came to. */
-export interface AttemptHour {
-  /** Its first instant. */
-  readonly startsAt: DateTime.Utc
-  readonly delivered: number
-  readonly failed: number
-  /** How long the delivered ones took: the lower median and the slowest, in milliseconds; none if there were none. */
-  readonly latency: Option.Option<{ readonly medianMs: number; readonly slowestMs: number }>
-}
-
-const hourMillis = 3_600_000
-
-const toHour = (startsAt: DateTime.Utc, attempts: ReadonlyArray<Attempt>): AttemptHour => {
-  const durations = attempts
-    .flatMap(({ durationMs, outcome }) => outcome === "delivered" ? [durationMs] : [])
-    .sort((a, b) => a - b)
-  const [medianMs, slowestMs] = [durations[Math.ceil(durations.length / 2) - 1], durations.at(-1)]
-  return {
-    startsAt,
-    delivered: durations.length,
-    failed: attempts.length - durations.length,
-    latency: medianMs === undefined || slowestMs === undefined ? Option.none() : Option.some({ medianMs, slowestMs })
-  }
-}
-
-/** The attempts since `from` by the hours counted from there, for stores that do not group them themselves. */
-export const byHour = (attempts: ReadonlyArray<Attempt>, from: DateTime.Utc): ReadonlyArray<AttemptHour> => {
-  const hours = new Map<number, Array<Attempt>>()
-  for (const attempt of attempts) {
-    const hour = Math.floor((attempt.at.epochMillis - from.epochMillis) / hourMillis)
-    if (hour >= 0) hours.set(hour, [...(hours.get(hour) ?? []), attempt])
-  }
-  return [...hours].sort(([a], [b]) => a - b).map(([hour, group]) =>
-    toHour(DateTime.unsafeMake(from.epochMillis + hour * hourMillis), group)
-  )
-}
-
 /** An event in the log of an application: its first delivery, as it is now. */
 export interface LogEntry {
   /** Where it stands. Positions only grow: whatever is committed later comes behind. A positive integer below 2^53. */
@@ -131,16 +94,6 @@ export declare namespace DeliveryStore {
     readonly find: (id: DeliveryId) => Effect.Effect<Option.Option<Delivery>, StoreError>
     /** Newest first. */
     readonly list: (filter: DeliveryFilter) => Effect.Effect<ReadonlyArray<Delivery>, StoreError>
-    /**
-     * What the attempts since `from` to deliver to an application came to, in hours counted from there, oldest first;
-     * hours without an attempt are left out. Looks at the newest `limit` deliveries only: the busiest application
-     * costs no more than that.
-     */
-    readonly attemptsByHour: (request: {
-      readonly applicationId: ApplicationId
-      readonly from: DateTime.Utc
-      readonly limit: number
-    }) => Effect.Effect<ReadonlyArray<AttemptHour>, StoreError>
     /**
      * The events of an application, oldest first, at most `limit`. A reader who goes on from the last position sees
      * each event exactly once, and those about one object in order, whatever commits in between (law 12).

@@ -132,7 +132,6 @@ const everything = Effect.gen(function*() {
     yield* deliveries.list({ applicationId, state: Option.none(), after: Option.none(), limit: 50 })
     yield* deliveries.list({ applicationId, state: Option.some("pending"), after: Option.some(one.id), limit: 50 })
   }
-  yield* deliveries.attemptsByHour({ applicationId: application, from: instant(0), limit: 1000 })
   yield* deliveries.purge(instant(5), 1000)
   yield* subscriptions.remove(Subscription.SubscriptionId.make(7), instant(0))
   return { claimed: claimed.length }

@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as PubSub from "effect/PubSub"
 import * as Stream from "effect/Stream"
-import { byHour, Delivery, DeliveryId, type DeliveryStore, type LogEntry, UnknownPosition } from "../Delivery.ts"
+import { Delivery, DeliveryId, type DeliveryStore, type LogEntry, UnknownPosition } from "../Delivery.ts"
 import type { Claimed, ClaimRequest, DeliveryQueue } from "../DeliveryQueue.ts"
 import type { Audience, Outgoing } from "../Event.ts"
 import type { SubscriptionId } from "../Subscription.ts"
@@ -155,11 +155,6 @@ export const makeDeliveries = (
           .filter((delivery) => Option.isNone(after) || delivery.id < after.value)
           .slice(0, limit)
       ),
-    attemptsByHour: ({ applicationId, from, limit }) =>
-      Effect.sync(() => {
-        const newest = newestFirst(deliveries).filter(({ delivery }) => delivery.applicationId === applicationId)
-        return byHour(newest.slice(0, limit).flatMap(({ delivery }) => delivery.attempts), from)
-      }),
     log: ({ after, applicationId, limit }) =>
       Effect.suspend(() => {
         if (after > state.lastIds.delivery) return new UnknownPosition()

@@ -4,13 +4,11 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Database, Statement } from "../Database.ts"
 import * as EventLog from "./eventLog.ts"
-import { type HourRow, hoursStatement, toHour } from "./attemptHours.ts"
 import { deliveryColumns, type DeliveryRow, stateLetters, toDelivery } from "./deliveryRows.ts"
 import { millisOf } from "./rows.ts"
 
 export const make = (database: Database.Service): DeliveryStore.Service => {
   const { prefix: p, query } = database
-  const attemptsByHour = hoursStatement(p)
   const find = {
     name: `${p}delivery_find`,
     text: `SELECT ${deliveryColumns} FROM ${p}deliveries d JOIN ${p}events e ON e.seq = d.event_seq
@@ -72,16 +70,6 @@ export const make = (database: Database.Service): DeliveryStore.Service => {
         (rows) => rows.map(toDelivery)
       )
     },
-    attemptsByHour: ({ applicationId, from, limit }) =>
-      Effect.map(
-        query<HourRow>(attemptsByHour, [
-          applicationId,
-          millisOf(from),
-          limit,
-          JSON.stringify(Object.values(stateLetters))
-        ]),
-        (rows) => rows.map((row) => toHour(row, millisOf(from)))
-      ),
     log: EventLog.make(database),
     purge: (endedBefore, limit) =>
       Effect.flatMap(

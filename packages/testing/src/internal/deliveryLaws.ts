@@ -1,5 +1,5 @@
 /** Laws of the delivery store: listing, counting, delivering again, purging. */
-import { type Attempt, DeliveryId, State } from "@startlist/core/Delivery"
+import { DeliveryId, State } from "@startlist/core/Delivery"
 import type { Stores } from "@startlist/core/Stores"
 import { maxId } from "@startlist/core/Store"
 import * as DateTime from "effect/DateTime"
@@ -52,56 +52,6 @@ const lists: LawGroup<Stores> = {
       const listening = yield* Effect.fork(Stream.runDrain(f.deliveryQueue.wakeUps))
       yield* f.queue((yield* f.subscribed).app, [f.event(1)])
       yield* Fiber.interrupt(listening)
-    })
-  ]
-}
-
-const hours: LawGroup<Stores> = {
-  about: "attempts by hour",
-  laws: [
-    queueLaw(
-      "attempts are counted in the hours since the start, of one application, delivered and failed apart",
-      function*(f) {
-        const { app, claimed } = yield* f.claimedDeliveries(5)
-        const other = yield* f.subscribed
-        yield* f.queue(other.app, [f.event(1)])
-        const attempt = (seconds: number, outcome: Attempt["outcome"], durationMs: number): Attempt => ({
-          at: at(seconds),
-          durationMs,
-          outcome,
-          status: Option.none(),
-          detail: ""
-        })
-        const attempts = [
-          [attempt(-1, "delivered", 9)],
-          [attempt(0, "timeout", 2000), attempt(5, "rejected", 3), attempt(3599, "delivered", 40)],
-          [attempt(60, "delivered", 10)],
-          [attempt(61, "delivered", 20), attempt(62, "delivered", 30)],
-          [attempt(7200, "unreachable", 1)]
-        ]
-        yield* f.deliveryQueue.settle(
-          settled(claimed).map(({ delivery, token }, index) => ({
-            delivery: { ...delivery, attempts: attempts[index] ?? [] },
-            token
-          }))
-        )
-        const since = (limit: number) => f.deliveries.attemptsByHour({ applicationId: app.id, from: start, limit })
-        const last = { startsAt: at(7200), delivered: 0, failed: 1, latency: Option.none() }
-        same(yield* since(100), [
-          { startsAt: start, delivered: 4, failed: 2, latency: Option.some({ medianMs: 20, slowestMs: 40 }) },
-          last
-        ])
-        same(yield* since(1), [last])
-        same(yield* f.deliveries.attemptsByHour({ applicationId: other.app.id, from: start, limit: 9 }), [])
-      }
-    ),
-    queueLaw("pending deliveries count with the attempts that they had", function*(f) {
-      const { app, claimed } = yield* f.claimedDeliveries(1)
-      const failed = { at: at(1), durationMs: 2, outcome: "rejected", status: Option.some(500), detail: "" } as const
-      yield* f.deliveryQueue.settle(settled(claimed, { attempts: [failed], dueAt: at(6) }))
-      same(yield* f.deliveries.attemptsByHour({ applicationId: app.id, from: start, limit: 9 }), [
-        { startsAt: start, delivered: 0, failed: 1, latency: Option.none() }
-      ])
     })
   ]
 }
@@ -202,4 +152,4 @@ const purges: LawGroup<Stores> = {
   ]
 }
 
-export const deliveryLaws: ReadonlyArray<LawGroup<Stores>> = [lists, hours, repeats, purges]
+export const deliveryLaws: ReadonlyArray<LawGroup<Stores>> = [lists, repeats, purges]

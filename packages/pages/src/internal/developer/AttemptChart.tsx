@@ -1,10 +1,10 @@
 /** The last day of an application's attempts, as a chart and as a table. */
 import * as DateTime from "effect/DateTime"
 import * as Option from "effect/Option"
-import type { AttemptHour } from "@startlist/core/Delivery"
 import { type Locale, messagesIn } from "../Locale.ts"
 import { Table } from "../Table.tsx"
-import { lastDayLimit } from "./SentDeliveries.ts"
+import type { AttemptHour } from "./AttemptHours.ts"
+import { searchLimit } from "./SentDeliveries.ts"
 
 /** `14:00`, in UTC. */
 const hourOf = ({ startsAt }: AttemptHour): string => DateTime.formatIso(startsAt).slice(11, 16)
@@ -92,7 +92,7 @@ export const AttemptChart = ({ hours, locale }: {
   )
   return (
     <figure>
-      <figcaption>{summary} {chart.limit(lastDayLimit)}</figcaption>
+      <figcaption>{summary} {chart.limit(searchLimit)}</figcaption>
       <div class="chart">
         <Legend
           title={`${deliveries.attempts} (0–${number(most)})`}

@@ -1,6 +1,6 @@
 /** How the list of an application's deliveries looks. */
 import * as Option from "effect/Option"
-import { type AttemptHour, type Delivery, State } from "@startlist/core/Delivery"
+import { type Delivery, State } from "@startlist/core/Delivery"
 import { write } from "@startlist/http/Parameters"
 import { Alert, Field, Form } from "../Form.tsx"
 import { messagesIn } from "../Locale.ts"
@@ -8,6 +8,7 @@ import { type Row, Table } from "../Table.tsx"
 import { Instant } from "../Time.tsx"
 import { ApplicationLayout } from "./ApplicationLayout.tsx"
 import { AttemptChart } from "./AttemptChart.tsx"
+import type { AttemptHour } from "./AttemptHours.ts"
 import { about, Badge, outcomeOf } from "./DeliveryFacts.tsx"
 import { type ApplicationContext, pathOf } from "./Owner.ts"
 

@@ -4,8 +4,9 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { ApplicationId } from "@startlist/core/Application"
 import { Deliveries } from "@startlist/core/Deliveries"
-import type { AttemptHour, Delivery, DeliveryId, State } from "@startlist/core/Delivery"
+import type { Delivery, DeliveryId, State } from "@startlist/core/Delivery"
 import type { StoreError } from "@startlist/core/Store"
+import { type AttemptHour, lastDayOf, startOfLastDay } from "./AttemptHours.ts"
 
 /** Which deliveries of an application to look for. */
 export interface Search {
@@ -39,25 +40,20 @@ export interface SentDeliveries {
    */
   readonly redeliverFailed: (id: ApplicationId, since: DateTime.Utc) => Effect.Effect<number, StoreError>
   /**
-   * The present hour of the clock and the 23 before it, oldest first, as far as the newest `lastDayLimit` deliveries
+   * The present hour of the clock and the 23 before it, oldest first, as far as the newest `searchLimit` deliveries
    * tell.
    */
   readonly lastDay: (id: ApplicationId) => Effect.Effect<ReadonlyArray<AttemptHour>, StoreError>
 }
 
-/** Number of deliveries that one search looks at. */
-const searchLimit = 5000
+/** Number of deliveries that one search, one repeat of what failed, or one chart looks at. */
+export const searchLimit = 5000
 
 /** Maximum number of failed deliveries that are delivered again at a time. */
 const againLimit = 500
 
-/** Number of deliveries that `lastDay` looks at. */
-export const lastDayLimit = 5000
-
 /** Number of deliveries that are read at a time. */
 const pageSize = 500
-
-const hourMillis = 3_600_000
 
 const isWanted = ({ since, text, until }: Search, { event }: Delivery): boolean =>
   !Option.exists(text, (wanted) => wanted !== event.id && wanted !== String(event.objectId)) &&
@@ -101,26 +97,32 @@ export const make: Effect.Effect<SentDeliveries, never, Deliveries> = Effect.map
     return Option.filter(failed, (failed) => !Option.exists(delivered, ({ id }) => id > failed.id))
   })
 
+  /** The newest deliveries, at most `searchLimit`, up to a page that is enough. */
+  const readNewest = Effect.fnUntraced(function*(
+    id: ApplicationId,
+    isEnough: (page: ReadonlyArray<Delivery>) => boolean
+  ) {
+    const read: Array<Delivery> = []
+    while (read.length < searchLimit) {
+      const page = yield* newest(id, Option.none(), lastId(read), pageSize)
+      read.push(...page)
+      if (page.length < pageSize || isEnough(page)) break
+    }
+    return read
+  })
+
   const redeliverFailed = Effect.fn("SentDeliveries.redeliverFailed")(function*(
     id: ApplicationId,
     since: DateTime.Utc
   ) {
+    const read = yield* readNewest(id, () => false)
     const attempted = new Set<string>()
-    const failed: Array<Delivery> = []
-    let after = Option.none<DeliveryId>()
-    let subscriptionId: Delivery["subscriptionId"] | undefined
-    for (let seen = 0; seen < searchLimit; seen += pageSize) {
-      const page: ReadonlyArray<Delivery> = yield* newest(id, Option.none(), after, pageSize)
-      subscriptionId ??= page[0]?.subscriptionId
-      for (const delivery of page) {
-        const isLate = Option.exists(delivery.endedAt, DateTime.greaterThanOrEqualTo(since))
-        const isFailed = delivery.state === "exhausted" && delivery.subscriptionId === subscriptionId
-        if (isFailed && isLate && !attempted.has(delivery.event.id)) failed.push(delivery)
-        attempted.add(delivery.event.id)
-      }
-      if (page.length < pageSize) break
-      after = lastId(page)
-    }
+    const failed = read.filter(({ endedAt, event, state, subscriptionId }) => {
+      const isAgain = attempted.has(event.id)
+      attempted.add(event.id)
+      const isFailed = state === "exhausted" && subscriptionId === read[0]?.subscriptionId
+      return isFailed && !isAgain && Option.exists(endedAt, DateTime.greaterThanOrEqualTo(since))
+    })
     let count = 0
     for (const { id } of failed.reverse().slice(0, againLimit)) {
       // It, or its subscription, may have gone since it was read.
@@ -132,16 +134,12 @@ export const make: Effect.Effect<SentDeliveries, never, Deliveries> = Effect.map
     return count
   })
 
-  const lastDay = Effect.fn("SentDeliveries.lastDay")(function*(applicationId: ApplicationId) {
-    const now = (yield* DateTime.now).epochMillis
-    const first = now - now % hourMillis - 23 * hourMillis
-    const from = DateTime.unsafeMake(first)
-    const hours = yield* deliveries.attemptsByHour({ applicationId, from, limit: lastDayLimit })
-    return Array.from({ length: 24 }, (_, index): AttemptHour => {
-      const startsAt = DateTime.unsafeMake(first + index * hourMillis)
-      return hours.find((hour) => hour.startsAt.epochMillis === startsAt.epochMillis) ??
-        { startsAt, delivered: 0, failed: 0, latency: Option.none() }
-    })
+  const lastDay = Effect.fn("SentDeliveries.lastDay")(function*(id: ApplicationId) {
+    const now = yield* DateTime.now
+    const start = startOfLastDay(now)
+    const isOver = ({ endedAt }: Delivery) => Option.exists(endedAt, ({ epochMillis }) => epochMillis < start)
+    const read = yield* readNewest(id, (page) => page.every(isOver))
+    return lastDayOf(read.flatMap(({ attempts }) => attempts), now)
   })
 
   return { failing, lastDay, redeliverFailed, search }

@@ -1,6 +1,5 @@
 /** How an application's subscription looks: what it is, what can be done with it, and the form that creates one. */
 import * as Option from "effect/Option"
-import type { AttemptHour } from "@startlist/core/Delivery"
 import type { Subscription } from "@startlist/core/Subscription"
 import { ErrorSummary, Field, Form, Value } from "../Form.tsx"
 import { messagesIn } from "../Locale.ts"
@@ -8,6 +7,7 @@ import { Sentence } from "../Sentence.tsx"
 import { Facts } from "../Table.tsx"
 import { Instant } from "../Time.tsx"
 import { AttemptChart } from "./AttemptChart.tsx"
+import type { AttemptHour } from "./AttemptHours.ts"
 import type { DeveloperMessages } from "./DeveloperMessages.ts"
 import { type ApplicationContext, pathOf } from "./Owner.ts"
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Application, Applications, Memory, Policy, Store, type Stores } from "@startlist/core"
-import { Context, Duration, Effect, Either, FastCheck, Layer, Option, Redacted, TestClock } from "effect"
+import { Context, Duration, Effect, Either, FastCheck, Layer, Redacted, TestClock } from "effect"
 import { layer, layerOver, makeClient, makeUser, redirectUri } from "./support/fixture.ts"
 
 const accepted = (uris: ReadonlyArray<string>) => Either.isRight(Application.checkRedirectUris(uris))

@@ -7,7 +7,7 @@ import { createApplication, createUser } from "@startlist/test-support/Operator"
 import type { Service } from "@startlist/test-support/ServiceProcess"
 import { load } from "../hostile/support/Load.ts"
 
-const [clients, warmUp, measured] = [64, 8000, 16_000]
+const [clients, warmUp, measured] = [64, 4000, 8000]
 
 /** Seconds of processor time of each process of a node; the name of the only one is empty. */
 const processorSeconds = async ({ url }: Service): Promise<ReadonlyMap<string, number>> => {

@@ -11,12 +11,12 @@ export interface Grant {
   readonly isAlive: boolean
   /** Counts consents after revocations. */
   readonly life: number
+  /** The pairs of tokens whose refresh tokens are the current one and the one before. */
   readonly current: number | null
   readonly previous: number | null
   readonly rotatedAt: number
-  /** What the current pair was given for, and its access token. */
+  /** What the current pair was given for. */
   readonly origin: string
-  readonly currentAccess: number
 }
 
 interface Credential {
@@ -29,10 +29,14 @@ interface Credential {
 export interface State {
   readonly grants: Readonly<Record<string, Grant>>
   readonly codes: Readonly<Record<number, Credential & { readonly isUsed: boolean }>>
+  /** By pair of tokens: its access token, and its refresh token. */
   readonly access: Readonly<Record<number, Credential>>
   readonly refresh: Readonly<Record<number, Credential>>
-  /** Applications that are suspended. */
-  readonly suspended: Readonly<Record<number, true>>
+  /** Applications that are not active. */
+  readonly standing: Readonly<Record<number, "suspended" | "ended">>
+  /** Subscriptions that are paused. */
+  readonly paused: Readonly<Record<number, true>>
+  readonly erased: Readonly<Record<number, true>>
   /** By application: the identifier. */
   readonly subscriptions: Readonly<Record<number, number>>
   readonly registrations: Readonly<Record<number, { readonly parties: ReadonlyArray<number>; readonly status: string }>>
@@ -45,13 +49,15 @@ export const empty: State = {
   codes: {},
   access: {},
   refresh: {},
-  suspended: {},
+  standing: {},
+  paused: {},
+  erased: {},
   subscriptions: {},
   registrations: {},
   deliveries: {}
 }
 
-/** What must come out, and the state after it. */
+/** What must come out, and the state after it: the same one if nothing is saved. */
 export interface Prediction {
   readonly result: string
   readonly next: State
@@ -85,22 +91,19 @@ const end = (state: State, key: string): State => {
   return grant === undefined ? state : withGrant(state, key, { ...grant, isAlive: false })
 }
 
-interface Pair {
-  readonly access: number
-  readonly refresh: number
-}
+const endAll = (state: State, application: number): State =>
+  Object.keys(state.grants).filter((key) => applicationOf(key) === application).reduce(end, state)
 
 /** A new pair. Access tokens above their number end, the oldest first. */
-const issue = (state: State, key: string, at: number, { access, refresh }: Pair, origin: string): State => {
+const issue = (state: State, key: string, at: number, pair: number, origin: string): State => {
   const grant = state.grants[key]
   if (grant === undefined) return state
-  const { life } = grant
-  const rotated = { ...grant, current: refresh, previous: grant.current, rotatedAt: at, origin, currentAccess: access }
-  const all = { ...state.access, [access]: { grant: key, life, expiresAt: at + accessLifetime } }
+  const token = { grant: key, life: grant.life }
+  const all = { ...state.access, [pair]: { ...token, expiresAt: at + accessLifetime } }
   return {
-    ...withGrant(state, key, rotated),
+    ...withGrant(state, key, { ...grant, current: pair, previous: grant.current, rotatedAt: at, origin }),
     access: newest(all, key, maxAccessTokens, at),
-    refresh: { ...state.refresh, [refresh]: { grant: key, life, expiresAt: at + refreshIdle } }
+    refresh: { ...state.refresh, [pair]: { ...token, expiresAt: at + refreshIdle } }
   }
 }
 
@@ -113,7 +116,7 @@ const newest = <A extends Credential>(
 ): Readonly<Record<number, A>> => {
   const live = Object.entries(all).filter(([, { expiresAt, grant }]) => grant === key && at < expiresAt)
   const gone = new Set(live.slice(0, Math.max(0, live.length - limit)).map(([place]) => place))
-  return Object.fromEntries(Object.entries(all).filter(([place]) => !gone.has(place)))
+  return gone.size === 0 ? all : Object.fromEntries(Object.entries(all).filter(([place]) => !gone.has(place)))
 }
 
 /** Whether the present pair is the answer to an equal request, and may be given once more. */
@@ -121,10 +124,8 @@ const repeats = ({ origin, rotatedAt }: Grant, asked: string, key: string, at: n
   key !== "" && origin === asked && at < rotatedAt + retryWindow
 
 /** The same pair as before, or something is wrong (law 1b). */
-const repeated = (state: State, { current, currentAccess }: Grant, { access, refresh }: Pair): Prediction =>
-  access === currentAccess && refresh === current
-    ? { result: "ok", next: state }
-    : { result: "ok, with the tokens of the first answer", next: state }
+const repeated = (state: State, { current }: Grant, pair: number): Prediction =>
+  pair === current ? { result: "ok", next: state } : { result: "ok, with the tokens of the first answer", next: state }
 
 const enqueue = (state: State, subscription: number, event: string): State => ({
   ...state,
@@ -137,26 +138,17 @@ export const predict = (state: State, entry: HistoryEntry): Prediction => {
   const ok = (next: State): Prediction => ({ result: "ok", next })
   switch (entry._tag) {
     case "Consented": {
-      if (state.suspended[entry.application]) return refused("InvalidRedirect")
+      if (state.standing[entry.application]) return refused("InvalidRedirect")
       const key = keyOf(entry.application, entry.user)
       const present = state.grants[key]
-      const grant = present?.isAlive
-        ? present
-        : {
-          isAlive: true,
-          life: (present?.life ?? 0) + 1,
-          current: null,
-          previous: null,
-          rotatedAt: 0,
-          origin: "",
-          currentAccess: -1
-        }
+      const fresh = { isAlive: true, current: null, previous: null, rotatedAt: 0, origin: "" }
+      const grant = present?.isAlive ? present : { ...fresh, life: (present?.life ?? 0) + 1 }
       const code = { grant: key, life: grant.life, expiresAt: at + codeLifetime, isUsed: false }
-      const codes = newest({ ...state.codes, [entry.code]: code }, key, maxCodes, at)
+      const codes = newest({ ...state.codes, [entry.made]: code }, key, maxCodes, at)
       return ok({ ...withGrant(state, key, grant), codes })
     }
     case "Redeemed": {
-      if (state.suspended[entry.client]) return refused("InvalidClient")
+      if (state.standing[entry.client]) return refused("InvalidClient")
       const code = state.codes[entry.code]
       const grant = code && state.grants[code.grant]
       if (code === undefined || grant === undefined) return refused("unknown")
@@ -165,14 +157,14 @@ export const predict = (state: State, entry: HistoryEntry): Prediction => {
       const asked = `code ${entry.code} ${entry.key}`
       if (code.isUsed) {
         return repeats(grant, asked, entry.key, at)
-          ? repeated(state, grant, entry)
+          ? repeated(state, grant, entry.made)
           : refused("replayed", end(state, code.grant))
       }
       const used = { ...state, codes: { ...state.codes, [entry.code]: { ...code, isUsed: true } } }
-      return ok(issue(used, code.grant, at, entry, asked))
+      return ok(issue(used, code.grant, at, entry.made, asked))
     }
     case "Refreshed": {
-      if (state.suspended[entry.client]) return refused("InvalidClient")
+      if (state.standing[entry.client]) return refused("InvalidClient")
       const token = state.refresh[entry.token]
       if (token === undefined) return refused("unknown")
       if (!entry.isOwner) return refused("mismatch")
@@ -180,16 +172,16 @@ export const predict = (state: State, entry: HistoryEntry): Prediction => {
       if (grant === undefined || !isLive(state, token)) return refused("revoked")
       const asked = `refresh token ${entry.token} ${entry.key}`
       if (grant.current !== entry.token) {
-        if (repeats(grant, asked, entry.key, at)) return repeated(state, grant, entry)
+        if (repeats(grant, asked, entry.key, at)) return repeated(state, grant, entry.made)
         return grant.previous === entry.token && at < grant.rotatedAt + replayGrace
           ? refused("replaced")
           : refused("replayed", end(state, token.grant))
       }
       if (at >= token.expiresAt) return refused("expired")
-      return ok(issue(state, token.grant, at, entry, asked))
+      return ok(issue(state, token.grant, at, entry.made, asked))
     }
     case "Revoked": {
-      if (state.suspended[entry.client]) return refused("InvalidClient")
+      if (state.standing[entry.client]) return refused("InvalidClient")
       const token = state[entry.by][entry.token]
       const isGood = token !== undefined && isLive(state, token) && (entry.by === "refresh" || at < token.expiresAt)
       return ok(isGood && entry.isOwner ? end(state, token.grant) : state)
@@ -207,30 +199,54 @@ export const predict = (state: State, entry: HistoryEntry): Prediction => {
           : enqueue(ended, subscription, entry.event)
       )
     }
+    case "Called": {
+      const token = state.access[entry.token]
+      return token !== undefined && isAccepted(state, token) && at < token.expiresAt
+        ? ok(state)
+        : refused("InvalidToken")
+    }
+    case "Erased":
+      return ok({ ...state, erased: { ...state.erased, [entry.user]: true } })
     case "Subscribed": {
       if (state.subscriptions[entry.application] !== undefined) return refused("AlreadySubscribed")
       if (!entry.isProven) return refused("ValidationFailed")
-      const subscriptions = { ...state.subscriptions, [entry.application]: entry.subscription }
+      const subscriptions = { ...state.subscriptions, [entry.application]: entry.made }
       return ok({ ...state, subscriptions })
     }
     case "StateSet": {
-      const { [entry.application]: _, ...others } = state.suspended
-      return ok({
-        ...state,
-        suspended: entry.state === "suspended" ? { ...others, [entry.application]: true } : others
-      })
+      const { [entry.application]: present, ...others } = state.standing
+      if (present === "ended") return refused("ApplicationNotFound")
+      if (entry.state === (present ?? "active")) return ok(state)
+      const standing = entry.state === "active" ? others : { ...others, [entry.application]: entry.state }
+      return ok({ ...state, standing })
     }
     case "AllRevoked":
-      return ok(Object.keys(state.grants).filter((key) => applicationOf(key) === entry.application).reduce(end, state))
-    case "PauseSet":
-      return state.subscriptions[entry.application] === undefined ? refused("SubscriptionNotFound") : ok(state)
+      return state.standing[entry.application] === "ended"
+        ? refused("ApplicationNotFound")
+        : ok(endAll({ ...state }, entry.application))
+    case "Ended": {
+      const { [entry.application]: _, ...subscriptions } = state.subscriptions
+      if (state.standing[entry.application] === "ended") {
+        return refused("ApplicationNotFound", { ...state, subscriptions })
+      }
+      const standing = { ...state.standing, [entry.application]: "ended" as const }
+      return ok(endAll({ ...state, standing, subscriptions }, entry.application))
+    }
+    case "PauseSet": {
+      const subscription = state.subscriptions[entry.application]
+      if (subscription === undefined) return refused("SubscriptionNotFound")
+      const { [subscription]: present, ...others } = state.paused
+      if (entry.paused === (present ?? false)) return ok(state)
+      return ok({ ...state, paused: entry.paused ? { ...others, [subscription]: true } : others })
+    }
     case "Unsubscribed": {
       const { [entry.application]: removed, ...subscriptions } = state.subscriptions
       return removed === undefined ? refused("SubscriptionNotFound") : ok({ ...state, subscriptions })
     }
     case "RegistrationCreated": {
+      if (entry.parties.some((user) => state.erased[user])) return refused("InvalidParty")
       const registration = { parties: entry.parties, status: "" }
-      return ok({ ...state, registrations: { ...state.registrations, [entry.registration]: registration } })
+      return ok({ ...state, registrations: { ...state.registrations, [entry.made]: registration } })
     }
     case "StatusChanged": {
       const registration = state.registrations[entry.registration]
@@ -292,7 +308,18 @@ export const byObject = (events: ReadonlyArray<string>): ReadonlyArray<string> =
 }
 
 const isAccepted = (state: State, token: Credential): boolean =>
-  isLive(state, token) && !state.suspended[applicationOf(token.grant)]
+  isLive(state, token) && !state.standing[applicationOf(token.grant)]
+
+/** Whether the events of an application wait (law 14). */
+export const isHeld = ({ paused, standing, subscriptions }: State, application: number): boolean =>
+  standing[application] !== undefined || paused[subscriptions[application] ?? -1] === true
+
+/** With nobody suspended or paused. */
+export const released = (state: State): State => ({
+  ...state,
+  paused: {},
+  standing: Object.fromEntries(Object.entries(state.standing).filter(([, standing]) => standing === "ended"))
+})
 
 /** What must be observed in a state at `now`. */
 export const observe = (state: State, now: number): Observation => ({

@@ -33,6 +33,8 @@ export const Revoke = Schema.TaggedStruct("Revoke", {
   token: Choice,
   stolen: Schema.Boolean
 })
+/** An application calls the interface with an access token. */
+export const Call = Schema.TaggedStruct("Call", { token: Choice })
 /** The user of a code revokes the application's access. */
 export const RevokeByUser = Schema.TaggedStruct("RevokeByUser", { code: Choice })
 /** An application subscribes; its callback answers the challenge like this. */
@@ -48,6 +50,10 @@ export const SetState = Schema.TaggedStruct("SetState", {
 })
 /** An operator revokes all grants of an application. */
 export const RevokeAll = Schema.TaggedStruct("RevokeAll", { application: Choice })
+/** An application ends for good. */
+export const End = Schema.TaggedStruct("End", { application: Choice })
+/** A user is erased, with everything that was granted. */
+export const Erase = Schema.TaggedStruct("Erase", { user: Choice })
 /** A subscription is paused or resumed. */
 export const SetPaused = Schema.TaggedStruct("SetPaused", { application: Choice, paused: Schema.Boolean })
 export const CreateRegistration = Schema.TaggedStruct("CreateRegistration", { athlete: Choice, organizer: Choice })
@@ -63,26 +69,29 @@ export const Receive = Schema.TaggedStruct("Receive", {
 /** A worker delivers for a while, and then stops properly or is killed. */
 export const Work = Schema.TaggedStruct("Work", { seconds: Schema.NonNegativeInt, killed: Schema.Boolean })
 
-/** What can run beside something else. */
-export const Simple = Schema.Union(
-  CreateUser,
-  CreateApplication,
+/** What is asked of the services. */
+export const Request = Schema.Union(
   Consent,
   Redeem,
   Refresh,
+  Call,
   Revoke,
   RevokeByUser,
+  Erase,
   Subscribe,
   Unsubscribe,
   SetState,
   RevokeAll,
+  End,
   SetPaused,
   CreateRegistration,
   ChangeStatus,
-  Redeliver,
-  Receive,
-  Work
+  Redeliver
 )
+export type Request = typeof Request.Type
+
+/** What can run beside something else. */
+export const Simple = Schema.Union(...Request.members, CreateUser, CreateApplication, Receive, Work)
 export type Simple = typeof Simple.Type
 
 /** Time passes. */
@@ -123,6 +132,9 @@ const simple: FastCheck.Arbitrary<Simple> = FastCheck.oneof(
   weighted(2, (_) => Unsubscribe.make(_), { application: choice }),
   weighted(2, (_) => SetState.make(_), { application: choice, state: one("active", "suspended") }),
   weighted(1, (_) => RevokeAll.make(_), { application: choice }),
+  weighted(1, (_) => End.make(_), { application: choice }),
+  weighted(1, (_) => Erase.make(_), { user: choice }),
+  weighted(2, (_) => Call.make(_), { token: choice }),
   weighted(2, (_) => SetPaused.make(_), { application: choice, paused: FastCheck.boolean() }),
   weighted(7, (_) => ChangeStatus.make(_), { registration: choice, status: FastCheck.nat(3) }),
   weighted(1, (_) => Redeliver.make(_), { delivery: choice }),
@@ -152,7 +164,9 @@ const contest: ReadonlyArray<Simple> = [
   Revoke.make({ by: "access", token: 0, stolen: false }),
   ChangeStatus.make({ registration: 0, status: 1 }),
   SetState.make({ application: 0, state: "suspended" }),
-  RevokeAll.make({ application: 0 })
+  RevokeAll.make({ application: 0 }),
+  End.make({ application: 0 }),
+  Erase.make({ user: 0 })
 ]
 
 const parallel = (operations: FastCheck.Arbitrary<Simple>): FastCheck.Arbitrary<Operation> =>

@@ -23,14 +23,15 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Random from "effect/Random"
-import type * as Operation from "./Operation.ts"
+import * as Operation from "./Operation.ts"
 import type { HistoryEntry } from "./HistoryEntry.ts"
 import { intercept } from "./Interception.ts"
 import { clearQueue } from "./internal/storeLaw.ts"
 import { findViolation } from "./internal/deliveryChecks.ts"
 import { makeProgramFixture, nameOf, type ProgramFixture } from "./internal/programFixture.ts"
-import { createApplication, createRegistration, createUser } from "./internal/performEvents.ts"
+import { createApplication, createUser, receive } from "./internal/performEvents.ts"
 import { perform } from "./internal/perform.ts"
+import { observed } from "./internal/performed.ts"
 import * as Standing from "./internal/performStanding.ts"
 import { observe as observeSystem } from "./internal/observe.ts"
 import { storeChecks } from "./internal/storeChecks.ts"
@@ -127,9 +128,8 @@ const interpret = (program: Operation.Program, fixture: ProgramFixture, label: s
     let states: ReadonlyArray<Model.State> = [Model.empty]
 
     const fail = (reason: string) => new LawBroken({ history: [...history, reason] })
-    const settle = (entries: ReadonlyArray<HistoryEntry | undefined>) =>
+    const settle = (seen: ReadonlyArray<HistoryEntry>) =>
       Effect.gen(function*() {
-        const seen = entries.flatMap((entry) => entry === undefined ? [] : [entry])
         const next = Model.stepTogether(states, seen)
         for (const entry of seen) history.push(`  → ${describe(entry)}`)
         if (next.length === 0) return yield* fail(expectation(states, seen))
@@ -163,29 +163,32 @@ const interpret = (program: Operation.Program, fixture: ProgramFixture, label: s
       yield* createApplication(fixture)
       yield* createApplication(fixture)
     }))
-    const [, organizer, athlete] = fixture.users
-    if (athlete !== undefined) yield* settle([yield* createRegistration(fixture, athlete, organizer)])
+    yield* settle(yield* request(fixture, Operation.CreateRegistration.make({ athlete: 0, organizer: 0 })))
 
     for (const operation of program) {
       history.push(JSON.stringify(operation))
       const { interleaved } = yield* VirtualTime.VirtualTime
       const execution = execute(fixture, label, operation)
-      const waiting = Standing.changesWaiting(operation) ? [] : yield* Effect.orDie(Standing.held(fixture))
+      const isHeld = (application: number) => states.every((state) => Model.isHeld(state, application))
+      const waiting = fixture.applications.filter((_, application) => isHeld(application))
       const begin = (yield* received).length
-      yield* settle(
-        yield* operation._tag === "Parallel" || operation._tag === "Work" ? interleaved(execution) : execution
-      )
+      const entries = yield* operation._tag === "Parallel" || operation._tag === "Work"
+        ? interleaved(execution)
+        : execution
+      yield* settle(entries)
       const got = (yield* received).slice(begin)
-      const wrong = got.find((post) =>
-        post.kind === "event" && waiting.some(({ callbackUrl }) => post.callbackUrl.startsWith(callbackUrl))
+      const wrong = got.find(({ callbackUrl, kind }) =>
+        kind === "event" && waiting.some((application) => callbackUrl.startsWith(application.callbackUrl))
       )
-      if (wrong !== undefined) return yield* fail(`law 14: a receiver got ${wrong.body} while its events wait`)
+      if (wrong !== undefined && !entries.some(({ _tag }) => changesWaiting.has(_tag))) {
+        return yield* fail(`law 14: a receiver got ${wrong.body} while its events wait`)
+      }
       yield* observe
     }
 
     history.push("in the end, with receivers that comply, and nobody suspended or paused")
     yield* Effect.orDie(Standing.release(fixture))
-    states = states.map((state) => ({ ...state, suspended: {} }))
+    states = states.map(Model.released)
     for (const { callbackUrl } of fixture.applications) {
       const callbacks = yield* ScriptedCallbacks.ScriptedCallbacks
       yield* callbacks.next(`${callbackUrl}/right`, [])
@@ -201,6 +204,14 @@ const interpret = (program: Operation.Program, fixture: ProgramFixture, label: s
     return history
   })
 
+/** Requests after which the events of an application may no longer wait. */
+const changesWaiting: ReadonlySet<HistoryEntry["_tag"]> = new Set([
+  "StateSet",
+  "PauseSet",
+  "Subscribed",
+  "Unsubscribed"
+])
+
 const describe = ({ _tag, at, result, ...rest }: HistoryEntry): string =>
   `at ${at} ${_tag} ${JSON.stringify(rest, (key, value) => key === "value" ? undefined : value)}: ${result}`
 
@@ -212,33 +223,44 @@ const expectation = (states: ReadonlyArray<Model.State>, entries: ReadonlyArray<
     : "this cannot come of any order of what was done at once"
 }
 
-const execute = (
-  fixture: ProgramFixture,
-  label: string,
-  operation: Operation.Operation
-): Effect.Effect<ReadonlyArray<HistoryEntry | undefined>, never, Everything | VirtualTime.VirtualTime> => {
+type Executed = Effect.Effect<ReadonlyArray<HistoryEntry>, never, Everything | VirtualTime.VirtualTime>
+
+const execute = (fixture: ProgramFixture, label: string, operation: Operation.Operation): Executed => {
+  const silently = <R>(effect: Effect.Effect<unknown, never, R>) => Effect.as(effect, [])
   switch (operation._tag) {
     case "Wait":
-      return Effect.as(Effect.sleep(Duration.seconds(operation.seconds)), [])
+      return silently(Effect.sleep(Duration.seconds(operation.seconds)))
     case "Purge":
       return Effect.map(purge(fixture), (entry) => [entry])
     case "Parallel": {
-      const prepared = operation.operations.map((one) => executeSimple(fixture, label, one))
-      return Effect.all(prepared, { concurrency: "unbounded" })
+      const prepared = operation.operations.map((one) => execute(fixture, label, one))
+      return Effect.map(Effect.all(prepared, { concurrency: "unbounded" }), (entries) => entries.flat())
     }
+    case "Work":
+      return silently(work(fixture, operation.seconds, operation.killed))
+    case "CreateUser":
+      return silently(createUser(fixture, label, operation.role))
+    case "CreateApplication":
+      return silently(Effect.orDie(createApplication(fixture)))
+    case "Receive":
+      return silently(receive(fixture, operation))
     default:
-      return Effect.map(executeSimple(fixture, label, operation), (entry) => [entry])
+      return request(fixture, operation)
   }
 }
 
-const executeSimple = (
-  fixture: ProgramFixture,
-  label: string,
-  operation: Operation.Simple
-): Effect.Effect<HistoryEntry | undefined, never, Everything | VirtualTime.VirtualTime> =>
-  operation._tag === "Work"
-    ? Effect.as(work(fixture, operation.seconds, operation.killed), undefined)
-    : perform(fixture, label, operation)
+/** Performs the requests of an operation, and learns their answers. */
+const request = (fixture: ProgramFixture, operation: Operation.Request) =>
+  Effect.map(
+    Effect.forEach(perform(fixture, operation), (prepared) =>
+      Effect.map(observed(prepared), ({ entry, learn }) => {
+        learn()
+        // A client that was authenticated before its application ended is told that its grant was revoked.
+        const isEnd = entry._tag === "Ended" && entry.result === "ok"
+        return isEnd ? [{ ...entry, _tag: "AllRevoked" as const }, entry] : [entry]
+      })),
+    (entries) => entries.flat()
+  )
 
 /** A worker on a node of its own. */
 const work = (fixture: ProgramFixture, seconds: number, isKilled: boolean) =>
@@ -269,5 +291,5 @@ const purge = (fixture: ProgramFixture) =>
       const subscription = fixture.subscriptions.indexOf(subscriptionId)
       deliveries[subscription] = [...(deliveries[subscription] ?? []), place]
     }
-    return { _tag: "Purged" as const, at, result: "ok", deliveries }
+    return { _tag: "Purged" as const, at, result: "ok", made: -1, deliveries }
   })

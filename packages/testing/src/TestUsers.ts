@@ -11,6 +11,8 @@ export declare namespace TestUsers {
   export interface Service {
     /** Adds a user and gives it the next identifier. */
     readonly add: (user: Omit<User, "id">) => Effect.Effect<User>
+    /** Removes a user. The identifier is not given to anybody else. */
+    readonly remove: (id: UserId) => Effect.Effect<void>
   }
 }
 
@@ -18,13 +20,15 @@ export declare namespace TestUsers {
 export const layerAfter = (lastId: number): Layer.Layer<TestUsers | UserStore> =>
   Layer.syncContext(() => {
     const users = new Map<UserId, User>()
+    let last = lastId
     return Context.make(TestUsers, {
       add: (fields) =>
         Effect.sync(() => {
-          const user = { ...fields, id: UserId.make(lastId + users.size + 1) }
+          const user = { ...fields, id: UserId.make(++last) }
           users.set(user.id, user)
           return user
-        })
+        }),
+      remove: (id) => Effect.sync(() => void users.delete(id))
     }).pipe(Context.add(UserStore, { find: (id) => Effect.sync(() => Option.fromNullable(users.get(id))) }))
   })
 

@@ -1,5 +1,14 @@
 /** Stores with one bug each, made of good stores, for the laws to find. */
-import { AccessTokens, Application, Event, type Grant, GrantStore, Memory, Registration } from "@startlist/core"
+import {
+  AccessTokens,
+  Application,
+  Event,
+  type Grant,
+  GrantStore,
+  Memory,
+  Registration,
+  Subscription
+} from "@startlist/core"
 import { DeliveryQueue } from "@startlist/core/DeliveryQueue"
 import type { Stores } from "@startlist/core/Stores"
 import { Operation, Program } from "@startlist/testing"
@@ -122,6 +131,35 @@ export const stateNotSaved = withApplications(() => ({ state: "active" }))
 /** To revoke all grants revokes none. */
 export const epochNotSaved = withApplications(() => ({ epoch: 0 }))
 
+/** An application that ends keeps its grants. */
+export const grantsOutliveEnd = withApplications(({ epoch, state }) => state === "ended" ? { epoch: epoch - 1 } : {})
+
+/** A pause is not saved. */
+export const pauseNotSaved = planted((stores) => {
+  const subscriptions = Context.get(stores, Subscription.SubscriptionStore)
+  return Context.add(stores, Subscription.SubscriptionStore, {
+    ...subscriptions,
+    save: (next) => subscriptions.save({ ...next, paused: false })
+  })
+})
+
+/** The grants of a user who is erased stay, unless there is one only. */
+export const revokesOnce = planted((stores) => {
+  const grants = Context.get(stores, GrantStore.GrantStore)
+  const revoked = new Set<number>()
+  return Context.add(stores, GrantStore.GrantStore, {
+    ...grants,
+    save: (change) =>
+      Effect.suspend(() => {
+        const { status, userId } = change.grant
+        if (status !== "revoked") return grants.save(change)
+        if (revoked.has(userId)) return Effect.void
+        revoked.add(userId)
+        return grants.save(change)
+      })
+  })
+})
+
 /** Where the search for counterexamples begins. */
 export const seed = 2
 
@@ -149,6 +187,9 @@ export const bugs: ReadonlyArray<Bug> = [
   },
   { name: "a suspended application goes on", stores: stateNotSaved, path: "1:2:0:4:6:7:7:4" },
   { name: "to revoke all grants revokes none", stores: epochNotSaved, path: "3:3:0:4:7:2" },
+  { name: "an application that ends keeps its grants", stores: grantsOutliveEnd, path: "" },
+  { name: "a pause is not saved", stores: pauseNotSaved, path: "" },
+  { name: "an erasure revokes only one of the grants", stores: revokesOnce, path: "" },
   { name: "a settlement is lost", stores: settlementLost, path: "3:2:0:0:1:5:7:8:1:4:3" }
 ]
 

@@ -14,12 +14,11 @@ export const observe = (fixture: ProgramFixture) =>
     const store = yield* DeliveryStore
     const subscriptions = yield* Subscriptions
     const access: Array<number> = []
-    for (const [index, { secret }] of fixture.access.entries()) {
-      if ((yield* Effect.option(oauth.authenticate(secret)))._tag === "Some") access.push(index)
-    }
     const refresh: Array<number> = []
-    for (const [index, { secret }] of fixture.refresh.entries()) {
-      if (Option.isSome(yield* oauth.introspect(secret, Option.none()))) refresh.push(index)
+    for (const [index, pair] of fixture.pairs.entries()) {
+      if (pair.access === undefined || pair.refresh === undefined) continue
+      if (Option.isSome(yield* Effect.option(oauth.authenticate(pair.access)))) access.push(index)
+      if (Option.isSome(yield* oauth.introspect(pair.refresh, Option.none()))) refresh.push(index)
     }
     const authorized: Array<string> = []
     for (const [user, { id }] of fixture.users.entries()) {

@@ -6,16 +6,18 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import type * as Operation from "../Operation.ts"
+import type { Request } from "../HistoryEntry.ts"
 import { mark } from "../TestSecrets.ts"
+import { TestUsers } from "../TestUsers.ts"
 import * as Events from "./performEvents.ts"
 import * as Standing from "./performStanding.ts"
-import { nothing, observed, type Performed, push } from "./performed.ts"
-import { choose, type Client, type KnownToken, type ProgramFixture, redirectUri } from "./programFixture.ts"
+import { making, type Needs, prepare, type Prepared } from "./performed.ts"
+import { choose, type Client, placeOf, type ProgramFixture, redirectUri } from "./programFixture.ts"
 
-const consent = (fixture: ProgramFixture, operation: typeof Operation.Consent.Type): Performed => {
+const consent = (fixture: ProgramFixture, operation: typeof Operation.Consent.Type): Prepared | undefined => {
   const application = choose(fixture.applications, operation.application)
   const user = choose(fixture.users, operation.user)
-  if (application === undefined || user === undefined) return nothing
+  if (application === undefined || user === undefined || fixture.erased.has(user.index)) return undefined
   const place = { application: application.index, user: user.index }
   const verifier = operation.pkce ? Option.some(Redacted.make(`${mark}verifier${fixture.codes.length}`)) : Option.none()
   const consent = Effect.gen(function*() {
@@ -33,23 +35,25 @@ const consent = (fixture: ProgramFixture, operation: typeof Operation.Consent.Ty
     })
     return yield* oauth.consent(request, user.value)
   })
-  return observed(consent, (code) => ({
-    _tag: "Consented",
-    code: push(fixture.codes, { secret: code ?? Redacted.make("nobody knows"), ...place, verifier }),
-    ...place
-  }))
+  return making({ _tag: "Consented", ...place }, consent, (secret, hash) => {
+    const made = placeOf(fixture.codes, { hash: hash(secret), ...place, secret: undefined, verifier })
+    return { made, learn: () => void Object.assign(fixture.codes[made] ?? {}, { secret, verifier }) }
+  })
 }
 
-/** The place of a token: its earlier place if the same answer was given before. */
-const placeOf = (list: Array<KnownToken>, token: KnownToken): number => {
-  const known = list.findIndex(({ secret }) => Redacted.value(secret) === Redacted.value(token.secret))
-  return known < 0 ? push(list, token) : known
-}
-
-const save = (fixture: ProgramFixture, application: number, tokens: Tokens | undefined) => ({
-  access: tokens === undefined ? -1 : placeOf(fixture.access, { secret: tokens.accessToken, application }),
-  refresh: tokens === undefined ? -1 : placeOf(fixture.refresh, { secret: tokens.refreshToken, application })
-})
+/** A request whose answer is a pair of tokens. */
+const issuing = <E>(
+  fixture: ProgramFixture,
+  request: Request,
+  application: number,
+  useCase: Effect.Effect<Tokens, E, Needs>
+): Prepared =>
+  making(request, useCase, ({ accessToken: access, refreshToken: refresh }, hash) => {
+    const made = placeOf(fixture.pairs, { hash: hash(refresh), application, access: undefined, refresh: undefined })
+    const known = fixture.pairs[made]
+    const isSame = known?.access === undefined || Redacted.value(known.access) === Redacted.value(access)
+    return { made: isSame ? made : -2, learn: () => void Object.assign(known ?? {}, { access, refresh }) }
+  })
 
 const keyOf = (key: string): Option.Option<string> => key === "" ? Option.none() : Option.some(key)
 
@@ -57,10 +61,13 @@ const keyOf = (key: string): Option.Option<string> => key === "" ? Option.none()
 const clientOf = (fixture: ProgramFixture, application: number, isStolen: boolean): Client | undefined =>
   fixture.applications[(application + (isStolen ? 1 : 0)) % fixture.applications.length]
 
-const redeem = (fixture: ProgramFixture, { code: choice, key, slip }: typeof Operation.Redeem.Type): Performed => {
-  const code = choose(fixture.codes, choice)
+const redeem = (
+  fixture: ProgramFixture,
+  { code: choice, key, slip }: typeof Operation.Redeem.Type
+): Prepared | undefined => {
+  const code = choose(fixture.codes, choice, ({ secret }) => secret !== undefined)
   const client = code && clientOf(fixture, code.value.application, slip === "client")
-  if (client === undefined || code === undefined) return nothing
+  if (client === undefined || code?.value.secret === undefined) return undefined
   const { application, secret, verifier } = code.value
   const sent = code.index % 2 === 0 ? Option.some(redirectUri) : Option.none()
   const exchange = Effect.flatMap(OAuth, (oauth) =>
@@ -71,96 +78,110 @@ const redeem = (fixture: ProgramFixture, { code: choice, key, slip }: typeof Ope
       redirectUri: slip === "redirect" ? Option.some(`${redirectUri}/other`) : sent,
       verifier: slip === "verifier" ? Option.some(Redacted.make("another verifier")) : verifier
     }))
-  return observed(exchange, (tokens) => ({
-    _tag: "Redeemed",
-    client: fixture.applications.indexOf(client),
-    code: code.index,
-    key,
-    fits: slip === "none",
-    ...save(fixture, application, tokens)
-  }))
+  const asked = { client: fixture.applications.indexOf(client), code: code.index, key, fits: slip === "none" }
+  return issuing(fixture, { _tag: "Redeemed", ...asked }, application, exchange)
 }
 
-const refresh = (fixture: ProgramFixture, { key, stolen, token: choice }: typeof Operation.Refresh.Type): Performed => {
-  const token = choose(fixture.refresh, choice)
-  const client = token && clientOf(fixture, token.value.application, stolen)
-  if (client === undefined || token === undefined) return nothing
-  const { application, secret } = token.value
-  const refresh = Effect.flatMap(OAuth, (oauth) => oauth.refresh({ client, token: secret, idempotencyKey: keyOf(key) }))
-  return observed(refresh, (tokens) => ({
-    _tag: "Refreshed",
-    client: fixture.applications.indexOf(client),
-    token: token.index,
-    key,
-    isOwner: !stolen,
-    ...save(fixture, application, tokens)
-  }))
-}
-
-const revoke = (fixture: ProgramFixture, { by, stolen, token: choice }: typeof Operation.Revoke.Type): Performed => {
-  const token = choose(fixture[by], choice)
-  const client = token && clientOf(fixture, token.value.application, stolen)
-  if (client === undefined || token === undefined) return nothing
-  const revoke = Effect.flatMap(OAuth, (oauth) => oauth.revoke(client, token.value.secret))
-  return observed(revoke, () => ({
-    _tag: "Revoked",
-    client: fixture.applications.indexOf(client),
-    by,
-    token: token.index,
-    isOwner: !stolen
-  }))
-}
-
-const revokeByUser = (fixture: ProgramFixture, operation: typeof Operation.RevokeByUser.Type): Performed => {
-  const code = choose(fixture.codes, operation.code)?.value
-  const [client, user] = code ? [fixture.applications[code.application], fixture.users[code.user]] : []
-  if (code === undefined || client === undefined || user === undefined) return nothing
-  const event = user.role === "athlete" || user.role === "organizer" ? `deleted ${user.role} ${code.user}` : null
-  const revoke = Effect.flatMap(OAuth, (oauth) => oauth.revokeByUser(client.id, user.id))
-  return observed(revoke, () => ({ _tag: "RevokedByUser", application: code.application, user: code.user, event }))
-}
-
-/** Performs an operation. Its subjects are chosen now, before anything that runs beside it. */
-export const perform = (
-  fixture: ProgramFixture,
-  label: string,
-  operation: Exclude<Operation.Simple, typeof Operation.Work.Type>
-): Performed => {
-  switch (operation._tag) {
-    case "CreateUser":
-      return Effect.as(Events.createUser(fixture, label, operation.role), undefined)
-    case "CreateApplication":
-      return Effect.as(Effect.orDie(Events.createApplication(fixture)), undefined)
-    case "CreateRegistration": {
-      const athlete = choose(fixture.users.filter(({ role }) => role === "athlete"), operation.athlete)
-      const organizer = choose(fixture.users.filter(({ role }) => role === "organizer"), operation.organizer)
-      return athlete === undefined ? nothing : Events.createRegistration(fixture, athlete.value, organizer?.value)
-    }
-    case "Consent":
-      return consent(fixture, operation)
-    case "Redeem":
-      return redeem(fixture, operation)
-    case "Refresh":
-      return refresh(fixture, operation)
-    case "Revoke":
-      return revoke(fixture, operation)
-    case "RevokeByUser":
-      return revokeByUser(fixture, operation)
-    case "Subscribe":
-      return Events.subscribe(fixture, operation)
-    case "Unsubscribe":
-      return Events.unsubscribe(fixture, operation)
-    case "SetState":
-      return Standing.setState(fixture, operation)
-    case "RevokeAll":
-      return Standing.revokeAll(fixture, operation)
-    case "SetPaused":
-      return Standing.setPaused(fixture, operation)
-    case "ChangeStatus":
-      return Events.changeStatus(fixture, operation)
-    case "Redeliver":
-      return Events.redeliver(fixture, operation)
-    case "Receive":
-      return Events.receive(fixture, operation)
+/** A pair of tokens, and the application that presents one of them. */
+const presented = (fixture: ProgramFixture, choice: number, isStolen: boolean) => {
+  const pair = choose(fixture.pairs, choice, ({ refresh }) => refresh !== undefined)
+  const client = pair && clientOf(fixture, pair.value.application, isStolen)
+  const { access, application, refresh } = pair?.value ?? {}
+  if (access === undefined || refresh === undefined || application === undefined || client === undefined) {
+    return undefined
   }
+  const asked = { client: fixture.applications.indexOf(client), token: pair?.index ?? -1, isOwner: !isStolen }
+  return { client, access, refresh, application, asked }
+}
+
+const refresh = (
+  fixture: ProgramFixture,
+  { key, stolen, token }: typeof Operation.Refresh.Type
+): Prepared | undefined => {
+  const found = presented(fixture, token, stolen)
+  if (found === undefined) return undefined
+  const { application, asked, client, refresh } = found
+  const useCase = Effect.flatMap(
+    OAuth,
+    (oauth) => oauth.refresh({ client, token: refresh, idempotencyKey: keyOf(key) })
+  )
+  return issuing(fixture, { _tag: "Refreshed", key, ...asked }, application, useCase)
+}
+
+const revoke = (
+  fixture: ProgramFixture,
+  { by, stolen, token }: typeof Operation.Revoke.Type
+): Prepared | undefined => {
+  const found = presented(fixture, token, stolen)
+  if (found === undefined) return undefined
+  const useCase = Effect.flatMap(OAuth, (oauth) => oauth.revoke(found.client, found[by]))
+  return prepare({ _tag: "Revoked", by, ...found.asked }, useCase)
+}
+
+const call = (fixture: ProgramFixture, { token }: typeof Operation.Call.Type): Prepared | undefined => {
+  const found = presented(fixture, token, false)
+  return found && prepare(
+    { _tag: "Called", token: found.asked.token },
+    Effect.flatMap(OAuth, (oauth) => oauth.authenticate(found.access))
+  )
+}
+
+const revokeByUser = (fixture: ProgramFixture, application: number, place: number): Prepared | undefined => {
+  const [client, user] = [fixture.applications[application], fixture.users[place]]
+  if (client === undefined || user === undefined) return undefined
+  const event = user.role === "athlete" || user.role === "organizer" ? `deleted ${user.role} ${place}` : null
+  const useCase = Effect.flatMap(OAuth, (oauth) => oauth.revokeByUser(client.id, user.id))
+  return prepare({ _tag: "RevokedByUser", application, user: place, event }, useCase)
+}
+
+/** As an embedder erases a person: the user is removed, and every grant is revoked, one save each. */
+const erase = (fixture: ProgramFixture, choice: number): ReadonlyArray<Prepared | undefined> => {
+  const user = choose(fixture.users, choice, ({ role }) => role !== "platform")
+  if (user === undefined || fixture.erased.has(user.index)) return []
+  fixture.erased.add(user.index)
+  const remove = Effect.flatMap(TestUsers, (users) => users.remove(user.value.id))
+  return [
+    prepare({ _tag: "Erased", user: user.index }, remove),
+    ...fixture.applications.map((_, application) => revokeByUser(fixture, application, user.index))
+  ]
+}
+
+/** The requests of an operation, one after the other. Their subjects are chosen now, before anything that runs beside it. */
+export const perform = (fixture: ProgramFixture, operation: Operation.Request): ReadonlyArray<Prepared> => {
+  const one = (): Prepared | undefined | ReadonlyArray<Prepared | undefined> => {
+    switch (operation._tag) {
+      case "Consent":
+        return consent(fixture, operation)
+      case "Redeem":
+        return redeem(fixture, operation)
+      case "Refresh":
+        return refresh(fixture, operation)
+      case "Call":
+        return call(fixture, operation)
+      case "Revoke":
+        return revoke(fixture, operation)
+      case "RevokeByUser": {
+        const code = choose(fixture.codes, operation.code)?.value
+        return code && revokeByUser(fixture, code.application, code.user)
+      }
+      case "Erase":
+        return erase(fixture, operation.user)
+      case "Subscribe":
+        return Events.subscribe(fixture, operation)
+      case "Unsubscribe":
+        return Events.unsubscribe(fixture, operation)
+      case "SetState":
+      case "RevokeAll":
+      case "End":
+      case "SetPaused":
+        return Standing.perform(fixture, operation)
+      case "CreateRegistration":
+        return Events.createRegistration(fixture, operation)
+      case "ChangeStatus":
+        return Events.changeStatus(fixture, operation)
+      case "Redeliver":
+        return Events.redeliver(fixture, operation)
+    }
+  }
+  return [one()].flat().filter((prepared) => prepared !== undefined)
 }

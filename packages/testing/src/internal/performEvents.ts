@@ -4,7 +4,7 @@ import { Deliveries } from "@startlist/core/Deliveries"
 import { emptyUpdates } from "@startlist/core/Registration"
 import { Registrations } from "@startlist/core/Registrations"
 import { Subscriptions } from "@startlist/core/Subscriptions"
-import type { Role, User } from "@startlist/core/User"
+import type { Role } from "@startlist/core/User"
 import * as DateTimes from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -13,8 +13,8 @@ import type * as Operation from "../Operation.ts"
 import { Behaviour, ScriptedCallbacks } from "../ScriptedCallbacks.ts"
 import { mark } from "../TestSecrets.ts"
 import { TestUsers } from "../TestUsers.ts"
-import { choose, type Client, nameOf, type ProgramFixture, redirectUri } from "./programFixture.ts"
-import { nothing, observed, type Performed, push } from "./performed.ts"
+import { choose, type Client, nameOf, type ProgramFixture, push, redirectUri } from "./programFixture.ts"
+import { making, prepare, type Prepared } from "./performed.ts"
 
 export const createUser = (fixture: ProgramFixture, label: string, role: Role) =>
   Effect.gen(function*() {
@@ -36,18 +36,24 @@ export const createApplication = (fixture: ProgramFixture) =>
     fixture.applications.push({ id: application.id, secret, callbackUrl })
   })
 
-export const createRegistration = (fixture: ProgramFixture, athlete: User, organizer: User | undefined) => {
+export const createRegistration = (
+  fixture: ProgramFixture,
+  operation: typeof Operation.CreateRegistration.Type
+): Prepared | undefined => {
+  const athlete = choose(fixture.users, operation.athlete, ({ role }) => role === "athlete")
+  const organizer = choose(fixture.users, operation.organizer, ({ role }) => role === "organizer")
+  if (athlete === undefined) return undefined
   const parties = {
-    athleteId: athlete.id,
-    organizerId: Option.map(Option.fromNullable(organizer), ({ id }) => id),
+    athleteId: athlete.value.id,
+    organizerId: Option.map(Option.fromNullable(organizer), ({ value }) => value.id),
     clubId: Option.none(),
     platformUserId: Option.none()
   }
   const create = Effect.flatMap(Registrations, (service) => service.create({ parties, updates: emptyUpdates }))
-  return observed(create, (created) => ({
-    _tag: "RegistrationCreated" as const,
-    registration: created === undefined ? -1 : push(fixture.registrations, created.id),
-    parties: [athlete, organizer].flatMap((user) => user === undefined ? [] : [fixture.users.indexOf(user)])
+  const places = organizer === undefined ? [athlete.index] : [athlete.index, organizer.index]
+  return making({ _tag: "RegistrationCreated", parties: places }, create, ({ id }) => ({
+    made: push(fixture.registrations, id),
+    learn: () => {}
   }))
 }
 
@@ -59,50 +65,68 @@ const platformAccess = (fixture: ProgramFixture, { id: applicationId }: Client) 
     return { applicationId, userId, role, scope: [], createdAt: now, expiresAt: now }
   })
 
-export const subscribe = (fixture: ProgramFixture, operation: typeof Operation.Subscribe.Type): Performed => {
+export const subscribe = (
+  fixture: ProgramFixture,
+  operation: typeof Operation.Subscribe.Type
+): Prepared | undefined => {
   const application = choose(fixture.applications, operation.application)
-  if (application === undefined) return nothing
+  if (application === undefined || fixture.ended.has(application.index)) return undefined
   const callbackUrl = `${application.value.callbackUrl}/${operation.callback}`
   const create = Effect.gen(function*() {
     const access = yield* platformAccess(fixture, application.value)
     return yield* (yield* Subscriptions).create(access, { callbackUrl, verifyToken: Redacted.make(`${mark}verify`) })
   })
-  return observed(create, (subscription) => ({
+  const request = {
     _tag: "Subscribed",
     application: application.index,
-    isProven: operation.callback === "right",
-    subscription: subscription === undefined ? -1 : push(fixture.subscriptions, subscription.id)
-  }))
+    isProven: operation.callback === "right"
+  } as const
+  return making(request, create, ({ id }) => ({ made: subscriptionOf(fixture, id), learn: () => {} }))
 }
 
-export const unsubscribe = (fixture: ProgramFixture, operation: typeof Operation.Unsubscribe.Type): Performed => {
+/** The place of a subscription. It is added if it is new. */
+export const subscriptionOf = ({ subscriptions }: ProgramFixture, id: number): number => {
+  const known = subscriptions.indexOf(id)
+  return known < 0 ? push(subscriptions, id) : known
+}
+
+export const unsubscribe = (
+  fixture: ProgramFixture,
+  operation: typeof Operation.Unsubscribe.Type
+): Prepared | undefined => {
   const application = choose(fixture.applications, operation.application)
-  if (application === undefined) return nothing
+  if (application === undefined) return undefined
   const remove = Effect.gen(function*() {
     const access = yield* platformAccess(fixture, application.value)
     return yield* (yield* Subscriptions).remove(access, Option.none())
   })
-  return observed(remove, () => ({ _tag: "Unsubscribed", application: application.index }))
+  return prepare({ _tag: "Unsubscribed", application: application.index }, remove)
 }
 
-export const changeStatus = (fixture: ProgramFixture, operation: typeof Operation.ChangeStatus.Type): Performed => {
+export const changeStatus = (
+  fixture: ProgramFixture,
+  operation: typeof Operation.ChangeStatus.Type
+): Prepared | undefined => {
   const registration = choose(fixture.registrations, operation.registration)
-  if (registration === undefined) return nothing
+  if (registration === undefined) return undefined
   const status = `status-${operation.status}`
   const event = `updated registration ${registration.index} ${status}`
   const change = Effect.flatMap(
     Registrations,
     (service) => service.change(registration.value, { registration_status: status })
   )
-  return observed(change, () => ({ _tag: "StatusChanged", registration: registration.index, status, event }))
+  return prepare({ _tag: "StatusChanged", registration: registration.index, status, event }, change)
 }
 
-export const redeliver = (fixture: ProgramFixture, operation: typeof Operation.Redeliver.Type): Performed => {
+export const redeliver = (
+  fixture: ProgramFixture,
+  operation: typeof Operation.Redeliver.Type
+): Prepared | undefined => {
   const delivery = choose(fixture.deliveries, operation.delivery)?.value
-  if (delivery === undefined) return nothing
+  if (delivery === undefined) return undefined
   const subscription = fixture.subscriptions.indexOf(delivery.subscriptionId)
   const again = Effect.flatMap(Deliveries, (service) => service.redeliver(delivery.id))
-  return observed(again, () => ({ _tag: "Redelivered", subscription, event: nameOf(fixture, delivery) }))
+  return prepare({ _tag: "Redelivered", subscription, event: nameOf(fixture, delivery) }, again)
 }
 
 const behaviours: Readonly<Record<(typeof Operation.Receive.Type)["behaviours"][number], Behaviour>> = {
@@ -113,12 +137,12 @@ const behaviours: Readonly<Record<(typeof Operation.Receive.Type)["behaviours"][
   hang: Behaviour.Hang()
 }
 
-export const receive = (fixture: ProgramFixture, operation: typeof Operation.Receive.Type): Performed => {
+export const receive = (fixture: ProgramFixture, operation: typeof Operation.Receive.Type) => {
   const application = choose(fixture.applications, operation.application)
-  if (application === undefined) return nothing
+  if (application === undefined) return Effect.void
   const next = operation.behaviours.map((name) => behaviours[name])
-  return Effect.as(
-    Effect.flatMap(ScriptedCallbacks, (callbacks) => callbacks.next(`${application.value.callbackUrl}/right`, next)),
-    undefined
+  return Effect.flatMap(
+    ScriptedCallbacks,
+    (callbacks) => callbacks.next(`${application.value.callbackUrl}/right`, next)
   )
 }

@@ -1,25 +1,30 @@
-/** History entries of the operations of a program. */
+/** Operations of a program, ready to be performed, and the history entries that come of them. */
 import type { Stores } from "@startlist/core/Stores"
 import { Secrets } from "@startlist/core/Secrets"
 import type { Services } from "@startlist/core/Services"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
-import * as Option from "effect/Option"
 import * as Predicate from "effect/Predicate"
-import type { HistoryEntry } from "../HistoryEntry.ts"
-import { ScriptedCallbacks } from "../ScriptedCallbacks.ts"
+import * as Redacted from "effect/Redacted"
+import type { HistoryEntry, Request } from "../HistoryEntry.ts"
 import type { TestUsers } from "../TestUsers.ts"
 
-/** An operation in progress. It returns `undefined` if no law is about it. */
-export type Performed = Effect.Effect<
-  HistoryEntry | undefined,
-  never,
-  Stores | TestUsers | Services | ScriptedCallbacks | Secrets
->
+/** What an answer names, and what its receiver can do from now on. */
+export interface Answer {
+  /** The place of what it names; -1 if there is none. */
+  readonly made: number
+  /** Called when the answer arrives. An answer that is lost teaches nothing. */
+  readonly learn: () => void
+}
 
-/** No operation. */
-export const nothing: Performed = Effect.succeed(undefined)
+export type Needs = Stores | TestUsers | Services | Secrets
+
+/** A request whose subjects are chosen. */
+export interface Prepared {
+  readonly request: Request
+  readonly run: Effect.Effect<Answer, unknown, Needs>
+}
 
 /** The name of a refusal. */
 const nameOfRefusal = (error: unknown): string => {
@@ -27,14 +32,32 @@ const nameOfRefusal = (error: unknown): string => {
   return Predicate.hasProperty(error, "_tag") ? String(error._tag) : "an unknown error"
 }
 
-/** Runs a use case. Returns when it began, its result, and these fields, which depend on its value. */
-export const observed = <A, E, R, F>(useCase: Effect.Effect<A, E, R>, fields: (value: A | undefined) => F) =>
-  Effect.flatMap(Clock.currentTimeMillis, (millis) =>
-    Effect.map(Effect.either(useCase), (either) => ({
-      at: millis / 1000,
-      result: Either.match(either, { onLeft: nameOfRefusal, onRight: () => "ok" }),
-      ...fields(Option.getOrUndefined(Either.getRight(either)))
-    })))
+/** A request whose answer names nothing. */
+export const prepare = <A, E>(request: Request, useCase: Effect.Effect<A, E, Needs>): Prepared => ({
+  request,
+  run: Effect.as(useCase, { made: -1, learn: () => {} })
+})
 
-/** Adds to a list and returns the place. */
-export const push = <A>(list: Array<A>, value: A): number => list.push(value) - 1
+/** A request whose answer names something that the fixture gets to know. */
+export const making = <A, E>(
+  request: Request,
+  useCase: Effect.Effect<A, E, Needs>,
+  answer: (value: A, hash: (secret: Redacted.Redacted<string>) => string) => Answer
+): Prepared => ({
+  request,
+  run: Effect.gen(function*() {
+    const { hash } = yield* Secrets
+    return answer(yield* useCase, (secret) => hash(Redacted.value(secret)))
+  })
+})
+
+/** Runs a request. Returns its history entry, and what the answer teaches. */
+export const observed = ({ request, run }: Prepared) =>
+  Effect.gen(function*() {
+    const at = (yield* Clock.currentTimeMillis) / 1000
+    const either = yield* Effect.either(run)
+    const result = Either.match(either, { onLeft: nameOfRefusal, onRight: () => "ok" })
+    const { learn, made } = Either.getOrElse(either, () => ({ learn: () => {}, made: -1 }))
+    const entry: HistoryEntry = { ...request, at, result, made }
+    return { entry, learn }
+  })

@@ -17,26 +17,36 @@ export interface Client {
   readonly callbackUrl: string
 }
 
+/** A code, from the moment at which it is stored. */
 export interface KnownCode {
-  readonly secret: Secret
+  readonly hash: string
   readonly application: number
   readonly user: number
-  readonly verifier: Option.Option<Secret>
+  /** None until the answer with it arrives. */
+  secret: Secret | undefined
+  verifier: Option.Option<Secret>
 }
 
-export interface KnownToken {
-  readonly secret: Secret
+/** An access token and the refresh token beside it, from the moment at which they are stored. */
+export interface KnownPair {
+  /** Fingerprint of the refresh token. */
+  readonly hash: string
   readonly application: number
+  /** None until the answer with them arrives. */
+  access: Secret | undefined
+  refresh: Secret | undefined
 }
 
 export interface ProgramFixture {
   /** Counts what was given a name, before it is there. */
   named: number
   readonly users: Array<User>
+  /** Users and applications that are no more, by place. */
+  readonly erased: Set<number>
+  readonly ended: Set<number>
   readonly applications: Array<Client>
   readonly codes: Array<KnownCode>
-  readonly access: Array<KnownToken>
-  readonly refresh: Array<KnownToken>
+  readonly pairs: Array<KnownPair>
   readonly registrations: Array<RegistrationId>
   /** Identifiers. */
   readonly subscriptions: Array<number>
@@ -55,10 +65,11 @@ export interface ProgramFixture {
 export const makeProgramFixture = (): ProgramFixture => ({
   named: 0,
   users: [],
+  erased: new Set(),
+  ended: new Set(),
   applications: [],
   codes: [],
-  access: [],
-  refresh: [],
+  pairs: [],
   registrations: [],
   subscriptions: [],
   deliveries: [],
@@ -68,14 +79,23 @@ export const makeProgramFixture = (): ProgramFixture => ({
   isCalm: true
 })
 
+/** Adds to a list and returns the place. */
+export const push = <A>(list: Array<A>, value: A): number => list.push(value) - 1
+
+/** The place of what has this fingerprint. It is added if it is new. */
+export const placeOf = <A extends { readonly hash: string }>(list: Array<A>, value: A): number => {
+  const known = list.findIndex(({ hash }) => hash === value.hash)
+  return known < 0 ? push(list, value) : known
+}
+
 /** One of these, newest first, modulo their number. */
 export const choose = <A>(
   from: ReadonlyArray<A>,
-  choice: number
+  choice: number,
+  isChosen: (value: A, index: number) => boolean = () => true
 ): { readonly index: number; readonly value: A } | undefined => {
-  const index = from.length - 1 - choice % Math.max(1, from.length)
-  const value = from[index]
-  return value === undefined ? undefined : { index, value }
+  const all = from.flatMap((value, index) => isChosen(value, index) ? [{ index, value }] : [])
+  return all[all.length - 1 - choice % Math.max(1, all.length)]
 }
 
 /** The same name for the same thing on every store. */

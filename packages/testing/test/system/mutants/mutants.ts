@@ -21,6 +21,8 @@ const authorization = of("Authorization.ts")
 const subscription = of("Subscription.ts")
 const token = of("Token.ts")
 const subscriptions = of("Subscriptions.ts")
+const applications = of("Applications.ts")
+const registrations = of("Registrations.ts")
 const registration = of("Registration.ts")
 const delivery = of("Delivery.ts")
 const event = of("Event.ts")
@@ -200,6 +202,24 @@ export const mutants: ReadonlyArray<Mutant> = [
   ),
   application("an application that has ended keeps its secrets", "  secrets: []\n", "  secrets: application.secrets\n"),
   application("to revoke all grants changes no epoch", "epoch: application.epoch + 1", "epoch: application.epoch"),
+  application(
+    "an application that has ended keeps its grants",
+    "  ...revokeAll(application),\n  state: \"ended\"",
+    "  ...application,\n  version: application.version + 1,\n  state: \"ended\""
+  ),
+  applications("an application that has ended can be restored", "found.state === \"ended\" ? new", "false ? new"),
+  applications(
+    "an application that ends keeps its subscription",
+    "if (Option.isSome(subscription)) yield* subscriptions.remove(",
+    "if (false) yield* subscriptions.remove("
+  ),
+  subscription("a pause is not saved", ": Option.some({ ...subscription, paused,", ": Option.some({ ...subscription,"),
+  subscription("a pause cannot be undone", "subscription.paused === paused\n", "subscription.paused || !paused\n"),
+  registrations(
+    "somebody who was erased can be a party",
+    "Option.exists(user, (found) => found.role === role)",
+    "Option.match(user, { onNone: () => true, onSome: (found) => found.role === role })"
+  ),
   oauth(
     "an application sees the tokens of others",
     "Option.isNone(audience) || audience.value === applicationId",

@@ -6,56 +6,26 @@
  * what was seen, and a law is broken when none is left.
  */
 import type { HistoryEntry } from "./HistoryEntry.ts"
+import {
+  codeLifetime,
+  empty,
+  end,
+  endAll,
+  enqueue,
+  type Grant,
+  isAccepted,
+  isLive,
+  issue,
+  keyOf,
+  maxCodes,
+  newest,
+  repeats,
+  replayGrace,
+  type State,
+  withGrant
+} from "./internal/modelState.ts"
 
-export interface Grant {
-  readonly isAlive: boolean
-  /** Counts consents after revocations. */
-  readonly life: number
-  /** The pairs of tokens whose refresh tokens are the current one and the one before. */
-  readonly current: number | null
-  readonly previous: number | null
-  readonly rotatedAt: number
-  /** What the current pair was given for. */
-  readonly origin: string
-}
-
-interface Credential {
-  readonly grant: string
-  readonly life: number
-  readonly expiresAt: number
-}
-
-/** Everything is named by its place in the order of its appearance; times are seconds. */
-export interface State {
-  readonly grants: Readonly<Record<string, Grant>>
-  readonly codes: Readonly<Record<number, Credential & { readonly isUsed: boolean }>>
-  /** By pair of tokens: its access token, and its refresh token. */
-  readonly access: Readonly<Record<number, Credential>>
-  readonly refresh: Readonly<Record<number, Credential>>
-  /** Applications that are not active. */
-  readonly standing: Readonly<Record<number, "suspended" | "ended">>
-  /** Subscriptions that are paused. */
-  readonly paused: Readonly<Record<number, true>>
-  readonly erased: Readonly<Record<number, true>>
-  /** By application: the identifier. */
-  readonly subscriptions: Readonly<Record<number, number>>
-  readonly registrations: Readonly<Record<number, { readonly parties: ReadonlyArray<number>; readonly status: string }>>
-  /** By subscription, in order: what is delivered, or was. */
-  readonly deliveries: Readonly<Record<number, ReadonlyArray<string>>>
-}
-
-export const empty: State = {
-  grants: {},
-  codes: {},
-  access: {},
-  refresh: {},
-  standing: {},
-  paused: {},
-  erased: {},
-  subscriptions: {},
-  registrations: {},
-  deliveries: {}
-}
+export { empty, keyOf, type State }
 
 /** What must come out, and the state after it: the same one if nothing is saved. */
 export interface Prediction {
@@ -63,74 +33,9 @@ export interface Prediction {
   readonly next: State
 }
 
-const codeLifetime = 5 * 60
-const accessLifetime = 28_800
-const refreshIdle = 90 * 86_400
-const replayGrace = 60
-const retryWindow = 600
-const maxAccessTokens = 20
-const maxCodes = 20
-
-export const keyOf = (application: number, user: number): string => `${application}/${user}`
-
-const applicationOf = (key: string): number => Number(key.split("/")[0])
-
-const withGrant = (state: State, key: string, grant: Grant): State => ({
-  ...state,
-  grants: { ...state.grants, [key]: grant }
-})
-
-/** Whether a credential belongs to the present life of its grant. */
-const isLive = (state: State, { grant, life }: Credential): boolean => {
-  const present = state.grants[grant]
-  return present !== undefined && present.isAlive && present.life === life
-}
-
-const end = (state: State, key: string): State => {
-  const grant = state.grants[key]
-  return grant === undefined ? state : withGrant(state, key, { ...grant, isAlive: false })
-}
-
-const endAll = (state: State, application: number): State =>
-  Object.keys(state.grants).filter((key) => applicationOf(key) === application).reduce(end, state)
-
-/** A new pair. Access tokens above their number end, the oldest first. */
-const issue = (state: State, key: string, at: number, pair: number, origin: string): State => {
-  const grant = state.grants[key]
-  if (grant === undefined) return state
-  const token = { grant: key, life: grant.life }
-  const all = { ...state.access, [pair]: { ...token, expiresAt: at + accessLifetime } }
-  return {
-    ...withGrant(state, key, { ...grant, current: pair, previous: grant.current, rotatedAt: at, origin }),
-    access: newest(all, key, maxAccessTokens, at),
-    refresh: { ...state.refresh, [pair]: { ...token, expiresAt: at + refreshIdle } }
-  }
-}
-
-/** Without the oldest of a grant that are more than this. */
-const newest = <A extends Credential>(
-  all: Readonly<Record<number, A>>,
-  key: string,
-  limit: number,
-  at: number
-): Readonly<Record<number, A>> => {
-  const live = Object.entries(all).filter(([, { expiresAt, grant }]) => grant === key && at < expiresAt)
-  const gone = new Set(live.slice(0, Math.max(0, live.length - limit)).map(([place]) => place))
-  return gone.size === 0 ? all : Object.fromEntries(Object.entries(all).filter(([place]) => !gone.has(place)))
-}
-
-/** Whether the present pair is the answer to an equal request, and may be given once more. */
-const repeats = ({ origin, rotatedAt }: Grant, asked: string, key: string, at: number): boolean =>
-  key !== "" && origin === asked && at < rotatedAt + retryWindow
-
 /** The same pair as before, or something is wrong (law 1b). */
 const repeated = (state: State, { current }: Grant, pair: number): Prediction =>
   pair === current ? { result: "ok", next: state } : { result: "ok, with the tokens of the first answer", next: state }
-
-const enqueue = (state: State, subscription: number, event: string): State => ({
-  ...state,
-  deliveries: { ...state.deliveries, [subscription]: [...(state.deliveries[subscription] ?? []), event] }
-})
 
 export const predict = (state: State, entry: HistoryEntry): Prediction => {
   const { at } = entry
@@ -283,57 +188,6 @@ export const predict = (state: State, entry: HistoryEntry): Prediction => {
       })
   }
 }
-
-/** What can be observed of a state without changing it. */
-export interface Observation {
-  /** Access tokens that are accepted, and refresh tokens that are current. */
-  readonly access: ReadonlyArray<number>
-  readonly refresh: ReadonlyArray<number>
-  /** `application/user` of what users see as authorised. */
-  readonly authorized: ReadonlyArray<string>
-  readonly subscriptions: Readonly<Record<number, number>>
-  readonly deliveries: Readonly<Record<number, ReadonlyArray<string>>>
-}
-
-const places = <A>(record: Readonly<Record<number, A>>, isSeen: (value: A, place: number) => boolean) =>
-  Object.entries(record).filter(([place, value]) => isSeen(value, Number(place))).map(([place]) => Number(place))
-
-/**
- * Events such as `updated registration 0 status-1`, those about one object together and in their order. Only that order
- * is promised (law 6): two saves at the same time may queue their events in either one.
- */
-export const byObject = (events: ReadonlyArray<string>): ReadonlyArray<string> => {
-  const objectOf = (event: string) => event.split(" ").slice(1, 3).join(" ")
-  return [...events].sort((a, b) => objectOf(a).localeCompare(objectOf(b)))
-}
-
-const isAccepted = (state: State, token: Credential): boolean =>
-  isLive(state, token) && !state.standing[applicationOf(token.grant)]
-
-/** Whether the events of an application wait (law 14). */
-export const isHeld = ({ paused, standing, subscriptions }: State, application: number): boolean =>
-  standing[application] !== undefined || paused[subscriptions[application] ?? -1] === true
-
-/** With nobody suspended or paused. */
-export const released = (state: State): State => ({
-  ...state,
-  paused: {},
-  standing: Object.fromEntries(Object.entries(state.standing).filter(([, standing]) => standing === "ended"))
-})
-
-/** What must be observed in a state at `now`. */
-export const observe = (state: State, now: number): Observation => ({
-  access: places(state.access, (token) => isAccepted(state, token) && now < token.expiresAt),
-  refresh: places(
-    state.refresh,
-    (token, place) => isAccepted(state, token) && state.grants[token.grant]?.current === place && now < token.expiresAt
-  ),
-  authorized: Object.keys(state.grants).filter((key) => state.grants[key]?.isAlive).sort(),
-  subscriptions: state.subscriptions,
-  deliveries: Object.fromEntries(
-    Object.entries(state.deliveries).flatMap(([place, events]) => events.length > 0 ? [[place, byObject(events)]] : [])
-  )
-})
 
 /** The states that agree with something that happened. */
 export const step = (states: ReadonlyArray<State>, entry: HistoryEntry): ReadonlyArray<State> =>

@@ -8,20 +8,13 @@
  */
 import type { Stores } from "@startlist/core/Stores"
 import * as Policy from "@startlist/core/Policy"
-import * as Retention from "@startlist/core/Retention"
-import type { Secrets } from "@startlist/core/Secrets"
 import * as Services from "@startlist/core/Services"
-import type { UserStore } from "@startlist/core/User"
-import * as Worker from "@startlist/core/Worker"
-import type { Callbacks } from "@startlist/core/Callbacks"
 import * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
 import * as Random from "effect/Random"
 import * as Operation from "./Operation.ts"
 import type { HistoryEntry } from "./HistoryEntry.ts"
@@ -29,12 +22,13 @@ import { intercept } from "./Interception.ts"
 import { clearQueue } from "./internal/storeLaw.ts"
 import { findViolation } from "./internal/deliveryChecks.ts"
 import { makeProgramFixture, nameOf, type ProgramFixture } from "./internal/programFixture.ts"
-import { createApplication, createUser, receive } from "./internal/performEvents.ts"
-import { perform } from "./internal/perform.ts"
-import { observed } from "./internal/performed.ts"
+import { createUser } from "./internal/performEvents.ts"
+import { addApplication, execute, request, work } from "./internal/execute.ts"
 import * as Standing from "./internal/performStanding.ts"
 import { observe as observeSystem } from "./internal/observe.ts"
 import { storeChecks } from "./internal/storeChecks.ts"
+import * as Observed from "./internal/observation.ts"
+import * as ModelState from "./internal/modelState.ts"
 import * as Model from "./Model.ts"
 import * as ScriptedCallbacks from "./ScriptedCallbacks.ts"
 import * as TestSecrets from "./TestSecrets.ts"
@@ -58,15 +52,6 @@ export interface Options {
   /** Default: the documented one, looking for work every 20 seconds when nothing wakes the worker. */
   readonly policy?: Policy.Policy.Service
 }
-
-type Everything =
-  | Stores
-  | UserStore
-  | TestUsers.TestUsers
-  | Services.Services
-  | Callbacks
-  | ScriptedCallbacks.ScriptedCallbacks
-  | Secrets
 
 /** The documented policy, for programs that last for months. */
 export const policy: Policy.Policy.Service = { ...Policy.documented, deliveryPoll: Duration.seconds(20) }
@@ -140,10 +125,10 @@ const interpret = (program: Operation.Program, fixture: ProgramFixture, label: s
       const now = (yield* Clock.currentTimeMillis) / 1000
       const observation = yield* Effect.orDie(observeSystem(fixture))
       const seen = JSON.stringify(observation)
-      const agreeing = states.filter((state) => JSON.stringify(Model.observe(state, now)) === seen)
+      const agreeing = states.filter((state) => JSON.stringify(Observed.observe(state, now)) === seen)
       const [expected] = states
       if (agreeing.length === 0 && expected !== undefined) {
-        return yield* fail(`seen:     ${seen}\nexpected: ${JSON.stringify(Model.observe(expected, now))}`)
+        return yield* fail(`seen:     ${seen}\nexpected: ${JSON.stringify(Observed.observe(expected, now))}`)
       }
       states = agreeing
       const violation = fixture.violations[0] ?? findViolation({
@@ -160,8 +145,8 @@ const interpret = (program: Operation.Program, fixture: ProgramFixture, label: s
       yield* createUser(fixture, label, "platform")
       yield* createUser(fixture, label, "organizer")
       yield* createUser(fixture, label, "athlete")
-      yield* createApplication(fixture)
-      yield* createApplication(fixture)
+      yield* addApplication(fixture)
+      yield* addApplication(fixture)
     }))
     yield* settle(yield* request(fixture, Operation.CreateRegistration.make({ athlete: 0, organizer: 0 })))
 
@@ -169,7 +154,7 @@ const interpret = (program: Operation.Program, fixture: ProgramFixture, label: s
       history.push(JSON.stringify(operation))
       const { interleaved } = yield* VirtualTime.VirtualTime
       const execution = execute(fixture, label, operation)
-      const isHeld = (application: number) => states.every((state) => Model.isHeld(state, application))
+      const isHeld = (application: number) => states.every((state) => ModelState.isHeld(state, application))
       const waiting = fixture.applications.filter((_, application) => isHeld(application))
       const begin = (yield* received).length
       const entries = yield* operation._tag === "Parallel" || operation._tag === "Work"
@@ -188,7 +173,7 @@ const interpret = (program: Operation.Program, fixture: ProgramFixture, label: s
 
     history.push("in the end, with receivers that comply, and nobody suspended or paused")
     yield* Effect.orDie(Standing.release(fixture))
-    states = states.map(Model.released)
+    states = states.map(ModelState.released)
     for (const { callbackUrl } of fixture.applications) {
       const callbacks = yield* ScriptedCallbacks.ScriptedCallbacks
       yield* callbacks.next(`${callbackUrl}/right`, [])
@@ -222,74 +207,3 @@ const expectation = (states: ReadonlyArray<Model.State>, entries: ReadonlyArray<
     ? `expected: ${Model.predict(state, first).result}`
     : "this cannot come of any order of what was done at once"
 }
-
-type Executed = Effect.Effect<ReadonlyArray<HistoryEntry>, never, Everything | VirtualTime.VirtualTime>
-
-const execute = (fixture: ProgramFixture, label: string, operation: Operation.Operation): Executed => {
-  const silently = <R>(effect: Effect.Effect<unknown, never, R>) => Effect.as(effect, [])
-  switch (operation._tag) {
-    case "Wait":
-      return silently(Effect.sleep(Duration.seconds(operation.seconds)))
-    case "Purge":
-      return Effect.map(purge(fixture), (entry) => [entry])
-    case "Parallel": {
-      const prepared = operation.operations.map((one) => execute(fixture, label, one))
-      return Effect.map(Effect.all(prepared, { concurrency: "unbounded" }), (entries) => entries.flat())
-    }
-    case "Work":
-      return silently(work(fixture, operation.seconds, operation.killed))
-    case "CreateUser":
-      return silently(createUser(fixture, label, operation.role))
-    case "CreateApplication":
-      return silently(Effect.orDie(createApplication(fixture)))
-    case "Receive":
-      return silently(receive(fixture, operation))
-    default:
-      return request(fixture, operation)
-  }
-}
-
-/** Performs the requests of an operation, and learns their answers. */
-const request = (fixture: ProgramFixture, operation: Operation.Request) =>
-  Effect.map(
-    Effect.forEach(perform(fixture, operation), (prepared) =>
-      Effect.map(observed(prepared), ({ entry, learn }) => {
-        learn()
-        // A client that was authenticated before its application ended is told that its grant was revoked.
-        const isEnd = entry._tag === "Ended" && entry.result === "ok"
-        return isEnd ? [{ ...entry, _tag: "AllRevoked" as const }, entry] : [entry]
-      })),
-    (entries) => entries.flat()
-  )
-
-/** A worker on a node of its own. */
-const work = (fixture: ProgramFixture, seconds: number, isKilled: boolean) =>
-  Effect.gen(function*() {
-    const time = yield* VirtualTime.VirtualTime
-    const node = yield* time.startNode("worker")
-    const worker = yield* Effect.forkDaemon(time.on(node)(Worker.run))
-    yield* Effect.sleep(Duration.seconds(seconds))
-    if (isKilled) {
-      fixture.isCalm = false
-      yield* time.kill(node)
-    } else {
-      yield* Fiber.interrupt(worker)
-    }
-  })
-
-const purge = (fixture: ProgramFixture) =>
-  Effect.gen(function*() {
-    const at = (yield* Clock.currentTimeMillis) / 1000
-    yield* Effect.orDie(Retention.purge)
-    const endedBy = (at - 30 * 86_400) * 1000
-    const deliveries: Record<number, Array<number>> = {}
-    const places = new Map<number, number>()
-    for (const { endedAt, subscriptionId } of fixture.deliveries) {
-      const place = places.get(subscriptionId) ?? 0
-      places.set(subscriptionId, place + 1)
-      if (!Option.exists(endedAt, (ended) => ended.epochMillis <= endedBy)) continue
-      const subscription = fixture.subscriptions.indexOf(subscriptionId)
-      deliveries[subscription] = [...(deliveries[subscription] ?? []), place]
-    }
-    return { _tag: "Purged" as const, at, result: "ok", made: -1, deliveries }
-  })

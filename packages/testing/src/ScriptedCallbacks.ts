@@ -63,7 +63,7 @@ const answered = (status: number, body: string, afterMs = 0, retryAfter?: number
   })
 
 /** Carries a behaviour out. `compliant` is the body that does what was asked. */
-const carryOut = (behaviour: Behaviour, compliant: string): Effect.Effect<Answer> =>
+export const carryOut = (behaviour: Behaviour, compliant: string): Effect.Effect<Answer> =>
   Behaviour.$match(behaviour, {
     Comply: ({ afterMs = 0 }) =>
       afterMs === 0

@@ -1,6 +1,7 @@
 /** Bugs for the simulation: one store or worker with something wrong, and the law that it breaks. */
 import {
   AccessTokens,
+  Application,
   Delivery,
   GrantStore,
   Memory,
@@ -15,6 +16,7 @@ import { Context, DateTime, Effect, Either, Layer, Option } from "effect"
 import { assert, expect } from "vitest"
 import * as Simulation from "../src/Simulation.ts"
 
+const { ApplicationStore } = Application
 const { DeliveryStore } = Delivery
 const { RegistrationStore } = Registration
 const { SubscriptionStore } = Subscription
@@ -101,6 +103,34 @@ const forgetsLives = planted(GrantStore.GrantStore, (store) => ({
     })
 }))
 
+/** Saves nothing of the state of an application. */
+const goesOn = planted(
+  ApplicationStore,
+  (store) => ({ ...store, save: (next) => store.save({ ...next, state: "active" }) })
+)
+
+/** Saves nothing of a pause. */
+const neverPauses = planted(SubscriptionStore, (store) => ({
+  ...store,
+  save: (next) => store.save({ ...next, paused: false })
+}))
+
+/** Revokes one grant of each user, and then no other. */
+const revokesOnce = planted(GrantStore.GrantStore, (store) => {
+  const revoked = new Map<number, number>()
+  return {
+    ...store,
+    save: (change) =>
+      Effect.suspend(() => {
+        const { applicationId, status, userId } = change.grant
+        if (status !== "revoked") return store.save(change)
+        if ((revoked.get(userId) ?? applicationId) !== applicationId) return Effect.void
+        revoked.set(userId, applicationId)
+        return store.save(change)
+      })
+  }
+})
+
 /** A worker that believes that its leases last for ever. */
 const staysPastItsLease = Effect.flatMap(DeliveryQueue, (store) =>
   Effect.provideService(Worker.run, DeliveryQueue, {
@@ -128,8 +158,8 @@ export const bugs: ReadonlyArray<Bug> = [
   {
     name: "a store that settles without looking at the claim token",
     law: 5,
-    seed: 19,
-    steps: 10,
+    seed: 1,
+    steps: 12,
     bug: { stores: settlesForAnyone }
   },
   {
@@ -139,16 +169,19 @@ export const bugs: ReadonlyArray<Bug> = [
     steps: 8,
     bug: { stores: forgetsEvents }
   },
-  { name: "a removal that forgets the claimed deliveries", law: 8, seed: 6, steps: 8, bug: { stores: forgetsClaimed } },
+  { name: "a removal that forgets the claimed deliveries", law: 8, seed: 3, steps: 8, bug: { stores: forgetsClaimed } },
   { name: "a compare-and-set that does not compare", law: 1, seed: 1, steps: 8, bug: { stores: lastSaveWins } },
   {
     name: "a store that forgets to which life of a grant a token belongs",
     law: 2,
-    seed: 3,
+    seed: 1,
     steps: 8,
     bug: { stores: forgetsLives }
   },
-  { name: "a worker that attempts past its lease", law: 5, seed: 3, steps: 8, bug: { worker: staysPastItsLease } }
+  { name: "a suspended application that goes on", law: 14, seed: 1, steps: 8, bug: { stores: goesOn } },
+  { name: "a pause that is not saved", law: 14, seed: 1, steps: 8, bug: { stores: neverPauses } },
+  { name: "an erasure that revokes only one grant", law: 2, seed: 1, steps: 8, bug: { stores: revokesOnce } },
+  { name: "a worker that attempts past its lease", law: 5, seed: 40, steps: 8, bug: { worker: staysPastItsLease } }
 ]
 
 /** Runs seeds with the bug until one shows it: the counterexample must be short and break the law that is named. */

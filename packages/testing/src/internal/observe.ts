@@ -4,6 +4,7 @@ import { OAuth } from "@startlist/core/OAuth"
 import { Subscriptions } from "@startlist/core/Subscriptions"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Observed from "./observation.ts"
 import * as Model from "../Model.ts"
 import { nameOf, type ProgramFixture } from "./programFixture.ts"
 
@@ -28,11 +29,16 @@ export const observe = (fixture: ProgramFixture) =>
       }
     }
     const subscribed: Record<number, number> = {}
+    const paused: Array<number> = []
     const lists: Record<number, Array<string>> = {}
     fixture.deliveries = []
     for (const [index, { id }] of fixture.applications.entries()) {
       const subscription = yield* subscriptions.findByApplication(id)
-      if (Option.isSome(subscription)) subscribed[index] = fixture.subscriptions.indexOf(subscription.value.id)
+      if (Option.isSome(subscription)) {
+        const place = fixture.subscriptions.indexOf(subscription.value.id)
+        subscribed[index] = place
+        if (subscription.value.paused) paused.push(place)
+      }
       const page = { applicationId: Option.some(id), state: Option.none(), after: Option.none(), limit: 10_000 }
       const listed = [...(yield* store.list(page))].reverse()
       fixture.deliveries = [...fixture.deliveries, ...listed]
@@ -42,12 +48,13 @@ export const observe = (fixture: ProgramFixture) =>
         lists[place] = [...(lists[place] ?? []), nameOf(fixture, delivery)]
       }
     }
-    const observation: Model.Observation = {
+    const observation: Observed.Observation = {
       access,
       refresh,
       authorized: authorized.sort(),
       subscriptions: subscribed,
-      deliveries: Object.fromEntries(Object.entries(lists).map(([place, events]) => [place, Model.byObject(events)]))
+      paused: paused.sort((a, b) => a - b),
+      deliveries: Object.fromEntries(Object.entries(lists).map(([place, events]) => [place, Observed.byObject(events)]))
     }
     return observation
   })

@@ -1,4 +1,4 @@
-/** Performs the operations about users, applications, subscriptions, registrations and receivers. */
+/** Performs the operations about users, applications, subscriptions, and registrations. */
 import { Applications } from "@startlist/core/Applications"
 import { Deliveries } from "@startlist/core/Deliveries"
 import { emptyUpdates } from "@startlist/core/Registration"
@@ -10,10 +10,17 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import type * as Operation from "../Operation.ts"
-import { Behaviour, ScriptedCallbacks } from "../ScriptedCallbacks.ts"
 import { mark } from "../TestSecrets.ts"
 import { TestUsers } from "../TestUsers.ts"
-import { choose, type Client, nameOf, type ProgramFixture, push, redirectUri } from "./programFixture.ts"
+import {
+  choose,
+  type Client,
+  nameOf,
+  type ProgramFixture,
+  push,
+  redirectUri,
+  subscriptionOf
+} from "./programFixture.ts"
 import { making, prepare, type Prepared } from "./performed.ts"
 
 export const createUser = (fixture: ProgramFixture, label: string, role: Role) =>
@@ -26,14 +33,12 @@ export const createUser = (fixture: ProgramFixture, label: string, role: Role) =
 export const createApplication = (fixture: ProgramFixture) =>
   Effect.gen(function*() {
     const applications = yield* Applications
-    const callbacks = yield* ScriptedCallbacks
     const owner = yield* Effect.fromNullable(fixture.users[0])
     const callbackUrl = `https://app${fixture.named++}.example.test`
     const settings = { name: "application", redirectUris: [redirectUri], requirePkce: false }
     const { application, secret } = yield* applications.create(owner.id, settings)
-    yield* callbacks.always(`${callbackUrl}/wrong`, Behaviour.Say({ body: "{\"hub.challenge\":\"wrong\"}" }))
-    yield* callbacks.always(`${callbackUrl}/hanging`, Behaviour.Hang())
     fixture.applications.push({ id: application.id, secret, callbackUrl })
+    return callbackUrl
   })
 
 export const createRegistration = (
@@ -84,12 +89,6 @@ export const subscribe = (
   return making(request, create, ({ id }) => ({ made: subscriptionOf(fixture, id), learn: () => {} }))
 }
 
-/** The place of a subscription. It is added if it is new. */
-export const subscriptionOf = ({ subscriptions }: ProgramFixture, id: number): number => {
-  const known = subscriptions.indexOf(id)
-  return known < 0 ? push(subscriptions, id) : known
-}
-
 export const unsubscribe = (
   fixture: ProgramFixture,
   operation: typeof Operation.Unsubscribe.Type
@@ -127,22 +126,4 @@ export const redeliver = (
   const subscription = fixture.subscriptions.indexOf(delivery.subscriptionId)
   const again = Effect.flatMap(Deliveries, (service) => service.redeliver(delivery.id))
   return prepare({ _tag: "Redelivered", subscription, event: nameOf(fixture, delivery) }, again)
-}
-
-const behaviours: Readonly<Record<(typeof Operation.Receive.Type)["behaviours"][number], Behaviour>> = {
-  comply: Behaviour.Comply({}),
-  slow: Behaviour.Comply({ afterMs: 1900 }),
-  fail: Behaviour.Reject({ status: 500 }),
-  "retry-after": Behaviour.Reject({ status: 503, retryAfter: 3600 }),
-  hang: Behaviour.Hang()
-}
-
-export const receive = (fixture: ProgramFixture, operation: typeof Operation.Receive.Type) => {
-  const application = choose(fixture.applications, operation.application)
-  if (application === undefined) return Effect.void
-  const next = operation.behaviours.map((name) => behaviours[name])
-  return Effect.flatMap(
-    ScriptedCallbacks,
-    (callbacks) => callbacks.next(`${application.value.callbackUrl}/right`, next)
-  )
 }

@@ -106,3 +106,9 @@ export const nameOf = (fixture: ProgramFixture, { event }: Delivery): string => 
   const status = "registration_status" in event.updates ? ` ${event.updates.registration_status}` : ""
   return `${event.aspectType} ${event.objectType} ${index}${status}`
 }
+
+/** The place of a subscription. It is added if it is new. */
+export const subscriptionOf = ({ subscriptions }: ProgramFixture, id: number): number => {
+  const known = subscriptions.indexOf(id)
+  return known < 0 ? push(subscriptions, id) : known
+}

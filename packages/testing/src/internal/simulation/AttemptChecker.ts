@@ -7,7 +7,7 @@ import * as Duration from "effect/Duration"
 import * as Schema from "effect/Schema"
 import { type DeliveryChecker, keyOf } from "./DeliveryChecker.ts"
 import type { History } from "./History.ts"
-import type { SubscriptionChecker } from "./SubscriptionChecker.ts"
+import type { Oracle } from "./Oracle.ts"
 
 /** One request that delivers an event. */
 export interface Sent {
@@ -41,7 +41,7 @@ export type AttemptChecker = ReturnType<typeof makeAttemptChecker>
 
 export const makeAttemptChecker = (
   history: History,
-  subscriptions: SubscriptionChecker,
+  oracle: Oracle,
   deliveries: DeliveryChecker,
   { callbackTimeout, deliveryClaims }: Policy.Service
 ) => {
@@ -61,8 +61,11 @@ export const makeAttemptChecker = (
           left <= 0,
           `delivery ${id} was claimed twice, the second time ${left} ms before its lease ends`
         )
-        const isPresent = subscriptions.get(subscription.id)?.isRemoved === false
+        const subscribed = oracle.subscription(subscription.id)
+        const isPresent = subscribed?.isRemoved === false
         history.check(8, isPresent, `delivery ${id} was claimed after subscription ${subscription.id} was deleted`)
+        const isHeld = subscribed !== undefined && oracle.isHeld(subscribed)
+        history.check(14, !isHeld, `delivery ${id} was claimed while the events of its application wait`)
         const count = (counts.get(id) ?? 0) + 1
         history.check(5, counted === count, `claim ${count} of delivery ${id} counts as its claim ${counted}`)
         counts.set(id, count)
@@ -105,9 +108,9 @@ export const makeAttemptChecker = (
       const check = (law: number, holds: boolean, message: string) =>
         history.check(law, holds, `${post.id} to subscription ${subscriptionId} ${message}`)
 
-      check(4, deliveries.isSaved(post.id), "is sent, and was never saved")
+      check(4, of.length > 0, "is sent, and was never saved")
       check(5, earlier.every(({ body }) => body === post.body), "is sent with other bytes than before")
-      const isItsCallback = subscriptions.get(subscriptionId)?.subscription.callbackUrl === post.callbackUrl
+      const isItsCallback = oracle.subscription(subscriptionId)?.subscription.callbackUrl === post.callbackUrl
       check(8, isItsCallback, `is sent to ${post.callbackUrl}, which is not its callback`)
       const mayBeCancelled = of.some(({ state }) => state === "cancelled")
       check(5, mayBeCancelled || of.some(({ state }) => state === "pending"), "is sent again after its end")

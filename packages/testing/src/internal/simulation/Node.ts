@@ -6,7 +6,7 @@ import { Policy } from "@startlist/core/Policy"
 import { Secrets } from "@startlist/core/Secrets"
 import * as Services from "@startlist/core/Services"
 import { StoreError } from "@startlist/core/Store"
-import { UserStore } from "@startlist/core/User"
+import type { TestUsers } from "../../TestUsers.ts"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -22,8 +22,10 @@ import { type Around, intercept, type StoreOperation } from "../../Interception.
 import type { Node as Process } from "../../VirtualTime.ts"
 import { leaksSecret } from "../plain.ts"
 import { chance } from "../fingerprint.ts"
+import type { CrashMoment } from "./plan.ts"
 import type { Receivers } from "./Receivers.ts"
-import { observe, type SimulationContext } from "./context.ts"
+import type { SimulationContext } from "./context.ts"
+import { observe } from "./observedStores.ts"
 
 /** What the worker of a node needs. */
 export type WorkerNeeds = DeliveryQueue | Callbacks | Secrets
@@ -31,7 +33,7 @@ export type WorkerNeeds = DeliveryQueue | Callbacks | Secrets
 /** A node while it lives; after a crash there is another one in its place. */
 export interface Life {
   readonly process: Process
-  readonly services: Context.Context<Services.Services | WorkerNeeds | Stores>
+  readonly services: Context.Context<Services.Services | WorkerNeeds | Stores | TestUsers>
 }
 
 /** A place in the system, that lives most of the time. */
@@ -43,7 +45,7 @@ export interface Node {
   /** Faults that wait for their call. */
   readonly faults: Array<{ readonly operation: StoreOperation | undefined; readonly fault: Fault; left: number }>
   /** It dies at the `call`th call from now. */
-  crash: { call: number; readonly moment: "before" | "after"; readonly downMs: number } | undefined
+  crash: { call: number; readonly moment: CrashMoment; readonly afterMs: number; readonly downMs: number } | undefined
 }
 
 export const makeNode = (index: number, offset: number): Node => ({
@@ -82,7 +84,6 @@ const kill = (
     node.crash = undefined
     context.lastFault = context.history.now() + downMs
     context.history.record(`node ${node.index} dies`)
-    context.history.count("crashes")
     yield* context.time.on(context.wire)(Effect.forkDaemon(Effect.delay(revive(node), downMs)))
     yield* context.time.kill(life.process)
     // The dead do not get beyond this line.
@@ -103,24 +104,18 @@ export const boot = (
     const process = yield* time.startNode(`node ${node.index}`, node.offset)
     const revive = (one: Node): Effect.Effect<void> => boot(context, one, receivers, secrets, worker, logger)
 
-    /** Whether this is the call at which the node dies. */
-    const dies = (): "before" | "after" | undefined => {
-      if (node.crash === undefined || --node.crash.call > 0) return undefined
-      return node.crash.moment
-    }
     const die = Effect.suspend(() =>
       node.life === undefined ? Effect.void : kill(context, node, node.life, node.crash?.downMs ?? 1, revive)
     )
+    /** The call at which the node dies: before it, after it, or during it. What has left the node then takes effect. */
     const crashing = <A, E>(call: Effect.Effect<A, E>) =>
       Effect.suspend(() => {
-        switch (dies()) {
-          case "before":
-            return Effect.zipRight(die, Effect.never)
-          case "after":
-            return Effect.zipRight(Effect.zipRight(Effect.exit(call), die), Effect.never)
-          case undefined:
-            return call
-        }
+        if (node.crash === undefined || --node.crash.call > 0) return call
+        const { afterMs, moment } = node.crash
+        history.count(`crashes ${moment}`)
+        const during = Effect.zipRight(Effect.forkDaemon(time.on(context.wire)(call)), Effect.sleep(afterMs))
+        const first = moment === "before" ? Effect.void : moment === "after" ? Effect.exit(call) : during
+        return first.pipe(Effect.zipRight(die), Effect.zipRight(Effect.never))
       })
 
     const take = (operation: StoreOperation): Fault | undefined => {
@@ -166,7 +161,7 @@ export const boot = (
     const ports = intercept(observed, network).pipe(
       Context.add(Callbacks, callbacks),
       Context.add(Secrets, secrets),
-      Context.add(UserStore, context.users),
+      Context.merge(context.people),
       Context.add(Policy, context.policy)
     )
     const built = yield* Layer.buildWithScope(

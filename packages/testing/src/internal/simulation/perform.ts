@@ -7,7 +7,6 @@ import * as Policy from "@startlist/core/Policy"
 import { Secrets } from "@startlist/core/Secrets"
 import type { StoreError } from "@startlist/core/Store"
 import * as Services from "@startlist/core/Services"
-import { UserStore } from "@startlist/core/User"
 import * as Worker from "@startlist/core/Worker"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -19,20 +18,21 @@ import * as Logger from "effect/Logger"
 import * as RuntimeFlags from "effect/RuntimeFlags"
 import * as RuntimeFlagsPatch from "effect/RuntimeFlagsPatch"
 import { intercept } from "../../Interception.ts"
-import { type Ask, makeAsk } from "./requests.ts"
-import { makeFixture } from "./fixture.ts"
 import { containsSecret } from "../plain.ts"
 import { chance } from "../fingerprint.ts"
 import { makeAttemptChecker } from "./AttemptChecker.ts"
-import * as Operations from "./operations.ts"
 import { makeDeliveryChecker } from "./DeliveryChecker.ts"
 import { type Entry, History, type Violation } from "./History.ts"
 import { boot, makeNode, type WorkerNeeds } from "./Node.ts"
 import * as Plan from "./plan.ts"
 import { Receivers } from "./Receivers.ts"
-import { makeSubscriptionChecker } from "./SubscriptionChecker.ts"
-import { makeTokenChecker } from "./TokenChecker.ts"
 import { audit, type SimulationContext } from "./context.ts"
+import { observe } from "./observedStores.ts"
+import { act, populate } from "./operations.ts"
+import { makeAsk } from "./requests.ts"
+import { Oracle } from "./Oracle.ts"
+import { makeProgramFixture } from "../programFixture.ts"
+import { release } from "../performStanding.ts"
 import * as TestSecrets from "../../TestSecrets.ts"
 import * as TestUsers from "../../TestUsers.ts"
 import * as VirtualTime from "../../VirtualTime.ts"
@@ -41,8 +41,6 @@ export interface Options extends Partial<Plan.Size> {
   readonly seed: number
   /** How far the clocks of two nodes are apart at most; default 1.8 s. */
   readonly clockSkew?: Duration.DurationInput
-  /** Whether clients repeat an exchange or a refresh that is not answered, with the same `Idempotency-Key`; default yes. */
-  readonly retries?: boolean
   /** Default: the documented one, with few slots and rare polls. */
   readonly policy?: Policy.Policy.Service
   /** The stores to be tried, fresh for every run; default: those in memory. */
@@ -92,9 +90,9 @@ const perform = (options: Options, steps: ReadonlyArray<Plan.Step>) =>
     )
     const withPolicy = Layer.succeed(Policy.Policy, policyInUse)
     const people = yield* Layer.build(TestUsers.layer)
-    const ports = Context.merge(stores, people).pipe(Context.add(Secrets, secrets))
-    const subscriptions = makeSubscriptionChecker(history)
-    const deliveries = makeDeliveryChecker(history, subscriptions, policyInUse)
+    const fixture = makeProgramFixture()
+    const oracle = new Oracle(history, fixture)
+    const deliveries = makeDeliveryChecker(history, oracle, policyInUse)
     const wire = yield* time.startNode("wire")
     const turn = yield* Effect.makeSemaphore(1)
 
@@ -102,20 +100,15 @@ const perform = (options: Options, steps: ReadonlyArray<Plan.Step>) =>
       seed: size.seed,
       time,
       policy: policyInUse,
-      retries: options.retries ?? true,
       history,
-      subscriptions,
+      fixture,
+      oracle,
       deliveries,
-      attempts: makeAttemptChecker(history, subscriptions, deliveries, policyInUse),
-      tokens: makeTokenChecker(
-        history,
-        policyInUse,
-        options.retries === false ? policyInUse.refreshRetryWithoutKey : policyInUse.refreshRetry
-      ),
-      users: Context.get(people, UserStore),
+      attempts: makeAttemptChecker(history, oracle, deliveries, policyInUse),
+      people,
       stores,
-      get oracle(): OAuth.OAuth.Service {
-        return oracle
+      get oauth(): OAuth.OAuth.Service {
+        return oauth
       },
       wire,
       alone: (effect) =>
@@ -124,25 +117,27 @@ const perform = (options: Options, steps: ReadonlyArray<Plan.Step>) =>
           Effect.forkDaemon,
           Effect.flatMap(Fiber.join)
         ),
+      between: (effect) => time.on(wire)(turn.withPermits(1)(effect)),
       lastFault: -Infinity,
       goodSince: new Map()
     }
     const receivers = new Receivers(context)
-    const outside = yield* Layer.build(
-      Services.layer.pipe(
-        Layer.provide(
-          Layer.succeedContext(Context.add(ports, Callbacks, receivers.reachedFrom(context, (call) => call)))
-        ),
-        Layer.provide(withPolicy)
-      )
-    )
-    const oracle = Context.get(outside, OAuth.OAuth)
-    const fixture = yield* makeFixture(size).pipe(Effect.provide(Context.merge(ports, outside)))
-    fixture.clients.forEach((client, application) =>
-      fixture.users.forEach((user, index) =>
-        context.tokens.identify(context.tokens.pair(application, index), client.application.id, user.id)
-      )
-    )
+    const servicesOver = (reached: Context.Context<Stores.Stores>) =>
+      Effect.gen(function*() {
+        const ports = Context.mergeAll(
+          reached,
+          people,
+          Context.make(Secrets, secrets),
+          Context.make(Callbacks, receivers.reachedFrom(context, (call) => call))
+        )
+        const services = yield* Layer.build(
+          Services.layer.pipe(Layer.provide(Layer.succeedContext(ports)), Layer.provide(withPolicy))
+        )
+        return Context.merge(ports, services)
+      })
+    const oauth = Context.get(yield* servicesOver(stores), OAuth.OAuth)
+    const operator = yield* servicesOver(observe(context, wire))
+    yield* Effect.provide(populate(fixture, oracle, size), operator)
 
     const skew = Duration.toMillis(options.clockSkew ?? "1800 millis")
     const nodes = Array.from(
@@ -152,12 +147,13 @@ const perform = (options: Options, steps: ReadonlyArray<Plan.Step>) =>
     const start = (node: typeof nodes[number]) =>
       boot(context, node, receivers, secrets, options.worker ?? Worker.run, logger)
     yield* Effect.forEach(nodes, start, { discard: true })
-    const ask: Ask = makeAsk(context, nodes, logger)
+    const ask = makeAsk(context, nodes, logger)
 
     const running = Effect.gen(function*() {
       for (const step of steps) {
         yield* Effect.sleep(Math.max(0, began + step.at - now()))
-        const operation = Effect.orDie(Operations.perform({ context, fixture, nodes, receivers, ask }, step))
+        history.record(Plan.describe(step))
+        const operation = Effect.provide(Effect.orDie(act({ context, nodes, receivers, ask }, step)), operator)
         yield* time.on(context.wire)(
           Effect.forkDaemon(Effect.catchAllCause(operation, (cause) => Deferred.failCause(history.broken, cause)))
         )
@@ -169,6 +165,7 @@ const perform = (options: Options, steps: ReadonlyArray<Plan.Step>) =>
         node.crash = undefined
       }
       receivers.heal()
+      yield* Effect.provide(release(fixture), operator)
       history.record("all faults are over")
       for (let waited = 0; waited < 60 && context.deliveries.pending.size > 0; waited++) {
         yield* Effect.sleep("20 seconds")

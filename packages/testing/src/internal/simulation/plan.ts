@@ -4,58 +4,40 @@ import * as Duration from "effect/Duration"
 import * as Predicate from "effect/Predicate"
 import { PCGRandom } from "effect/Utils"
 import { Fault } from "../../Faults.ts"
+import { Behaviour } from "../../ScriptedCallbacks.ts"
+import { behaviours, storeFaults } from "./faults.ts"
+import * as Programs from "../../Operation.ts"
 import type { StoreOperation } from "../../Interception.ts"
-
-/** What a receiver does with what it is sent. */
-export const behaviours = [
-  "answers",
-  "answers at the last moment",
-  "answers too late",
-  "hangs",
-  "is gone",
-  "fails",
-  "asks to wait",
-  "wavers",
-  "says 204",
-  "redirects",
-  "answers another challenge"
-] as const
-export type Behaviour = typeof behaviours[number]
 
 /** What happens on the way between a caller and the service, or between the service and a receiver. */
 export type NetworkFault = "none" | "request lost" | "answer lost" | "duplicated"
 
-/** The grant that an operation is about. */
-export interface Of {
-  readonly application: number
-  readonly user: number
-}
+/** When a node dies: before a call of a store or a callback, while it is on its way, or after its answer. */
+export type CrashMoment = "before" | "during" | "after"
 
-/** One thing that is done. Applications, users, registrations and nodes are counted from 0. */
-export type Operation = Data.TaggedEnum<{
-  Consent: Of
-  Exchange: Of & { readonly how: "properly" | "again" | "as another" | "without the verifier" | "to another address" }
-  Refresh: Of & { readonly times: number }
-  /** Presents an older refresh token. */
-  Replay: Of & { readonly back: number }
-  /** Uses an access token, the newest or an older one. */
-  Call: Of & { readonly back: number }
-  RevokeByApplication: Of & { readonly back: number }
-  RevokeByUser: Of
-  Subscribe: { readonly application: number }
-  Unsubscribe: { readonly application: number }
-  Change: { readonly registration: number }
-  Redeliver: { readonly application: number }
+/** What happens to the system. Numbers choose as in programs; nodes are counted from 0. */
+export type Incident = Data.TaggedEnum<{
   Purge: {}
   Behave: { readonly application: number; readonly behaviour: Behaviour }
   /** The next events to this application's receiver meet this on their way. */
   NetworkFault: { readonly application: number; readonly network: NetworkFault; readonly count: number }
-  /** The node dies before or after its `call`th call of a store or a callback from now, and comes back later. */
-  Crash: { readonly call: number; readonly moment: "before" | "after"; readonly downMs: number }
+  /** The node dies at its `call`th call of a store or a callback from now, `afterMs` after it began. */
+  Crash: {
+    readonly call: number
+    readonly moment: CrashMoment
+    readonly afterMs: number
+    readonly downMs: number
+  }
   /** The node's next call of this operation (of any, if none) goes wrong. */
   StoreFault: { readonly operation: StoreOperation | undefined; readonly fault: Fault; readonly count: number }
 }>
-export const Operation = Data.taggedEnum<Operation>()
+export const Incident = Data.taggedEnum<Incident>()
+
+export type Operation =
+  | Programs.Request
+  | typeof Programs.CreateUser.Type
+  | typeof Programs.CreateApplication.Type
+  | Incident
 
 export interface Step {
   /** Milliseconds since the beginning. */
@@ -74,7 +56,7 @@ export interface Size {
   readonly nodes: number
   /** Default 3. */
   readonly applications: number
-  /** Default 4: an athlete, an organizer, an athlete, a club. */
+  /** Beside the owner of the applications. Default 4: an athlete, an organizer, an athlete, a club. */
   readonly users: number
   /** Default 3. */
   readonly registrations: number
@@ -82,41 +64,22 @@ export interface Size {
   readonly hours: number
   /** Steps per simulated hour, on average; default 200. */
   readonly pace: number
+  /** Whether clients repeat an exchange or a refresh that is not answered, with the same `Idempotency-Key`. */
+  readonly retries: boolean
   /** How often a step is a fault, from 0 (never) to 1, the default. */
   readonly faults: number
 }
 
-export const defaultSize = { nodes: 3, applications: 3, users: 4, registrations: 3, hours: 1, pace: 200, faults: 1 }
-
-const later = (...millis: ReadonlyArray<number>) => millis.map((by) => Duration.millis(by))
-
-/** What goes wrong where, as it hurts most: about as long as leases, timeouts and retries last. */
-const storeFaults: ReadonlyArray<readonly [StoreOperation, ReadonlyArray<Fault>]> = [
-  ["GrantStore.find", [Fault.FailsBefore(), ...later(50, 3_000).map((by) => Fault.AnswersLate({ by }))]],
-  ...(["GrantStore.save", "RegistrationStore.save", "SubscriptionStore.insert", "SubscriptionStore.remove"] as const)
-    .map((operation) =>
-      [operation, [
-        Fault.FailsBefore(),
-        Fault.FailsAfter(),
-        Fault.Repeats(),
-        Fault.Conflicts(),
-        ...later(20, 3_000).map((by) => Fault.Slow({ by })),
-        ...later(20, 3_000, 40_000).map((by) => Fault.WritesLate({ by }))
-      ]] as const
-    ),
-  ["DeliveryQueue.claim", [
-    Fault.FailsBefore(),
-    Fault.FailsAfter(),
-    Fault.Repeats(),
-    ...later(3_000, 12_500, 13_500, 16_000, 19_000).map((by) => Fault.AnswersLate({ by }))
-  ]],
-  ["DeliveryQueue.settle", [
-    Fault.FailsBefore(),
-    Fault.FailsAfter(),
-    Fault.Repeats(),
-    ...later(3_000, 17_000, 19_000, 25_000, 40_000).map((by) => Fault.WritesLate({ by }))
-  ]]
-]
+export const defaultSize = {
+  nodes: 3,
+  applications: 3,
+  users: 4,
+  registrations: 3,
+  hours: 1,
+  pace: 200,
+  retries: true,
+  faults: 1
+}
 
 /** All steps of a seed, in their order. */
 export const make = (size: Size): ReadonlyArray<Step> => {
@@ -132,51 +95,65 @@ export const make = (size: Size): ReadonlyArray<Step> => {
     if (likely(0.2)) user = below(size.users)
     if (likely(0.2)) registration = below(size.registrations)
   }
-  const of = () => ({ application, user })
+  const newest = () => likely(0.75) ? 0 : below(8)
+  const key = () => size.retries ? pick("one", "two") : ""
   const store = (): Operation => {
     const [operation, faults] = storeFaults[below(storeFaults.length)] ?? ["GrantStore.save" as const, []]
-    return Operation.StoreFault({
+    return Incident.StoreFault({
       operation: likely(0.1) ? undefined : operation,
       fault: faults[below(faults.length)] ?? Fault.FailsBefore(),
       count: likely(0.2) ? 1 + below(12) : 1
     })
   }
   const crash = (): Operation =>
-    Operation.Crash({ call: 1 + below(8), moment: pick("before", "after"), downMs: 1 + below(60_000) })
+    Incident.Crash({
+      call: 1 + below(8),
+      moment: pick("before", "during", "after"),
+      afterMs: below(12),
+      downMs: 1 + below(60_000)
+    })
   const receiver = (): Operation =>
-    Operation.Behave({ application, behaviour: likely(0.4) ? "answers" : pick("answers", ...behaviours) })
+    Incident.Behave({
+      application,
+      behaviour: likely(0.4) ? Behaviour.Comply({}) : pick(Behaviour.Comply({}), ...behaviours)
+    })
   const networkFault = (): Operation =>
-    Operation.NetworkFault({
+    Incident.NetworkFault({
       application,
       network: pick("request lost", "answer lost", "duplicated"),
       count: 1 + below(3)
     })
+  const change = (one: number) => Programs.ChangeStatus.make({ registration: one, status: below(1000) })
   const fault = (): Operation => pick<() => Operation>(store, store, crash, receiver, networkFault)()
   const business: ReadonlyArray<readonly [weight: number, () => Operation]> = [
-    [8, () => Operation.Consent(of())],
-    [12, () => Operation.Exchange({ ...of(), how: "properly" })],
+    [12, () => Programs.Consent.make({ application, user, pkce: likely(0.3) })],
     [
       3,
-      () =>
-        Operation.Exchange({ ...of(), how: pick("again", "as another", "without the verifier", "to another address") })
+      () => Programs.Redeem.make({ code: newest(), key: key(), slip: pick("none", "client", "verifier", "redirect") })
     ],
-    [14, () => Operation.Refresh({ ...of(), times: likely(0.3) ? 2 + below(2) : 1 })],
-    [2, () => Operation.Replay({ ...of(), back: 1 + below(3) })],
-    [8, () => Operation.Call({ ...of(), back: likely(0.7) ? 0 : below(4) })],
-    [3, () => Operation.RevokeByApplication({ ...of(), back: below(2) })],
-    [5, () => Operation.RevokeByUser(of())],
-    [7, () => Operation.Subscribe({ application })],
-    [3, () => Operation.Unsubscribe({ application })],
-    [24, () => Operation.Change({ registration })],
-    [2, () => Operation.Redeliver({ application })],
-    [1, () => Operation.Purge()]
+    [18, () => Programs.Refresh.make({ token: newest(), key: key(), stolen: likely(0.05) })],
+    [8, () => Programs.Call.make({ token: newest() })],
+    [3, () => Programs.Revoke.make({ by: pick("access", "refresh"), token: newest(), stolen: likely(0.1) })],
+    [5, () => Programs.RevokeByUser.make({ code: newest() })],
+    [7, () => Programs.Subscribe.make({ application, callback: "right" })],
+    [3, () => Programs.Unsubscribe.make({ application })],
+    [24, () => change(registration)],
+    [2, () => Programs.Redeliver.make({ delivery: below(20) })],
+    [2, () => Programs.SetState.make({ application, state: "suspended" })],
+    [4, () => Programs.SetState.make({ application, state: "active" })],
+    [2, () => Programs.SetPaused.make({ application, paused: true })],
+    [4, () => Programs.SetPaused.make({ application, paused: false })],
+    [1, () => Programs.RevokeAll.make({ application })],
+    [1, () => Programs.End.make({ application })],
+    [1, () => Programs.Erase.make({ user })],
+    [1, () => Incident.Purge()]
   ]
   const weights = business.reduce((sum, [weight]) => sum + weight, 0)
   const operation = (): Operation => {
     turn()
     let left = below(weights)
     for (const [weight, next] of business) if ((left -= weight) < 0) return next()
-    return Operation.Purge()
+    return Incident.Purge()
   }
 
   const steps: Array<Step> = []
@@ -184,12 +161,14 @@ export const make = (size: Size): ReadonlyArray<Step> => {
     void steps.push({ at, node, network, operation })
   const end = size.hours * 3_600_000
   let at = 0
+  /** A consent, and its code used when it has mostly arrived. */
+  const connect = (one: { readonly application: number; readonly user: number }, node: number) => {
+    add(at += 50, node, Programs.Consent.make({ ...one, pkce: likely(0.3) }))
+    add(at += 50, node, Programs.Redeem.make({ code: 0, key: key(), slip: "none" }))
+  }
   for (let each = 0; each < size.applications && end > 0; each++) {
-    add(at += 50, each % size.nodes, Operation.Subscribe({ application: each }))
-    for (const one of [{ application: each, user: 0 }, { application: each, user: (each + 1) % size.users }]) {
-      add(at += 50, each % size.nodes, Operation.Consent(one))
-      add(at += 50, each % size.nodes, Operation.Exchange({ ...one, how: "properly" }))
-    }
+    add(at += 50, each % size.nodes, Programs.Subscribe.make({ application: each, callback: "right" }))
+    for (const user of [0, (each + 1) % size.users]) connect({ application: each, user }, each % size.nodes)
   }
   // The mean of a long pause is half of it, and one pause in four is long.
   const quiet = 8 * 3_600_000 / size.pace
@@ -201,18 +180,27 @@ export const make = (size: Size): ReadonlyArray<Step> => {
     const isFault = likely(0.25 * size.faults)
     const next = isFault ? fault() : operation()
     add(at, node, next, isFault ? "none" : network)
-    // A code is mostly exchanged at once, and what storeFaults the queue meets some events.
+    // Several refreshes at the same time are what races are made of.
+    const times = next._tag === "Refresh" && likely(0.3) ? 1 + below(2) : 0
+    for (let other = 1; other <= times; other++) add(at, (node + other) % size.nodes, next)
     if (next._tag === "Consent" && likely(0.8)) {
-      add(at += 10 + below(20), node, Operation.Exchange({ ...of(), how: "properly" }), network)
+      add(at += 40 + below(20), node, Programs.Redeem.make({ code: 0, key: key(), slip: "none" }), network)
+    }
+    // Somebody takes the place of who has gone.
+    if (next._tag === "Erase") add(at, node, Programs.CreateUser.make({ role: pick("athlete", "organizer", "club") }))
+    if (next._tag === "End") {
+      add(at, node, Programs.CreateApplication.make({}))
+      add(at += 50, node, Programs.Subscribe.make({ application: 0, callback: "right" }))
+      connect({ application: 0, user }, node)
     }
     if (next._tag === "StoreFault" && next.operation?.startsWith("DeliveryQueue.") === true) {
       if (likely(0.4)) add(at, node, receiver())
       // Whichever node it is that claims next.
       for (let other = 0; other < size.nodes && likely(0.8); other++) if (other !== node) add(at, other, next)
-      for (let count = 1 + below(3); count > 0; count--) add(at += below(100), node, Operation.Change({ registration }))
+      for (let count = 1 + below(3); count > 0; count--) add(at += below(100), node, change(registration))
       // Something wakes the others when the leases of these are over.
       for (const after of [15_200, 17_500, 22_000]) {
-        if (likely(0.6)) add(at + after, node, Operation.Change({ registration: 0 }))
+        if (likely(0.6)) add(at + after, node, change(0))
       }
     }
   }

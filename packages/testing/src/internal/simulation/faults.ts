@@ -1,0 +1,54 @@
+/** What goes wrong in a simulation. */
+import * as Duration from "effect/Duration"
+import { Fault } from "../../Faults.ts"
+import type { StoreOperation } from "../../Interception.ts"
+import { Behaviour } from "../../ScriptedCallbacks.ts"
+
+/** What receivers do with what they are sent. Beside these, they comply. */
+export const behaviours: ReadonlyArray<Behaviour> = [
+  Behaviour.Comply({ afterMs: 1_850 }),
+  Behaviour.Comply({ afterMs: 2_500 }),
+  Behaviour.Hang(),
+  Behaviour.Refuse(),
+  Behaviour.Reject({ status: 500 }),
+  Behaviour.Reject({ status: 503, retryAfter: 90 }),
+  Behaviour.Reject({ status: 204 }),
+  Behaviour.Reject({ status: 302 }),
+  Behaviour.Say({ body: "{\"hub.challenge\":\"another\"}" })
+]
+
+const later = (...millis: ReadonlyArray<number>) => millis.map((by) => Duration.millis(by))
+
+/** What goes wrong where, as it hurts most: about as long as leases, timeouts and retries last. */
+export const storeFaults: ReadonlyArray<readonly [StoreOperation, ReadonlyArray<Fault>]> = [
+  ["GrantStore.find", [Fault.FailsBefore(), ...later(50, 3_000).map((by) => Fault.AnswersLate({ by }))]],
+  ...([
+    "GrantStore.save",
+    "RegistrationStore.save",
+    "SubscriptionStore.insert",
+    "SubscriptionStore.remove",
+    "ApplicationStore.save"
+  ] as const)
+    .map((operation) =>
+      [operation, [
+        Fault.FailsBefore(),
+        Fault.FailsAfter(),
+        Fault.Repeats(),
+        Fault.Conflicts(),
+        ...later(20, 3_000).map((by) => Fault.Slow({ by })),
+        ...later(20, 3_000, 40_000).map((by) => Fault.WritesLate({ by }))
+      ]] as const
+    ),
+  ["DeliveryQueue.claim", [
+    Fault.FailsBefore(),
+    Fault.FailsAfter(),
+    Fault.Repeats(),
+    ...later(3_000, 12_500, 13_500, 16_000, 19_000).map((by) => Fault.AnswersLate({ by }))
+  ]],
+  ["DeliveryQueue.settle", [
+    Fault.FailsBefore(),
+    Fault.FailsAfter(),
+    Fault.Repeats(),
+    ...later(3_000, 17_000, 19_000, 25_000, 40_000).map((by) => Fault.WritesLate({ by }))
+  ]]
+]

@@ -3,7 +3,7 @@ import { expect, layer } from "@effect/vitest"
 import { Secrets, User } from "@startlist/core"
 import { Accounts } from "@startlist/pages"
 import { Embedded, Postgres, Seal, Users } from "@startlist/postgres"
-import { DateTime, Duration, Effect, Either, Layer, Option, Redacted, TestClock } from "effect"
+import { DateTime, Duration, Effect, Either, Layer, Option, Redacted, Schema, TestClock } from "effect"
 import { layer as testDatabase, TestDatabase } from "@startlist/test-support/TestDatabase"
 import * as AccountStore from "../src/AccountStore.ts"
 import * as AuditLog from "../src/AuditLog.ts"
@@ -31,6 +31,13 @@ const embedded: Layer.Layer<Kept> = Layer.unwrapScoped(
 const postgres: Layer.Layer<Kept> = Layer.unwrapEffect(
   Effect.map(TestDatabase, ({ url }) => Layer.provide(sql, Postgres.layer({ url, migrations })))
 ).pipe(Layer.provide([seal, testDatabase]), Layer.orDie)
+
+/** One of four passwords, and one of the sessions that were started so far. */
+const SessionOperation = Schema.Struct({
+  kind: Schema.Literal("sign in", "change", "reset", "end", "end others", "disable", "enable"),
+  password: Schema.Int.pipe(Schema.between(0, 3)),
+  session: Schema.Int.pipe(Schema.between(0, 7))
+})
 
 let people = 0
 const someone = (): Users.NewUser => ({
@@ -157,6 +164,58 @@ for (const [name, kept] of Object.entries({ memory, embedded, postgres })) {
         yield* store.setDisabled(user.id, false)
         expect(yield* store.insertSession(session, present)).toBe(true)
       }))
+
+    it.effect.prop(
+      "a session starts only with the current password, and a change of it ends all other sessions, in any order",
+      { operations: Schema.Array(SessionOperation).pipe(Schema.maxItems(25)) },
+      ({ operations }) =>
+        Effect.gen(function*() {
+          const store = yield* AccountStore.AccountStore
+          const { id } = yield* store.insert(someone(), "password 0")
+          const now = yield* DateTime.now
+          const hashOf = (place: number) => Secrets.TokenHash.make(`${id}-${place}`.padEnd(43, "x"))
+          let [current, started, isDisabled] = [0, 0, false]
+          let live: ReadonlyArray<number> = []
+          for (const { kind, password, session } of operations) {
+            const place = session % Math.max(1, started)
+            switch (kind) {
+              case "sign in": {
+                const fields = { hash: hashOf(started), userId: id, startedAt: now, seenAt: now }
+                const isStarted = yield* store.insertSession(fields, `password ${password}`)
+                expect(isStarted).toBe(password === current && !isDisabled)
+                if (isStarted) live = [...live, started++]
+                break
+              }
+              case "change":
+              case "reset": {
+                const except = kind === "change" ? { except: hashOf(place) } : {}
+                const [from, to] = [`password ${password}`, `password ${(current + 1) % 4}`]
+                const isReplaced = yield* store.replacePassword({ id, from, to, ...except })
+                expect(isReplaced).toBe(password === current)
+                if (!isReplaced) break
+                current = (current + 1) % 4
+                live = live.filter((one) => kind === "change" && one === place)
+                break
+              }
+              case "end":
+                yield* store.removeSession(hashOf(place))
+                live = live.filter((one) => one !== place)
+                break
+              case "end others":
+                yield* store.endSessions(id, hashOf(place))
+                live = live.filter((one) => one === place)
+                break
+              default:
+                isDisabled = kind === "disable"
+                yield* store.setDisabled(id, isDisabled)
+                if (isDisabled) live = []
+            }
+            const found = yield* store.listSessions(id)
+            expect(found.map(({ hash }) => hash).sort()).toEqual(live.map(hashOf).sort())
+          }
+        }),
+      { fastCheck: { numRuns: 25 } }
+    )
 
     it.effect("a session that is not used for a day is over", () =>
       Effect.gen(function*() {

@@ -143,23 +143,6 @@ export const pauseNotSaved = planted((stores) => {
   })
 })
 
-/** The grants of a user who is erased stay, unless there is one only. */
-export const revokesOnce = planted((stores) => {
-  const grants = Context.get(stores, GrantStore.GrantStore)
-  const revoked = new Set<number>()
-  return Context.add(stores, GrantStore.GrantStore, {
-    ...grants,
-    save: (change) =>
-      Effect.suspend(() => {
-        const { status, userId } = change.grant
-        if (status !== "revoked") return grants.save(change)
-        if (revoked.has(userId)) return Effect.void
-        revoked.add(userId)
-        return grants.save(change)
-      })
-  })
-})
-
 /** Where the search for counterexamples begins. */
 export const seed = 3
 
@@ -171,26 +154,33 @@ export interface Bug {
 }
 
 export const bugs: ReadonlyArray<Bug> = [
-  { name: "a replaced refresh token is accepted", stores: rotationNotSaved, path: "5:1:0:3:3:2" },
+  { name: "a replaced refresh token is accepted", stores: rotationNotSaved, path: "1:3:0:1:8:6:5:5" },
   {
     name: "a token outlives the revocation once the user consents again",
     stores: accessKept,
-    path: "1:2:0:2:4:2"
+    path: "0:1:0:0:3:2:2"
   },
-  { name: "a refresh that races a revocation undoes it", stores: saveWithoutVersion, path: "29:2:0:1:5:5:9:5:0" },
-  { name: "a revocation is saved without its event", stores: revocationWithoutOutbox, path: "28:3:0:2:4:7:4" },
-  { name: "a status change is saved without its events", stores: changeWithoutOutbox, path: "6:2:5:8:6:6:6:4" },
+  {
+    name: "a refresh that races a revocation undoes it",
+    stores: saveWithoutVersion,
+    path: "94:2:0:0:4:5:11:11:12:6:1:6:6:6"
+  },
+  { name: "a revocation is saved without its event", stores: revocationWithoutOutbox, path: "11:3:0:1:6:9:4" },
+  { name: "a status change is saved without its events", stores: changeWithoutOutbox, path: "27:6:8:9:8:5:4:4" },
   {
     name: "an application gets events after its access was revoked",
     stores: audienceOfRevoked,
-    path: "1:2:0:2:6:6:7:7:6:5"
+    path: "21:4:3:7:7:10:11:16:5:10:9:9:9:5"
   },
-  { name: "a suspended application goes on", stores: stateNotSaved, path: "1:2:0:4:6:7:7:4" },
-  { name: "to revoke all grants revokes none", stores: epochNotSaved, path: "3:3:0:4:7:2" },
-  { name: "an application that ends keeps its grants", stores: grantsOutliveEnd, path: "" },
-  { name: "a pause is not saved", stores: pauseNotSaved, path: "" },
-  { name: "an erasure revokes only one of the grants", stores: revokesOnce, path: "" },
-  { name: "a settlement is lost", stores: settlementLost, path: "3:2:0:0:1:5:7:8:1:4:3" }
+  { name: "a suspended application goes on", stores: stateNotSaved, path: "3:1:1:3:3" },
+  { name: "to revoke all grants revokes none", stores: epochNotSaved, path: "3:2:1:2:7:8:9:5:5:6:9:4:4:5:6:7" },
+  {
+    name: "an application that ends keeps its grants",
+    stores: grantsOutliveEnd,
+    path: "14:2:1:6:4:4:7:7:10:4:4:4:0:2:2:3:3:3:3:2:2:3:4"
+  },
+  { name: "a pause is not saved", stores: pauseNotSaved, path: "81:2:0:2:3:3:2:3" },
+  { name: "a settlement is lost", stores: settlementLost, path: "0:3:1:3:5:4:12:15:13:0:5" }
 ]
 
 const runs = FastCheck.record({ program: Operation.program(), seed: FastCheck.nat() })

@@ -55,7 +55,9 @@ const many = Effect.gen(function*() {
   const checked = yield* Effect.either(Simulation.check({ ...options, seeds, from, onOutcome }))
   if (checked._tag === "Left") {
     const { outcome, counterexample } = checked.left
-    const settings = Object.entries(options).map(([name, value]) => `--${name} ${value}`).join(" ")
+    const settings = Object.entries({ ...options, retries: values.retries }).map(([name, value]) =>
+      `--${name} ${value}`
+    ).join(" ")
     console.log(`${counterexample}\n\nagain, and in full: npm run simulate -- --seed ${outcome.seed} ${settings}`)
     return false
   }

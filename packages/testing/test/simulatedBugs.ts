@@ -180,7 +180,7 @@ export const bugs: ReadonlyArray<Bug> = [
   },
   { name: "a suspended application that goes on", law: 14, seed: 1, steps: 8, bug: { stores: goesOn } },
   { name: "a pause that is not saved", law: 14, seed: 1, steps: 8, bug: { stores: neverPauses } },
-  { name: "an erasure that revokes only one grant", law: 2, seed: 1, steps: 8, bug: { stores: revokesOnce } },
+  { name: "an erasure that revokes only one grant", law: 4, seed: 4, steps: 8, bug: { stores: revokesOnce } },
   { name: "a worker that attempts past its lease", law: 5, seed: 40, steps: 8, bug: { worker: staysPastItsLease } }
 ]
 

@@ -24,8 +24,6 @@ export class History {
   readonly counts = new Map<string, number>()
   readonly broken: Deferred.Deferred<Violation | undefined, StoreError>
   violation: Violation | undefined
-  /** Number of writes so far: the later of two moments has more. */
-  moment = 0
   readonly now: () => number
 
   constructor(broken: History["broken"], now: () => number) {

@@ -26,6 +26,8 @@ export interface Call {
   basis: Model.State
   /** The standing of applications when it authenticated its client. */
   standing: Model.State["standing"] | undefined
+  /** Whether the callback answered its challenge. */
+  isProven: boolean
   /** What the model predicted when it saved what it is about. */
   saved: string | undefined
 }
@@ -69,8 +71,6 @@ export class Oracle {
   readonly #fixture: ProgramFixture
   readonly #subscriptions = new Map<SubscriptionId, Subscribed>()
   readonly #applications = new Map<number, Application>()
-  /** Number of challenges that each callback URL answered, less the subscriptions that were stored for it. */
-  readonly #proofs = new Map<string, number>()
 
   constructor(history: History, fixture: ProgramFixture) {
     this.#history = history
@@ -83,7 +83,7 @@ export class Oracle {
   }
 
   arrive(request: Request, at: number): Call {
-    return { request, at, basis: this.state, standing: undefined, saved: undefined }
+    return { request, at, basis: this.state, standing: undefined, isProven: false, saved: undefined }
   }
 
   /** A call reads at this moment. The standing of its application is what it was when its client was authenticated. */
@@ -105,8 +105,7 @@ export class Oracle {
   /** A call was answered. What was begun and came to no end is not known to anybody. */
   answered(call: Call, entry: HistoryEntry): void {
     if (entry.result === "StoreError") return
-    const isProven = entry.result !== "ValidationFailed"
-    const seen = entry._tag === "Subscribed" ? { ...entry, isProven } : entry
+    const seen = entry._tag === "Subscribed" ? { ...entry, isProven: call.isProven } : entry
     const { next, result } = Model.predict(call.basis, seen)
     if (entry._tag === "Erased") this.assume(entry)
     const expected = call.saved ?? result
@@ -187,15 +186,8 @@ export class Oracle {
     return this.#step({ _tag: "StatusChanged", registration, status, event }, call)
   }
 
-  /** A callback answered its challenge. */
-  proved(callbackUrl: string): void {
-    this.#proofs.set(callbackUrl, (this.#proofs.get(callbackUrl) ?? 0) + 1)
-  }
-
   inserted(subscription: Subscription, call: Call | undefined): ReadonlyArray<string> {
-    const { applicationId, callbackUrl, id } = subscription
-    const proofs = this.#proofs.get(callbackUrl) ?? 0
-    this.#proofs.set(callbackUrl, proofs - 1)
+    const { applicationId, id } = subscription
     this.#history.check(
       8,
       !this.#subscriptions.has(id),
@@ -204,7 +196,7 @@ export class Oracle {
     this.#subscriptions.set(id, { subscription, isRemoved: false })
     const application = this.#applicationOf(applicationId)
     return this.#step(
-      { _tag: "Subscribed", application, isProven: proofs > 0 },
+      { _tag: "Subscribed", application, isProven: call?.isProven === true },
       call,
       subscriptionOf(this.#fixture, id)
     )

@@ -4,6 +4,8 @@ import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as FiberRef from "effect/FiberRef"
+import { currentCall } from "./Oracle.ts"
 import { chance } from "../fingerprint.ts"
 import { Behaviour, carryOut } from "../../ScriptedCallbacks.ts"
 import type { NetworkFault } from "./plan.ts"
@@ -78,17 +80,16 @@ export class Receivers {
 
   /** The receivers, as the port through which one node reaches them. */
   reachedFrom(holder: object, crashing: <A>(call: Effect.Effect<A>) => Effect.Effect<A>): Callbacks.Service {
-    const { attempts, oracle } = this.#context
+    const { attempts } = this.#context
     return {
       accepts: (url) => url.startsWith("https://"),
       validate: ({ callbackUrl: url, challenge }) =>
-        crashing(Effect.suspend(() => {
+        crashing(Effect.flatMap(FiberRef.get(currentCall), (call) => {
           const compliant = JSON.stringify({ "hub.challenge": challenge })
           return this.#exchange(url, compliant, (answer) => {
-            if (
-              answer._tag === "Answered" && answer.status === 200 && answer.body === compliant &&
-              answer.contentType === "application/json" && answer.afterMs <= 2_000
-            ) oracle.proved(url)
+            if (call === undefined || answer._tag !== "Answered") return
+            const { afterMs, body, status } = answer
+            call.isProven = status === 200 && body === compliant && afterMs <= 2_000
           })
         })),
       deliver: ({ body, callbackUrl: url, id }) =>

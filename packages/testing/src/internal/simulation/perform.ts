@@ -95,6 +95,8 @@ const perform = (options: Options, steps: ReadonlyArray<Plan.Step>) =>
     const deliveries = makeDeliveryChecker(history, oracle, policyInUse)
     const wire = yield* time.startNode("wire")
     const turn = yield* Effect.makeSemaphore(1)
+    const inTurn = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+      time.on(wire)(Effect.acquireUseRelease(turn.take(1), () => effect, () => turn.release(1)))
 
     const context: SimulationContext = {
       seed: size.seed,
@@ -111,13 +113,8 @@ const perform = (options: Options, steps: ReadonlyArray<Plan.Step>) =>
         return oauth
       },
       wire,
-      alone: (effect) =>
-        Effect.acquireUseRelease(turn.take(1), () => effect, () => turn.release(1)).pipe(
-          time.on(wire),
-          Effect.forkDaemon,
-          Effect.flatMap(Fiber.join)
-        ),
-      between: (effect) => time.on(wire)(turn.withPermits(1)(effect)),
+      alone: (effect) => Effect.flatMap(Effect.forkDaemon(inTurn(effect)), Fiber.join),
+      between: inTurn,
       lastFault: -Infinity,
       goodSince: new Map()
     }

@@ -143,7 +143,7 @@ const staysPastItsLease = Effect.flatMap(DeliveryQueue, (store) =>
 export interface Bug {
   readonly name: string
   readonly law: number
-  /** A seed that shows it. */
+  /** The seed from which it is searched. */
   readonly seed: number
   /** Maximum number of steps of the counterexample. */
   readonly steps: number
@@ -169,7 +169,7 @@ export const bugs: ReadonlyArray<Bug> = [
     steps: 8,
     bug: { stores: forgetsEvents }
   },
-  { name: "a removal that forgets the claimed deliveries", law: 8, seed: 3, steps: 8, bug: { stores: forgetsClaimed } },
+  { name: "a removal that forgets the claimed deliveries", law: 8, seed: 1, steps: 8, bug: { stores: forgetsClaimed } },
   { name: "a compare-and-set that does not compare", law: 1, seed: 1, steps: 8, bug: { stores: lastSaveWins } },
   {
     name: "a store that forgets to which life of a grant a token belongs",
@@ -181,7 +181,7 @@ export const bugs: ReadonlyArray<Bug> = [
   { name: "a suspended application that goes on", law: 14, seed: 1, steps: 8, bug: { stores: goesOn } },
   { name: "a pause that is not saved", law: 14, seed: 1, steps: 8, bug: { stores: neverPauses } },
   { name: "an erasure that revokes only one grant", law: 4, seed: 4, steps: 8, bug: { stores: revokesOnce } },
-  { name: "a worker that attempts past its lease", law: 5, seed: 40, steps: 8, bug: { worker: staysPastItsLease } }
+  { name: "a worker that attempts past its lease", law: 5, seed: 52, steps: 8, bug: { worker: staysPastItsLease } }
 ]
 
 /** Runs seeds with the bug until one shows it: the counterexample must be short and break the law that is named. */

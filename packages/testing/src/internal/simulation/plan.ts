@@ -109,7 +109,7 @@ export const make = (size: Size): ReadonlyArray<Step> => {
     Incident.Crash({
       call: 1 + below(8),
       moment: pick("before", "during", "after"),
-      afterMs: below(12),
+      afterMs: below(4),
       downMs: 1 + below(60_000)
     })
   const receiver = (): Operation =>

@@ -207,13 +207,13 @@ export const mutants: ReadonlyArray<Mutant> = [
     "  ...revokeAll(application),\n  state: \"ended\"",
     "  ...application,\n  version: application.version + 1,\n  state: \"ended\""
   ),
-  applications("an application that has ended can be restored", "found.state === \"ended\" ? new", "false ? new"),
+  applications("an application that has ended can be restored", "state !== \"ended\"", "true"),
   applications(
     "an application that ends keeps its subscription",
     "if (Option.isSome(subscription)) yield* subscriptions.remove(",
     "if (false) yield* subscriptions.remove("
   ),
-  subscription("a pause is not saved", ": Option.some({ ...subscription, paused,", ": Option.some({ ...subscription,"),
+  subscription("a pause is not saved", ": { ...subscription, paused,", ": { ...subscription,"),
   subscription("a pause cannot be undone", "subscription.paused === paused\n", "subscription.paused || !paused\n"),
   registrations(
     "somebody who was erased can be a party",

@@ -10,15 +10,13 @@
  */
 import type { Stores } from "@startlist/core/Stores"
 import * as Layer from "effect/Layer"
-import { atomicityLaws } from "./internal/atomicityLaws.ts"
 import { claimLaws } from "./internal/claimLaws.ts"
 import { deliveryLaws } from "./internal/deliveryLaws.ts"
 import { eventLogLaws } from "./internal/eventLogLaws.ts"
 import { outboxLaws } from "./internal/outboxLaws.ts"
-import { handleLaws, handleRaces } from "./internal/handleLaws.ts"
+import { handleLaws } from "./internal/handleLaws.ts"
 import { keyLaws } from "./internal/keyLaws.ts"
-import { raceLaws } from "./internal/raceLaws.ts"
-import { readLaws } from "./internal/readLaws.ts"
+import { meetingLaws } from "./internal/meetingLaws.ts"
 import { recordLaws } from "./internal/recordLaws.ts"
 import { settleLaws } from "./internal/settleLaws.ts"
 import { standingLaws } from "./internal/standingLaws.ts"
@@ -37,9 +35,7 @@ export const laws: ReadonlyArray<LawGroup<Stores>> = [
   ...deliveryLaws,
   ...standingLaws,
   eventLogLaws,
-  atomicityLaws,
-  raceLaws,
-  readLaws
+  ...meetingLaws
 ]
 
 export interface Options<R> {
@@ -60,6 +56,5 @@ export const suite = <E, R = never>(
 ): Suite.Suite => {
   if (reopen === undefined) return Suite.make<Stores | R, E>(name, stores, laws)
   const open = Layer.build(Layer.fresh(reopen))
-  const more = [...handleLaws(open, isExclusive), ...isExclusive ? [] : [handleRaces(open)]]
-  return Suite.make<Stores | R, E>(name, stores, [...laws, ...more])
+  return Suite.make<Stores | R, E>(name, stores, [...laws, ...handleLaws(open, isExclusive)])
 }

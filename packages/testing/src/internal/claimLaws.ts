@@ -97,16 +97,16 @@ const eligible: LawGroup<Stores> = {
     queueLaw("a released claim does not count, and the delivery is claimed again when it is due", function*(f) {
       const { app } = yield* f.subscribed
       yield* f.queue(app, [f.event(1), f.event(2)])
-      const claimed = yield* f.claim()
-      const [one, two] = claimed
+      yield* f.claim()
+      const [one, two] = yield* f.claim({ now: at(15), leaseEnds: at(30) })
       if (one === undefined || two === undefined) return yield* Effect.dieMessage("too few were claimed")
       const others = { delivery: two.delivery, token: "of another worker" }
-      same(yield* f.deliveryQueue.release([one, others], at(3)), [one.delivery.id])
-      same(yield* f.deliveryQueue.release([one], at(9)), [])
+      same(yield* f.deliveryQueue.release([one, others], at(20)), [one.delivery.id])
+      same(yield* f.deliveryQueue.release([one], at(25)), [])
       same(yield* f.deliveryQueue.settle(settled([one])), [])
-      same(yield* f.claim({ now: at(2.999), leaseEnds: at(17) }), [])
-      const again = yield* f.claim({ now: at(3), leaseEnds: at(18) })
-      same(again.map(({ claims, delivery }) => [delivery, claims]), [[{ ...one.delivery, dueAt: at(3) }, 1]])
+      same(yield* f.claim({ now: at(19.999), leaseEnds: at(34) }), [])
+      const again = yield* f.claim({ now: at(20), leaseEnds: at(35) })
+      same(again.map(({ claims, delivery }) => [delivery, claims]), [[{ ...one.delivery, dueAt: at(20) }, 2]])
     }),
     queueLaw("deliveries that are not pending are not claimed", function*(f) {
       const { app } = yield* f.subscribed

@@ -271,6 +271,7 @@ export const make = Effect.gen(function*() {
     refresh,
     registration,
     registrations,
+    services,
     signingSecrets,
     subscribed,
     subscription,

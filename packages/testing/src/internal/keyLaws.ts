@@ -8,7 +8,7 @@ import { type LawGroup } from "../Law.ts"
 import { storeLaw } from "./storeLaw.ts"
 import { same } from "./expecting.ts"
 import { at, following, only } from "./fixture.ts"
-import { early } from "./trials.ts"
+import { early } from "./scenes.ts"
 
 /** So many applications are made to get one whose number begins with that of another. */
 const most = 120

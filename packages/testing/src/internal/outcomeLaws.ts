@@ -1,14 +1,7 @@
 /** The law of callbacks: whatever resolvers, sockets and receivers answer, nothing escapes and every delivery ends. */
-import { ApplicationStore } from "@startlist/core/Application"
 import { Callbacks } from "@startlist/core/Callbacks"
-import { DeliveryStore } from "@startlist/core/Delivery"
-import { DeliveryQueue } from "@startlist/core/DeliveryQueue"
-import { Event, EventId } from "@startlist/core/Event"
 import * as Memory from "@startlist/core/Memory"
 import * as Policy from "@startlist/core/Policy"
-import { emptyUpdates } from "@startlist/core/Registration"
-import { SubscriptionStore } from "@startlist/core/Subscription"
-import { UserId } from "@startlist/core/User"
 import * as Worker from "@startlist/core/Worker"
 import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
@@ -18,6 +11,7 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import { holds, same } from "./expecting.ts"
+import { make } from "./fixture.ts"
 import type { Receiver, Reply, Scripted } from "./receiver.ts"
 import { forAll, type Law, law } from "../Law.ts"
 import * as TestSecrets from "../TestSecrets.ts"
@@ -130,36 +124,13 @@ const callbackUrlOf = (url: string, origin: string): string => {
 /** Delivers one event with a worker of its own. Returns the delivery once it has ended. */
 const delivered = (callbackUrl: string) =>
   Effect.gen(function*() {
-    const queue = yield* DeliveryQueue
-    const store = yield* DeliveryStore
-    const subscriptions = yield* SubscriptionStore
-    const now = yield* DateTime.now
-    const { id: applicationId } = yield* (yield* ApplicationStore).insert({
-      name: "application",
-      ownerId: UserId.make(1),
-      redirectUris: [],
-      requirePkce: false,
-      secrets: [],
-      createdAt: now
-    }, Redacted.make("whsec_AAAA"))
-    const { id: subscriptionId } = yield* subscriptions.insert({
-      applicationId,
-      callbackUrl,
-      createdAt: now,
-      updatedAt: now
-    })
-    const event = Event.make({
-      id: EventId.make("evt_1"),
-      aspectType: "updated",
-      objectType: "registration",
-      objectId: 1,
-      updates: emptyUpdates,
-      time: now,
-      trace: Option.none()
-    })
-    const { id } = Option.getOrThrow(yield* queue.again({ applicationId, subscriptionId, event }, now))
+    const f = yield* make
+    const app = yield* f.application()
+    yield* f.subscription(app, callbackUrl)
+    const event = f.event(1, yield* DateTime.now, { trace: Option.none() })
+    const id = yield* Effect.fromNullable((yield* f.deliveryQueue.enqueue(f.outgoing(app, event)))[0])
     yield* Effect.forkScoped(Worker.run)
-    return yield* Effect.repeat(Effect.delay(Effect.map(store.find(id), Option.getOrThrow), "20 millis"), {
+    return yield* Effect.repeat(Effect.delay(Effect.map(f.deliveries.find(id), Option.getOrThrow), "20 millis"), {
       until: ({ state }) => state !== "pending"
     })
   })

@@ -1,40 +1,78 @@
 /** Laws of records that are saved over a version: applications, grants, registrations. */
 import * as AccessTokens from "@startlist/core/AccessTokens"
-import { type ApplicationId, State } from "@startlist/core/Application"
+import { ApplicationId, State } from "@startlist/core/Application"
 import { Grant } from "@startlist/core/Grant"
+import { RegistrationId } from "@startlist/core/Registration"
+import { maxId } from "@startlist/core/Store"
 import type { Stores } from "@startlist/core/Stores"
+import { SubscriptionId } from "@startlist/core/Subscription"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Arbitraries from "../Arbitraries.ts"
-import type { Law, LawGroup } from "../Law.ts"
+import { type Law, law, type LawGroup } from "../Law.ts"
 import { count, race, same, tagOf } from "./expecting.ts"
 import { at, following, only } from "./fixture.ts"
-import { versionedRecords } from "./records.ts"
+import { records } from "./scenes.ts"
+import { alone, look, staged } from "./stage.ts"
 import { forEach, storeLaw } from "./storeLaw.ts"
 
-/** Laws of every kind of record. A grant is stored by its first save, other records are inserted. */
-export const versionLaws = (name: keyof typeof versionedRecords): ReadonlyArray<Law<Stores>> => [
-  storeLaw(
-    "a save is accepted over the version before it and no other, and a refused one leaves nothing",
-    function*(f) {
-      const { as, finds, hasEvents, queued, save } = yield* versionedRecords[name](f)
-      yield* save(f, 1, 2)
-      for (const version of [2, 1, 4]) {
-        same(yield* tagOf(save(f, 2, version)), "Conflict", `version ${version} over version 2`)
+/** Laws of every kind of record that is saved over a version. A grant is stored by its first save. */
+const versionLaw = (operation: string): Law<Stores> =>
+  law(
+    `${operation} is accepted over the version before it and no other, and a refused one leaves nothing`,
+    () =>
+      Effect.gen(function*() {
+        const stage = yield* staged(records, yield* alone)
+        const [f] = stage.handles
+        const isFirst = operation === "a first save of a grant"
+        if (isFirst) same(yield* stage.run(operation, f, 1, 2), "Conflict", "version 2 of what was never stored")
+        same(yield* stage.run(operation, f, 1, isFirst ? 1 : 2), null, "the save")
+        const saved = yield* look(stage, f)
+        for (const version of isFirst ? [1, 3] : [2, 1, 4]) {
+          same(yield* stage.run(operation, f, 2, version), "Conflict", `version ${version}`)
+          same(yield* look(stage, f), saved, "what is there after a refused save")
+        }
+        yield* stage.cleanUp
+      })
+  )
+
+const versions: LawGroup<Stores> = {
+  about: "versions",
+  laws: [
+    ...[
+      "a save of a grant",
+      "a first save of a grant",
+      "a save of an application",
+      "a save of signing secrets",
+      "a save of a registration",
+      "a save of a subscription"
+    ].map(versionLaw),
+    storeLaw("what was never stored cannot be saved over a version, and queues nothing", function*(f) {
+      const { app, subscription } = yield* f.subscribed
+      const registration = yield* f.registration(yield* f.user())
+      const secrets = yield* f.signingSecrets(app)
+      const id = ApplicationId.make(maxId)
+      for (const version of [1, 2]) {
+        const saves = [
+          f.applications.save({ ...app, id, version }),
+          f.applications.saveSigningSecrets({ ...secrets, applicationId: id, version }),
+          f.registrations.save(
+            { ...registration, id: RegistrationId.make(maxId), version },
+            f.outgoing(app, f.event(1))
+          ),
+          f.subscriptions.save({ ...subscription, id: SubscriptionId.make(maxId), version })
+        ]
+        for (const save of saves) same(yield* tagOf(save), "Conflict", `version ${version}`)
       }
-      for (const find of finds(f)) same(yield* find, as(1, 2))
-      same(yield* queued, hasEvents ? [1] : [], "objects of the events that are queued")
-    }
-  ),
-  storeLaw("what was never stored cannot be saved over a version, and queues nothing", function*(f) {
-    const { findUnknown, queued, saveUnknown } = yield* versionedRecords[name](f)
-    for (const version of name === "grant" ? [2] : [1, 2]) same(yield* tagOf(saveUnknown(version)), "Conflict")
-    same(yield* findUnknown, undefined)
-    same(yield* queued, [])
-  })
-]
+      same(yield* f.applications.find(id), Option.none())
+      same(yield* f.applications.findSigningSecrets(id), Option.none())
+      same(yield* f.registrations.find(RegistrationId.make(maxId)), Option.none())
+      same(yield* f.listed(app), [])
+    })
+  ]
+}
 
 const applications: LawGroup<Stores> = {
   about: "applications",
@@ -60,7 +98,6 @@ const applications: LawGroup<Stores> = {
         }
       )
     }),
-    ...versionLaws("application"),
     storeLaw(
       "signing secrets are found as the application was inserted with, and as they were last saved",
       function*(f) {
@@ -84,7 +121,6 @@ const applications: LawGroup<Stores> = {
         })
       }
     ),
-    ...versionLaws("signingSecrets"),
     storeLaw("a list has an owner's applications, newest first, page by page", function*(f) {
       const [owner, other] = [yield* f.user("platform"), yield* f.user("platform")]
       const mine: Array<ApplicationId> = []
@@ -159,7 +195,6 @@ const savesOfGrants: LawGroup<Stores> = {
         same(yield* f.grants.listByUser(owner.id), next.status === "active" ? [next] : [])
       })
     }),
-    ...versionLaws("grant"),
     storeLaw("parallel saves of different grants, and repeats of some, do not disturb each other", function*(f) {
       const app = yield* f.application()
       const firsts = yield* Effect.forEach(
@@ -242,7 +277,6 @@ const registrations: LawGroup<Stores> = {
         same(yield* registrations.find(inserted.id), next)
       })
     }),
-    ...versionLaws("registration"),
     storeLaw("parallel saves of different registrations do not disturb each other", function*(f) {
       const { app } = yield* f.subscribed
       const athlete = yield* f.user()
@@ -257,4 +291,10 @@ const registrations: LawGroup<Stores> = {
   ]
 }
 
-export const recordLaws: ReadonlyArray<LawGroup<Stores>> = [applications, registrations, savesOfGrants, findsOfGrants]
+export const recordLaws: ReadonlyArray<LawGroup<Stores>> = [
+  versions,
+  applications,
+  registrations,
+  savesOfGrants,
+  findsOfGrants
+]

@@ -1,39 +1,67 @@
-/** Trials that are made again and again, each with operations in another order. */
+/** Trials that are made again and again, each time with operations that meet at another moment. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Random from "effect/Random"
-import { interleaved } from "./interleaving.ts"
 import { stopAt } from "./stepping.ts"
-import { tagOf } from "./expecting.ts"
 
 /** Stores in this process reach the most; what waits for a database goes on for this long. */
-const limits = { least: 10, most: 100, millis: 150 }
+interface Limits {
+  readonly least: number
+  readonly most: number
+  readonly millis: number
+}
 
-const within =
-  (limits: { readonly least: number; readonly most: number; readonly millis: number }) =>
-  <E, R>(trial: (round: number) => Effect.Effect<unknown, E, R>): Effect.Effect<void, E, R> =>
-    Effect.gen(function*() {
-      const began = yield* Clock.currentTimeMillis
-      for (let round = 0; round < limits.most; round++) {
-        if (round >= limits.least && (yield* Clock.currentTimeMillis) - began > limits.millis) return
-        yield* trial(round)
-      }
-    })
-
-/** Makes a trial in many rounds, or until one fails. */
-export const rounds = <E, R>(trial: Effect.Effect<unknown, E, R>): Effect.Effect<void, E, R> =>
-  within(limits)(() => trial)
-
-/** Makes a trial for each of the steps of an operation that takes so many; for some of them, if that takes long. */
-export const sweep = <E, R>(
-  steps: number,
-  trial: (step: number) => Effect.Effect<unknown, E, R>
+const within = <E, R>(
+  { least, millis, most }: Limits,
+  trial: (round: number) => Effect.Effect<unknown, E, R>
 ): Effect.Effect<void, E, R> =>
-  Effect.flatMap(Random.shuffle(Array.from({ length: steps }).keys()), (order) => {
-    const all = [...order]
-    return within({ least: Math.min(25, steps), most: steps, millis: 250 })((round) => trial(all[round] ?? 0))
+  Effect.gen(function*() {
+    const began = yield* Clock.currentTimeMillis
+    for (let round = 0; round < most; round++) {
+      if (round >= least && (yield* Clock.currentTimeMillis) - began > millis) return
+      yield* trial(round)
+    }
+  })
+
+/** Makes a trial in several rounds, or until one fails. */
+export const rounds = <E, R>(trial: Effect.Effect<unknown, E, R>): Effect.Effect<void, E, R> =>
+  within({ least: 2, most: 20, millis: 40 }, () => trial)
+
+/** Where an operation can be stopped, and at how many of these it must be, even if that takes long. */
+export interface Stops<A> {
+  readonly order: ReadonlyArray<A>
+  readonly least: number
+}
+
+/** Makes a trial for each of these, or for the first of them if that takes long. */
+export const sweep = <A, E, R>(
+  { least, order }: Stops<A>,
+  trial: (one: A) => Effect.Effect<unknown, E, R>
+): Effect.Effect<void, E, R> =>
+  within({ least: Math.min(least, order.length), most: order.length, millis: 60 }, (round) => {
+    const one = order[round]
+    return one === undefined ? Effect.void : trial(one)
+  })
+
+const goldenRatio = (Math.sqrt(5) - 1) / 2
+
+/** In a store of this process, operations take few steps, and each of them counts. */
+const fewSteps = 40
+
+/**
+ * The steps of an operation, which is done for it. First those after which something had answered, where another
+ * process can come between; then the others, each far from those before it.
+ */
+export const stepsOf = (operation: Effect.Effect<unknown, unknown>, least: number): Effect.Effect<Stops<number>> =>
+  Effect.gen(function*() {
+    const stopped = yield* stopAt(operation, Infinity)
+    yield* stopped.end
+    const { awakenings, steps } = stopped.taken()
+    const order = new Set(yield* Random.shuffle(awakenings))
+    const start = yield* Random.next
+    for (let place = 0; order.size < steps; place++) order.add(Math.floor((start + place * goldenRatio) % 1 * steps))
+    return { order: [...order], least: awakenings.length === 0 ? fewSteps : least }
   })
 
 /** So many milliseconds others may take in the middle of an operation: they may have to wait for it to end. */
@@ -53,21 +81,7 @@ export const inTheMiddle = <A, E, B, E2>(
     return [yield* exit, yield* Fiber.join(fiber)]
   })
 
-/** Stops the first of these at a step, while the others run. Answers like `atOnce`. */
-export const stoppedAt = (
-  step: number,
-  [first = Effect.void, ...others]: ReadonlyArray<Effect.Effect<unknown, unknown>>
-): Effect.Effect<ReadonlyArray<string>> =>
-  Effect.map(
-    inTheMiddle(tagOf(first), step, Effect.all(others.map((one) => tagOf(one)), { concurrency: "unbounded" })),
-    ([first, others]) => [first, ...others]
-  )
-
-/** The steps of an operation, which is done for it. */
-export const stepsOf = (operation: Effect.Effect<unknown, unknown>): Effect.Effect<number> =>
-  Effect.flatMap(stopAt(operation, Infinity), (stopped) => Effect.as(stopped.end, stopped.steps()))
-
-/** Begins a while later: some steps of this process, and sometimes milliseconds of others. */
+/** Begins a while later: some turns of other fibers, and sometimes of sockets and timers. */
 const shifted = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.gen(function*() {
     const [steps, naps] = [yield* Random.nextIntBetween(0, 6), yield* Random.nextIntBetween(-4, 3)]
@@ -76,57 +90,14 @@ const shifted = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R
     return yield* effect
   })
 
-/** Runs these at once, in an order drawn by chance. Answers the tag of each failure, or "success". */
-export const atOnce = (
-  contenders: ReadonlyArray<Effect.Effect<unknown, unknown>>
-): Effect.Effect<ReadonlyArray<string>> =>
-  Effect.gen(function*() {
-    const seed = yield* Random.nextIntBetween(0, 2 ** 31)
-    return yield* interleaved(seed)(
-      Effect.all(contenders.map((one) => tagOf(shifted(one))), { concurrency: "unbounded" })
-    )
-  })
-
-/** So many look at once: more would hold up the operation in a store that does one thing at a time. */
-const lookers = 2
-
-/** Runs an operation, and takes looks by chance until it is over, and each look once then. The looks fail the whole. */
-export const whileLooking = <E>(
-  operation: Effect.Effect<unknown, E>,
-  looks: ReadonlyArray<Effect.Effect<unknown, unknown>>
-): Effect.Effect<void, unknown> =>
-  Effect.gen(function*() {
-    const seed = yield* Random.nextIntBetween(0, 2 ** 31)
-    let isOver = false
-    const looking = Effect.gen(function*() {
-      for (let count = 1; !isOver; count++) {
-        yield* looks[yield* Random.nextIntBetween(0, looks.length)] ?? Effect.void
-        yield* count % 8 === 0 ? Effect.sleep(0) : Effect.yieldNow()
-      }
-    })
-    const ending = Effect.ensuring(
-      shifted(operation),
-      Effect.sync(() => {
-        isOver = true
-      })
-    )
-    const all = [ending, ...Array.from({ length: lookers }, () => looking)]
-    const exits = yield* interleaved(seed)(
-      Effect.all(all.map((one) => Effect.exit(one)), { concurrency: "unbounded" })
-    )
-    for (const exit of exits) if (Exit.isFailure(exit)) return yield* exit
-    yield* Effect.all(looks, { discard: true })
-  })
+/** Runs these at the same time, each begun at a moment drawn by chance. */
+export const atOnce = <A, E>(contenders: ReadonlyArray<Effect.Effect<A, E>>): Effect.Effect<ReadonlyArray<A>, E> =>
+  Effect.all(contenders.map(shifted), { concurrency: "unbounded" })
 
 /** Runs an operation and interrupts it at a moment drawn by chance, up to twice the time that it takes. */
 export const interrupted = (operation: Effect.Effect<unknown, unknown>, millis: number): Effect.Effect<void> =>
   Effect.gen(function*() {
-    const [seed, steps] = [yield* Random.nextIntBetween(0, 2 ** 31), yield* Random.nextIntBetween(0, 30)]
-    const nap = yield* Random.nextRange(0, 2 * millis)
-    yield* interleaved(seed)(Effect.gen(function*() {
-      const fiber = yield* Effect.fork(operation)
-      for (let step = 0; step < steps; step++) yield* Effect.yieldNow()
-      if (nap >= 1) yield* Effect.sleep(nap)
-      yield* Fiber.interrupt(fiber)
-    }))
+    const fiber = yield* Effect.fork(shifted(operation))
+    yield* Effect.sleep(yield* Random.nextRange(0, 2 * millis))
+    yield* Fiber.interrupt(fiber)
   })

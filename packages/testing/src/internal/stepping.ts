@@ -7,6 +7,8 @@ import type * as Scheduler from "effect/Scheduler"
 
 class SteppingScheduler implements Scheduler.Scheduler {
   steps = 0
+  /** The steps at which it had waited for something, such as an answer of a database. */
+  readonly awakenings: Array<number> = []
   #isStopping = false
   #held: Scheduler.Task | undefined
   readonly #stopAt: number
@@ -24,7 +26,10 @@ class SteppingScheduler implements Scheduler.Scheduler {
   }
 
   scheduleTask(task: Scheduler.Task): void {
-    if (!this.#isStopping) return queueMicrotask(task)
+    if (!this.#isStopping) {
+      this.awakenings.push(this.steps)
+      return queueMicrotask(task)
+    }
     this.#isStopping = false
     this.#held = task
     this.#stopped()
@@ -44,8 +49,8 @@ export interface Stopped<A, E> {
   readonly end: Effect.Effect<Exit.Exit<A, E>>
   /** The same, but it is interrupted where it stands. */
   readonly interrupt: Effect.Effect<Exit.Exit<A, E>>
-  /** Steps that it took in all. */
-  readonly steps: () => number
+  /** Steps that it took in all, and those at which it had waited for something. */
+  readonly taken: () => { readonly steps: number; readonly awakenings: ReadonlyArray<number> }
 }
 
 /** Runs an operation until it has taken so many steps. */
@@ -67,6 +72,6 @@ export const stopAt = <A, E, R>(
         Effect.zipRight(Fiber.interruptFork(fiber), goOn),
         Fiber.await(fiber)
       ),
-      steps: () => scheduler.steps
+      taken: () => scheduler
     }
   })

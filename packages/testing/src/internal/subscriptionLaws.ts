@@ -8,7 +8,6 @@ import * as Arbitraries from "../Arbitraries.ts"
 import type { LawGroup } from "../Law.ts"
 import { holds, same, tagOf } from "./expecting.ts"
 import { at, settled, start } from "./fixture.ts"
-import { versionLaws } from "./recordLaws.ts"
 import { forEach, queueLaw, storeLaw } from "./storeLaw.ts"
 
 const fields = FastCheck.record({
@@ -33,7 +32,6 @@ export const subscriptionLaws: LawGroup<Stores> = {
         same(yield* subscriptions.findByApplication(applicationId), next)
       })
     }),
-    ...versionLaws("subscription"),
     storeLaw("an application has at most one subscription", function*(f) {
       const app = yield* f.application()
       const first = yield* f.subscription(app)

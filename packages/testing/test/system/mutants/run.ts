@@ -1,6 +1,7 @@
 /**
- * Plants one fault after the other and shows which suite notices: `npm run mutants`, or with the names of some.
- * With `--markdown` the table is for `docs/testing.md`. Exit status 1 if a fault goes unnoticed.
+ * Plants all faults, one after the other: those of the core, and those of copies of the stores in memory. Prints one table of
+ * the laws that detect them: `npm run mutants`, or with the names of some. With `--markdown` the table is for
+ * `docs/testing.md`. Exit status 1 if a fault is not detected.
  */
 import { parse, refuse } from "@startlist/test-support/Arguments"
 import { spawn } from "node:child_process"
@@ -8,6 +9,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { storeFaults } from "../../storeFaults.ts"
+import { firstBroken, inMemory, suiteOf } from "../support/plantedStores.ts"
 import { mutants } from "./mutants.ts"
 
 const suites = ["store laws", "programs", "rules"] as const
@@ -20,16 +23,23 @@ const filesOf: Readonly<Record<Suite, string>> = {
 }
 
 interface Verdict {
-  readonly noticedBy: ReadonlySet<Suite>
-  /** Commands of the shortest program that shows it. */
+  readonly detectedBy: ReadonlyArray<Suite>
+  /** The first law that does not hold. */
+  readonly law: string
+  /** Length of the counterexample. */
   readonly operations: number | undefined
+}
+
+interface Failure {
+  readonly title: string
+  readonly failureMessages: ReadonlyArray<string>
 }
 
 /** What of vitest's report is read. */
 interface Report {
   readonly testResults: ReadonlyArray<{
     readonly status: string
-    readonly assertionResults: ReadonlyArray<{ readonly failureMessages: ReadonlyArray<string> }>
+    readonly assertionResults: ReadonlyArray<Failure>
   }>
 }
 
@@ -41,7 +51,7 @@ const folder = mkdtempSync(join(tmpdir(), "mutants-"))
 const patience = 300_000
 
 /** Runs one suite until its first failure. Its failures, or `undefined` if there is none. */
-const runSuite = (index: number, suite: Suite): Promise<ReadonlyArray<string> | undefined> => {
+const runSuite = (index: number, suite: Suite): Promise<ReadonlyArray<Failure> | undefined> => {
   const report = join(folder, `${index}.json`)
   const options = ["--config", config, "--bail=1", "--reporter=json", `--outputFile=${report}`]
   const child = spawn(process.execPath, [vitest, "run", filesOf[suite], ...options], {
@@ -57,68 +67,88 @@ const runSuite = (index: number, suite: Suite): Promise<ReadonlyArray<string> | 
   })
 }
 
-const failuresIn = (file: string): ReadonlyArray<string> => {
+const failuresIn = (file: string): ReadonlyArray<Failure> => {
   if (!existsSync(file)) return []
   const { testResults }: Report = JSON.parse(readFileSync(file, "utf8"))
   rmSync(file)
-  return testResults.flatMap(({ assertionResults }) => assertionResults.flatMap((test) => test.failureMessages))
+  return testResults.flatMap(({ assertionResults }) =>
+    assertionResults.filter(({ failureMessages }) => failureMessages.length > 0)
+  )
 }
 
-const sizeOf = (message: string): number | undefined => {
+const sizeOfProgram = (message: string): number | undefined => {
   const [, program] = /^Counterexample: \[\{"program":(\[.*\]),"seed":\d+\}\]$/m.exec(message) ?? []
   if (program === undefined) return undefined
   const operations: ReadonlyArray<{ readonly operations?: ReadonlyArray<unknown> }> = JSON.parse(program)
   return operations.reduce((sum, operation) => sum + (operation.operations?.length ?? 1), 0)
 }
 
+/** The operations that a law of the stores names. The other laws of the stores are examples, which nothing shortens. */
+const sizeOfLaw = (law: string): number | undefined => {
+  if (/^(?:all or nothing|two handles|versions): /.test(law)) return 1
+  return /at once: (.*): as if/.exec(law)?.[1]?.split(", ").length
+}
+
 const judge = async (index: number): Promise<Verdict> => {
-  const noticedBy = new Set<Suite>()
-  let operations: number | undefined
+  const detectedBy: Array<Suite> = []
+  const laws: Array<string> = []
+  const sizes: Array<number | undefined> = []
   for (const suite of suites) {
     const failures = await runSuite(index, suite)
     if (failures === undefined) continue
-    noticedBy.add(suite)
-    operations ??= failures.map(sizeOf).find((size) => size !== undefined)
+    detectedBy.push(suite)
+    for (const { failureMessages, title } of failures) {
+      laws.push(title)
+      sizes.push(...failureMessages.map(sizeOfProgram), sizeOfLaw(title))
+    }
   }
-  return { noticedBy, operations }
+  return { detectedBy, law: laws[0] ?? "", operations: sizes.find((size) => size !== undefined) }
 }
 
 const { positionals: names, values: { markdown: isMarkdown } } = parse({
   allowPositionals: true,
   options: { markdown: { type: "boolean", default: false } }
 })
-const unknown = names.find((part) => !mutants.some(({ name }) => name.includes(part)))
-if (unknown !== undefined) {
-  refuse(`no fault is called "${unknown}"; there are:\n${mutants.map(({ name }) => `  ${name}`).join("\n")}`)
-}
-const selected = [...mutants.entries()].filter(([, { name }]) =>
+const isSelected = ({ name }: { readonly name: string }) =>
   names.length === 0 || names.some((part) => name.includes(part))
-)
-const queue = [...selected]
-const verdicts = new Map<number, Verdict>()
+const faults = [...mutants, ...storeFaults]
+const unknown = names.find((part) => !faults.some(({ name }) => name.includes(part)))
+if (unknown !== undefined) {
+  refuse(`no fault is called "${unknown}"; there are:\n${faults.map(({ name }) => `  ${name}`).join("\n")}`)
+}
+const verdicts = new Map<string, Verdict & { readonly place: string }>()
 
+const record = (name: string, place: string, verdict: Verdict): void => {
+  verdicts.set(name, { ...verdict, place })
+  process.stderr.write(`${verdicts.size} ${place}: ${name}: ${verdict.law || "NOT DETECTED"}\n`)
+}
+
+const queue = [...mutants.entries()].filter(([, mutant]) => isSelected(mutant))
 const work = async (): Promise<void> => {
   for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
     const [index, { file, name }] = next
-    const verdict = await judge(index)
-    verdicts.set(index, verdict)
-    const noticed = suites.filter((suite) => verdict.noticedBy.has(suite)).join(", ") || "NOBODY"
-    const size = verdict.operations === undefined ? "" : ` (${verdict.operations} operations)`
-    process.stderr.write(`${verdicts.size}/${selected.length} ${file}: ${name}: ${noticed}${size}\n`)
+    record(name, file, await judge(index))
   }
 }
 await Promise.all([work(), work()])
 rmSync(folder, { recursive: true })
 
-const mark = (isNoticed: boolean) => isNoticed ? "×" : ""
-const cells = selected.map(([index, { file, name }]) => {
-  const { operations, noticedBy } = verdicts.get(index) ?? { operations: undefined, noticedBy: new Set<Suite>() }
-  return [name, `\`${file}\``, ...suites.map((suite) => mark(noticedBy.has(suite))), String(operations ?? "")]
+for (const fault of storeFaults.filter(isSelected)) {
+  const law = await firstBroken(suiteOf(fault, inMemory))
+  const detectedBy = law === undefined ? [] : ["store laws" as const]
+  record(fault.name, "stores", { detectedBy, law: law ?? "", operations: law && sizeOfLaw(law) || undefined })
+}
+
+const cells = faults.filter(isSelected).flatMap(({ name }) => {
+  const verdict = verdicts.get(name)
+  return verdict === undefined
+    ? []
+    : [[name, `\`${verdict.place}\``, verdict.detectedBy.join(", "), verdict.law, String(verdict.operations ?? "")]]
 })
-const header = ["planted fault", "in", ...suites, "operations"]
+const header = ["planted fault", "in", "detected by", "first law that does not hold", "operations"]
 const rows = [header, ...(isMarkdown ? [header.map(() => "---")] : []), ...cells]
 for (const row of rows) console.log(isMarkdown ? `| ${row.join(" | ")} |` : row.join("\t"))
 
-const unnoticed = selected.filter(([index]) => verdicts.get(index)?.noticedBy.size === 0)
-console.log(`\n${selected.length - unnoticed.length} of ${selected.length} planted faults are noticed.`)
-process.exitCode = unnoticed.length === 0 ? 0 : 1
+const detected = cells.filter(([, , by]) => by !== "").length
+console.log(`\n${detected} of ${cells.length} planted faults are detected.`)
+process.exitCode = detected === cells.length ? 0 : 1

@@ -1,0 +1,246 @@
+/** Laws of operations that are interrupted, looked at, or meet: each is as if it were done at one moment. */
+import type { Stores } from "@startlist/core/Stores"
+import * as Arr from "effect/Array"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { map } from "effect/Record"
+import { type Law, law, type LawGroup } from "../Law.ts"
+import { holds, same } from "./expecting.ts"
+import { atOnce, interrupted, inTheMiddle, rounds, stepsOf, sweep } from "./rounds.ts"
+import * as scenes from "./scenes.ts"
+import { alone, asText, type Handles, look, type MakeScene, oneOf, type Seen, type Stage, staged } from "./stage.ts"
+import { stopAt } from "./stepping.ts"
+
+/** Operations that write several things, or one that is seen in several ways. */
+export const operations: ReadonlyArray<readonly [MakeScene, ReadonlyArray<string>]> = [
+  [scenes.records, [
+    "a save of a grant",
+    "a first save of a grant",
+    "a revocation",
+    "a save of a registration",
+    "a save of an application",
+    "a save of signing secrets",
+    "a save of a subscription",
+    "an insertion of an application",
+    "enqueueing several events"
+  ]],
+  [scenes.queue, [
+    "a removal of a subscription",
+    "settling several deliveries",
+    "releasing several claims",
+    "a delivery again",
+    "a cancellation"
+  ]]
+]
+
+/** Pairs of operations that meet in one record, or in the deliveries of one object. */
+const races: ReadonlyArray<readonly [MakeScene, ReadonlyArray<ReadonlyArray<string>>]> = [
+  [scenes.records, [
+    ["a save of a grant", "a save of a grant"],
+    ["a first save of a grant", "a first save of a grant"],
+    ["a save of a grant", "a revocation"],
+    ["a save of an application", "a save of an application"],
+    ["a save of signing secrets", "a save of signing secrets"],
+    ["a save of a registration", "a save of a registration"],
+    ["a save of a subscription", "a save of a subscription"],
+    ["a save of a subscription", "a removal of a subscription"],
+    ["a removal of a subscription", "a removal of a subscription"],
+    ["an insertion of a subscription", "a removal of a subscription", "an insertion of a subscription"],
+    ["a first insertion of a subscription", "a first insertion of a subscription"],
+    ["an insertion of an application", "an insertion of an application"],
+    ["an insertion of a registration", "an insertion of a registration"],
+    ["a save of a grant", "a removal of a subscription"],
+    ["a save of a registration", "a removal of a subscription"],
+    ["enqueueing several events", "a removal of a subscription"]
+  ]],
+  [scenes.queue, [
+    ["a settlement", "a settlement"],
+    ["a settlement", "a removal of a subscription"],
+    ["a settlement", "a claim after the leases"],
+    ["a settlement", "a release"],
+    ["a settlement", "a cancellation"],
+    ["a settlement", "the next events of an object"],
+    ["a claim", "a claim"],
+    ["a claim after the leases", "a claim after the leases"],
+    ["a claim", "a removal of a subscription"],
+    ["a delivery again", "a removal of a subscription"],
+    ["a delivery again", "a delivery again"],
+    ["a purge", "a purge"]
+  ]]
+]
+
+const pick = (seen: Seen, parts: ReadonlyArray<string>): Seen =>
+  Object.fromEntries(parts.map((part) => [part, seen[part]]))
+
+/** What is there before an operation and after it, and how long it takes. */
+const rehearsed = (makeScene: MakeScene, name: string, handles: Handles) =>
+  Effect.gen(function*() {
+    const stage = yield* staged(makeScene, handles)
+    const [f] = stage.handles
+    const before = yield* look(stage, f)
+    const began = yield* Clock.currentTimeMillis
+    const steps = yield* stepsOf(stage.run(name, f), 8)
+    const millis = (yield* Clock.currentTimeMillis) - began
+    const after = yield* look(stage, f)
+    yield* stage.cleanUp
+    const changed = Object.keys(before).filter((part) => asText(before[part]) !== asText(after[part]))
+    holds(changed.length > 0, `${name} changes something`)
+    return { before: pick(before, changed), after: pick(after, changed), changed, steps, millis }
+  })
+
+const interruption = (makeScene: MakeScene, name: string): Law<Stores> =>
+  law(`${name} that is interrupted at any moment is done completely or not at all`, () =>
+    Effect.gen(function*() {
+      const handles = yield* alone
+      const { after, before, changed, millis, steps } = yield* rehearsed(makeScene, name, handles)
+      const isWhole = (seen: Seen) => [before, after].some((one) => asText(one) === asText(seen))
+      const trial = (interrupt: (operation: Effect.Effect<unknown>) => Effect.Effect<unknown>) =>
+        Effect.gen(function*() {
+          const stage = yield* staged(makeScene, handles)
+          const [f] = stage.handles
+          yield* interrupt(stage.run(name, f))
+          // A statement that was under way when its caller went away may still come to its end.
+          let seen = yield* look(stage, f, changed)
+          for (let left = 20; left > 0 && !isWhole(seen); left--) {
+            yield* Effect.sleep(50)
+            seen = yield* look(stage, f, changed)
+          }
+          oneOf(seen, { "before it": before, "after it": after }, "what is there after an interruption")
+          yield* stage.cleanUp
+        })
+      yield* sweep(steps, (step) =>
+        trial((operation) => Effect.flatMap(stopAt(operation, step), ({ interrupt }) => interrupt)))
+      yield* rounds(trial((operation) =>
+        interrupted(operation, millis)
+      ))
+    }))
+
+const observation = (makeScene: MakeScene, name: string): Law<Stores> =>
+  law(`who sees a part of ${name} sees all of it from then on`, () =>
+    Effect.gen(function*() {
+      const handles = yield* alone
+      const { after, before, changed, steps } = yield* rehearsed(makeScene, name, handles)
+      const trial = (meet: (stage: Stage, operation: Effect.Effect<unknown>) => Effect.Effect<unknown, unknown>) =>
+        Effect.gen(function*() {
+          const stage = yield* staged(makeScene, handles)
+          yield* meet(stage, stage.run(name, stage.handles[0]))
+          same(yield* look(stage, stage.handles[0], changed), after, "what is there when it is done")
+          yield* stage.cleanUp
+        })
+      const looking = (stage: Stage) =>
+        Effect.gen(function*() {
+          const seen = yield* look(stage, stage.handles[0], changed)
+          const isSeen = changed.some((part) => asText(seen[part]) !== asText(before[part]))
+          if (isSeen) same(yield* look(stage, stage.handles[0], changed), after, "what is there when a part was seen")
+        })
+      yield* sweep(steps, (step) => trial((stage, operation) => inTheMiddle(operation, step, looking(stage))))
+      yield* rounds(trial((stage, operation) => atOnce([operation, looking(stage), looking(stage)])))
+      // Each way to see a part, with the operation in the middle of it.
+      const first = yield* staged(makeScene, handles)
+      const finds = yield* Effect.all(map(first.parts(first.handles[0], changed), (part) => stepsOf(part, 3)))
+      for (const [part, steps] of Object.entries(finds)) {
+        yield* sweep(steps, (step) =>
+          trial((stage, operation) =>
+            Effect.gen(function*() {
+              const find = stage.parts(stage.handles[0])[part] ?? Effect.void
+              const [seen] = yield* inTheMiddle(find, step, operation)
+              const [old, present] = [before, after].map((one) => ({ [part]: one[part] }))
+              oneOf({ [part]: seen }, { "before it": old ?? {}, "after it": present ?? {} }, "what was found meanwhile")
+            })
+          ))
+      }
+      yield* first.cleanUp
+    }))
+
+/** All orders of so many. */
+const orders = (count: number): ReadonlyArray<ReadonlyArray<number>> =>
+  count === 0
+    ? [[]]
+    : orders(count - 1).flatMap((order) =>
+      Array.from({ length: count }, (_, place) => [...order.slice(0, place), count - 1, ...order.slice(place)])
+    )
+
+type WithHandles<R> = (use: (handles: Handles) => Effect.Effect<void, unknown>) => Effect.Effect<void, unknown, R>
+
+const race = <R>(makeScene: MakeScene, names: ReadonlyArray<string>, withHandles: WithHandles<R>): Law<R> =>
+  law(`${names.join(", ")}: as if one were after the other`, () =>
+    withHandles((handles) =>
+      Effect.gen(function*() {
+        const [f] = handles
+        const trial = (
+          handles: Handles,
+          meet: (contenders: ReadonlyArray<Effect.Effect<unknown>>) => Effect.Effect<ReadonlyArray<unknown>>,
+          parts?: ReadonlyArray<string>
+        ) =>
+          Effect.gen(function*() {
+            const stage = yield* staged(makeScene, handles)
+            const contenders = names.map((name, place) => stage.run(name, stage.handles[place % 2] ?? f, place + 1))
+            const results = yield* meet(contenders)
+            const seen: Seen = { results, ...yield* look(stage, stage.handles[1], parts), rest: yield* stage.rest }
+            yield* stage.cleanUp
+            return seen
+          })
+        const untouched = yield* trial([f, f], () => Effect.succeed([]))
+        const expected = new Map<string, Seen>()
+        for (const order of orders(names.length)) {
+          const seen = yield* trial([f, f], (contenders) =>
+            Effect.gen(function*() {
+              const results: Array<unknown> = []
+              for (const place of order) results[place] = yield* contenders[place] ?? Effect.void
+              return results
+            }))
+          expected.set(`the order ${order.map((place) => place + 1).join(", ")}`, seen)
+        }
+        const all = [...expected.values()]
+        const changed = Object.keys(untouched).filter((part) =>
+          all.some((seen) => asText(seen[part]) !== asText(untouched[part]))
+        )
+        const orderly = Object.fromEntries([...expected].map(([order, seen]) => [order, pick(seen, changed)]))
+        const mustBeOne = (seen: Seen) => oneOf(pick(seen, changed), orderly, "what came of all together")
+        const steps = yield* Effect.forEach(names, (name, place) =>
+          Effect.gen(function*() {
+            const stage = yield* staged(makeScene, handles)
+            const steps = yield* stepsOf(stage.run(name, stage.handles[0], place + 1), 6)
+            yield* stage.cleanUp
+            return steps
+          }))
+        // Each in turn is stopped at each of its steps, while the others run.
+        const stops = Array.from({ length: Math.max(...steps.map(({ order }) => order.length)) }, (_, place) =>
+          steps.flatMap(({ order }, turn) =>
+            Option.toArray(Option.map(Arr.get(order, place), (step) => ({ turn, step })))
+          )).flat()
+        const least = steps.reduce((sum, { least }) => sum + least, 0)
+        yield* sweep({ order: stops, least }, ({ step, turn }) =>
+          Effect.map(
+            trial(handles, (contenders) => {
+              const others = contenders.filter((_, other) =>
+                other !== turn
+              )
+              const all = Effect.all(others, { concurrency: "unbounded" })
+              return Effect.map(
+                inTheMiddle(contenders[turn] ?? Effect.void, step, all),
+                ([one, others]) => [...others.slice(0, turn), one, ...others.slice(turn)]
+              )
+            }, changed),
+            mustBeOne
+          ))
+        yield* rounds(Effect.map(trial(handles, atOnce, changed), mustBeOne))
+      })
+    ))
+
+/** The races, between two handles or within one. */
+export const racesOf = <R>(about: string, withHandles: WithHandles<R>): LawGroup<R> => ({
+  about,
+  laws: races.flatMap(([makeScene, all]) => all.map((names) => race(makeScene, names, withHandles)))
+})
+
+export const meetingLaws: ReadonlyArray<LawGroup<Stores>> = [
+  {
+    about: "all or nothing",
+    laws: operations.flatMap(([makeScene, names]) =>
+      names.flatMap((name) => [interruption(makeScene, name), observation(makeScene, name)])
+    )
+  },
+  racesOf("at once", (use) => Effect.flatMap(alone, use))
+]

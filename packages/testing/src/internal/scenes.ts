@@ -1,0 +1,219 @@
+/** Records in which operations of the stores meet: the operations, and all that can be seen of the records. */
+import * as AccessTokens from "@startlist/core/AccessTokens"
+import type { Claimed } from "@startlist/core/DeliveryQueue"
+import { Audience } from "@startlist/core/Event"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import { at, type Fixture, following, settled } from "./fixture.ts"
+
+type Run = Effect.Effect<unknown, unknown>
+
+export interface Scene {
+  /** By name. Each is done by a handle, with values that differ in every field from those of another `n`. */
+  readonly operations: Readonly<Record<string, (by: Fixture, n: number, version?: number) => Run>>
+  /** All that a handle can see, by name. */
+  readonly parts: (by: Fixture) => Readonly<Record<string, Run>>
+  /** Claims and settles until nothing is left. Answers the objects. */
+  readonly rest: (by: Fixture) => Run
+}
+
+/** Before all that other laws have queued: nothing else is due then. */
+export const early = at(-1000)
+
+/** Before all that has ended elsewhere. */
+const long = at(-1e9)
+
+const objectsOf = (claimed: ReadonlyArray<Claimed>) => claimed.map(({ delivery }) => delivery.event.objectId)
+
+const sorted = (objects: ReadonlyArray<number>) => [...objects].sort((a, b) => a - b)
+
+/** A subscribed application, with what is done with its subscription and its queue. */
+const subscribed = (f: Fixture) =>
+  Effect.map(f.subscribed, ({ app, subscription }) => {
+    const claim = (by: Fixture, seconds: number) =>
+      Effect.map(
+        by.claim({ now: at(seconds), leaseEnds: at(seconds + 15) }),
+        (found) => found.filter((one) => one.subscription.id === subscription.id)
+      )
+    const rest = (by: Fixture) =>
+      Effect.gen(function*() {
+        const all: Array<number> = []
+        for (let round = 0; round < 6; round++) {
+          const claimed = yield* claim(by, -900 + 20 * round)
+          if (claimed.length === 0) break
+          all.push(...objectsOf(claimed))
+          yield* by.deliveryQueue.settle(settled(claimed))
+        }
+        return sorted(all)
+      })
+    const operations = {
+      "a removal of a subscription": (by: Fixture, n: number) => by.subscriptions.remove(subscription.id, at(n)),
+      "an insertion of a subscription": (by: Fixture, n: number) =>
+        Effect.map(by.subscription(app, `https://${n}.example.test`), ({ id }) => id !== subscription.id)
+    }
+    const parts = (by: Fixture) => ({
+      subscription: Effect.map(by.subscriptions.findByApplication(app.id), (found) => [
+        found,
+        Option.map(found, ({ id }) => id === subscription.id)
+      ]),
+      deliveries: by.listed(app)
+    })
+    return { app, claim, operations, parts, rest, subscription }
+  })
+
+/** Records that are saved over a version, and two applications that are notified of them. */
+export const records = (f: Fixture) =>
+  Effect.gen(function*() {
+    const { app, operations, parts, rest, subscription } = yield* subscribed(f)
+    const { app: other } = yield* f.subscribed
+    const [owner, stranger] = [yield* f.user(), yield* f.user()]
+    const grant = yield* f.grant(app, owner, { codes: [f.code()], refresh: Option.some(f.refresh()) })
+    yield* f.grant(other, owner)
+    const registration = yield* f.registration(owner)
+    const secrets = yield* f.signingSecrets(app)
+    const silent = yield* f.application()
+
+    const outgoing = (n: number) => [
+      ...f.outgoing(app, f.event(n), f.event(n + 10)),
+      { event: f.event(n + 20), audience: Audience.GrantedBy({ userIds: [owner.id] }) },
+      ...f.outgoing(other, f.event(n + 30))
+    ]
+    const fields = (n: number) => ({
+      scope: [`scope:${n}`],
+      epoch: n + 1,
+      generation: n,
+      role: n % 2 === 0 ? "athlete" : "organizer",
+      grantedAt: at(n),
+      refresh: Option.some(f.refresh({ issuedAt: at(n), expiresAt: at(n + 9) })),
+      access: AccessTokens.fromArray([f.access({ createdAt: at(n), expiresAt: at(n + 8) })]),
+      codes: [f.code({ redeemed: n % 2 === 0 })]
+    } as const)
+
+    return {
+      rest,
+      operations: {
+        ...operations,
+        "a save of a grant": (by: Fixture, n: number, version = 2) =>
+          by.grants.save({ grant: { ...grant, ...fields(n), version }, outgoing: outgoing(n) }),
+        "a first save of a grant": (by: Fixture, n: number, version = 1) =>
+          by.grants.save({
+            grant: f.newGrant(app, stranger, { ...fields(n), version }),
+            outgoing: outgoing(n)
+          }),
+        "a revocation": (by: Fixture, n: number) =>
+          by.grants.save({
+            grant: following(grant, { status: "revoked", codes: [], refresh: Option.none() }),
+            outgoing: outgoing(n)
+          }),
+        "a save of a registration": (by: Fixture, n: number, version = 2) => {
+          const updates = { ...registration.updates, comment: `comment ${n}`, registration_status: `status ${n}` }
+          return by.registrations.save({ ...registration, updates, version }, outgoing(n))
+        },
+        "a save of an application": (by: Fixture, n: number, version = 2) =>
+          by.applications.save({
+            ...app,
+            version,
+            name: `name ${n}`,
+            redirectUris: [`https://app.example.test/${n}`],
+            requirePkce: n % 2 === 1,
+            links: n % 2 === 1 ? { website: `https://app.example.test/${n}` } : {},
+            secrets: [{ hash: f.hash(), expiresAt: Option.some(at(n)) }]
+          }),
+        "a save of signing secrets": (by: Fixture, n: number, version = 2) =>
+          by.applications.saveSigningSecrets({
+            ...secrets,
+            version,
+            secrets: [{ value: Redacted.make(f.name("whsec")), expiresAt: Option.some(at(n)) }]
+          }),
+        "a save of a subscription": (by: Fixture, n: number, version = 2) =>
+          by.subscriptions.save({
+            ...subscription,
+            version,
+            callbackUrl: `https://app.example.test/${n}`,
+            updatedAt: at(n)
+          }),
+        "enqueueing several events": (by: Fixture, n: number) =>
+          Effect.asVoid(by.deliveryQueue.enqueue([...outgoing(n), ...f.outgoing(other, f.event(n))])),
+        "a first insertion of a subscription": (by: Fixture, n: number) =>
+          Effect.asVoid(by.subscription(silent, `https://${n}.example.test`)),
+        "an insertion of a registration": (by: Fixture) =>
+          Effect.map(by.registration(owner), ({ id, version }) => [id > registration.id, version]),
+        "an insertion of an application": (by: Fixture, n: number) => {
+          const { id: _, ...given } = {
+            ...app,
+            name: `name ${n}`,
+            secrets: [{ hash: f.hash(), expiresAt: Option.none() }]
+          }
+          return Effect.map(by.applications.insert(given, Redacted.make("whsec")), ({ id }) => id > app.id)
+        }
+      },
+      parts: (by: Fixture) => ({
+        ...parts(by),
+        "deliveries of another application": by.listed(other),
+        grant: by.grants.find(app.id, owner.id),
+        "grants of a user": by.grants.listByUser(owner.id),
+        "first grant": by.findGrant(app.id, stranger.id),
+        application: by.applications.find(app.id),
+        applications: by.applications.list({ owner: Option.some(app.ownerId), after: Option.none(), limit: 9 }),
+        "signing secrets": by.applications.findSigningSecrets(app.id),
+        registration: by.registrations.find(registration.id),
+        "first subscription": by.subscriptions.findByApplication(silent.id)
+      })
+    } satisfies Scene
+  })
+
+/** Deliveries of an application: two are claimed, one has ended, one waits for another of its object, one is due. */
+export const queue = (f: Fixture) =>
+  Effect.gen(function*() {
+    const { app, claim, operations, parts, rest } = yield* subscribed(f)
+    yield* f.deliveryQueue.enqueue(f.outgoing(app, ...[1, 2, 3].map((object) => f.event(object, early))))
+    const [one, two, three] = yield* claim(f, -1000)
+    if (one === undefined || two === undefined || three === undefined) {
+      return yield* Effect.dieMessage("three deliveries are due, but fewer were claimed")
+    }
+    yield* f.deliveryQueue.settle(settled([three], { state: "delivered", endedAt: Option.some(long) }))
+    yield* f.deliveryQueue.enqueue(f.outgoing(app, ...[1, 4].map((object) => f.event(object, early))))
+
+    // What several claims or purges got together, whoever of them got it.
+    const claimed: Array<number> = []
+    let purged = 0
+    const claimAt = (seconds: number) => (by: Fixture) =>
+      Effect.map(claim(by, seconds), (found) => void claimed.push(...objectsOf(found)))
+    const outcome = (n: number) => {
+      const attempt = { at: at(n), durationMs: n, outcome: "rejected", status: Option.some(500), detail: "" } as const
+      const attempts = [attempt]
+      if (n === 3) return { attempts, dueAt: at(-960) }
+      return { attempts, state: n === 1 ? "delivered" : "exhausted", endedAt: Option.some(at(n)) } as const
+    }
+    const sizeOf = Effect.map((ids: ReadonlyArray<unknown>) => ids.length)
+    return {
+      rest,
+      operations: {
+        ...operations,
+        "a settlement": (by: Fixture, n: number) => sizeOf(by.deliveryQueue.settle(settled([one], outcome(n)))),
+        "settling several deliveries": (by: Fixture, n: number) =>
+          sizeOf(by.deliveryQueue.settle(settled([one, two], outcome(n)))),
+        "a release": (by: Fixture) => sizeOf(by.deliveryQueue.release([one], at(-960))),
+        "releasing several claims": (by: Fixture) => sizeOf(by.deliveryQueue.release([one, two], at(-960))),
+        "a claim": claimAt(-999),
+        "a claim after the leases": claimAt(-980),
+        "a delivery again": (by: Fixture, n: number) =>
+          Effect.map(by.deliveryQueue.again(three.delivery, at(n - 970)), Option.isSome),
+        "a cancellation": (by: Fixture, n: number) => by.deliveryQueue.cancel(app.id, at(n), 100),
+        "the next events of an object": (by: Fixture, n: number) =>
+          Effect.asVoid(by.deliveryQueue.enqueue(f.outgoing(app, f.event(1, early), f.event(n + 10, early)))),
+        "a purge": (by: Fixture) =>
+          Effect.map(by.deliveries.purge(long, 100), (count) => {
+            purged += count
+          })
+      },
+      parts: (by: Fixture) => ({
+        ...parts(by),
+        "a delivery": by.deliveries.find(one.delivery.id),
+        "another delivery": by.deliveries.find(two.delivery.id),
+        "what was claimed": Effect.sync(() => sorted(claimed)),
+        "what was purged": Effect.sync(() => purged)
+      })
+    } satisfies Scene
+  })

@@ -1,0 +1,74 @@
+/** Scenes that can be compared with each other: the same operations on new records, by one handle or two. */
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Predicate from "effect/Predicate"
+import * as Rec from "effect/Record"
+import { same } from "./expecting.ts"
+import { type Fixture, make } from "./fixture.ts"
+import { plain } from "./plain.ts"
+import type { Scene } from "./scenes.ts"
+
+export type MakeScene = (f: Fixture) => Effect.Effect<Scene, unknown>
+
+/** Two handles over one storage, or the same one twice. */
+export type Handles = readonly [Fixture, Fixture]
+
+/** What is seen of each part of a scene, as plain data. */
+export type Seen = Readonly<Record<string, unknown>>
+
+export const asText = (value: unknown): string => JSON.stringify(value)
+
+/** Numbers that are new in each scene. */
+const identifiers = /^(?:id|position|(?:application|user|owner|subscription|athlete)Id)$/
+
+const comparable = (label: string, value: unknown): unknown => {
+  const text = JSON.stringify(plain(value), (key, field: unknown) => {
+    if (typeof field === "number" && identifiers.test(key)) return undefined
+    return Predicate.isRecord(field)
+      ? Object.fromEntries(Object.entries(field).sort(([a], [b]) => a < b ? -1 : 1))
+      : field
+  })
+  return text === undefined ? null : JSON.parse(text.replaceAll(label, "…"))
+}
+
+/** A new scene, made by the first handle. Its names are the same in each scene, but for a label. */
+export const staged = (makeScene: MakeScene, [f, g]: Handles) =>
+  Effect.gen(function*() {
+    const first = yield* Effect.provide(make, f.services)
+    const handles: Handles = [first, f === g ? first : g]
+    const { operations, parts, rest } = yield* makeScene(first)
+    const comparing = <E>(run: Effect.Effect<unknown, E>) => Effect.map(run, (value) => comparable(first.label, value))
+    return {
+      handles,
+      /** What comes of an operation: its answer, or the tag of its failure. */
+      run: (name: string, by: Fixture, n = 1, version?: number): Effect.Effect<unknown> =>
+        Effect.map(
+          Effect.either(operations[name]?.(by, n, version) ?? Effect.dieMessage(`no operation "${name}"`)),
+          Either.match({
+            onLeft: (error) => Predicate.hasProperty(error, "_tag") ? error._tag : String(error),
+            onRight: (answer) => comparable(first.label, answer)
+          })
+        ),
+      /** Ways to see these parts, or all. */
+      parts: (by: Fixture, names?: ReadonlyArray<string>): Readonly<Record<string, Effect.Effect<unknown, unknown>>> =>
+        Rec.map(Rec.filter(parts(by), (_, name) => names?.includes(name) ?? true), comparing),
+      rest: comparing(rest(handles[1])),
+      cleanUp: Effect.forEach(new Set(handles), ({ cleanUp }) => cleanUp, { discard: true })
+    }
+  })
+
+export type Stage = Effect.Effect.Success<ReturnType<typeof staged>>
+
+/** Sees these parts of a scene, one after the other; all, if none are named. */
+export const look = (stage: Stage, by: Fixture, names?: ReadonlyArray<string>): Effect.Effect<Seen, unknown> =>
+  Effect.all(stage.parts(by, names))
+
+/** What is seen is one of these, which have names. The difference is that to the one with the fewest. */
+export const oneOf = (seen: Seen, expected: Readonly<Record<string, Seen>>, what: string): void => {
+  const differing = (one: Seen) => Object.keys(one).filter((part) => asText(one[part]) !== asText(seen[part])).length
+  const [nearest] = Object.entries(expected).sort(([, a], [, b]) => differing(a) - differing(b))
+  if (nearest !== undefined) same(seen, nearest[1], `${what}, compared with ${nearest[0]}`)
+}
+
+/** One handle twice. */
+export const alone = Effect.map(make, (f): Handles => [f, f])

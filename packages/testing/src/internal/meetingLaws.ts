@@ -83,6 +83,7 @@ const rehearsed = (makeScene: MakeScene, name: string, handles: Handles) =>
     const steps = yield* stepsOf(stage.run(name, f), 8)
     const millis = (yield* Clock.currentTimeMillis) - began
     const after = yield* look(stage, f)
+    same(yield* look(stage, f), after, "what is there when it is looked at once more")
     yield* stage.cleanUp
     const changed = Object.keys(before).filter((part) => asText(before[part]) !== asText(after[part]))
     holds(changed.length > 0, `${name} changes something`)

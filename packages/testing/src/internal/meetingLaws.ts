@@ -22,6 +22,7 @@ export const operations: ReadonlyArray<readonly [MakeScene, ReadonlyArray<string
     "a save of an application",
     "a save of signing secrets",
     "a save of a subscription",
+    "a first insertion of a subscription",
     "an insertion of an application",
     "enqueueing several events"
   ]],

@@ -10,7 +10,7 @@ import { at, type Fixture, following, settled } from "./fixture.ts"
 type Run = Effect.Effect<unknown, unknown>
 
 export interface Scene {
-  /** By name. Each is done by a handle, with values that differ in every field from those of another `n`. */
+  /** By name. Each is done by a handle, with values that differ in every field from those of another `n`. Saves answer nothing. */
   readonly operations: Readonly<Record<string, (by: Fixture, n: number, version?: number) => Run>>
   /** All that a handle can see, by name. */
   readonly parts: (by: Fixture) => Readonly<Record<string, Run>>
@@ -95,23 +95,23 @@ export const records = (f: Fixture) =>
       operations: {
         ...operations,
         "a save of a grant": (by: Fixture, n: number, version = 2) =>
-          by.grants.save({ grant: { ...grant, ...fields(n), version }, outgoing: outgoing(n) }),
+          Effect.asVoid(by.grants.save({ grant: { ...grant, ...fields(n), version }, outgoing: outgoing(n) })),
         "a first save of a grant": (by: Fixture, n: number, version = 1) =>
-          by.grants.save({
+          Effect.asVoid(by.grants.save({
             grant: f.newGrant(app, stranger, { ...fields(n), version }),
             outgoing: outgoing(n)
-          }),
+          })),
         "a revocation": (by: Fixture, n: number) =>
-          by.grants.save({
+          Effect.asVoid(by.grants.save({
             grant: following(grant, { status: "revoked", codes: [], refresh: Option.none() }),
             outgoing: outgoing(n)
-          }),
+          })),
         "a save of a registration": (by: Fixture, n: number, version = 2) => {
           const updates = { ...registration.updates, comment: `comment ${n}`, registration_status: `status ${n}` }
-          return by.registrations.save({ ...registration, updates, version }, outgoing(n))
+          return Effect.asVoid(by.registrations.save({ ...registration, updates, version }, outgoing(n)))
         },
         "a save of an application": (by: Fixture, n: number, version = 2) =>
-          by.applications.save({
+          Effect.asVoid(by.applications.save({
             ...app,
             version,
             name: `name ${n}`,
@@ -119,20 +119,20 @@ export const records = (f: Fixture) =>
             requirePkce: n % 2 === 1,
             links: n % 2 === 1 ? { website: `https://app.example.test/${n}` } : {},
             secrets: [{ hash: f.hash(), expiresAt: Option.some(at(n)) }]
-          }),
+          })),
         "a save of signing secrets": (by: Fixture, n: number, version = 2) =>
-          by.applications.saveSigningSecrets({
+          Effect.asVoid(by.applications.saveSigningSecrets({
             ...secrets,
             version,
             secrets: [{ value: Redacted.make(f.name("whsec")), expiresAt: Option.some(at(n)) }]
-          }),
+          })),
         "a save of a subscription": (by: Fixture, n: number, version = 2) =>
-          by.subscriptions.save({
+          Effect.asVoid(by.subscriptions.save({
             ...subscription,
             version,
             callbackUrl: `https://app.example.test/${n}`,
             updatedAt: at(n)
-          }),
+          })),
         "enqueueing several events": (by: Fixture, n: number) =>
           Effect.asVoid(by.deliveryQueue.enqueue([...outgoing(n), ...f.outgoing(other, f.event(n))])),
         "a first insertion of a subscription": (by: Fixture, n: number) =>

@@ -60,7 +60,7 @@ const count = (tokens: AccessTokens): number => {
   return found
 }
 
-/** With one more. What has expired, and what exceeds the limit, leaves at the front. */
+/** Adds a token. Expired ones, and those beyond the limit, are removed at the front. */
 export const add = (tokens: AccessTokens, added: AccessToken, limit: number, now: DateTime.Utc): AccessTokens => {
   const live = withoutExpired(tokens, now)
   let start = 0

@@ -117,7 +117,7 @@ const make = Effect.gen(function*() {
       return next === present ? Effect.succeed(present) : Effect.as(store.save(next), next)
     }))
 
-  /** Decides anew after a conflict. With `version`, decides over that version alone. */
+  /** Decides again after a conflict. With `version`, decides over that version alone. */
   const overVersion = <A extends { readonly version: number }, B, E>(
     present: Effect.Effect<A, E>,
     version: number | undefined,

@@ -39,7 +39,7 @@ export class InvalidRedirect
   })
 {}
 
-/** The request is wrong in a way that the application is told of, by redirect (RFC 6749 §4.1.2.1). */
+/** The request is wrong, and a redirect reports it to the application (RFC 6749 §4.1.2.1). */
 export class AuthorizationRefused
   extends Schema.TaggedError<AuthorizationRefused>("@startlist/core/AuthorizationRefused")("AuthorizationRefused", {
     error: Schema.Literal("invalid_request", "unsupported_response_type", "invalid_scope", "access_denied"),
@@ -130,7 +130,7 @@ export const check = (
 /** Space-delimited, without repetitions, in the order given (RFC 6749 §3.3). */
 export const parseScope = (scope: string): Scope => [...new Set(scope.split(" ").filter((name) => name !== ""))]
 
-/** The user refuses (requirements §4.1): the application is told `access_denied`. */
+/** The user refuses (requirements §4.1): the application gets `access_denied`. */
 export const denied = (request: AuthorizationRequest): AuthorizationRefused =>
   new AuthorizationRefused({
     error: "access_denied",

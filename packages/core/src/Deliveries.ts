@@ -23,7 +23,7 @@ export declare namespace Deliveries {
     readonly redeliver: (
       id: DeliveryId
     ) => Effect.Effect<Delivery, DeliveryNotFound | SubscriptionNotFound | StoreError>
-    /** Cancels all that is pending for an application. Answers how many. What is queued meanwhile may stay. */
+    /** Cancels all pending deliveries of an application, and returns their number. Those queued during the call may stay. */
     readonly cancelPending: (id: ApplicationId) => Effect.Effect<number, StoreError>
     /** Sends an event in which nothing happened to this application's subscription, and to no other. */
     readonly sendTest: (id: ApplicationId) => Effect.Effect<Delivery, SubscriptionNotFound | StoreError>

@@ -30,7 +30,7 @@ export const Updates = Schema.Struct({
 })
 export type Updates = typeof Updates.Type
 
-/** What happened, once, whoever is told. */
+/** A change or a revocation. One event may be delivered to several applications. */
 export const Event = Schema.Struct({
   id: EventId,
   aspectType: Schema.Literal("updated", "deleted"),
@@ -49,14 +49,14 @@ export type Event = typeof Event.Type
 export type EventOrigin = Pick<Event, "id" | "time" | "trace">
 
 /**
- * The trace that new events carry: an effect that is run for each one. The default is none. A program that exports its
+ * The trace that new events carry: an effect that is run for each one. By default, events carry no trace. A program that exports its
  * spans provides the `traceparent` of the current span.
  */
 export class CurrentTrace extends Context.Reference<CurrentTrace>()("@startlist/core/CurrentTrace", {
   defaultValue: (): Effect.Effect<Option.Option<string>> => Effect.succeedNone
 }) {}
 
-/** Who is concerned by an event: resolved by the store, inside the same atomic save. */
+/** The applications that an event concerns. The store resolves them inside the same atomic save. */
 export type Audience = Data.TaggedEnum<{
   /** One application. */
   Application: { readonly applicationId: ApplicationId }
@@ -80,7 +80,7 @@ export const body = (event: Event, subscriptionId: number): string => {
   return `${start}${subscriptionId},"event_time":${toSeconds(event.time)}}`
 }
 
-/** The bodies of events up to the subscription: written once, since an event is told to many. */
+/** The bodies of events up to the subscription: written once, since an event may have many receivers. */
 const starts = new WeakMap<Event, string>()
 
 const startOf = (event: Event): string => {

@@ -39,7 +39,7 @@ const make = Effect.gen(function*() {
 
   const registrationChanged = Effect.fn("Events.registrationChanged")(function*(changed: Changed) {
     const origin = yield* origins
-    // What comes from outside is checked here, as a registration of ours is when it is made.
+    // Input from outside is checked here. Our own registrations are checked when they are made.
     const updates = Updates.make(changed.updates)
     yield* queue.enqueue([toldOf({ ...changed, updates }, origin)])
     return origin.id

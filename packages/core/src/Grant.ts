@@ -243,8 +243,8 @@ const issue = (
 }
 
 /**
- * The current pair, if it came of an equal request within this time. It is derived anew; that its refresh token is the
- * current one shows that it is the same, and that nobody has used it since.
+ * The current pair, if an equal request produced it within this time. It is derived again. Its refresh token is the current
+ * one only if the pair is the same and nobody has used it since.
  */
 const repeat = (
   grant: Grant,
@@ -340,7 +340,7 @@ export interface Renewal extends Presented {
 }
 
 /**
- * Refreshes: the current refresh token is replaced, and dies at once (requirements §3.2).
+ * Refreshes: the current refresh token is replaced, and is invalid immediately (requirements §3.2).
  *
  * A replaced one is refused, unless the request repeats the one that replaced it. If it is the immediate predecessor and
  * the rotation is younger than the grace, that is all: a client sent twice. Otherwise someone else has it, and the grant
@@ -393,8 +393,8 @@ export const revoke = (grant: Grant): Change => ({
 })
 
 /**
- * The user revokes. An athlete's or organizer's revocation is told to the application (requirements §6.1); other
- * roles are no object of an event.
+ * The user revokes. The application is notified of an athlete's or organizer's revocation (requirements §6.1). Other roles
+ * cause no event.
  */
 export const revokeByUser = (grant: Grant, origin: EventOrigin): Change => ({
   ...revoke(grant),

@@ -8,7 +8,7 @@ import type { TokenHash } from "./Secrets.ts"
 import { isOver, type Scope } from "./Token.ts"
 import type { UserId } from "./User.ts"
 
-/** What is known of a live token (RFC 7662 §2.2). */
+/** The description of a live token (RFC 7662 §2.2). */
 export interface Introspection {
   readonly kind: "access" | "refresh"
   readonly applicationId: ApplicationId

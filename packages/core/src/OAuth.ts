@@ -42,8 +42,8 @@ export class GrantNotFound extends Schema.TaggedError<GrantNotFound>("@startlist
 ) {}
 
 /**
- * Runs when a replay has revoked a grant (RFC 9700 §4.14.2), also if the caller has gone away meanwhile: whoever replays
- * must not be able to keep it out of a record.
+ * Runs when a replay has revoked a grant (RFC 9700 §4.14.2), also if the caller has disconnected: a thief must not be able to
+ * keep the replay out of the record.
  */
 export type OnReplay = Effect.Effect<void>
 
@@ -117,7 +117,7 @@ export declare namespace OAuth {
       refresh: Refresh
     ) => Effect.Effect<Tokens, InvalidClient | Grant.InvalidGrant | Grant.ScopeExceeded | StoreError>
     /**
-     * The application revokes all its tokens for the user of this one (requirements §4.4), and is told whose access that
+     * The application revokes all its tokens for the user of this one (requirements §4.4). Returns the user whose access
      * ended. A token that is unknown, expired, of an earlier grant or another application's ends nothing (RFC 7009 §2.2).
      */
     readonly revoke: (
@@ -238,7 +238,7 @@ const make = Effect.gen(function*() {
     const now = yield* DateTime.now
     const applicationId = request.application.id
     const code = yield* secrets.make("code", Token.nameOf({ applicationId, userId: user.id }))
-    // What was asked for in an earlier epoch of the application is refused like what was granted in it.
+    // A request from an earlier epoch of the application is refused, like a grant of that epoch.
     const consented = {
       ...request,
       applicationId,

@@ -23,7 +23,7 @@ export declare namespace Policy {
     readonly webhookScope: Option.Option<string>
     /** Lifetime of an access token (requirements §8: 28 800 s). */
     readonly accessTokenLifetime: Duration.Duration
-    /** A refresh token that is not used for so long dies. */
+    /** Lifetime of a refresh token without use. */
     readonly refreshTokenIdle: Duration.Duration
     /** Lifetime of an authorization code; RFC 6749 §4.1.2 allows 10 minutes at most. */
     readonly codeLifetime: Duration.Duration
@@ -32,18 +32,18 @@ export declare namespace Policy {
     /** A grant remembers at most this many codes, pending or used. The oldest one is removed first. */
     readonly maxCodes: number
     /**
-     * For so long, a client that sends an exchange or a refresh again with the same `Idempotency-Key` gets the same answer.
+     * Time in which a client that repeats an exchange or refresh with the same `Idempotency-Key` gets the same answer.
      */
     readonly refreshRetry: Duration.Duration
-    /** The same for a refresh without an `Idempotency-Key` (requirements §4.3: 0, the previous token is invalid at once). */
+    /** The same for a refresh without an `Idempotency-Key` (requirements §4.3: 0, the previous token is invalid immediately). */
     readonly refreshRetryWithoutKey: Duration.Duration
-    /** Within so long after a rotation, its predecessor is a client's double send and not a theft. */
+    /** Time after a rotation in which its predecessor counts as a client's double send, and not as a theft. */
     readonly replayGrace: Duration.Duration
     /** Whether the replay of a replaced refresh token or a used code revokes the grant (RFC 9700 §4.14.2). */
     readonly revokeOnReplay: boolean
     /** How long a rotated client or signing secret stays good beside its successor. */
     readonly secretOverlap: Duration.Duration
-    /** A callback has so long to answer, from the start of the attempt (requirements §8: 2 s). */
+    /** Timeout for the answer of a callback, from the start of the attempt (requirements §8: 2 s). */
     readonly callbackTimeout: Duration.Duration
     /** Pauses before the attempts 2, 3, …: their number plus one is the number of attempts (requirements §8: 3). */
     readonly deliveryDelays: ReadonlyArray<Duration.Duration>
@@ -62,7 +62,7 @@ export declare namespace Policy {
     readonly deliveryPerSubscription: number
     /** How often a worker looks for work when nothing wakes it. */
     readonly deliveryPoll: Duration.Duration
-    /** Deliveries that are not pending are kept for so long after they ended. */
+    /** Time for which ended deliveries are stored. */
     readonly deliveryRetention: Duration.Duration
     /** Names of the platform, as users know it. No application may contain one in its own name. */
     readonly platformNames: ReadonlyArray<string>

@@ -27,7 +27,7 @@ export const prefixes = {
   event: "evt_"
 } as const
 
-/** What is drawn at random. Access and refresh tokens are derived instead. */
+/** The kinds of secrets that are drawn at random. Access and refresh tokens are derived instead. */
 export type Kind = Exclude<keyof typeof prefixes, "access" | "refresh">
 
 /** What a pair of tokens is derived from. */

@@ -59,7 +59,7 @@ const maxConflicts = 100
  * Runs find → decide → save until the save meets no conflict.
  *
  * One of n contenders wins each round, so n of them need at most n rounds; a store that conflicts with itself is
- * reported as a `StoreError` instead of looping for ever.
+ * reported as a `StoreError` instead of looping forever.
  */
 export const untilSaved = <A, E, R>(
   attempt: Effect.Effect<A, E | Conflict, R>

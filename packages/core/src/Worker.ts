@@ -1,9 +1,9 @@
 /**
- * Delivers events: claims what is due, attempts it (`WorkerAttempts`), records what came of it (`WorkerRecorder`); any
- * number of nodes at once.
+ * Delivers events: claims due deliveries, attempts them (`WorkerAttempts`) and records the outcomes (`WorkerRecorder`). Any
+ * number of nodes may run it at the same time.
  *
- * A worker holds no truth. What it has claimed is its own until the lease ends; what it could not record is attempted
- * again by whoever claims it next. So a worker may die between any two lines: a receiver sees a repeat, never a loss.
+ * A claim belongs to the worker until its lease ends. A delivery whose outcome was not recorded is attempted again by the next
+ * worker that claims it. So a worker may die between any two lines: a receiver sees a repeat, never a loss.
  */
 import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
@@ -39,7 +39,7 @@ const makeClaim = ({ now, recorder, slots, ...others }: Parts) =>
     const policy = yield* Policy
     const attempt = yield* makeAttempt({ now, recorder, slots, ...others })
 
-    /** Claims for the free slots and starts each attempt at once, so that a claim is the start of an attempt (law 8). */
+    /** Claims for the free slots and starts each attempt immediately, so that a claim is the start of an attempt (law 8). */
     const claim = Effect.gen(function*() {
       const at = now()
       const limit = slots.available()

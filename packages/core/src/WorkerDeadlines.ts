@@ -8,7 +8,7 @@ import * as Queue from "effect/Queue"
 export interface Deadlines {
   /** Calls `onTime` when the timeout from `at` is over. What this answers ends that, and tells whether it was in time. */
   readonly watch: (at: DateTime.Utc, onTime: () => void) => () => boolean
-  /** Runs for ever. */
+  /** Never ends. */
   readonly sweep: Effect.Effect<never>
 }
 

@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import type { Policy } from "./Policy.ts"
 import type { SubscriptionId } from "./Subscription.ts"
 
-/** For so long after a failure a receiver is tried one attempt at a time, unless it succeeds. */
+/** Time after a failure in which a receiver gets one attempt at a time, unless one succeeds. */
 const suspicion = Duration.minutes(1)
 
 export interface Slots {
@@ -13,19 +13,19 @@ export interface Slots {
   readonly take: (id: SubscriptionId) => void
   /** It has ended so; its slot is free for the next one, while it waits to be recorded. */
   readonly finish: (id: SubscriptionId, succeeded: boolean, now: DateTime.Utc) => void
-  /** So many that have ended wait no more. */
+  /** The outcomes of this number of ended attempts are recorded. */
   readonly record: (count: number) => void
   /** Whether nothing is in flight, nor waits to be recorded. */
   readonly isIdle: () => boolean
   /** How many more attempts can start: with those that wait to be recorded they are no more than twice the slots. */
   readonly available: () => number
-  /** Ends as soon as so many are available. */
+  /** Ends as soon as this number is available. */
   readonly awaitAvailable: (count: number) => Effect.Effect<void>
   /** What each subscription may have besides what it has, where that is less than `deliveryPerSubscription`. */
   readonly allowances: (now: DateTime.Utc) => ReadonlyMap<SubscriptionId, number>
 }
 
-/** Who waits for slots: nobody. */
+/** No waiter. */
 const nobody = { count: Infinity, resume: () => {} }
 
 /**

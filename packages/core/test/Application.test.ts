@@ -185,7 +185,7 @@ describe("an application", () => {
       yield* authenticate({ id: client.id, secret })
     }).pipe(Effect.provide(layer)))
 
-  it.effect("has at most two secrets: a second rotation ends the oldest at once", () =>
+  it.effect("has at most two secrets: a second rotation ends the oldest immediately", () =>
     Effect.gen(function*() {
       const { authenticate, rotateSecret } = yield* Applications.Applications
       const client = yield* makeClient()
@@ -197,7 +197,7 @@ describe("an application", () => {
       expect(third.application.secrets).toHaveLength(2)
     }).pipe(Effect.provide(layer)))
 
-  it.effect("can give up its old secret at once, with an overlap of nothing", () =>
+  it.effect("can end its old secret immediately, with an overlap of zero", () =>
     Effect.gen(function*() {
       const { authenticate, rotateSecret } = yield* Applications.Applications
       const client = yield* makeClient()

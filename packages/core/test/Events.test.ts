@@ -74,7 +74,7 @@ const connected = (id: number, status: Grant.Grant["status"]) =>
     return applicationId
   })
 
-it.effect("a registration that the server keeps itself is told of under its own identifier, to whom it concerns", () =>
+it.effect("applications are notified of a registration of the server's own, under its identifier", () =>
   Effect.gen(function*() {
     const events = yield* Events.Events
     const deliveries = yield* Deliveries.Deliveries

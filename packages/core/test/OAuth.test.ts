@@ -134,7 +134,7 @@ describe("a code", () => {
 })
 
 describe("a refresh token", () => {
-  it.effect("gives a new pair, and is replaced at once", () =>
+  it.effect("gives a new pair, and is replaced immediately", () =>
     Effect.gen(function*() {
       const client = yield* makeClient()
       const first = yield* tokensOf(client, yield* makeUser())
@@ -201,7 +201,7 @@ describe("a refresh token", () => {
       expect(yield* authenticate(second.accessToken)).toBe("good")
     }).pipe(Effect.provide(layerWith({ revokeOnReplay: false }))))
 
-  it.effect("dies after 90 idle days; each refresh starts them anew", () =>
+  it.effect("expires after 90 idle days; each refresh starts them again", () =>
     Effect.gen(function*() {
       const client = yield* makeClient()
       const first = yield* tokensOf(client, yield* makeUser())
@@ -332,7 +332,7 @@ describe("a revocation by the application", () => {
 })
 
 describe("a revocation by the user", () => {
-  it.effect("ends all tokens of the application for that user; those of an earlier life stay dead for ever", () =>
+  it.effect("ends all tokens of the application for that user; those of an earlier epoch stay invalid", () =>
     Effect.gen(function*() {
       const { revokeByUser } = yield* OAuth.OAuth
       const client = yield* makeClient()
@@ -346,7 +346,7 @@ describe("a revocation by the user", () => {
       expect(yield* authenticate(present.accessToken)).toBe("good")
     }).pipe(Effect.provide(layer)))
 
-  it.effect("is told to the application: aspect_type deleted, the user as object, updates {}, its second", () =>
+  it.effect("notifies the application: aspect_type deleted, the user as object, updates {}, its second", () =>
     Effect.gen(function*() {
       const { revokeByUser } = yield* OAuth.OAuth
       for (const role of ["athlete", "organizer"] as const) {
@@ -383,7 +383,7 @@ describe("a revocation by the user", () => {
       expect(yield* deliveriesOf(client)).toHaveLength(0)
     }).pipe(Effect.provide(layer)))
 
-  it.effect("done twice is told once", () =>
+  it.effect("done twice notifies once", () =>
     Effect.gen(function*() {
       const { revokeByUser } = yield* OAuth.OAuth
       const client = yield* makeClient()
@@ -395,7 +395,7 @@ describe("a revocation by the user", () => {
       expect(yield* deliveriesOf(client)).toHaveLength(1)
     }).pipe(Effect.provide(layer)))
 
-  it.effect("is told to the revoked application alone", () =>
+  it.effect("notifies only the revoked application", () =>
     Effect.gen(function*() {
       const { revokeByUser } = yield* OAuth.OAuth
       const [client, other] = [yield* makeClient(), yield* makeClient()]

@@ -42,7 +42,7 @@ describe("a change of a registration", () => {
     expect(told.audience).toEqual(Event.Audience.GrantedBy({ userIds: [1, 2, 3, 4].map(user) }))
   })
 
-  it("is none if the patch says what is there already", () => {
+  it("does not exist if the patch changes nothing", () => {
     expect(change({ comment: "before" })).toEqual(Option.none())
     expect(change({})).toEqual(Option.none())
   })
@@ -52,7 +52,7 @@ describe("a change of a registration", () => {
     expect(() => change({ reasons: ["\ud800"] })).toThrow()
   })
 
-  it("takes no key that is none of the six", () => {
+  it("ignores keys other than the six", () => {
     expect(change(Object.assign({ comment: "before" }, { price: "10" }))).toEqual(Option.none())
   })
 })

@@ -100,7 +100,7 @@ describe("a refresh that is sent again", () => {
       expect(yield* refusal(refresh(client, first.refreshToken))).toBe("replaced")
     }).pipe(Effect.provide(layerWith({ refreshRetryWithoutKey: Duration.seconds(30) }))))
 
-  it.effect("fifty times at once with one key gets one answer fifty times; with fifty keys one gets an answer", () =>
+  it.effect("fifty parallel requests with one key get one answer; with fifty keys one gets an answer", () =>
     Effect.gen(function*() {
       const [one, other] = [yield* connected, yield* connected]
       const ask = (of: typeof other, keyOf: (index: number) => string) =>

@@ -79,7 +79,7 @@ describe("a suspended application", () => {
 })
 
 describe("to revoke all grants of an application", () => {
-  it.effect("ends every token and code at once, and those of no other application", () =>
+  it.effect("ends every token and code immediately, and those of no other application", () =>
     Effect.gen(function*() {
       const applications = yield* Applications.Applications
       const oauth = yield* OAuth.OAuth

@@ -49,7 +49,7 @@ describe("a decision that meets a conflict", () => {
     }))
 })
 
-it("text that some store cannot keep is none: NUL and halves of surrogate pairs", () => {
+it("text that some store cannot store is refused: NUL and halves of surrogate pairs", () => {
   const isText = Schema.is(Store.Text)
   for (const good of ["", "é 👩‍👩‍👧 \n\t\u0001", "\ufffd\uffff"]) expect(isText(good)).toBe(true)
   for (const bad of ["\0", "a\0b", "\ud83d", "\udc69", "\udc69\ud83d"]) expect(isText(bad)).toBe(false)
@@ -138,7 +138,7 @@ describe("a delivery that has ended", () => {
     return { delivery, subscription }
   })
 
-  it.effect("is delivered again on demand: a new delivery with the same webhook-id, at once", () =>
+  it.effect("is delivered again on demand: a new delivery with the same webhook-id, due immediately", () =>
     Effect.gen(function*() {
       const { redeliver } = yield* Deliveries.Deliveries
       const { delivery } = yield* exhausted

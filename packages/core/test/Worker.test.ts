@@ -51,7 +51,7 @@ const subscribe = (name: string) =>
 
 let events = 0
 
-/** Saves events about these objects for one application: all at once, in this order. */
+/** Saves events about these objects for one application together, in this order. */
 const queue = (applicationId: Application.ApplicationId, objects: ReadonlyArray<number>) =>
   Effect.gen(function*() {
     const grants = yield* GrantStore.GrantStore
@@ -208,7 +208,7 @@ describe("a delivery", () => {
 })
 
 describe("a worker", () => {
-  it.effect("has at most so many attempts in flight as the policy says, and at most so many to one subscription", () =>
+  it.effect("has at most the policy's number of attempts in flight, in all and to one subscription", () =>
     Effect.gen(function*() {
       const receivers = yield* Effect.forEach(["a", "b", "c"], subscribe)
       for (const { applicationId, callbackUrl } of receivers) {
@@ -227,7 +227,7 @@ describe("a worker", () => {
       expect(new Set(yield* states)).toStrictEqual(new Set(["delivered"]))
     }).pipe(Effect.provide(layerWith())))
 
-  it.effect("is not held up by a receiver that hangs: others get theirs at once", () =>
+  it.effect("is not held up by a hanging receiver: others get theirs immediately", () =>
     Effect.gen(function*() {
       const [hanging, good] = [yield* subscribe("hanging"), yield* subscribe("good")]
       yield* habit(hanging.callbackUrl, Behaviour.Hang())
@@ -294,7 +294,7 @@ describe("a worker", () => {
       const store = yield* DeliveryQueue.DeliveryQueue
       yield* queue(applicationId, [1])
       const now = yield* DateTime.now
-      // A worker that claims and is never heard of again.
+      // A worker that claims and then dies.
       yield* store.claim({
         now,
         leaseEnds: DateTime.addDuration(now, policy.deliveryLease),
@@ -325,7 +325,7 @@ describe("a worker", () => {
       }
     }).pipe(Effect.provide(layerWith())))
 
-  it.effect("survives a dispatcher that breaks, at once or later: the attempt counts as failed", () =>
+  it.effect("survives a dispatcher that breaks, immediately or later: the attempt counts as failed", () =>
     Effect.gen(function*() {
       const { applicationId } = yield* subscribe("breaking")
       yield* queue(applicationId, range(3))
@@ -373,7 +373,7 @@ describe("a dispatcher that begins requests without a fiber", () => {
     retryAfter: Option.none()
   })
 
-  it.effect("is told by them, at once or later", () =>
+  it.effect("reports them, immediately or later", () =>
     Effect.gen(function*() {
       const { applicationId } = yield* subscribe("good")
       yield* queue(applicationId, range(2))

@@ -1,4 +1,4 @@
-/** The services of the core over the stores in memory, with receivers that do as they are told. */
+/** The services of the core over the stores in memory, with scripted receivers. */
 import {
   Applications,
   type Authorization,

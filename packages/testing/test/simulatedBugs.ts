@@ -142,7 +142,8 @@ const staysPastItsLease = Effect.flatMap(DeliveryQueue, (store) =>
 
 export interface Bug {
   readonly name: string
-  readonly law: number
+  /** The laws that it may break first. */
+  readonly laws: ReadonlyArray<number>
   /** The seed from which it is searched. */
   readonly seed: number
   /** Maximum number of steps of the counterexample. */
@@ -157,40 +158,46 @@ export const bugs: ReadonlyArray<Bug> = [
   // Takes an attempt that is recorded late, a lease that ends meanwhile, and another attempt by then.
   {
     name: "a store that settles without looking at the claim token",
-    law: 5,
+    laws: [5],
     seed: 1,
     steps: 12,
     bug: { stores: settlesForAnyone }
   },
   {
     name: "a store that saves a change without its deliveries",
-    law: 4,
+    laws: [4],
     seed: 1,
     steps: 8,
     bug: { stores: forgetsEvents }
   },
-  { name: "a removal that forgets the claimed deliveries", law: 8, seed: 1, steps: 8, bug: { stores: forgetsClaimed } },
-  { name: "a compare-and-set that does not compare", law: 1, seed: 1, steps: 8, bug: { stores: lastSaveWins } },
+  {
+    name: "a removal that forgets the claimed deliveries",
+    laws: [8],
+    seed: 1,
+    steps: 8,
+    bug: { stores: forgetsClaimed }
+  },
+  { name: "a compare-and-set that does not compare", laws: [1], seed: 1, steps: 8, bug: { stores: lastSaveWins } },
   {
     name: "a store that forgets to which life of a grant a token belongs",
-    law: 2,
+    laws: [2],
     seed: 1,
     steps: 8,
     bug: { stores: forgetsLives }
   },
-  { name: "a suspended application that goes on", law: 14, seed: 1, steps: 8, bug: { stores: goesOn } },
-  { name: "a pause that is not saved", law: 14, seed: 1, steps: 8, bug: { stores: neverPauses } },
-  { name: "an erasure that revokes only one grant", law: 4, seed: 4, steps: 8, bug: { stores: revokesOnce } },
-  { name: "a worker that attempts past its lease", law: 5, seed: 52, steps: 8, bug: { worker: staysPastItsLease } }
+  { name: "a suspended application that goes on", laws: [14], seed: 1, steps: 8, bug: { stores: goesOn } },
+  { name: "a pause that is not saved", laws: [14], seed: 1, steps: 8, bug: { stores: neverPauses } },
+  { name: "an erasure that revokes only one grant", laws: [2, 4], seed: 4, steps: 8, bug: { stores: revokesOnce } },
+  { name: "a worker that attempts past its lease", laws: [5], seed: 52, steps: 8, bug: { worker: staysPastItsLease } }
 ]
 
-/** Runs seeds with the bug until one shows it: the counterexample must be short and break the law that is named. */
-export const expectFound = ({ bug, law, steps }: Bug, from: number, seeds: number) =>
+/** Runs seeds with the bug until one shows it: the counterexample must be short and break one of the named laws. */
+export const expectFound = ({ bug, laws, steps }: Bug, from: number, seeds: number) =>
   Effect.gen(function*() {
     const found = yield* Effect.either(Simulation.check({ ...size, ...bug, from, seeds }))
     if (Either.isRight(found)) return assert.fail(`not found in ${seeds} seeds from ${from}`)
     const { outcome, counterexample } = found.left
-    expect(outcome.violation?.law, counterexample).toBe(law)
+    expect(laws, counterexample).toContain(outcome.violation?.law)
     expect(outcome.steps.length, counterexample).toBeLessThanOrEqual(steps)
-    expect(counterexample).toContain(`law ${law} does not hold`)
+    expect(counterexample).toContain(`law ${outcome.violation?.law} does not hold`)
   })

@@ -35,7 +35,7 @@ const json = async (
 
 const oneLine = /^startlist: [^\n]+\n$/
 
-layer(TestService.layer(), { timeout: "60 seconds" })("the command line", (it) => {
+layer(TestService.layer(), { timeout: "120 seconds" })("the command line", (it) => {
   it.effect(
     "the way of an operator: users, an application, a registration, a change, the deliveries",
     on(async (service) => {
@@ -103,7 +103,7 @@ layer(TestService.layer(), { timeout: "60 seconds" })("the command line", (it) =
       expect(await json(service, "delivery list", filter)).toEqual({ deliveries: [] })
       expect((await run(service, "delivery", "list")).stdout).toBe("none\n")
     }),
-    60_000
+    180_000
   )
 
   const refusals: ReadonlyArray<readonly [args: string, line: RegExp]> = [
@@ -129,7 +129,7 @@ layer(TestService.layer(), { timeout: "60 seconds" })("the command line", (it) =
         expect(stderr).toMatch(oneLine)
         expect(stderr).toMatch(line)
       }),
-      60_000
+      180_000
     )
   }
 
@@ -150,7 +150,7 @@ layer(TestService.layer(), { timeout: "60 seconds" })("the command line", (it) =
       const page = await browser.open(`${service.url}/login`)
       expect((await signIn(browser, page, "input@example.test", "swordfish and chips")).status).toBe(200)
     }),
-    60_000
+    180_000
   )
 
   it.effect(
@@ -162,7 +162,7 @@ layer(TestService.layer(), { timeout: "60 seconds" })("the command line", (it) =
       expect(code).toBe(1)
       expect(stderr).toMatch(/^startlist: no operator token: give --token, set OPERATOR_TOKEN, or .*nowhere.*\n$/)
     }),
-    60_000
+    180_000
   )
 
   it.effect.skipIf(!existsSync("/dev/full"))(
@@ -180,7 +180,7 @@ layer(TestService.layer(), { timeout: "60 seconds" })("the command line", (it) =
         stderr: expect.stringMatching(/^startlist: the answer cannot be written: ENOSPC[^\n]*\n$/)
       })
     }),
-    60_000
+    180_000
   )
 
   it.effect(
@@ -200,7 +200,7 @@ layer(TestService.layer(), { timeout: "60 seconds" })("the command line", (it) =
       socket.destroy()
       silent.close()
     }),
-    60_000
+    180_000
   )
 
   it.effect(
@@ -210,7 +210,7 @@ layer(TestService.layer(), { timeout: "60 seconds" })("the command line", (it) =
       const { code, stdout } = await runStartlist(["application", "list", ...given], {})
       expect([code, stdout.length > 0]).toEqual([0, true])
     }),
-    60_000
+    180_000
   )
 
   it.effect(
@@ -224,7 +224,7 @@ layer(TestService.layer(), { timeout: "60 seconds" })("the command line", (it) =
       expect(help.stdout).not.toContain("\u001B[")
       expect((await run(service, "--version")).stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
     }),
-    60_000
+    180_000
   )
 
   it.effect(
@@ -239,7 +239,7 @@ layer(TestService.layer(), { timeout: "60 seconds" })("the command line", (it) =
         })
       }
     }),
-    60_000
+    180_000
   )
 
   it.scoped(
@@ -263,7 +263,7 @@ layer(TestService.layer(), { timeout: "60 seconds" })("the command line", (it) =
           expect(forbidden.stderr).toMatch(/^startlist: callback: .*CALLBACK_ALLOW/)
         })
       }),
-    60_000
+    180_000
   )
 })
 

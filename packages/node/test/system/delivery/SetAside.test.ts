@@ -83,7 +83,7 @@ it.scopedLive(
         const metrics = await fetch(`${service.url}/metrics`, {
           headers: { authorization: `Bearer ${service.operatorToken}` }
         })
-        expect(await metrics.text()).toContain("startlist_deliveries_ended_total{state=\"set_aside\"} 1")
+        expect(await metrics.text()).toMatch(/^startlist_deliveries_ended_total\{.*state="set_aside".*\} 1$/m)
         expect(service.stdout() + service.stderr()).toMatch(/delivery \d+ is set aside/)
 
         const at = ["--url", service.url, "--token", service.operatorToken]

@@ -16,7 +16,7 @@ import { makeReceiver, type Receiver } from "@startlist/test-support/Receiver"
 import { type Environment, type Program, startlist, startService } from "@startlist/test-support/ServiceProcess"
 import { brew, type Storm } from "@startlist/test-support/Storm"
 import { temporaryFolder } from "@startlist/test-support/TemporaryFolder"
-import { newer } from "./support/newer.ts"
+import { newer } from "../support/newer.ts"
 
 /** What the newer program prints when it starts. */
 const greeting = "the newer program"

@@ -131,7 +131,7 @@ const installation = Layer.scoped(
   })
 )
 
-layer(installation, { timeout: "5 minutes" })("the packages", (it) => {
+layer(installation, { timeout: "15 minutes" })("the packages", (it) => {
   it.effect("have code, types, sources, licence and a README, and nothing else", () =>
     Effect.gen(function*() {
       const { packed } = yield* Installation

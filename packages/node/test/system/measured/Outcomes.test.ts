@@ -3,7 +3,7 @@ import { expect, it } from "@effect/vitest"
 import { Effect, Schedule } from "effect"
 import { obtainTokens, subscribe } from "@startlist/test-support/Consent"
 import { createApplication, createUser, operate, type Target } from "@startlist/test-support/Operator"
-import { grouped, makeInstallation } from "./support/Installation.ts"
+import { grouped, makeInstallation } from "../delivery/support/Installation.ts"
 import { answer, type Behaviour, hang, makeReceiver } from "@startlist/test-support/Receiver"
 
 const raw = (act: (socket: NonNullable<Parameters<Behaviour>[1]["socket"]>) => void): Behaviour => (_, { socket }) => {

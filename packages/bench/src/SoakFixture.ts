@@ -1,4 +1,4 @@
-/** What a soak needs: the service over a database with grants, subscriptions and registrations, and the requests to it. */
+/** The fixture of a soak: the service over a database with grants, subscriptions and registrations, and the requests to it. */
 import { once } from "node:events"
 import { createServer } from "node:http"
 import { Pool } from "undici"
@@ -146,7 +146,7 @@ const clientFlows = ({ athletes, clientId, clientSecret }: Ready, ask: Ask): Rea
   ]
 }
 
-/** What there is to soak. */
+/** A running fixture. */
 export interface Soaked {
   /** Of the service. */
   readonly pid: number

@@ -179,6 +179,7 @@ const race = <R>(makeScene: MakeScene, names: ReadonlyArray<string>, withHandles
             const stage = yield* staged(makeScene, handles)
             const contenders = names.map((name, place) => stage.run(name, stage.handles[place % 2] ?? f, place + 1))
             const results = yield* meet(contenders)
+            yield* stage.claimAgain
             const seen: Seen = { results, ...yield* look(stage, stage.handles[1], parts), rest: yield* stage.rest }
             yield* stage.cleanUp
             return seen

@@ -14,6 +14,8 @@ export interface Scene {
   readonly operations: Readonly<Record<string, (by: Fixture, n: number, version?: number) => Run>>
   /** All that a handle can see, by name. */
   readonly parts: (by: Fixture) => Readonly<Record<string, Run>>
+  /** Makes the claims again: a claim skips what another operation has locked. */
+  readonly claimAgain?: Run
   /** Claims and settles until nothing is left. Answers the objects. */
   readonly rest: (by: Fixture) => Run
 }
@@ -178,8 +180,11 @@ export const queue = (f: Fixture) =>
     // What several claims or purges got together, whoever of them got it.
     const claimed: Array<number> = []
     let purged = 0
-    const claimAt = (seconds: number) => (by: Fixture) =>
-      Effect.map(claim(by, seconds), (found) => void claimed.push(...objectsOf(found)))
+    const claims: Array<Run> = []
+    const claimAt = (seconds: number) => (by: Fixture) => {
+      const once = Effect.map(claim(by, seconds), (found) => void claimed.push(...objectsOf(found)))
+      return Effect.zipRight(Effect.sync(() => claims.push(once)), once)
+    }
     const outcome = (n: number) => {
       const attempt = { at: at(n), durationMs: n, outcome: "rejected", status: Option.some(500), detail: "" } as const
       const attempts = [attempt]
@@ -189,6 +194,7 @@ export const queue = (f: Fixture) =>
     const sizeOf = Effect.map((ids: ReadonlyArray<unknown>) => ids.length)
     return {
       rest,
+      claimAgain: Effect.suspend(() => Effect.all(claims)),
       operations: {
         ...operations,
         "a settlement": (by: Fixture, n: number) => sizeOf(by.deliveryQueue.settle(settled([one], outcome(n)))),

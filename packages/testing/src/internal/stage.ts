@@ -36,7 +36,7 @@ export const staged = (makeScene: MakeScene, [f, g]: Handles) =>
   Effect.gen(function*() {
     const first = yield* Effect.provide(make, f.services)
     const handles: Handles = [first, f === g ? first : g]
-    const { operations, parts, rest } = yield* makeScene(first)
+    const { claimAgain, operations, parts, rest } = yield* makeScene(first)
     const comparing = <E>(run: Effect.Effect<unknown, E>) => Effect.map(run, (value) => comparable(first.label, value))
     return {
       handles,
@@ -52,6 +52,7 @@ export const staged = (makeScene: MakeScene, [f, g]: Handles) =>
       /** Ways to see these parts, or all. */
       parts: (by: Fixture, names?: ReadonlyArray<string>): Readonly<Record<string, Effect.Effect<unknown, unknown>>> =>
         Rec.map(Rec.filter(parts(by), (_, name) => names?.includes(name) ?? true), comparing),
+      claimAgain: claimAgain ?? Effect.void,
       rest: comparing(rest(handles[1])),
       cleanUp: Effect.forEach(new Set(handles), ({ cleanUp }) => cleanUp, { discard: true })
     }

@@ -10,13 +10,13 @@ import * as Service from "./Service.ts"
 import type { Flow } from "./SteadyLoad.ts"
 
 /** Requests per second. */
-export const rates = { refresh: 100, bearer: 200, change: 10 }
+export const rates = { refresh: 50, bearer: 100, change: 5 }
 
 /** Number of subscriptions that each change concerns. */
 export const subscriptions = 10
 
 /** Number of grants that are refreshed, each once in 40 s. */
-export const grants = 4000
+export const grants = 2000
 
 /** So that a grant has one to four live access tokens, as with eight hours and a client that is in use all day. */
 const accessTokenLifetime = "2m"

@@ -43,7 +43,7 @@ export interface Receiver {
   readonly events: (path?: string) => ReadonlyArray<Received>
   /** Waits until at least `count` events have arrived, and returns all of them. */
   readonly posts: (count: number, path?: string) => Promise<ReadonlyArray<Received>>
-  /** Waits for a condition on what was received. `what` names it if it does not come true. */
+  /** Waits for a condition on what was received, as long as something is. `what` names it if it does not come true. */
   readonly until: (condition: () => boolean, what?: string) => Promise<void>
   /** The behaviour of a path from now on; 200 by default. */
   readonly behave: (path: string, behaviour: Behaviour) => void
@@ -53,7 +53,7 @@ export interface Receiver {
   readonly verify: (path: string, secret: string) => void
 }
 
-/** Timeout in milliseconds for an event: several leases, on a machine that is busy with other tests. */
+/** Timeout in milliseconds for the next event: several leases, on a machine that is busy with other tests. */
 const patience = 40_000
 
 const defaultPath = "/callback"
@@ -124,7 +124,7 @@ export const makeReceiver = Effect.acquireRelease(
           clearTimeout(timer)
         }
         const look = () => {
-          if (!condition()) return
+          if (!condition()) return void timer.refresh()
           stop()
           resolve()
         }

@@ -141,7 +141,12 @@ const resources = (
       ...shown.filter((name) => name !== "audit").map((name) =>
         both(`size of ${name}`, ({ tables }) => tables[name]?.bytes ?? 0, 1.1)
       ),
-      both("memory of the service", ({ megabytes }) => megabytes, 1.1),
+      flat(
+        "memory of the service, median of the last third beside the middle one",
+        median(last.map(({ megabytes }) => megabytes)),
+        median(middle.map(({ megabytes }) => megabytes)),
+        1.1
+      ),
       both("log for each operation", ({ logged }) => logged, 1.2)
     ]
   }

@@ -61,7 +61,7 @@ describe("the embedded database", () => {
           }).pipe(Effect.provide(open(folder)))
         })
       ),
-    60_000
+    180_000
   )
 
   // Containers that share a folder do not see each other's sockets, unless they are files: as if the holder were in another.
@@ -88,7 +88,7 @@ describe("the embedded database", () => {
           expect(readdirSync(folder)).toEqual(["pgdata"])
         })
       ),
-    60_000
+    180_000
   )
 
   it.live(
@@ -122,6 +122,6 @@ describe("the embedded database", () => {
           expect(readdirSync(folder)).toEqual(["pgdata"])
         })
       ),
-    60_000
+    180_000
   )
 })

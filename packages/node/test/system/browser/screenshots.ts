@@ -1,6 +1,10 @@
-/** Photographs pages for the documentation: `npm run screenshots`. */
+/**
+ * Photographs pages: `npm run screenshots` those of the documentation, `npm run screenshots -- FOLDER` every page in
+ * both languages, on desktop and phone, light and dark, to look at.
+ */
 import { Effect } from "effect"
 import { mkdirSync } from "node:fs"
+import { resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 import type { Page } from "playwright-core"
 import { launch, type Templates } from "@startlist/test-support/Chromium"
@@ -8,14 +12,34 @@ import { cast, everyPage } from "./support/EveryPage.ts"
 import * as Story from "./support/Story.ts"
 import * as TestSite from "./support/TestSite.ts"
 
-const folder = fileURLToPath(new URL("../../../../../docs/images/", import.meta.url))
+const [, , elsewhere] = process.argv
+
+const folder = elsewhere === undefined
+  ? fileURLToPath(new URL("../../../../../docs/images/", import.meta.url))
+  : `${resolve(elsewhere)}/`
+
+interface Series {
+  readonly pages: ReadonlyArray<string>
+  readonly suffix: string
+  readonly look: Templates
+}
 
 /** The pictures that guides show. */
-const pictures: ReadonlyArray<readonly [page: string, suffix: string, look: Templates]> = [
-  ["consent", "", {}],
-  ["account", "-phone", { phone: true }],
-  ["delivery-list", "", {}]
+const ofGuides: ReadonlyArray<Series> = [
+  { pages: ["consent"], suffix: "", look: {} },
+  { pages: ["account"], suffix: "-phone", look: { phone: true } },
+  { pages: ["delivery-list"], suffix: "", look: {} }
 ]
+
+const everything: ReadonlyArray<Series> = (["en-GB", "fr-FR"] as const).flatMap((locale) =>
+  [false, true].flatMap((phone) =>
+    [false, true].map((dark) => ({
+      pages: everyPage.map(({ name }) => name),
+      suffix: ["", locale.slice(0, 2), phone ? "phone" : "desktop", dark ? "dark" : "light"].join("-"),
+      look: { locale, phone, dark }
+    }))
+  )
+)
 
 /** The page from its top, but no further than a reader looks. */
 const picture = async (page: Page, path: string): Promise<void> => {
@@ -35,11 +59,13 @@ const photograph = Effect.gen(function*() {
   const site = yield* TestSite.TestSite
   const browser = yield* launch
   mkdirSync(folder, { recursive: true })
-  const story = yield* Effect.promise(() => Story.tell(site))
-  for (const [shown, suffix, look] of pictures) {
+  const first = yield* Effect.promise(() => Story.tell(site))
+  for (const { look, pages, suffix } of elsewhere === undefined ? ofGuides : everything) {
     yield* Effect.promise(async () => {
+      // Some pages of the series change the data, so each series of all pages has its own.
+      const story = elsewhere === undefined ? first : await Story.tell(site, suffix)
       const people = await cast(browser, { ...look, javaScript: true }, site, story)
-      for (const { by, name, visit } of everyPage.filter(({ name }) => name === shown)) {
+      for (const { by, name, visit } of everyPage.filter(({ name }) => pages.includes(name))) {
         const { page } = people[by]
         await visit(page, site, story)
         await picture(page, `${folder}${name}${suffix}.png`)

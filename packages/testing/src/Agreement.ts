@@ -7,7 +7,7 @@ import * as Random from "effect/Random"
 import type * as Operation from "./Operation.ts"
 import * as Program from "./Program.ts"
 
-/** Where two traces part. */
+/** The first difference of two traces. */
 export class Disagreement extends Data.TaggedError("Disagreement")<{
   readonly before: ReadonlyArray<string>
   readonly inMemory: string
@@ -18,7 +18,7 @@ export class Disagreement extends Data.TaggedError("Disagreement")<{
   }
 }
 
-/** Without chance: which of two deliveries draws first is up to the store. */
+/** No jitter: which of two deliveries draws first depends on the store. */
 const policy = { ...Program.policy, deliveryJitter: 0 }
 
 /** Runs a program on these stores and on those in memory. Takes programs of `Operation.sequential`. */

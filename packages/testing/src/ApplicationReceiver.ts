@@ -1,6 +1,6 @@
 /**
- * Delivers events to an application's own handler, as exactly the requests that the service sends, and with the faults
- * of a real network: events arrive twice or late, the application is unreachable, answers are lost.
+ * Delivers events to an application's own handler, in exactly the requests that the service sends. Adds the faults of
+ * a real network: events arrive twice or late, the application is unreachable, answers are lost.
  *
  * ```ts
  * const callbacks = ApplicationReceiver.layer((request) => application.handleWebhook(request))
@@ -36,7 +36,7 @@ export type Fault = Data.TaggedEnum<{
 }>
 export const Fault = Data.taggedEnum<Fault>()
 
-/** One fault of each kind. An event that is late arrives after it was sent again. */
+/** One fault of each kind. A late event arrives after its retry. */
 export const anyFault: ReadonlyArray<Fault> = [
   Fault.Twice({}),
   Fault.Twice({ by: "20 seconds" }),
@@ -53,7 +53,7 @@ export interface Received {
   readonly body: string
   /** Milliseconds since 1970. */
   readonly at: number
-  /** What the handler answered: 500 if it threw, undefined while it works. */
+  /** The status of the handler's answer: 500 if it threw, undefined while it works. */
   readonly status: number | undefined
 }
 
@@ -75,7 +75,7 @@ type Handle = (request: Request) => Effect.Effect<Response, unknown>
 const unreachable = Answer.Unreachable({ detail: "connection refused" })
 const timedOut = Answer.TimedOut({ detail: "" })
 
-/** The limits of the core: the beginning of an answer to a delivery, the whole of one to a validation. */
+/** The core reads the beginning of an answer to a delivery, and the whole answer to a validation. */
 const read = (text: string, kind: "event" | "validation"): string =>
   kind === "event" ? text.slice(0, 200) : text.length > 4096 ? "" : text
 
@@ -85,7 +85,7 @@ const retryAfter = ({ headers }: Response): Option.Option<Duration.Duration> =>
     (text) => Duration.seconds(Number(text))
   )
 
-/** A handler that throws is answered for by its server, with 500. */
+/** A server answers 500 for a handler that throws. */
 const respond = (handle: Handle, request: Request): Effect.Effect<Response> =>
   Effect.catchAllCause(
     handle(request),
@@ -102,7 +102,7 @@ const toAnswer = (response: Response, kind: "event" | "validation", afterMs: num
       retryAfter: retryAfter(response)
     }))
 
-/** Waits for what goes on by itself, no longer than the service waits. */
+/** Waits for the answer, no longer than the service waits. The handler continues after that. */
 const waitFor = (answering: Effect.Effect<Answer>, timeout: Duration.Duration): Effect.Effect<Answer> =>
   Effect.flatMap(Effect.forkDaemon(answering), (fiber) =>
     Effect.timeoutTo(Fiber.join(fiber), {

@@ -1,4 +1,4 @@
-/** Arbitrary values of everything that a store keeps, with the texts and numbers that break stores among them. */
+/** Arbitrary values of everything that is stored. Some are texts and numbers that break stores. */
 import * as Application from "@startlist/core/Application"
 import type { Attempt } from "@startlist/core/Delivery"
 import { type Updates } from "@startlist/core/Event"
@@ -11,7 +11,7 @@ import * as FastCheck from "effect/FastCheck"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 
-/** Texts that were mangled by some store, driver or encoding before. */
+/** Texts that some store, driver or encoding has damaged before. */
 const notorious = [
   "",
   " ",
@@ -31,11 +31,11 @@ const notorious = [
   "\u{10ffff}\uffff"
 ]
 
-/** Any text that a store must keep: every character but NUL and halves of surrogate pairs; at most `maxLength`. */
+/** Any text that a store must accept: every character but NUL and halves of surrogate pairs; at most `maxLength`. */
 export const text = (maxLength = 200): FastCheck.Arbitrary<string> =>
   FastCheck.oneof(
     FastCheck.constantFrom(...notorious),
-    // As long as it may be: in bytes, that is twice or four times as much.
+    // The maximum number of characters, with one, two or four bytes each.
     FastCheck.constantFrom("a".repeat(maxLength), "é".repeat(maxLength), "🏃".repeat(Math.floor(maxLength / 2))),
     FastCheck.string({ maxLength }),
     FastCheck.fullUnicodeString({ maxLength: Math.floor(maxLength / 2) })
@@ -57,7 +57,7 @@ export const instant: FastCheck.Arbitrary<DateTime.Utc> = FastCheck.oneof(
   FastCheck.integer({ min: 0, max: 253402300799999 })
 ).map(DateTime.unsafeMake)
 
-/** Something or nothing. */
+/** A value or none. */
 export const option = <A>(value: FastCheck.Arbitrary<A>): FastCheck.Arbitrary<Option.Option<A>> =>
   FastCheck.option(value, { nil: undefined }).map(Option.fromNullable)
 
@@ -67,7 +67,7 @@ export const bigId: FastCheck.Arbitrary<number> = FastCheck.oneof(
   FastCheck.integer({ min: 1, max: maxId })
 )
 
-/** A user; the address is unique as far as `label` is. */
+/** A user. The address is unique if `label` is. */
 export const newUser = (label: string): FastCheck.Arbitrary<Omit<User, "id">> =>
   FastCheck.record({
     role: FastCheck.constantFrom("platform", "organizer", "club", "athlete"),
@@ -96,7 +96,7 @@ export const trace: FastCheck.Arbitrary<Option.Option<string>> = option(
 export const newRegistration = (parties: Parties): FastCheck.Arbitrary<NewRegistration> =>
   updates.map((values) => ({ parties, updates: values }))
 
-/** What an owner can change of an application. */
+/** The fields of an application that its owner can change. */
 export const settings: FastCheck.Arbitrary<Application.Settings> = FastCheck.record({
   name: text(100).map((value) => value.trim()).filter((value) => value !== ""),
   redirectUris: FastCheck.array(nonEmptyText(), { maxLength: 4 }),

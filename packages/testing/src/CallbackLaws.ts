@@ -1,6 +1,6 @@
 /**
- * What everything that calls callbacks must do: one suite, a function of a layer and of a receiver whose
- * answers it chooses. Real sockets and real time, since that is what it is about.
+ * The laws of every implementation of `Callbacks`. The suite is a function of a layer, and of a receiver whose answers
+ * it chooses. It uses real sockets and real time.
  *
  * ```ts
  * describeSuite(CallbackLaws.suite("my dispatcher", MyDispatcher.layer, myReceiver)) // of @startlist/testing/vitest
@@ -230,8 +230,8 @@ export const laws = (start: Effect.Effect<Receiver, never, Scope.Scope>): Readon
 }
 
 /**
- * The laws as tests of these callbacks, which must be allowed to reach the receivers. With `scripted`, also the law that
- * whatever resolvers and receivers answer, nothing escapes and every delivery ends.
+ * The laws as tests of these callbacks, which must be allowed to reach the receivers. `scripted` adds a law: whatever
+ * resolvers and receivers answer, no error escapes and every delivery ends.
  */
 export const suite = <E>(
   name: string,

@@ -1,5 +1,5 @@
 /**
- * Faults as layers: each puts a misbehaving store in the place of a good one, whatever it is made of.
+ * Faults as layers: each replaces good stores of any kind by stores that misbehave.
  *
  * ```ts
  * const stores = Faults.sometimes({ seed: 7, probability: 0.1, fault: Faults.Fault.FailsAfter() })(MyStores.layer)
@@ -19,26 +19,26 @@ import { PCGRandom } from "effect/Utils"
 import { intercept, type StoreOperation } from "./Interception.ts"
 import { withClockOffset } from "./VirtualTime.ts"
 
-/** One way in which one call to a store goes wrong. Times pass on Effect's clock. */
+/** A fault of one call to a store. Its durations are measured by Effect's clock. */
 export type Fault = Data.TaggedEnum<{
   /** Fails with a `StoreError`. Nothing was written. */
   FailsBefore: {}
-  /** Writes, then fails with a `StoreError`: the caller cannot know. */
+  /** Writes, then fails with a `StoreError`. The caller cannot know that it has written. */
   FailsAfter: {}
-  /** Begins `by` later. A caller that has given up until then prevents the write. */
+  /** Begins `by` later. A caller that gives up before then prevents the write. */
   Slow: { readonly by: Duration.DurationInput }
-  /** Writes at once and answers `by` later. A caller that gives up undoes nothing. */
+  /** Writes immediately and answers `by` later. A caller that gives up undoes nothing. */
   AnswersLate: { readonly by: Duration.DurationInput }
-  /** Writes and answers `by` later, also when the caller has given up: a request that hung in the network. */
+  /** Writes and answers `by` later, also if the caller has given up: a request that was delayed in the network. */
   WritesLate: { readonly by: Duration.DurationInput }
-  /** Is carried out twice; the caller gets the first answer. */
+  /** Runs twice. The caller gets the first answer. */
   Repeats: {}
-  /** A compare-and-set meets a `Conflict` that nobody caused. Other operations are not harmed. */
+  /** A save fails with a `Conflict`, and changes nothing. Other operations are not affected. */
   Conflicts: {}
 }>
 export const Fault = Data.taggedEnum<Fault>()
 
-/** Which fault, if any, befalls a call. Asked once for each call. */
+/** Chooses the fault of a call, if any. Runs once for each call. */
 export type Decide = (operation: StoreOperation) => Fault | undefined
 
 const failure = (operation: StoreOperation) => new StoreError({ cause: `${operation} was made to fail` })
@@ -67,7 +67,7 @@ export const inject = (stores: Context.Context<Stores>, decide: Decide): Context
       return fault === undefined ? effect : suffer(fault, operation, effect)
     }))
 
-/** Whatever `decide` chooses, as a layer around any layer of stores. */
+/** A layer of stores with the faults that `decide` chooses. */
 export const layer = (decide: Decide) => <E, R>(stores: Layer.Layer<Stores, E, R>): Layer.Layer<Stores, E, R> =>
   Layer.map(stores, (context) => inject(context, decide))
 
@@ -77,11 +77,11 @@ export interface Sometimes {
   /** Between 0 and 1, for each call. */
   readonly probability: number
   readonly fault: Fault
-  /** Only these operations; all, if not given. */
+  /** Operations that can have a fault. Default: all. */
   readonly operations?: ReadonlyArray<StoreOperation>
 }
 
-/** A fault now and then. */
+/** Stores that have a fault with this probability. */
 export const sometimes = (options: Sometimes) => <E, R>(stores: Layer.Layer<Stores, E, R>): Layer.Layer<Stores, E, R> =>
   Layer.unwrapEffect(Effect.sync(() => {
     const random = new PCGRandom(options.seed)
@@ -97,20 +97,20 @@ export class Faults extends Context.Tag("@startlist/testing/Faults")<Faults, Fau
 
 export declare namespace Faults {
   export interface Service {
-    /** The next `count` calls suffer it; with `operations`, the next of these. */
+    /** Gives the fault to the next `count` calls (of these operations, if given). */
     readonly next: (
       count: number,
       fault: Fault,
       operations?: ReadonlyArray<StoreOperation>
     ) => Effect.Effect<void>
-    /** All calls suffer it from now on; with `operations`, all of these. */
+    /** Gives the fault to all calls (of these operations, if given) from now on. */
     readonly always: (fault: Fault, operations?: ReadonlyArray<StoreOperation>) => Effect.Effect<void>
     /** No more faults. */
     readonly none: Effect.Effect<void>
   }
 }
 
-/** The stores, good until `Faults` says otherwise. What was scripted first comes first. */
+/** Stores without faults until a test adds some with `Faults`. The fault that was added first comes first. */
 export const onDemand = <E, R>(stores: Layer.Layer<Stores, E, R>): Layer.Layer<Stores | Faults, E, R> =>
   Layer.unwrapEffect(Effect.sync(() => {
     let scripts: Array<{ left: number; readonly fault: Fault; readonly operations: ReadonlyArray<StoreOperation> }> = []
@@ -131,6 +131,6 @@ export const onDemand = <E, R>(stores: Layer.Layer<Stores, E, R>): Layer.Layer<S
     return Layer.merge(layer(decide)(stores), Layer.succeed(Faults, control))
   }))
 
-/** The clock of one node, ahead of the others by `offset` (negative: behind). Sleeps last as long as ever. */
+/** The clock of one node, ahead of the others by `offset` (negative: behind). Sleeps are as long as before. */
 export const clockOffset = (offset: Duration.DurationInput): Layer.Layer<never> =>
   Layer.unwrapEffect(withClockOffset(offset)(Effect.clockWith((clock) => Effect.succeed(Layer.setClock(clock)))))

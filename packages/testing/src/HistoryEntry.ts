@@ -1,4 +1,4 @@
-/** What was asked of the system. Applications, users, codes and so on are named by the order of their appearance. */
+/** A request to the system. Applications, users and codes are numbered in the order of their appearance. */
 export type Request =
   | { readonly _tag: "Consented"; readonly application: number; readonly user: number }
   | {

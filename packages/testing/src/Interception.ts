@@ -1,4 +1,4 @@
-/** Puts something around every operation of all stores: a fault, a delay, a trace, a crash. */
+/** Wraps every operation of all stores, for example in a fault, a delay, a trace or a crash. */
 import { ApplicationStore } from "@startlist/core/Application"
 import { DeliveryStore } from "@startlist/core/Delivery"
 import { DeliveryQueue } from "@startlist/core/DeliveryQueue"
@@ -18,10 +18,10 @@ type OperationsOf<Name extends keyof typeof tags> = {
     : `${Name}.${Method & string}`
 }[keyof Context.Tag.Service<typeof tags[Name]>]
 
-/** Which operation of which store, for example `GrantStore.save`. */
+/** An operation of a store, for example `GrantStore.save`. */
 export type StoreOperation = { [Name in keyof typeof tags]: OperationsOf<Name> }[keyof typeof tags]
 
-/** What is put around an operation. `input` is the arguments of the operation. Only a `save` may fail with a `Conflict`. */
+/** Wraps an operation. `input` is its arguments. Only a `save` may fail with a `Conflict`. */
 export type Around = <A, E>(
   operation: StoreOperation,
   effect: Effect.Effect<A, E | StoreError>,
@@ -30,7 +30,7 @@ export type Around = <A, E>(
 
 const isOperation = (name: string): name is StoreOperation => (name.split(".")[0] ?? "") in tags
 
-/** The store with `around` at every method. */
+/** The store with `around` on every method. */
 const wrap = <Store extends object>(name: keyof typeof tags, store: Store, around: Around): Store =>
   new Proxy(store, {
     get: (target, method) => {
@@ -41,7 +41,7 @@ const wrap = <Store extends object>(name: keyof typeof tags, store: Store, aroun
     }
   })
 
-/** The stores with `around` at every operation. */
+/** The stores with `around` on every operation. */
 export const intercept = (stores: Context.Context<Stores>, around: Around): Context.Context<Stores> => {
   const wrapped = <Id extends Stores, Store extends object>(name: keyof typeof tags, tag: Context.Tag<Id, Store>) =>
     Context.make(tag, wrap(name, Context.get(stores, tag), around))

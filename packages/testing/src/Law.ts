@@ -5,9 +5,9 @@ import * as Random from "effect/Random"
 import * as Runtime from "effect/Runtime"
 
 export interface Law<R> {
-  /** What must hold, as a sentence. */
+  /** The law as a sentence. */
   readonly name: string
-  /** Fails or dies, with a difference that can be read, if it does not. */
+  /** Fails or dies if the law does not hold. The error is a readable difference. */
   readonly check: Effect.Effect<void, unknown, R>
 }
 
@@ -26,8 +26,8 @@ export const law = <E, R>(name: string, check: () => Effect.Effect<unknown, E, R
 const breath = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0))
 
 /**
- * Checks a law for arbitrary values; dies with the smallest counterexample that was found. The values come from the seed
- * of the law. Between two of them, other tasks of the process run, such as the timeout of a test runner.
+ * Checks a law for arbitrary values from the seed of the law. Dies with the smallest counterexample that was found.
+ * Other tasks of the process, such as the timeout of a test runner, run between two values.
  */
 export const forAll = <A, E, R>(
   arbitrary: FastCheck.Arbitrary<A>,

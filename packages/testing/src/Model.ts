@@ -1,9 +1,9 @@
 /**
- * The model: a pure function that predicts the result of each operation and the state after it, in the words of the
- * interface and far simpler than the core.
+ * The model: a pure function that predicts the result of each operation and the state after it. It uses the words of
+ * the interface and is far simpler than the core.
  *
- * Things that ran at once are right if they are right in some order. So the checker keeps all states that agree with
- * what was seen, and a law is broken when none is left.
+ * Results of parallel operations are right if some order of the operations gives them. The checker stores all states
+ * that agree with the results. A law is broken when no state is left.
  */
 import type { HistoryEntry } from "./HistoryEntry.ts"
 import {
@@ -27,13 +27,13 @@ import {
 
 export { empty, keyOf, type State }
 
-/** What must come out, and the state after it: the same one if nothing is saved. */
+/** The expected result, and the state after it: the same state if nothing is saved. */
 export interface Prediction {
   readonly result: string
   readonly next: State
 }
 
-/** The same pair as before, or something is wrong (law 1b). */
+/** Predicts that the same pair is issued again (law 1b). */
 const repeated = (state: State, { current }: Grant, pair: number): Prediction =>
   pair === current ? { result: "ok", next: state } : { result: "ok, with the tokens of the first answer", next: state }
 
@@ -189,14 +189,14 @@ export const predict = (state: State, entry: HistoryEntry): Prediction => {
   }
 }
 
-/** The states that agree with something that happened. */
+/** The states after an entry that agree with its result. */
 export const step = (states: ReadonlyArray<State>, entry: HistoryEntry): ReadonlyArray<State> =>
   distinct(states.flatMap((state) => {
     const { next, result } = predict(state, entry)
     return entry.result === result ? [next] : []
   }))
 
-/** The states after things that happened at once: every order is tried. */
+/** The states after parallel entries: tries every order. */
 export const stepTogether = (
   states: ReadonlyArray<State>,
   entries: ReadonlyArray<HistoryEntry>

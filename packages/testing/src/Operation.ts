@@ -1,9 +1,9 @@
 /**
  * The language of programs: what users, applications, receivers and operators can do.
  *
- * Numbers choose among what exists, newest first, modulo how much there is, so every program makes sense and every
- * part of a program is one: a counterexample shrinks by leaving operations out. Every program starts with a platform
- * user, an athlete, an organizer, two applications and a registration of the athlete with the organizer.
+ * A number chooses among the existing records, newest first, modulo their count. So every part of a program is a
+ * program, and a counterexample shrinks by leaving operations out. Every program starts with a platform user, an
+ * athlete, an organizer, two applications and a registration of the athlete with the organizer.
  */
 import { Role } from "@startlist/core/User"
 import * as FastCheck from "effect/FastCheck"
@@ -15,29 +15,29 @@ const Choice = Schema.NonNegativeInt
 export const CreateUser = Schema.TaggedStruct("CreateUser", { role: Role })
 /** Another application of the platform user. */
 export const CreateApplication = Schema.TaggedStruct("CreateApplication", {})
-/** A user says yes to an application: a code. */
+/** A user allows an application, which gets a code. */
 export const Consent = Schema.TaggedStruct("Consent", { user: Choice, application: Choice, pkce: Schema.Boolean })
-/** What a client sends as `Idempotency-Key`; nothing, if it is empty. */
+/** The `Idempotency-Key` of a client. An empty one is not sent. */
 const Key = Schema.Literal("", "one", "two")
-/** An application presents a code; `slip` is what it gets wrong. */
+/** An application presents a code. `slip` is its mistake. */
 export const Redeem = Schema.TaggedStruct("Redeem", {
   code: Choice,
   key: Key,
   slip: Schema.Literal("none", "client", "verifier", "redirect")
 })
-/** An application presents a refresh token, current or not; the wrong application, if `stolen`. */
+/** An application presents a refresh token, current or not. If it is `stolen`, the application is another one. */
 export const Refresh = Schema.TaggedStruct("Refresh", { token: Choice, key: Key, stolen: Schema.Boolean })
-/** An application revokes by a token; the wrong application, if `stolen`. */
+/** An application revokes a token. If it is `stolen`, the application is another one. */
 export const Revoke = Schema.TaggedStruct("Revoke", {
   by: Schema.Literal("access", "refresh"),
   token: Choice,
   stolen: Schema.Boolean
 })
-/** An application calls the interface with an access token. */
+/** An application calls the API with an access token. */
 export const Call = Schema.TaggedStruct("Call", { token: Choice })
 /** The user of a code revokes the application's access. */
 export const RevokeByUser = Schema.TaggedStruct("RevokeByUser", { code: Choice })
-/** An application subscribes; its callback answers the challenge like this. */
+/** An application subscribes. `callback` is how its callback answers the challenge. */
 export const Subscribe = Schema.TaggedStruct("Subscribe", {
   application: Choice,
   callback: Schema.Literal("right", "wrong", "hanging")
@@ -50,26 +50,26 @@ export const SetState = Schema.TaggedStruct("SetState", {
 })
 /** An operator revokes all grants of an application. */
 export const RevokeAll = Schema.TaggedStruct("RevokeAll", { application: Choice })
-/** An application ends for good. */
+/** An application is deleted. */
 export const End = Schema.TaggedStruct("End", { application: Choice })
-/** A user is erased, with everything that was granted. */
+/** A user is erased, with all of the user's grants. */
 export const Erase = Schema.TaggedStruct("Erase", { user: Choice })
 /** A subscription is paused or resumed. */
 export const SetPaused = Schema.TaggedStruct("SetPaused", { application: Choice, paused: Schema.Boolean })
 export const CreateRegistration = Schema.TaggedStruct("CreateRegistration", { athlete: Choice, organizer: Choice })
-/** A registration gets a status, perhaps the one that it has. */
+/** A registration gets a status, perhaps the same one. */
 export const ChangeStatus = Schema.TaggedStruct("ChangeStatus", { registration: Choice, status: Choice })
-/** A delivery is made again. */
+/** An event is delivered again. */
 export const Redeliver = Schema.TaggedStruct("Redeliver", { delivery: Choice })
-/** What an application's receiver does with its next events. */
+/** Sets the behaviour of an application's receiver for its next events. */
 export const Receive = Schema.TaggedStruct("Receive", {
   application: Choice,
   behaviours: Schema.Array(Schema.Literal("comply", "fail", "hang", "retry-after", "slow"))
 })
-/** A worker delivers for a while, and then stops properly or is killed. */
+/** A worker delivers for some seconds, then stops properly or is killed. */
 export const Work = Schema.TaggedStruct("Work", { seconds: Schema.NonNegativeInt, killed: Schema.Boolean })
 
-/** What is asked of the services. */
+/** Operations that are requests to the services. */
 export const Request = Schema.Union(
   Consent,
   Redeem,
@@ -90,15 +90,15 @@ export const Request = Schema.Union(
 )
 export type Request = typeof Request.Type
 
-/** What can run beside something else. */
+/** Operations that can run in parallel. */
 export const Simple = Schema.Union(...Request.members, CreateUser, CreateApplication, Receive, Work)
 export type Simple = typeof Simple.Type
 
 /** Time passes. */
 export const Wait = Schema.TaggedStruct("Wait", { seconds: Schema.NonNegativeInt })
-/** What is no longer needed is forgotten. */
+/** Removes deliveries that have ended. */
 export const Purge = Schema.TaggedStruct("Purge", {})
-/** All at once. */
+/** Runs operations in parallel. */
 export const Parallel = Schema.TaggedStruct("Parallel", { operations: Schema.Array(Simple) })
 
 export const Operation = Schema.Union(...Simple.members, Wait, Purge, Parallel)
@@ -154,7 +154,7 @@ const day = 86_400
 const limits = [1, 10, 59, 60, 61, 599, 600, 299, 300, 301, 28_799, 28_800, 28_801, 31 * day, 90 * day - 1, 90 * day]
 const wait = FastCheck.constantFrom(...limits).map((seconds) => Wait.make({ seconds }))
 
-/** What can be done to the newest grant, one of each. */
+/** One operation of each kind on the newest grant. */
 const contest: ReadonlyArray<Simple> = [
   RevokeByUser.make({ code: 0 }),
   Redeem.make({ code: 0, key: "", slip: "none" }),
@@ -172,13 +172,13 @@ const contest: ReadonlyArray<Simple> = [
 const parallel = (operations: FastCheck.Arbitrary<Simple>): FastCheck.Arbitrary<Operation> =>
   FastCheck.oneof(
     FastCheck.array(operations, { minLength: 1, maxLength: 3 }),
-    // The same thing several times at once is what races are made of.
+    // Equal operations race.
     FastCheck.tuple(operations, FastCheck.integer({ min: 1, max: 3 })).map(([operation, times]) =>
       Array.from({ length: times }, () => operation)
     )
   ).map((operations) => Parallel.make({ operations }))
 
-/** Mostly all of these, but it shrinks to fewer. */
+/** Usually `usual`, but it shrinks to a single element. */
 const some = <A>(all: ReadonlyArray<A>, usual: FastCheck.Arbitrary<Array<A>>): FastCheck.Arbitrary<Array<A>> =>
   FastCheck.oneof(
     { withCrossShrink: true },
@@ -186,7 +186,7 @@ const some = <A>(all: ReadonlyArray<A>, usual: FastCheck.Arbitrary<Array<A>>): F
     { weight: 5, arbitrary: usual }
   )
 
-/** A living grant, and several who want something of it at once: where races are. */
+/** An active grant, and operations that race for it. */
 const race: FastCheck.Arbitrary<Program> = FastCheck.tuple(
   some([0, 1, 2], FastCheck.constant([0, 1, 2])),
   some(contest, FastCheck.shuffledSubarray([...contest], { minLength: 2, maxLength: 3 }))
@@ -217,6 +217,6 @@ export const program = (length = 20): FastCheck.Arbitrary<Program> => {
   ).map((parts) => parts.flat())
 }
 
-/** Programs in which one thing happens after the other: the same on every store. */
+/** Programs without parallel operations: they give the same trace on every store. */
 export const sequential = (maxLength = 20): FastCheck.Arbitrary<Program> =>
   FastCheck.array(FastCheck.oneof(...sequence), { maxLength, size: "max" })

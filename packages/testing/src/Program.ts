@@ -35,7 +35,7 @@ import * as TestSecrets from "./TestSecrets.ts"
 import * as TestUsers from "./TestUsers.ts"
 import * as VirtualTime from "./VirtualTime.ts"
 
-/** A law does not hold: what was done until then, and what is wrong. */
+/** A law does not hold. `history` ends with what is wrong. */
 export class LawBroken extends Data.TaggedError("LawBroken")<{ readonly history: ReadonlyArray<string> }> {
   override get message(): string {
     return this.history.join("\n")
@@ -43,27 +43,27 @@ export class LawBroken extends Data.TaggedError("LawBroken")<{ readonly history:
 }
 
 export interface Options {
-  /** Names the interleaving of what runs at once. */
+  /** Selects the interleaving of parallel operations. */
   readonly seed: number
-  /** Told apart from other programs on the same database. Default: drawn. */
+  /** Separates this program's records from others in the same database. Default: random. */
   readonly label?: string
-  /** The stores need real time, as a database does: virtual time waits for them. Default: no. */
+  /** Whether virtual time waits for the stores, as a database needs. Default: no. */
   readonly isExternal?: boolean
-  /** Default: the documented one, looking for work every 20 seconds when nothing wakes the worker. */
+  /** Default: the documented policy, with a poll every 20 seconds. */
   readonly policy?: Policy.Policy.Service
 }
 
-/** The documented policy, for programs that last for months. */
+/** The documented policy, with fewer polls for programs that last for months. */
 export const policy: Policy.Policy.Service = { ...Policy.documented, deliveryPoll: Duration.seconds(20) }
 
-/** What was done and seen, one line each; equal for equal programs on all stores that keep the laws. */
+/** The history and the observations, one line each. Equal programs give equal traces on all correct stores. */
 export type Trace = ReadonlyArray<string>
 
-/** Runs a program; fails at the first step after which a law does not hold. */
+/** Runs a program. Fails at the first step after which a law does not hold. */
 export const check = (program: Operation.Program, options: Options): Effect.Effect<void, LawBroken, Stores> =>
   Effect.asVoid(trace(program, options))
 
-/** The same, with what was done and seen. */
+/** Runs a program like `check`, and returns its trace. */
 export const trace = (
   program: Operation.Program,
   options: Options
@@ -89,7 +89,7 @@ const run = (
     const checking = storeChecks(fixture)
     const watched = intercept(stores, (name, operation, input) => {
       const reached = options.isExternal === true ? time.external(operation) : operation
-      // A store is somewhere else: while it is asked, others have their turn.
+      // Other fibers run during a call, as they do while a database answers.
       return checking(name, Effect.zipRight(Effect.yieldNow(), reached), input)
     })
     const everything = Services.layer.pipe(
@@ -205,5 +205,5 @@ const expectation = (states: ReadonlyArray<Model.State>, entries: ReadonlyArray<
   const [first] = entries
   return state !== undefined && first !== undefined && entries.length === 1
     ? `expected: ${Model.predict(state, first).result}`
-    : "this cannot come of any order of what was done at once"
+    : "no order of the parallel operations gives these results"
 }

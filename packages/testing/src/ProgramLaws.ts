@@ -16,11 +16,11 @@ import * as Program from "./Program.ts"
 import * as Suite from "./Suite.ts"
 
 export interface Options {
-  /** The stores need real time, as a database does. Default: no. */
+  /** Whether virtual time waits for the stores, as a database needs. Default: no. */
   readonly isExternal?: boolean
-  /** How many programs. A quarter as many are compared with memory: they run twice. Default: 100. */
+  /** Number of programs. A quarter as many are compared with the stores in memory. Default: 100. */
   readonly numRuns?: number
-  /** The longest program, in operations. Default: 20. */
+  /** Maximum number of operations of a program. Default: 20. */
   readonly maxLength?: number
 }
 

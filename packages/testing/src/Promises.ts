@@ -5,8 +5,8 @@
  * const tokens = yield* Promises.run(() => application.refresh())
  * ```
  *
- * In `VirtualTime`, time stands still while the code works, and goes on while the code waits for a delayed request of an
- * `UnreliableNetwork`. Code that waits for anything else in virtual time never ends: wait for it with `Effect.sleep`.
+ * In `VirtualTime`, time stands still while the code works. It continues while the code waits for a delayed request of
+ * an `UnreliableNetwork`. Code that waits for anything else in virtual time never ends: wait with `Effect.sleep`.
  */
 import * as Effect from "effect/Effect"
 import type * as Duration from "effect/Duration"
@@ -29,7 +29,7 @@ const pausesOf = (time: VirtualTime.Service): Pauses => {
   return pauses
 }
 
-/** Turns of the event loop in which promises go as far as they can. */
+/** Number of turns of the event loop in which pending promises settle. */
 const turns = 3
 
 const afterTurns = (done: () => void, left = turns): void =>
@@ -47,7 +47,7 @@ const inVirtualTime = <A>(time: VirtualTime.Service, code: () => Promise<A>): Ef
     const start = async () => code()
     start().then((value) => end(Exit.succeed(value)), (error: unknown) => end(Exit.die(error)))
 
-    /** Ends when `isOver` holds. `delay` puts off what follows a pause that begins. */
+    /** Ends when `isOver` holds. `delay` schedules the next look after a pause begins. */
     const until = (isOver: () => boolean, delay: (look: () => void) => void) =>
       Effect.async<void>((resume) => {
         const look = () => {
@@ -74,7 +74,7 @@ export const run = <A>(code: () => Promise<A>): Effect.Effect<A> =>
     Option.match({ onNone: () => Effect.promise(code), onSome: (time) => inVirtualTime(time, code) })
   )
 
-/** A pause for which code made of promises waits: virtual time goes on. */
+/** A pause for which code made of promises waits. Virtual time continues. */
 export const sleep = (duration: Duration.DurationInput): Effect.Effect<void> =>
   Effect.flatMap(Effect.serviceOption(VirtualTime), (time) => {
     if (Option.isNone(time)) return Effect.sleep(duration)

@@ -8,17 +8,17 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 
-/** What a receiver does with one request. */
+/** Behaviour of a receiver for one request. */
 export type Behaviour = Data.TaggedEnum<{
-  /** Does what is asked: echoes the challenge, acknowledges the event. After `afterMs`, if given. */
+  /** Echoes the challenge or acknowledges the event, after `afterMs` if given. */
   Comply: { readonly afterMs?: number }
-  /** Answers with another status, perhaps asking for a pause of so many seconds. */
+  /** Answers with another status. `retryAfter` is the value of `Retry-After` in seconds. */
   Reject: { readonly status: number; readonly retryAfter?: number }
-  /** Takes the connection and never answers. */
+  /** Accepts the connection and never answers. */
   Hang: {}
-  /** Is not there. */
+  /** Refuses the connection. */
   Refuse: {}
-  /** Answers 200 with a body of its own. */
+  /** Answers 200 with this body. */
   Say: { readonly body: string; readonly contentType?: string }
 }>
 export const Behaviour = Data.taggedEnum<Behaviour>()
@@ -34,15 +34,15 @@ export interface Received {
   readonly id: string
   readonly body: string
   readonly timestamp: number
-  /** How many secrets signed it. */
+  /** Number of secrets that signed it. */
   readonly signatures: number
 }
 
 export declare namespace ScriptedCallbacks {
   export interface Service {
-    /** What this receiver does from now on, when nothing else is scripted. At first it complies. */
+    /** Sets the default behaviour of a receiver. Initially it complies. */
     readonly always: (callbackUrl: string, behaviour: Behaviour) => Effect.Effect<void>
-    /** What it does with its next events, before it falls back to that. */
+    /** Sets its behaviour for the next events. After them, the default applies. */
     readonly next: (callbackUrl: string, behaviours: ReadonlyArray<Behaviour>) => Effect.Effect<void>
     /** Everything that was sent, oldest first. */
     readonly received: Effect.Effect<ReadonlyArray<Received>>
@@ -62,7 +62,7 @@ const answered = (status: number, body: string, afterMs = 0, retryAfter?: number
     retryAfter: Option.map(Option.fromNullable(retryAfter), Duration.seconds)
   })
 
-/** Carries a behaviour out. `compliant` is the body that does what was asked. */
+/** Carries a behaviour out. `compliant` is the body of a receiver that complies. */
 export const carryOut = (behaviour: Behaviour, compliant: string): Effect.Effect<Answer> =>
   Behaviour.$match(behaviour, {
     Comply: ({ afterMs = 0 }) =>

@@ -1,16 +1,15 @@
 /**
- * The whole system in one process under virtual time, from one seed: several nodes over one simulated store, behind a
- * network that fails, delays and repeats; applications, users, and receivers that hang, fail and give wrong answers; nodes that die
- * between any two steps and come back; clocks that differ. After every write, request and answer each law is checked
- * by a checker, which knows what each client, user and receiver was promised.
+ * Simulates the whole system in one process under virtual time, from one seed. Several nodes with different clocks
+ * share one store. Networks fail, delay and repeat. Receivers hang, fail and give wrong answers. Nodes die between any
+ * two steps and restart. After every write, request and answer, a checker checks each law.
  *
  * ```ts
  * const outcome = yield* Simulation.run({ seed: 17, hours: 24, stores: MyStores.layer })
  * if (outcome.violation) console.log(Simulation.report(yield* Simulation.shrink({ seed: 17, stores }, outcome)))
  * ```
  *
- * The same options give the same outcome. Clocks differ by less than `Policy.callbackTimeout`, and "after DELETE no new
- * attempt starts" counts from the claim of an attempt: both are what the worker promises.
+ * The same options give the same outcome. Clocks differ by less than `Policy.callbackTimeout`. "After DELETE no new
+ * attempt starts" counts from the claim of an attempt. Both are limits of what the worker promises.
  */
 import * as Clock from "effect/Clock"
 import * as Data from "effect/Data"
@@ -34,7 +33,7 @@ export const replay = (options: Options, steps: ReadonlyArray<Plan.Step>): Effec
 const shrinkRuns = 400
 
 /**
- * Leaves out steps and network faults as long as the same law is broken. Returns the shortest run that was found. Its
+ * Leaves out steps and network faults while the same law is broken. Returns the shortest run that was found. Its
  * `steps` can be replayed with the same options.
  */
 export const shrink = (options: Options, outcome: Outcome): Effect.Effect<Outcome> =>
@@ -75,10 +74,7 @@ const clockTime = (at: number): string => {
   return `${two(at / 3_600_000)}:${two(at / 60_000 % 60)}:${two(at / 1000 % 60)}.${two(at % 1000, 3)}`
 }
 
-/**
- * The counterexample of a run in words: the law that was broken, what was done, and the last of what was seen, at most so many
- * entries.
- */
+/** The counterexample of a run in words: the broken law, the steps, and the last `atMost` entries of the history. */
 export const report = ({ history, seed, steps, violation }: Outcome, atMost = 60): string => {
   const seen = history.slice(-atMost).map(({ at, text }) => `  ${clockTime(at)}  ${text}`)
   if (violation === undefined) return [...seen, `seed ${seed}: all laws hold (${steps.length} steps)`].join("\n")
@@ -106,9 +102,9 @@ export class Broken extends Data.TaggedError("Broken")<{
 }
 
 export interface Seeds extends Omit<Options, "seed"> {
-  /** How many. */
+  /** Number of seeds. */
   readonly seeds: number
-  /** The first; default 1. */
+  /** The first seed. Default: 1. */
   readonly from?: number
   /** Called after each run. */
   readonly onOutcome?: (outcome: Outcome) => void
@@ -116,7 +112,7 @@ export interface Seeds extends Omit<Options, "seed"> {
 
 const realTime = Clock.make()
 
-/** Runs many seeds. Fails with the shrunk counterexample of the first that breaks a law. Returns how often each kind of thing happened. */
+/** Runs many seeds. Fails with the shrunk counterexample of the first that breaks a law. Returns the total counts. */
 export const check = (options: Seeds): Effect.Effect<ReadonlyMap<string, number>, Broken> =>
   Effect.gen(function*() {
     const counts = new Map<string, number>()
@@ -129,7 +125,7 @@ export const check = (options: Seeds): Effect.Effect<ReadonlyMap<string, number>
       }
       for (const [what, times] of outcome.counts) counts.set(what, (counts.get(what) ?? 0) + times)
       options.onOutcome?.(outcome)
-      // Virtual time leaves no room for anything else in this process.
+      // Let other tasks of the process run: virtual time leaves no pause for them.
       yield* Effect.withClock(Effect.sleep("1 millis"), realTime)
     }
     return counts

@@ -1,22 +1,22 @@
 /**
- * What every store must do, whatever it is made of: one suite, a function of a layer.
+ * The laws of stores on any database. The suite is a function of a layer.
  *
  * ```ts
  * describeSuite(StoreLaws.suite("my database", MyStores.layer)) // of @startlist/testing/vitest
  * ```
  *
- * Each law makes its own users and applications, so the suite can run on a database that is in use by other suites
- * before or after it, in any order. The laws of the queue end deliveries that others left pending.
+ * Each law makes its own users and applications. The suite can share a database with other suites that run before or
+ * after it, in any order. The laws of the queue end deliveries that others left pending.
  */
 import type { Stores } from "@startlist/core/Stores"
 import * as Layer from "effect/Layer"
+import { atomicityLaws } from "./internal/atomicityLaws.ts"
 import { claimLaws } from "./internal/claimLaws.ts"
 import { deliveryLaws } from "./internal/deliveryLaws.ts"
 import { eventLogLaws } from "./internal/eventLogLaws.ts"
 import { outboxLaws } from "./internal/outboxLaws.ts"
 import { handleLaws } from "./internal/handleLaws.ts"
 import { keyLaws } from "./internal/keyLaws.ts"
-import { meetingLaws } from "./internal/meetingLaws.ts"
 import { recordLaws } from "./internal/recordLaws.ts"
 import { settleLaws } from "./internal/settleLaws.ts"
 import { standingLaws } from "./internal/standingLaws.ts"
@@ -35,16 +35,16 @@ export const laws: ReadonlyArray<LawGroup<Stores>> = [
   ...deliveryLaws,
   ...standingLaws,
   eventLogLaws,
-  ...meetingLaws
+  ...atomicityLaws
 ]
 
 export interface Options<R> {
   /**
-   * Opens the same storage once more, each time that it is built, with what the layer of the stores gives beside the
-   * stores. With it, two handles over one storage are tested, and closing and opening.
+   * Opens the same storage once more, each time that it is built. It may need whatever the layer of the stores gives
+   * beside the stores. It adds the laws of two handles over one storage, and of closing and opening.
    */
   readonly reopen?: Layer.Layer<Stores, unknown, R>
-  /** Only one may have the storage open. Then `reopen` opens another storage than the layer. Default: no. */
+  /** Whether only one handle may be open. Then `reopen` opens another storage than the layer. Default: no. */
   readonly isExclusive?: boolean
 }
 

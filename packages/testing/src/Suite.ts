@@ -21,7 +21,7 @@ import type { LawGroup } from "./Law.ts"
 
 export interface Test {
   readonly name: string
-  /** Rejects with what is wrong, the seed, and how to run it again: by `command`, if one is given. */
+  /** Rejects if the law does not hold. The error has the seed, and `command`, if given, to repeat the run. */
   readonly run: (command?: string) => Promise<void>
 }
 
@@ -74,7 +74,7 @@ export const make = <R, E>(
   return { name, tests, close: () => runtime.dispose() }
 }
 
-/** Runs all tests, one after the other, and gives those that failed, with their errors. Closes the implementation. */
+/** Runs all tests, one after the other. Returns those that failed, with their errors. Closes the implementation. */
 export const run = async (
   { close, tests }: Suite
 ): Promise<ReadonlyArray<{ readonly name: string; readonly error: unknown }>> => {

@@ -10,14 +10,14 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { fingerprint } from "./internal/fingerprint.ts"
 
-/** Found in whatever contains a secret in clear: every one is made with it. */
+/** A part of every secret in clear, by which tests find secrets where none may be. */
 export const mark = "Clear"
 
-/** Never the clear text, and of the length of an S256 challenge: the text backwards, without spaces. */
+/** The text backwards, without spaces: not the clear text, but as long as an S256 challenge. */
 const hash = (value: string): TokenHash =>
   TokenHash.make([...value].reverse().join("").replaceAll(/\s/g, "+").padEnd(43, "-"))
 
-/** A key that derives tokens as the real ones are derived, but guessably. `secret` names it. */
+/** A key that derives tokens like a real one, but guessable ones. `secret` names it. */
 export const key = (secret: string): TokenKey => {
   const tagOf = (text: string) => fingerprint(`${secret} authenticates ${text}`)
   return {
@@ -39,7 +39,7 @@ export const key = (secret: string): TokenKey => {
   }
 }
 
-/** The same program gets the same ones. `keys` are the names of the keys that derive tokens. Never for production. */
+/** Equal programs get equal secrets. `keys` are the names of the keys that derive tokens. Never for production. */
 export const layer = (
   label: string,
   keys: Arr.NonEmptyReadonlyArray<string> = [label]

@@ -1,4 +1,4 @@
-/** Users for tests: Startlist only reads users, so whoever tests with it has to have some. */
+/** Users for tests. Startlist only reads users, so a test must add them. */
 import { User, UserId, UserStore } from "@startlist/core/User"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

@@ -19,10 +19,10 @@ import * as Promises from "./Promises.ts"
 
 export type { Chance, Control } from "./internal/faultPlan.ts"
 
-/** What answers requests, such as the handler of `WebHttp`. */
+/** A server as a function, such as the handler of `WebHttp`. */
 export type Handler = (request: Request) => Promise<Response>
 
-/** One way in which one request goes wrong. */
+/** A fault of one request. */
 export type Fault = Data.TaggedEnum<{
   /** The service never gets the request. The client sees a broken connection. */
   RequestLost: {}
@@ -30,7 +30,7 @@ export type Fault = Data.TaggedEnum<{
   AnswerLost: {}
   /** The service gets the request `by` later, also if the client has given up. */
   Delayed: { readonly by: Duration.DurationInput }
-  /** The service handles the request at once. The client gets the answer `by` later. */
+  /** The service handles the request immediately. The client gets the answer `by` later. */
   AnswerDelayed: { readonly by: Duration.DurationInput }
   /** The service handles the request twice. The client gets the second answer, as from a proxy that tries again. */
   Repeated: {}
@@ -63,7 +63,7 @@ export interface UnreliableNetwork extends FaultPlan.Control<Fault> {
 /** The connection ended without an answer. */
 class Lost extends Data.TaggedError("Lost")<{ readonly message: string }> {}
 
-/** What the client sees of a request that meets a fault. */
+/** Sends a request with a fault. Returns the answer that the client gets. */
 const carry = (fault: Fault | undefined, send: () => Promise<Response>): Effect.Effect<Response, Lost> => {
   const answer = Effect.promise(send)
   if (fault === undefined) return answer
@@ -91,7 +91,7 @@ export const make = (handler: Handler, chance?: FaultPlan.Chance<Fault>): Effect
         const fault = decide(url)
         sent.push({ method, url, fault: fault?._tag })
         const body = request.body === null ? null : await request.arrayBuffer()
-        // Without the signal of the client: what has been sent arrives.
+        // Without the client's signal: a request that was sent arrives, also if the client gives up.
         const send = () => handler(new Request(url, { method, headers, body }))
         const exit = await runPromiseExit(carry(fault, send), { signal })
         if (Exit.isSuccess(exit)) return exit.value

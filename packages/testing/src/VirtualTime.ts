@@ -1,9 +1,8 @@
 /**
  * Runs an effect, with everything that it forks, under a clock and a scheduler of its own.
  *
- * Time stands still while anything can run; when nothing can, it jumps to the next timer. Where it is asked for, what
- * runs next is drawn from a seed, between any two steps of any two fibers, so a seed names one interleaving and running
- * it again gives the same. A day costs as much as what happens in it.
+ * Time stands still while a fiber can run. When none can, it jumps to the next timer. In `interleaved` effects, a seed
+ * chooses which fiber runs next, between any two steps, so one seed always gives the same interleaving.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -16,28 +15,28 @@ import * as Runtime from "effect/Runtime"
 import { abandon, currentNode, SeededScheduler } from "./internal/seededScheduler.ts"
 import { VirtualClock } from "./internal/virtualClock.ts"
 
-/** A part of what runs that can be killed: a process. */
+/** A simulated process, which can be killed. */
 export interface Node {
   readonly name: string
-  /** Its clock less the true time, in milliseconds. */
+  /** Milliseconds by which its clock is ahead of the true time. */
   readonly clockOffset: number
   isAlive: boolean
 }
 
-/** Nothing can run any more, and no timer is left: something waits for ever. */
+/** No fiber can run and no timer is left: a fiber waits forever. */
 export class Stuck extends Data.TaggedError("Stuck")<{ readonly message: string }> {}
 
 export declare namespace VirtualTime {
   export interface Service {
-    /** `clockOffset`: by how much its clock is ahead, in milliseconds; default 0. */
+    /** Starts a node. `clockOffset`: milliseconds by which its clock is ahead. Default: 0. */
     readonly startNode: (name: string, clockOffset?: number) => Effect.Effect<Node>
     /** Runs an effect, and all that it forks, as part of a node and by its clock. */
     readonly on: (node: Node) => <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-    /** Kills a node between two steps: nothing of it runs any more, no finalizer either. */
+    /** Kills a node between two steps. None of its fibers runs any more, nor their finalizers. */
     readonly kill: (node: Node) => Effect.Effect<void>
     /** Runs an effect that needs real time (a database): virtual time waits for it. */
     readonly external: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-    /** While this effect runs, fibers are made to let others run, by chance, between any two steps. */
+    /** While this effect runs, fibers yield to others at random between any two steps. */
     readonly interleaved: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   }
 }
@@ -45,13 +44,13 @@ export declare namespace VirtualTime {
 export class VirtualTime extends Context.Tag("@startlist/testing/VirtualTime")<VirtualTime, VirtualTime.Service>() {}
 
 export interface Options {
-  /** Names the interleaving. */
+  /** Selects the interleaving. */
   readonly seed: number
-  /** Milliseconds since 1970 at which it begins; default 2030. */
+  /** Start in milliseconds since 1970. Default: 2030. */
   readonly startsAt?: number
-  /** In what is `interleaved`, a fiber runs for that many steps on average until others have a chance. Default: 60. */
+  /** Mean number of steps of a fiber until another can run, in `interleaved` effects. Default: 60. */
   readonly turn?: number
-  /** After so many steps it counts as stuck; default 20 million. */
+  /** Number of steps after which the run counts as stuck. Default: 20 million. */
   readonly maxSteps?: number
 }
 
@@ -96,7 +95,7 @@ export const run = <A, E, R>(
 
       const control = VirtualTime.of({
         startNode: (name, clockOffset = 0) => Effect.sync(() => ({ name, clockOffset, isAlive: true })),
-        // From the true time: what begins on another node does not inherit the offset of that.
+        // From the true time: an effect on another node must not inherit this node's offset.
         on: (node) => (effect) =>
           effect.pipe(
             Effect.locally(currentNode, node),
@@ -137,7 +136,7 @@ export const run = <A, E, R>(
       return Effect.asVoid(Effect.sync(() => fiber.unsafeInterruptAsFork(fiber.id())))
     }))
 
-/** A clock that is `millis` ahead of another. Sleeps last as long as ever. */
+/** A clock that is `millis` ahead of another. Sleeps are as long as before. */
 const offsetBy = (clock: Clock.Clock, millis: number): Clock.Clock => ({
   [Clock.ClockTypeId]: Clock.ClockTypeId,
   currentTimeMillis: Effect.map(clock.currentTimeMillis, (now) => now + millis),
@@ -147,6 +146,6 @@ const offsetBy = (clock: Clock.Clock, millis: number): Clock.Clock => ({
   sleep: (duration) => clock.sleep(duration)
 })
 
-/** The same time, but a clock that shows it `offset` off: for one node of several. */
+/** Runs an effect by a clock that is ahead by `offset`, like one node of several. */
 export const withClockOffset = (offset: Duration.DurationInput) => <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.clockWith((clock) => Effect.withClock(effect, offsetBy(clock, Duration.toMillis(offset))))

@@ -1,5 +1,5 @@
 /**
- * Laws, programs and simulation for Startlist's stores and for whatever is built on them.
+ * Laws, programs and simulation for stores, and test doubles for applications.
  */
 export * as Agreement from "./Agreement.ts"
 export * as ApplicationReceiver from "./ApplicationReceiver.ts"

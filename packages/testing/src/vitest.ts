@@ -1,13 +1,13 @@
-/** Suites as tests of vitest, the only module that needs it. */
+/** Suites as tests of vitest. Only this module needs vitest. */
 import { afterAll, describe, it } from "vitest"
 import type { Suite } from "./Suite.ts"
 
 export interface Options {
-  /** Milliseconds for each test, with what opens the implementation. Default: 60 000. */
+  /** Timeout of each test in milliseconds, with the time to open the implementation. Default: 60 000. */
   readonly timeout?: number
 }
 
-/** For the shell, and as a regular expression of vitest. */
+/** Quotes a name for the shell, as a regular expression of vitest. */
 const quoted = (name: string): string => `'${name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replaceAll("'", "'\\''")}'`
 
 /** A `describe` with a test for each law. */

@@ -60,7 +60,7 @@ describe("a fault", () => {
       expect(yield* isThere("ada")).toBe(false)
     }).pipe(Effect.provide(stores)))
 
-  it.effect("that answers late has written at once, whether the caller waits or not", () =>
+  it.effect("that answers late has written immediately, whether the caller waits or not", () =>
     Effect.gen(function*() {
       const faults = yield* Faults.Faults
       yield* faults.next(1, Fault.AnswersLate({ by: "10 seconds" }))

@@ -84,7 +84,7 @@ export const changeWithoutOutbox = planted((stores) => {
   })
 })
 
-/** An event is told to applications whose access was revoked. */
+/** Applications whose access was revoked are notified, too. */
 export const audienceOfRevoked = planted((stores) => {
   const registrations = Context.get(stores, Registration.RegistrationStore)
   const applications = new Set<Event.Audience & { readonly _tag: "Application" }>()

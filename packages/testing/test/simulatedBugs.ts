@@ -25,7 +25,7 @@ const { SubscriptionStore } = Subscription
 const planted = <Id extends Stores.Stores, S>(tag: Context.Tag<Id, S>, change: (store: S) => S) =>
   Layer.map(Memory.layer, (stores) => Context.add(stores, tag, change(Context.get(stores, tag))))
 
-/** Settles whoever asks: the claim token does not matter. */
+/** Settles without comparing the claim token. */
 const settlesForAnyone = planted(DeliveryQueue, (store) => {
   const tokens = new Map<number, string>()
   return {
@@ -131,7 +131,7 @@ const revokesOnce = planted(GrantStore.GrantStore, (store) => {
   }
 })
 
-/** A worker that believes that its leases last for ever. */
+/** A worker that ignores the end of its leases. */
 const staysPastItsLease = Effect.flatMap(DeliveryQueue, (store) =>
   Effect.provideService(Worker.run, DeliveryQueue, {
     ...store,
@@ -155,7 +155,7 @@ export interface Bug {
 export const size = { hours: 0.05, pace: 600 }
 
 export const bugs: ReadonlyArray<Bug> = [
-  // Takes an attempt that is recorded late, a lease that ends meanwhile, and another attempt by then.
+  // Takes an attempt that is recorded late, after its lease has ended and another attempt was made.
   {
     name: "a store that settles without looking at the claim token",
     laws: [5],

@@ -7,7 +7,7 @@ import { bugs, expectFound, size } from "./simulatedBugs.ts"
 
 const { SubscriptionStore } = Subscription
 
-/** Queues something, so that the listeners are told. */
+/** Queues an event, so that the listeners get a hint. */
 const hint = Effect.gen(function*() {
   const subscriptions = yield* SubscriptionStore
   const queue = yield* DeliveryQueue

@@ -1,4 +1,4 @@
-/** Laws of the queue: what a claim gets. Each begins with an empty queue. */
+/** Laws of claims. Each begins with an empty queue. */
 import { State } from "@startlist/core/Delivery"
 import type { Claimed } from "@startlist/core/DeliveryQueue"
 import { emptyUpdates } from "@startlist/core/Registration"

@@ -1,16 +1,16 @@
-/** The laws of deliveries, checked on what receivers got and on what the record says. */
+/** Checks the laws of deliveries on the requests that receivers got and on the records. */
 import type { Delivery } from "@startlist/core/Delivery"
 import { body, toSeconds } from "@startlist/core/Event"
 import * as Option from "effect/Option"
 import type { Received } from "../ScriptedCallbacks.ts"
 
 export interface Evidence {
-  /** All deliveries that there ever were, oldest first. */
+  /** All deliveries ever, also purged ones, oldest first. */
   readonly deliveries: ReadonlyArray<Delivery>
   readonly received: ReadonlyArray<Received>
   /** Milliseconds at which subscriptions were removed. */
   readonly removed: ReadonlyMap<number, number>
-  /** Whether every attempt can be expected to be recorded: nothing was killed, and no store failed. */
+  /** Whether every attempt must be recorded: nothing was killed, and no store failed. */
   readonly isCalm: boolean
 }
 
@@ -19,7 +19,7 @@ const objectOf = ({ event, subscriptionId }: Delivery) => `${subscriptionId} ${e
 /** Whether two deliveries have one ordering key: the same object and the same subscription. */
 export const isSameObject = (one: Delivery, other: Delivery): boolean => objectOf(one) === objectOf(other)
 
-/** The same event for the same subscription has the same bytes, and nothing else has. */
+/** Identifies an event for a subscription by its body, which must be the same at each attempt. */
 const bytesOf = (delivery: Delivery) => `${delivery.event.id} ${body(delivery.event, delivery.subscriptionId)}`
 
 /** Whether the attempts of a delivery fit its state. */
@@ -50,7 +50,7 @@ const pausesAreRight = ({ attempts }: Delivery): boolean =>
 
 const count = <A>(values: ReadonlyArray<A>, isCounted: (value: A) => boolean) => values.filter(isCounted).length
 
-/** What is wrong, if anything. */
+/** Returns the first broken law, if any. */
 export const findViolation = ({ deliveries, isCalm, received, removed }: Evidence): string | undefined => {
   const firsts = new Map<string, Delivery>()
   for (const delivery of deliveries) {

@@ -102,7 +102,7 @@ const repeats: LawGroup<Stores> = {
   ]
 }
 
-/** Long before anything else happens. */
+/** Long before the times of other laws. */
 const long = (seconds: number) => DateTime.subtract(start, { days: 20_000, seconds: -seconds })
 
 const purges: LawGroup<Stores> = {
@@ -111,7 +111,7 @@ const purges: LawGroup<Stores> = {
     queueLaw("a purge removes what ended by its cutoff, at most its limit, and never a pending delivery", function*(f) {
       const { app, claimed } = yield* f.claimedDeliveries(7)
       const { deliveries, deliveryQueue } = f
-      // Pending, and older than all that has ended.
+      // Pending deliveries that are older than all ended ones.
       yield* f.queue(app, [f.event(8, long(-100)), f.event(9, long(-100))])
       const [old] = yield* f.claim({ now: long(-100), leaseEnds: long(-85) })
       const attempts = [{

@@ -1,4 +1,4 @@
-/** Laws of the log of events (law 12): a reader who goes on from the last position sees each event once. */
+/** Laws of the log of events (law 12): a reader that continues from the last position sees each event once. */
 import type { LogEntry } from "@startlist/core/Delivery"
 import type { Application } from "@startlist/core/Application"
 import { maxId } from "@startlist/core/Store"
@@ -11,7 +11,7 @@ import { same, tagOf } from "./expecting.ts"
 import { at, ended, type Fixture, settled, start } from "./fixture.ts"
 import { queueLaw } from "./storeLaw.ts"
 
-/** A reader of the log of an application, who goes on from where it stopped. */
+/** A reader of the log of an application. Each read continues from the last position. */
 export const reader = (f: Fixture, { id: applicationId }: Pick<Application, "id">) => {
   const seen: Array<LogEntry> = []
   return {

@@ -49,13 +49,13 @@ export const execute = (fixture: ProgramFixture, label: string, operation: Opera
   }
 }
 
-/** Performs the requests of an operation, and learns their answers. */
+/** Performs the requests of an operation, and remembers their answers. */
 export const request = (fixture: ProgramFixture, operation: Operation.Request) =>
   Effect.map(
     Effect.forEach(perform(fixture, operation), (prepared) =>
       Effect.map(observed(prepared), ({ entry, learn }) => {
         learn()
-        // A client that was authenticated before its application ended is told that its grant was revoked.
+        // A client that was authenticated before its application was deleted sees that its grant was revoked.
         const isEnd = entry._tag === "Ended" && entry.result === "ok"
         return isEnd ? [{ ...entry, _tag: "AllRevoked" as const }, entry] : [entry]
       })),

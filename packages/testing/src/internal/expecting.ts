@@ -1,10 +1,10 @@
-/** What laws expect of domain data. A difference names the field, with what was expected and what was found. */
+/** Expectations of domain data. A difference names the field, the expected value and the found value. */
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Predicate from "effect/Predicate"
 import { plain } from "./plain.ts"
 
-/** Something is not as a law expects it. */
+/** A law expected another value. */
 export class Unexpected extends Error {
   override readonly name = "Unexpected"
 }
@@ -33,11 +33,11 @@ const check = (what: string, found: ReadonlyArray<string>): void => {
   if (found.length > 0) throw new Unexpected([...what === "" ? [] : [what], ...found].join("\n  "))
 }
 
-/** The two are equal as data. `what` says which data. */
+/** Expects that two values are equal as data. `what` names them. */
 export const same = (actual: unknown, expected: unknown, what = ""): void =>
   check(what, differences("", plain(expected), plain(actual)))
 
-/** These fields are equal as data; there may be others. */
+/** Expects that these fields are equal as data. There may be others. */
 export const has = (actual: unknown, expected: object, what = ""): void => {
   const [found, wanted] = [plain(actual), plain(expected)]
   const fields = Predicate.isRecord(found) && Predicate.isRecord(wanted)
@@ -46,10 +46,10 @@ export const has = (actual: unknown, expected: object, what = ""): void => {
   check(what, differences("", wanted, fields))
 }
 
-/** A sentence is true. */
+/** Expects that a sentence is true. */
 export const holds = (isTrue: boolean, sentence: string): void => check("", isTrue ? [] : [`not so: ${sentence}`])
 
-/** Runs something that must fail in an expected way, and gives the tag of the failure. */
+/** Runs an effect and returns the tag of its failure, or "success". */
 export const tagOf = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<string, never, R> =>
   Effect.map(
     Effect.either(effect),
@@ -59,12 +59,12 @@ export const tagOf = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<st
     })
   )
 
-/** Runs all at once and gives how each came out: the tag of its failure, or "success". */
+/** Runs effects in parallel. Returns the tag of each failure, or "success". */
 export const race = <A, E, R>(
   contenders: ReadonlyArray<Effect.Effect<A, E, R>>
 ): Effect.Effect<ReadonlyArray<string>, never, R> =>
   Effect.forEach(contenders, (one) => tagOf(one), { concurrency: "unbounded" })
 
-/** How many of these are equal to `value`. */
+/** Number of values that are equal to `value`. */
 export const count = (values: ReadonlyArray<string>, value: string): number =>
   values.filter((one) => one === value).length

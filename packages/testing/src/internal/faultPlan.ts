@@ -1,23 +1,23 @@
-/** Which fault befalls the next request: by script, or by chance from a seed. */
+/** Chooses the fault of the next request: by script, or at random from a seed. */
 import * as Effect from "effect/Effect"
 import { PCGRandom } from "effect/Utils"
 
-/** Faults by chance. The same seed and the same requests give the same faults. */
+/** Random faults. The same seed and the same requests give the same faults. */
 export interface Chance<F> {
   readonly seed: number
-  /** Between 0 and 1, for each request. */
+  /** Between 0 and 1: the probability of a fault for each request. */
   readonly probability: number
-  /** One of them is drawn. */
+  /** The faults from which one is drawn. */
   readonly faults: ReadonlyArray<F>
 }
 
 /** Chooses the faults while a test runs. */
 export interface Control<F> {
-  /** The next requests meet these faults, one each; `undefined` is none. With `url`, requests whose URL contains it. */
+  /** Gives each of the next requests (those whose URL contains `url`, if given) one fault; `undefined` for no fault. */
   readonly next: (faults: ReadonlyArray<F | undefined>, url?: string) => Effect.Effect<void>
-  /** From now on, requests for which `next` says nothing meet this fault. With `url`, those whose URL contains it. */
+  /** Gives all other requests (those whose URL contains `url`, if given) this fault from now on. */
   readonly always: (fault: F, url?: string) => Effect.Effect<void>
-  /** No more faults, neither by script nor by chance. */
+  /** Ends all faults, scripted and random ones. */
   readonly none: Effect.Effect<void>
 }
 

@@ -1,4 +1,4 @@
-/** Fingerprints that need no cryptography, and chance without a state. */
+/** Fingerprints without cryptography, and random numbers without state. */
 
 /** The finalizer of MurmurHash3. */
 export const mix = (value: number): number => {
@@ -18,7 +18,7 @@ export const fingerprint = (text: string): string => {
   return (mix(low) >>> 0).toString(16).padStart(8, "0") + (high >>> 0).toString(16).padStart(8, "0")
 }
 
-/** A number in [0, 1) that depends on the seed and the keys only, whatever was drawn before. */
+/** A number in [0, 1) that depends on the seed and the keys only, not on earlier draws. */
 export const chance = (seed: number, ...keys: ReadonlyArray<number>): number => {
   let hash = seed | 0
   for (const key of keys) hash = mix(Math.imul(hash ^ (key | 0), 0x9e3779b1) ^ Math.floor(key / 2 ** 32))

@@ -1,4 +1,4 @@
-/** What a law of the stores starts from: users, applications, grants and subscriptions of its own. */
+/** Fixture of a law of the stores: its own users, applications, grants and subscriptions. */
 import * as AccessTokens from "@startlist/core/AccessTokens"
 import { type Application, ApplicationStore } from "@startlist/core/Application"
 import { Delivery, DeliveryStore } from "@startlist/core/Delivery"
@@ -20,27 +20,27 @@ import * as Option from "effect/Option"
 import * as Random from "effect/Random"
 import * as Redacted from "effect/Redacted"
 
-/** The time at which every law begins. Purges work far before it, so that they remove nothing of other laws. */
+/** The start of every law. Purges use times far before it, so that they do not remove records of other laws. */
 export const start = DateTime.unsafeMake("2030-01-01T00:00:00.000Z")
 
 /** `seconds` after the start. */
 export const at = (seconds: number): DateTime.Utc => DateTime.add(start, { seconds })
 
-/** A save that changes nothing but the grant. */
+/** A save of a grant without events. */
 export const only = (grant: Grant): Change => ({ grant, outgoing: [] })
 
 /** The grant at its next version. */
 export const following = (grant: Grant, fields: Partial<Grant> = {}): Grant =>
   Grant.make({ ...grant, ...fields, version: grant.version + 1 })
 
-/** The delivery after its last attempt. */
+/** A delivery after its last attempt. */
 export const ended = (
   delivery: Delivery,
   state: "delivered" | "exhausted" | "set_aside" = "delivered",
   endedAt: DateTime.Utc = start
 ): Delivery => Delivery.make({ ...delivery, state, endedAt: Option.some(endedAt) })
 
-/** Settlements of claims: each delivery with these fields, or as delivered. */
+/** Settlements of claims. Each delivery has these fields, or is delivered. */
 export const settled = (
   claims: ReadonlyArray<Pick<Claimed, "delivery" | "token">>,
   fields: Partial<Delivery> = { state: "delivered", endedAt: Option.some(start) }
@@ -64,7 +64,7 @@ export const make = Effect.gen(function*() {
   const name = (kind: string) => `${kind}-${label}-${++made}`
   const hash = () => TokenHash.make(name("hash"))
 
-  /** A user of the server that embeds the stores: they know the identifier only. */
+  /** A user. Stores know only the identifier. */
   const user = (role: Role = "athlete"): Effect.Effect<User> =>
     Effect.map(Random.nextIntBetween(1, 2 ** 48), (id) => {
       const email = `${name("user")}@example.test`
@@ -151,7 +151,7 @@ export const make = Effect.gen(function*() {
       )
     )
 
-  /** Removes the subscriptions that were made, with their deliveries, so that stores stay small and quick. */
+  /** Removes the subscriptions of the fixture and their deliveries, so that stores stay small and fast. */
   const cleanUp = Effect.suspend(() =>
     Effect.zipRight(
       Effect.forEach(subscribers.splice(0), ({ id }) => subscriptions.remove(id, start), { discard: true }),

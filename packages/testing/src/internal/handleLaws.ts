@@ -1,16 +1,16 @@
-/** Laws of a storage that is opened more than once: by two handles, as by two processes, or closed and opened. */
+/** Laws of a storage that is opened more than once: by two handles, as two processes do, or again after closing. */
 import type { Stores } from "@startlist/core/Stores"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { law, type LawGroup } from "../Law.ts"
+import { operations, racesOf } from "./atomicityLaws.ts"
 import { same } from "./expecting.ts"
 import { at, type Fixture, make, settled } from "./fixture.ts"
-import { operations, racesOf } from "./meetingLaws.ts"
 import { early, queue, records } from "./scenes.ts"
 import { type Handles, look, staged } from "./stage.ts"
 
-/** Opens the storage once more, for as long as the scope. */
+/** Opens the storage once more. The scope closes it. */
 export type Open<R> = Effect.Effect<Context.Context<Stores>, unknown, R | Scope.Scope>
 
 const fixtureOf = <R>(open: Open<R>): Effect.Effect<Fixture, unknown, R | Scope.Scope> =>
@@ -89,8 +89,8 @@ const reopened = <R>(open: Open<R>): LawGroup<R> => ({
   ]
 })
 
-/** The laws of a storage that can be opened several times at once, or, if it is exclusive, once after the other. */
+/** Laws of a storage that several handles can open. An exclusive storage is opened by one after the other. */
 export const handleLaws = <R>(open: Open<R>, isExclusive: boolean): ReadonlyArray<LawGroup<R>> =>
   isExclusive
     ? [reopened(open)]
-    : [visibility(open), reopened(open), racesOf("two handles at once", withTwo(open))]
+    : [visibility(open), reopened(open), racesOf("races of two handles", withTwo(open))]

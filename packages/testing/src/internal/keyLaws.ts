@@ -1,4 +1,4 @@
-/** Laws of keys that some stores take for each other. The stores should be new: small identifiers are made of others. */
+/** Laws of keys that a store may confuse. They work best on new stores, which give small identifiers. */
 import type { Application } from "@startlist/core/Application"
 import type { Stores } from "@startlist/core/Stores"
 import { TokenHash } from "@startlist/core/Secrets"
@@ -10,10 +10,10 @@ import { same } from "./expecting.ts"
 import { at, following, only } from "./fixture.ts"
 import { early } from "./scenes.ts"
 
-/** So many applications are made to get one whose number begins with that of another. */
+/** Maximum number of applications until the number of one begins with that of another. */
 const most = 120
 
-/** Applications `a` and `b`, where the number of `b` is that of `a` with `digits` behind it or in front of it. */
+/** Applications `a` and `b`: the number of `b` is that of `a` with `digits` after or before it. */
 const related = (all: ReadonlyArray<Application>, isRelated: (a: string, b: string) => boolean) => {
   for (const a of all) {
     const b = all.find(({ id }) => id !== a.id && isRelated(String(a.id), String(id)))
@@ -22,7 +22,7 @@ const related = (all: ReadonlyArray<Application>, isRelated: (a: string, b: stri
   return undefined
 }
 
-/** The digits behind are a number of their own. */
+/** The digits after the prefix are a number, too. */
 const isInFront = (a: string, b: string): boolean => b.startsWith(a) && b[a.length] !== "0"
 
 export const keyLaws: LawGroup<Stores> = {

@@ -1,14 +1,14 @@
-/** The state of the model, and what happens to grants in it. */
+/** The state of the model, and its changes of grants. */
 
 export interface Grant {
   readonly isAlive: boolean
-  /** Counts consents after revocations. */
+  /** Number of consents after revocations. */
   readonly life: number
   /** The pairs of tokens whose refresh tokens are the current one and the one before. */
   readonly current: number | null
   readonly previous: number | null
   readonly rotatedAt: number
-  /** What the current pair was given for. */
+  /** The request for which the current pair was issued. */
   readonly origin: string
 }
 
@@ -18,7 +18,7 @@ interface Credential {
   readonly expiresAt: number
 }
 
-/** Everything is named by its place in the order of its appearance; times are seconds. */
+/** Records are numbered in the order of their appearance. Times are seconds. */
 export interface State {
   readonly grants: Readonly<Record<string, Grant>>
   readonly codes: Readonly<Record<number, Credential & { readonly isUsed: boolean }>>
@@ -33,7 +33,7 @@ export interface State {
   /** By application: the identifier. */
   readonly subscriptions: Readonly<Record<number, number>>
   readonly registrations: Readonly<Record<number, { readonly parties: ReadonlyArray<number>; readonly status: string }>>
-  /** By subscription, in order: what is delivered, or was. */
+  /** Events of each subscription, in order, delivered ones included. */
   readonly deliveries: Readonly<Record<number, ReadonlyArray<string>>>
 }
 
@@ -67,7 +67,7 @@ export const withGrant = (state: State, key: string, grant: Grant): State => ({
   grants: { ...state.grants, [key]: grant }
 })
 
-/** Whether a credential belongs to the present life of its grant. */
+/** Whether a credential belongs to the current life of its grant. */
 export const isLive = (state: State, { grant, life }: Credential): boolean => {
   const present = state.grants[grant]
   return present !== undefined && present.isAlive && present.life === life
@@ -81,7 +81,7 @@ export const end = (state: State, key: string): State => {
 export const endAll = (state: State, application: number): State =>
   Object.keys(state.grants).filter((key) => applicationOf(key) === application).reduce(end, state)
 
-/** A new pair. Access tokens above their number end, the oldest first. */
+/** Issues a pair. The oldest access tokens above the maximum number end. */
 export const issue = (state: State, key: string, at: number, pair: number, origin: string): State => {
   const grant = state.grants[key]
   if (grant === undefined) return state
@@ -94,7 +94,7 @@ export const issue = (state: State, key: string, at: number, pair: number, origi
   }
 }
 
-/** Without the oldest of a grant that are more than this. */
+/** The newest credentials of a grant, at most this number. */
 export const newest = <A extends Credential>(
   all: Readonly<Record<number, A>>,
   key: string,
@@ -106,7 +106,7 @@ export const newest = <A extends Credential>(
   return gone.size === 0 ? all : Object.fromEntries(Object.entries(all).filter(([place]) => !gone.has(place)))
 }
 
-/** Whether the present pair is the answer to an equal request, and may be given once more. */
+/** Whether the current pair is the answer to an equal request, and may be issued once more. */
 export const repeats = ({ origin, rotatedAt }: Grant, asked: string, key: string, at: number): boolean =>
   key !== "" && origin === asked && at < rotatedAt + retryWindow
 
@@ -122,7 +122,7 @@ export const isAccepted = (state: State, token: Credential): boolean =>
 export const isHeld = ({ paused, standing, subscriptions }: State, application: number): boolean =>
   standing[application] !== undefined || paused[subscriptions[application] ?? -1] === true
 
-/** With nobody suspended or paused. */
+/** The state with nothing suspended or paused. */
 export const released = (state: State): State => ({
   ...state,
   paused: {},

@@ -1,12 +1,12 @@
-/** What can be observed of a state of the model. */
+/** Observations that the model predicts. */
 import { isAccepted, type State } from "./modelState.ts"
 
-/** What can be observed of a state without changing it. */
+/** The parts of a state that requests can read without changing it. */
 export interface Observation {
   /** Access tokens that are accepted, and refresh tokens that are current. */
   readonly access: ReadonlyArray<number>
   readonly refresh: ReadonlyArray<number>
-  /** `application/user` of what users see as authorised. */
+  /** `application/user` of each authorised application. */
   readonly authorized: ReadonlyArray<string>
   readonly subscriptions: Readonly<Record<number, number>>
   /** Subscriptions that are shown as paused. */
@@ -18,15 +18,15 @@ const places = <A>(record: Readonly<Record<number, A>>, isSeen: (value: A, place
   Object.entries(record).filter(([place, value]) => isSeen(value, Number(place))).map(([place]) => Number(place))
 
 /**
- * Events such as `updated registration 0 status-1`, those about one object together and in their order. Only that order
- * is promised (law 6): two saves at the same time may queue their events in either one.
+ * Events such as `updated registration 0 status-1`, grouped by object, each group in its order. Only that order is
+ * promised (law 6): two saves at the same time may queue their events in any order.
  */
 export const byObject = (events: ReadonlyArray<string>): ReadonlyArray<string> => {
   const objectOf = (event: string) => event.split(" ").slice(1, 3).join(" ")
   return [...events].sort((a, b) => objectOf(a).localeCompare(objectOf(b)))
 }
 
-/** What must be observed in a state at `now`. */
+/** The expected observation of a state at `now`. */
 export const observe = (state: State, now: number): Observation => ({
   access: places(state.access, (token) => isAccepted(state, token) && now < token.expiresAt),
   refresh: places(

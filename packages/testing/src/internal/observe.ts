@@ -1,4 +1,4 @@
-/** What can be seen of the system from outside, named by the order of appearance. */
+/** Observes the system from outside. Records are numbered in the order of their appearance. */
 import { DeliveryStore } from "@startlist/core/Delivery"
 import { OAuth } from "@startlist/core/OAuth"
 import { Subscriptions } from "@startlist/core/Subscriptions"
@@ -8,7 +8,7 @@ import * as Observed from "./observation.ts"
 import * as Model from "../Model.ts"
 import { nameOf, type ProgramFixture } from "./programFixture.ts"
 
-/** What users, applications and operators can see. */
+/** Observes everything that users, applications and operators can see. */
 export const observe = (fixture: ProgramFixture) =>
   Effect.gen(function*() {
     const oauth = yield* OAuth

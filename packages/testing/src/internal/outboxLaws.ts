@@ -1,4 +1,4 @@
-/** Laws of the outbox: which subscriptions an event is queued for, and how. */
+/** Laws of the outbox: the subscriptions for which an event is queued, and its deliveries. */
 import type { Application } from "@startlist/core/Application"
 import { Audience, Event, type Outgoing } from "@startlist/core/Event"
 import type { Stores } from "@startlist/core/Stores"

@@ -1,4 +1,4 @@
-/** The law of callbacks: whatever resolvers, sockets and receivers answer, nothing escapes and every delivery ends. */
+/** The law of callbacks: whatever resolvers, sockets and receivers do, no error escapes and every delivery ends. */
 import { Callbacks } from "@startlist/core/Callbacks"
 import * as Memory from "@startlist/core/Memory"
 import * as Policy from "@startlist/core/Policy"
@@ -16,7 +16,7 @@ import type { Receiver, Reply, Scripted } from "./receiver.ts"
 import { forAll, type Law, law } from "../Law.ts"
 import * as TestSecrets from "../TestSecrets.ts"
 
-/** What a resolver does with a name. Values of any type: a callback-style API passes on what it gets. */
+/** Behaviour of a resolver for a name. Values have any type: an API with callbacks does not check them. */
 interface Resolution {
   readonly how: "resolves" | "rejects" | "throws" | "hangs"
   readonly value: unknown
@@ -56,7 +56,7 @@ const resolverOf = ({ how, value }: Resolution): Parameters<Scripted["resolving"
     case "rejects":
       return Promise.reject(value)
     case "resolves": {
-      // @ts-expect-error: a resolver that is not checked by its types
+      // @ts-expect-error: a resolver that breaks its type
       const addresses: ReadonlyArray<string> = value
       return Promise.resolve(addresses)
     }

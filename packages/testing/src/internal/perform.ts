@@ -57,7 +57,7 @@ const issuing = <E>(
 
 const keyOf = (key: string): Option.Option<string> => key === "" ? Option.none() : Option.some(key)
 
-/** The application that a credential belongs to, or the one after it. */
+/** The application of a credential, or, if it is stolen, the next one. */
 const clientOf = (fixture: ProgramFixture, application: number, isStolen: boolean): Client | undefined =>
   fixture.applications[(application + (isStolen ? 1 : 0)) % fixture.applications.length]
 
@@ -134,7 +134,7 @@ const revokeByUser = (fixture: ProgramFixture, application: number, place: numbe
   return prepare({ _tag: "RevokedByUser", application, user: place, event }, useCase)
 }
 
-/** As an embedder erases a person: the user is removed, and every grant is revoked, one save each. */
+/** Erases a user as an embedder does: removes the user, then revokes each grant in a save of its own. */
 const erase = (fixture: ProgramFixture, choice: number): ReadonlyArray<Prepared | undefined> => {
   const user = choose(fixture.users, choice, ({ role }) => role !== "platform")
   if (user === undefined || fixture.erased.has(user.index)) return []
@@ -146,7 +146,7 @@ const erase = (fixture: ProgramFixture, choice: number): ReadonlyArray<Prepared 
   ]
 }
 
-/** The requests of an operation, one after the other. Their subjects are chosen now, before anything that runs beside it. */
+/** The requests of an operation, one after the other. Chooses their subjects before parallel operations run. */
 export const perform = (fixture: ProgramFixture, operation: Operation.Request): ReadonlyArray<Prepared> => {
   const one = (): Prepared | undefined | ReadonlyArray<Prepared | undefined> => {
     switch (operation._tag) {

@@ -1,4 +1,4 @@
-/** Performs what is done to a whole application, and undoes it in the end. */
+/** Performs operations on a whole application, and undoes them at the end. */
 import { Applications } from "@startlist/core/Applications"
 import { Subscriptions } from "@startlist/core/Subscriptions"
 import * as Effect from "effect/Effect"
@@ -38,7 +38,7 @@ export const perform = (fixture: ProgramFixture, operation: StandingOperation): 
   }
 }
 
-/** Lets all applications go on. */
+/** Restores all applications and resumes all subscriptions. */
 export const release = (fixture: ProgramFixture) =>
   Effect.gen(function*() {
     const { restore } = yield* Applications

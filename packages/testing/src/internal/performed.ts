@@ -1,4 +1,4 @@
-/** Operations of a program, ready to be performed, and the history entries that come of them. */
+/** Prepared operations of a program, and their history entries. */
 import type { Stores } from "@startlist/core/Stores"
 import { Secrets } from "@startlist/core/Secrets"
 import type { Services } from "@startlist/core/Services"
@@ -10,17 +10,17 @@ import * as Redacted from "effect/Redacted"
 import type { HistoryEntry, Request } from "../HistoryEntry.ts"
 import type { TestUsers } from "../TestUsers.ts"
 
-/** What an answer names, and what its receiver can do from now on. */
+/** The record that an answer names, and the secrets that its receiver learns. */
 export interface Answer {
-  /** The place of what it names; -1 if there is none. */
+  /** The place of the record; -1 if there is none. */
   readonly made: number
-  /** Called when the answer arrives. An answer that is lost teaches nothing. */
+  /** Stores the secrets. Called when the answer arrives, not if it is lost. */
   readonly learn: () => void
 }
 
 export type Needs = Stores | TestUsers | Services | Secrets
 
-/** A request whose subjects are chosen. */
+/** A request with its subjects. */
 export interface Prepared {
   readonly request: Request
   readonly run: Effect.Effect<Answer, unknown, Needs>
@@ -32,13 +32,13 @@ const nameOfRefusal = (error: unknown): string => {
   return Predicate.hasProperty(error, "_tag") ? String(error._tag) : "an unknown error"
 }
 
-/** A request whose answer names nothing. */
+/** A request whose answer names no record. */
 export const prepare = <A, E>(request: Request, useCase: Effect.Effect<A, E, Needs>): Prepared => ({
   request,
   run: Effect.as(useCase, { made: -1, learn: () => {} })
 })
 
-/** A request whose answer names something that the fixture gets to know. */
+/** A request whose answer names a record. */
 export const making = <A, E>(
   request: Request,
   useCase: Effect.Effect<A, E, Needs>,
@@ -51,7 +51,7 @@ export const making = <A, E>(
   })
 })
 
-/** Runs a request. Returns its history entry, and what the answer teaches. */
+/** Runs a request. Returns its history entry and its answer. */
 export const observed = ({ request, run }: Prepared) =>
   Effect.gen(function*() {
     const at = (yield* Clock.currentTimeMillis) / 1000

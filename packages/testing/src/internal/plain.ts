@@ -17,7 +17,7 @@ export const plain = (value: unknown): unknown => {
   return value
 }
 
-/** Whether there is a secret in clear in it (law 10). Every secret of a test has a mark. */
+/** Whether a value contains a secret in clear (law 10). Every secret of a test has a mark. */
 export const containsSecret = (value: unknown): boolean => JSON.stringify(plain(value)).includes(mark)
 
 /** Whether an operation of a store writes a secret in clear (law 10). */

@@ -1,4 +1,4 @@
-/** What a program has made, in the order of its appearance, with the secrets that only its owners know. */
+/** Records that a program has made, in the order of their appearance, and the secrets that their owners know. */
 import type { ApplicationId } from "@startlist/core/Application"
 import type { Delivery } from "@startlist/core/Delivery"
 import type { RegistrationId } from "@startlist/core/Registration"
@@ -17,31 +17,31 @@ export interface Client {
   readonly callbackUrl: string
 }
 
-/** A code, from the moment at which it is stored. */
+/** A code that is stored. */
 export interface KnownCode {
   readonly hash: string
   readonly application: number
   readonly user: number
-  /** None until the answer with it arrives. */
+  /** Undefined until the answer with it arrives. */
   secret: Secret | undefined
   verifier: Option.Option<Secret>
 }
 
-/** An access token and the refresh token beside it, from the moment at which they are stored. */
+/** An access token and its refresh token that are stored. */
 export interface KnownPair {
   /** Fingerprint of the refresh token. */
   readonly hash: string
   readonly application: number
-  /** None until the answer with them arrives. */
+  /** Undefined until the answer with them arrives. */
   access: Secret | undefined
   refresh: Secret | undefined
 }
 
 export interface ProgramFixture {
-  /** Counts what was given a name, before it is there. */
+  /** Number of names that were given, also to records that are not stored yet. */
   named: number
   readonly users: Array<User>
-  /** Users and applications that are no more, by place. */
+  /** Places of users and applications that were erased. */
   readonly erased: Set<number>
   readonly ended: Set<number>
   readonly applications: Array<Client>
@@ -52,11 +52,11 @@ export interface ProgramFixture {
   readonly subscriptions: Array<number>
   /** As last seen, oldest first. */
   deliveries: ReadonlyArray<Delivery>
-  /** Those that were purged too, by identifier. */
+  /** By identifier, with those that were purged. */
   readonly everSeen: Map<number, Delivery>
   /** Milliseconds at which subscriptions were removed, by identifier. */
   readonly removed: Map<number, number>
-  /** Laws that were seen broken while something else was going on. */
+  /** Laws that were broken between two checks. */
   readonly violations: Array<string>
   /** Whether nothing was killed so far. */
   isCalm: boolean
@@ -82,13 +82,13 @@ export const makeProgramFixture = (): ProgramFixture => ({
 /** Adds to a list and returns the place. */
 export const push = <A>(list: Array<A>, value: A): number => list.push(value) - 1
 
-/** The place of what has this fingerprint. It is added if it is new. */
+/** The place of the value with this fingerprint. Adds it if it is new. */
 export const placeOf = <A extends { readonly hash: string }>(list: Array<A>, value: A): number => {
   const known = list.findIndex(({ hash }) => hash === value.hash)
   return known < 0 ? push(list, value) : known
 }
 
-/** One of these, newest first, modulo their number. */
+/** Chooses an element, newest first, modulo their number. */
 export const choose = <A>(
   from: ReadonlyArray<A>,
   choice: number,
@@ -98,7 +98,7 @@ export const choose = <A>(
   return all[all.length - 1 - choice % Math.max(1, all.length)]
 }
 
-/** The same name for the same thing on every store. */
+/** The name of an event, which is the same on every store. */
 export const nameOf = (fixture: ProgramFixture, { event }: Delivery): string => {
   const index = event.objectType === "registration"
     ? fixture.registrations.findIndex((id) => id === event.objectId)
@@ -107,7 +107,7 @@ export const nameOf = (fixture: ProgramFixture, { event }: Delivery): string => 
   return `${event.aspectType} ${event.objectType} ${index}${status}`
 }
 
-/** The place of a subscription. It is added if it is new. */
+/** The place of a subscription. Adds it if it is new. */
 export const subscriptionOf = ({ subscriptions }: ProgramFixture, id: number): number => {
   const known = subscriptions.indexOf(id)
   return known < 0 ? push(subscriptions, id) : known

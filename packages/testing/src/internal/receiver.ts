@@ -1,11 +1,11 @@
-/** What the laws of callbacks need from their environment: receivers, and resolvers that a law can script. */
+/** Environment of the laws of callbacks: receivers and scripted resolvers. */
 import type { Callbacks } from "@startlist/core/Callbacks"
 import type * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 
 /**
- * What a receiver answers with: after `afterMs`, or `"hang"` (never), or `"close"` (the connection, without a word), or
- * these characters as bytes (latin1) in place of an answer, after which the connection ends or stays open.
+ * Reply of a receiver: an answer after `afterMs`; `"hang"` for no answer; `"close"` for a closed connection; or `raw`
+ * characters as bytes (latin1), after which the connection ends or stays open.
  */
 export type Reply = "hang" | "close" | {
   readonly status: number
@@ -27,9 +27,9 @@ export interface Request {
 export interface Receiver {
   /** For example `http://127.0.0.1:4711/hook`. */
   readonly url: string
-  /** What it answers from now on. At first 200. */
+  /** Sets its reply. Initially 200. */
   readonly reply: (reply: Reply) => Effect.Effect<void>
-  /** What arrived, oldest first. */
+  /** The requests that arrived, oldest first. */
   readonly requests: Effect.Effect<ReadonlyArray<Request>>
 }
 
@@ -37,6 +37,6 @@ export interface Receiver {
 export interface Scripted {
   /** The callbacks over this resolver of names. They may reach the receivers. */
   readonly resolving: (resolve: (name: string) => Promise<ReadonlyArray<string>>) => Layer.Layer<Callbacks>
-  /** Everything that would have ended the process so far: uncaught exceptions and unhandled rejections. */
+  /** Errors so far that would have ended the process: uncaught exceptions and unhandled rejections. */
   readonly escaped: Effect.Effect<ReadonlyArray<unknown>>
 }

@@ -166,7 +166,7 @@ const grantFields = FastCheck.record({
     }),
     { maxLength: 20 }
   ),
-  // Several tokens have the same scope, as of the grant or of an earlier consent.
+  // Several tokens share a scope: that of the grant, or of an earlier consent.
   tokens: FastCheck.array(FastCheck.tuple(span, FastCheck.nat(2)), { maxLength: 20 })
 })
 

@@ -1,11 +1,11 @@
-/** Trials that are made again and again, each time with operations that meet at another moment. */
+/** Repeats trials. Each time, operations race at another moment. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Random from "effect/Random"
 import { stopAt } from "./stepping.ts"
 
-/** Stores in this process reach the most; what waits for a database goes on for this long. */
+/** Stores in this process reach `most`. Stores that wait for a database end after `millis`. */
 interface Limits {
   readonly least: number
   readonly most: number
@@ -24,17 +24,17 @@ const within = <E, R>(
     }
   })
 
-/** Makes a trial in several rounds, or until one fails. */
+/** Repeats a trial until it fails or a limit is reached. */
 export const rounds = <E, R>(trial: Effect.Effect<unknown, E, R>): Effect.Effect<void, E, R> =>
   within({ least: 2, most: 20, millis: 40 }, () => trial)
 
-/** Where an operation can be stopped, and at how many of these it must be, even if that takes long. */
+/** Steps at which an operation can be stopped. A sweep must try at least `least` of them. */
 export interface Stops<A> {
   readonly order: ReadonlyArray<A>
   readonly least: number
 }
 
-/** Makes a trial for each of these, or for the first of them if that takes long. */
+/** Runs a trial for each stop, or for the first ones if it takes long. */
 export const sweep = <A, E, R>(
   { least, order }: Stops<A>,
   trial: (one: A) => Effect.Effect<unknown, E, R>
@@ -46,12 +46,12 @@ export const sweep = <A, E, R>(
 
 const goldenRatio = (Math.sqrt(5) - 1) / 2
 
-/** In a store of this process, operations take few steps, and each of them counts. */
+/** In stores of this process, operations have few steps: try them all. */
 const fewSteps = 40
 
 /**
- * The steps of an operation, which is done for it. First those after which something had answered, where another
- * process can come between; then the others, each far from those before it.
+ * Runs an operation and returns its steps. First those at which a database had answered, where another process can
+ * interfere. Then the others, each far from those before it.
  */
 export const stepsOf = (operation: Effect.Effect<unknown, unknown>, least: number): Effect.Effect<Stops<number>> =>
   Effect.gen(function*() {
@@ -64,10 +64,10 @@ export const stepsOf = (operation: Effect.Effect<unknown, unknown>, least: numbe
     return { order: [...order], least: awakenings.length === 0 ? fewSteps : least }
   })
 
-/** So many milliseconds others may take in the middle of an operation: they may have to wait for it to end. */
+/** Timeout in milliseconds of effects in the middle of an operation. They may have to wait for its end. */
 const patience = 25
 
-/** Runs an operation up to this step, then another, and then what is left of both. */
+/** Runs an operation up to this step, then another one, and then the rest of both. */
 export const inTheMiddle = <A, E, B, E2>(
   operation: Effect.Effect<A, E>,
   step: number,
@@ -81,7 +81,7 @@ export const inTheMiddle = <A, E, B, E2>(
     return [yield* exit, yield* Fiber.join(fiber)]
   })
 
-/** Begins a while later: some turns of other fibers, and sometimes of sockets and timers. */
+/** Begins later: after some steps of other fibers, and sometimes of sockets and timers. */
 const shifted = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.gen(function*() {
     const [steps, naps] = [yield* Random.nextIntBetween(0, 6), yield* Random.nextIntBetween(-4, 3)]
@@ -90,11 +90,11 @@ const shifted = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R
     return yield* effect
   })
 
-/** Runs these at the same time, each begun at a moment drawn by chance. */
+/** Runs these in parallel. Each begins at a random moment. */
 export const atOnce = <A, E>(contenders: ReadonlyArray<Effect.Effect<A, E>>): Effect.Effect<ReadonlyArray<A>, E> =>
   Effect.all(contenders.map(shifted), { concurrency: "unbounded" })
 
-/** Runs an operation and interrupts it at a moment drawn by chance, up to twice the time that it takes. */
+/** Runs an operation and interrupts it at a random moment, within twice its duration. */
 export const interrupted = (operation: Effect.Effect<unknown, unknown>, millis: number): Effect.Effect<void> =>
   Effect.gen(function*() {
     const fiber = yield* Effect.fork(shifted(operation))

@@ -1,4 +1,4 @@
-/** Records in which operations of the stores meet: the operations, and all that can be seen of the records. */
+/** Records for which operations race: the operations, and everything that finds return. */
 import * as AccessTokens from "@startlist/core/AccessTokens"
 import type { Claimed } from "@startlist/core/DeliveryQueue"
 import { Audience } from "@startlist/core/Event"
@@ -10,27 +10,27 @@ import { at, type Fixture, following, settled } from "./fixture.ts"
 type Run = Effect.Effect<unknown, unknown>
 
 export interface Scene {
-  /** By name. Each is done by a handle, with values that differ in every field from those of another `n`. Saves answer nothing. */
+  /** By name. Values differ in every field between two `n`. Saves return nothing. */
   readonly operations: Readonly<Record<string, (by: Fixture, n: number, version?: number) => Run>>
-  /** All that a handle can see, by name. */
+  /** Everything that a handle can see, by name. */
   readonly parts: (by: Fixture) => Readonly<Record<string, Run>>
   /** Makes the claims again: a claim skips what another operation has locked. */
   readonly claimAgain?: Run
-  /** Claims and settles until nothing is left. Answers the objects. */
+  /** Claims and settles until nothing is left. Returns the objects. */
   readonly rest: (by: Fixture) => Run
 }
 
-/** Before all that other laws have queued: nothing else is due then. */
+/** Before the deliveries of other laws: nothing else is due then. */
 export const early = at(-1000)
 
-/** Before all that has ended elsewhere. */
+/** Before the ends of other laws' deliveries. */
 const long = at(-1e9)
 
 const objectsOf = (claimed: ReadonlyArray<Claimed>) => claimed.map(({ delivery }) => delivery.event.objectId)
 
 const sorted = (objects: ReadonlyArray<number>) => [...objects].sort((a, b) => a - b)
 
-/** A subscribed application, with what is done with its subscription and its queue. */
+/** A subscribed application, and the operations of its subscription and its queue. */
 const subscribed = (f: Fixture) =>
   Effect.map(f.subscribed, ({ app, subscription }) => {
     const claim = (by: Fixture, seconds: number) =>
@@ -64,7 +64,7 @@ const subscribed = (f: Fixture) =>
     return { app, claim, operations, parts, rest, subscription }
   })
 
-/** Records that are saved over a version, and two applications that are notified of them. */
+/** Records that have versions, and two applications that are notified of their changes. */
 export const records = (f: Fixture) =>
   Effect.gen(function*() {
     const { app, operations, parts, rest, subscription } = yield* subscribed(f)
@@ -165,7 +165,7 @@ export const records = (f: Fixture) =>
     } satisfies Scene
   })
 
-/** Deliveries of an application: two are claimed, one has ended, one waits for another of its object, one is due. */
+/** Deliveries of an application: two are claimed, one has ended, one waits for its predecessor, one is due. */
 export const queue = (f: Fixture) =>
   Effect.gen(function*() {
     const { app, claim, operations, parts, rest } = yield* subscribed(f)
@@ -177,7 +177,7 @@ export const queue = (f: Fixture) =>
     yield* f.deliveryQueue.settle(settled([three], { state: "delivered", endedAt: Option.some(long) }))
     yield* f.deliveryQueue.enqueue(f.outgoing(app, ...[1, 4].map((object) => f.event(object, early))))
 
-    // What several claims or purges got together, whoever of them got it.
+    // The results of all claims and purges together: any of them may get a delivery.
     const claimed: Array<number> = []
     let purged = 0
     const claims: Array<Run> = []

@@ -1,4 +1,4 @@
-/** The scheduler of virtual time: who goes on is drawn from a seed, and what was killed does not. */
+/** The scheduler of virtual time: a seed chooses the next task, and killed nodes do not run. */
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
@@ -8,7 +8,7 @@ import * as Predicate from "effect/Predicate"
 import type * as Scheduler from "effect/Scheduler"
 import { PCGRandom } from "effect/Utils"
 
-/** What the scheduler asks of a node of `VirtualTime`. */
+/** The part of a node of `VirtualTime` that the scheduler needs. */
 interface Node {
   readonly isAlive: boolean
 }
@@ -30,7 +30,7 @@ export class SeededScheduler implements Scheduler.Scheduler {
   readonly outside = new Set<AnyFiber>()
   steps = 0
   interleaving = 0
-  /** Steps until the next change of turns. */
+  /** Number of steps until the next change of turns. */
   #left = 0
 
   constructor({ seed, turn = 60 }: { readonly seed: number; readonly turn?: number }, arrived: () => void) {
@@ -42,7 +42,7 @@ export class SeededScheduler implements Scheduler.Scheduler {
   shouldYield(fiber: AnyFiber): number | false {
     if (fiber.getFiberRef(currentNode)?.isAlive === false) return 0
     if (this.interleaving > 0 && this.#left-- <= 0) {
-      // Changing turns takes some twenty steps itself; to count every step by chance would never end.
+      // A change of turns takes about 20 steps. Random turns below that would never end.
       this.#left = 20 + this.#random.integer(2 * this.#turn)
       return 0
     }
@@ -70,10 +70,8 @@ export class SeededScheduler implements Scheduler.Scheduler {
 }
 
 /**
- * Ends every daemon of this scheduler, without running anything of it.
- *
- * Effect remembers a daemon until it ends, and what was killed or waits for ever never does: without this, the fibers of a
- * thousand runs would stay in memory.
+ * Ends every daemon of this scheduler without running it. Effect stores each daemon until it ends. Killed ones never do,
+ * and the fibers of a thousand runs would fill the memory.
  */
 export const abandon = (scheduler: Scheduler.Scheduler): void => {
   for (const fiber of Effect.runSync(Fiber.roots)) {

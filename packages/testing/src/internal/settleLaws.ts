@@ -1,4 +1,4 @@
-/** Laws of the queue: what a settlement records. */
+/** Laws of settlements. */
 import { DeliveryId, State } from "@startlist/core/Delivery"
 import type { Settlement } from "@startlist/core/DeliveryQueue"
 import type { Stores } from "@startlist/core/Stores"
@@ -47,7 +47,7 @@ export const settleLaws: LawGroup<Stores> = {
         const [delivery] = retried.map(({ delivery }) => delivery)
         same(delivery && (yield* f.deliveries.find(delivery.id)), delivery)
         const claimed = yield* f.claim({ now: fields.dueAt, leaseEnds: DateTime.add(fields.dueAt, { seconds: 15 }) })
-        // Other laws queue events that are due later than an empty queue knows.
+        // Other laws may have queued events that are due later.
         const again = claimed.filter((one) => one.subscription.id === subscription.id)
         same(again.map((one) => one.delivery), [delivery], "what is claimed when it is due")
         yield* f.deliveryQueue.settle(settled(again))

@@ -1,4 +1,4 @@
-/** Scenes that can be compared with each other: the same operations on new records, by one handle or two. */
+/** Comparable scenes: the same operations on new records, by one handle or two. */
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Predicate from "effect/Predicate"
@@ -13,12 +13,12 @@ export type MakeScene = (f: Fixture) => Effect.Effect<Scene, unknown>
 /** Two handles over one storage, or the same one twice. */
 export type Handles = readonly [Fixture, Fixture]
 
-/** What is seen of each part of a scene, as plain data. */
+/** The content of each part of a scene as plain data. */
 export type Seen = Readonly<Record<string, unknown>>
 
 export const asText = (value: unknown): string => JSON.stringify(value)
 
-/** Numbers that are new in each scene. */
+/** Names of fields that have another number in each scene. */
 const identifiers = /^(?:id|position|(?:application|user|owner|subscription|athlete)Id)$/
 
 const comparable = (label: string, value: unknown): unknown => {
@@ -31,7 +31,7 @@ const comparable = (label: string, value: unknown): unknown => {
   return text === undefined ? null : JSON.parse(text.replaceAll(label, "…"))
 }
 
-/** A new scene, made by the first handle. Its names are the same in each scene, but for a label. */
+/** A new scene, made by the first handle. Only the label in its names differs from other scenes. */
 export const staged = (makeScene: MakeScene, [f, g]: Handles) =>
   Effect.gen(function*() {
     const first = yield* Effect.provide(make, f.services)
@@ -40,7 +40,7 @@ export const staged = (makeScene: MakeScene, [f, g]: Handles) =>
     const comparing = <E>(run: Effect.Effect<unknown, E>) => Effect.map(run, (value) => comparable(first.label, value))
     return {
       handles,
-      /** What comes of an operation: its answer, or the tag of its failure. */
+      /** Runs an operation. Returns its answer, or the tag of its failure. */
       run: (name: string, by: Fixture, n = 1, version?: number): Effect.Effect<unknown> =>
         Effect.map(
           Effect.either(operations[name]?.(by, n, version) ?? Effect.dieMessage(`no operation "${name}"`)),
@@ -49,7 +49,7 @@ export const staged = (makeScene: MakeScene, [f, g]: Handles) =>
             onRight: (answer) => comparable(first.label, answer)
           })
         ),
-      /** Ways to see these parts, or all. */
+      /** Finds of these parts, or of all. */
       parts: (by: Fixture, names?: ReadonlyArray<string>): Readonly<Record<string, Effect.Effect<unknown, unknown>>> =>
         Rec.map(Rec.filter(parts(by), (_, name) => names?.includes(name) ?? true), comparing),
       claimAgain: claimAgain ?? Effect.void,
@@ -60,11 +60,11 @@ export const staged = (makeScene: MakeScene, [f, g]: Handles) =>
 
 export type Stage = Effect.Effect.Success<ReturnType<typeof staged>>
 
-/** Sees these parts of a scene, one after the other; all, if none are named. */
+/** Finds these parts of a scene, or all, one after the other. */
 export const look = (stage: Stage, by: Fixture, names?: ReadonlyArray<string>): Effect.Effect<Seen, unknown> =>
   Effect.all(stage.parts(by, names))
 
-/** What is seen is one of these, which have names. The difference is that to the one with the fewest. */
+/** Expects one of several named results. An error shows the difference to the nearest one. */
 export const oneOf = (seen: Seen, expected: Readonly<Record<string, Seen>>, what: string): void => {
   const differing = (one: Seen) => Object.keys(one).filter((part) => asText(one[part]) !== asText(seen[part])).length
   const [nearest] = Object.entries(expected).sort(([, a], [, b]) => differing(a) - differing(b))

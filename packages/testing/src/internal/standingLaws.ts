@@ -1,4 +1,4 @@
-/** Laws of what holds for all of an application: its state, its epoch, and the pause of its subscription (law 14). */
+/** Laws of a whole application: its state, its epoch, and the pause of its subscription (law 14). */
 import type { Application } from "@startlist/core/Application"
 import type { Claimed } from "@startlist/core/DeliveryQueue"
 import { Audience } from "@startlist/core/Event"
@@ -53,7 +53,7 @@ const standing: LawGroup<Stores> = {
       same(yield* f.grants.listByUser(user.id), [stays, again])
     }),
     queueLaw(
-      "grants of an earlier epoch concern nobody; what an application is told alone, it is still told",
+      "grants of an earlier epoch concern nobody; events for one application are still queued",
       function*(f) {
         const [one, two] = [yield* f.subscribed, yield* f.subscribed]
         const user = yield* f.user()

@@ -1,4 +1,4 @@
-/** Stops an operation between two steps, so that others can go on in the middle of it. Real time. */
+/** Stops an operation between two steps, so that others run in the middle of it. Real time. */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
@@ -7,7 +7,7 @@ import type * as Scheduler from "effect/Scheduler"
 
 class SteppingScheduler implements Scheduler.Scheduler {
   steps = 0
-  /** The steps at which it had waited for something, such as an answer of a database. */
+  /** The steps at which it continued after a wait, for example for a database. */
   readonly awakenings: Array<number> = []
   #isStopping = false
   #held: Scheduler.Task | undefined
@@ -42,18 +42,18 @@ class SteppingScheduler implements Scheduler.Scheduler {
   }
 }
 
-/** An operation that has stopped, or has come to its end before. */
+/** An operation that has stopped, or has ended before. */
 export interface Stopped<A, E> {
   readonly isStopped: boolean
-  /** Lets it go on to its end. */
+  /** Runs it to its end. */
   readonly end: Effect.Effect<Exit.Exit<A, E>>
-  /** The same, but it is interrupted where it stands. */
+  /** Interrupts it at its present step. */
   readonly interrupt: Effect.Effect<Exit.Exit<A, E>>
-  /** Steps that it took in all, and those at which it had waited for something. */
+  /** Number of its steps, and the steps at which it continued after a wait. */
   readonly taken: () => { readonly steps: number; readonly awakenings: ReadonlyArray<number> }
 }
 
-/** Runs an operation until it has taken so many steps. */
+/** Runs an operation and stops it after this number of steps. */
 export const stopAt = <A, E, R>(
   operation: Effect.Effect<A, E, R>,
   steps: number

@@ -1,4 +1,4 @@
-/** Checks of every operation of the stores, about laws that no observation shows. */
+/** Checks every operation of the stores for laws that no observation shows. */
 import type { Claimed } from "@startlist/core/DeliveryQueue"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -10,7 +10,7 @@ import type { ProgramFixture } from "./programFixture.ts"
 const isClaims = (value: unknown): value is ReadonlyArray<Claimed> =>
   Array.isArray(value) && value.every((one) => Predicate.hasProperty(one, "subscription"))
 
-/** Notes when subscriptions are removed, claims after that (law 8), and secrets in clear (law 10). */
+/** Records removals of subscriptions. Checks later claims (law 8) and secrets in clear (law 10). */
 export const storeChecks = (fixture: ProgramFixture): Around => (operation, effect, input) => {
   if (leaksSecret(operation, input)) {
     fixture.violations.push(`law 10: ${operation} was given a secret in clear`)

@@ -1,4 +1,4 @@
-/** Laws of the stores as generators, each over a fixture of its own. */
+/** Laws of the stores as generators. Each has its own fixture. */
 import { DeliveryQueue } from "@startlist/core/DeliveryQueue"
 import type { StoreError } from "@startlist/core/Store"
 import type { Stores } from "@startlist/core/Stores"
@@ -13,10 +13,10 @@ import { type Fixture, make, settled } from "./fixture.ts"
 /** Steps as in `Effect.gen`. */
 export type Steps<A = unknown, R = never> = Generator<YieldWrap<Effect.Effect<unknown, unknown, R>>, A, unknown>
 
-/** The end of all leases and pauses. */
+/** An instant after all leases and pauses. */
 const never = DateTime.unsafeMake("2200-01-01T00:00:00.000Z")
 
-/** Ends all pending deliveries that others left, so that claims find only the law's own. */
+/** Ends pending deliveries of other laws, so that claims find only the law's own. */
 export const clearQueue: Effect.Effect<void, StoreError, DeliveryQueue> = Effect.gen(function*() {
   const queue = yield* DeliveryQueue
   const label = (yield* Random.nextIntBetween(0, 2 ** 48)).toString(36)

@@ -14,7 +14,7 @@ export class VirtualClock implements Clock.Clock {
   readonly currentTimeMillis: Effect.Effect<number>
   readonly currentTimeNanos: Effect.Effect<bigint>
   #now: number
-  /** Earliest last; of equals the one that was set first is last. */
+  /** The next timer is the last element. Of equal times, the one that was set first is the next. */
   readonly #timers: Array<Timer> = []
 
   constructor(now: number) {
@@ -39,7 +39,7 @@ export class VirtualClock implements Clock.Clock {
     })
   }
 
-  /** Moves to the next timer and rings it. */
+  /** Moves to the next timer and runs it. */
   advance(): boolean {
     const next = this.#timers.pop()
     if (next === undefined) return false

@@ -1,4 +1,4 @@
-/** Whoever has no vitest can import the whole package but its module `vitest`. */
+/** Without vitest, every module of the package can be imported but `vitest`. */
 import { execFile } from "node:child_process"
 import { readdirSync } from "node:fs"
 import { fileURLToPath, pathToFileURL } from "node:url"

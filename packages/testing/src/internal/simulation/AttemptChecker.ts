@@ -1,4 +1,4 @@
-/** Checks claims, the requests that were sent, and the attempts that were recorded of them (laws 4 to 6 and 8). */
+/** Checks claims, requests to receivers, and recorded attempts (laws 4 to 6 and 8). */
 import type { Attempt, Delivery, DeliveryId } from "@startlist/core/Delivery"
 import type { Claimed, ClaimRequest, Settlement } from "@startlist/core/DeliveryQueue"
 import type { Policy } from "@startlist/core/Policy"
@@ -75,7 +75,7 @@ export const makeAttemptChecker = (
     },
     settled: (settlements: ReadonlyArray<Settlement>, recorded: ReadonlyArray<DeliveryId>): void => {
       for (const id of recorded) {
-        // A node that records an old attempt again may have a newer one of the same delivery beside it.
+        // A node that records an old attempt again may have a newer one of the same delivery.
         const mine = settlements.filter(({ delivery }) => delivery.id === id)
         const isHeld = mine.some(({ token }) => token === claims.get(id)?.token)
         history.check(5, isHeld, `an attempt of delivery ${id} was recorded under a claim that is not the last one`)

@@ -48,7 +48,7 @@ export const makeDeliveryChecker = (history: History, oracle: Oracle, policy: Po
   return {
     /** The deliveries that have not ended. */
     pending,
-    /** All that were ever seen, oldest first. */
+    /** All deliveries ever, oldest first. */
     all: (): ReadonlyArray<Delivery> => [...known.values()],
     has: (id: DeliveryId): boolean => known.has(id),
     /** The deliveries of one event to one subscription, see `keyOf`. */

@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 export interface Violation {
   /** Its number in `docs/laws.md`. */
   readonly law: number
-  /** What was seen. */
+  /** The observation that breaks the law. */
   readonly message: string
   /** Milliseconds since the beginning. */
   readonly at: number
@@ -39,7 +39,7 @@ export class History {
     this.counts.set(what, (this.counts.get(what) ?? 0) + 1)
   }
 
-  /** The first one ends the simulation. */
+  /** Records a broken law. The first one ends the simulation. */
   violate(law: number, message: string): void {
     if (this.violation !== undefined) return
     this.violation = { law, message, at: this.now() }

@@ -27,24 +27,24 @@ import type { Receivers } from "./Receivers.ts"
 import type { SimulationContext } from "./context.ts"
 import { observe } from "./observedStores.ts"
 
-/** What the worker of a node needs. */
+/** Services that the worker of a node needs. */
 export type WorkerNeeds = DeliveryQueue | Callbacks | Secrets
 
-/** A node while it lives; after a crash there is another one in its place. */
+/** A running node. A restart after a crash makes another one. */
 export interface Life {
   readonly process: Process
   readonly services: Context.Context<Services.Services | WorkerNeeds | Stores | TestUsers>
 }
 
-/** A place in the system, that lives most of the time. */
+/** A node of the system, running or not. */
 export interface Node {
   readonly index: number
-  /** Its clock less the true time, in milliseconds. */
+  /** Milliseconds by which its clock is ahead of the true time. */
   readonly offset: number
   life: Life | undefined
   /** Faults that wait for their call. */
   readonly faults: Array<{ readonly operation: StoreOperation | undefined; readonly fault: Fault; left: number }>
-  /** It dies at the `call`th call from now. */
+  /** The node dies at the `call`th call from now. */
   crash: { call: number; readonly moment: CrashMoment; readonly afterMs: number; readonly downMs: number } | undefined
 }
 
@@ -56,10 +56,10 @@ export const makeNode = (index: number, offset: number): Node => ({
   crash: undefined
 })
 
-/** A driver gives up after so long; what it sent may still arrive. */
+/** Timeout of a database driver. A statement that was sent may still arrive. */
 const patience = Duration.seconds(20)
 
-/** Runs an effect as this node does: with its clock, its process, its log. */
+/** Runs an effect with the clock, the process and the log of this node. */
 export const onNode =
   (context: SimulationContext, node: Node, life: Life, logger: Logger.Logger<unknown, void>) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>) =>
@@ -70,7 +70,7 @@ export const onNode =
       context.time.on(life.process)
     )
 
-/** The node dies, between two steps, and comes back later. */
+/** Kills the node between two steps, and restarts it later. */
 const kill = (
   context: SimulationContext,
   node: Node,
@@ -86,7 +86,7 @@ const kill = (
     context.history.record(`node ${node.index} dies`)
     yield* context.time.on(context.wire)(Effect.forkDaemon(Effect.delay(revive(node), downMs)))
     yield* context.time.kill(life.process)
-    // The dead do not get beyond this line.
+    // A killed node does not get beyond this line.
     yield* Effect.yieldNow()
   })
 
@@ -107,7 +107,7 @@ export const boot = (
     const die = Effect.suspend(() =>
       node.life === undefined ? Effect.void : kill(context, node, node.life, node.crash?.downMs ?? 1, revive)
     )
-    /** The call at which the node dies: before it, after it, or during it. What has left the node then takes effect. */
+    /** A call at which the node may die. A request that has left the node still takes effect. */
     const crashing = <A, E>(call: Effect.Effect<A, E>) =>
       Effect.suspend(() => {
         if (node.crash === undefined || --node.crash.call > 0) return call
@@ -131,7 +131,7 @@ export const boot = (
 
     let chosen: Fault | undefined
     const observed = inject(observe(context, process), () => chosen)
-    /** A request is on its way once it has left the node, also when the node dies. */
+    /** The network. A request that has left the node arrives, also if the node dies. */
     const network: Around = <A, E>(
       operation: StoreOperation,
       effect: Effect.Effect<A, E | StoreError>,
@@ -171,10 +171,10 @@ export const boot = (
     const life: Life = { process, services: Context.merge(ports, built) }
     node.life = life
     history.record(`node ${node.index} starts`)
-    // A node that died in the middle of a claim is started again by a fiber that cannot be interrupted.
+    // Interruptible: a node that died in a claim is restarted by a fiber that cannot be interrupted.
     yield* Effect.forkDaemon(Effect.interruptible(onNode(context, node, life, logger)(worker)))
   })
 
-/** Mostly one or two milliseconds. Depends on the time only, so that a shrunk run has the same latencies. */
+/** Usually one or two milliseconds. It depends on the time only, so that a shrunk run has the same latencies. */
 const latency = (context: SimulationContext, node: Node, leg: number): Duration.Duration =>
   Duration.millis(1 + Math.floor(8 * chance(context.seed, node.index, context.history.now(), leg) ** 6))

@@ -1,8 +1,8 @@
 /**
- * Compares everything that is saved and answered with the model, the one of the programs.
+ * Compares every save and every answer with the model of the programs.
  *
- * Writes happen one at a time, so their order is known: the model takes a step with each. A request that saves nothing
- * must be answered as the model predicts for the moment at which it read last.
+ * Writes happen one at a time, so the model takes a step with each. The answer to a request that saves nothing must be
+ * the one that the model predicts for the request's last read.
  */
 import type { Application } from "@startlist/core/Application"
 import type { Delivery } from "@startlist/core/Delivery"
@@ -22,13 +22,13 @@ export interface Call {
   readonly request: Request
   /** In seconds, by the clock of the node. */
   readonly at: number
-  /** The state when it read last. */
+  /** The state of the model at its last read. */
   basis: Model.State
   /** The standing of applications when it authenticated its client. */
   standing: Model.State["standing"] | undefined
   /** Whether the callback answered its challenge. */
   isProven: boolean
-  /** What the model predicted when it saved what it is about. */
+  /** The result that the model predicted for its save. */
   saved: string | undefined
 }
 
@@ -77,7 +77,7 @@ export class Oracle {
     this.#fixture = fixture
   }
 
-  /** Something that no store shows has happened. */
+  /** Takes a step for an operation that no store shows. */
   assume(entry: HistoryEntry): void {
     this.state = Model.predict(this.state, entry).next
   }
@@ -86,7 +86,7 @@ export class Oracle {
     return { request, at, basis: this.state, standing: undefined, isProven: false, saved: undefined }
   }
 
-  /** A call reads at this moment. The standing of its application is what it was when its client was authenticated. */
+  /** A call reads now. The standing of its application is that at the authentication of its client. */
   reads(call: Call | undefined): void {
     if (call !== undefined) call.basis = this.#seenBy(call)
   }
@@ -102,7 +102,7 @@ export class Oracle {
     return standing === this.state.standing ? this.state : { ...this.state, standing }
   }
 
-  /** A call was answered. What was begun and came to no end is not known to anybody. */
+  /** Checks the answer to a call. The result of a call without an answer is not known to its caller. */
   answered(call: Call, entry: HistoryEntry): void {
     if (entry.result === "StoreError") return
     const seen = entry._tag === "Subscribed" ? { ...entry, isProven: call.isProven } : entry
@@ -121,8 +121,8 @@ export class Oracle {
   }
 
   /**
-   * A step of the model. Returns what is to be delivered because of it. All grants of the application of `revoked` were
-   * revoked since the call read that grant: what it saves is of the life that has ended.
+   * A step of the model. Returns the events that must be delivered. If `revoked` is a grant, all grants of its
+   * application were revoked since the call read it: the call saves it in its previous life.
    */
   #step(request: Request, call: Call | undefined, made = -1, revoked = ""): ReadonlyArray<string> {
     const seen = call === undefined ? this.state : this.#seenBy(call)
@@ -170,7 +170,7 @@ export class Oracle {
     const before = this.#applications.get(application) ?? { state: "active", epoch: 0 }
     this.#applications.set(application, next)
     const { subscriptions } = this.state
-    // The subscription is removed beside it.
+    // The same call removes the subscription.
     if (next.state === "ended") {
       this.#step({ _tag: "Ended", application }, call)
       return this.#become({ ...this.state, subscriptions })
@@ -221,7 +221,7 @@ export class Oracle {
     return this.#step({ _tag: "Redelivered", subscription, event: nameOf(this.#fixture, delivery) }, call)
   }
 
-  /** Whether the model means a grant of this application, and of this user, if one is given. */
+  /** Whether a grant of the model is one of this application (and of this user, if given). */
   isOf(grant: string, applicationId: number, userId?: number): boolean {
     const [application, user] = grant.split("/").map(Number)
     return application === this.#applicationOf(applicationId) &&
@@ -238,7 +238,7 @@ export class Oracle {
     return ModelState.isHeld(this.state, this.#applicationOf(applicationId))
   }
 
-  /** What the model calls a delivery. */
+  /** The name of a delivery in the model. */
   describe(delivery: Delivery): string {
     return `${nameOf(this.#fixture, delivery)} to ${subscriptionOf(this.#fixture, delivery.subscriptionId)}`
   }

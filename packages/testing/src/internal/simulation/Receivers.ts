@@ -11,7 +11,7 @@ import { Behaviour, carryOut } from "../../ScriptedCallbacks.ts"
 import type { NetworkFault } from "./plan.ts"
 import type { SimulationContext } from "./context.ts"
 
-/** Whether it does what it is asked, at once. */
+/** Whether a receiver complies without delay. */
 const isCompliant = (behaviour: Behaviour = Behaviour.Comply({})) =>
   behaviour._tag === "Comply" && behaviour.afterMs === undefined
 
@@ -33,7 +33,7 @@ export class Receivers {
     this.#networkFaults.push({ url, network, left: count })
   }
 
-  /** Nothing stands in the way any more. */
+  /** Ends all faults. */
   heal(): void {
     this.#networkFaults.splice(0)
     for (const url of this.#behaviours.keys()) this.setBehaviour(url, Behaviour.Comply({}))
@@ -52,7 +52,7 @@ export class Receivers {
     return found.network
   }
 
-  /** One request and its answer; `arrived` learns what comes back to the sender, at that moment. */
+  /** One request and its answer. `arrived` runs when the sender gets the answer. */
   #exchange(url: string, compliant: string, arrived: (answer: Answer) => void) {
     const { history, seed, time, wire } = this.#context
     const network = this.#networkFault(url)

@@ -1,4 +1,4 @@
-/** What all parts of a simulation share: the true stores, the checkers, and the audit after every write. */
+/** Context of a simulation: the stores, the checkers, and the audit after every write. */
 import type { Delivery } from "@startlist/core/Delivery"
 import { DeliveryStore } from "@startlist/core/Delivery"
 import type { Stores } from "@startlist/core/Stores"
@@ -31,21 +31,21 @@ export interface SimulationContext {
   readonly people: Context.Context<TestUsers | UserStore>
   /** The stores themselves, reached without a network. */
   readonly stores: Context.Context<Stores>
-  /** Sees whether a token is good, without a network, at the true time. */
+  /** Checks tokens without a network, at the true time. */
   readonly oauth: OAuth.Service
-  /** What is neither a node nor the simulation: requests on their way. It never dies. */
+  /** The process of requests on their way between nodes. It never dies. */
   readonly wire: Process
-  /** One write at a time, with its audit. A write that has left a node comes to its end, also when the node dies. */
+  /** Runs one write at a time, with its audit. A write that has left a node completes, also if the node dies. */
   readonly alone: <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E>
-  /** A read between two writes. */
+  /** Runs a read between two writes. */
   readonly between: <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E>
-  /** When something went wrong last, anywhere: a fault, or a node that was away. */
+  /** Time of the last fault, or of the last restart of a node. */
   lastFault: number
-  /** Since when each receiver answers at once; infinite if it does not. */
+  /** Time from which each receiver answers without delay. Infinite if it does not. */
   readonly goodSince: Map<string, number>
 }
 
-/** Reads what the store holds of the deliveries that may have changed, and compares it with what must be. */
+/** Reads the deliveries that may have changed and checks them. */
 export const audit = (context: SimulationContext): Effect.Effect<ReadonlyArray<Delivery>, StoreError> =>
   Effect.gen(function*() {
     const store = Context.get(context.stores, DeliveryStore)
@@ -76,10 +76,10 @@ export const audit = (context: SimulationContext): Effect.Effect<ReadonlyArray<D
     return news
   })
 
-/** How soon a delivery is attempted that nothing holds up: a slot may be held for the time of a callback. */
+/** Maximum time until an unhindered delivery is attempted: a callback may hold a slot until its timeout. */
 const soon = Duration.seconds(10)
 
-/** Law 9: a delivery to a receiver that answers is attempted soon, whatever others do, while nothing goes wrong. */
+/** Law 9: without faults, a delivery to a receiver that answers is attempted soon, whatever other receivers do. */
 const watchOver = (context: SimulationContext, delivery: Delivery): Effect.Effect<void> => {
   const { attempts, deliveries, history, oracle } = context
   const subscription = oracle.subscription(delivery.subscriptionId)
@@ -103,7 +103,7 @@ const watchOver = (context: SimulationContext, delivery: Delivery): Effect.Effec
   return Effect.asVoid(context.time.on(context.wire)(Effect.forkDaemon(Effect.delay(check, soon))))
 }
 
-/** Compares the deliveries that a write queued with what the model expects. */
+/** Compares the deliveries that a write queued with the model. */
 export const auditWrite = (context: SimulationContext, what: string, expected: ReadonlyArray<string>) =>
   Effect.map(audit(context), (news) => {
     const found = news.map((delivery) => context.oracle.describe(delivery))
@@ -113,7 +113,7 @@ export const auditWrite = (context: SimulationContext, what: string, expected: R
     context.history.check(4, found.length === expected.length, `${what} with a delivery twice: ${found.join(", ")}`)
   })
 
-/** Compares the newest tokens of grants with what the model expects of them at this moment (laws 1, 2 and 14). */
+/** Compares the newest tokens of grants with the present state of the model (laws 1, 2 and 14). */
 export const auditTokens = (context: SimulationContext, isConcerned: (grant: string) => boolean) =>
   Effect.gen(function*() {
     const { fixture, history, oauth, oracle } = context

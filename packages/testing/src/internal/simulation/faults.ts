@@ -1,10 +1,10 @@
-/** What goes wrong in a simulation. */
+/** The faults of a simulation. */
 import * as Duration from "effect/Duration"
 import { Fault } from "../../Faults.ts"
 import type { StoreOperation } from "../../Interception.ts"
 import { Behaviour } from "../../ScriptedCallbacks.ts"
 
-/** What receivers do with what they are sent. Beside these, they comply. */
+/** Behaviours of receivers, apart from complying. */
 export const behaviours: ReadonlyArray<Behaviour> = [
   Behaviour.Comply({ afterMs: 1_850 }),
   Behaviour.Comply({ afterMs: 2_500 }),
@@ -19,7 +19,7 @@ export const behaviours: ReadonlyArray<Behaviour> = [
 
 const later = (...millis: ReadonlyArray<number>) => millis.map((by) => Duration.millis(by))
 
-/** What goes wrong where, as it hurts most: about as long as leases, timeouts and retries last. */
+/** Faults of each operation. Durations are near those of leases, timeouts and retries. */
 export const storeFaults: ReadonlyArray<readonly [StoreOperation, ReadonlyArray<Fault>]> = [
   ["GrantStore.find", [Fault.FailsBefore(), ...later(50, 3_000).map((by) => Fault.AnswersLate({ by }))]],
   ...([

@@ -13,7 +13,7 @@ import * as Option from "effect/Option"
 import { audit, auditTokens, auditWrite, type SimulationContext } from "./context.ts"
 import { type Call, currentCall } from "./Oracle.ts"
 
-/** The stores as one node reaches them, with every write on record and followed by its audit. */
+/** The stores of one node. Every write is recorded and audited. */
 export const observe = (context: SimulationContext, holder: { readonly isAlive: boolean }): Context.Context<Stores> => {
   const { attempts, between, history, oracle, stores } = context
   const applications = Context.get(stores, ApplicationStore)
@@ -27,7 +27,7 @@ export const observe = (context: SimulationContext, holder: { readonly isAlive: 
       if (!holder.isAlive) history.count("writes of dead nodes")
       return learn(answer)
     }))
-  /** A write that the model knows: what must be queued with it, and the tokens of the grants that it concerns. */
+  /** A write that the model follows. Audits the queued events, and the tokens of the concerned grants. */
   const step = <A, E>(
     what: string,
     write: Effect.Effect<A, E>,

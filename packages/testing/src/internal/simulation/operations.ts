@@ -1,4 +1,4 @@
-/** What the steps of a plan do: requests of users, applications and operators, and incidents. */
+/** The steps of a plan: requests of users, applications and operators, and incidents. */
 import * as Operations from "../../Operation.ts"
 import * as Retention from "@startlist/core/Retention"
 import type { Services } from "@startlist/core/Services"
@@ -21,7 +21,7 @@ const roles: ReadonlyArray<Role> = ["athlete", "organizer", "athlete", "club"]
 
 const numbers = (length: number) => Array.from({ length }, (_, index) => index)
 
-/** Applications of one owner, users of every role, and registrations. They are there before the first step. */
+/** Makes applications of one owner, users of every role, and registrations before the first step. */
 export const populate = (fixture: ProgramFixture, oracle: Oracle, size: Size) =>
   Effect.gen(function*() {
     yield* createUser(fixture, "", "platform")
@@ -40,7 +40,7 @@ interface Actors {
   readonly ask: ReturnType<typeof makeAsk>
 }
 
-/** Does one step. Ends when the answers have arrived, or nobody waits for them any longer. */
+/** Performs one step. Ends when the answers have arrived or the callers have given up. */
 export const act = (
   { ask, context, nodes, receivers }: Actors,
   { operation, ...step }: Step

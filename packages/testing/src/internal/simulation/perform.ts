@@ -1,4 +1,4 @@
-/** One run of the simulation: builds the system, does the steps, and lets everything come to its end. */
+/** One run of the simulation: builds the system, performs the steps, and waits until all deliveries have ended. */
 import { Callbacks } from "@startlist/core/Callbacks"
 import * as Memory from "@startlist/core/Memory"
 import type * as Stores from "@startlist/core/Stores"
@@ -39,30 +39,30 @@ import * as VirtualTime from "../../VirtualTime.ts"
 
 export interface Options extends Partial<Plan.Size> {
   readonly seed: number
-  /** How far the clocks of two nodes are apart at most; default 1.8 s. */
+  /** Maximum difference between the clocks of two nodes. Default: 1.8 s. */
   readonly clockSkew?: Duration.DurationInput
-  /** Default: the documented one, with few slots and rare polls. */
+  /** Default: the documented policy with few slots and rare polls. */
   readonly policy?: Policy.Policy.Service
-  /** The stores to be tried, fresh for every run; default: those in memory. */
+  /** The stores to test, new for every run. Default: the stores in memory. */
   readonly stores?: Layer.Layer<Stores.Stores>
-  /** The worker to be tried; default: the core's. */
+  /** The worker to test. Default: the core's. */
   readonly worker?: Effect.Effect<never, never, WorkerNeeds>
 }
 
-/** What came of a run. */
+/** Outcome of a run. */
 export interface Outcome {
   readonly seed: number
-  /** What was done. */
+  /** The steps of the run. */
   readonly steps: ReadonlyArray<Plan.Step>
   /** The first law that did not hold. */
   readonly violation: Violation | undefined
-  /** Everything that was observed, in order. */
+  /** Everything that was observed, oldest first. */
   readonly history: ReadonlyArray<Entry>
-  /** How often what happened: `refreshes`, `delivered`, `exhausted`, `crashes`, … */
+  /** Counts of `refreshes`, `delivered`, `exhausted`, `crashes`, … */
   readonly counts: ReadonlyMap<string, number>
 }
 
-/** The documented policy, with few slots, so that receivers compete for them, and rare polls, so that days are cheap. */
+/** The documented policy, with few slots, so that receivers compete, and rare polls, so that long runs are fast. */
 export const policy: Policy.Policy.Service = {
   ...Policy.documented,
   deliveryConcurrency: 4,
@@ -72,7 +72,7 @@ export const policy: Policy.Policy.Service = {
 
 export const sizeOf = (options: Options): Plan.Size => ({ ...Plan.defaultSize, ...options })
 
-/** Does these steps, lets everything come to its end, and answers the first law that did not hold. */
+/** Performs these steps, waits until all deliveries have ended, and returns the first broken law. */
 const perform = (options: Options, steps: ReadonlyArray<Plan.Step>) =>
   Effect.gen(function*() {
     const time = yield* VirtualTime.VirtualTime
@@ -155,7 +155,7 @@ const perform = (options: Options, steps: ReadonlyArray<Plan.Step>) =>
           Effect.forkDaemon(Effect.catchAllCause(operation, (cause) => Deferred.failCause(history.broken, cause)))
         )
       }
-      // Everything is well again: what was promised must come to its end.
+      // There are no faults any more: every delivery must end.
       yield* Effect.sleep("3 minutes")
       for (const node of nodes) {
         node.faults.splice(0)
@@ -187,7 +187,7 @@ const perform = (options: Options, steps: ReadonlyArray<Plan.Step>) =>
   }).pipe(
     Effect.scoped,
     Effect.orDie,
-    // Nobody looks at the spans and metrics of a simulation, and they cost a third of it.
+    // Spans and metrics would take a third of the time.
     Effect.withTracerEnabled(false),
     Effect.withRuntimeFlagsPatch(RuntimeFlagsPatch.disable(RuntimeFlags.RuntimeMetrics))
   )

@@ -9,17 +9,17 @@ import { behaviours, storeFaults } from "./faults.ts"
 import * as Programs from "../../Operation.ts"
 import type { StoreOperation } from "../../Interception.ts"
 
-/** What happens on the way between a caller and the service, or between the service and a receiver. */
+/** A fault between a caller and the service, or between the service and a receiver. */
 export type NetworkFault = "none" | "request lost" | "answer lost" | "duplicated"
 
-/** When a node dies: before a call of a store or a callback, while it is on its way, or after its answer. */
+/** The moment at which a node dies: before a call, while the call is on its way, or after its answer. */
 export type CrashMoment = "before" | "during" | "after"
 
-/** What happens to the system. Numbers choose as in programs; nodes are counted from 0. */
+/** An incident in the system. Numbers choose as in programs. Nodes are numbered from 0. */
 export type Incident = Data.TaggedEnum<{
   Purge: {}
   Behave: { readonly application: number; readonly behaviour: Behaviour }
-  /** The next events to this application's receiver meet this on their way. */
+  /** The next `count` events to this application's receiver have this fault. */
   NetworkFault: { readonly application: number; readonly network: NetworkFault; readonly count: number }
   /** The node dies at its `call`th call of a store or a callback from now, `afterMs` after it began. */
   Crash: {
@@ -28,7 +28,7 @@ export type Incident = Data.TaggedEnum<{
     readonly afterMs: number
     readonly downMs: number
   }
-  /** The node's next call of this operation (of any, if none) goes wrong. */
+  /** The node's next calls of this operation (of any, if undefined) have this fault. */
   StoreFault: { readonly operation: StoreOperation | undefined; readonly fault: Fault; readonly count: number }
 }>
 export const Incident = Data.taggedEnum<Incident>()
@@ -40,23 +40,23 @@ export type Operation =
   | Incident
 
 export interface Step {
-  /** Milliseconds since the beginning. */
+  /** Milliseconds since the start. */
   readonly at: number
-  /** The node that serves it, or that it befalls. */
+  /** The node that serves the request, or that has the incident. */
   readonly node: number
-  /** How the caller's request fares. */
+  /** Network fault of the caller's request. */
   readonly network: NetworkFault
   readonly operation: Operation
 }
 
 export interface Size {
-  /** Names the run: which operations, which faults, how long everything takes. */
+  /** Selects the operations, the faults and all durations. */
   readonly seed: number
   /** Default 3. */
   readonly nodes: number
   /** Default 3. */
   readonly applications: number
-  /** Beside the owner of the applications. Default 4: an athlete, an organizer, an athlete, a club. */
+  /** Number of users beside the owner of the applications. Default 4: an athlete, an organizer, an athlete, a club. */
   readonly users: number
   /** Default 3. */
   readonly registrations: number
@@ -64,9 +64,9 @@ export interface Size {
   readonly hours: number
   /** Steps per simulated hour, on average; default 200. */
   readonly pace: number
-  /** Whether clients repeat an exchange or a refresh that is not answered, with the same `Idempotency-Key`. */
+  /** Whether clients repeat an exchange or refresh that gets no answer, with the same `Idempotency-Key`. */
   readonly retries: boolean
-  /** How often a step is a fault, from 0 (never) to 1, the default. */
+  /** Frequency of faults, from 0 (none) to 1 (the default). */
   readonly faults: number
 }
 
@@ -88,7 +88,7 @@ export const make = (size: Size): ReadonlyArray<Step> => {
   const likely = (probability: number) => random.number() < probability
   const pick = <A>(first: A, ...rest: ReadonlyArray<A>): A => [first, ...rest][below(rest.length + 1)] ?? first
 
-  // What is done next is mostly about the same: laws break when things meet.
+  // Most steps concern the same records as the step before: laws break in races.
   let [application, user, registration] = [0, 0, 0]
   const turn = () => {
     if (likely(0.2)) application = below(size.applications)
@@ -161,7 +161,7 @@ export const make = (size: Size): ReadonlyArray<Step> => {
     void steps.push({ at, node, network, operation })
   const end = size.hours * 3_600_000
   let at = 0
-  /** A consent, and its code used when it has mostly arrived. */
+  /** A consent, and the exchange of its code when it has probably arrived. */
   const connect = (one: { readonly application: number; readonly user: number }, node: number) => {
     add(at += 50, node, Programs.Consent.make({ ...one, pkce: likely(0.3) }))
     add(at += 50, node, Programs.Redeem.make({ code: 0, key: key(), slip: "none" }))
@@ -180,13 +180,13 @@ export const make = (size: Size): ReadonlyArray<Step> => {
     const isFault = likely(0.25 * size.faults)
     const next = isFault ? fault() : operation()
     add(at, node, next, isFault ? "none" : network)
-    // Several refreshes at the same time are what races are made of.
+    // Several refreshes at the same time race.
     const times = next._tag === "Refresh" && likely(0.3) ? 1 + below(2) : 0
     for (let other = 1; other <= times; other++) add(at, (node + other) % size.nodes, next)
     if (next._tag === "Consent" && likely(0.8)) {
       add(at += 40 + below(20), node, Programs.Redeem.make({ code: 0, key: key(), slip: "none" }), network)
     }
-    // Somebody takes the place of who has gone.
+    // A new user replaces an erased one.
     if (next._tag === "Erase") add(at, node, Programs.CreateUser.make({ role: pick("athlete", "organizer", "club") }))
     if (next._tag === "End") {
       add(at, node, Programs.CreateApplication.make({}))
@@ -195,10 +195,10 @@ export const make = (size: Size): ReadonlyArray<Step> => {
     }
     if (next._tag === "StoreFault" && next.operation?.startsWith("DeliveryQueue.") === true) {
       if (likely(0.4)) add(at, node, receiver())
-      // Whichever node it is that claims next.
+      // Any of the nodes may make the next claim.
       for (let other = 0; other < size.nodes && likely(0.8); other++) if (other !== node) add(at, other, next)
       for (let count = 1 + below(3); count > 0; count--) add(at += below(100), node, change(registration))
-      // Something wakes the others when the leases of these are over.
+      // Wake the other nodes when the leases of this node have ended.
       for (const after of [15_200, 17_500, 22_000]) {
         if (likely(0.6)) add(at + after, node, change(0))
       }

@@ -1,4 +1,4 @@
-/** The callers: applications and users who do what the plan says, and remember what they were answered. */
+/** The callers: applications and users that follow the plan and remember their answers. */
 import * as Cause from "effect/Cause"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
@@ -15,10 +15,10 @@ import { describe, type NetworkFault, type Step } from "./plan.ts"
 /** Maximum number of requests until a client gives up. */
 const maxTries = 5
 
-/** After so long a caller gives up. */
+/** Timeout of a caller. */
 const patience = Duration.minutes(1)
 
-/** A step as its caller makes it: its requests one after the other, repeated if there is a key and no answer. */
+/** Performs the requests of a step, one after the other. Repeats a request that has a key and gets no answer. */
 export const makeAsk = (
   context: SimulationContext,
   nodes: ReadonlyArray<Node>,
@@ -26,7 +26,7 @@ export const makeAsk = (
 ) => {
   const { history, oracle, time } = context
 
-  /** The next node that lives performs the request. Without one, there is no answer. */
+  /** Performs the request on the next running node. Without one, there is no answer. */
   const serve = (prepared: Prepared, name: string, at: number, reply: Deferred.Deferred<() => void>) =>
     Effect.gen(function*() {
       const order = nodes.map((_, index) => nodes[(at + index) % nodes.length])

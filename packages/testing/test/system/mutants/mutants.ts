@@ -1,7 +1,7 @@
 /** Faults that are planted, one at a time, to see which suite notices: realistic slips in the rules and the stores. */
 
 export interface Mutant {
-  /** What is wrong. */
+  /** The fault in words. */
   readonly name: string
   /** Below `packages/core/src`. */
   readonly file: string
@@ -161,7 +161,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     "found"
   ),
   grant(
-    "organizers' revocations are not told",
+    "organizers' revocations notify nobody",
     "grant.role === \"athlete\" || grant.role === \"organizer\"",
     "grant.role === \"athlete\""
   ),
@@ -264,9 +264,9 @@ export const mutants: ReadonlyArray<Mutant> = [
     "if (access.role !== \"platform\") return Either.left(new NotPlatformUser())",
     ""
   ),
-  registration("the organizer's applications are not told", "...Option.toArray(parties.organizerId),", ""),
+  registration("the organizer's applications are not notified", "...Option.toArray(parties.organizerId),", ""),
   registration(
-    "a change that changes nothing is told",
+    "a change that changes nothing notifies applications",
     "if (isSame(updates, registration.updates)) return Option.none()",
     ""
   ),
@@ -310,7 +310,7 @@ export const mutants: ReadonlyArray<Mutant> = [
     "true\n            ? Effect.as(Effect.logWarning(\"lost\", cause), [])\n            : batch.length === 1\n            ?"
   ),
   attempts(
-    "a delivery that ends every worker is claimed for ever",
+    "a delivery that ends every worker is claimed forever",
     "claims > policy.deliveryClaims &&",
     "claims > Infinity &&"
   ),
@@ -357,14 +357,14 @@ export const mutants: ReadonlyArray<Mutant> = [
     "const id = SubscriptionId.make(++lastIds.subscription)",
     "const id = SubscriptionId.make(subscriptions.size + 1)"
   ),
-  queue("revoked applications are told", "grant !== undefined && isActive(state, grant)", "grant !== undefined"),
+  queue("revoked applications are notified", "grant !== undefined && isActive(state, grant)", "grant !== undefined"),
   state(
     "a grant of an earlier epoch counts as active",
     "status === \"active\" && applications",
     "status === \"active\" || applications"
   ),
   queue(
-    "an event is told once for each user",
+    "an event is queued once for each user",
     "      for (const { applicationId, id: subscriptionId } of subscriptions.values()) {\n        if (!isConcerned(state, audience, applicationId)) continue",
     "      for (const { applicationId, id: subscriptionId } of [...subscriptions.values()].flatMap((one) =>\n        audience._tag === \"GrantedBy\" ? audience.userIds.map(() => one) : [one]\n      )) {\n        if (!isConcerned(state, audience, applicationId)) continue"
   ),

@@ -83,10 +83,10 @@ const sizeOfProgram = (message: string): number | undefined => {
   return operations.reduce((sum, operation) => sum + (operation.operations?.length ?? 1), 0)
 }
 
-/** The operations that a law of the stores names. The other laws of the stores are examples, which nothing shortens. */
+/** Number of operations that a law of the stores names. The other laws are examples, which have no number. */
 const sizeOfLaw = (law: string): number | undefined => {
   if (/^(?:all or nothing|two handles|versions): /.test(law)) return 1
-  return /at once: (.*): as if/.exec(law)?.[1]?.split(", ").length
+  return /^races(?: of two handles)?: (.*): as if/.exec(law)?.[1]?.split(", ").length
 }
 
 const judge = async (index: number): Promise<Verdict> => {

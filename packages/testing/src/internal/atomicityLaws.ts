@@ -1,4 +1,4 @@
-/** Laws of operations that are interrupted, looked at, or meet: each is as if it were done at one moment. */
+/** Laws of operations that are interrupted, observed or raced: each takes effect at one moment. */
 import type { Stores } from "@startlist/core/Stores"
 import * as Arr from "effect/Array"
 import * as Clock from "effect/Clock"
@@ -12,7 +12,7 @@ import * as scenes from "./scenes.ts"
 import { alone, asText, type Handles, look, type MakeScene, oneOf, type Seen, type Stage, staged } from "./stage.ts"
 import { stopAt } from "./stepping.ts"
 
-/** Operations that write several things, or one that is seen in several ways. */
+/** Operations that write several records, or one record that several finds return. */
 export const operations: ReadonlyArray<readonly [MakeScene, ReadonlyArray<string>]> = [
   [scenes.records, [
     "a save of a grant",
@@ -35,7 +35,7 @@ export const operations: ReadonlyArray<readonly [MakeScene, ReadonlyArray<string
   ]]
 ]
 
-/** Pairs of operations that meet in one record, or in the deliveries of one object. */
+/** Operations that race for one record, or for the deliveries of one object. */
 const races: ReadonlyArray<readonly [MakeScene, ReadonlyArray<ReadonlyArray<string>>]> = [
   [scenes.records, [
     ["a save of a grant", "a save of a grant"],
@@ -74,7 +74,7 @@ const races: ReadonlyArray<readonly [MakeScene, ReadonlyArray<ReadonlyArray<stri
 const pick = (seen: Seen, parts: ReadonlyArray<string>): Seen =>
   Object.fromEntries(parts.map((part) => [part, seen[part]]))
 
-/** What is there before an operation and after it, and how long it takes. */
+/** Runs an operation alone. Returns the state before and after it, its steps and its duration. */
 const rehearsed = (makeScene: MakeScene, name: string, handles: Handles) =>
   Effect.gen(function*() {
     const stage = yield* staged(makeScene, handles)
@@ -84,7 +84,7 @@ const rehearsed = (makeScene: MakeScene, name: string, handles: Handles) =>
     const steps = yield* stepsOf(stage.run(name, f), 8)
     const millis = (yield* Clock.currentTimeMillis) - began
     const after = yield* look(stage, f)
-    same(yield* look(stage, f), after, "what is there when it is looked at once more")
+    same(yield* look(stage, f), after, "what a second look finds")
     yield* stage.cleanUp
     const changed = Object.keys(before).filter((part) => asText(before[part]) !== asText(after[part]))
     holds(changed.length > 0, `${name} changes something`)
@@ -102,7 +102,7 @@ const interruption = (makeScene: MakeScene, name: string): Law<Stores> =>
           const stage = yield* staged(makeScene, handles)
           const [f] = stage.handles
           yield* interrupt(stage.run(name, f))
-          // A statement that was under way when its caller went away may still come to its end.
+          // The database may still complete a statement whose caller was interrupted.
           let seen = yield* look(stage, f, changed)
           for (let left = 20; left > 0 && !isWhole(seen); left--) {
             yield* Effect.sleep(50)
@@ -119,14 +119,14 @@ const interruption = (makeScene: MakeScene, name: string): Law<Stores> =>
     }))
 
 const observation = (makeScene: MakeScene, name: string): Law<Stores> =>
-  law(`who sees a part of ${name} sees all of it from then on`, () =>
+  law(`a reader that sees a part of ${name} sees all of it from then on`, () =>
     Effect.gen(function*() {
       const handles = yield* alone
       const { after, before, changed, steps } = yield* rehearsed(makeScene, name, handles)
-      const trial = (meet: (stage: Stage, operation: Effect.Effect<unknown>) => Effect.Effect<unknown, unknown>) =>
+      const trial = (beside: (stage: Stage, operation: Effect.Effect<unknown>) => Effect.Effect<unknown, unknown>) =>
         Effect.gen(function*() {
           const stage = yield* staged(makeScene, handles)
-          yield* meet(stage, stage.run(name, stage.handles[0]))
+          yield* beside(stage, stage.run(name, stage.handles[0]))
           same(yield* look(stage, stage.handles[0], changed), after, "what is there when it is done")
           yield* stage.cleanUp
         })
@@ -138,7 +138,7 @@ const observation = (makeScene: MakeScene, name: string): Law<Stores> =>
         })
       yield* sweep(steps, (step) => trial((stage, operation) => inTheMiddle(operation, step, looking(stage))))
       yield* rounds(trial((stage, operation) => atOnce([operation, looking(stage), looking(stage)])))
-      // Each way to see a part, with the operation in the middle of it.
+      // The other way round: the operation runs in the middle of each find.
       const first = yield* staged(makeScene, handles)
       const finds = yield* Effect.all(map(first.parts(first.handles[0], changed), (part) => stepsOf(part, 3)))
       for (const [part, steps] of Object.entries(finds)) {
@@ -148,14 +148,14 @@ const observation = (makeScene: MakeScene, name: string): Law<Stores> =>
               const find = stage.parts(stage.handles[0])[part] ?? Effect.void
               const [seen] = yield* inTheMiddle(find, step, operation)
               const [old, present] = [before, after].map((one) => ({ [part]: one[part] }))
-              oneOf({ [part]: seen }, { "before it": old ?? {}, "after it": present ?? {} }, "what was found meanwhile")
+              oneOf({ [part]: seen }, { "before it": old ?? {}, "after it": present ?? {} }, "what was found during it")
             })
           ))
       }
       yield* first.cleanUp
     }))
 
-/** All orders of so many. */
+/** All orders of `count` elements. */
 const orders = (count: number): ReadonlyArray<ReadonlyArray<number>> =>
   count === 0
     ? [[]]
@@ -172,13 +172,13 @@ const race = <R>(makeScene: MakeScene, names: ReadonlyArray<string>, withHandles
         const [f] = handles
         const trial = (
           handles: Handles,
-          meet: (contenders: ReadonlyArray<Effect.Effect<unknown>>) => Effect.Effect<ReadonlyArray<unknown>>,
+          run: (contenders: ReadonlyArray<Effect.Effect<unknown>>) => Effect.Effect<ReadonlyArray<unknown>>,
           parts?: ReadonlyArray<string>
         ) =>
           Effect.gen(function*() {
             const stage = yield* staged(makeScene, handles)
             const contenders = names.map((name, place) => stage.run(name, stage.handles[place % 2] ?? f, place + 1))
-            const results = yield* meet(contenders)
+            const results = yield* run(contenders)
             yield* stage.claimAgain
             const seen: Seen = { results, ...yield* look(stage, stage.handles[1], parts), rest: yield* stage.rest }
             yield* stage.cleanUp
@@ -208,7 +208,7 @@ const race = <R>(makeScene: MakeScene, names: ReadonlyArray<string>, withHandles
             yield* stage.cleanUp
             return steps
           }))
-        // Each in turn is stopped at each of its steps, while the others run.
+        // Each operation in turn is stopped at each of its steps, while the others run.
         const stops = Array.from({ length: Math.max(...steps.map(({ order }) => order.length)) }, (_, place) =>
           steps.flatMap(({ order }, turn) =>
             Option.toArray(Option.map(Arr.get(order, place), (step) => ({ turn, step })))
@@ -232,18 +232,18 @@ const race = <R>(makeScene: MakeScene, names: ReadonlyArray<string>, withHandles
       })
     ))
 
-/** The races, between two handles or within one. */
+/** The races, between two handles or in one. */
 export const racesOf = <R>(about: string, withHandles: WithHandles<R>): LawGroup<R> => ({
   about,
   laws: races.flatMap(([makeScene, all]) => all.map((names) => race(makeScene, names, withHandles)))
 })
 
-export const meetingLaws: ReadonlyArray<LawGroup<Stores>> = [
+export const atomicityLaws: ReadonlyArray<LawGroup<Stores>> = [
   {
     about: "all or nothing",
     laws: operations.flatMap(([makeScene, names]) =>
       names.flatMap((name) => [interruption(makeScene, name), observation(makeScene, name)])
     )
   },
-  racesOf("at once", (use) => Effect.flatMap(alone, use))
+  racesOf("races", (use) => Effect.flatMap(alone, use))
 ]

@@ -11,7 +11,7 @@ import type { Busy } from "@startlist/http/Refusal"
 
 /**
  * Outcome of a password check: the user who signs in, the account whose password was wrong, or no such account. `proof`
- * stands for the password that was right, and is good until the account gets another one.
+ * stands for the right password. It is valid until the account gets another one.
  */
 export type PasswordCheck = Data.TaggedEnum<{
   Correct: { readonly user: User; readonly proof: Redacted.Redacted<string> }
@@ -20,7 +20,7 @@ export type PasswordCheck = Data.TaggedEnum<{
 }>
 export const PasswordCheck = Data.taggedEnum<PasswordCheck>()
 
-/** Outcome of a new password. `Refused`: the present password, or the link, is not good. `Unacceptable`: the new one is not. */
+/** Outcome of a new password. `Refused`: the present password or the link is invalid. `Unacceptable`: the new password is. */
 export type PasswordChange = Data.TaggedEnum<{
   Changed: { readonly user: User }
   Refused: {}
@@ -28,7 +28,7 @@ export type PasswordChange = Data.TaggedEnum<{
 }>
 export const PasswordChange = Data.taggedEnum<PasswordChange>()
 
-/** A browser that is signed in. The identifier signs nobody in. */
+/** A browser that is signed in. The identifier cannot be used to sign in. */
 export interface Session {
   readonly id: string
   readonly startedAt: DateTime.Utc
@@ -36,15 +36,15 @@ export interface Session {
   readonly seenAt: DateTime.Utc
 }
 
-/** Checks passwords and keeps sessions. Stores no password and no session value in clear. */
+/** Checks passwords and stores sessions. Stores no password and no session value in clear. */
 export class Accounts extends Context.Tag("@startlist/pages/Accounts")<Accounts, Accounts.Service>() {}
 
 export declare namespace Accounts {
   export interface Service {
     /**
-     * Checks the password of the account with this e-mail address (case does not distinguish). Takes as long for an
-     * unknown address as for a wrong password. Input may be anything, of any length up to that of a request body. Fails
-     * with `Busy` if too many passwords are waiting to be checked.
+     * Checks the password of the account with this e-mail address (case-insensitive). Takes as long for an unknown address
+     * as for a wrong password. Input may have any length up to that of a request body. Fails with `Busy` if too many
+     * passwords are waiting to be checked.
      */
     readonly verifyPassword: (
       email: string,
@@ -67,23 +67,23 @@ export declare namespace Accounts {
       previous: Option.Option<Redacted.Redacted<string>>
     ) => Effect.Effect<Redacted.Redacted<string>>
     /**
-     * Starts a session, unless the account was disabled or got another password since the check. Answers its value, which only the cookie holds: at least 256 unguessable bits of base64url,
-     * with or without a prefix; the store keeps its hash.
+     * Starts a session, unless the account was disabled or got another password since the check. Returns its value: at
+     * least 256 unguessable bits of base64url, with or without a prefix. Only the cookie has the value, the store its hash.
      */
     readonly startSession: (
       checked: Data.TaggedEnum.Value<PasswordCheck, "Correct">
     ) => Effect.Effect<Option.Option<Redacted.Redacted<string>>, StoreError>
     /** The user of a session that has neither ended nor expired. */
     readonly findSession: (session: Redacted.Redacted<string>) => Effect.Effect<Option.Option<User>, StoreError>
-    /** Ends a session at once. One that is unknown is no error. */
+    /** Ends a session immediately. An unknown session is no error. */
     readonly endSession: (session: Redacted.Redacted<string>) => Effect.Effect<void, StoreError>
     /** The sessions of this user that neither ended nor expired, newest first. */
     readonly listSessions: (userId: UserId) => Effect.Effect<ReadonlyArray<Session>, StoreError>
     /** The identifier that `listSessions` gives this session. */
     readonly idOf: (session: Redacted.Redacted<string>) => string
-    /** Ends the session of this user with this identifier. One that is unknown is no error. */
+    /** Ends the session of this user with this identifier. An unknown session is no error. */
     readonly endById: (userId: UserId, id: string) => Effect.Effect<void, StoreError>
-    /** Ends all sessions of the user of this one, but not this one. */
+    /** Ends all other sessions of the user of this session. */
     readonly endOthers: (userId: UserId, session: Redacted.Redacted<string>) => Effect.Effect<void, StoreError>
     /** Gives the user of this session another password, and ends the user's other sessions. */
     readonly changePassword: (

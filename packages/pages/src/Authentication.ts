@@ -1,4 +1,4 @@
-/** Who uses the browser. Servers with users of their own give their own implementation. */
+/** Authentication of browsers. Servers with their own users provide their own implementation. */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
@@ -10,13 +10,12 @@ import type { Request } from "@startlist/http/Message"
 export interface SignedIn {
   readonly user: User
   /**
-   * Unguessable, the same for the whole session and for no other one: every form carries it in its field `csrf`, and a
-   * post without it changes nothing.
+   * Unguessable token of the session. Every form has it in its field `csrf`. A form without it changes nothing.
    */
   readonly csrf: string
 }
 
-/** Who the user of a browser request is. */
+/** The user of a browser request. */
 export class Authentication
   extends Context.Tag("@startlist/pages/Authentication")<Authentication, Authentication.Service>()
 {}
@@ -25,11 +24,9 @@ export declare namespace Authentication {
   export interface Service {
     /** The signed-in user of this request, if there is one. */
     readonly identify: (request: Request) => Effect.Effect<Option.Option<SignedIn>, StoreError>
-    /**
-     * Where a browser is sent to sign in. `returnTo` is a path and query of this service, to which it is to come back.
-     */
+    /** The sign-in address. `returnTo` is the path and query of this service to which the browser returns. */
     readonly signInUrl: (returnTo: string) => string
-    /** The address to which the form "use another account" posts its fields `csrf` and `return_to`. */
+    /** The address for the form "use another account", with its fields `csrf` and `return_to`. */
     readonly signOutUrl: string
   }
 }

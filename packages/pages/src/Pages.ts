@@ -33,7 +33,7 @@ const compressedRoute = (route: Route): Route => ({ ...route, isCompressed: true
 
 const compressed = <R>(routes: Routes<R>): Routes<R> => Effect.map(routes, (made) => made.map(compressedRoute))
 
-/** What every page needs: its style sheet, and the switch of languages. */
+/** Routes that every page needs: the style sheet and the language switch. */
 const furniture: Routes<never> = Effect.map(
   Effect.all([Language.make, Assets.make]),
   ([language, assets]) => [language, ...assets]
@@ -45,7 +45,7 @@ export const consent: Routes<OAuth | UserStore | Authentication> = compressed(Ef
   ([authorize, others]) => [authorize, ...others]
 ))
 
-/** `/account/applications`: what a user has authorised, and taking it back (requirements §1). `/account` leads there. */
+/** `/account/applications`: a user's authorised applications, and their revocation (requirements §1). `/account` leads there. */
 export const account: Routes<OAuth | Authentication> = compressed(Effect.map(
   Effect.all([
     AccountApplications.make,
@@ -73,14 +73,14 @@ export const developer: Routes<Applications | Deliveries | OAuth | Subscriptions
     )
   )
 
-/** Consent, authorised applications, developer pages: for every server, however its users sign in. */
+/** Consent, authorised applications and developer pages, for servers with any kind of sign-in. */
 export const routes: Routes<Applications | Deliveries | OAuth | Subscriptions | Throttle | Authentication | UserStore> =
   Effect.map(
     Effect.all([consent, account, developer]),
     (made) => made.flat()
   )
 
-/** `/`, for a server that is nothing else: it links to what the service has besides. */
+/** `/`, for a server that is only Startlist: links to its other pages. */
 export const welcome: Effect.Effect<Route, never, Authentication> = Effect.map(Welcome.make, compressedRoute)
 
 /** `/docs`: HTML about the API, in English and without scripts, in the frame of the pages. */
@@ -88,7 +88,7 @@ export const reference = (content: Effect.Effect<string>): Effect.Effect<Route> 
   Effect.map(ReferencePage.make(content), compressedRoute)
 
 /**
- * `/login` and `/logout`, passwords and sessions: for a service that signs people in itself, with `Sessions.layer`.
+ * `/login` and `/logout`, passwords and sessions: for a service that signs users in itself, with `Sessions.layer`.
  * `/.well-known/change-password` leads to `/account/security`, and `/login/` to `/login`.
  */
 export const signIn: Routes<Accounts | OAuth | Secrets | Throttle | UserStore> = compressed(Effect.map(
@@ -103,7 +103,7 @@ export const signIn: Routes<Accounts | OAuth | Secrets | Throttle | UserStore> =
   (made) => made.flat()
 ))
 
-/** Answers what no route matches: programs as they expect it, people with a page. */
+/** Answers requests without a route: JSON for programs, a page for people. */
 export const notFound: Effect.Effect<Handler> = Effect.map(ErrorPage.make, ({ refuse }) => {
   const handler = Protocol.notFound(refuse)
   return Object.assign(

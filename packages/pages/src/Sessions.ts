@@ -14,7 +14,7 @@ import { Authentication } from "./Authentication.ts"
 
 const isSecure = ({ authUrl }: HttpConfig.Service): boolean => authUrl.startsWith("https://")
 
-/** Where the cookie is sent: to us alone, not to the rest of the server in which we are mounted. */
+/** Path of the cookie: not the rest of the server in which Startlist is mounted. */
 const pathOf = (config: HttpConfig.Service): string => basePath(config) || "/"
 
 /** The session ends with the browser. The device cookie outlives it: it limits guesses, and signs nobody in. */
@@ -23,10 +23,7 @@ type Kind = "session" | "device"
 /** How long a browser counts as known after its last sign-in. */
 export const deviceLifetime = Duration.days(180)
 
-/**
- * Over https the name itself promises that the cookie is ours alone: no plain http, and no subdomain, which the promise
- * can say only of a cookie for the whole host (RFC 6265bis).
- */
+/** Over https, the prefix of the name excludes cookies from plain http, and `__Host-` also from subdomains (RFC 6265bis). */
 const nameAt = (kind: Kind, config: HttpConfig.Service): string =>
   !isSecure(config) ? `startlist_${kind}` : `__${pathOf(config) === "/" ? "Host" : "Secure"}-startlist_${kind}`
 
@@ -56,11 +53,11 @@ const stringify = (
 export const sessionOf = (request: Request, config: HttpConfig.Service): Option.Option<Redacted.Redacted<string>> =>
   cookieOf("session", request, config)
 
-/** Sets the session cookie; it lives as long as the browser, and no script reads it. */
+/** Sets the session cookie. It ends with the browser, and scripts cannot read it. */
 export const setCookie = (session: Redacted.Redacted<string>, config: HttpConfig.Service): string =>
   stringify("session", Redacted.value(session), config, {})
 
-/** Removes it. */
+/** Removes the session cookie. */
 export const clearCookie = (config: HttpConfig.Service): string => stringify("session", "", config, { maxAge: 0 })
 
 /** The device cookie of a request (OWASP): see `Accounts.recognizeBrowser`. */
@@ -71,11 +68,11 @@ export const deviceOf = (request: Request, config: HttpConfig.Service): Option.O
 export const setDeviceCookie = (value: Redacted.Redacted<string>, config: HttpConfig.Service): string =>
   stringify("device", Redacted.value(value), config, { maxAge: Duration.toSeconds(deviceLifetime) })
 
-/** The form token of a session: unguessable as the session value is, and nothing leads back from it. */
+/** The form token of a session. The session value cannot be derived from it. */
 export const csrfOf = (session: Redacted.Redacted<string>, secrets: Secrets.Service): string =>
   secrets.hash(`csrf:${Redacted.value(session)}`)
 
-/** Visitors by their session cookie; they sign in at `/login` and out at `/logout`. */
+/** Authentication by the session cookie, with sign-in at `/login` and sign-out at `/logout`. */
 export const layer: Layer.Layer<Authentication, never, Accounts | Secrets> = Layer.effect(
   Authentication,
   Effect.gen(function*() {

@@ -1,4 +1,4 @@
-/** Templates of the pages that every user meets: for servers that have pages of their own. */
+/** Templates of the pages for users, which servers with their own design can replace. */
 import * as Context from "effect/Context"
 import { ApplicationList, type ApplicationsPage } from "./internal/ApplicationList.tsx"
 import { Consent, type ConsentPage, WrongRole, type WrongRolePage } from "./internal/Consent.tsx"
@@ -14,29 +14,29 @@ export type { Messages } from "./internal/Messages.ts"
 
 export declare namespace Templates {
   /**
-   * Each method writes one page: a whole HTML document, by whatever template engine. The rules are applied before: a
-   * template is given what may be shown, and only has to write the forms as they are described. Values are not escaped yet.
+   * Each method returns one page: a whole HTML document from any template engine. It gets only values that may be shown,
+   * and writes the forms as described. Escape the values.
    */
   export interface Service {
     /** Asks for consent: a form to `action` with the hidden `fields`, `csrf`, and two buttons named `decision`. */
     readonly consent: (page: ConsentPage) => string
-    /** Tells that the application asks for a user of another role: the same form, with the button `deny` alone. */
+    /** Says that the application asks for a user with another role: the same form, with the button `deny` only. */
     readonly wrongRole: (page: WrongRolePage) => string
     /**
-     * The authorised applications: to each a form to `{frame.base}/account/applications/{application.id}/revoke` with
+     * The authorised applications. Each has a form to `{frame.base}/account/applications/{application.id}/revoke` with
      * `csrf`.
      */
     readonly applications: (page: ApplicationsPage) => string
     readonly failure: (page: FailurePage) => string
     /**
-     * What these pages may load besides our own style sheet and images, by directive of the content security policy:
+     * Sources besides Startlist's own style sheet and images, by directive of the content security policy:
      * `{ "style-src": "'self' https://cdn.club.example" }`.
      */
     readonly sources: Readonly<Record<string, string>>
   }
 }
 
-/** Our own templates, to be spread into those that differ in some pages only. */
+/** Startlist's own templates. Spread them into yours to replace only some pages. */
 export const standard: Templates.Service = {
   consent: (page) => render(Consent(page)),
   wrongRole: (page) => render(WrongRole(page)),

@@ -1,7 +1,7 @@
 /**
- * The pages of Startlist, for people: sign-in, consent, authorised applications, developer pages.
+ * The pages of Startlist: sign-in, consent, authorised applications, developer pages.
  *
- * Each module is a namespace of its own: `Pages.routes`, `Authentication.Authentication`.
+ * Each module is a namespace: `Pages.routes`, `Authentication.Authentication`.
  */
 export * as Accounts from "./Accounts.ts"
 export * as Templates from "./Templates.ts"

@@ -22,7 +22,7 @@ describe("/account/applications", () => {
   )
 
   testing(
-    "revoking takes the application off the list and ends its tokens at once (requirements §3.2)",
+    "revoking takes the application off the list and ends its tokens immediately (requirements §3.2)",
     (world) =>
       Effect.gen(function*() {
         const { access_token, refresh_token } = yield* world.tokens()

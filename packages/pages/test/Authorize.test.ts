@@ -67,7 +67,7 @@ describe("GET /oauth/authorize (requirements §4.1)", () => {
     }))
 
   testing(
-    "an unknown client and a bad redirect URI are told to the user, never redirected",
+    "the user sees an unknown client and a bad redirect URI, and is never redirected",
     (world) =>
       Effect.gen(function*() {
         const bad: ReadonlyArray<Browser.Fields> = [
@@ -126,7 +126,7 @@ describe("GET /oauth/authorize (requirements §4.1)", () => {
     { policy: Policy.rfc }
   )
 
-  testing("the documented profile tells of it at once", (world) =>
+  testing("the documented profile redirects with the mistake before sign-in", (world) =>
     Effect.gen(function*() {
       const stranger = yield* Browser.make
       const redirect = World.redirectOf(yield* stranger.get(world.authorizeUrl({ scope: "everything" })))
@@ -159,7 +159,7 @@ describe("GET /oauth/authorize (requirements §4.1)", () => {
     }))
 
   testing(
-    "a repeated parameter is invalid_request by redirect; a repeated client_id or redirect_uri is told to the user",
+    "a repeated parameter is invalid_request by redirect; a repeated client_id or redirect_uri is shown to the user",
     (world) =>
       Effect.gen(function*() {
         for (const name of ["scope", "role", "locale", "response_type"]) {

@@ -202,7 +202,7 @@ describe("/login", () => {
 })
 
 describe("/logout", () => {
-  testing("ends the session at once", () =>
+  testing("ends the session immediately", () =>
     Effect.gen(function*() {
       const browser = yield* Browser.make
       yield* browser.signIn(email)

@@ -71,7 +71,7 @@ const inhabited = Effect.gen(function*() {
 })
 
 describe("mounted below a path", () => {
-  it.effect("no page, form, redirect or cookie leads out of it, whoever follows every link and presses every button", () =>
+  it.effect("no page, form, redirect or cookie leads out of it, for a user that follows every link and presses every button", () =>
     Effect.gen(function*() {
       const authorize = yield* inhabited
       /** Every kind of address once for each user: numbers and queries make no other kind. */
@@ -124,7 +124,7 @@ describe("mounted below a path", () => {
       }
     }).pipe(Effect.provide(TestServer.layer({ config: place }))))
 
-  it.effect("signed out, one comes back to where one wanted to be", () =>
+  it.effect("a signed-out user returns after sign-in to the requested page", () =>
     Effect.gen(function*() {
       const authorize = yield* inhabited
       const { send } = yield* TestServer.Service
@@ -198,7 +198,7 @@ const authentication = Layer.succeed(Authentication.Authentication, {
 })
 
 describe("a choice of endpoints", () => {
-  it.effect("what is left out is not there, and no page links to it", () =>
+  it.effect("an endpoint that is left out does not exist, and no page links to it", () =>
     Effect.gen(function*() {
       const handler = yield* Mount.make([Protocol.oauth, Pages.consent, Pages.account], { notFound: Pages.notFound })
       for (const path of ["/api/v1/webhook_subscription", "/developer/applications", "/login"]) {
@@ -234,7 +234,7 @@ describe("a choice of endpoints", () => {
     ))
 })
 
-describe("a look of one's own", () => {
+describe("templates of an embedder", () => {
   const templates: Templates.Templates.Service = {
     ...Templates.standard,
     consent: ({ action, fields, request, signedIn }) =>
@@ -245,7 +245,7 @@ describe("a look of one's own", () => {
     sources: { "style-src": "'self' https://cdn.club.example", "frame-ancestors": "*" }
   }
 
-  it.effect("is given what may be shown, and cannot loosen who may frame it", () =>
+  it.effect("get only values that may be shown, and cannot allow other sites to frame them", () =>
     Effect.gen(function*() {
       const authorize = yield* inhabited
       const { go } = yield* signedIn("athlete@example.test")

@@ -41,7 +41,7 @@ const policyOf = (response: Message.Response) => String(response.headers["conten
 
 describe("every page", () => {
   testing(
-    "cannot be framed, cached or sniffed, runs our script only, and tells nobody where one came from",
+    "cannot be framed, cached or sniffed, runs our script only, and sends no referrer",
     (world) =>
       Effect.gen(function*() {
         for (const [name, page] of Object.entries(yield* everyPage(world))) {
@@ -179,7 +179,7 @@ describe("error pages", () => {
     }))
 })
 
-describe("pages that know what was before", () => {
+describe("pages that know the page before", () => {
   testing(
     "sign-in names the application that asks, if the request is one that would be asked about",
     (world) =>

@@ -9,7 +9,7 @@ const linked = (html: unknown): ReadonlyArray<string> =>
 
 describe("the files of the pages", () => {
   testing(
-    "are served by the service itself, for ever, under a name that has their version in it",
+    "are served by the service itself, cacheable forever, under a name that contains their version",
     () =>
       Effect.gen(function*() {
         const browser = yield* Browser.make

@@ -159,7 +159,7 @@ describe("forms of the developer pages", () => {
   )
 
   testing(
-    "two that replace the secret at the same time: one does, the other is told",
+    "two that replace the secret at the same time: one succeeds, the other sees that it was outdated",
     (world) =>
       Effect.gen(function*() {
         const { client, platformBrowser } = world
@@ -300,7 +300,7 @@ describe("the last day", () => {
 })
 
 describe("a user with another role than platform", () => {
-  testing("is told so, and can sign out there and come back as another user", (world) =>
+  testing("sees the reason, and can sign out there and return as another user", (world) =>
     Effect.gen(function*() {
       const refused = yield* world.browser.get(home)
       expect(refused.status).toBe(403)
@@ -336,7 +336,7 @@ describe("an owner", () => {
       expect(yield* isPaused).toEqual(Option.none())
     }))
 
-  testing("creates a subscription, and is told why it was not", (world) =>
+  testing("creates a subscription, or sees why it was not created", (world) =>
     Effect.gen(function*() {
       const service = yield* Service
       const { findByApplication } = yield* Subscriptions.Subscriptions
@@ -444,7 +444,7 @@ describe("an owner", () => {
     }))
 
   testing(
-    "finds deliveries by object, webhook-id and time, and what failed is delivered again once",
+    "finds deliveries by object, webhook-id and time, and failed events are delivered again once",
     (world) =>
       Effect.gen(function*() {
         const { platformBrowser } = world
@@ -492,7 +492,7 @@ describe("an owner", () => {
         )
         expect(yield* endAll("exhausted")).toBe(3)
         expect((yield* platformBrowser.get(path)).body).toContain(notice)
-        // What failed went to a subscription that has ended: nothing is delivered again, and the next one has not failed.
+        // The failed events belong to a subscription that has ended: nothing is delivered again.
         const subscriptions = yield* Subscriptions.Subscriptions
         yield* subscriptions.end(idOf(world), Option.none())
         yield* subscribe(world)

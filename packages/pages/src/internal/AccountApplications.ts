@@ -1,4 +1,4 @@
-/** `/account/applications`: what a user has authorised, and taking it back (requirements §1, §3.2). */
+/** `/account/applications`: a user's authorised applications, and their revocation (requirements §1, §3.2). */
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"

@@ -5,7 +5,7 @@ import type { Route } from "@startlist/http/Router"
 import { basePath, HttpConfig } from "@startlist/http/HttpConfig"
 import * as ErrorPage from "./ErrorPage.ts"
 
-/** Sends the browser from `path` on to `target`, both paths of ours, with the query that it came with. */
+/** Redirects from `path` to `target` with the query. Both are paths of this service. */
 export const make = (path: string, target: string): Effect.Effect<Route> =>
   Effect.gen(function*() {
     const base = basePath(yield* HttpConfig)

@@ -1,4 +1,4 @@
-/** How the list of authorised applications looks. */
+/** View of the list of authorised applications. */
 import * as Option from "effect/Option"
 import type { Authorized } from "@startlist/core/OAuth"
 import { Alert, Form } from "./Form.tsx"
@@ -9,7 +9,7 @@ import { Scopes } from "./Scopes.tsx"
 import { Facts } from "./Table.tsx"
 import { Day } from "./Time.tsx"
 
-/** One application. To revoke takes two steps: opening what it means, and the button in there. */
+/** One application. A revocation takes two steps: open its explanation, then press the button. */
 const One = ({ authorized: { application, grant }, csrf, frame: { base, locale } }: {
   readonly authorized: Authorized
   readonly csrf: string
@@ -45,7 +45,7 @@ const One = ({ authorized: { application, grant }, csrf, frame: { base, locale }
   )
 }
 
-/** What a user has authorised. */
+/** The authorised applications of a user. */
 export interface ApplicationsPage {
   readonly frame: Frame
   readonly authorized: ReadonlyArray<Authorized>

@@ -1,4 +1,4 @@
-/** `/assets/*`: what the pages load. */
+/** `/assets/*`: files that the pages load. */
 import * as Effect from "effect/Effect"
 import { type Asset, icon, stylesheet } from "./assetFiles.ts"
 import type { Refuse, Route } from "@startlist/http/Router"
@@ -6,8 +6,8 @@ import * as EntityTag from "./EntityTag.ts"
 import * as ErrorPage from "./ErrorPage.ts"
 
 /**
- * A file, for ever under its version. Under another version, which a page of a node with another release asks for,
- * this node's own is better than none, but it asks again the next time.
+ * A file, cacheable forever under its version. A page of another release asks for another version: it gets this
+ * release's file, without caching.
  */
 const serve = (asset: Asset, refuse: Refuse): Route => {
   const tag = EntityTag.make(asset.version)

@@ -1,4 +1,4 @@
-/** `/oauth/authorize`: the user is asked, and sent back to the application with the answer (requirements §4.1). */
+/** `/oauth/authorize`: asks the user, and redirects to the application with the decision (requirements §4.1). */
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -25,7 +25,7 @@ import * as ReturnTo from "./ReturnTo.ts"
 
 const path = "/oauth/authorize"
 
-/** The address does not fit through sign-in. */
+/** The address is too long for sign-in. */
 class TooLong extends Data.TaggedError("TooLong") {}
 
 type NotRedirectable = Authorization.NotRedirectable
@@ -39,7 +39,7 @@ const kinds: Readonly<Record<NotRedirectable["reason"], ErrorKind>> = {
   repeated_redirect_uri: "repeatedRedirect"
 }
 
-/** Whether an address fits through sign-in, where the link to the other language carries it encoded twice. */
+/** Whether an address is too long for sign-in, where the language link has it encoded twice. */
 const isTooLong = (address: string): boolean => encode(encode(address)).length > ReturnTo.maxLength
 
 export const make: Effect.Effect<Route, never, OAuth | UserStore | Authentication> = Effect.gen(function*() {
@@ -53,7 +53,7 @@ export const make: Effect.Effect<Route, never, OAuth | UserStore | Authenticatio
   const errors = yield* ErrorPage.make
   const action = basePath(config) + path
 
-  /** The address of the request as a GET: where the user comes back to after signing in. */
+  /** The address of the request as a GET, to which the user returns after signing in. */
   const addressOf = (parameters: Parameters): string => `${action}?${write(Authorization.fieldsOf(parameters))}`
 
   const check = (parameters: Parameters) =>
@@ -63,7 +63,7 @@ export const make: Effect.Effect<Route, never, OAuth | UserStore | Authenticatio
       () => new TooLong()
     )
 
-  /** The page that asks, or that offers another account. `mismatchStatus`: 403 if a decision was refused by it. */
+  /** The consent page, or the page that offers another account. `mismatchStatus`: 403 if it refuses a decision. */
   const ask = (
     request: Request,
     checked: AuthorizationRequest,
@@ -88,7 +88,7 @@ export const make: Effect.Effect<Route, never, OAuth | UserStore | Authenticatio
         : Page.html(200, templates.consent(page), options)
     })
 
-  /** Wrong requests are answered before anybody has to sign in, as far as the policy allows. */
+  /** Answers wrong requests before sign-in, as far as the policy allows. */
   const answering = <E extends { readonly _tag: string }>(
     request: Request,
     parameters: Parameters,
@@ -109,7 +109,7 @@ export const make: Effect.Effect<Route, never, OAuth | UserStore | Authenticatio
     )
   }
 
-  /** Strictly, nobody is sent on to an application before signing in, not even with an error (RFC 9700 §4.11.2). */
+  /** In the strict profile, redirects to an application only after sign-in, also with an error (RFC 9700 §4.11.2). */
   const refuseSignedIn = (request: Request, refused: AuthorizationRefused) =>
     redirectErrorsBeforeSignIn
       ? refused

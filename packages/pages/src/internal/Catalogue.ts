@@ -1,7 +1,7 @@
-/** What the catalogues of all languages have in common: how a language writes dates, numbers and durations. */
+/** Formats of dates, numbers and durations, and plurals, for the catalogues of all languages. */
 import type { Messages } from "./Messages.ts"
 
-/** The formats of a language and country. Durations have the plural of the language. */
+/** The formats of a language and country. Durations follow the plural rules of the language. */
 export const formats = (tag: string): Pick<Messages, "date" | "dateTime" | "duration" | "number" | "tag"> => {
   const dates = new Intl.DateTimeFormat(tag, { dateStyle: "long", timeZone: "UTC" })
   const times = new Intl.DateTimeFormat(tag, { dateStyle: "medium", timeStyle: "medium", timeZone: "UTC" })
@@ -16,13 +16,13 @@ export const formats = (tag: string): Pick<Messages, "date" | "dateTime" | "dura
   }
 }
 
-/** The word for this number of things, by the plural rules of the language. */
+/** Chooses the word for a count by the plural rules of the language. */
 export const plural = (tag: string): (count: number, one: string, other: string) => string => {
   const rules = new Intl.PluralRules(tag)
   return (count, one, other) => rules.select(count) === "one" ? one : other
 }
 
-/** Time to wait: in minutes if it is long. */
+/** A time to wait, in minutes if it is long. */
 export const wait = (seconds: number, duration: Messages["duration"]): string =>
   seconds > 90 ? duration(Math.ceil(seconds / 60), "minute") : duration(seconds, "second")
 

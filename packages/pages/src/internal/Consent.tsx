@@ -1,4 +1,4 @@
-/** How the consent page looks: who asks, for whom, for what, for how long; and what to do about a wrong role. */
+/** Views of the consent page, and of the page about a wrong role. */
 import type { AuthorizationRequest } from "@startlist/core/Authorization"
 import type { Role } from "@startlist/core/User"
 import type { SignedIn } from "../Authentication.ts"
@@ -9,30 +9,30 @@ import { messagesIn } from "./Locale.ts"
 import { Scopes } from "./Scopes.tsx"
 import { Facts } from "./Table.tsx"
 
-/** The parameters of the request, to be sent once more with the decision and checked once more. */
+/** The parameters of the request. The decision sends them again, and they are checked again. */
 export type Fields = ReadonlyArray<readonly [name: string, value: string]>
 
-/** Who asks whom for what. */
+/** Content of the consent page. */
 export interface ConsentPage {
   readonly frame: Frame
   readonly request: AuthorizationRequest
   readonly signedIn: SignedIn
-  /** Where the decision is posted: `decision` is `allow` or `deny`. */
+  /** Address for the decision: `decision` is `allow` or `deny`. */
   readonly action: string
   readonly fields: Fields
-  /** Whether the application has access to the account of this user already. */
+  /** Whether the application already has access to this user's account. */
   readonly isAllowedBefore: boolean
 }
 
-/** The application asks for a user of a role that this one does not have. */
+/** Content of the page about a wrong role: the application asks for a user with another role. */
 export interface WrongRolePage extends ConsentPage {
   readonly requested: Role
 }
 
-/** The host to which the browser will return, with its port. */
+/** The host and port to which the browser will return. */
 const hostOf = (uri: string): string => /^https?:\/\/([^/?]+)/.exec(uri)?.[1] ?? uri
 
-/** Who is signed in, and the way out if it is somebody else. */
+/** The signed-in account, and a form to use another one. */
 const Account = ({ frame, signedIn }: Pick<ConsentPage, "frame" | "signedIn">) => {
   const { consent, roles } = messagesIn(frame.locale)
   const { email, firstName, lastName, role } = signedIn.user
@@ -49,12 +49,12 @@ const Account = ({ frame, signedIn }: Pick<ConsentPage, "frame" | "signedIn">) =
   )
 }
 
-/** An address of the application's owner. It opens beside the page, which stays as it is. */
+/** A link from the application's owner. It opens in another tab, so that the consent page stays. */
 const Elsewhere = ({ url }: { readonly url: string }) => (
   <a href={url} target="_blank" rel="noopener noreferrer nofollow">{url.replace(/^https:\/\//, "")}</a>
 )
 
-/** What the page may load: the application's logo too, if it has one. */
+/** Image sources of the page, with the application's logo if it has one. */
 export const imagesOf = (logo: string | undefined): Readonly<Record<string, string>> =>
   logo === undefined || !URL.canParse(logo) ? {} : { "img-src": `'self' ${new URL(logo).origin}` }
 

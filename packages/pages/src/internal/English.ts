@@ -23,7 +23,7 @@ const asRole: Messages["roles"] = {
   athlete: "an athlete"
 }
 
-const tellMaker = "Go back, and report this message to the developers of the application."
+const reportToDevelopers = "Go back, and report this message to the developers of the application."
 
 export const messages: Messages = {
   language: "English",
@@ -109,7 +109,7 @@ export const messages: Messages = {
     missing: "Enter your current password and a new one.",
     unacceptable: "The new password must have 8 to 1000 characters, and must not be a very common one.",
     sessions: "Where you are signed in",
-    sessionsExplained: "End a session that you do not know, and change your password.",
+    sessionsExplained: "If you do not recognise a session, end it and change your password.",
     started: "Signed in",
     used: "Last used",
     session: "Session",
@@ -199,7 +199,7 @@ export const messages: Messages = {
     unknownClient: {
       title: "Unknown application",
       what: "The application that sent you here is not registered with this service (client_id).",
-      advice: tellMaker
+      advice: reportToDevelopers
     },
     suspendedClient: {
       title: "The application is suspended",
@@ -208,29 +208,29 @@ export const messages: Messages = {
     },
     missingRedirect: {
       title: "The request is incomplete",
-      what: "The application that sent you here did not say to which address it wants you sent back (redirect_uri).",
-      advice: tellMaker
+      what: "The application that sent you here did not say where to send you back (redirect_uri).",
+      advice: reportToDevelopers
     },
     unregisteredRedirect: {
       title: "Blocked for your safety",
       what:
-        "The application that sent you here wants you sent to an address that is not registered for it (redirect_uri).",
-      advice: tellMaker
+        "The application that sent you here wants to send you to an address that is not registered for it (redirect_uri).",
+      advice: reportToDevelopers
     },
     repeatedClient: {
       title: "The request is ambiguous",
       what: "The application that sent you here sent its identifier (client_id) more than once.",
-      advice: tellMaker
+      advice: reportToDevelopers
     },
     repeatedRedirect: {
       title: "The request is ambiguous",
       what: "The application that sent you here sent the return address (redirect_uri) more than once.",
-      advice: tellMaker
+      advice: reportToDevelopers
     },
     requestTooLong: {
       title: "The request is too long",
       what: "The application that sent you here sent more data than this service can return to it (usually in state).",
-      advice: tellMaker
+      advice: reportToDevelopers
     }
   },
   developer

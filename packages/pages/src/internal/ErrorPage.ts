@@ -1,4 +1,4 @@
-/** What went wrong and what to do, as a page. */
+/** Error pages. */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { StoreError } from "@startlist/core/Store"
@@ -14,20 +14,20 @@ import * as Page from "./Page.ts"
 export interface Options {
   readonly headers?: Response["headers"]
   readonly locale?: Locale.Locale
-  /** Where one can begin anew. */
+  /** Address at which the user can start again. */
   readonly again?: string
-  /** Who sees it, so that there is a way to sign out. */
+  /** The signed-in user, for the button to sign out. */
   readonly seen?: Pick<Frame.Frame, "signOutUrl" | "signedIn">
 }
 
 export interface ErrorPages {
   /** An error page. */
   readonly show: (request: Request, status: number, kind: ErrorKind, options?: Options) => Response
-  /** The general refusals, for people. */
+  /** Answers the general refusals with a page. */
   readonly refuse: Refuse
-  /** The answer to a form that is not of this session; `again` is a page that has a fresh one. */
+  /** The answer to a form of another session. `again` is a page with a new form. */
   readonly forged: (request: Request, again?: string) => Response
-  /** Sends the browser to sign in. A form that arrived after the end of the session is told that it changed nothing. */
+  /** Redirects to sign-in. The answer to a form after the end of the session says that nothing was changed. */
   readonly signIn: (request: Request, signInUrl: string) => Response
 }
 
@@ -46,7 +46,7 @@ const kinds: Readonly<Record<(Refusal | StoreError)["_tag"], ErrorKind>> = {
   StoreError: "unavailable"
 }
 
-/** The address of this page, if it can be asked for again. */
+/** The address of this page, if it can be loaded again. */
 const hereOf = ({ method, path, query }: Request): string =>
   method !== "GET" ? "/account/applications" : query === "" ? path : `${path}?${query}`
 

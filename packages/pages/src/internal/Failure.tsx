@@ -1,17 +1,17 @@
-/** How a page looks that says what went wrong and what to do, without telling more than the user may know. */
+/** View of error pages. */
 import { Alert, Value } from "./Form.tsx"
 import type { Frame } from "./Frame.ts"
 import { Layout } from "./Layout.tsx"
 import { messagesIn } from "./Locale.ts"
 import type { ErrorKind } from "./Messages.ts"
 
-/** What is to be said. Title, explanation and advice in the language of the user are `messages.error[kind]`. */
+/** Content of an error page. Title, explanation and advice are `messages.error[kind]` in the language of the user. */
 export interface FailurePage {
   readonly frame: Frame
-  /** Of the response. */
+  /** Status of the response. */
   readonly status: number
   readonly kind: ErrorKind
-  /** The address at which one can begin anew, if there is one. */
+  /** Address at which the user can start again, if there is one. */
   readonly again: string | undefined
   /** The name of the request in the log, if it has one. */
   readonly requestId: string | undefined

@@ -1,7 +1,7 @@
-/** Forms, their fields, and what is said about them. */
+/** Forms, their fields, and the notes about them. */
 import type { ComponentChildren } from "preact"
 
-/** A form that is posted, with the token of the session and what else it carries unseen. */
+/** A form with the method POST, the token of the session and hidden fields. */
 export const Form = ({ action, children, csrf, hidden = [] }: {
   readonly action: string
   readonly csrf: string
@@ -19,9 +19,9 @@ interface FieldProps {
   readonly name: string
   readonly label: string
   readonly hint?: string
-  /** What is wrong with its value. */
+  /** The problem of its value. */
   readonly problem?: string | undefined
-  /** The summary that says so already. */
+  /** Identifier of the error summary that names the problem. */
   readonly summary?: string | undefined
 }
 
@@ -50,7 +50,7 @@ interface InputAttributes {
   readonly "aria-describedby": string | undefined
 }
 
-/** One of each type, because each is another type to the compiler too. */
+/** One element for each type of input, because JSX types differ. */
 const inputs = {
   text: (attributes: InputAttributes) => <input type="text" {...attributes} />,
   email: (attributes: InputAttributes) => <input type="email" {...attributes} />,
@@ -99,7 +99,7 @@ export const Lines = ({ value, ...notes }: FieldProps & { readonly value: string
   </div>
 )
 
-/** A choice of yes or no; posted as `true`. */
+/** A checkbox. Its value is `true`. */
 export const Check = ({ checked = false, hint, label, name }: FieldProps & { readonly checked?: boolean }) => (
   <div class="field">
     <label class="check" for={name}>
@@ -117,7 +117,7 @@ export const Check = ({ checked = false, hint, label, name }: FieldProps & { rea
   </div>
 )
 
-/** A value to be copied. */
+/** A value with a button to copy it. */
 export const Copyable = ({ id, label, value }: {
   readonly id: string
   readonly label: string
@@ -139,12 +139,12 @@ export const Copyable = ({ id, label, value }: {
   </div>
 )
 
-/** A short value in a text, such as an identifier or a URL, that the script of the pages lets one copy. */
+/** A short value in a text, such as an identifier. The script of the pages adds a button to copy it. */
 export const Value = ({ children, name }: { readonly name: string; readonly children: ComponentChildren }) => (
   <code data-copy={name}>{children}</code>
 )
 
-/** Something that must be noticed; read aloud at once, and the first stop of the keyboard. */
+/** An alert. Screen readers read it immediately, and it is the first stop of the keyboard. */
 export const Alert = ({ children, id, kind }: {
   readonly id?: string
   readonly kind: "bad" | "wait" | "good"
@@ -155,7 +155,7 @@ export const Alert = ({ children, id, kind }: {
   </div>
 )
 
-/** What is wrong with a form, each with a link to its field. */
+/** The problems of a form, each with a link to its field. */
 export const ErrorSummary = ({ id, problems, title }: {
   readonly id: string
   readonly title: string

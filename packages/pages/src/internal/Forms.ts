@@ -1,4 +1,4 @@
-/** Whether a posted form is one of ours, in the session of the one who posts it. */
+/** Checks that a form belongs to this service and to the session of its sender. */
 import * as Either from "effect/Either"
 import { header, type Request } from "@startlist/http/Message"
 import { type Ambiguous, get, type Parameters, readOnce, type Unreadable } from "@startlist/http/Parameters"
@@ -7,7 +7,7 @@ import { type HttpConfig, originOf } from "@startlist/http/HttpConfig"
 /** The parameters of a form, and whether it carries the token of the session. */
 export interface Posted {
   readonly parameters: Parameters
-  /** A forged form changes nothing. */
+  /** Whether the form has this token and comes from this service. Otherwise it must not change anything. */
   readonly isGenuine: (csrf: string) => boolean
 }
 
@@ -18,8 +18,8 @@ export const read = (request: Request, config: HttpConfig.Service): Either.Eithe
   }))
 
 /**
- * Whether the browser names no other origin than ours as the one with the form. `null` is what browsers send from our
- * pages, whose referrer policy is `no-referrer`: then the token alone decides.
+ * Whether the browser names no other origin as that of the form. Our pages have the referrer policy `no-referrer`, so
+ * browsers send `null` from them: then only the token decides.
  */
 const isSameOrigin = (request: Request, config: HttpConfig.Service): boolean => {
   if (header(request, "sec-fetch-site") === "cross-site") return false
@@ -29,7 +29,7 @@ const isSameOrigin = (request: Request, config: HttpConfig.Service): boolean => 
   return host !== undefined && (origin === `https://${host}` || origin === `http://${host}`)
 }
 
-/** Compares in a time that does not tell where the difference is. */
+/** Compares in constant time, which does not reveal the place of a difference. */
 const isEqual = (a: string, b: string): boolean => {
   let difference = a.length ^ b.length
   for (let i = 0; i < a.length; i++) difference |= a.charCodeAt(i) ^ b.charCodeAt(i % (b.length || 1))

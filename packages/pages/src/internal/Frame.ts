@@ -1,4 +1,4 @@
-/** What a page needs to know besides what it shows. */
+/** Context of a page beside its content. */
 import * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 import { basePath, HttpConfig } from "@startlist/http/HttpConfig"
@@ -8,17 +8,17 @@ import type { Locale } from "./Locale.ts"
 
 export interface Frame {
   readonly locale: Locale
-  /** Path and query, as the browser knows them, to which the language switch comes back. */
+  /** Path and query of the page for the browser, to which the language switch returns. */
   readonly here: string
   readonly signedIn: Option.Option<SignedIn>
   readonly signOutUrl: string
-  /** What the path of every address of ours begins with: empty, or the path under which we are mounted. */
+  /** The path under which the pages are mounted, or an empty text. */
   readonly base: string
-  /** Whether there is a page at a path of ours, given without `base`: an embedder need not mount them all. */
+  /** Whether this path (without `base`) has a page: an embedder need not mount all pages. */
   readonly has: (path: string) => boolean
 }
 
-/** Makes frames for this place. */
+/** Makes frames for this configuration. */
 export const make: Effect.Effect<(frame: Omit<Frame, "base" | "has">) => Frame> = Effect.gen(function*() {
   const base = basePath(yield* HttpConfig)
   const { has } = yield* MountedPaths

@@ -5,7 +5,7 @@ import type { Messages } from "./Messages.ts"
 
 const roles: Messages["roles"] = {
   platform: "plateforme",
-  organizer: "organisateur ou organisatrice",
+  organizer: "organisation",
   club: "club",
   athlete: "athlète"
 }
@@ -20,7 +20,7 @@ const scopes: Readonly<Record<string, string>> = {
 
 const formats = Catalogue.formats("fr-FR")
 
-const tellMaker = "Revenez en arrière et signalez ce message à l’équipe qui développe l’application."
+const reportToDevelopers = "Revenez en arrière et signalez ce message à l’équipe qui développe l’application."
 
 export const messages: Messages = {
   language: "Français",
@@ -70,7 +70,7 @@ export const messages: Messages = {
     title: (application) => `Autoriser ${application} à utiliser votre compte\u00a0?`,
     asks: (application) => `${application} demande l’accès à votre compte Startlist.`,
     application: "Application",
-    returns: "Vous serez redirigé(e) vers",
+    returns: "Redirection vers",
     website: "Site web",
     privacyPolicy: "Politique de confidentialité",
     account: "Votre compte",
@@ -110,7 +110,7 @@ export const messages: Messages = {
     missing: "Saisissez votre mot de passe actuel et le nouveau.",
     unacceptable: "Le nouveau mot de passe doit avoir entre 8 et 1000 caractères et ne pas être trop courant.",
     sessions: "Vos sessions",
-    sessionsExplained: "Fermez une session que vous ne reconnaissez pas, et changez de mot de passe.",
+    sessionsExplained: "Si vous ne reconnaissez pas une session, fermez-la et changez de mot de passe.",
     started: "Connexion",
     used: "Dernière utilisation",
     session: "Session",
@@ -181,7 +181,7 @@ export const messages: Messages = {
     },
     forged: {
       title: "Ce formulaire a expiré",
-      what: "Il n’appartient pas à votre session actuelle\u00a0; rien n’a été modifié.",
+      what: "Il n’appartient pas à votre session actuelle. Rien n’a été modifié.",
       advice: "Cela arrive après une connexion ou une déconnexion dans une autre fenêtre. Recommencez."
     },
     signedOut: {
@@ -191,7 +191,7 @@ export const messages: Messages = {
     },
     outdated: {
       title: "C’est déjà fait",
-      what: "La page de ce formulaire n’est plus à jour\u00a0; rien n’a été modifié cette fois.",
+      what: "La page de ce formulaire n’est plus à jour. Rien n’a été modifié cette fois.",
       advice:
         "Cela arrive si un formulaire est envoyé deux fois, ou après une modification dans une autre fenêtre. Consultez d’abord l’état actuel."
     },
@@ -203,41 +203,41 @@ export const messages: Messages = {
     },
     unknownClient: {
       title: "Application inconnue",
-      what: "L’application qui vous a envoyé ici n’est pas enregistrée auprès de ce service (client_id).",
-      advice: tellMaker
+      what: "L’application d’où vous venez n’est pas enregistrée auprès de ce service (client_id).",
+      advice: reportToDevelopers
     },
     suspendedClient: {
       title: "Application suspendue",
       what:
-        "L’équipe qui exploite ce service a suspendu l’application qui vous a envoyé ici. Cette application n’a aucun accès pour l’instant.",
+        "L’équipe qui exploite ce service a suspendu l’application d’où vous venez. Elle n’a aucun accès pour l’instant.",
       advice: "Réessayez plus tard. Vos autorisations restent inchangées. Vous pouvez les révoquer dans votre compte."
     },
     missingRedirect: {
       title: "Demande incomplète",
-      what: "L’application qui vous a envoyé ici n’a pas indiqué vers quelle adresse vous renvoyer (redirect_uri).",
-      advice: tellMaker
+      what: "L’application d’où vous venez n’a pas indiqué vers quelle adresse vous renvoyer (redirect_uri).",
+      advice: reportToDevelopers
     },
     unregisteredRedirect: {
       title: "Demande bloquée pour votre sécurité",
       what:
-        "L’application qui vous a envoyé ici veut vous renvoyer vers une adresse qui n’est pas enregistrée pour elle (redirect_uri).",
-      advice: tellMaker
+        "L’application d’où vous venez veut vous renvoyer vers une adresse qui n’est pas enregistrée pour elle (redirect_uri).",
+      advice: reportToDevelopers
     },
     repeatedClient: {
       title: "Demande ambiguë",
-      what: "L’application qui vous a envoyé ici a indiqué plusieurs fois son identifiant (client_id).",
-      advice: tellMaker
+      what: "L’application d’où vous venez a indiqué plusieurs fois son identifiant (client_id).",
+      advice: reportToDevelopers
     },
     repeatedRedirect: {
       title: "Demande ambiguë",
-      what: "L’application qui vous a envoyé ici a indiqué plusieurs fois l’adresse de retour (redirect_uri).",
-      advice: tellMaker
+      what: "L’application d’où vous venez a indiqué plusieurs fois l’adresse de retour (redirect_uri).",
+      advice: reportToDevelopers
     },
     requestTooLong: {
       title: "Demande trop longue",
       what:
-        "L’application qui vous a envoyé ici a transmis plus de données que ce service ne peut lui renvoyer (en général dans state).",
-      advice: tellMaker
+        "L’application d’où vous venez a transmis plus de données que ce service ne peut lui renvoyer (en général dans state).",
+      advice: reportToDevelopers
     }
   },
   developer

@@ -1,4 +1,4 @@
-/** Passwords that are checked: only so many may be wrong. */
+/** Limits the number of wrong passwords. */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type * as Duration from "effect/Duration"
@@ -10,9 +10,8 @@ import { deviceOf } from "../Sessions.ts"
 
 export interface Guesses {
   /**
-   * Checks a password of the account with this e-mail address, and counts it if it is wrong. Above the limit it checks
-   * nothing, and returns how long to wait. It counts before the slow check: a burst of parallel guesses gets no more than
-   * the limit.
+   * Checks a password of the account with this e-mail address, and counts a wrong one. Above the limit, it returns the
+   * time to wait. It counts before the slow check, so that parallel guesses cannot exceed the limit.
    */
   readonly limited: <A, E>(
     request: Request,

@@ -1,4 +1,4 @@
-/** `GET /language`: the switch at the foot of every page. Remembers the choice and goes back. */
+/** `GET /language`: the switch at the foot of every page. Stores the choice in a cookie and returns to the page. */
 import * as Effect from "effect/Effect"
 import { redirect } from "@startlist/http/Message"
 import { get, readOnce } from "@startlist/http/Parameters"

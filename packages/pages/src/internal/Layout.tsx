@@ -8,7 +8,7 @@ import { Form } from "./Form.tsx"
 import type { Frame } from "./Frame.ts"
 import { type Locale, locales, messagesIn } from "./Locale.ts"
 
-/** Where the way home leads: the first of these pages that is there. */
+/** Targets of the link home: the first of these pages that exists. */
 const homes = ["/", "/account/applications", "/developer/applications"]
 
 const Brand = ({ frame }: { readonly frame: Frame }) => {
@@ -26,8 +26,8 @@ const Brand = ({ frame }: { readonly frame: Frame }) => {
 }
 
 /**
- * A whole page. `isError` says so in the title, which is read first; `narrow` suits one form; `unrepeatable` is for a page that shows what no address shows again, and so
- * has no language switch to leave it by.
+ * A whole page. `isError` marks the title, which is read first. `narrow` suits a page with one form. `unrepeatable` leaves
+ * out the language switch: no address shows the content of this page again.
  */
 export const Layout = ({ children, frame, isError = false, narrow = false, title, unrepeatable = false }: {
   readonly frame: Frame
@@ -91,11 +91,11 @@ const Languages = ({ frame }: { readonly frame: Frame }) => (
   </footer>
 )
 
-/** The switch remembers the choice and comes back. */
+/** Address that stores the language and returns to this page. */
 const languageUrl = (locale: Locale, { base, here }: Frame): string =>
   `${base}/language?${write([["locale", locale], ["return_to", inLocale(here, locale, `${base}/login?return_to=`)]])}`
 
-/** A `locale` of an address is stronger than the choice, also on the way to it: there the choice takes its place. */
+/** Replaces a `locale` in the address (or in the address after sign-in), which would win over the choice. */
 const inLocale = (address: string, locale: Locale, wayThroughLogin: string): string => {
   const returnTo = address.startsWith(wayThroughLogin) ? decode(address.slice(wayThroughLogin.length)) : undefined
   return returnTo === undefined
@@ -103,7 +103,7 @@ const inLocale = (address: string, locale: Locale, wayThroughLogin: string): str
     : `${wayThroughLogin}${encode(inLocale(returnTo, locale, wayThroughLogin))}`
 }
 
-/** What `write` has encoded; the page about a damaged address has something else. */
+/** Decodes a value that `write` encoded. A damaged address gives undefined. */
 const decode = (encoded: string): string | undefined => {
   try {
     return decodeURIComponent(encoded.replaceAll("+", " "))
@@ -141,7 +141,7 @@ const Account = ({ frame, signedIn }: { readonly frame: Frame; readonly signedIn
   )
 }
 
-/** The form that ends the session and goes on to `returnTo`. */
+/** The form that ends the session and continues to `returnTo`. */
 export const SignOut = ({ csrf, frame, label, returnTo }: {
   readonly frame: Frame
   readonly csrf: string

@@ -1,4 +1,4 @@
-/** The language of a page: what was asked for, else what was chosen, else what the browser prefers, else English. */
+/** The language of a page: the parameter `locale`, else the stored choice, else the browser's preference, else English. */
 import { parseCookie, stringifySetCookie } from "cookie"
 import { header, type Request } from "@startlist/http/Message"
 import * as English from "./English.ts"
@@ -18,7 +18,7 @@ export const isLocale = (value: string | undefined): value is Locale => value ==
 
 const cookieName = "startlist_locale"
 
-/** Remembers the choice for a year, in everything below `base`. */
+/** A cookie that stores the choice for a year, for all paths below `base`. */
 export const cookie = (locale: Locale, base: string): string =>
   stringifySetCookie({
     name: cookieName,
@@ -29,7 +29,7 @@ export const cookie = (locale: Locale, base: string): string =>
     sameSite: "lax"
   })
 
-/** `requested` is the parameter `locale`; anything else than `fr` and `en` counts as not given. */
+/** The language of a request. `requested` is the parameter `locale`. Other values than `fr` and `en` are ignored. */
 export const of = (request: Request, requested?: string): Locale => {
   if (isLocale(requested)) return requested
   const chosen = parseCookie(header(request, "cookie") ?? "")[cookieName]
@@ -37,7 +37,7 @@ export const of = (request: Request, requested?: string): Locale => {
   return preferred(header(request, "accept-language") ?? "")
 }
 
-/** The one of our languages with the highest weight (RFC 9110 §12.5.4); the first of equals. */
+/** The supported language with the highest weight (RFC 9110 §12.5.4). Of equals, the first one. */
 const preferred = (acceptLanguage: string): Locale => {
   let best: { readonly locale: Locale; readonly weight: number } = { locale: "en", weight: 0 }
   for (const range of acceptLanguage.slice(0, 1000).split(",")) {

@@ -1,4 +1,4 @@
-/** `/login`: e-mail address and password for a session. */
+/** `/login`: sign-in with e-mail address and password. */
 import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -25,11 +25,11 @@ import { LoginForm, type Problem } from "./LoginForm.tsx"
 import * as Page from "./Page.ts"
 import * as ReturnTo from "./ReturnTo.ts"
 
-/** The language of the page to which the user is on the way, so that both speak the same. */
+/** The language of the page that follows sign-in, so that both have the same one. */
 const localeOf = (request: Request, returnTo: string): Locale.Locale =>
   Locale.of(request, /[?&]locale=(en|fr)(?:&|$)/.exec(returnTo)?.[1])
 
-/** The account that a failed sign-in was for. What was typed is not recorded: people type passwords into this field. */
+/** The account of a failed sign-in. The typed address is not recorded: people type passwords into this field. */
 const claimed = (check: PasswordCheck): Party =>
   check._tag === "Unknown" ? Party.Unknown() : Party.User({ userId: check.user.id })
 
@@ -49,13 +49,13 @@ export const make: Effect.Effect<
   const base = basePath(config)
   const wayToConsent = `${base}/oauth/authorize?`
   const signInUrl = `${base}/login`
-  /** Where one goes who came here by himself. */
+  /** The next page of a user who came without `return_to`. */
   const home = `${base}/account/applications`
 
   const record = (action: Action, actor: Party, { address }: Request, subject = actor) =>
     Effect.flatMap(DateTime.now, (at) => audit.record({ at, action, actor, subject, address }))
 
-  /** The name of the application to whose request the user is on the way, if it would be asked for consent. */
+  /** The name of the application whose consent page follows sign-in, if there is one. */
   const applicationOf = (request: Request, returnTo: string): Effect.Effect<Option.Option<string>> =>
     returnTo.startsWith(wayToConsent)
       ? read({ ...request, query: returnTo.slice(wayToConsent.length), body: new Uint8Array() }).pipe(
@@ -65,7 +65,7 @@ export const make: Effect.Effect<
       )
       : Effect.succeedNone
 
-  /** A browser without a session gets a value of one that nobody is signed in to: the form's token is bound to it. */
+  /** A browser without a session gets the value of an anonymous one, to which the form's token is bound. */
   const show = (request: Request, shown: {
     readonly status: number
     readonly returnTo: string
@@ -137,7 +137,7 @@ export const make: Effect.Effect<
         show(request, { status: 403, returnTo, email, problem: { kind: "wrong" } })
       )
       if (check._tag !== "Correct") return yield* refused
-      // A new value at each login: one that somebody else planted in this browser is worth nothing afterwards.
+      // A new value at each sign-in: a value that an attacker planted in this browser becomes useless.
       if (Option.isSome(session)) yield* accounts.endSession(session.value)
       const { user } = check
       const fresh = yield* recorded(

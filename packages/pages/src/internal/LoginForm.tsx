@@ -1,4 +1,4 @@
-/** How the login page looks. */
+/** View of the sign-in page. */
 import * as Option from "effect/Option"
 import { ErrorSummary, Field, Form } from "./Form.tsx"
 import type { Frame } from "./Frame.ts"
@@ -14,7 +14,7 @@ export type Problem =
 const sentenceOf = (login: Messages["login"], problem: Problem): string =>
   problem.kind === "wait" ? login.wait(problem.seconds) : login[problem.kind]
 
-/** The field to which a problem leads, if it is one field's. */
+/** The field of a problem, if it concerns one field. */
 const fields: Readonly<Record<Problem["kind"], string | undefined>> = {
   wrong: "email",
   emailMissing: "email",
@@ -28,7 +28,7 @@ export const LoginForm = ({ application, csrf, email, frame, problem, returnTo }
   readonly csrf: string
   readonly returnTo: string
   readonly email: string
-  /** The name of the application that asks for consent next. */
+  /** The name of the application whose consent page follows. */
   readonly application: Option.Option<string>
   readonly problem: Problem | undefined
 }) => {

@@ -1,8 +1,8 @@
-/** Everything that the pages say. Each language is one complete catalogue, so that a missing sentence does not compile. */
+/** The texts of the pages. Each language has one complete catalogue: a missing text does not compile. */
 import type { Role } from "@startlist/core/User"
 import type { DeveloperMessages } from "./developer/DeveloperMessages.ts"
 
-/** Why a page cannot be shown, as far as a user has to know. */
+/** The reason why a page cannot be shown, as far as users need it. */
 export type ErrorKind =
   | "notFound"
   | "badRequest"
@@ -22,7 +22,7 @@ export type ErrorKind =
   | "repeatedRedirect"
   | "requestTooLong"
 
-/** What went wrong, and what to do about it. */
+/** Texts of an error page: what happened, and what to do. */
 export interface Explanation {
   readonly title: string
   readonly what: string
@@ -35,15 +35,15 @@ export interface Messages {
   /** The language and its country, for dates and numbers. */
   readonly tag: string
   readonly roles: Readonly<Record<Role, string>>
-  /** What a scope allows, in words, if it has any; one that the operator configured without is shown by its name. */
+  /** Describes a scope. A scope of the operator without a description is shown by its name. */
   readonly scope: (name: string) => string | undefined
   readonly date: (epochMillis: number) => string
-  /** With the time, and the zone: UTC. */
+  /** Date, time and time zone (UTC). */
   readonly dateTime: (epochMillis: number) => string
   readonly number: (value: number) => string
   /** `1 hour`, `2 hours`. */
   readonly duration: (value: number, unit: "second" | "minute" | "hour") => string
-  /** Between a word and what is said about it, with the spaces that the language wants. */
+  /** Colon between a label and its value, with the spaces of the language. */
   readonly colon: string
   readonly layout: {
     readonly account: string
@@ -52,9 +52,9 @@ export interface Messages {
     readonly security: string
     readonly signOut: string
     readonly languages: string
-    /** The link past the header. */
+    /** The link that skips the header. */
     readonly skip: string
-    /** The title of a page that tells about an error. */
+    /** The title of an error page. */
     readonly failed: (title: string) => string
     readonly copy: string
     readonly copied: string
@@ -72,7 +72,7 @@ export interface Messages {
   readonly login: {
     readonly title: string
     readonly explanation: string
-    /** On the way to the consent that an application asks for. */
+    /** Shown if a consent page follows. */
     readonly onTheWay: (application: string) => string
     readonly problem: string
     readonly email: string

@@ -1,19 +1,18 @@
-/** What all pages have in common on the wire: their headers, and the redirect after a form. */
+/** Responses of pages: their headers, and the redirect after a form. */
 import type { VNode } from "preact"
 import { renderToStaticMarkup } from "preact-render-to-string"
 import type { Response } from "@startlist/http/Message"
 import { script } from "./assetFiles.ts"
 
 export interface Options {
-  /** What it may load, by directive of the content security policy, in place of our own style sheet, images and script. */
+  /** Sources by directive of the content security policy, in place of our own style sheet, images and script. */
   readonly sources?: Readonly<Record<string, string>>
   readonly headers?: Response["headers"]
 }
 
 /**
- * There is no `form-action`: Chromium applies it to every redirect that answers a form, and where those end is the
- * business of others. An application's callback often sends the browser on to another origin, and so does a sign-in that
- * is somewhere else: the button would do nothing. That a form is ours its token says.
+ * No `form-action`: Chromium applies it to every redirect after a form. An application's callback or another sign-in often
+ * redirects to a further origin, and the button would do nothing. The form's token protects the form.
  */
 const policyOf = ({ sources = {} }: Options): string =>
   Object.entries({
@@ -38,7 +37,7 @@ const headersWith = (options: Options): Response["headers"] => ({
 /** A page as HTML. The renderer escapes every value. */
 export const render = (page: VNode): string => `<!doctype html>${renderToStaticMarkup(page)}`
 
-/** A page, written already or to be rendered. */
+/** The response for a page, rendered or not. */
 export const html = (status: number, page: VNode | string | Uint8Array, options: Options = {}): Response => ({
   status,
   headers: { ...headersWith(options), ...options.headers },

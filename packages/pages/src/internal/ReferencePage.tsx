@@ -1,4 +1,4 @@
-/** `/docs`: the description of the API as a page like the others. */
+/** `/docs`: the description of the API in the frame of the pages. */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Route } from "@startlist/http/Router"
@@ -25,8 +25,8 @@ const tagOf = (bytes: Uint8Array<ArrayBuffer>): Effect.Effect<string> =>
   )
 
 /**
- * Serves `content`, which is HTML in English without scripts and styles, in the frame of the pages. Every language is
- * rendered once, and all answers share its bytes.
+ * Serves `content` in the frame of the pages. It is English HTML without scripts and styles. Each language is rendered
+ * once, and all responses share its bytes.
  */
 export const make = (content: Effect.Effect<string>): Effect.Effect<Route> =>
   Effect.gen(function*() {
@@ -58,7 +58,7 @@ export const make = (content: Effect.Effect<string>): Effect.Effect<Route> =>
           return Effect.map(
             known === undefined ? render(locale) : Effect.succeed(known),
             ({ bytes, tag }) => {
-              // Kept by browsers, and asked for again each time: 304 if nothing has changed.
+              // Browsers store the page and validate it each time: 304 if nothing has changed.
               const headers = { "cache-control": "no-cache", etag: tag, vary: "Accept-Language, Cookie" }
               return EntityTag.isKnown(request, tag)
                 ? Page.html(304, "", { headers })

@@ -1,6 +1,6 @@
-/** Where a browser goes after a form. Only to this service: an open redirect would lend our name to a phisher. */
+/** The address after a form. It must be one of this service: an open redirect would help phishing. */
 
-/** A path, with query if any, in printable ASCII; no second slash or backslash, which would name a host. */
+/** A path, with a query if any, in printable ASCII. A second slash or backslash would name a host. */
 const local = /^\/(?![/\\])[!-~]*$/
 
 /** Maximum length of an address that the sign-in page carries: it leaves 4 KiB of Node's 16 KiB for other headers. */

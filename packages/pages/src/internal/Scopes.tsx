@@ -1,4 +1,4 @@
-/** What an application may do, in words. */
+/** Scopes in words. */
 import type { Scope } from "@startlist/core/Token"
 import { type Locale, messagesIn } from "./Locale.ts"
 

@@ -1,4 +1,4 @@
-/** `/account/security`: a user's password and sessions. `/reset-password`: where an operator's link leads. */
+/** `/account/security`: a user's password and sessions. `/reset-password`: the target of an operator's link. */
 import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"

@@ -1,4 +1,4 @@
-/** How the pages about passwords and sessions look. */
+/** Views of the pages about passwords and sessions. */
 import type { Session } from "../Accounts.ts"
 import { Alert, ErrorSummary, Field, Form } from "./Form.tsx"
 import type { Frame } from "./Frame.ts"
@@ -132,7 +132,7 @@ export const SecurityView = ({ csrf, done, email, frame, own, problem, sessions 
   )
 }
 
-/** The page behind an operator's link. `refused`: the link is not good any more. */
+/** The page of an operator's link. `refused`: the link is no longer valid. */
 export const ResetView = ({ csrf, email, frame, state, token }: {
   readonly csrf: string
   readonly email: string

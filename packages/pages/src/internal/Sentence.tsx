@@ -1,10 +1,10 @@
-/** Sentences of a catalogue that are about something with markup of its own. */
+/** Sentences of a catalogue that contain an element. */
 import type { ComponentChildren } from "preact"
 
-/** A private character of Unicode: no sentence has it. */
+/** A private character of Unicode, which no sentence contains. */
 const mark = "\uE000"
 
-/** What `say` says about `about`. */
+/** The sentence `say` with the element `about` in it. */
 export const Sentence = ({ about, say }: {
   readonly say: (value: string) => string
   readonly about: ComponentChildren

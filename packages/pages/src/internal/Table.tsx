@@ -1,9 +1,9 @@
 /** Tables and lists of facts. */
-// The roles are there for browsers that drop them with `display: block`.
+// Some browsers drop the roles with `display: block`.
 /* oxlint-disable jsx-a11y/no-redundant-roles, jsx-a11y/no-interactive-element-to-noninteractive-role */
 import { type ComponentChildren, Fragment } from "preact"
 
-/** A row: the cells in the order of the columns. The first one names the row. */
+/** A row: its cells in the order of the columns. The first cell names the row. */
 export interface Row {
   readonly key: string | number
   readonly cells: ReadonlyArray<ComponentChildren>
@@ -21,8 +21,8 @@ const Cell = ({ children, column, isName }: {
 }
 
 /**
- * A table. On a narrow screen each row is a list of its cells, each with the name of its column. The roles keep it a table
- * there, too: some browsers take a table that is displayed in another way for plain text.
+ * A table. On a narrow screen, each row is a list of cells with the names of their columns. The roles are explicit because
+ * some browsers drop them there.
  */
 export const Table = ({ columns, label, rows }: {
   readonly label: string
@@ -45,7 +45,7 @@ export const Table = ({ columns, label, rows }: {
   </table>
 )
 
-/** Names and what they are. */
+/** A list of names and values. */
 export const Facts = (
   { facts }: { readonly facts: ReadonlyArray<readonly [name: string, value: ComponentChildren]> }
 ) => (

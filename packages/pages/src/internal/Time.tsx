@@ -1,4 +1,4 @@
-/** Instants for people and for machines: in UTC, which the script of the pages turns into the reader's own time. */
+/** Instants in UTC. The script of the pages shows them in the reader's own time zone. */
 import * as DateTime from "effect/DateTime"
 import { type Locale, messagesIn } from "./Locale.ts"
 

@@ -1,4 +1,4 @@
-/** `/`: what this server is, and where to go. */
+/** `/`: the purpose of this server, and links. */
 import * as Effect from "effect/Effect"
 import type { Route } from "@startlist/http/Router"
 import { basePath, HttpConfig } from "@startlist/http/HttpConfig"

@@ -46,7 +46,7 @@ export class Service extends Context.Tag("test/Service")<Service, {
 export const answers = ({ challenge }: Pick<Callbacks.Validation, "challenge">): Effect.Effect<Callbacks.Answer> =>
   Effect.succeed(answered({ body: JSON.stringify({ "hub.challenge": challenge }) }))
 
-/** An answer to a validation request: 200, JSON, at once, unless said otherwise. */
+/** An answer to a validation request. Default: 200, JSON, immediately. */
 export const answered = (
   answer: { readonly body: string; readonly status?: number; readonly contentType?: string }
 ): Callbacks.Answer =>

@@ -1,4 +1,4 @@
-/** The frame of every page about one application: the way back to it, and what its owner must not miss. */
+/** The frame of every page about one application: the link back to it, and warnings for its owner. */
 import type { ComponentChildren } from "preact"
 import { Alert } from "../Form.tsx"
 import { Layout } from "../Layout.tsx"
@@ -10,7 +10,7 @@ export const ApplicationLayout = ({ back = true, children, context, isError = fa
   readonly title: string
   readonly isError?: boolean
   readonly narrow?: boolean
-  /** Whether there is a link to the application's page. */
+  /** Whether the page links to the application's page. */
   readonly back?: boolean
   readonly children: ComponentChildren
 }) => {

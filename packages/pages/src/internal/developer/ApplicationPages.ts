@@ -50,7 +50,7 @@ export const make: Effect.Effect<
   const ownedBy = ({ signedIn }: Owner.OwnerContext, after: Option.Option<Application["id"]>, limit: number) =>
     applications.list({ owner: Option.some(signedIn.user.id), after, limit })
 
-  /** What the list begins with, to notice a form that is sent twice. */
+  /** The first application of the list, to detect a form that is sent twice. */
   const newestOf = (context: Owner.OwnerContext) =>
     Effect.map(ownedBy(context, Option.none(), 1), ([newest]) => String(newest?.id ?? 0))
 
@@ -103,7 +103,7 @@ export const make: Effect.Effect<
           ))
     )
 
-  /** When the former secret of an application ends, if it is still good. */
+  /** The expiry of the previous secret of an application, if it is still valid. */
   const formerUntil = ({ secrets }: Application) =>
     Effect.map(DateTime.now, (now) =>
       Option.filter(
@@ -111,7 +111,7 @@ export const make: Effect.Effect<
         DateTime.greaterThan(now)
       ))
 
-  /** Where the application sends users, with its own identifier. */
+  /** The address to which the application sends users. */
   const linkOf = ({ id, redirectUris: [redirectUri] }: Application) =>
     Option.map(Option.fromNullable(redirectUri), (redirectUri) =>
       `${authUrl}/oauth/authorize?${
@@ -193,7 +193,7 @@ export const make: Effect.Effect<
         Conflict: () => Effect.succeed(owner.outdated(request, context))
       })))
 
-  /** The form that creates a subscription, as the endpoint of the API does. */
+  /** Creates a subscription from a form, like the endpoint of the API. */
   const subscribe = (request: Request, context: Owner.ApplicationContext, parameters: Parameters) =>
     Effect.gen(function*() {
       const { application } = context
@@ -221,7 +221,7 @@ export const make: Effect.Effect<
       )
     })
 
-  /** Pauses, resumes or ends the subscription. To end it, the form names which one: it may be another one by now. */
+  /** Pauses, resumes or ends the subscription. To end it, the form names it: there may be another one now. */
   const change = (action: string | undefined, application: Application, named: string | undefined) =>
     Effect.gen(function*() {
       switch (action) {

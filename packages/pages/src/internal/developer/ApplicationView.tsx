@@ -1,4 +1,4 @@
-/** How one application of a platform user looks: its webhook, its settings, its secret. */
+/** View of one application of a platform user: its webhook, its settings, its secret. */
 import type * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import * as Option from "effect/Option"
@@ -132,19 +132,19 @@ export const ApplicationView = (
     /** The address to which the application sends users, if it has a redirect URI. */
     readonly authorizationLink: Option.Option<string>
     readonly connected: Connected
-    /** Why the subscription was not created just now. */
+    /** The problem if the subscription was not created just now. */
     readonly webhookProblem?: WebhookProblem | undefined
-    /** The address of the endpoint that makes a subscription. */
+    /** The address of the endpoint that creates a subscription. */
     readonly subscribeAt: string
     readonly subscription: Option.Option<Subscription>
     readonly hours: ReadonlyArray<AttemptHour>
-    /** When its former secret ends, if there is one. */
+    /** The expiry of its previous secret, if there is one. */
     readonly formerUntil: Option.Option<DateTime.Utc>
-    /** How long the present secret would stay good beside a new one. */
+    /** The time for which the current secret would stay valid beside a new one. */
     readonly overlap: Duration.Duration
     /** Whether the settings were saved just now. */
     readonly isSaved?: boolean
-    /** The settings as they are, or as they were typed and refused because of `problem`. */
+    /** The stored settings, or the typed ones that were refused because of `problem`. */
     readonly values: Settings
     readonly problem?: InvalidApplication | undefined
   }

@@ -1,4 +1,4 @@
-/** How the list of a platform user's applications looks, and the form for another one. */
+/** Views of the list of a platform user's applications, and of the form for a new one. */
 import type { Application, InvalidApplication, Settings } from "@startlist/core/Application"
 import { Alert, Form } from "../Form.tsx"
 import { Layout } from "../Layout.tsx"
@@ -8,7 +8,7 @@ import { Day } from "../Time.tsx"
 import { home, type OwnerContext, pathOf } from "./Owner.ts"
 import { SettingsFields, SettingsProblem } from "./SettingsFields.tsx"
 
-/** A form that was not accepted, to be shown once more. */
+/** A refused form, which is shown again. */
 export interface Refused {
   readonly values: Settings
   readonly problem: InvalidApplication | undefined
@@ -21,7 +21,7 @@ export const ApplicationsView = ({ applications, more, newest, refused, context:
   readonly applications: ReadonlyArray<Application>
   /** Whether there are older ones. */
   readonly more: boolean
-  /** What the list began with when the form was made: a form that is sent twice is noticed by it. */
+  /** The first application of the list when the form was made, to detect a form that is sent twice. */
   readonly newest: string
   readonly refused?: Refused
 }) => {

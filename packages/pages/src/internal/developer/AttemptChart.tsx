@@ -15,10 +15,10 @@ const topOf = (most: number): number => {
   return power * ([1, 2, 5].find((factor) => factor * power >= most) ?? 10)
 }
 
-/** A part of a column: its class, and from where to where it reaches, as shares of the axis. */
+/** A part of a column: its class, its start and its end as shares of the axis. */
 type Part = readonly [mark: string, from: number, to: number]
 
-/** Columns that are as wide as there is room, so that a phone shows the newest hours too. Text is beside it, in HTML. */
+/** Columns fill the width, so that a phone also shows the newest hours. Texts are HTML beside them. */
 const Columns = ({ columns }: { readonly columns: ReadonlyArray<ReadonlyArray<Part>> }) => (
   <svg viewBox={`0 0 ${columns.length} 100`} preserveAspectRatio="none" aria-hidden="true">
     {columns.flatMap((parts, place) =>
@@ -36,7 +36,7 @@ const Columns = ({ columns }: { readonly columns: ReadonlyArray<ReadonlyArray<Pa
   </svg>
 )
 
-/** What a panel shows, from zero to the end of its axis, and what its colours mean. */
+/** The title of a panel, the range of its axis, and the meaning of its colours. */
 const Legend = ({ marks, title }: {
   readonly title: string
   readonly marks: ReadonlyArray<readonly [mark: string, label: string]>
@@ -54,7 +54,7 @@ const Legend = ({ marks, title }: {
   </p>
 )
 
-/** Every third hour, below its column. */
+/** Labels of every third hour, below its column. */
 const Hours = ({ hours }: { readonly hours: ReadonlyArray<AttemptHour> }) => (
   <p class="hours" aria-hidden="true">
     {hours.filter((_, place) => place % 3 === 1).map((hour) => <span key={hourOf(hour)}>{hourOf(hour)}</span>)}

@@ -1,21 +1,21 @@
-/** What the attempts of a day came to, hour by hour. */
+/** Outcomes of the attempts of a day, by hour. */
 import * as DateTime from "effect/DateTime"
 import * as Option from "effect/Option"
 import type { Attempt } from "@startlist/core/Delivery"
 
-/** What the attempts of one hour came to. */
+/** Outcomes of the attempts of one hour. */
 export interface AttemptHour {
   /** Its first instant. */
   readonly startsAt: DateTime.Utc
   readonly delivered: number
   readonly failed: number
-  /** How long the delivered ones took: the lower median and the slowest, in milliseconds; none if there were none. */
+  /** Duration of the successful attempts: the lower median and the slowest, in milliseconds. */
   readonly latency: Option.Option<{ readonly medianMs: number; readonly slowestMs: number }>
 }
 
 const hourMillis = 3_600_000
 
-/** Where the last day begins: with the hour of the clock that is 23 before the present one. */
+/** The start of the last day: the full hour 23 hours before the present hour. */
 export const startOfLastDay = ({ epochMillis }: DateTime.Utc): number =>
   epochMillis - epochMillis % hourMillis - 23 * hourMillis
 
@@ -32,7 +32,7 @@ const toHour = (startsAt: number, attempts: ReadonlyArray<Attempt>): AttemptHour
   }
 }
 
-/** The 24 hours of the last day, oldest first. Attempts before it are left out. */
+/** The 24 hours of the last day, oldest first. Earlier attempts are left out. */
 export const lastDayOf = (attempts: ReadonlyArray<Attempt>, now: DateTime.Utc): ReadonlyArray<AttemptHour> => {
   const start = startOfLastDay(now)
   const hours = Array.from({ length: 24 }, (): Array<Attempt> => [])

@@ -1,4 +1,4 @@
-/** How the list of an application's deliveries looks. */
+/** View of the list of an application's deliveries. */
 import * as Option from "effect/Option"
 import { type Delivery, State } from "@startlist/core/Delivery"
 import { write } from "@startlist/http/Parameters"
@@ -12,7 +12,7 @@ import type { AttemptHour } from "./AttemptHours.ts"
 import { about, Badge, outcomeOf } from "./DeliveryFacts.tsx"
 import { type ApplicationContext, pathOf } from "./Owner.ts"
 
-/** What is looked for, as it was typed. Empty: everything. */
+/** The search as it was typed. Empty fields match everything. */
 export interface Typed {
   readonly state: string
   readonly text: string
@@ -20,7 +20,7 @@ export interface Typed {
   readonly until: string
 }
 
-/** Nothing was typed. */
+/** An empty search. */
 export const everything: Typed = { state: "", text: "", since: "", until: "" }
 
 /** Address of a page of the list. */
@@ -81,7 +81,7 @@ const SearchForm = ({ context: { application, frame }, typed }: {
 
 const AllAgain = ({ context: { application, frame, signedIn }, failedSince }: {
   readonly context: ApplicationContext
-  /** What was typed and is no instant. */
+  /** The typed text if it is not an instant. */
   readonly failedSince: string | undefined
 }) => {
   const { developer: { deliveries: words } } = messagesIn(frame.locale)
@@ -133,11 +133,11 @@ export const DeliveriesView = (
     readonly typed: Typed
     readonly failedSince: string | undefined
     readonly isFirst: boolean
-    /** Whether there is a subscription to which failed events could be delivered again. */
+    /** Whether there is a subscription for failed events to be delivered again. */
     readonly isRepeatable: boolean
-    /** How many events are delivered again, after the form that asks for it. */
+    /** Number of events that are delivered again, after that form. */
     readonly redelivered: Option.Option<number>
-    /** Behind which delivery the next page begins, if there is one. */
+    /** The delivery before the next page, if there is one. */
     readonly next: Option.Option<number>
   }
 ) => {

@@ -1,10 +1,10 @@
-/** What the list of deliveries and the page of one have in common. */
+/** Texts for the list of deliveries and the page of one delivery. */
 import * as Option from "effect/Option"
 import type { Attempt, State } from "@startlist/core/Delivery"
 import type { Event } from "@startlist/core/Event"
 import { type Locale, messagesIn } from "../Locale.ts"
 
-/** What an event is about, for people. */
+/** The object of an event in words. */
 export const about = ({ objectId, objectType, updates }: Event, locale: Locale): string => {
   const { developer } = messagesIn(locale)
   return "registration_status" in updates && updates.registration_status === "test" &&
@@ -17,7 +17,7 @@ export const Badge = ({ locale, state }: { readonly locale: Locale; readonly sta
   <span class={`badge ${state}`}>{messagesIn(locale).developer.states[state]}</span>
 )
 
-/** How an attempt ended, with the status if that is the reason. */
+/** The outcome of an attempt, with the status if it is the reason. */
 export const outcomeOf = ({ outcome, status }: Attempt, locale: Locale): string =>
   outcome === "rejected" && Option.isSome(status)
     ? `HTTP ${status.value}`

@@ -1,4 +1,4 @@
-/** `/developer/applications/{client_id}/deliveries`: what was sent to an application's callback, and what came of it. */
+/** `/developer/applications/{client_id}/deliveries`: deliveries to an application's callback, and their outcomes. */
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -27,7 +27,7 @@ const pageSize = 25
 const decodeId = Schema.decodeUnknownOption(Schema.compose(Schema.NumberFromString, DeliveryId))
 const decodeState = Schema.decodeUnknownOption(State)
 
-/** Date and time in UTC, as a browser's field or a person writes them. */
+/** Date and time in UTC, in the formats of browsers and of people. */
 const instant = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)Z?$/
 
 const parseInstant = (typed: string): Option.Option<DateTime.Utc> => {
@@ -109,7 +109,7 @@ export const make: Effect.Effect<
         return redirect(`${listUrl(context)}?redelivered=${count}`)
       }), `${Owner.home}/${id}/deliveries`)
 
-  /** A delivery of this application; there is no other. */
+  /** Finds a delivery of this application. */
   const find = (
     { application }: Owner.ApplicationContext,
     deliveryId: string | undefined

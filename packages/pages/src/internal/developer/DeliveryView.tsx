@@ -1,4 +1,4 @@
-/** How one delivery looks: its attempts, and its request as it would be sent now. */
+/** View of one delivery: its attempts, and its request as it would be sent now. */
 import * as Option from "effect/Option"
 import type { Delivery } from "@startlist/core/Delivery"
 import { body } from "@startlist/core/Event"
@@ -31,7 +31,7 @@ const Attempts = ({ attempts, locale }: Pick<Delivery, "attempts"> & { readonly 
   )
 }
 
-/** The body with line breaks for people. */
+/** The body with line breaks. */
 const pretty = (body: string): string => JSON.stringify(JSON.parse(body), null, 2)
 
 /** A text as one word of a POSIX shell. */

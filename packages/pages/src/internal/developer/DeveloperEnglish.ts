@@ -24,7 +24,7 @@ export const developer: DeveloperMessages = {
     submit: "Register",
     done: (application) => `${application} is registered`,
     repeated:
-      "An application was registered since this form was opened, perhaps by sending it twice. Check the list first. To register another application, send the form again."
+      "An application was registered after this form was opened, perhaps because the form was sent twice. Check the list first. To register another application, send the form again."
   },
   settings: {
     title: "Settings",
@@ -35,7 +35,7 @@ export const developer: DeveloperMessages = {
     redirectUris: "Redirect URIs",
     redirectUrisHint:
       "One on each line, exactly as your application sends it. Each begins with https://, or with http:// on localhost, 127.0.0.1 or [::1].",
-    redirectUrisTooMany: (count) => `There are ${number(count)} redirect URIs. Register at most 20.`,
+    redirectUrisTooMany: (count) => `Register at most 20 redirect URIs. The form has ${number(count)}.`,
     redirectUrisRepeated: (line, first) =>
       `Line ${line} of the redirect URIs repeats line ${first}. Remove one of them.`,
     redirectUrisWrong: (lines) =>
@@ -77,23 +77,23 @@ export const developer: DeveloperMessages = {
     noneThen: (address) =>
       `To create one, send POST ${address} with the access token of a platform user. The callback must answer the validation request.`,
     create: "Create the subscription…",
-    callbackHint: "An https address of at most 255 characters. It is asked at once whether it expects events.",
+    callbackHint: "An https address of at most 255 characters. The service immediately sends it a validation request.",
     verifyToken: "Verify token",
-    verifyTokenHint: "Your callback gets it back in the validation request, and can recognise your request by it.",
+    verifyTokenHint: "The validation request contains it, so that your callback can recognise your request.",
     subscribe: "Create the subscription",
     problem: "The subscription was not created",
     problems: {
       too_long: "The callback must not be longer than 255 characters.",
       invalid: "The callback must be an https address without user name and fragment.",
       unreachable: "The callback could not be reached.",
-      forbidden_address: "The callback has an address that is not called.",
+      forbidden_address: "The callback has an address that is not allowed.",
       timeout: "The callback did not answer the validation in time.",
       wrong_status: "The callback must answer the validation with status 200.",
       wrong_content_type: "The callback must answer the validation as application/json.",
       wrong_body: "The callback must answer the validation with a JSON object of exactly hub.challenge.",
       verify_token: "Enter a verify token of 1 to 1000 characters."
     },
-    failing: "The callback does not accept events: the newest one that ended has failed.",
+    failing: "The callback does not accept events: the last delivery that ended has failed.",
     failed: "Failed deliveries",
     state: "State",
     active: "active",
@@ -109,7 +109,7 @@ export const developer: DeveloperMessages = {
     pauseMeans: "While the subscription is paused, nothing is sent. Events wait in order.",
     resume: "Resume",
     end: "End the subscription…",
-    endMeans: "Events that are not delivered yet are cancelled. A new subscription gets new events only.",
+    endMeans: "Pending events are cancelled. A new subscription gets new events only.",
     endNow: "End the subscription"
   },
   figures: {
@@ -129,12 +129,12 @@ export const developer: DeveloperMessages = {
   },
   ending: {
     title: "Delete the application",
-    explanation: "When nobody uses the application any more, delete it.",
+    explanation: "If nobody uses the application any more, delete it.",
     open: "Delete the application…",
-    means: "Its secrets, its subscription and the access that users have given end at once. This cannot be undone.",
+    means: "Its secrets, its subscription and all access that users have granted end immediately. This cannot be undone.",
     now: "Delete the application",
     suspended:
-      "The operator of this service has suspended the application. It gets no tokens and no events. Nothing is lost, and events wait. Ask the operator."
+      "The operator of this service has suspended the application. It gets no tokens and no events. Nothing is lost: events wait. Contact the operator."
   },
   signing: {
     title: "Signing secret",
@@ -187,7 +187,7 @@ export const developer: DeveloperMessages = {
     request: "Request",
     headers: "Headers",
     curl: "The same as a command",
-    curlMeans: "It sends the request as it would be sent now. The signature is good for a few minutes.",
+    curlMeans: "It sends the request as it would be sent now. The signature is valid for a few minutes.",
     event: "Event",
     webhookId: "webhook-id",
     occurred: "Occurred",
@@ -196,11 +196,11 @@ export const developer: DeveloperMessages = {
     attempts: "Attempts",
     noAttempts: "No attempt has been made yet.",
     attempt: "No.",
-    at: "At",
+    at: "Time",
     outcome: "Outcome",
     status: "Status",
-    duration: "Took",
-    answer: "Answer (excerpt)",
+    duration: "Duration",
+    answer: "Response (excerpt)",
     redeliver: "Deliver again",
     redeliverMeans: "Creates a new delivery of the same event, with the same webhook-id.",
     gone: "The subscription of this delivery has ended. It cannot be delivered again.",
@@ -216,7 +216,7 @@ export const developer: DeveloperMessages = {
       `${number(delivered + failed)} ${plural(delivered + failed, "attempt", "attempts")}. Delivered: ${
         number(delivered)
       }, failed: ${number(failed)}. Hours are UTC.`,
-    limit: (deliveries) => `At most the newest ${number(deliveries)} deliveries are counted.`,
+    limit: (deliveries) => `Deliveries counted: the newest ${number(deliveries)}.`,
     hour: "Hour",
     delivered: "Delivered",
     failed: "Failed",

@@ -7,13 +7,13 @@ const percent = Catalogue.percent("fr-FR")
 const plural = Catalogue.plural("fr-FR")
 const list = new Intl.ListFormat("fr-FR")
 
-const objects = { registration: "inscription", athlete: "athlète", organizer: "organisateur ou organisatrice" } as const
+const objects = { registration: "inscription", athlete: "athlète", organizer: "organisation" } as const
 
 export const developer: DeveloperMessages = {
   applications: {
     title: "Vos applications",
     explanation:
-      "Une application agit pour les utilisateurs et utilisatrices qui l’ont autorisée, et est informée des changements par son webhook.",
+      "Une application agit au nom des personnes qui l’ont autorisée. Son webhook l’informe des changements.",
     none: "Vous n’avez pas encore enregistré d’application.",
     name: "Nom",
     clientId: "client_id",
@@ -25,18 +25,19 @@ export const developer: DeveloperMessages = {
     submit: "Enregistrer",
     done: (application) => `${application} est enregistrée`,
     repeated:
-      "Une application a été enregistrée depuis l’ouverture de ce formulaire, peut-être par un double envoi. Consultez d’abord la liste. Si vous en voulez une autre, envoyez le formulaire à nouveau."
+      "Une application a été enregistrée depuis l’ouverture de ce formulaire, peut-être par un double envoi. Consultez d’abord la liste. Pour enregistrer une autre application, envoyez le formulaire à nouveau."
   },
   settings: {
     title: "Réglages",
     problem: "Rien n’a été enregistré",
     name: "Nom",
-    nameHint: "Les utilisateurs et utilisatrices le voient quand l’accès leur est demandé.",
+    nameHint: "Affiché lors de la demande d’accès.",
     nameWrong: "Saisissez un nom de 1 à 100 caractères.",
     redirectUris: "Adresses de redirection (redirect_uri)",
     redirectUrisHint:
       "Une par ligne, exactement comme votre application l’envoie. Chacune commence par https://, ou par http:// sur localhost, 127.0.0.1 ou [::1].",
-    redirectUrisTooMany: (count) => `Il y a ${number(count)} adresses de redirection. Enregistrez-en 20 au maximum.`,
+    redirectUrisTooMany: (count) =>
+      `Enregistrez 20 adresses de redirection au maximum. Le formulaire en contient ${number(count)}.`,
     redirectUrisRepeated: (line, first) =>
       `La ligne ${line} des adresses de redirection répète la ligne ${first}. Supprimez l’une des deux.`,
     redirectUrisWrong: (lines) =>
@@ -80,17 +81,17 @@ export const developer: DeveloperMessages = {
       `Pour en créer un, envoyez POST ${address} avec le jeton d’accès d’un compte de plateforme. L’adresse de rappel doit répondre à la demande de validation.`,
     create: "Créer l’abonnement…",
     callbackHint:
-      "Une adresse https de 255 caractères au plus. Le service lui demande aussitôt si elle attend des événements.",
+      "Une adresse https de 255 caractères au plus. Le service lui envoie immédiatement une demande de validation.",
     verifyToken: "Jeton de vérification",
     verifyTokenHint:
-      "Votre adresse de rappel le reçoit dans la demande de validation et reconnaît ainsi votre demande.",
+      "La demande de validation le contient\u00a0: votre application peut ainsi la reconnaître.",
     subscribe: "Créer l’abonnement",
     problem: "L’abonnement n’a pas été créé",
     problems: {
       too_long: "L’adresse de rappel ne doit pas dépasser 255 caractères.",
       invalid: "L’adresse de rappel doit être une adresse https sans nom d’utilisateur ni fragment.",
       unreachable: "L’adresse de rappel est injoignable.",
-      forbidden_address: "Le service n’appelle pas cette adresse.",
+      forbidden_address: "L’adresse de rappel n’est pas autorisée.",
       timeout: "L’adresse de rappel n’a pas répondu à temps à la validation.",
       wrong_status: "L’adresse de rappel doit répondre à la validation avec le statut 200.",
       wrong_content_type: "L’adresse de rappel doit répondre à la validation en application/json.",
@@ -99,7 +100,7 @@ export const developer: DeveloperMessages = {
       verify_token: "Saisissez un jeton de vérification de 1 à 1000 caractères."
     },
     failing: "L’adresse de rappel n’accepte pas les événements\u00a0: la dernière livraison terminée a échoué.",
-    failed: "Livraisons échouées",
+    failed: "Livraisons en échec",
     state: "État",
     active: "actif",
     callback: "Adresse de rappel",
@@ -109,14 +110,14 @@ export const developer: DeveloperMessages = {
     deliveries: "Toutes les livraisons",
     test: "Envoyer un événement de test",
     testMeans:
-      "Il est livré à cet abonnement seulement, comme événement d’inscription avec le statut «\u00a0test\u00a0».",
+      "Il est livré uniquement à cet abonnement, comme un événement d’inscription avec le statut «\u00a0test\u00a0».",
     paused: "en pause",
     pause: "Mettre en pause",
     pauseMeans: "Pendant la pause, rien n’est envoyé. Les événements attendent dans l’ordre.",
     resume: "Reprendre",
     end: "Mettre fin à l’abonnement…",
     endMeans:
-      "Les événements qui ne sont pas encore livrés sont annulés. Un nouvel abonnement ne reçoit que de nouveaux événements.",
+      "Les événements en attente sont annulés. Un nouvel abonnement ne reçoit que les nouveaux événements.",
     endNow: "Mettre fin à l’abonnement"
   },
   figures: {
@@ -125,7 +126,7 @@ export const developer: DeveloperMessages = {
     count: (users, isAll) => isAll ? number(users) : `${number(users)} ou plus`,
     lastUse: "Dernier jeton émis",
     never: "pas encore",
-    failures: "Tentatives échouées, 24 heures",
+    failures: "Tentatives en échec, 24 heures",
     rate: (failed, attempts) =>
       attempts === 0 ? "aucune tentative" : `${percent(failed / attempts)} (${number(failed)} sur ${number(attempts)})`
   },
@@ -155,7 +156,9 @@ export const developer: DeveloperMessages = {
     reveal: "Afficher le secret",
     rotate: "Remplacer le secret de signature…",
     rotateMeans: (hours) =>
-      `Un nouveau secret signe dès maintenant. Le secret actuel signe encore pendant ${duration(hours, "hour")}.`,
+      `Dès maintenant, un nouveau secret signe les événements. Le secret actuel les signe aussi pendant ${
+        duration(hours, "hour")
+      }.`,
     rotateNow: "Remplacer le secret de signature",
     rotated: "Le secret de signature a été remplacé."
   },
@@ -180,26 +183,27 @@ export const developer: DeveloperMessages = {
     until: "Avant (UTC)",
     instantHint: "Par exemple 2026-01-31 08:00.",
     find: "Rechercher",
-    allAgain: "Livrer à nouveau tous les événements échoués…",
+    allAgain: "Livrer à nouveau tous les événements en échec…",
     allAgainMeans:
-      "Tous les événements dont la livraison a échoué depuis cette date sont livrés à nouveau, dans l’ordre et avec le même webhook-id, sauf ceux qui l’ont déjà été.",
-    failedSince: "Échouées depuis (UTC)",
+      "Tous les événements dont la livraison a échoué depuis cette date sont livrés à nouveau, dans l’ordre et avec le même webhook-id. Ceux qui ont déjà été livrés à nouveau sont exclus.",
+    failedSince: "En échec depuis (UTC)",
     again: "Tout livrer à nouveau",
     wrongInstant: "Saisissez la date et l’heure comme 2026-01-31 08:00.",
     redelivered: (count) =>
       count === 0
-        ? "Aucun événement échoué à livrer à nouveau."
+        ? "Aucun événement en échec à livrer à nouveau."
         : `${number(count)} ${plural(count, "événement est livré", "événements sont livrés")} à nouveau.`
   },
   delivery: {
     title: (id) => `Livraison ${id}`,
     request: "Requête",
     headers: "En-têtes",
-    curl: "La même en ligne de commande",
-    curlMeans: "Elle envoie la requête telle qu’elle partirait maintenant. La signature est valable quelques minutes.",
+    curl: "La même requête en ligne de commande",
+    curlMeans:
+      "Cette commande envoie la requête telle qu’elle partirait maintenant. La signature est valable quelques minutes.",
     event: "Événement",
     webhookId: "webhook-id",
-    occurred: "Survenu",
+    occurred: "Date de l’événement",
     next: "Prochaine tentative",
     body: "Contenu envoyé",
     attempts: "Tentatives",
@@ -216,7 +220,7 @@ export const developer: DeveloperMessages = {
     queued: "Cette livraison est en file d’attente. Rechargez la page dans un instant pour en voir le résultat.",
     reload: "Recharger",
     setAside:
-      "Des tentatives ont commencé, mais le service n’a pas pu en enregistrer le résultat. Il n’en fait plus. Les événements suivants sont livrés."
+      "Des tentatives ont commencé, mais le service n’a pas pu en enregistrer le résultat. Il a cessé de réessayer. Les événements suivants sont livrés."
   },
   chart: {
     title: "Les dernières 24 heures",
@@ -224,11 +228,11 @@ export const developer: DeveloperMessages = {
     summary: (delivered, failed) =>
       `${number(delivered + failed)} ${
         plural(delivered + failed, "tentative", "tentatives")
-      }. Tentatives réussies\u00a0: ${number(delivered)}, échouées\u00a0: ${number(failed)}. Heures en UTC.`,
-    limit: (deliveries) => `Au plus les ${number(deliveries)} livraisons les plus récentes sont comptées.`,
+      }. Réussites\u00a0: ${number(delivered)}, échecs\u00a0: ${number(failed)}. Les heures sont en UTC.`,
+    limit: (deliveries) => `Livraisons comptées\u00a0: les ${number(deliveries)} plus récentes.`,
     hour: "Heure",
-    delivered: "Réussies",
-    failed: "Échouées",
+    delivered: "Réussites",
+    failed: "Échecs",
     latency: "Temps de réponse",
     typical: "Médiane",
     slowest: "Maximum",
@@ -237,7 +241,7 @@ export const developer: DeveloperMessages = {
   states: {
     pending: "en attente",
     delivered: "livrée",
-    exhausted: "échouée",
+    exhausted: "en échec",
     cancelled: "annulée",
     set_aside: "mise de côté"
   },

@@ -1,10 +1,10 @@
-/** What the developer pages say. */
+/** The texts of the developer pages. */
 import type { InvalidCallbackUrl } from "@startlist/core/Subscriptions"
 import type { ValidationFailed } from "@startlist/core/Subscription"
 import type { Attempt, State } from "@startlist/core/Delivery"
 import type { ObjectType } from "@startlist/core/Event"
 
-/** Its sentences, by page. */
+/** The texts by page. */
 export interface DeveloperMessages {
   readonly applications: {
     readonly title: string
@@ -184,7 +184,7 @@ export interface DeveloperMessages {
   readonly chart: {
     readonly title: string
     readonly none: string
-    /** How many attempts were delivered, and how many failed. */
+    /** Number of successful and of failed attempts. */
     readonly summary: (delivered: number, failed: number) => string
     readonly limit: (deliveries: number) => string
     readonly hour: string

@@ -1,4 +1,4 @@
-/** What all developer pages have in common: who may be there, and which applications are whose. */
+/** Access to the developer pages: platform users, and the applications of each. */
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -21,7 +21,7 @@ import * as Frame from "../Frame.ts"
 import * as Locale from "../Locale.ts"
 import * as SentDeliveries from "./SentDeliveries.ts"
 
-/** Where the applications of a platform user are. */
+/** Path of the list of a platform user's applications. */
 export const home = "/developer/applications"
 
 /** The address of an application's page. */
@@ -44,28 +44,28 @@ export interface ApplicationContext extends OwnerContext {
 type Answer = Effect.Effect<Response, Refusal | StoreError>
 
 export interface OwnerPages {
-  /** Serves platform users; `here` is our path to which the others come back when they have signed in. */
+  /** Serves platform users. `here` is the path to which other users return after sign-in. */
   readonly withOwner: (request: Request, here: string, serve: (context: OwnerContext) => Answer) => Answer
-  /** Serves the owner of the application with this `client_id`; for everybody else there is no such page. */
+  /** Serves the owner of the application with this `client_id`. Other users see that there is no such page. */
   readonly withApplication: (
     request: Request,
     clientId: string | undefined,
     here: string,
     serve: (context: ApplicationContext) => Answer
   ) => Answer
-  /** As `withApplication`, for a form on a page about the application; `here` is that page. */
+  /** The same as `withApplication` for a form on the page `here` about the application. */
   readonly withForm: (
     request: Request,
     clientId: string | undefined,
     change: (context: ApplicationContext, parameters: Parameters) => Answer,
     here?: string
   ) => Answer
-  /** Reads a form of this session; one that is none changes nothing. */
+  /** Reads a form of this session. Forms of other sessions change nothing. */
   readonly posted: (request: Request, context: OwnerContext, change: (parameters: Parameters) => Answer) => Answer
-  /** The answer to a form over what was changed since: sent twice, or from another window. Nothing is done. */
+  /** The answer to an outdated form, sent twice or from another window. It changes nothing. */
   readonly outdated: (request: Request, context: ApplicationContext) => Response
   readonly refuse: Refuse
-  /** Notes what a platform user did with an application. */
+  /** Records an action of a platform user in the audit trail. */
   readonly record: (
     request: Request,
     action: Action,
@@ -124,7 +124,7 @@ export const make: Effect.Effect<
           () => new NotFound()
         )
         if (application.ownerId !== signedIn.user.id) return yield* new NotFound()
-        // Only pages show it.
+        // Only pages show it, not answers to forms.
         const isFailing = request.method === "GET" && (yield* isCallbackFailing(application))
         return yield* serve({ application, frame, isFailing, signedIn })
       }))

@@ -1,4 +1,4 @@
-/** How a fresh client secret is shown: once, in the answer to the form that made it. */
+/** View of a new client secret. It is shown once, in the answer to the form that made it. */
 import type * as DateTime from "effect/DateTime"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
@@ -12,9 +12,9 @@ import { type OwnerContext, pathOf } from "./Owner.ts"
 
 export const SecretView = ({ formerUntil, registered, context: { frame } }: {
   readonly context: OwnerContext
-  /** With a signing secret if the application is new too. */
+  /** A new application also has a signing secret. */
   readonly registered: Registered | Created
-  /** When its former secret ends, if it does not at once. */
+  /** The expiry of the previous secret, if it is still valid. */
   readonly formerUntil: Option.Option<DateTime.Utc>
 }) => {
   const { application, secret } = registered

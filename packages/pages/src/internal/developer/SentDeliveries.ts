@@ -1,4 +1,4 @@
-/** What owners see and ask of the deliveries to their applications. */
+/** Searches and repeats of deliveries for the owners of applications. */
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -8,13 +8,13 @@ import type { Delivery, DeliveryId, State } from "@startlist/core/Delivery"
 import type { StoreError } from "@startlist/core/Store"
 import { type AttemptHour, lastDayOf, startOfLastDay } from "./AttemptHours.ts"
 
-/** Which deliveries of an application to look for. */
+/** A search for deliveries of an application. */
 export interface Search {
   readonly applicationId: ApplicationId
   readonly state: Option.Option<State>
   /** The identifier of the object that the event is about, or the `webhook-id`. */
   readonly text: Option.Option<string>
-  /** The event occurred at this instant or later, and before the other one. */
+  /** The event occurred at or after `since`, and before `until`. */
   readonly since: Option.Option<DateTime.Utc>
   readonly until: Option.Option<DateTime.Utc>
   readonly after: Option.Option<DeliveryId>
@@ -34,19 +34,16 @@ export interface SentDeliveries {
   /** The newest delivery that failed, if none was delivered since. */
   readonly failing: (id: ApplicationId) => Effect.Effect<Option.Option<Delivery>, StoreError>
   /**
-   * Delivers again what failed since an instant to the subscription of the newest delivery, in the order of the events: at
-   * most `againLimit` among the newest `searchLimit` deliveries. An event that was delivered again since is left out, so
-   * this can be repeated. Returns how many.
+   * Delivers events again that failed since an instant, to the subscription of the newest delivery and in order: at most
+   * `againLimit` among the newest `searchLimit` deliveries. Leaves out events that were delivered again since, so it can
+   * be repeated. Returns their number.
    */
   readonly redeliverFailed: (id: ApplicationId, since: DateTime.Utc) => Effect.Effect<number, StoreError>
-  /**
-   * The present hour of the clock and the 23 before it, oldest first, as far as the newest `searchLimit` deliveries
-   * tell.
-   */
+  /** The present hour and the 23 before it, oldest first, from the newest `searchLimit` deliveries. */
   readonly lastDay: (id: ApplicationId) => Effect.Effect<ReadonlyArray<AttemptHour>, StoreError>
 }
 
-/** Number of deliveries that one search, one repeat of what failed, or one chart looks at. */
+/** Maximum number of deliveries that one search, one repeat of failed events, or one chart reads. */
 export const searchLimit = 5000
 
 /** Maximum number of failed deliveries that are delivered again at a time. */
@@ -97,7 +94,7 @@ export const make: Effect.Effect<SentDeliveries, never, Deliveries> = Effect.map
     return Option.filter(failed, (failed) => !Option.exists(delivered, ({ id }) => id > failed.id))
   })
 
-  /** The newest deliveries, at most `searchLimit`, up to a page that is enough. */
+  /** Reads the newest deliveries, at most `searchLimit`, until `isEnough`. */
   const readNewest = Effect.fnUntraced(function*(
     id: ApplicationId,
     isEnough: (page: ReadonlyArray<Delivery>) => boolean
@@ -125,7 +122,7 @@ export const make: Effect.Effect<SentDeliveries, never, Deliveries> = Effect.map
     })
     let count = 0
     for (const { id } of failed.reverse().slice(0, againLimit)) {
-      // It, or its subscription, may have gone since it was read.
+      // The delivery or its subscription may have been removed since it was read.
       const gone = () => Effect.succeed(0)
       count += yield* Effect.as(deliveries.redeliver(id), 1).pipe(
         Effect.catchTags({ DeliveryNotFound: gone, SubscriptionNotFound: gone })

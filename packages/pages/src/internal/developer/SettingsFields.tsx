@@ -1,4 +1,4 @@
-/** The fields of what an owner can change of an application, and how they are read and refused. */
+/** The fields of an application's settings: their form, their values and their problems. */
 import * as Either from "effect/Either"
 import { checkRedirectUris, type InvalidApplication, type Settings } from "@startlist/core/Application"
 import { get, type Parameters } from "@startlist/http/Parameters"
@@ -21,7 +21,7 @@ export const readSettings = (parameters: Parameters): Settings => ({
   links: Object.fromEntries(links.map(({ field, name }) => [name, get(parameters, field)?.trim() ?? ""]))
 })
 
-/** What is wrong with the redirect URIs. Their lines are counted as the form shows them, beginning with 1. */
+/** The problem of the redirect URIs. Their lines are numbered as in the form, beginning with 1. */
 const redirectProblemOf = ({ developer: { settings } }: Messages, uris: ReadonlyArray<string>): string => {
   const repeated = uris.findIndex((uri, place) => uris.indexOf(uri) < place)
   if (repeated >= 0) return settings.redirectUrisRepeated(repeated + 1, uris.indexOf(uris[repeated] ?? "") + 1)

@@ -1,4 +1,4 @@
-/** How the page about the signing secret looks: closed, or with the secret shown because the owner asked for it. */
+/** View of the page about the signing secret, which is hidden until the owner asks for it. */
 import * as Duration from "effect/Duration"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
@@ -11,7 +11,7 @@ import { type ApplicationContext, pathOf } from "./Owner.ts"
 export const SigningView = ({ isRotated = false, overlap, context, present, shown }: {
   readonly context: ApplicationContext
   readonly present: SigningSecrets
-  /** The secrets to be shown: none, unless the owner asked. */
+  /** The secrets to show. Empty unless the owner asked for them. */
   readonly shown: ReadonlyArray<SigningSecret>
   readonly isRotated?: boolean
   readonly overlap: Duration.Duration

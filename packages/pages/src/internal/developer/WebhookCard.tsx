@@ -1,4 +1,4 @@
-/** How an application's subscription looks: what it is, what can be done with it, and the form that creates one. */
+/** View of an application's subscription: its state, its actions, and the form that creates one. */
 import * as Option from "effect/Option"
 import type { Subscription } from "@startlist/core/Subscription"
 import { ErrorSummary, Field, Form, Value } from "../Form.tsx"
@@ -11,7 +11,7 @@ import type { AttemptHour } from "./AttemptHours.ts"
 import type { DeveloperMessages } from "./DeveloperMessages.ts"
 import { type ApplicationContext, pathOf } from "./Owner.ts"
 
-/** What was typed for a subscription, and why it was not created. */
+/** The typed values of a subscription that was not created, and the reason. */
 export interface WebhookProblem {
   readonly kind: keyof DeveloperMessages["webhook"]["problems"]
   readonly callbackUrl: string

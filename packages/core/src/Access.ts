@@ -1,4 +1,4 @@
-/** What the bearer of an access token may do (requirements §4.5). */
+/** The access that an access token gives to its bearer (requirements §4.5). */
 import type * as DateTime from "effect/DateTime"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -9,12 +9,12 @@ import type { TokenHash } from "./Secrets.ts"
 import { isOver, type Scope } from "./Token.ts"
 import type { Role, UserId } from "./User.ts"
 
-/** The bearer of a token is not let in: unknown, expired, replaced or revoked (RFC 6750 §3.1, requirements §7). */
+/** The token is unknown, expired, replaced or revoked (RFC 6750 §3.1, requirements §7). */
 export class InvalidToken
   extends Schema.TaggedError<InvalidToken>("@startlist/core/InvalidToken")("InvalidToken", {})
 {}
 
-/** What an access token stands for. */
+/** The user, application and scope of an access token. */
 export interface Access {
   readonly applicationId: ApplicationId
   readonly userId: UserId

@@ -1,9 +1,9 @@
 /**
- * The access tokens of a grant, oldest first, in one text that stores keep as it is. Each token is a line: a line feed,
- * its fingerprint (`Secrets.shortened`), its creation and lifetime in milliseconds to the base 36, and its scope.
+ * The access tokens of a grant, oldest first, as one text. Each token is a line: a line feed, its fingerprint
+ * (`Secrets.shortened`), its creation and lifetime in milliseconds to the base 36, and its scope.
  *
- * A grant in constant use has twenty, and every refresh and every check of a bearer reads them. As records, they took a
- * fifth of the time of a refresh and a third of its garbage.
+ * Every refresh and every check of a bearer reads them. As records, they would take a fifth of the time of a refresh
+ * and cause a third of its garbage.
  */
 import * as DateTime from "effect/DateTime"
 import * as Option from "effect/Option"
@@ -30,7 +30,7 @@ const lineOf = ({ createdAt, expiresAt, hash, scope }: AccessToken): string => {
   return line
 }
 
-/** The place behind the line that begins here. */
+/** The end of the line that begins here. */
 const endOf = (tokens: AccessTokens, start: number): number => {
   const end = tokens.indexOf("\n", start + 1)
   return end < 0 ? tokens.length : end
@@ -47,7 +47,7 @@ const parse = (tokens: AccessTokens, start: number): AccessToken => {
   }
 }
 
-/** Without the tokens that have expired, up to the first one that has not. */
+/** Removes expired tokens at the front, up to the first valid one. */
 export const withoutExpired = (tokens: AccessTokens, now: DateTime.Utc): AccessTokens => {
   let start = 0
   while (start < tokens.length && isOver(parse(tokens, start).expiresAt, now)) start = endOf(tokens, start)
@@ -60,7 +60,7 @@ const count = (tokens: AccessTokens): number => {
   return found
 }
 
-/** Adds a token. Expired ones, and those beyond the limit, are removed at the front. */
+/** Adds a token. Removes expired tokens, and tokens beyond the limit, at the front. */
 export const add = (tokens: AccessTokens, added: AccessToken, limit: number, now: DateTime.Utc): AccessTokens => {
   const live = withoutExpired(tokens, now)
   let start = 0

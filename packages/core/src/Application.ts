@@ -15,7 +15,7 @@ import { UserId } from "./User.ts"
 export const ApplicationId = Schema.Int.pipe(Schema.between(1, maxId), Schema.brand("@startlist/ApplicationId"))
 export type ApplicationId = typeof ApplicationId.Type
 
-/** A client secret by its fingerprint. The newest one has no end; a rotated one ends with the overlap. */
+/** Fingerprint of a client secret. The newest one does not expire. A rotated one expires with the overlap. */
 export const ClientSecret = Schema.Struct({
   hash: TokenHash,
   expiresAt: Schema.OptionFromNullOr(Schema.DateTimeUtcFromNumber)
@@ -25,13 +25,13 @@ export type ClientSecret = typeof ClientSecret.Type
 const Link = Schema.optionalWith(Schema.String, { exact: true })
 
 /**
- * Addresses that users see before they allow an application: https, at most 255 characters each. A change keeps those
- * that it does not name, and removes those that are empty.
+ * Addresses that users see before they allow an application: https, at most 255 characters each. A change leaves
+ * addresses that it does not name, and removes those that it names as empty.
  */
 export const Links = Schema.Struct({ website: Link, privacyPolicy: Link, logo: Link })
 export type Links = typeof Links.Type
 
-/** What an owner can change. */
+/** Fields of an application that its owner can change. */
 export const Settings = Schema.Struct({
   name: Text.pipe(Schema.trimmed(), Schema.minLength(1), Schema.maxLength(100)),
   redirectUris: Schema.Array(Schema.String),
@@ -42,7 +42,7 @@ export type Settings = typeof Settings.Type
 
 /**
  * `active`, or `suspended` by an operator: no token, no answer and no event until it is restored (law 14). `ended` is
- * final: the record only keeps the identifier.
+ * final: only the identifier stays.
  */
 export const State = Schema.Literal("active", "suspended", "ended")
 export type State = typeof State.Type
@@ -55,20 +55,20 @@ export const Application = Schema.Struct({
   /** Number of times that all grants of the application were revoked. A grant of an earlier epoch is revoked. */
   epoch: Schema.NonNegativeInt,
   ...Settings.fields,
-  /** Newest first; one or two are live. None once it has ended. */
+  /** Newest first. One or two are live. Empty if the application has ended. */
   secrets: Schema.Array(ClientSecret),
   createdAt: Schema.DateTimeUtcFromNumber
 })
 export type Application = typeof Application.Type
 
-/** What decides for all grants of an application. */
+/** The fields that apply to all grants of an application. */
 export type Standing = Pick<Application, "epoch" | "state">
 
-/** An application before the store has given an identifier; the store saves it as version 1, active, in epoch 0. */
+/** An application without an identifier. The store gives one, and saves version 1, active, in epoch 0. */
 export const NewApplication = Application.omit("id", "version", "state", "epoch")
 export type NewApplication = typeof NewApplication.Type
 
-/** A signing secret (`whsec_…`). The newest has no end; a rotated one signs too until the overlap ends. */
+/** A signing secret (`whsec_…`). The newest one does not expire. A rotated one also signs until the overlap ends. */
 export const SigningSecret = Schema.Struct({
   value: Schema.RedactedFromSelf(Schema.NonEmptyString),
   expiresAt: Schema.OptionFromNullOr(Schema.DateTimeUtcFromNumber)
@@ -76,18 +76,18 @@ export const SigningSecret = Schema.Struct({
 export type SigningSecret = typeof SigningSecret.Type
 
 /**
- * The secrets that sign the events of an application (Standard Webhooks). They are made with it, and stay the same from
- * one subscription to the next. A record of their own: they change apart from the application.
+ * The secrets that sign the events of an application (Standard Webhooks). They stay the same when the subscription
+ * changes. They are a record of their own, because they change separately from the application.
  */
 export const SigningSecrets = Schema.Struct({
   applicationId: ApplicationId,
   version: Version,
-  /** Newest first; one or two are live. Without those that the store cannot unseal. */
+  /** Newest first. One or two are live. Without secrets that the store cannot unseal. */
   secrets: Schema.Array(SigningSecret)
 })
 export type SigningSecrets = typeof SigningSecrets.Type
 
-/** Why an application cannot be saved as asked. */
+/** The settings of an application are invalid. */
 export class InvalidApplication
   extends Schema.TaggedError<InvalidApplication>("@startlist/core/InvalidApplication")("InvalidApplication", {
     field: Schema.Literal("name", "owner_id", "redirect_uris", "website", "privacy_policy", "logo"),
@@ -101,7 +101,7 @@ export class ApplicationNotFound
   })
 {}
 
-/** Where applications live. Every method is atomic. */
+/** Store of applications. Every method is atomic. */
 export class ApplicationStore extends Context.Tag("@startlist/core/ApplicationStore")<
   ApplicationStore,
   ApplicationStore.Service
@@ -110,7 +110,7 @@ export class ApplicationStore extends Context.Tag("@startlist/core/ApplicationSt
 export declare namespace ApplicationStore {
   export interface Service {
     readonly find: (id: ApplicationId) => Effect.Effect<Option.Option<Application>, StoreError>
-    /** Newest first, without those that have ended. `owner` keeps only that user's, `after` starts behind that identifier. */
+    /** Newest first, without ended ones. `owner` selects one owner. `after` starts after that identifier. */
     readonly list: (page: {
       readonly owner: Option.Option<UserId>
       readonly after: Option.Option<ApplicationId>
@@ -150,7 +150,7 @@ export const checkRedirectUris = (uris: ReadonlyArray<string>): Either.Either<vo
     : invalid(`${JSON.stringify(bad.slice(0, 200))} is neither https://… nor http on localhost, 127.0.0.1 or [::1]`)
 }
 
-/** Checks the addresses that users are to see. */
+/** Checks the addresses that users see. */
 export const checkLinks = ({ logo, privacyPolicy, website }: Links = {}): Either.Either<void, InvalidApplication> => {
   for (const [field, link] of [["website", website], ["privacy_policy", privacyPolicy], ["logo", logo]] as const) {
     if (link !== undefined && link !== "" && (link.length > 255 || !isPlain(link) || !https.test(link))) {
@@ -161,7 +161,7 @@ export const checkLinks = ({ logo, privacyPolicy, website }: Links = {}): Either
   return Either.void
 }
 
-/** Without its port, if the host is a loopback address in digits: an application on a desktop takes what is free. */
+/** Removes the port of a numeric loopback address: an application on a desktop uses any free port. */
 const withoutPort = (uri: string): string =>
   uri.replace(/^(https?:\/\/(?:127\.0\.0\.1|\[::1\])):\d{1,5}(?=[/?]|$)/, "$1")
 
@@ -181,7 +181,7 @@ export class InvalidClient extends Schema.TaggedError<InvalidClient>("@startlist
   { reason: Schema.Literal("unknown", "suspended") }
 ) {}
 
-/** The application that was found, if it is active and one of its secrets has this fingerprint and has not ended. */
+/** Returns the found application if it is active and one of its live secrets has this fingerprint. */
 export const authenticate = (
   found: Option.Option<Application>,
   hash: TokenHash,
@@ -200,7 +200,7 @@ type Expiring = Pick<ClientSecret, "expiresAt">
 const isLive = ({ expiresAt }: Expiring, now: DateTime.Utc): boolean =>
   Option.isNone(expiresAt) || now.epochMillis < expiresAt.value.epochMillis
 
-/** Puts a new secret in front; the present one stays good until `overlapEnds`, older ones end now. */
+/** Adds a new secret in front. The current one stays valid until `overlapEnds`, older ones expire now. */
 const rotated = <A extends Expiring>(secrets: ReadonlyArray<A>, added: A, overlapEnds: DateTime.Utc): Array<A> => [
   added,
   ...secrets.slice(0, 1).map((secret) => ({ ...secret, expiresAt: Option.some(overlapEnds) }))
@@ -213,13 +213,13 @@ export const rotateSecret = (application: Application, hash: TokenHash, overlapE
   secrets: rotated(application.secrets, { hash, expiresAt: Option.none() }, overlapEnds)
 })
 
-/** Of these signing secrets, those that sign at `now`, newest first. */
+/** The signing secrets that sign at `now`, newest first. */
 export const liveSigningSecrets = (
   secrets: ReadonlyArray<SigningSecret>,
   now: DateTime.Utc
 ): ReadonlyArray<SigningSecret> => secrets.filter((secret) => isLive(secret, now))
 
-/** Gives the application a new signing secret; the present one signs too until `overlapEnds`. */
+/** Gives the application a new signing secret. The current one also signs until `overlapEnds`. */
 export const rotateSigningSecret = (
   present: SigningSecrets,
   value: Redacted.Redacted<string>,
@@ -230,18 +230,18 @@ export const rotateSigningSecret = (
   secrets: rotated(present.secrets, { value, expiresAt: Option.none() }, overlapEnds)
 })
 
-/** Suspends or restores. The same application if there is nothing to change. */
+/** Suspends or restores. Returns the same application if nothing changes. */
 export const setState = (application: Application, state: "active" | "suspended"): Application =>
   application.state === state ? application : { ...application, state, version: application.version + 1 }
 
-/** Revokes every grant of the application: what was granted before belongs to an earlier epoch. */
+/** Revokes every grant of the application: earlier grants belong to an earlier epoch. */
 export const revokeAll = (application: Application): Application => ({
   ...application,
   version: application.version + 1,
   epoch: application.epoch + 1
 })
 
-/** Ends the application for good: no secret is left, and every grant is revoked. */
+/** Ends the application: removes its secrets and revokes every grant. */
 export const end = (application: Application): Application => ({
   ...revokeAll(application),
   state: "ended",
@@ -251,14 +251,14 @@ export const end = (application: Application): Application => ({
   secrets: []
 })
 
-/** What an operator can change besides: who owns it. */
+/** Fields that an operator can change: the settings and the owner. */
 export type Change = Partial<Settings & Pick<Application, "ownerId">>
 
 /** The links after a change of them. */
 export const mergeLinks = (present: Links = {}, given: Links = {}): Links =>
   Object.fromEntries(Object.entries({ ...present, ...given }).filter(([, link]) => link !== ""))
 
-/** Changes what is given. */
+/** Changes the given fields. */
 export const change = (application: Application, settings: Change): Application => ({
   ...application,
   ...settings,

@@ -1,7 +1,7 @@
-/** Names of applications: users decide by them whom they trust, so that no name may look like another one. */
+/** Names of applications. Users decide by them whom they trust, so a name must not look like another one. */
 import * as Option from "effect/Option"
 
-/** Controls, formats (bidirectional ones too), private characters, spaces but the plain one, and what shows nothing. */
+/** Controls, formats (also bidirectional ones), private and invisible characters, and spaces but the plain one. */
 const invisible = /(?! )[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/u
 
 /** Emoji may be joined sequences of emoji, which contain characters that are invisible elsewhere (UTS 51 §1.4.9). */

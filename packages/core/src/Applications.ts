@@ -1,4 +1,4 @@
-/** Registering applications and authenticating them. */
+/** Registration, changes and authentication of applications. */
 import * as Context from "effect/Context"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
@@ -22,19 +22,19 @@ import { Conflict, foundOr, type StoreError, untilSaved } from "./Store.ts"
 import { SubscriptionStore } from "./Subscription.ts"
 import { type UserId, UserStore } from "./User.ts"
 
-/** How a client names and proves itself. */
+/** Identifier and secret of a client. */
 export interface ClientCredentials {
   readonly id: ApplicationId
   readonly secret: Redacted.Redacted<string>
 }
 
-/** An application and its secret in clear, at the only moment at which that exists. */
+/** An application and its secret in clear, which is not stored. */
 export interface Registered {
   readonly application: Application.Application
   readonly secret: Redacted.Redacted<string>
 }
 
-/** A new application; `signingSecret` can be shown again. */
+/** A new application. `signingSecret` can be shown again. */
 export interface Created extends Registered {
   readonly signingSecret: Redacted.Redacted<string>
 }
@@ -42,7 +42,7 @@ export interface Created extends Registered {
 export class Applications extends Context.Tag("@startlist/core/Applications")<Applications, Applications.Service>() {}
 
 export declare namespace Applications {
-  /** The application as it is once this has returned. */
+  /** Returns the application after the operation. */
   export type Present = Effect.Effect<Application.Application, ApplicationNotFound | StoreError>
 
   export interface Service {
@@ -56,38 +56,37 @@ export declare namespace Applications {
       settings: Application.Change
     ) => Effect.Effect<Application.Application, InvalidApplication | ApplicationNotFound | StoreError>
     /**
-     * A new secret; the present one stays good for `overlap` (default: the policy's). With `version`, only over that
-     * version of the application: a form that is sent twice must not end the secret that is in use. `Conflict` if it was
-     * changed since.
+     * Makes a new secret. The current one stays valid for `overlap` (default: the policy's). With `version`, fails with
+     * `Conflict` at another version: a form that is sent twice must not end the secret in use.
      */
     readonly rotateSecret: (
       id: ApplicationId,
       options?: { readonly overlap?: Duration.Duration | undefined; readonly version?: number | undefined }
     ) => Effect.Effect<Registered, ApplicationNotFound | Conflict | StoreError>
-    /** What signs the application's events. */
+    /** Returns the secrets that sign the application's events. */
     readonly signingSecrets: (
       id: ApplicationId
     ) => Effect.Effect<Application.SigningSecrets, ApplicationNotFound | StoreError>
     /**
-     * A new signing secret; the present one signs too until the policy's overlap ends. With `version`, only over that
-     * version: a form that is sent twice must not rotate twice. `Conflict` if they were changed since.
+     * Makes a new signing secret. The current one also signs until the policy's overlap ends. With `version`, fails
+     * with `Conflict` at another version: a form that is sent twice must not rotate twice.
      */
     readonly rotateSigningSecret: (
       id: ApplicationId,
       version?: number
     ) => Effect.Effect<Application.SigningSecrets, ApplicationNotFound | Conflict | StoreError>
-    /** An application that has ended is not found. */
+    /** Finds an application that has not ended. */
     readonly find: (id: ApplicationId) => Present
-    /** Law 14: once this has returned, the application gets no token, no answer, and no event that is not being sent. */
+    /** Law 14: after this returns, the application gets no token, no answer and no new attempt. */
     readonly suspend: (id: ApplicationId) => Present
-    /** The application goes on where it was suspended. Events that waited are delivered. */
+    /** Restores a suspended application. Events that waited are delivered. */
     readonly restore: (id: ApplicationId) => Present
-    /** Revokes every grant of the application, in one save of the application alone. No user is named in an event. */
+    /** Revokes every grant of the application in one save, without events. */
     readonly revokeAll: (id: ApplicationId) => Present
-    /** Ends the application for good, with its grants and its subscription. */
+    /** Ends the application, its grants and its subscription. */
     readonly end: (id: ApplicationId) => Effect.Effect<void, ApplicationNotFound | StoreError>
     readonly list: ApplicationStore.Service["list"]
-    /** The application that these credentials belong to. */
+    /** Returns the application of these credentials. */
     readonly authenticate: (
       credentials: ClientCredentials
     ) => Effect.Effect<Application.Application, Application.InvalidClient | StoreError>
@@ -107,7 +106,7 @@ const make = Effect.gen(function*() {
       () => new ApplicationNotFound({ applicationId: id })
     )
 
-  /** Finds, decides and saves what has changed. */
+  /** Finds, decides, and saves a change. */
   const decide = (
     id: ApplicationId,
     decision: (present: Application.Application) => Application.Application
@@ -117,7 +116,7 @@ const make = Effect.gen(function*() {
       return next === present ? Effect.succeed(present) : Effect.as(store.save(next), next)
     }))
 
-  /** Decides again after a conflict. With `version`, decides over that version alone. */
+  /** Decides again after a conflict. With `version`, decides only at that version. */
   const overVersion = <A extends { readonly version: number }, B, E>(
     present: Effect.Effect<A, E>,
     version: number | undefined,
@@ -185,8 +184,8 @@ const make = Effect.gen(function*() {
     if (Option.isSome(subscription)) yield* subscriptions.remove(subscription.value.id, yield* DateTime.now)
   })
 
-  // If it fails half-way, the application is still there, and its owner can end it again. The second removal is for a
-  // subscription whose callback was being validated.
+  // After a failure half-way, the owner can end the application again. The second removal is for a subscription whose
+  // callback was being validated.
   const end = Effect.fn("Applications.end")(function*(id: ApplicationId) {
     yield* removeSubscription(id)
     yield* decide(id, Application.end)

@@ -1,4 +1,4 @@
-/** The authorization request (requirements §4.1): what an application asks a user for. */
+/** The authorization request of an application to a user (requirements §4.1). */
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -20,7 +20,7 @@ export interface Parameters {
   readonly codeChallengeMethod: Option.Option<string>
 }
 
-/** A valid request, ready to be shown to the user. */
+/** A valid request, which can be shown to the user. */
 export interface AuthorizationRequest {
   readonly application: Application
   readonly redirectUri: string
@@ -32,7 +32,7 @@ export interface AuthorizationRequest {
   readonly challenge: Option.Option<string>
 }
 
-/** Nobody is sent back: the client is not known or suspended, or its redirect URI is not known (RFC 6749 §4.1.2.1). */
+/** No redirect is allowed: the client is unknown or suspended, or its redirect URI is unknown (RFC 6749 §4.1.2.1). */
 export class InvalidRedirect
   extends Schema.TaggedError<InvalidRedirect>("@startlist/core/InvalidRedirect")("InvalidRedirect", {
     reason: Schema.Literal("unknown_client", "suspended_client", "missing_redirect_uri", "unregistered_redirect_uri")
@@ -92,7 +92,7 @@ export const check = (
   if (Option.isSome(responseMode) && responseMode.value !== "query") {
     return refuse("invalid_request", "response_mode must be query")
   }
-  // RFC 6749 §3.3: without a default, a missing scope is an invalid one.
+  // RFC 6749 §3.3: without a default, a missing scope is invalid.
   if (Option.isNone(parameters.scope)) return refuse("invalid_scope", "scope is missing")
   const scope = parseScope(parameters.scope.value)
   const unknown = scope.find((name) => !policy.scopes.includes(name))

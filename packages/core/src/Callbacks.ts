@@ -1,4 +1,4 @@
-/** The outward port: what the service sends to callbacks. An implementation makes one try and reports what happened. */
+/** The port for requests to callbacks. An implementation makes one attempt and returns its answer. */
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
@@ -11,11 +11,11 @@ import type * as Redacted from "effect/Redacted"
 import * as Runtime from "effect/Runtime"
 
 /**
- * What came of one request to a callback. `detail` is for the log of the subscription's owner, at most 200
- * characters; it never contains anything that the callback did not send or its owner does not know.
+ * Outcome of one request to a callback. `detail` is for the subscription's owner and has at most 200 characters. It
+ * contains only texts that the callback sent or that its owner knows.
  */
 export type Answer = Data.TaggedEnum<{
-  /** `body` is the beginning for a delivery (at most 200 characters), the whole for a validation (at most 4 KiB). */
+  /** `body` is the beginning for a delivery (at most 200 characters), or all for a validation (at most 4 KiB). */
   Answered: {
     /** Milliseconds from the start of the attempt until the headers were complete. */
     readonly afterMs: number
@@ -33,7 +33,7 @@ export type Answer = Data.TaggedEnum<{
 }>
 export const Answer = Data.taggedEnum<Answer>()
 
-/** The answer in place of a request that met a bug of this service. */
+/** The answer to a request that fails by a bug of this service. */
 export const broken: Answer = Answer.Unreachable({ detail: "internal error of the sender" })
 
 /** Logs a bug that ended a request to a callback. */
@@ -53,7 +53,7 @@ export interface Post {
   readonly callbackUrl: string
   /** The `webhook-id`. */
   readonly id: string
-  /** The `webhook-timestamp`: when this attempt started, whole seconds since 1970. */
+  /** The `webhook-timestamp`: start of this attempt in whole seconds since 1970. */
   readonly timestamp: number
   /** JSON text. */
   readonly body: string
@@ -64,10 +64,10 @@ export interface Post {
   readonly timeout: Duration.Duration
 }
 
-/** Begins a request. Calls `done` once with the answer. The returned function gives the request up before that. */
+/** Begins a request. Calls `done` once with the answer. The returned function cancels the request. */
 export type Begin<In> = (request: In, done: (answer: Answer) => void) => () => void
 
-/** The effect that begins a request and waits for its answer. Its interruption gives the request up. */
+/** An effect that begins a request and waits for its answer. Interruption cancels the request. */
 export const awaiting = <In>(begin: Begin<In>) => (request: In): Effect.Effect<Answer> =>
   Effect.async((resume) => Effect.sync(begin(request, (answer) => resume(Effect.succeed(answer)))))
 
@@ -88,11 +88,11 @@ export const forking = (runtime: Runtime.Runtime<never>): Begin<Effect.Effect<An
 }
 
 /**
- * Ends a request to a callback at its deadline, and answers for one that meets a bug: laws 5 and 9 must not depend on
- * the implementation.
+ * Ends a request to a callback at its deadline, and answers a bug with `broken`: laws 5 and 9 must not depend on the
+ * implementation.
  */
 export const within = (timeout: Duration.Duration) => (request: Effect.Effect<Answer>): Effect.Effect<Answer> =>
-  // Disconnected: an implementation that does not let itself be interrupted is not waited for.
+  // Disconnected: do not wait for an implementation that cannot be interrupted.
   Effect.timeoutTo(Effect.disconnect(Effect.catchAllCause(request, answerBroken)), {
     duration: timeout,
     onSuccess: (answer) => answer,
@@ -102,7 +102,7 @@ export const within = (timeout: Duration.Duration) => (request: Effect.Effect<An
 const answerBroken = (cause: Cause.Cause<never>): Effect.Effect<Answer> =>
   Cause.isInterruptedOnly(cause) ? Effect.failCause(cause) : Effect.as(reportBug(cause), broken)
 
-/** Sends to callbacks. No method fails: whatever happens, within `timeout`, is an `Answer`. */
+/** Sends requests to callbacks. No method fails: each returns an `Answer` within `timeout`. */
 export class Callbacks extends Context.Tag("@startlist/core/Callbacks")<Callbacks, Callbacks.Service>() {}
 
 export declare namespace Callbacks {
@@ -110,8 +110,8 @@ export declare namespace Callbacks {
     readonly validate: (validation: Validation) => Effect.Effect<Answer>
     readonly deliver: (post: Post) => Effect.Effect<Answer>
     /**
-     * `deliver` without a fiber, which would add about 25 % to the cost of a request. The worker uses it if it is there.
-     * A wrapper that changes `deliver` must change this, too, or leave it out.
+     * `deliver` without a fiber, which would add about 25 % to the cost of a request. The worker uses it if it is
+     * there. A wrapper that changes `deliver` must change this, too, or leave it out.
      */
     readonly begin?: Begin<Post>
     /** Whether a callback URL can be called at all: its scheme and form, not its address. */

@@ -1,4 +1,4 @@
-/** What owners and operators see and ask of the deliveries. The work itself is in `Worker`. */
+/** Operations on deliveries for owners and operators. `Worker` makes the deliveries. */
 import * as Context from "effect/Context"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
@@ -19,13 +19,16 @@ export declare namespace Deliveries {
   export interface Service {
     readonly find: (id: DeliveryId) => Effect.Effect<Delivery, DeliveryNotFound | StoreError>
     readonly list: DeliveryStore.Service["list"]
-    /** Delivers the event once more: a new delivery with the same `webhook-id`. */
+    /** Delivers the event again: a new delivery with the same `webhook-id`. */
     readonly redeliver: (
       id: DeliveryId
     ) => Effect.Effect<Delivery, DeliveryNotFound | SubscriptionNotFound | StoreError>
-    /** Cancels all pending deliveries of an application, and returns their number. Those queued during the call may stay. */
+    /**
+     * Cancels all pending deliveries of an application, and returns their number. Those queued during the call may
+     * stay.
+     */
     readonly cancelPending: (id: ApplicationId) => Effect.Effect<number, StoreError>
-    /** Sends an event in which nothing happened to this application's subscription, and to no other. */
+    /** Sends a test event to this application's subscription only. */
     readonly sendTest: (id: ApplicationId) => Effect.Effect<Delivery, SubscriptionNotFound | StoreError>
   }
 }
@@ -34,8 +37,8 @@ export declare namespace Deliveries {
 const pageSize = 500
 
 /**
- * A registration event like any other (requirements §6.2), so that a receiver is tried as it is. Its identifier counts
- * down from the largest one by the time: no registration has it, and no test waits for the one before (law 6).
+ * A registration event like any other (requirements §6.2), so that it tests the real receiver. Its identifier counts
+ * down from the largest one by the time: no registration has it, and no test waits for the previous one (law 6).
  */
 const testEvent = ({ id, time, trace }: EventOrigin): Event => ({
   id,

@@ -1,4 +1,4 @@
-/** The delivery of one event to one subscription: its attempts, and what happens next. */
+/** The delivery of one event to one subscription: its attempts and its state. */
 import * as Context from "effect/Context"
 import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
@@ -16,8 +16,8 @@ export const DeliveryId = Schema.Int.pipe(Schema.between(1, maxId), Schema.brand
 export type DeliveryId = typeof DeliveryId.Type
 
 /**
- * `pending` until a 200 (`delivered`), the last failure (`exhausted`), the end of its subscription (`cancelled`), or too
- * many claims without an outcome (`set_aside`).
+ * `pending` until a 200 (`delivered`), the last failure (`exhausted`), the end of its subscription (`cancelled`), or
+ * too many claims without an outcome (`set_aside`).
  */
 export const State = Schema.Literal("pending", "delivered", "exhausted", "cancelled", "set_aside")
 export type State = typeof State.Type
@@ -29,7 +29,7 @@ export const Attempt = Schema.Struct({
   durationMs: Schema.NonNegativeInt,
   outcome: Schema.Literal("delivered", "rejected", "timeout", "unreachable", "forbidden_address"),
   status: Schema.OptionFromNullOr(Schema.Int),
-  /** An excerpt of the answer, or what went wrong; at most 200 characters. */
+  /** An excerpt of the answer, or the error. At most 200 characters. */
   detail: Schema.String
 })
 export type Attempt = typeof Attempt.Type
@@ -43,7 +43,7 @@ export const Delivery = Schema.Struct({
   attempts: Schema.Array(Attempt),
   /** When the next attempt is due, while pending. */
   dueAt: Schema.DateTimeUtcFromNumber,
-  /** When it came to its end. */
+  /** When it ended. */
   endedAt: Schema.OptionFromNullOr(Schema.DateTimeUtcFromNumber)
 })
 export type Delivery = typeof Delivery.Type
@@ -54,36 +54,36 @@ export class DeliveryNotFound
   })
 {}
 
-/** Which deliveries to list. */
+/** Selects deliveries. */
 export interface DeliveryFilter {
   readonly applicationId: Option.Option<ApplicationId>
   readonly state: Option.Option<State>
-  /** Start behind this one, that is, with older ones. */
+  /** Start after this delivery, with older ones. */
   readonly after: Option.Option<DeliveryId>
   readonly limit: number
 }
 
 /** An event in the log of an application: its first delivery, as it is now. */
 export interface LogEntry {
-  /** Where it stands. Positions only grow: whatever is committed later comes behind. A positive integer below 2^53. */
+  /** Position in the log. Events that are committed later have larger positions. A positive integer below 2^53. */
   readonly position: number
   readonly delivery: Delivery
 }
 
-/** What a reader of the log asks for. */
+/** A request of a reader of the log. */
 export interface LogRequest {
   readonly applicationId: ApplicationId
-  /** Continue behind this position; 0 is the beginning. */
+  /** Continue after this position. 0 is the beginning. */
   readonly after: number
   readonly limit: number
 }
 
-/** A position that this log has not reached: it belongs to another log, or the database is an older copy. */
+/** The log has not reached this position: it belongs to another log, or the database is an older copy. */
 export class UnknownPosition
   extends Schema.TaggedError<UnknownPosition>("@startlist/core/UnknownPosition")("UnknownPosition", {})
 {}
 
-/** The record of deliveries: what is to be sent, and what was tried. `DeliveryQueue` has the work. Every method is atomic. */
+/** Store of deliveries and their attempts. `DeliveryQueue` is for workers. Every method is atomic. */
 export class DeliveryStore extends Context.Tag("@startlist/core/DeliveryStore")<
   DeliveryStore,
   DeliveryStore.Service
@@ -95,19 +95,19 @@ export declare namespace DeliveryStore {
     /** Newest first. */
     readonly list: (filter: DeliveryFilter) => Effect.Effect<ReadonlyArray<Delivery>, StoreError>
     /**
-     * The events of an application, oldest first, at most `limit`. A reader who goes on from the last position sees
-     * each event exactly once, and those about one object in order, whatever commits in between (law 12).
+     * The events of an application, oldest first, at most `limit`. A reader that continues from the last position sees
+     * each event exactly once, and events about one object in order, whatever commits in between (law 12).
      */
     readonly log: (request: LogRequest) => Effect.Effect<ReadonlyArray<LogEntry>, UnknownPosition | StoreError>
-    /** Removes at most `limit` deliveries that ended by `endedBefore`. Answers how many went. */
+    /** Removes at most `limit` deliveries that ended by `endedBefore`. Returns their number. */
     readonly purge: (endedBefore: DateTime.Utc, limit: number) => Effect.Effect<number, StoreError>
   }
 }
 
-/** What a receiver sends is kept as short, printable text: no control characters, no halves of surrogate pairs. */
+/** A short, printable excerpt of a receiver's text: no control characters, no halves of surrogate pairs. */
 const excerpt = (text: string): string => text.slice(0, 200).replace(/[\p{Cc}\p{Cs}]/gu, " ").trim()
 
-/** What an attempt came to: delivered is exactly 200, with complete headers, within the time (requirements §6.3). */
+/** The outcome of an attempt. Delivered: exactly 200, with complete headers, within the time (requirements §6.3). */
 const toAttempt = (answer: Answer, at: DateTime.Utc, ended: DateTime.Utc, policy: Policy.Service): Attempt => {
   const durationMs = Math.max(0, ended.epochMillis - at.epochMillis)
   const failed = (outcome: Attempt["outcome"], detail: string): Attempt => ({
@@ -138,8 +138,8 @@ const toAttempt = (answer: Answer, at: DateTime.Utc, ended: DateTime.Utc, policy
 }
 
 /**
- * The pause before the next attempt: the policy's, spread by its jitter (`random` in [0, 1)); a `Retry-After` counts
- * inside [base, 2 × base].
+ * The pause before the next attempt: the policy's, spread by its jitter (`random` in [0, 1)). A `Retry-After` is
+ * limited to [base, 2 × base].
  */
 const pause = (base: Duration.Duration, answer: Answer, random: number, policy: Policy.Service): Duration.Duration => {
   const asked = answer._tag === "Answered" ? answer.retryAfter : Option.none()
@@ -168,8 +168,8 @@ export const next = (
 }
 
 /**
- * The delivery, ended because no claim of it gives an outcome: it may be what ends the workers. The next event of its
- * object goes on, as after the last failure.
+ * Ends a delivery whose claims give no outcome: it may be the reason why workers end. The next event of its object is
+ * delivered, as after the last failure.
  */
 export const setAside = (delivery: Delivery, now: DateTime.Utc): Delivery => ({
   ...delivery,

@@ -1,4 +1,4 @@
-/** The queue of deliveries: what workers claim and settle, and what puts deliveries into it. */
+/** The queue of deliveries, from which workers claim. */
 import * as Context from "effect/Context"
 import type * as DateTime from "effect/DateTime"
 import type * as Effect from "effect/Effect"
@@ -14,28 +14,28 @@ import type { Subscription, SubscriptionId } from "./Subscription.ts"
 export interface Claimed {
   readonly delivery: Delivery
   readonly subscription: Subscription
-  /** What signs it, newest first: all secrets of the application, none of them left out. */
+  /** All secrets of the application that sign it, newest first. */
   readonly signingSecrets: ReadonlyArray<SigningSecret>
   readonly token: string
   readonly leaseEnds: DateTime.Utc
-  /** Number of claims since an outcome was recorded, this one included: above 1, a worker was lost or not heard. */
+  /** Number of claims since an outcome was recorded, this one included. Above 1, a worker died or could not record. */
   readonly claims: number
 }
 
-/** What a worker asks for. */
+/** A request of a worker. */
 export interface ClaimRequest {
   readonly now: DateTime.Utc
   readonly leaseEnds: DateTime.Utc
-  /** Fresh for each claim. */
+  /** Unique for each claim. */
   readonly token: string
   readonly limit: number
-  /** How many to one subscription. */
+  /** Maximum number of deliveries to one subscription. */
   readonly perSubscription: number
-  /** Subscriptions that may have fewer than that now, because this worker is busy with them. */
+  /** Lower maximum of subscriptions with which this worker is already busy. */
   readonly allowances: ReadonlyMap<SubscriptionId, number>
 }
 
-/** A delivery as it is after an attempt, and the claim under which the attempt was made. */
+/** A delivery after an attempt, and the claim of the attempt. */
 export interface Settlement {
   readonly delivery: Delivery
   readonly token: string
@@ -50,36 +50,33 @@ export class DeliveryQueue extends Context.Tag("@startlist/core/DeliveryQueue")<
 export declare namespace DeliveryQueue {
   export interface Service {
     /**
-     * Claims pending deliveries: due, not under a live lease, the first of their object for their subscription
-     * (law 6), earliest due first, at most the allowance of each subscription, at most `limit`. Leaves out what waits
-     * because its subscription is paused, or its application suspended (law 14). No two claims get
-     * the same delivery while its lease lives. Counts the claims of each delivery that it returns; a settlement starts
-     * the count again. Leaves out what cannot be signed, and does not count that.
+     * Claims pending deliveries: due, without a live lease, the first of their object for their subscription (law 6).
+     * Earliest due first, at most the allowance of each subscription, at most `limit`. Leaves out paused subscriptions,
+     * suspended applications (law 14) and deliveries that cannot be signed. Counts the claims of each delivery.
      */
     readonly claim: (request: ClaimRequest) => Effect.Effect<ReadonlyArray<Claimed>, StoreError>
     /**
-     * Records attempts and ends the claims. A settlement whose claim is no longer the delivery's own (the lease
-     * went to another worker, or the delivery was cancelled) is left out. Answers the identifiers that were recorded.
+     * Records attempts, ends the claims and resets their counts. Leaves out a settlement whose claim is not the
+     * delivery's current one, because another worker claimed it or it was cancelled. Returns the recorded identifiers.
      */
     readonly settle: (settlements: ReadonlyArray<Settlement>) => Effect.Effect<ReadonlyArray<DeliveryId>, StoreError>
     /**
-     * Ends claims under which nothing was attempted, as if they had not been made; the deliveries are due at `dueAt`.
-     * Leaves out those whose claim is no longer their own. Answers the identifiers of the others.
+     * Ends claims without an attempt and uncounts them. The deliveries are due at `dueAt`. Leaves out claims that are
+     * not the current ones. Returns the released identifiers.
      */
     readonly release: (
       claims: ReadonlyArray<Pick<Claimed, "delivery" | "token">>,
       dueAt: DateTime.Utc
     ) => Effect.Effect<ReadonlyArray<DeliveryId>, StoreError>
-    /** A hint that there may be work, from this or another node. Never the truth: workers poll besides. */
+    /** Hints from this or another node that there may be work. Hints may be lost, so workers also poll. */
     readonly wakeUps: Stream.Stream<void>
     /**
-     * Queues the deliveries of events about something that is kept elsewhere; all of them or none. Answers their
-     * identifiers.
+     * Queues the deliveries of events about records of an embedding server, all or nothing. Returns their identifiers.
      */
     readonly enqueue: (outgoing: ReadonlyArray<Outgoing>) => Effect.Effect<ReadonlyArray<DeliveryId>, StoreError>
     /**
-     * Cancels pending deliveries to an application's subscription at `now`, claimed ones too: at most `limit`, newest
-     * first. Answers how many.
+     * Cancels pending deliveries to an application's subscription at `now`, also claimed ones: at most `limit`, newest
+     * first. Returns their number.
      */
     readonly cancel: (
       id: ApplicationId,
@@ -87,9 +84,9 @@ export declare namespace DeliveryQueue {
       limit: number
     ) => Effect.Effect<number, StoreError>
     /**
-     * A new pending delivery of the same event to the same subscription, due at `now`; the log of events has the first
-     * one only. None if that subscription is gone. With `id`, what is stored of the event by then: an erasure may have
-     * cleared it since it was read.
+     * Makes a new pending delivery of the event to the same subscription, due at `now`. The log has only the first one.
+     * None if that subscription is gone. With `id`, it uses the stored event: an erasure may have cleared it since it
+     * was read.
      */
     readonly again: (
       delivery: Pick<Delivery, "applicationId" | "subscriptionId" | "event"> & Partial<Pick<Delivery, "id">>,

@@ -1,4 +1,4 @@
-/** Events about registrations and revoked access (requirements §6), and who is to hear of them. */
+/** Events about registrations and revoked access (requirements §6), and their audience. */
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import type * as DateTime from "effect/DateTime"
@@ -40,17 +40,17 @@ export const Event = Schema.Struct({
   updates: Schema.Union(Updates, Schema.Struct({})),
   /** When the change was committed; sent as whole seconds since 1970. */
   time: Schema.DateTimeUtcFromNumber,
-  /** The W3C `traceparent` of the request that caused it, if that was traced. Not part of what receivers get. */
+  /** The W3C `traceparent` of the request that caused it, if it was traced. Not part of the body. */
   trace: Schema.OptionFromNullOr(Text.pipe(Schema.maxLength(55)))
 })
 export type Event = typeof Event.Type
 
-/** The part of an event that does not depend on what has changed. */
+/** The fields of an event that do not depend on the change. */
 export type EventOrigin = Pick<Event, "id" | "time" | "trace">
 
 /**
- * The trace that new events carry: an effect that is run for each one. By default, events carry no trace. A program that exports its
- * spans provides the `traceparent` of the current span.
+ * An effect that runs for each new event and returns its trace. Default: none. A program that exports spans provides
+ * the `traceparent` of the current span.
  */
 export class CurrentTrace extends Context.Reference<CurrentTrace>()("@startlist/core/CurrentTrace", {
   defaultValue: (): Effect.Effect<Option.Option<string>> => Effect.succeedNone
@@ -65,7 +65,7 @@ export type Audience = Data.TaggedEnum<{
 }>
 export const Audience = Data.taggedEnum<Audience>()
 
-/** An event and its audience, saved together with the change that it tells of: the outbox. */
+/** An event and its audience, saved together with the change that caused it: the outbox. */
 export interface Outgoing {
   readonly event: Event
   readonly audience: Audience
@@ -80,7 +80,7 @@ export const body = (event: Event, subscriptionId: number): string => {
   return `${start}${subscriptionId},"event_time":${toSeconds(event.time)}}`
 }
 
-/** The bodies of events up to the subscription: written once, since an event may have many receivers. */
+/** The bodies of events up to the subscription. An event may have many receivers, so each is written once. */
 const starts = new WeakMap<Event, string>()
 
 const startOf = (event: Event): string => {

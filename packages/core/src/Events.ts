@@ -1,4 +1,4 @@
-/** Events about registrations that the embedding server keeps itself, under identifiers of its own. */
+/** Events about registrations that the embedding server stores itself, under its own identifiers. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -13,7 +13,7 @@ import type { StoreError } from "./Store.ts"
 export interface Changed {
   /** The server's own identifier: the `object_id` of the event. */
   readonly id: RegistrationId
-  /** The users whose applications hear of it. */
+  /** The users whose applications are notified. */
   readonly parties: Parties
   readonly updates: Updates
 }
@@ -23,11 +23,9 @@ export class Events extends Context.Tag("@startlist/core/Events")<Events, Events
 export declare namespace Events {
   export interface Service {
     /**
-     * Tells every application concerned of a changed registration (requirements §6.1). A server whose registrations are
-     * in `Registrations` has this from `Registrations.change`, which knows whether anything changed; here the server
-     * knows. Inside a transaction of a store that joins it, the event is saved with the server's own change.
-     *
-     * Answers the `webhook-id`.
+     * Notifies every concerned application of a changed registration (requirements §6.1). For registrations in
+     * `Registrations`, `Registrations.change` does this. In a transaction that the store joins, the event is saved with
+     * the server's own change. Returns the `webhook-id`.
      */
     readonly registrationChanged: (changed: Changed) => Effect.Effect<EventId, StoreError>
   }
@@ -39,7 +37,7 @@ const make = Effect.gen(function*() {
 
   const registrationChanged = Effect.fn("Events.registrationChanged")(function*(changed: Changed) {
     const origin = yield* origins
-    // Input from outside is checked here. Our own registrations are checked when they are made.
+    // Input of an embedder is checked here. Startlist's own registrations are checked when they are made.
     const updates = Updates.make(changed.updates)
     yield* queue.enqueue([toldOf({ ...changed, updates }, origin)])
     return origin.id

@@ -1,14 +1,14 @@
 /**
- * What one user has granted to one application, with all codes and tokens that came of it: one record.
+ * The grant of one user to one application, with all its codes and tokens, as one record.
  *
- * Invariants, kept by the transitions below and by the compare-and-set of `GrantStore.save`:
+ * Invariants of the transitions below and of the compare-and-set of `GrantStore.save`:
  *
- * - `version` counts the saves. Consenting, redeeming, rotating and revoking are ordered by it.
- * - `epoch` counts the lives of the grant. Revoking ends one: no code and no token is left in the record.
- * - `applicationEpoch` is that of the application when this life began. If the application has a later one, all its
- *   grants were revoked since: see `asOf`.
- * - `generation` counts the refresh tokens. Only the current one is stored, by its fingerprint. A refresh token names its
- *   epoch and generation, so an older one is recognised if a key of the service made it.
+ * - `version` counts the saves. It orders consents, exchanges, refreshes and revocations.
+ * - `epoch` counts the lives of the grant. A revocation ends one, and removes all codes and tokens.
+ * - `applicationEpoch` is the epoch of the application when this life began. If the application has a later one, all
+ *   its grants were revoked since: see `asOf`.
+ * - `generation` counts the refresh tokens. Only the current one is stored, by its fingerprint. A refresh token names
+ *   its epoch and generation, so an older one is recognised if a key of the service made it.
  */
 import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
@@ -40,57 +40,57 @@ export const Grant = Schema.Struct({
   grantedAt: Schema.DateTimeUtcFromNumber,
   /** The current refresh token. None before the first code is exchanged, and after a revocation. */
   refresh: Schema.OptionFromNullOr(RefreshToken),
-  /** The next save removes expired ones at the front. */
+  /** Access tokens. The next save removes expired ones at the front. */
   access: AccessTokens.AccessTokens,
-  /** Codes within their lifetime, pending or used, oldest first. An expired one leaves with the next save. */
+  /** Codes within their lifetime, pending or used, oldest first. The next save removes expired ones. */
   codes: Schema.Array(Code)
 })
 export type Grant = typeof Grant.Type
 
-/** A grant, and the application as it was at the same moment. */
+/** A grant and its application at the same moment. */
 export interface Found {
   readonly grant: Grant
   readonly application: ApplicationStanding
 }
 
-/** The grant as its application stands: revoked, with nothing left in it, if all grants of the application were. */
+/** The grant with the present state of its application: revoked and empty if all grants of the application were. */
 export const asOf = ({ application, grant }: Found): Grant =>
   grant.applicationEpoch === application.epoch
     ? grant
     : { ...grant, status: "revoked", refresh: Option.none(), access: AccessTokens.none, codes: [] }
 
-/** One atomic save: the grant at its next version, and the events that the decision causes. */
+/** One atomic save: the grant at its next version, and the events of the decision. */
 export interface Change {
   readonly grant: Grant
   readonly outgoing: ReadonlyArray<Outgoing>
 }
 
 /**
- * Why a code or refresh token is refused.
+ * A code or refresh token is refused.
  *
  * - `unknown` (a code also when it has expired), `expired`, `mismatch` (another client's, or the wrong redirect URI or
  *   verifier): no side effect.
- * - `replaced`: the refresh token was rotated away a moment ago, a client's double send.
- * - `replayed`: a used code or a long-replaced refresh token; the grant is to be revoked (RFC 9700 §4.14.2).
+ * - `replaced`: the refresh token was replaced a moment ago, so it is a client's double send.
+ * - `replayed`: a used code or a long-replaced refresh token. The grant must be revoked (RFC 9700 §4.14.2).
  * - `revoked`: the grant of the refresh token was revoked since.
  */
 export class InvalidGrant extends Schema.TaggedError<InvalidGrant>("@startlist/core/InvalidGrant")("InvalidGrant", {
   reason: Schema.Literal("unknown", "expired", "mismatch", "replaced", "replayed", "revoked")
 }) {}
 
-/** What presenting a code or refresh token leads to. */
+/** Decision about a presented code or refresh token. */
 export type Decision<E = never> =
-  /** A new pair, which is good once the change is saved. */
+  /** A new pair, which is valid once the change is saved. */
   | { readonly _tag: "Issued"; readonly change: Change; readonly tokens: Tokens }
-  /** The answer to the first of several equal requests, once more. Nothing changes. */
+  /** The same answer as to the first of several equal requests. Nothing changes. */
   | { readonly _tag: "Repeated"; readonly tokens: Tokens }
   | { readonly _tag: "Refused"; readonly error: E | InvalidGrant }
-  /** A replay: refused once the revocation is saved, even if the client goes away (RFC 9700 §4.14.2). */
+  /** A replay, which is refused once the revocation is saved, also if the client disconnects (RFC 9700 §4.14.2). */
   | { readonly _tag: "RevokedAndRefused"; readonly change: Change; readonly error: InvalidGrant }
 
 const refuse = (reason: InvalidGrant["reason"]): Decision => ({ _tag: "Refused", error: new InvalidGrant({ reason }) })
 
-/** A replay. */
+/** The decision about a replay. */
 const revokeAndRefuse = (grant: Grant): Decision => ({
   _tag: "RevokedAndRefused",
   change: revoke(grant),
@@ -100,11 +100,11 @@ const revokeAndRefuse = (grant: Grant): Decision => ({
 const isLive = (now: DateTime.Utc) => ({ expiresAt }: { readonly expiresAt: DateTime.Utc }): boolean =>
   !isOver(expiresAt, now)
 
-/** The codes within their lifetime, oldest first, and one more. */
+/** Adds a code to those within their lifetime, oldest first. */
 const addCode = (codes: Grant["codes"], added: Code, limit: number, now: DateTime.Utc): Grant["codes"] =>
   [...codes.filter(isLive(now)), added].slice(-limit)
 
-/** What the user says yes to. */
+/** The consent of a user. */
 export interface Consent {
   readonly applicationId: ApplicationId
   readonly applicationEpoch: number
@@ -117,9 +117,9 @@ export interface Consent {
 }
 
 /**
- * The user consents: a pending code in the grant's present life, or in a new one if there was none.
+ * Adds a pending code to the present life of the grant, or begins a new life.
  *
- * A consent beside a living grant changes nothing of it until its code is redeemed.
+ * A consent to an active grant changes nothing else until its code is redeemed.
  */
 export const consent = (
   existing: Option.Option<Grant>,
@@ -165,16 +165,16 @@ export const consent = (
   return { grant, outgoing: [] }
 }
 
-/** The part of `Secrets` that is pure. */
+/** The pure part of `Secrets`. */
 export type Deriving = Pick<Secrets.Service, "hash" | "keys">
 
-/** What a client presents, with the salt for the pair that may come of it. */
+/** A credential that a client presents, with the salt for a new pair. */
 export interface Presented extends Origin {
   /** The client. */
   readonly applicationId: ApplicationId
 }
 
-/** The pair of a generation of a grant. */
+/** Derives the pair of a generation of a grant. */
 const derive = (key: TokenKey, origin: Origin, grant: Grant, generation: number): TokenPair =>
   key.derive(origin, Token.nameOf(grant), Token.refreshNameOf(grant, grant.epoch, generation))
 
@@ -197,8 +197,8 @@ const answer = (
 })
 
 /**
- * Issues a pair: a new access token beside the older ones, and the refresh token that replaces the current one. Every
- * field is spelt out, as this is made in every refresh: a spread with fields behind it costs thirty times as much.
+ * Issues a pair: a new access token beside the older ones, and a refresh token that replaces the current one. Spells
+ * out every field: a spread with fields after it takes thirty times as long, and every refresh runs this.
  */
 const issue = (
   grant: Grant,
@@ -243,8 +243,8 @@ const issue = (
 }
 
 /**
- * The current pair, if an equal request produced it within this time. It is derived again. Its refresh token is the current
- * one only if the pair is the same and nobody has used it since.
+ * Derives the current pair again, if an equal request produced it within this time. Its refresh token is the current
+ * one only if the pair is the same and was not used since.
  */
 const repeat = (
   grant: Grant,
@@ -256,7 +256,7 @@ const repeat = (
   policy: Policy.Service
 ): Option.Option<Decision> =>
   Option.flatMap(grant.refresh, (current) => {
-    // Without such a time there is no repeat, not even at a node whose clock is behind the one that issued the pair.
+    // If the time is zero, there is no repeat, also at a node whose clock is behind that of the issuing node.
     if (Duration.toMillis(within) === 0 || isOver(DateTime.addDuration(current.issuedAt, within), now)) {
       return Option.none()
     }
@@ -268,7 +268,7 @@ const repeat = (
     }))
   })
 
-/** A code, and what comes with it. */
+/** A code, its redirect URI and its challenge. */
 export interface Redemption extends Presented {
   /** Must equal the authorized one if given. */
   readonly redirectUri: Option.Option<string>
@@ -278,9 +278,8 @@ export interface Redemption extends Presented {
 
 /**
  * Exchanges a code for tokens: once, within its lifetime, by its own client, with its redirect URI and verifier
- * (RFC 6749 §4.1.3, RFC 7636 §4.6). A second use within its lifetime is a replay, unless it is a repeat with the
- * `Idempotency-Key` of the first. What binds the code is checked before that, so that a stolen code in other hands
- * revokes nothing.
+ * (RFC 6749 §4.1.3, RFC 7636 §4.6). A second use is a replay, unless it repeats the first with its `Idempotency-Key`.
+ * Checks client, URI and verifier first, so that a stolen code in other hands revokes nothing.
  */
 export const redeem = (
   grant: Grant,
@@ -290,7 +289,7 @@ export const redeem = (
   policy: Policy.Service
 ): Decision => {
   const hash = deriving.hash(Redacted.value(presented.presented))
-  // Forgotten when its lifetime ends, used or not: whether a save has removed it makes no difference.
+  // Ignore an expired code, used or not: the result must not depend on whether a save has removed it.
   const code = grant.codes.find((code) => code.hash === hash && !isOver(code.expiresAt, now))
   if (code === undefined) return refuse("unknown")
   if (grant.applicationId !== presented.applicationId) return refuse("mismatch")
@@ -309,10 +308,10 @@ export const redeem = (
   return issue(grant, presented, { ...code, codes }, deriving, now, policy)
 }
 
-/** What a refresh token is to its grant. */
+/** State of a refresh token in its grant. */
 export type Standing = "current" | "replaced" | "revoked" | "unknown"
 
-/** An older refresh token is known by its name and by the key that made it; any other by its fingerprint alone. */
+/** Recognises an older refresh token by its name and the key that made it, the current one by its fingerprint. */
 export const standingOf = (
   grant: Grant,
   token: Redacted.Redacted<string>,
@@ -327,24 +326,23 @@ export const standingOf = (
   return isRevoked ? "revoked" : "replaced"
 }
 
-/** A refresh asks for more than was granted (RFC 6749 §6; §5.2 `invalid_scope`). Nothing has happened. */
+/** A refresh asks for more than was granted (RFC 6749 §6; §5.2 `invalid_scope`). Nothing has changed. */
 export class ScopeExceeded extends Schema.TaggedError<ScopeExceeded>("@startlist/core/ScopeExceeded")("ScopeExceeded", {
-  /** One that was not granted. */
+  /** A scope that was not granted. */
   scope: Schema.String
 }) {}
 
-/** A refresh token, its name, and the scope asked for, if one is. */
+/** A refresh token, its name, and the requested scope, if any. */
 export interface Renewal extends Presented {
   readonly name: Token.RefreshName
   readonly scope: Option.Option<Scope>
 }
 
 /**
- * Refreshes: the current refresh token is replaced, and is invalid immediately (requirements §3.2).
+ * Refreshes: replaces the current refresh token, which is invalid immediately (requirements §3.2).
  *
- * A replaced one is refused, unless the request repeats the one that replaced it. If it is the immediate predecessor and
- * the rotation is younger than the grace, that is all: a client sent twice. Otherwise someone else has it, and the grant
- * is to be revoked (RFC 9700 §4.14.2).
+ * Refuses a replaced token, unless the request repeats the one that replaced it. The immediate predecessor within the
+ * grace is a client's double send. Any other one may be stolen: the grant must be revoked (RFC 9700 §4.14.2).
  */
 export const rotate = (
   grant: Grant,
@@ -355,7 +353,7 @@ export const rotate = (
 ): Decision<ScopeExceeded> => {
   const { applicationId, idempotencyKey, name, scope } = presented
   const standing = standingOf(grant, presented.presented, name, deriving)
-  // First: a made-up token must not tell one application whether a user has granted another one anything.
+  // First: an invented token must not reveal whether the user has a grant to another application.
   if (standing === "unknown") return refuse(standing)
   if (grant.applicationId !== applicationId) return refuse("mismatch")
   if (standing === "revoked") return refuse(standing)
@@ -379,7 +377,7 @@ export const rotate = (
   return issue(grant, presented, kept, deriving, now, policy)
 }
 
-/** Ends this life of the grant: every code and token of it is dead when the change is saved. */
+/** Ends this life of the grant: its codes and tokens are invalid when the change is saved. */
 export const revoke = (grant: Grant): Change => ({
   grant: {
     ...grant,
@@ -393,8 +391,8 @@ export const revoke = (grant: Grant): Change => ({
 })
 
 /**
- * The user revokes. The application is notified of an athlete's or organizer's revocation (requirements §6.1). Other roles
- * cause no event.
+ * Revokes on behalf of the user. Notifies the application if the user is an athlete or organizer (requirements §6.1).
+ * Other roles cause no event.
  */
 export const revokeByUser = (grant: Grant, origin: EventOrigin): Change => ({
   ...revoke(grant),

@@ -1,4 +1,4 @@
-/** Where grants live. */
+/** The store port of grants. */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
@@ -7,14 +7,14 @@ import type { Change, Found, Grant } from "./Grant.ts"
 import type { Conflict, StoreError } from "./Store.ts"
 import type { UserId } from "./User.ts"
 
-/** Where grants live. Every method is atomic, and a find sees every save that has returned, on any node. */
+/** Store of grants. Every method is atomic, and a find sees every save that has returned, on any node. */
 export class GrantStore extends Context.Tag("@startlist/core/GrantStore")<GrantStore, GrantStore.Service>() {}
 
 export declare namespace GrantStore {
   export interface Service {
-    /** The grant with its application, both as of one moment: one lookup, since every check of a bearer makes it. */
+    /** Finds the grant and its application at one moment. One lookup, because every check of a bearer makes it. */
     readonly find: (applicationId: ApplicationId, userId: UserId) => Effect.Effect<Option.Option<Found>, StoreError>
-    /** The user's active grants of the present epoch of their application, oldest first. */
+    /** The user's active grants in the present epochs of their applications, oldest first. */
     readonly listByUser: (userId: UserId) => Effect.Effect<ReadonlyArray<Grant>, StoreError>
     /** At most `limit` of the active grants of an application in its present epoch, in any order. */
     readonly listByApplication: (
@@ -22,8 +22,8 @@ export declare namespace GrantStore {
       limit: number
     ) => Effect.Effect<ReadonlyArray<Grant>, StoreError>
     /**
-     * Saves `change.grant` over version `change.grant.version - 1` (version 1: where there is none), with the deliveries
-     * of its events, all or nothing.
+     * Saves `change.grant` over version `change.grant.version - 1` (for version 1: if there is none), with the
+     * deliveries of its events, all or nothing.
      */
     readonly save: (change: Change) => Effect.Effect<void, Conflict | StoreError>
   }

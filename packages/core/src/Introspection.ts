@@ -1,4 +1,4 @@
-/** What a token stands for, as RFC 7662 tells it. */
+/** Descriptions of tokens by RFC 7662. */
 import type * as DateTime from "effect/DateTime"
 import * as Option from "effect/Option"
 import * as Access from "./Access.ts"
@@ -18,7 +18,7 @@ export interface Introspection {
   readonly expiresAt: DateTime.Utc
 }
 
-/** Of an access token that lets its bearer in. */
+/** Describes a valid access token. */
 export const ofAccess = (grant: Grant, token: TokenHash, now: DateTime.Utc): Option.Option<Introspection> =>
   Option.map(Access.find(grant, token, now), ({ createdAt, ...access }) => ({
     ...access,
@@ -26,7 +26,7 @@ export const ofAccess = (grant: Grant, token: TokenHash, now: DateTime.Utc): Opt
     issuedAt: createdAt
   }))
 
-/** Of a refresh token that could be rotated now. */
+/** Describes a refresh token that can be used now. */
 export const ofRefresh = (grant: Grant, token: TokenHash, now: DateTime.Utc): Option.Option<Introspection> =>
   grant.refresh.pipe(
     Option.filter(({ expiresAt, hash }) => hash === token && !isOver(expiresAt, now)),

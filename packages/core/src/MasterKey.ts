@@ -1,4 +1,4 @@
-/** The keys of an installation, from which all others are derived. They are the same on every node. */
+/** The keys of an installation, from which all other keys are derived. They are the same on every node. */
 import * as Either from "effect/Either"
 import * as Encoding from "effect/Encoding"
 import * as Redacted from "effect/Redacted"
@@ -15,7 +15,7 @@ export class InvalidKey extends Schema.TaggedError<InvalidKey>("@startlist/core/
 export interface MasterKeys {
   /** The present key. */
   readonly key: Redacted.Redacted<string>
-  /** Keys that it has replaced: what was made with them is still good. */
+  /** Previous keys. Values that were made with them stay valid. */
   readonly retired?: ReadonlyArray<Redacted.Redacted<string>> | undefined
 }
 

@@ -1,7 +1,7 @@
 /**
- * All stores in memory: the reference for what a store must do, and all that tests and small programs need.
+ * All stores in memory, for tests and small programs. They are the reference for other stores.
  *
- * Every method is one synchronous step over plain maps, so it is atomic; `save` compares versions like a database.
+ * Every method is one synchronous step over plain maps, so it is atomic. `save` compares versions like a database.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -88,7 +88,7 @@ const makeRegistrationStore = ({ lastIds, registrations }: State, enqueue: Enque
     })
 })
 
-/** All stores over one fresh state. Nothing outlives the layer. */
+/** All stores over one new state, which ends with the layer. */
 export const layer: Layer.Layer<Stores> = Layer.syncContext(() => {
   const state = makeState()
   const { enqueue, queue, store } = makeDeliveries(state)

@@ -1,6 +1,6 @@
 /**
- * The authorization-code grant (requirements §4.1 to §4.5): every use case finds, decides in a pure function of
- * `Grant`, and saves once, comparing versions; on a conflict it decides again.
+ * The authorization-code grant (requirements §4.1 to §4.5). Every use case finds a grant, decides in a pure function of
+ * `Grant`, and saves once. On a conflict it decides again.
  */
 import * as Arr from "effect/Array"
 import * as Context from "effect/Context"
@@ -35,27 +35,27 @@ export class MissingParameter
   })
 {}
 
-/** This user has never granted this application anything. */
+/** The user has no grant to this application. */
 export class GrantNotFound extends Schema.TaggedError<GrantNotFound>("@startlist/core/GrantNotFound")(
   "GrantNotFound",
   {}
 ) {}
 
 /**
- * Runs when a replay has revoked a grant (RFC 9700 §4.14.2), also if the caller has disconnected: a thief must not be able to
- * keep the replay out of the record.
+ * Runs when a replay has revoked a grant (RFC 9700 §4.14.2), also if the caller has disconnected: a thief must not be
+ * able to prevent its record.
  */
 export type OnReplay = Effect.Effect<void>
 
-/** What exchanges and refreshes have in common. */
+/** Common input of exchanges and refreshes. */
 interface Asked {
   readonly client: ClientCredentials
   /**
-   * What the client sent as `Idempotency-Key`: 1 to 255 printable characters. The same request with the same key gets the
-   * same answer (`Policy.refreshRetry`).
+   * The client's `Idempotency-Key`: 1 to 255 printable characters. The same request with the same key gets the same
+   * answer (`Policy.refreshRetry`).
    */
   readonly idempotencyKey?: Option.Option<string>
-  /** Default: nothing. */
+  /** Default: no effect. */
   readonly onReplay?: OnReplay
 }
 
@@ -68,21 +68,21 @@ export interface Exchange extends Asked {
 export interface Refresh extends Asked {
   readonly token: Redacted.Redacted<string>
   /**
-   * What the client asks for (RFC 6749 §6), which the interface does not list: no more than was granted; less is not
-   * narrowed.
+   * The requested scope (RFC 6749 §6), which the interface does not list. It must not exceed the grant. A smaller one
+   * does not narrow the tokens.
    */
   readonly scope?: Option.Option<Scope>
 }
 
-/** One line of a user's list of authorised applications. */
+/** An entry of a user's list of authorised applications. */
 export interface Authorized {
   readonly application: Application.Application
   readonly grant: Grant.Grant
 }
 
-/** An application as its users use it. */
+/** The use of an application. */
 export interface Connected {
-  /** How many users have authorised it; `connectedLimit` stands for that many or more. */
+  /** Number of users that have authorised it. `connectedLimit` means that number or more. */
   readonly users: number
   /** When the last of these users' tokens was issued. */
   readonly lastUse: Option.Option<DateTime.Utc>
@@ -103,44 +103,45 @@ export declare namespace OAuth {
       Authorization.AuthorizationRequest,
       Authorization.InvalidRedirect | Authorization.AuthorizationRefused | StoreError
     >
-    /** The user says yes to all that is asked: an authorization code. */
+    /** The user allows the request. Returns an authorization code. */
     readonly consent: (
       request: Authorization.AuthorizationRequest,
       user: User
     ) => Effect.Effect<Redacted.Redacted<string>, Authorization.RoleMismatch | StoreError>
-    /** Code for tokens (requirements §4.2), with the granted scope and the state of the authorization request. */
+    /** Exchanges a code for tokens (requirements §4.2), with the granted scope and the request's state. */
     readonly exchange: (
       exchange: Exchange
     ) => Effect.Effect<Tokens, InvalidClient | MissingParameter | Grant.InvalidGrant | StoreError>
-    /** Refresh token for a new pair with the scope of the grant (requirements §4.3). */
+    /** Exchanges a refresh token for a new pair with the scope of the grant (requirements §4.3). */
     readonly refresh: (
       refresh: Refresh
     ) => Effect.Effect<Tokens, InvalidClient | Grant.InvalidGrant | Grant.ScopeExceeded | StoreError>
     /**
-     * The application revokes all its tokens for the user of this one (requirements §4.4). Returns the user whose access
-     * ended. A token that is unknown, expired, of an earlier grant or another application's ends nothing (RFC 7009 §2.2).
+     * The application revokes all its tokens for the user of this token (requirements §4.4). Returns the user whose
+     * access ended. A token that is unknown, expired, of an earlier grant or another application's has no effect (RFC
+     * 7009 §2.2).
      */
     readonly revoke: (
       client: ClientCredentials,
       token: Redacted.Redacted<string>
     ) => Effect.Effect<Option.Option<UserId>, InvalidClient | StoreError>
-    /** The user revokes an application's access (requirements §3.2): its event is saved with it. */
+    /** The user revokes an application's access (requirements §3.2). The event is saved with it. */
     readonly revokeByUser: (
       applicationId: ApplicationId,
       userId: UserId
     ) => Effect.Effect<void, GrantNotFound | StoreError>
-    /** Whom a bearer token lets in (requirements §4.5). */
+    /** Returns the access of a bearer token (requirements §4.5). */
     readonly authenticate: (
       token: Redacted.Redacted<string>
     ) => Effect.Effect<Access.Access, Access.InvalidToken | StoreError>
-    /** What a token stands for, if it is live and `audience` may know (RFC 7662). */
+    /** Describes a token if it is live and `audience` may know it (RFC 7662). */
     readonly introspect: (
       token: Redacted.Redacted<string>,
       audience: Option.Option<ApplicationId>
     ) => Effect.Effect<Option.Option<Introspection.Introspection>, StoreError>
     /** The applications that a user has authorised, oldest first. */
     readonly authorized: (userId: UserId) => Effect.Effect<ReadonlyArray<Authorized>, StoreError>
-    /** How many users have authorised an application: at most `connectedLimit` are counted. */
+    /** Counts the users that have authorised an application, at most `connectedLimit`. */
     readonly connected: (id: ApplicationId) => Effect.Effect<Connected, StoreError>
   }
 }
@@ -156,12 +157,12 @@ const make = Effect.gen(function*() {
 
   const toNow = makeInstants()
 
-  // Refreshing and authenticating are what every application does all day, so their ways are chains of `flatMap`, and the
-  // clock is read in one step: a generator takes nearly twice the steps, `DateTime.now` takes five.
+  // Refreshes and bearer checks are the most frequent requests: chains of `flatMap` that read the clock in one step. A
+  // generator takes nearly twice the steps, and `DateTime.now` takes five.
   const withNow = <A, E>(use: (now: DateTime.Utc) => Effect.Effect<A, E>): Effect.Effect<A, E> =>
     Effect.clockWith((clock) => use(toNow(clock.unsafeCurrentTimeMillis())))
 
-  /** Goes on with the application that a client proves to be. */
+  /** Authenticates a client and continues with its application. */
   const withClient = <A, E>(
     { id, secret }: ClientCredentials,
     now: DateTime.Utc,
@@ -174,7 +175,7 @@ const make = Effect.gen(function*() {
     })
   }
 
-  /** Finds the grant that a code or refresh token names, decides, and commits what was decided. */
+  /** Finds the grant that a code or refresh token names, decides, and saves the decision. */
   const issue = <E>(
     { applicationId, userId }: Token.Name,
     decide: (grant: Grant.Grant) => Grant.Decision<E>,
@@ -193,7 +194,7 @@ const make = Effect.gen(function*() {
           case "Refused":
             return Effect.fail(decision.error)
           case "RevokedAndRefused":
-            // Not given up when the client goes away, however often it is decided again.
+            // Uninterruptible, also over several conflicts: a client that disconnects must not prevent it.
             return grants.save(decision.change).pipe(
               Effect.zipRight(onReplay),
               Effect.zipRight(Effect.fail(decision.error)),
@@ -209,7 +210,7 @@ const make = Effect.gen(function*() {
 
   const unknownGrant = new Grant.InvalidGrant({ reason: "unknown" })
 
-  /** The grant that a text names, and what is to be known of it. The store is not asked about a text of another form. */
+  /** Inspects the grant that a text names. A text of another form does not reach the store. */
   const inspect = <Name extends Token.Name, A>(
     name: Option.Option<Name>,
     look: (grant: Grant.Grant, name: Name, application: Application.Standing) => Option.Option<A>
@@ -307,7 +308,7 @@ const make = Effect.gen(function*() {
       })
     )
 
-  /** What a token stands for; the kind is in its form. */
+  /** Describes a token. Its form shows its kind. */
   const introspectAt = (token: Redacted.Redacted<string>, now: DateTime.Utc) => {
     const hash = hashOf(token)
     const access = Token.parse("access", token)

@@ -1,4 +1,4 @@
-/** The numbers and choices of the service in one place. Nothing has to be provided in the common case. */
+/** Limits and choices of the service. Defaults apply to everything that you do not provide. */
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Option from "effect/Option"
@@ -7,19 +7,24 @@ export declare namespace Policy {
   export interface Service {
     /** Whether an exchange without `redirect_uri` is refused, as RFC 6749 §4.1.3 demands. */
     readonly requireRedirectUri: boolean
-    /** Whether redirects to loopback addresses are accepted that are not registered (requirements §4.1; RFC 9700 §2.1: no). */
+    /**
+     * Whether redirects to loopback addresses are accepted that are not registered (requirements §4.1; RFC 9700 §2.1:
+     * no).
+     */
     readonly acceptAnyLoopback: boolean
     /** Whether `/oauth/token` and `/oauth/revoke` read parameters from the query (RFC 6749 §2.3.1 and §3.2: no). */
     readonly acceptQueryParameters: boolean
     /** Status for a refresh token that was replaced or revoked (requirements §7: 401; RFC 6749 §5.2: 400). */
     readonly revokedTokenStatus: 400 | 401
-    /** Whether a refused revocation says `invalid_client` and the like in its body (RFC 7009 §2.2.1: yes). */
+    /** Whether the body of a refused revocation has an error such as `invalid_client` (RFC 7009 §2.2.1: yes). */
     readonly describeRefusedRevocation: boolean
-    /** Whether a wrong authorization request is answered to the application before the user has signed in (RFC 9700 §4.11.2: no). */
+    /**
+     * Whether an error of an authorization request redirects to the application before sign-in (RFC 9700 §4.11.2: no).
+     */
     readonly redirectErrorsBeforeSignIn: boolean
-    /** The scopes that an application may ask for. The interface names none; these are its illustrations. */
+    /** The scopes that an application may ask for. Default: the examples of the interface. */
     readonly scopes: ReadonlyArray<string>
-    /** The scope that an access token needs for the webhook interface, one of `scopes`. Default: none is needed. */
+    /** The scope that an access token needs for the webhook interface, one of `scopes`. Default: no scope. */
     readonly webhookScope: Option.Option<string>
     /** Lifetime of an access token (requirements §8: 28 800 s). */
     readonly accessTokenLifetime: Duration.Duration
@@ -35,40 +40,43 @@ export declare namespace Policy {
      * Time in which a client that repeats an exchange or refresh with the same `Idempotency-Key` gets the same answer.
      */
     readonly refreshRetry: Duration.Duration
-    /** The same for a refresh without an `Idempotency-Key` (requirements §4.3: 0, the previous token is invalid immediately). */
+    /**
+     * The same for a refresh without an `Idempotency-Key` (requirements §4.3: 0, the previous token is invalid
+     * immediately).
+     */
     readonly refreshRetryWithoutKey: Duration.Duration
     /** Time after a rotation in which its predecessor counts as a client's double send, and not as a theft. */
     readonly replayGrace: Duration.Duration
     /** Whether the replay of a replaced refresh token or a used code revokes the grant (RFC 9700 §4.14.2). */
     readonly revokeOnReplay: boolean
-    /** How long a rotated client or signing secret stays good beside its successor. */
+    /** Time for which a rotated client or signing secret stays valid beside its successor. */
     readonly secretOverlap: Duration.Duration
     /** Timeout for the answer of a callback, from the start of the attempt (requirements §8: 2 s). */
     readonly callbackTimeout: Duration.Duration
     /** Pauses before the attempts 2, 3, …: their number plus one is the number of attempts (requirements §8: 3). */
     readonly deliveryDelays: ReadonlyArray<Duration.Duration>
-    /** Each pause is spread by up to this share of itself, both ways. */
+    /** Maximum random change of each pause, as a share of it, in both directions. */
     readonly deliveryJitter: number
-    /** How long a claimed delivery belongs to its worker. Well above the callback timeout. */
+    /** Time for which a claimed delivery belongs to its worker. It must be well above the callback timeout. */
     readonly deliveryLease: Duration.Duration
     /**
-     * Maximum number of claims in a row that may end without an outcome. At the next claim, a delivery is set aside. After
-     * half of them, a worker attempts such deliveries one at a time.
+     * Maximum number of claims in a row without an outcome. The next claim sets the delivery aside. After half of them,
+     * a worker attempts such deliveries one at a time.
      */
     readonly deliveryClaims: number
-    /** Attempts in flight, per node. */
+    /** Maximum number of attempts in flight, per node. */
     readonly deliveryConcurrency: number
-    /** Attempts in flight to one subscription, per node. */
+    /** Maximum number of attempts in flight to one subscription, per node. */
     readonly deliveryPerSubscription: number
-    /** How often a worker looks for work when nothing wakes it. */
+    /** Pause after which a worker looks for work without a hint. */
     readonly deliveryPoll: Duration.Duration
     /** Time for which ended deliveries are stored. */
     readonly deliveryRetention: Duration.Duration
-    /** Names of the platform, as users know it. No application may contain one in its own name. */
+    /** Names by which users know the platform. The name of an application must not contain one. */
     readonly platformNames: ReadonlyArray<string>
-    /** How often a node looks for what is past its retention. The first time is 30 seconds after the start. */
+    /** Pause between two purges of a node. The first one is 30 seconds after the start. */
     readonly purgeInterval: Duration.Duration
-    /** Rows that one statement of the purge removes at most. */
+    /** Maximum number of rows that one statement of the purge removes. */
     readonly purgeBatch: number
   }
 }
@@ -107,7 +115,7 @@ export const documented: Policy.Service = {
   purgeBatch: 1000
 }
 
-/** The preset for strict clients: what the RFCs say where the documented interface differs. */
+/** The preset for strict clients: follows the RFCs where the documented interface differs. */
 export const rfc: Policy.Service = {
   ...documented,
   requireRedirectUri: true,

@@ -1,4 +1,4 @@
-/** A registration of an athlete to a sports event: who is party to it, and the state that its events tell of. */
+/** A registration of an athlete for a sports event: its parties, and the fields that its events report. */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -11,7 +11,7 @@ import { UserId } from "./User.ts"
 export const RegistrationId = ObjectId.pipe(Schema.brand("@startlist/RegistrationId"))
 export type RegistrationId = typeof RegistrationId.Type
 
-/** The users whose applications hear of this registration. */
+/** The users whose applications are notified of this registration. */
 export const Parties = Schema.Struct({
   athleteId: UserId,
   organizerId: Schema.OptionFromNullOr(UserId),
@@ -28,11 +28,11 @@ export const Registration = Schema.Struct({
 })
 export type Registration = typeof Registration.Type
 
-/** A registration before the store has given an identifier; the store saves it as version 1. */
+/** A registration without an identifier. The store gives one, and saves version 1. */
 export const NewRegistration = Registration.omit("id", "version")
 export type NewRegistration = typeof NewRegistration.Type
 
-/** Nothing known yet: `""` and `[]`. */
+/** Empty fields: `""` and `[]`. */
 export const emptyUpdates: Updates = {
   platform_id: "",
   registration_status: "",
@@ -48,13 +48,13 @@ export class RegistrationNotFound
   })
 {}
 
-/** A party is no user, or a user of another role. `field` is the wire name: `athlete_id`, … */
+/** A party is not a user, or has another role. `field` is the wire name: `athlete_id`, … */
 export class InvalidParty extends Schema.TaggedError<InvalidParty>("@startlist/core/InvalidParty")("InvalidParty", {
   field: Schema.Literal("athlete_id", "organizer_id", "club_id", "platform_user_id"),
   message: Schema.String
 }) {}
 
-/** Where registrations live. Every method is atomic. */
+/** Store of registrations. Every method is atomic. */
 export class RegistrationStore extends Context.Tag("@startlist/core/RegistrationStore")<
   RegistrationStore,
   RegistrationStore.Service
@@ -72,7 +72,7 @@ export declare namespace RegistrationStore {
   }
 }
 
-/** All users who are party to a registration. */
+/** All parties of a registration. */
 export const partyIds = (parties: Parties): ReadonlyArray<UserId> => [
   parties.athleteId,
   ...Option.toArray(parties.organizerId),
@@ -80,7 +80,7 @@ export const partyIds = (parties: Parties): ReadonlyArray<UserId> => [
   ...Option.toArray(parties.platformUserId)
 ]
 
-/** The event that tells the parties' applications of a changed registration (requirements §6.1). */
+/** The event of a changed registration for the parties' applications (requirements §6.1). */
 export const toldOf = (
   { id, parties, updates }: Pick<Registration, "id" | "parties" | "updates">,
   origin: EventOrigin
@@ -97,7 +97,7 @@ export const toldOf = (
   audience: Audience.GrantedBy({ userIds: partyIds(parties) })
 })
 
-/** The next version and the event that tells of it (requirements §6.1), or none if nothing changes. */
+/** The next version and its event (requirements §6.1), or none if nothing changes. */
 export const change = (
   registration: Registration,
   patch: Partial<Updates>,
@@ -111,5 +111,5 @@ export const change = (
 
 const isSame = Schema.equivalence(Updates)
 
-/** Only what is new is checked. */
+/** Checks only the changed fields. */
 const checkPatch = Schema.validateSync(Schema.partialWith(Updates, { exact: true }))

@@ -1,4 +1,4 @@
-/** Registrations and their changes, each saved together with the events that tell of it. */
+/** Registrations and their changes. Each change is saved together with its events. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -18,14 +18,14 @@ export class Registrations extends Context.Tag("@startlist/core/Registrations")<
 
 export declare namespace Registrations {
   export interface Service {
-    /** Stores a new registration. No event: its status has not changed. */
+    /** Stores a new registration. It causes no event, because its status has not changed. */
     readonly create: (
       registration: Registration.NewRegistration
     ) => Effect.Effect<Registration.Registration, InvalidParty | StoreError>
     readonly find: (
       id: Registration.RegistrationId
     ) => Effect.Effect<Registration.Registration, RegistrationNotFound | StoreError>
-    /** Changes any of the six fields; the events for all concerned subscriptions are saved with the change. */
+    /** Changes any of the six fields. The events for all concerned subscriptions are saved with the change. */
     readonly change: (
       id: Registration.RegistrationId,
       patch: Partial<Updates>
@@ -58,7 +58,7 @@ const make = Effect.gen(function*() {
     return yield* store.insert(registration)
   })
 
-  // Without a span, as on the other hot paths: it would cost more than the decision.
+  // No span on a hot path: it would cost more than the decision.
   const change = Effect.fnUntraced(
     function*(id: Registration.RegistrationId, patch: Partial<Updates>) {
       const origin = yield* origins

@@ -1,4 +1,4 @@
-/** Removes what is past its retention, in batches that hold no lock for long. */
+/** Removes records past their retention, in small batches that do not hold locks for long. */
 import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -8,7 +8,7 @@ import { DeliveryStore } from "./Delivery.ts"
 import { Policy } from "./Policy.ts"
 import type { StoreError } from "./Store.ts"
 
-/** Repeats a bounded removal until a batch comes back short. Answers how many rows went in all. */
+/** Repeats a bounded removal until a batch is not full. Returns the total number of rows. */
 export const inBatches = <E, R>(
   batch: (limit: number) => Effect.Effect<number, E, R>
 ): Effect.Effect<number, E, R> =>
@@ -23,7 +23,7 @@ export const inBatches = <E, R>(
     }
   })
 
-/** Removes deliveries that ended long ago, and answers how many. Any number of nodes may run it at the same time. */
+/** Removes deliveries past their retention. Returns their number. Several nodes may run it at the same time. */
 export const purge: Effect.Effect<number, StoreError, DeliveryStore> = Effect.gen(function*() {
   const { deliveryRetention } = yield* Policy
   const deliveries = yield* DeliveryStore
@@ -31,10 +31,10 @@ export const purge: Effect.Effect<number, StoreError, DeliveryStore> = Effect.ge
   return yield* inBatches((limit) => deliveries.purge(endedBefore, limit))
 })
 
-/** After the start, a node has better things to do. */
+/** Pause after the start, when a node is busy. */
 const firstPause = Duration.seconds(30)
 
-/** Runs a purge again and again until it is interrupted. One that fails is logged, and waits for the next time. */
+/** Repeats a purge until it is interrupted. Logs a failed purge and repeats it next time. */
 export const repeatedly = <E, R>(purge: Effect.Effect<unknown, E, R>): Effect.Effect<never, never, R> =>
   Effect.flatMap(
     Policy,
@@ -46,7 +46,7 @@ export const repeatedly = <E, R>(purge: Effect.Effect<unknown, E, R>): Effect.Ef
       )
   )
 
-/** Runs `purge` as long as the layer lives. */
+/** Repeats `purge` until the layer ends. */
 export const layer: Layer.Layer<never, never, DeliveryStore> = Layer.scopedDiscard(
   Effect.forkScoped(repeatedly(purge))
 )

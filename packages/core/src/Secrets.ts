@@ -1,4 +1,4 @@
-/** Unguessable values and their fingerprints. Not Effect's `Random`: that one may be seeded, this one never. */
+/** Unguessable values and their fingerprints. Not Effect's `Random`, which tests can seed. */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
@@ -11,12 +11,12 @@ export const TokenHash = Schema.String.pipe(Schema.pattern(/^\S+$/), Schema.bran
 export type TokenHash = typeof TokenHash.Type
 
 /**
- * The first 128 bits of a fingerprint, 22 characters: under these an access token is stored, as a grant has many of them.
- * They are enough where what was hashed has 256 bits.
+ * The first 128 bits (22 characters) of a fingerprint, to store access tokens: a grant has many. They are enough for a
+ * value of 256 bits.
  */
 export const shortened = (hash: TokenHash): TokenHash => trusted(TokenHash, hash.slice(0, 22))
 
-/** Each kind has a prefix of its own, so that scanners find leaked credentials. */
+/** Each kind has its own prefix, so that scanners find leaked credentials. */
 export const prefixes = {
   access: "sl_at_",
   refresh: "sl_rt_",
@@ -30,13 +30,13 @@ export const prefixes = {
 /** The kinds of secrets that are drawn at random. Access and refresh tokens are derived instead. */
 export type Kind = Exclude<keyof typeof prefixes, "access" | "refresh">
 
-/** What a pair of tokens is derived from. */
+/** The input from which a pair of tokens is derived. */
 export interface Origin {
   /** The code or refresh token that is exchanged for the pair. */
   readonly presented: Redacted.Redacted<string>
   /** Drawn for this pair, and stored in the grant. */
   readonly salt: string
-  /** What the client sent as `Idempotency-Key`. */
+  /** The client's `Idempotency-Key`. */
   readonly idempotencyKey: Option.Option<string>
 }
 
@@ -46,10 +46,10 @@ export interface TokenPair {
   readonly refreshToken: Redacted.Redacted<string>
 }
 
-/** A key of the service: the same on every node, and not in the database. */
+/** A key of the service. It is the same on every node, and not in the database. */
 export interface TokenKey {
   /**
-   * The pair that follows an origin. Each token is the prefix of its kind, its name (`Token.nameOf`) and at least 256
+   * Derives the pair of an origin. Each token is the prefix of its kind, its name (`Token.nameOf`) and at least 256
    * bits in base64url. The same arguments give the same pair. Without the presented credential, nobody can derive it,
    * not even with the key and the database.
    */
@@ -63,15 +63,15 @@ export class Secrets extends Context.Tag("@startlist/core/Secrets")<Secrets, Sec
 
 export declare namespace Secrets {
   export interface Service {
-    /** A random value: the prefix of its kind, a name if it has one, and at least 256 bits in base64url. */
+    /** Makes a random value: the prefix of its kind, a name if given, and at least 256 bits in base64url. */
     readonly make: (kind: Kind, name?: string) => Effect.Effect<Redacted.Redacted<string>>
-    /** A random value that is no secret: at least 128 bits in base64url. */
+    /** Makes a random value that is not secret: at least 128 bits in base64url. */
     readonly makeSalt: Effect.Effect<string>
-    /** A fresh webhook signing secret: `whsec_` and 32 bytes in standard base64 (Standard Webhooks). */
+    /** Makes a webhook signing secret: `whsec_` and 32 bytes in standard base64 (Standard Webhooks). */
     readonly makeSigning: Effect.Effect<Redacted.Redacted<string>>
     /** BASE64URL(SHA-256(value)): the stored form of a secret, and the S256 transformation of RFC 7636 §4.2. */
     readonly hash: (value: string) => TokenHash
-    /** The first one derives new tokens. The others are known because tokens that they derived are still in use. */
+    /** The first key derives new tokens. Tokens of the other keys are still accepted. */
     readonly keys: readonly [TokenKey, ...ReadonlyArray<TokenKey>]
   }
 }

@@ -11,7 +11,7 @@ import type { Stores } from "./Stores.ts"
 import * as Subscriptions from "./Subscriptions.ts"
 import type { UserStore } from "./User.ts"
 
-/** Every service that the core offers. */
+/** All services of the core. */
 export type Services =
   | Applications.Applications
   | OAuth.OAuth
@@ -20,7 +20,7 @@ export type Services =
   | Deliveries.Deliveries
   | Events.Events
 
-/** The services; they need the stores, the users, something that calls callbacks, and a source of secrets. */
+/** The services over the stores, the users, the callbacks and the secrets. */
 export const layer: Layer.Layer<Services, never, Stores | UserStore | Callbacks | Secrets> = Layer.mergeAll(
   OAuth.layer,
   Registrations.layer,

@@ -1,22 +1,22 @@
 /**
- * What every store port has in common: the two ways in which it can refuse.
+ * Errors, identifiers and versions that all store ports share.
  *
- * A store contains no rule. It finds, and it saves: one `save` is one atomic compare-and-set that carries everything
- * that the decision caused, or nothing happens.
+ * A store contains no rules: it finds and it saves. One `save` is one atomic compare-and-set of everything that a
+ * decision causes.
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 
-/** The database is away or answered nonsense. Nothing is known about the write that was tried. */
+/** The database failed. The caller does not know whether the write happened. */
 export class StoreError extends Schema.TaggedError<StoreError>("@startlist/core/StoreError")("StoreError", {
   cause: Schema.Defect
 }) {}
 
-/** Someone else saved this record since it was read: read again and decide again. */
+/** Another save changed this record since it was read: read again and decide again. */
 export class Conflict extends Schema.TaggedError<Conflict>("@startlist/core/Conflict")("Conflict", {}) {}
 
-/** The record that a store has found, or the error that stands for none. */
+/** The found record, or an error if there is none. */
 export const foundOr = <A, E, NotFound>(
   found: Effect.Effect<Option.Option<A>, E>,
   notFound: () => NotFound
@@ -26,14 +26,14 @@ export const foundOr = <A, E, NotFound>(
 /** The largest identifier: JSON numbers are exact below 2^53. */
 export const maxId = Number.MAX_SAFE_INTEGER
 
-/** Text that every store can keep and give back unchanged: no NUL, no half of a surrogate pair. */
+/** Text that every store can save and return unchanged: no NUL, no half of a surrogate pair. */
 export const Text = Schema.String.pipe(Schema.filter((text) => !/[\0\p{Cs}]/u.test(text), {
   message: () => "must not contain NUL or unpaired surrogates"
 }))
 
 /**
- * Text of one line that a person types, such as a name or an address: no control characters, which include line breaks
- * and escapes, and no format characters, which change the direction of text. Some scripts need the two joiners.
+ * Text of one line that a person types, such as a name. It has no control characters such as line breaks, and no format
+ * characters, which change the direction of text, but the two joiners that some scripts need.
  */
 export const Line = Text.pipe(
   Schema.filter((text) => !/[\p{Cc}\p{Zl}\p{Zp}]|(?![\u200C\u200D])\p{Cf}/u.test(text), {
@@ -43,23 +43,23 @@ export const Line = Text.pipe(
 
 const unchecked = { disableValidation: true }
 
-/** A branded value without the check of its schema: for what was checked when it was stored, or has just been made. */
+/** A branded value without the check of its schema, for values that were checked before or have just been made. */
 export const trusted = <A, Plain>(
   brand: { readonly make: (value: Plain, options: typeof unchecked) => A },
   value: Plain
 ): A => brand.make(value, unchecked)
 
-/** The number that counts how often a record was saved; a store accepts version n + 1 only over version n. */
+/** Number of saves of a record. A store accepts version n + 1 only over version n. */
 export const Version = Schema.NonNegativeInt
 
-/** How often a decision is taken again before the store counts as unavailable. */
+/** Maximum number of repeated decisions before the store counts as unavailable. */
 const maxConflicts = 100
 
 /**
- * Runs find → decide → save until the save meets no conflict.
+ * Repeats find → decide → save until there is no conflict.
  *
- * One of n contenders wins each round, so n of them need at most n rounds; a store that conflicts with itself is
- * reported as a `StoreError` instead of looping forever.
+ * One of n contenders wins each round, so they need at most n rounds. A store with endless conflicts gives a
+ * `StoreError`.
  */
 export const untilSaved = <A, E, R>(
   attempt: Effect.Effect<A, E | Conflict, R>

@@ -1,4 +1,4 @@
-/** The stores as one type: what an adapter for a database provides. */
+/** All store ports as one type, which an adapter for a database provides. */
 import type { ApplicationStore } from "./Application.ts"
 import type { DeliveryStore } from "./Delivery.ts"
 import type { DeliveryQueue } from "./DeliveryQueue.ts"
@@ -6,7 +6,7 @@ import type { GrantStore } from "./GrantStore.ts"
 import type { RegistrationStore } from "./Registration.ts"
 import type { SubscriptionStore } from "./Subscription.ts"
 
-/** Every store port but `UserStore`, which the server that has the users provides. */
+/** Every store port but `UserStore`, which the server with the users provides. */
 export type Stores =
   | ApplicationStore
   | GrantStore

@@ -1,4 +1,4 @@
-/** An application's one webhook subscription, made only after its callback has answered the challenge. */
+/** The webhook subscription of an application, made only after its callback has answered the challenge. */
 import * as Context from "effect/Context"
 import type * as DateTime from "effect/DateTime"
 import type * as Effect from "effect/Effect"
@@ -26,7 +26,7 @@ export const Subscription = Schema.Struct({
 })
 export type Subscription = typeof Subscription.Type
 
-/** A subscription before the store has given an identifier; the store saves it as version 1, not paused. */
+/** A subscription without an identifier. The store gives one, and saves version 1, not paused. */
 export const NewSubscription = Subscription.omit("id", "version", "paused")
 export type NewSubscription = typeof NewSubscription.Type
 
@@ -35,20 +35,20 @@ export class AlreadySubscribed
   extends Schema.TaggedError<AlreadySubscribed>("@startlist/core/AlreadySubscribed")("AlreadySubscribed", {})
 {}
 
-/** The application has no subscription, or not the one that was named. */
+/** The application has no subscription, or not the named one. */
 export class SubscriptionNotFound
   extends Schema.TaggedError<SubscriptionNotFound>("@startlist/core/SubscriptionNotFound")("SubscriptionNotFound", {})
 {}
 
-/** What a callback answered. Never the body: a validation must not be a way to read what an address answers. */
+/** Answer of a callback without its body: a validation must not let owners read the content of an address. */
 export const Answered = Schema.Struct({
   status: Schema.Int,
-  /** For example `text/html` (RFC 9110 §8.3.1); empty if there was none. */
+  /** For example `text/html` (RFC 9110 §8.3.1). Empty if there was none. */
   mediaType: Schema.String
 })
 export type Answered = typeof Answered.Type
 
-/** The callback did not prove itself (requirements §4.7): why, and what it answered if it answered in time. */
+/** The callback failed the validation (requirements §4.7): the reason, and its answer if it arrived in time. */
 export class ValidationFailed
   extends Schema.TaggedError<ValidationFailed>("@startlist/core/ValidationFailed")("ValidationFailed", {
     reason: Schema.Literal(
@@ -63,7 +63,7 @@ export class ValidationFailed
   })
 {}
 
-/** Where subscriptions live. Every method is atomic. */
+/** Store of subscriptions. Every method is atomic. */
 export class SubscriptionStore extends Context.Tag("@startlist/core/SubscriptionStore")<
   SubscriptionStore,
   SubscriptionStore.Service
@@ -71,25 +71,25 @@ export class SubscriptionStore extends Context.Tag("@startlist/core/Subscription
 
 export declare namespace SubscriptionStore {
   export interface Service {
-    /** Newest first. `after` starts behind that identifier. */
+    /** Newest first. `after` starts after that identifier. */
     readonly list: (page: {
       readonly after: Option.Option<SubscriptionId>
       readonly limit: number
     }) => Effect.Effect<ReadonlyArray<Subscription>, StoreError>
     readonly findByApplication: (id: ApplicationId) => Effect.Effect<Option.Option<Subscription>, StoreError>
-    /** Stores a new subscription and gives it an identifier, unless the application has one already. */
+    /** Stores a new subscription and gives it an identifier, unless the application already has one. */
     readonly insert: (subscription: NewSubscription) => Effect.Effect<Subscription, AlreadySubscribed | StoreError>
     /** Saves `next` over version `next.version - 1`. */
     readonly save: (next: Subscription) => Effect.Effect<void, Conflict | StoreError>
     /**
-     * Removes the subscription and turns its pending deliveries, claimed ones too, into `cancelled` ones at `now`.
-     * Answers whether it was still there.
+     * Removes the subscription and cancels its pending deliveries, also claimed ones, at `now`. Returns whether it
+     * existed.
      */
     readonly remove: (id: SubscriptionId, now: DateTime.Utc) => Effect.Effect<boolean, StoreError>
   }
 }
 
-/** Pauses or resumes. The same subscription if there is nothing to change. */
+/** Pauses or resumes. Returns the same subscription if nothing changes. */
 export const setPaused = (subscription: Subscription, paused: boolean, now: DateTime.Utc): Subscription =>
   subscription.paused === paused
     ? subscription
@@ -123,7 +123,7 @@ export const validate = (answer: Answer, challenge: string): Either.Either<void,
   }
 }
 
-/** The media type of a header that a stranger wrote, of limited length and without its parameters. */
+/** The media type of an untrusted header, without its parameters and with limited length. */
 const mediaTypeOf = (contentType: string): string =>
   /^[\w!#$&^.+-]{1,60}\/[\w!#$&^.+-]{1,60}(?=[ ;,]|$)/.exec(contentType)?.[0].toLowerCase() ?? ""
 

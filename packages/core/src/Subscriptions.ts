@@ -26,12 +26,12 @@ export class NotPlatformUser extends Schema.TaggedError<NotPlatformUser>("@start
 /** The access token lacks the scope to which the webhook interface is bound (RFC 6750 §3.1). */
 export class InsufficientScope
   extends Schema.TaggedError<InsufficientScope>("@startlist/core/InsufficientScope")("InsufficientScope", {
-    /** The scope that is needed. */
+    /** The required scope. */
     scope: Schema.String
   })
 {}
 
-/** Why an access token does not give access to the webhook interface. */
+/** An access token does not give access to the webhook interface. */
 export type NotEntitled = NotPlatformUser | InsufficientScope
 
 /** Checks the role (requirements §5.8) and the scope that `Policy.webhookScope` asks for. */
@@ -43,14 +43,14 @@ export const entitled = (access: Access, { webhookScope }: Policy.Service): Eith
   return Either.void
 }
 
-/** The callback URL is too long, no URL, or of a scheme that is not called. */
+/** The callback URL is too long, not a URL, or has a scheme that is not allowed. */
 export class InvalidCallbackUrl
   extends Schema.TaggedError<InvalidCallbackUrl>("@startlist/core/InvalidCallbackUrl")("InvalidCallbackUrl", {
     reason: Schema.Literal("too_long", "invalid")
   })
 {}
 
-/** What an application asks for. The verify token is sent back once, in the validation, and not kept. */
+/** A requested subscription. The validation contains the verify token, which is not stored. */
 export interface Wanted {
   readonly callbackUrl: string
   readonly verifyToken: Redacted.Redacted<string>
@@ -71,8 +71,8 @@ export declare namespace Subscriptions {
       access: Access
     ) => Effect.Effect<Subscription.Subscription, NotEntitled | SubscriptionNotFound | StoreError>
     /**
-     * Ends the subscription, if `id` is given only that one. Its pending deliveries are cancelled with it: none is
-     * claimed any more once this has returned.
+     * Ends the subscription (only the one with `id`, if given) and cancels its pending deliveries. No attempt is
+     * claimed after this returns.
      */
     readonly remove: (
       access: Access,
@@ -83,7 +83,7 @@ export declare namespace Subscriptions {
       access: Access,
       page: Pick<LogRequest, "after" | "limit">
     ) => Effect.Effect<ReadonlyArray<LogEntry>, NotEntitled | UnknownPosition | StoreError>
-    /** As `create`, for the application's owner and for operators, who have no access token, like all that follows. */
+    /** The same as `create`. This and the following methods need no access token: for owners and operators. */
     readonly subscribe: (
       id: ApplicationId,
       wanted: Wanted
@@ -93,11 +93,11 @@ export declare namespace Subscriptions {
     >
     readonly findByApplication: SubscriptionStore.Service["findByApplication"]
     readonly list: SubscriptionStore.Service["list"]
-    /** Once this has returned, no attempt is claimed for it. Its events wait in order. */
+    /** Pauses the subscription. No attempt is claimed after this returns, and events wait in order. */
     readonly pause: (id: ApplicationId) => Effect.Effect<Subscription.Subscription, SubscriptionNotFound | StoreError>
-    /** Delivers what waited. */
+    /** Resumes the subscription and delivers the events that waited. */
     readonly resume: (id: ApplicationId) => Effect.Effect<Subscription.Subscription, SubscriptionNotFound | StoreError>
-    /** Ends the application's subscription, as `remove` does: if `subscription` is given, only that one. */
+    /** Ends the application's subscription (only `subscription`, if given) like `remove`. */
     readonly end: (
       id: ApplicationId,
       subscription: Option.Option<number>

@@ -1,4 +1,4 @@
-/** The three credentials of a grant, each stored by its fingerprint, and the names that they carry. */
+/** The three credentials of a grant, each stored as a fingerprint, and the names in them. */
 import type * as DateTime from "effect/DateTime"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
@@ -8,11 +8,11 @@ import { prefixes, TokenHash, type TokenPair } from "./Secrets.ts"
 import { maxId, trusted } from "./Store.ts"
 import { UserId } from "./User.ts"
 
-/** Granted scopes, in the order in which they were asked for: each a scope-token of RFC 6749 §3.3. */
+/** Granted scopes in the requested order. Each is a scope-token of RFC 6749 §3.3. */
 export const Scope = Schema.Array(Schema.String.pipe(Schema.pattern(/^[!#-[\]-~]+$/)))
 export type Scope = typeof Scope.Type
 
-/** An authorization code, and what its consent was for. */
+/** An authorization code with its request. */
 export const Code = Schema.Struct({
   hash: TokenHash,
   redirectUri: Schema.String,
@@ -28,7 +28,7 @@ export type Code = typeof Code.Type
 /** The current refresh token of a grant. */
 export const RefreshToken = Schema.Struct({
   hash: TokenHash,
-  /** What it was derived with, beside what its client presented (`Secrets.Origin`). */
+  /** The salt of its derivation (`Secrets.Origin`). */
   salt: Schema.String.pipe(Schema.pattern(/^\S+$/)),
   issuedAt: Schema.DateTimeUtcFromNumber,
   expiresAt: Schema.DateTimeUtcFromNumber
@@ -43,7 +43,7 @@ export interface AccessToken {
   readonly expiresAt: DateTime.Utc
 }
 
-/** The answer to a code or refresh token (requirements §2.2): the only moment at which a pair exists in clear. */
+/** The answer to a code or refresh token (requirements §2.2). Only this answer has the pair in clear. */
 export interface Tokens extends TokenPair {
   readonly createdAt: DateTime.Utc
   readonly expiresAt: DateTime.Utc
@@ -54,24 +54,24 @@ export interface Tokens extends TokenPair {
 }
 
 /**
- * The grant that a code or token belongs to. Each one carries it in clear behind the prefix of its kind, in decimal
- * numbers: `sl_at_7_42_…`.
+ * The name of a grant. A code or token has it in clear after the prefix of its kind, in decimal numbers:
+ * `sl_at_7_42_…`.
  */
 export interface Name {
   readonly applicationId: ApplicationId
   readonly userId: UserId
 }
 
-/** The name of a refresh token has its place in the grant, too: `sl_rt_7_42_1_12_…`. */
+/** The name in a refresh token, which also has its epoch and generation: `sl_rt_7_42_1_12_…`. */
 export interface RefreshName extends Name {
   readonly epoch: number
   readonly generation: number
 }
 
-/** The name of an access token or code, as text. */
+/** The name in an access token or code, as text. */
 export const nameOf = ({ applicationId, userId }: Name): string => `${applicationId}_${userId}_`
 
-/** The name of a refresh token, as text. */
+/** The name in a refresh token, as text. */
 export const refreshNameOf = (name: Name, epoch: number, generation: number): string =>
   `${nameOf(name)}${epoch}_${generation}_`
 
@@ -94,13 +94,13 @@ const named = (found: RegExpExecArray | null): Option.Option<RefreshName> => {
   })
 }
 
-/** What a text names if it has the form of this kind. Any other text is no code or token: no store is asked about it. */
+/** The name in a code or access token. None for a text of another form, which never reaches a store. */
 export const parse = (kind: "access" | "code", text: Redacted.Redacted<string>): Option.Option<Name> =>
   named(forms[kind].exec(Redacted.value(text)))
 
-/** The same for a refresh token. */
+/** The name in a refresh token. None for a text of another form. */
 export const parseRefresh = (text: Redacted.Redacted<string>): Option.Option<RefreshName> =>
   named(forms.refresh.exec(Redacted.value(text)))
 
-/** Whether the time is over. At the very instant it is. */
+/** Whether `now` is at or after `expiresAt`. */
 export const isOver = (expiresAt: DateTime.Utc, now: DateTime.Utc): boolean => now.epochMillis >= expiresAt.epochMillis

@@ -1,4 +1,4 @@
-/** The people on whose behalf applications act. How they prove who they are is the business of the adapter that asks. */
+/** The users on whose behalf applications act. Another package authenticates them. */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
@@ -9,11 +9,11 @@ import { maxId, type StoreError, Text } from "./Store.ts"
 export const UserId = Schema.Int.pipe(Schema.between(1, maxId), Schema.brand("@startlist/UserId"))
 export type UserId = typeof UserId.Type
 
-/** What a user is to the service (requirements §1). Every user has exactly one role. */
+/** The role of a user (requirements §1). Every user has exactly one role. */
 export const Role = Schema.Literal("platform", "organizer", "club", "athlete")
 export type Role = typeof Role.Type
 
-/** What an e-mail address looks like. */
+/** The form of an e-mail address. */
 export const address = /^[^\s@]+@[^\s@]+$/
 
 export const User = Schema.Struct({
@@ -29,7 +29,7 @@ export class UserNotFound extends Schema.TaggedError<UserNotFound>("@startlist/c
   userId: UserId
 }) {}
 
-/** The users, wherever they live: Startlist reads them by identifier and never writes. */
+/** Store of users, which the embedding server owns. Startlist reads users by identifier and never writes them. */
 export class UserStore extends Context.Tag("@startlist/core/UserStore")<UserStore, UserStore.Service>() {}
 
 export declare namespace UserStore {

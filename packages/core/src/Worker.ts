@@ -1,9 +1,9 @@
 /**
- * Delivers events: claims due deliveries, attempts them (`WorkerAttempts`) and records the outcomes (`WorkerRecorder`). Any
- * number of nodes may run it at the same time.
+ * Delivers events: claims due deliveries, attempts them (`WorkerAttempts`) and records the outcomes (`WorkerRecorder`).
+ * Any number of nodes may run it at the same time.
  *
- * A claim belongs to the worker until its lease ends. A delivery whose outcome was not recorded is attempted again by the next
- * worker that claims it. So a worker may die between any two lines: a receiver sees a repeat, never a loss.
+ * A claim belongs to the worker until its lease ends. The next worker attempts a delivery again if no outcome was
+ * recorded. So a worker may die between any two lines: a receiver sees a repeat, never a loss.
  */
 import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
@@ -25,13 +25,13 @@ import { makeRecorder, storePause } from "./WorkerRecorder.ts"
 import { makeSlots } from "./WorkerSlots.ts"
 
 /**
- * A claim costs the database as much as some fifty deliveries. So one that took all it asked for, since more is due, is
- * followed by another when this share of the slots is free, or after this pause: slow receivers may hold the rest.
+ * A claim costs the database about as much as 50 deliveries. After a full claim, wait until this share of the slots is
+ * free, at most for this pause: slow receivers may hold the rest.
  */
 const largeClaim = 1 / 2
 const claimPause = Duration.millis(10)
 
-/** Claims once. Answers whether more may be due. */
+/** Claims once. Returns whether more deliveries may be due. */
 const makeClaim = ({ now, recorder, slots, ...others }: Parts) =>
   Effect.gen(function*() {
     const queue = yield* DeliveryQueue
@@ -39,7 +39,10 @@ const makeClaim = ({ now, recorder, slots, ...others }: Parts) =>
     const policy = yield* Policy
     const attempt = yield* makeAttempt({ now, recorder, slots, ...others })
 
-    /** Claims for the free slots and starts each attempt immediately, so that a claim is the start of an attempt (law 8). */
+    /**
+     * Claims for the free slots and starts each attempt immediately, so that a claim is the start of an attempt (law
+     * 8).
+     */
     const claim = Effect.gen(function*() {
       const at = now()
       const limit = slots.available()
@@ -54,7 +57,7 @@ const makeClaim = ({ now, recorder, slots, ...others }: Parts) =>
       })
       const left: Array<Claimed> = []
       for (const one of claimed) if (!attempt(one, yield* Random.next)) left.push(one)
-      // What cannot be released is claimed again after its lease.
+      // Ignore an error: the deliveries are claimed again after their lease.
       if (left.length > 0) yield* Effect.ignore(queue.release(left, DateTime.addDuration(now(), policy.deliveryPoll)))
       return claimed.length === limit
     }).pipe(
@@ -63,7 +66,7 @@ const makeClaim = ({ now, recorder, slots, ...others }: Parts) =>
       Effect.uninterruptible
     )
 
-    // As soon as the store answers, after a bug too: logs once that it does not, and once that it does again.
+    // Retries until the store answers, also after a bug. Logs the beginning and the end of the outage once.
     return Effect.catchAll(claim, (cause) =>
       Effect.logWarning("deliveries wait for the store", cause).pipe(
         Effect.zipRight(Effect.eventually(Effect.delay(claim, storePause))),
@@ -72,8 +75,8 @@ const makeClaim = ({ now, recorder, slots, ...others }: Parts) =>
   })
 
 /**
- * Works until interrupted. Then it claims no more, finishes and records what is in flight (a callback timeout at
- * most, while the store answers), and ends.
+ * Works until interrupted. Then it stops claiming, and finishes and records the attempts in flight. This takes at most
+ * one callback timeout while the store answers.
  */
 export const run: Effect.Effect<never, never, DeliveryQueue | Callbacks | Secrets> = Effect.gen(function*() {
   const queue = yield* DeliveryQueue
@@ -108,7 +111,7 @@ export const run: Effect.Effect<never, never, DeliveryQueue | Callbacks | Secret
   return yield* Effect.ensuring(Effect.forever(claimAgain), drain)
 })
 
-/** Runs a worker as long as the layer lives. When it ends, it waits for the attempts in flight. */
+/** Runs a worker until the layer ends. Its end waits for the attempts in flight. */
 export const layer: Layer.Layer<never, never, DeliveryQueue | Callbacks | Secrets> = Layer.scopedDiscard(
   Effect.forkScoped(run)
 )

@@ -1,4 +1,4 @@
-/** The attempts of one worker: begins them, and decides what came of each. */
+/** The attempts of one worker: begins them, and decides their outcomes. */
 import * as Cause from "effect/Cause"
 import type * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
@@ -14,10 +14,10 @@ import type { Deadlines } from "./WorkerDeadlines.ts"
 import type { Recorder } from "./WorkerRecorder.ts"
 import type { Slots } from "./WorkerSlots.ts"
 
-/** Attempts a delivery, or sets it aside. Answers whether it did. `random` is from 0 to 1, for the next pause. */
+/** Attempts a delivery, or sets it aside. Returns whether it did. `random` is from 0 to 1, for the next pause. */
 export type Attempt = (claimed: Claimed, random: number) => boolean
 
-/** What the parts of one worker share. */
+/** Parts that the modules of one worker share. */
 export interface Parts {
   readonly slots: Slots
   readonly deadlines: Deadlines
@@ -25,7 +25,7 @@ export interface Parts {
   readonly now: () => DateTime.Utc
 }
 
-/** An attempt is no effect, which would cost as much again as the request. */
+/** An attempt is a function: as an effect, it would double the cost of the request. */
 export const makeAttempt = ({ deadlines, now, recorder, slots }: Parts): Effect.Effect<Attempt, never, Callbacks> =>
   Effect.gen(function*() {
     const callbacks = yield* Callbacks
@@ -34,7 +34,7 @@ export const makeAttempt = ({ deadlines, now, recorder, slots }: Parts): Effect.
     const runFork = Runtime.runFork(runtime)
     const fork = forking(runtime)
     const begin: Begin<Post> = callbacks.begin ?? ((post, done) => fork(callbacks.deliver(post), done))
-    /** The delivery in flight that was claimed before without an outcome, several times. */
+    /** The delivery in flight that had several claims without an outcome. */
     let doubtful: Claimed | undefined
 
     const brokenBy = (bug: unknown): Answer => {
@@ -42,7 +42,7 @@ export const makeAttempt = ({ deadlines, now, recorder, slots }: Parts): Effect.
       return broken
     }
 
-    /** Begins the request of an attempt. Answers how to give it up. */
+    /** Begins the request of an attempt. Returns a function that cancels it. */
     const send = (
       { delivery, signingSecrets, subscription }: Claimed,
       at: DateTime.Utc,
@@ -65,13 +65,13 @@ export const makeAttempt = ({ deadlines, now, recorder, slots }: Parts): Effect.
       }
     }
 
-    /** A worker that was paused until its lease is nearly over leaves the delivery to the next one. */
+    /** Whether the lease is nearly over after a pause of this worker. The next worker then attempts the delivery. */
     const isTooLate = (claimed: Claimed, at: DateTime.Utc) =>
       at.epochMillis + Duration.toMillis(policy.callbackTimeout) >= claimed.leaseEnds.epochMillis
 
     /**
-     * Whether this delivery may be what ends the workers. Trouble with the store is the likelier reason while it is recent:
-     * then nobody could record an outcome.
+     * Whether this delivery may be the reason why workers end. After a recent failure of the store, the store is the
+     * likelier reason.
      */
     const isSuspect = ({ claims }: Claimed, at: DateTime.Utc) =>
       claims > policy.deliveryClaims &&
@@ -83,7 +83,7 @@ export const makeAttempt = ({ deadlines, now, recorder, slots }: Parts): Effect.
       recorder.add({ claimed, delivery, token: claimed.token })
     }
 
-    /** `next` for an answer that an implementation may have got wrong: a bug in it fails this attempt only. */
+    /** `next` for an answer of an untrusted implementation: a bug in it fails this attempt only. */
     const after = (delivery: Delivery, answer: Answer, attempted: Parameters<typeof next>[2]): Delivery => {
       try {
         return next(delivery, answer, attempted, policy)
@@ -104,7 +104,7 @@ export const makeAttempt = ({ deadlines, now, recorder, slots }: Parts): Effect.
         finish(claimed, setAside(claimed.delivery, at), at)
         return true
       }
-      // One at a time, so that one that ends the process ends no others with it.
+      // One at a time: a delivery that ends the process must not affect others.
       if (claimed.claims > policy.deliveryClaims / 2) {
         if (doubtful !== undefined) return false
         doubtful = claimed

@@ -1,4 +1,4 @@
-/** Ends the attempts of a worker that are over their time. */
+/** Ends the attempts of a worker at their timeout. */
 import * as Clock from "effect/Clock"
 import type * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
@@ -6,15 +6,17 @@ import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
 
 export interface Deadlines {
-  /** Calls `onTime` when the timeout from `at` is over. What this answers ends that, and tells whether it was in time. */
+  /**
+   * Calls `onTime` at the timeout after `at`. The returned function ends the watch, and returns whether it was in time.
+   */
   readonly watch: (at: DateTime.Utc, onTime: () => void) => () => boolean
-  /** Never ends. */
+  /** Checks the deadlines. Never ends. */
   readonly sweep: Effect.Effect<never>
 }
 
 /**
- * One timer for all attempts in flight: they have the same timeout, so they are due in the order in which they started.
- * A timer and a race of fibers for each of them costs more than the request itself.
+ * One timer for all attempts in flight: they have the same timeout, so they end in the order of their starts. A timer
+ * and a race of fibers for each attempt would cost more than the request.
  */
 export const makeDeadlines = (timeout: Duration.Duration): Effect.Effect<Deadlines> =>
   Effect.map(Queue.sliding<void>(1), (started) => {

@@ -1,4 +1,4 @@
-/** Records what came of the attempts of one worker, in batches, and again as long as their lease lasts. */
+/** Records the outcomes of a worker's attempts in batches. Retries until their lease ends. */
 import type * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -6,7 +6,7 @@ import * as Queue from "effect/Queue"
 import { type Claimed, DeliveryQueue, type Settlement } from "./DeliveryQueue.ts"
 import type { Slots } from "./WorkerSlots.ts"
 
-/** A delivery that was attempted or set aside, and is to be recorded. */
+/** A delivery that was attempted or set aside, and is not recorded yet. */
 export interface Finished extends Settlement {
   readonly claimed: Claimed
 }
@@ -15,19 +15,19 @@ export interface Recorder {
   readonly add: (finished: Finished) => void
   /** Records until it is interrupted. */
   readonly run: Effect.Effect<never>
-  /** A claim or a record failed or came late. */
+  /** Notes that a claim or a record failed or was late. */
   readonly failed: (at: DateTime.Utc) => void
-  /** When that was last so, in milliseconds since 1970. */
+  /** Time of the last such failure, in milliseconds since 1970. */
   readonly failedAt: () => number
 }
 
-/** How many attempts one save records at most. */
+/** Maximum number of attempts that one save records. */
 const settleBatch = 500
 
-/** How long a worker waits before it asks a store again that did not answer. */
+/** Pause before a worker retries a store that did not answer. */
 export const storePause = Duration.millis(500)
 
-/** `wake` gets an offer after each batch. */
+/** Makes a recorder, which offers to `wake` after each batch. */
 export const makeRecorder = (
   { now, slots, wake }: {
     readonly slots: Slots
@@ -45,7 +45,7 @@ export const makeRecorder = (
       failedAt = at.epochMillis
     }
 
-    /** Records a batch; one that fails, or meets a bug, is recorded row by row, so that a bad row harms only itself. */
+    /** Records a batch. After a failure, records its rows one by one, so that a bad row affects only itself. */
     const record = (batch: ReadonlyArray<Finished>): Effect.Effect<ReadonlyArray<Finished>> =>
       Effect.suspend(() => queue.settle(batch)).pipe(
         Effect.as([]),
@@ -59,7 +59,7 @@ export const makeRecorder = (
         )
       )
 
-    /** What could not be recorded is tried again until its lease is over; then it is anybody's. */
+    /** Retries failed rows until their lease ends. Then any worker may claim them. */
     const recordOnce = Effect.gen(function*() {
       yield* Queue.take(toRecord)
       const batch = finished.splice(0, settleBatch)

@@ -1,4 +1,4 @@
-/** How many attempts a worker may have in flight, and to whom: a slow or dead receiver delays only itself (law 9). */
+/** Limits of a worker's attempts in flight, in all and per receiver: a slow receiver delays only itself (law 9). */
 import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -11,17 +11,17 @@ const suspicion = Duration.minutes(1)
 export interface Slots {
   /** An attempt starts. */
   readonly take: (id: SubscriptionId) => void
-  /** It has ended so; its slot is free for the next one, while it waits to be recorded. */
+  /** An attempt has ended. Its slot is free, and its outcome waits to be recorded. */
   readonly finish: (id: SubscriptionId, succeeded: boolean, now: DateTime.Utc) => void
   /** The outcomes of this number of ended attempts are recorded. */
   readonly record: (count: number) => void
-  /** Whether nothing is in flight, nor waits to be recorded. */
+  /** Whether no attempt is in flight or waits to be recorded. */
   readonly isIdle: () => boolean
-  /** How many more attempts can start: with those that wait to be recorded they are no more than twice the slots. */
+  /** Number of attempts that can start. Together with those that wait to be recorded, at most twice the slots. */
   readonly available: () => number
   /** Ends as soon as this number is available. */
   readonly awaitAvailable: (count: number) => Effect.Effect<void>
-  /** What each subscription may have besides what it has, where that is less than `deliveryPerSubscription`. */
+  /** Number of further attempts of each subscription, where it is below `deliveryPerSubscription`. */
   readonly allowances: (now: DateTime.Utc) => ReadonlyMap<SubscriptionId, number>
 }
 
@@ -29,10 +29,10 @@ export interface Slots {
 const nobody = { count: Infinity, resume: () => {} }
 
 /**
- * Counts of one worker, touched by it alone.
+ * Makes the slots of one worker.
  *
- * A receiver that failed lately gets one slot, and all of these together at most half of the slots: hanging receivers
- * hold a slot for the whole timeout, and must not hold them all.
+ * A receiver that failed recently gets one slot, and all such receivers at most half of the slots: a hanging receiver
+ * holds a slot for the whole timeout.
  */
 export const makeSlots = (policy: Policy.Service): Slots => {
   const busy = new Map<SubscriptionId, number>()
@@ -52,7 +52,7 @@ export const makeSlots = (policy: Policy.Service): Slots => {
   }
 
   const concurrency = policy.deliveryConcurrency
-  /** While as many as there are slots wait to be recorded, as many others may be in flight. */
+  /** Outcomes that wait to be recorded do not count, up to the number of slots. */
   const available = () => Math.min(concurrency, 2 * concurrency - unrecorded) - inFlight
   const tell = (): void => {
     if (available() < awaited.count) return
@@ -89,7 +89,7 @@ export const makeSlots = (policy: Policy.Service): Slots => {
         if (until.epochMillis <= now.epochMillis) suspectUntil.delete(id)
         else free -= busyWith(id)
       }
-      // Those who come first are others each time: some of them may have nothing due.
+      // Begin with other receivers each time: some may have no due deliveries.
       const suspects = [...suspectUntil.keys()]
       const first = suspects.length === 0 ? 0 : turn++ % suspects.length
       for (const id of [...suspects.slice(first), ...suspects.slice(0, first)]) {

@@ -1,7 +1,7 @@
 /**
- * The core of Startlist: what is granted, told and remembered, as data, pure rules, ports and services.
+ * The core of Startlist: data, pure rules, ports and services.
  *
- * Each module is a namespace of its own: `Grant.rotate`, `OAuth.layer`, `Memory.layer`.
+ * Each module is a namespace: `Grant.rotate`, `OAuth.layer`, `Memory.layer`.
  */
 export * as Access from "./Access.ts"
 export * as AccessTokens from "./AccessTokens.ts"

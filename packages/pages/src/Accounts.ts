@@ -20,7 +20,10 @@ export type PasswordCheck = Data.TaggedEnum<{
 }>
 export const PasswordCheck = Data.taggedEnum<PasswordCheck>()
 
-/** Outcome of a new password. `Refused`: the present password or the link is invalid. `Unacceptable`: the new password is. */
+/**
+ * Outcome of a new password. `Refused`: the present password or the link is invalid. `Unacceptable`: the new password
+ * is.
+ */
 export type PasswordChange = Data.TaggedEnum<{
   Changed: { readonly user: User }
   Refused: {}
@@ -42,9 +45,9 @@ export class Accounts extends Context.Tag("@startlist/pages/Accounts")<Accounts,
 export declare namespace Accounts {
   export interface Service {
     /**
-     * Checks the password of the account with this e-mail address (case-insensitive). Takes as long for an unknown address
-     * as for a wrong password. Input may have any length up to that of a request body. Fails with `Busy` if too many
-     * passwords are waiting to be checked.
+     * Checks the password of the account with this e-mail address (case-insensitive). Takes as long for an unknown
+     * address as for a wrong password. Input may have any length up to that of a request body. Fails with `Busy` if too
+     * many passwords are waiting to be checked.
      */
     readonly verifyPassword: (
       email: string,
@@ -68,7 +71,8 @@ export declare namespace Accounts {
     ) => Effect.Effect<Redacted.Redacted<string>>
     /**
      * Starts a session, unless the account was disabled or got another password since the check. Returns its value: at
-     * least 256 unguessable bits of base64url, with or without a prefix. Only the cookie has the value, the store its hash.
+     * least 256 unguessable bits of base64url, with or without a prefix. Only the cookie has the value, the store its
+     * hash.
      */
     readonly startSession: (
       checked: Data.TaggedEnum.Value<PasswordCheck, "Correct">

@@ -45,7 +45,10 @@ export const consent: Routes<OAuth | UserStore | Authentication> = compressed(Ef
   ([authorize, others]) => [authorize, ...others]
 ))
 
-/** `/account/applications`: a user's authorised applications, and their revocation (requirements §1). `/account` leads there. */
+/**
+ * `/account/applications`: a user's authorised applications, and their revocation (requirements §1). `/account` leads
+ * there.
+ */
 export const account: Routes<OAuth | Authentication> = compressed(Effect.map(
   Effect.all([
     AccountApplications.make,

@@ -23,7 +23,10 @@ type Kind = "session" | "device"
 /** How long a browser counts as known after its last sign-in. */
 export const deviceLifetime = Duration.days(180)
 
-/** Over https, the prefix of the name excludes cookies from plain http, and `__Host-` also from subdomains (RFC 6265bis). */
+/**
+ * Over https, the prefix of the name excludes cookies from plain http, and `__Host-` also from subdomains (RFC
+ * 6265bis).
+ */
 const nameAt = (kind: Kind, config: HttpConfig.Service): string =>
   !isSecure(config) ? `startlist_${kind}` : `__${pathOf(config) === "/" ? "Host" : "Secure"}-startlist_${kind}`
 

@@ -14,8 +14,8 @@ export type { Messages } from "./internal/Messages.ts"
 
 export declare namespace Templates {
   /**
-   * Each method returns one page: a whole HTML document from any template engine. It gets only values that may be shown,
-   * and writes the forms as described. Escape the values.
+   * Each method returns one page: a whole HTML document from any template engine. It gets only values that may be
+   * shown, and writes the forms as described. Escape the values.
    */
   export interface Service {
     /** Asks for consent: a form to `action` with the hidden `fields`, `csrf`, and two buttons named `decision`. */

@@ -25,7 +25,9 @@ export type { Chance, Control } from "./internal/faultPlan.ts"
 
 /** One way in which one delivery goes wrong. The service waits for an answer for two seconds. */
 export type Fault = Data.TaggedEnum<{
-  /** The handler gets the request a second time, `by` later (default: immediately). The service gets the first answer. */
+  /**
+   * The handler gets the request a second time, `by` later (default: immediately). The service gets the first answer.
+   */
   Twice: { readonly by?: Duration.DurationInput }
   /** The handler gets the request `by` later, also if the service has given up and sent it again. */
   Late: { readonly by: Duration.DurationInput }

@@ -1,11 +1,11 @@
-/** Identifier, time and trace of new events: made in one place, for all services that cause events. */
+/** Identifier, time and trace of new events, for all services that cause events. */
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import { CurrentTrace, EventId, type EventOrigin } from "../Event.ts"
 import { Secrets } from "../Secrets.ts"
 import { makeInstants } from "./instants.ts"
 
-/** Returns the effect that makes one. The clock is read in one step, because `DateTime.now` takes five. */
+/** Makes the effect that makes an origin. Reads the clock in one step: `DateTime.now` takes five. */
 export const makeOrigins: Effect.Effect<Effect.Effect<EventOrigin>, never, Secrets> = Effect.gen(function*() {
   const secrets = yield* Secrets
   const currentTrace = yield* CurrentTrace

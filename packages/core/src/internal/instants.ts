@@ -1,9 +1,9 @@
-/** The instants of a clock. */
+/** Instants for hot paths. */
 import * as DateTime from "effect/DateTime"
 
 /**
- * Makes instants out of milliseconds since 1970, and gives the last one again as long as the millisecond is the same:
- * where thousands of things happen in a second, to make it costs more than most of what is done with it.
+ * Makes instants from milliseconds since 1970. Returns the last instant again for the same millisecond: a new one costs
+ * more than most of its uses.
  */
 export const makeInstants = (): (millis: number) => DateTime.Utc => {
   let last = DateTime.unsafeMake(0)

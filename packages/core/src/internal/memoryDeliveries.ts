@@ -1,4 +1,4 @@
-/** The in-memory queue and record of deliveries, and the outbox through which the other stores reach it. */
+/** The in-memory stores of deliveries, and the outbox of the other stores. */
 import type * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -10,7 +10,7 @@ import type { Audience, Outgoing } from "../Event.ts"
 import type { SubscriptionId } from "../Subscription.ts"
 import { isActive, newestFirst, type Queued, type State } from "./memoryState.ts"
 
-/** Queues the deliveries of events, inside the save that causes them. Answers their identifiers. */
+/** Queues the deliveries of events, inside the save that causes them. Returns their identifiers. */
 export type Enqueue = (outgoing: ReadonlyArray<Outgoing>) => ReadonlyArray<DeliveryId>
 
 const isConcerned = (state: State, audience: Audience, applicationId: Delivery["applicationId"]): boolean =>
@@ -40,7 +40,7 @@ export const cancel = ({ pending }: State, queued: Queued, now: DateTime.Utc): v
 const isHeld = ({ applications, subscriptions }: State, { applicationId, subscriptionId }: Delivery): boolean =>
   subscriptions.get(subscriptionId)?.paused === true || applications.get(applicationId)?.state === "suspended"
 
-/** Due, not held, unclaimed, first of their object; earliest due first; within the allowances. */
+/** Deliveries that can be claimed: see `DeliveryQueue.claim`. */
 const claimable = (state: State, request: ClaimRequest): ReadonlyArray<Queued> => {
   const now = request.now.epochMillis
   const objects = new Set<string>()
@@ -71,7 +71,7 @@ export const makeDeliveries = (
   state: State
 ): { readonly queue: DeliveryQueue.Service; readonly store: DeliveryStore.Service; readonly enqueue: Enqueue } => {
   const { deliveries, pending, signingSecrets, subscriptions } = state
-  // One hint waits for each listener. A listener that takes none keeps none from the others.
+  // At most one hint waits for each listener. An idle listener does not block the others.
   const hints = Effect.runSync(PubSub.sliding<void>(1))
   const wake = () => void Effect.runSync(PubSub.publish(hints, undefined))
 

@@ -1,4 +1,4 @@
-/** What the in-memory stores share: the maps, and the compare-and-set over them. */
+/** State of the in-memory stores: the maps, and the compare-and-set. */
 import * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 import type { Application, ApplicationId, SigningSecrets } from "../Application.ts"
@@ -12,7 +12,7 @@ import type { UserId } from "../User.ts"
 /** A delivery, its claim, and the number of claims since an outcome was recorded. */
 export interface Queued {
   delivery: Delivery
-  /** Whether the log of events has it: not if it repeats another one. */
+  /** Whether the log of events has it. A repeated delivery is not in the log. */
   readonly isLogged: boolean
   claims: number
   claim: Option.Option<{ readonly token: string; readonly leaseEnds: number }>
@@ -25,7 +25,7 @@ export const makeState = () => ({
   subscriptions: new Map<SubscriptionId, Subscription>(),
   registrations: new Map<RegistrationId, Registration>(),
   deliveries: new Map<DeliveryId, Queued>(),
-  /** Those of `deliveries` that are pending, in the order of their identifiers. */
+  /** The pending deliveries, in the order of their identifiers. */
   pending: new Map<DeliveryId, Queued>(),
   /** Identifiers are never used twice, not even after a removal. */
   lastIds: { application: 0, subscription: 0, registration: 0, delivery: 0 }
@@ -37,7 +37,7 @@ export type State = ReturnType<typeof makeState>
 export const isActive = ({ applications }: State, { applicationEpoch, applicationId, status }: Grant): boolean =>
   status === "active" && applications.get(applicationId)?.epoch === applicationEpoch
 
-/** Puts `next` in place of the version before it. */
+/** Replaces the previous version by `next`. */
 export const compareAndSet = <K, A extends { readonly version: number }>(
   records: Map<K, A>,
   key: K,

@@ -26,8 +26,8 @@ const Brand = ({ frame }: { readonly frame: Frame }) => {
 }
 
 /**
- * A whole page. `isError` marks the title, which is read first. `narrow` suits a page with one form. `unrepeatable` leaves
- * out the language switch: no address shows the content of this page again.
+ * A whole page. `isError` marks the title, which is read first. `narrow` suits a page with one form. `unrepeatable`
+ * leaves out the language switch: no address shows the content of this page again.
  */
 export const Layout = ({ children, frame, isError = false, narrow = false, title, unrepeatable = false }: {
   readonly frame: Frame

@@ -1,4 +1,6 @@
-/** The language of a page: the parameter `locale`, else the stored choice, else the browser's preference, else English. */
+/**
+ * The language of a page: the parameter `locale`, else the stored choice, else the browser's preference, else English.
+ */
 import { parseCookie, stringifySetCookie } from "cookie"
 import { header, type Request } from "@startlist/http/Message"
 import * as English from "./English.ts"

@@ -11,8 +11,8 @@ export interface Options {
 }
 
 /**
- * No `form-action`: Chromium applies it to every redirect after a form. An application's callback or another sign-in often
- * redirects to a further origin, and the button would do nothing. The form's token protects the form.
+ * No `form-action`: Chromium applies it to every redirect after a form. An application's callback or another sign-in
+ * often redirects to a further origin, and the button would do nothing. The form's token protects the form.
  */
 const policyOf = ({ sources = {} }: Options): string =>
   Object.entries({

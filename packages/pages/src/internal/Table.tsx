@@ -21,8 +21,8 @@ const Cell = ({ children, column, isName }: {
 }
 
 /**
- * A table. On a narrow screen, each row is a list of cells with the names of their columns. The roles are explicit because
- * some browsers drop them there.
+ * A table. On a narrow screen, each row is a list of cells with the names of their columns. The roles are explicit
+ * because some browsers drop them there.
  */
 export const Table = ({ columns, label, rows }: {
   readonly label: string

@@ -70,8 +70,8 @@ export class SeededScheduler implements Scheduler.Scheduler {
 }
 
 /**
- * Ends every daemon of this scheduler without running it. Effect stores each daemon until it ends. Killed ones never do,
- * and the fibers of a thousand runs would fill the memory.
+ * Ends every daemon of this scheduler without running it. Effect stores each daemon until it ends. Killed ones never
+ * do, and the fibers of a thousand runs would fill the memory.
  */
 export const abandon = (scheduler: Scheduler.Scheduler): void => {
   for (const fiber of Effect.runSync(Fiber.roots)) {

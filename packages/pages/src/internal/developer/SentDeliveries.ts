@@ -34,9 +34,9 @@ export interface SentDeliveries {
   /** The newest delivery that failed, if none was delivered since. */
   readonly failing: (id: ApplicationId) => Effect.Effect<Option.Option<Delivery>, StoreError>
   /**
-   * Delivers events again that failed since an instant, to the subscription of the newest delivery and in order: at most
-   * `againLimit` among the newest `searchLimit` deliveries. Leaves out events that were delivered again since, so it can
-   * be repeated. Returns their number.
+   * Delivers events again that failed since an instant, to the subscription of the newest delivery and in order: at
+   * most `againLimit` among the newest `searchLimit` deliveries. Leaves out events that were delivered again since, so
+   * it can be repeated. Returns their number.
    */
   readonly redeliverFailed: (id: ApplicationId, since: DateTime.Utc) => Effect.Effect<number, StoreError>
   /** The present hour and the 23 before it, oldest first, from the newest `searchLimit` deliveries. */

@@ -1,4 +1,6 @@
-/** `/developer/applications/{client_id}/…`: the signing secret and the subscription of an application, and test events. */
+/**
+ * `/developer/applications/{client_id}/…`: the signing secret and the subscription of an application, and test events.
+ */
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import { liveSigningSecrets, type SigningSecrets } from "@startlist/core/Application"

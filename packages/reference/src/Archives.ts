@@ -1,16 +1,10 @@
 /** Packs the published packages and checks the archives as a consumer would resolve them. */
 import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core"
-import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs"
+import { readFileSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { modulesOf } from "./Exports.ts"
+import { published } from "./Modules.ts"
 import { loud, root, run } from "./Run.ts"
-
-const manifestOf = (folder: string) => JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8"))
-
-/** Names of the folders below `packages/` that are published. */
-export const published: ReadonlyArray<string> = readdirSync(join(root, "packages"))
-  .filter((name) => existsSync(join(root, "packages", name, "package.json")))
-  .filter((name) => manifestOf(`packages/${name}`).private !== true)
 
 /** Builds the packages and packs them into a folder; returns the archive of each. */
 export const pack = (folder: string): ReadonlyMap<string, string> => {
@@ -18,7 +12,8 @@ export const pack = (folder: string): ReadonlyMap<string, string> => {
   for (const name of published) rmSync(join(root, "packages", name, "dist"), { recursive: true, force: true })
   const workspaces = published.flatMap((name) => ["--workspace", `packages/${name}`])
   run(root, "npm", "pack", ...loud, "--pack-destination", folder, ...workspaces)
-  return new Map(published.map((name) => [name, join(folder, `startlist-${name}-${manifestOf(".").version}.tgz`)]))
+  const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
+  return new Map(published.map((name) => [name, join(folder, `startlist-${name}-${version}.tgz`)]))
 }
 
 /** The packages are ESM only: CommonJS without `require(esm)` and resolution without `exports` are not supported. */

@@ -6,6 +6,7 @@ import { join } from "node:path"
 import { parseArgs } from "node:util"
 import * as Archives from "./Archives.ts"
 import * as Exports from "./Exports.ts"
+import { published } from "./Modules.ts"
 import { root, run } from "./Run.ts"
 import { raise } from "./Versions.ts"
 
@@ -55,7 +56,7 @@ const archives = Archives.pack(folder)
 for (const [name, archive] of archives) await Archives.check(name, archive)
 
 step("Exports since the last release")
-const lists = Archives.published.map((name) => [name, Exports.listOf(join(root, "packages", name))] as const)
+const lists = published.map((name) => [name, Exports.listOf(join(root, "packages", name))] as const)
 for (const [name, list] of lists) showChanges(name, list)
 
 if (version === "") {

@@ -1,3 +1,4 @@
+/** History of a program or simulation: the operations as their callers observed them. */
 /** A request to the system. Applications, users and codes are numbered in the order of their appearance. */
 export type Request =
   | { readonly _tag: "Consented"; readonly application: number; readonly user: number }

@@ -1,22 +1,28 @@
 import { execFile } from "node:child_process"
-import { readFileSync } from "node:fs"
-import { createRequire } from "node:module"
-import { dirname, join } from "node:path"
+import { existsSync, readFileSync } from "node:fs"
+import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { expect, it } from "vitest"
+import { modulesIn, published, sentenceOf } from "../../src/Modules.ts"
 
 const folder = fileURLToPath(new URL("../..", import.meta.url))
 
-it("the reference is generated from the doc comments without a warning, members of services included", async () => {
-  const typedoc = join(dirname(createRequire(import.meta.url).resolve("typedoc/package.json")), "bin/typedoc")
-  const { stderr, stdout } = await promisify(execFile)(process.execPath, [typedoc, "--options", "typedoc.json"], {
-    cwd: folder
-  })
+it("the reference has a page for each module, named by its import path, and no warning", async () => {
+  const { stderr, stdout } = await promisify(execFile)("npm", ["run", "reference"], { cwd: folder })
   expect(`${stdout}${stderr}`).not.toContain("warning")
-  const page = readFileSync(
-    join(folder, "dist/core/src/GrantStore/namespaces/GrantStore/interfaces/Service.md"),
-    "utf8"
+  const page = (name: string) => readFileSync(join(folder, "dist", name), "utf8")
+  const index = page("README.md")
+  const modules = published.flatMap(modulesIn)
+  expect(modules.map(({ importPath }) => importPath)).toEqual(
+    expect.arrayContaining(["@startlist/client", "@startlist/fake/Fake", "@startlist/core/Grant"])
   )
-  expect(page).toContain("Saves `change.grant` over version")
+  for (const module of modules) {
+    expect(index).toContain(module.importPath)
+    expect(index, module.importPath).toContain(sentenceOf(module))
+    expect(existsSync(join(folder, "dist", `${module.importPath}/README.md`)), module.importPath).toBe(true)
+  }
+  expect(page("@startlist/core/GrantStore/namespaces/GrantStore/interfaces/Service.md")).toContain(
+    "Saves `change.grant` over version"
+  )
 }, 180_000)

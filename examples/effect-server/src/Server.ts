@@ -39,7 +39,7 @@ const Form = Schema.Struct({ email: Schema.String, password: Schema.String, retu
 
 const SignOut = Schema.Struct({ csrf: Schema.String, return_to: Schema.String })
 
-/** A page of this server, and of no other one. */
+/** Returns the path if it is a page of this server, else "/". */
 const local = (returnTo: string): string => /^\/(?![/\\])[!-~]*$/.test(returnTo) ? returnTo : "/"
 
 const signIn = HttpLayerRouter.use((router) =>
@@ -77,7 +77,7 @@ const signIn = HttpLayerRouter.use((router) =>
   })
 )
 
-/** What Startlist needs to know: the server's users and sessions, where it stands, a store. */
+/** The parts that Startlist needs: the server's users and sessions, its address, a store. */
 const services = (origin: string) =>
   Layer.merge(Embedding.layer(), Users.layerAuthentication).pipe(
     Layer.provideMerge(Layer.merge(Memory.layer, Users.layerStore)),
@@ -91,10 +91,10 @@ const services = (origin: string) =>
     )
   )
 
-/** Everything that this server answers, with this public origin. */
+/** All routes of this server, with this public origin. */
 export const layer = (origin: string) =>
   HttpLayerRouter.serve(
     Layer.mergeAll(startlist, home, signIn, HttpLayerRouter.addHttpApi(Api.Api).pipe(Layer.provide(Api.layer))),
-    // Its lines would have the queries, and so the secrets of applications that send them there.
+    // No access log: some applications send their secrets in the query.
     { disableLogger: true, disableListenLog: true }
   ).pipe(Layer.provideMerge(services(origin)))

@@ -1,4 +1,4 @@
-/** The users and sessions that the server had before Startlist came. Yours are in a database, and hash their passwords. */
+/** The server's own users and sessions. Yours are in a database, with hashed passwords. */
 import { User } from "@startlist/core"
 import { Authentication } from "@startlist/pages"
 import { Context, Effect, Layer, Option } from "effect"
@@ -7,11 +7,11 @@ import { randomBytes } from "node:crypto"
 export class Users extends Context.Tag("example/Users")<Users, {
   readonly add: (user: Omit<User.User, "id">, password: string) => User.User
   readonly find: (id: number) => Option.Option<User.User>
-  /** A new session; answers its cookie. */
+  /** Starts a session. Returns its cookie. */
   readonly signIn: (email: string, password: string) => Option.Option<string>
-  /** Ends the session of this `Cookie` header if the form was made in it. */
+  /** Ends the session of this `Cookie` header if the form belongs to it. */
   readonly signOut: (cookie: string | undefined, csrf: string) => void
-  /** Who sends this `Cookie` header. */
+  /** The user who sends this `Cookie` header. */
   readonly signedIn: (cookie: string | undefined) => Option.Option<Authentication.SignedIn>
 }>() {}
 
@@ -41,13 +41,13 @@ export const layer = Layer.sync(Users, () => {
   }
 })
 
-/** The server's users, as Startlist reads them. */
+/** The server's users for Startlist. */
 export const layerStore: Layer.Layer<User.UserStore, never, Users> = Layer.effect(
   User.UserStore,
   Effect.map(Users, ({ find }) => ({ find: (id) => Effect.sync(() => find(id)) }))
 )
 
-/** The server's sessions. */
+/** The server's sessions for Startlist. */
 export const layerAuthentication: Layer.Layer<Authentication.Authentication, never, Users> = Layer.effect(
   Authentication.Authentication,
   Effect.map(Users, ({ signedIn }) => ({

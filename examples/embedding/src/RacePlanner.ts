@@ -1,7 +1,7 @@
-/** Somebody's application as a whole, made of promises and Web requests: see `test/RacePlanner.test.ts` for its tests. */
+/** An application made of promises and Web requests. `test/RacePlanner.test.ts` has its tests. */
 import { createHmac, timingSafeEqual } from "node:crypto"
 
-/** What the application stores. In production, in a database. */
+/** State of the application. In production, store it in a database. */
 export interface State {
   refreshToken: string
   accessToken: string
@@ -25,7 +25,7 @@ export const emptyState = (): State => ({
 
 export const verifyToken = "only the planner knows"
 
-/** What the application gets from its surroundings. A test gives it a network that fails, and a virtual clock. */
+/** Environment of the application. A test provides a network that fails, and a virtual clock. */
 export interface Surroundings {
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>
   /** Seconds since 1970. */
@@ -43,7 +43,7 @@ const isAuthentic = (headers: Headers, body: string, signingSecret: string, now:
     .some((one) => one.length === expected.length && timingSafeEqual(one, expected))
 }
 
-/** The callback. It processes each event once, and ignores one that is older than what it knows. */
+/** The callback. It processes each event once, and ignores events that are older than the stored status. */
 export const webhook =
   (state: State, { now }: Pick<Surroundings, "now">) => async (request: Request): Promise<Response> => {
     if (request.method === "GET") {
@@ -63,7 +63,7 @@ export const webhook =
     return new Response("")
   }
 
-/** What the application asks of Startlist. */
+/** The application's requests to Startlist. */
 export const makeClient = (state: State, { client, fetch, now }: Surroundings) => {
   /** Tries three times. The `Idempotency-Key` makes the repeats safe: all of them get the same tokens. */
   const askForTokens = async (parameters: Readonly<Record<string, string>>): Promise<void> => {
@@ -85,7 +85,7 @@ export const makeClient = (state: State, { client, fetch, now }: Surroundings) =
   const connect = (code: string) =>
     askForTokens({ grant_type: "authorization_code", code, redirect_uri: "https://planner.example/back" })
 
-  /** An access token that is good for another minute. */
+  /** Returns an access token that is valid for another minute. */
   const accessToken = async (): Promise<string> => {
     if (state.expiresAt <= now() + 60) {
       await askForTokens({ grant_type: "refresh_token", refresh_token: state.refreshToken })

@@ -9,11 +9,11 @@ const home = (_request: IncomingMessage, response: ServerResponse): void => {
   response.writeHead(200, { "content-type": "text/plain" }).end("The club's own page.\n")
 }
 
-/** Back to a page of this server, and to no other one. */
+/** Returns the path if it is a page of this server, else "/". */
 const local = (returnTo: string | null): string =>
   returnTo !== null && /^\/(?![/\\])[!-~]*$/.test(returnTo) ? returnTo : "/"
 
-/** Stands for the server's own sign-in page; this one believes everybody. */
+/** The server's own sign-in page. This example trusts everybody: replace it by yours. */
 const signIn = (request: IncomingMessage, response: ServerResponse): void => {
   const query = new URL(request.url ?? "", "http://club.invalid").searchParams
   const cookie = Users.signIn(query.get("email") ?? "")
@@ -21,7 +21,7 @@ const signIn = (request: IncomingMessage, response: ServerResponse): void => {
   else response.writeHead(303, { location: local(query.get("return_to")), "set-cookie": cookie }).end()
 }
 
-/** "Use another account" and "Sign out" of Startlist's pages post here. */
+/** Target of the forms "Use another account" and "Sign out" of Startlist's pages. */
 const signOut = (request: IncomingMessage, response: ServerResponse): void => {
   text(request).then((body) => {
     const form = new URLSearchParams(body)
@@ -32,7 +32,7 @@ const signOut = (request: IncomingMessage, response: ServerResponse): void => {
 
 const own = new Map([["/", home], ["/sign-in", signIn], ["/sign-out", signOut]])
 
-/** Starts the server; with its end, Startlist ends. */
+/** Starts the server. Startlist ends with it. */
 export const start = async (port: number): Promise<Server> => {
   const startlist = await Startlist.runtime.runPromise(Startlist.listener)
   const server = NodeHttp.harden(createServer((request, response) => {

@@ -1,4 +1,4 @@
-/** Startlist for a server that has users and sessions of its own: all that it takes. */
+/** Startlist for a server with its own users and sessions. */
 import { Memory, User } from "@startlist/core"
 import { Dispatcher } from "@startlist/dispatcher"
 import { Embedding } from "@startlist/embed"
@@ -7,27 +7,27 @@ import { Authentication, Pages } from "@startlist/pages"
 import { Effect, Layer, ManagedRuntime, Option } from "effect"
 import * as Users from "./Users.ts"
 
-/** The server's users are read where they are. */
+/** Startlist reads the server's own users. */
 const users = Layer.succeed(User.UserStore, {
   find: (id) => Effect.sync(() => Option.fromNullable(Users.find(id)))
 })
 
-/** Who sits in front of the browser is known by the server's own session. */
+/** The server's own session identifies the user of a browser. */
 const authentication = Layer.succeed(Authentication.Authentication, {
   identify: (request) => Effect.sync(() => Option.fromNullable(Users.signedIn(Message.header(request, "cookie")))),
   signInUrl: (returnTo) => `/sign-in?return_to=${encodeURIComponent(returnTo)}`,
   signOutUrl: "/sign-out"
 })
 
-/** The services over a store: here in memory; `Postgres.layer` takes its place. */
+/** The services over a store in memory. In production, use `Postgres.layer`. */
 const startlist = Layer.merge(Embedding.layer(), authentication).pipe(
   Layer.provideMerge(Layer.mergeAll(Memory.layer, users, Dispatcher.layer, NodeSecrets.layerDrawn))
 )
 
-/** Everything that runs while the server does; `dispose` ends it. */
+/** The runtime of Startlist. `dispose` ends it. */
 export const runtime = ManagedRuntime.make(startlist)
 
-/** A listener for `node:http`: `/oauth/*`, `/api/v1/*`, the pages; everything else is answered with 404. */
+/** A listener for `node:http`: `/oauth/*`, `/api/v1/*` and the pages. All other paths get 404. */
 export const listener = Effect.flatMap(
   Mount.make([Protocol.routes, Pages.routes], { notFound: Pages.notFound }),
   NodeHttp.listener

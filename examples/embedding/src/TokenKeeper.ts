@@ -1,11 +1,11 @@
-/** A part of somebody's application, as it is tested with Startlist in memory: see the test beside. */
+/** A part of an application that is tested with Startlist in memory. */
 import { type Applications, OAuth, type Token } from "@startlist/core"
 import { Clock, Duration, Effect, Ref } from "effect"
 
 /** Time before the expiry of an access token at which it is refreshed. */
 const margin = Duration.minutes(1)
 
-/** Keeps the latest tokens, and gives an access token that is good. */
+/** Stores the latest tokens, and returns a valid access token. */
 export const make = (client: Applications.ClientCredentials, first: Token.Tokens) =>
   Effect.gen(function*() {
     const oauth = yield* OAuth.OAuth

@@ -1,4 +1,4 @@
-/** The users and sessions that the server had before Startlist came. */
+/** The server's own users and sessions. */
 import { User } from "@startlist/core"
 import { randomBytes } from "node:crypto"
 
@@ -21,7 +21,7 @@ const users: ReadonlyArray<User.User> = [
 
 interface Session {
   readonly user: User.User
-  /** Forms carry it, so that no other site can post them. */
+  /** Token of the forms, so that no other site can post them. */
   readonly csrf: string
 }
 
@@ -29,7 +29,7 @@ const sessions = new Map<string, Session>()
 
 export const find = (id: number): User.User | undefined => users.find((user) => user.id === id)
 
-/** A new session; answers its cookie. Stands for whatever the server does to know its users. */
+/** Starts a session. Returns its cookie. Replace this by the sign-in of your server. */
 export const signIn = (email: string): string | undefined => {
   const user = users.find((user) => user.email === email)
   if (user === undefined) return undefined
@@ -42,7 +42,7 @@ const sessionOf = (cookie: string | undefined): string => /(?:^|; *)session=([\w
 
 export const signedIn = (cookie: string | undefined): Session | undefined => sessions.get(sessionOf(cookie))
 
-/** Ends the session if the form was made in it. */
+/** Ends the session if the form belongs to it. */
 export const signOut = (cookie: string | undefined, csrf: string): void => {
   const session = sessionOf(cookie)
   if (sessions.get(session)?.csrf === csrf) sessions.delete(session)

@@ -46,7 +46,7 @@ const planner = (state: RacePlanner.State, chance: Chances["ofNetwork"]) =>
     const now = yield* nowInSeconds
     const client = RacePlanner.makeClient(state, { fetch: network.fetch, now, client: credentials })
 
-    /** What the consent page does when the user agrees. */
+    /** Consents like the consent page. */
     const consent = Effect.gen(function*() {
       const request = yield* oauth.authorize(application.id, {
         redirectUri: Option.some(redirectUri),
@@ -176,5 +176,5 @@ it.effect.prop(
   { fastCheck: { numRuns: 15 }, timeout: 60_000 }
 )
 
-/** Without losses: of those, any number in a row is possible, and the application tries three times. */
+/** No losses: more than three in a row are possible, and the application tries three times. */
 const kindFaults = UnreliableNetwork.anyFault.filter(({ _tag }) => _tag !== "RequestLost" && _tag !== "AnswerLost")

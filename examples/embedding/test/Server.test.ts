@@ -27,7 +27,7 @@ describe("Startlist inside a server that has its own users", () => {
 
   const location = (response: Response) => response.headers.get("location") ?? ""
 
-  /** What a browser sends when the button of the consent page is pressed. */
+  /** The hidden fields of the form of the consent page. */
   const hiddenFields = (html: string) =>
     Object.fromEntries(
       [...html.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)"/g)]

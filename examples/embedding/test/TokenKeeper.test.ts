@@ -10,7 +10,7 @@ const layer = Services.layer.pipe(
   Layer.provideMerge(Layer.mergeAll(Memory.layer, TestUsers.layer, TestSecrets.layer("test"), ScriptedCallbacks.layer))
 )
 
-/** Somebody has authorised the application. */
+/** A user has authorised the application. */
 const connect = Effect.gen(function*() {
   const users = yield* TestUsers.TestUsers
   const applications = yield* Applications.Applications

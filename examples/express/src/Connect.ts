@@ -1,11 +1,11 @@
-/** Startlist for this server's users: all that it takes. */
+/** Startlist for this server's users. */
 import { Memory } from "@startlist/core"
 import { Dispatcher } from "@startlist/dispatcher"
 import { Startlist } from "@startlist/embed"
 import { NodeSecrets } from "@startlist/http"
 import * as Users from "./Users.ts"
 
-/** Starts Startlist for a server with this public origin; it is mounted at `/connect`. */
+/** Starts Startlist for a server with this public origin. It is mounted at `/connect`. */
 export const start = (origin: string, options: Partial<Startlist.Options> = {}): Promise<Startlist.Startlist> =>
   Startlist.make({
     url: `${origin}/connect`,

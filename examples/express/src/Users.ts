@@ -1,4 +1,4 @@
-/** The users and sessions that the server had before Startlist came. Yours are in a database, and hash their passwords. */
+/** The server's own users and sessions. Yours are in a database, with hashed passwords. */
 import type { Startlist } from "@startlist/embed"
 import { randomBytes } from "node:crypto"
 
@@ -6,13 +6,13 @@ const users = new Map<number, { readonly user: Startlist.User; readonly password
 
 interface Session {
   readonly user: Startlist.User
-  /** Forms carry it, so that no other site can post them. */
+  /** Token of the forms, so that no other site can post them. */
   readonly csrf: string
 }
 
 const sessions = new Map<string, Session>()
 
-/** Adds a user; answers the identifier. */
+/** Adds a user. Returns the identifier. */
 export const add = (user: Omit<Startlist.User, "id">, password: string): number => {
   const id = users.size + 1
   users.set(id, { user: { ...user, id }, password })
@@ -21,7 +21,7 @@ export const add = (user: Omit<Startlist.User, "id">, password: string): number 
 
 export const find = (id: number): Startlist.User | undefined => users.get(id)?.user
 
-/** A new session; answers its cookie. */
+/** Starts a session. Returns its cookie. */
 export const signIn = (email: string, password: string): string | undefined => {
   const known = [...users.values()].find(({ user }) => user.email === email)
   if (known === undefined || known.password !== password) return undefined
@@ -32,10 +32,10 @@ export const signIn = (email: string, password: string): string | undefined => {
 
 const sessionOf = (cookie: string | undefined): string => /(?:^|; *)session=([\w-]+)/.exec(cookie ?? "")?.[1] ?? ""
 
-/** Who sends this `Cookie` header. */
+/** The user who sends this `Cookie` header. */
 export const signedIn = (cookie: string | undefined): Session | undefined => sessions.get(sessionOf(cookie))
 
-/** Ends the session if the form was made in it. */
+/** Ends the session if the form belongs to it. */
 export const signOut = (cookie: string | undefined, csrf: string): void => {
   const session = sessionOf(cookie)
   if (sessions.get(session)?.csrf === csrf) sessions.delete(session)
@@ -52,5 +52,5 @@ export const signInPage = (returnTo: string): string =>
 <label>Password <input name="password" type="password"></label>
 <button>Sign in</button></form></html>`
 
-/** Back to a page of this server, and to no other one. */
+/** Returns the path if it is a page of this server, else "/". */
 export const local = (returnTo: string): string => /^\/(?![/\\])[!-~]*$/.test(returnTo) ? returnTo : "/"

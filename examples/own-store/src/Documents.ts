@@ -1,4 +1,4 @@
-/** A small database in memory, which stands for yours: documents of JSON text by their keys, and steps that are atomic. */
+/** A small database in memory, in place of yours: JSON texts by key, and atomic steps. */
 import { Store } from "@startlist/core"
 import { Effect, Schema } from "effect"
 
@@ -11,15 +11,15 @@ type Key = ReadonlyArray<number>
 export interface Collection<A> {
   readonly get: (...key: Key) => A | undefined
   readonly put: (value: A, ...key: Key) => void
-  /** Returns whether it was there. */
+  /** Returns whether the record existed. */
   readonly remove: (...key: Key) => boolean
   /** The first part of each key, oldest first. */
   readonly keys: () => ReadonlyArray<number>
   /** Oldest first. */
   readonly all: () => ReadonlyArray<A>
-  /** The largest number that was given; 0 before the first. */
+  /** The largest number that was given, or 0. */
   readonly lastId: () => number
-  /** A number that was never given before, not even to a record that was removed since. */
+  /** Returns a new number, which no record had before, also no removed one. */
   readonly nextId: () => number
 }
 

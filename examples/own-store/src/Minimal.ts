@@ -29,7 +29,7 @@ const make = (documents: Documents, collections: Collections, hints: PubSub.PubS
   const { applications, grants, pending, registrations, signing, subscriptions } = collections
   const wake = PubSub.publish(hints, undefined)
 
-  /** Writes `next` over the version before it, with its events, or fails. `versionOf` gives the version that is there. */
+  /** Writes `next` over the version before it, with its events, or fails. `versionOf` returns the stored version. */
   const save = <A extends { readonly version: number }>(
     records: Collection<A>,
     key: ReadonlyArray<number>,
@@ -132,7 +132,7 @@ const make = (documents: Documents, collections: Collections, hints: PubSub.PubS
   )
 }
 
-/** All stores over this database, which outlives them. */
+/** All stores over this database. */
 export const layerWith = (database: Database, seal: Seal): Layer.Layer<Stores.Stores> =>
   Layer.effectContext(Effect.map(PubSub.sliding<void>(1), (hints) => {
     const documents = open(database)

@@ -12,7 +12,7 @@ import { type DateTime, Effect, Option, PubSub, Schema, Stream } from "effect"
 import type { Documents } from "./Documents.ts"
 import type { Seal } from "./Seal.ts"
 
-/** The signing secrets are needed again, so they are sealed. Other secrets are fingerprints already. */
+/** The worker needs the signing secrets again, so they are sealed. Other secrets are fingerprints. */
 const sealedSigning = ({ seal, unseal }: Seal) => {
   const sealed = Schema.transform(Schema.String, Schema.String, { strict: true, decode: unseal, encode: seal })
   const value = Schema.compose(sealed, Schema.Redacted(Schema.NonEmptyString))
@@ -33,7 +33,7 @@ export const makeCollections = ({ collection }: Documents, seal: Seal) => ({
   signing: collection("signing", sealedSigning(seal)),
   /** By application and user. */
   grants: collection("grants", Grant.Grant),
-  /** By application: it has one at most. */
+  /** By application, which has at most one. */
   subscriptions: collection("subscriptions", Subscription.Subscription),
   registrations: collection("registrations", Registration.Registration),
   pending: collection("pending", Queued),
@@ -86,7 +86,7 @@ export const end = ({ ended, pending }: Collections, delivery: Delivery.Delivery
 export const cancel = (collections: Collections, delivery: Delivery.Delivery, now: DateTime.Utc): void =>
   end(collections, { ...delivery, state: "cancelled", endedAt: Option.some(now) })
 
-/** Due, not held, not under a live lease, first of their object; earliest due first; within the allowances. */
+/** Deliveries that can be claimed, within the allowances of their subscriptions. */
 const claimable = ({ applications, pending, subscriptions }: Collections, request: DeliveryQueue.ClaimRequest) => {
   const now = request.now.epochMillis
   const objects = new Set<string>()
@@ -116,7 +116,7 @@ export const page = <A extends { readonly id: number }>(
 ): ReadonlyArray<A> =>
   records.filter(({ id }) => id < Option.getOrElse(after, () => Infinity)).sort((a, b) => b.id - a.id).slice(0, limit)
 
-/** Whether this is what is asked for, if anything is. */
+/** Whether a value matches the filter, if there is one. */
 export const fits = <A>(asked: Option.Option<A>, value: A): boolean => Option.getOrElse(asked, () => value) === value
 
 export const makeDeliveries = (
@@ -131,7 +131,7 @@ export const makeDeliveries = (
   const subscribed = ({ applicationId, subscriptionId }: Pick<Told, "applicationId" | "subscriptionId">) =>
     Option.filter(Option.fromNullable(subscriptions.get(applicationId)), ({ id }) => id === subscriptionId)
 
-  /** The number of claims of a pending delivery, if this claim is still its own. */
+  /** The number of claims of a pending delivery, if this is its current claim. */
   const claimsOf = (id: Delivery.DeliveryId, token: string): Option.Option<number> => {
     const queued = pending.get(id)
     return queued?.claim?.token === token ? Option.some(queued.claims) : Option.none()

@@ -1,4 +1,4 @@
-/** Deliveries begin here: inside the save that causes them. */
+/** The outbox: queues deliveries inside the save that causes them. */
 import { Delivery, type Event } from "@startlist/core"
 import { DateTime, Option, Schema } from "effect"
 import * as Record from "./Record.ts"
@@ -9,10 +9,10 @@ const Subscribed = Schema.Struct({
   application: Delivery.Delivery.fields.applicationId
 })
 
-/** Which events wait for each other. */
+/** The ordering key of events. */
 const objectOf = ({ objectId, objectType }: Event.Event): string => `${objectType}:${objectId}`
 
-/** Queues one delivery, due at `dueAt`. The log of events has it unless it repeats another one. */
+/** Queues one delivery, due at `dueAt`. The log of events has it, unless it is a repeated delivery. */
 export const add = (
   { insert, run }: Sql,
   told: Pick<Delivery.Delivery, "applicationId" | "subscriptionId" | "event">,
@@ -54,7 +54,7 @@ export const cancel = ({ run }: Sql, record: string, now: DateTime.Utc): void =>
   )
 }
 
-/** Everybody whom these events concern, as it is in this transaction. */
+/** Queues deliveries for the subscriptions that these events concern, in this transaction. */
 export const enqueue = (sql: Sql, outgoing: ReadonlyArray<Event.Outgoing>): ReadonlyArray<Delivery.DeliveryId> =>
   outgoing.flatMap(({ audience, event }) => {
     const concerned = audience._tag === "Application"

@@ -1,4 +1,4 @@
-/** All of Startlist's stores on one SQLite file: what `Services.layer` and `Worker.run` of the core need. */
+/** All stores on one SQLite file, for `Services.layer` and `Worker.run` of the core. */
 import {
   Application,
   Delivery,
@@ -17,11 +17,11 @@ import * as Seal from "./Seal.ts"
 import { open, tables } from "./Sqlite.ts"
 
 export interface Options {
-  /** `:memory:`, or where the file is. */
+  /** Path of the file, or `:memory:`. */
   readonly filename: string
-  /** Seals the webhooks' signing secrets: 32 bytes that are kept elsewhere. */
+  /** Key of 32 bytes that seals the signing secrets. Store it outside of the database. */
   readonly key: Uint8Array
-  /** The tables; for those who want others. */
+  /** The statements that make the tables. */
   readonly tables?: string
 }
 
@@ -29,7 +29,7 @@ export const layerWith = (options: Options): Layer.Layer<Stores.Stores, Store.St
   Layer.scopedContext(Effect.gen(function*() {
     const atomically = yield* open(options.filename, options.tables ?? tables)
     const seal = Seal.make(options.key)
-    // Hints for the workers of this process: one waits for each of them.
+    // Hints for the workers of this process. At most one waits for each worker.
     const hints = yield* PubSub.sliding<void>(1)
     const wake = PubSub.publish(hints, undefined)
     const deliveries = makeQueue(atomically, seal, Stream.fromPubSub(hints), wake)

@@ -6,7 +6,7 @@ import * as Record from "./Record.ts"
 import type { Seal } from "./Seal.ts"
 import type { Atomically, Sql } from "./Sqlite.ts"
 
-/** A row of which only the record matters. */
+/** A row with a record. */
 export const Row = Schema.Struct({ record: Schema.String })
 
 /** Reads at most one record. */
@@ -19,7 +19,7 @@ export const findOne = <A>(
 
 type Table = "applications" | "registrations" | "subscriptions"
 
-/** Writes version n over version n - 1, and does `more` if that was there. */
+/** Writes version n over version n - 1, and runs `more` if that was stored. */
 const save = <A extends { readonly id: number; readonly version: number }>(
   atomically: Atomically,
   table: Table,
@@ -37,7 +37,7 @@ const save = <A extends { readonly id: number; readonly version: number }>(
     (isSaved) => isSaved ? Effect.void : new Store.Conflict()
   )
 
-/** Writes a new row, and then the record with the identifier that SQLite gave to it. */
+/** Writes a new row, and then its record with the identifier from SQLite. */
 const inserted = <A extends { readonly id: number }>(
   { run }: Sql,
   table: Table,

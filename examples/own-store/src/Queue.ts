@@ -1,4 +1,4 @@
-/** The queue of deliveries on SQLite: claims with leases, and the record of what was tried. */
+/** The queue of deliveries on SQLite: claims with leases, and recorded attempts. */
 import { Delivery, type DeliveryQueue, type Subscription } from "@startlist/core"
 import { type DateTime, Effect, Option, Schema, type Stream } from "effect"
 import { add, cancel, enqueue } from "./Outbox.ts"
@@ -115,7 +115,7 @@ export const makeQueue = (
         return Option.some(add(sql, told, now, false))
       }).pipe(Effect.tap(wake)),
     enqueue: (outgoing) => Effect.zipLeft(atomically((sql) => enqueue(sql, outgoing)), wake),
-    // SQLite writes one transaction after the other, so identifiers come in the order of commits.
+    // SQLite writes one transaction after the other, so identifiers are in the order of commits.
     log: ({ after, applicationId, limit }) =>
       Effect.flatten(atomically(({ all }) => {
         const [last] = all(Last, "select coalesce(max(seq), 0) as last from sqlite_sequence where name = 'deliveries'")

@@ -19,7 +19,7 @@ export const registration = record(Registration.Registration)
 export const subscription = record(Subscription.Subscription)
 export const delivery = record(Delivery.Delivery)
 
-/** The signing secrets are read back in clear text, so this record needs the key. */
+/** The signing secrets are read in clear text, so this record needs the key. */
 export const signing = (seal: Seal): Record<Application.SigningSecrets> => {
   const sealed = Schema.transform(Schema.String, Schema.String, {
     strict: true,

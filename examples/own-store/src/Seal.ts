@@ -1,4 +1,4 @@
-/** Seals what must be read again and may not be read by others: the webhooks' signing secrets (AES-256-GCM). */
+/** Seals the signing secrets, which the worker needs again (AES-256-GCM). */
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto"
 
 export interface Seal {

@@ -38,9 +38,9 @@ export const tables = `
 
 /** Statements inside one transaction. */
 export interface Sql {
-  /** Answers how many rows it changed. */
+  /** Returns the number of changed rows. */
   readonly run: (statement: string, ...values: ReadonlyArray<number | string | null>) => number
-  /** Answers the identifier of the new row. */
+  /** Returns the identifier of the new row. */
   readonly insert: (statement: string, ...values: ReadonlyArray<number | string | null>) => number
   readonly all: <A, I>(
     row: Schema.Schema<A, I>,
@@ -59,7 +59,7 @@ const makeSql = (database: Database): Sql => {
   }
 }
 
-/** Does all of `steps` in one transaction: every method of a store is atomic because it is one of these. */
+/** Runs `steps` in one transaction. Every method of a store is one call, so it is atomic. */
 export type Atomically = <A>(steps: (sql: Sql) => A) => Effect.Effect<A, Store.StoreError>
 
 /** Opens a database and makes its tables. It is closed with the scope. */

@@ -1,4 +1,4 @@
-/** The same stores with one word less in their tables. */
+/** The same stores with a bug: one word is missing in their tables. */
 import type { Layer } from "effect"
 import type { Store, Stores } from "@startlist/core"
 import { layerWith as goodLayerWith, type Options } from "./OwnStores.ts"

@@ -1,7 +1,7 @@
-/** Finds a port on which nobody listens. */
+/** Finds a free port. */
 import { createServer } from "node:net"
 
-/** The port that was taken for a moment; none if it is in use. A machine without IPv6 has it free there. */
+/** Listens on a port for a moment. None if it is in use. Without IPv6, it counts as free there. */
 const probe = (port: number, host: string): Promise<number | undefined> =>
   new Promise((resolve) => {
     const server = createServer()

@@ -1,23 +1,23 @@
-/** A program of Node's that runs beside this one. */
+/** A program that Node runs beside this one. */
 import { spawn } from "node:child_process"
 import { fileURLToPath } from "node:url"
 
 export interface Program {
-  /** The first thing that it says which matches, and there the first group. */
+  /** Waits for output that matches. Returns the first group. */
   readonly says: (pattern: RegExp) => Promise<string>
   /** Rejects if it ends before it is stopped. */
   readonly failed: Promise<never>
-  /** Asks it to end, and makes it end if it does not. */
+  /** Stops the program, and kills it if it does not stop. */
   readonly stop: () => Promise<void>
 }
 
 /** Timeouts in milliseconds for the start and the end of a program. */
 const patience = { start: 60_000, end: 8000 }
 
-/** What it says is shown only if it fails; so much of it. */
+/** Maximum number of characters of its output that are shown if it fails. */
 const remembered = 4000
 
-/** Nothing of the settings in this shell reaches it: a demonstration must not touch a real database. */
+/** Variables that the program inherits. No settings: a demonstration must not touch a real database. */
 const inherited = ["PATH", "HOME", "TMPDIR", "TEMP", "SystemRoot", "NODE_EXTRA_CA_CERTS"]
 
 /** The sample application's own folder. */

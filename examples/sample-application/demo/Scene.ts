@@ -1,9 +1,9 @@
-/** Who and what there is in the demonstration, made through the service's operator API. */
+/** The data of the demonstration, made through the service's operator API. */
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
 import type { Demonstration } from "../src/Settings.ts"
 
-/** The passwords protect nothing: the data is made for the demonstration and gone with it. */
+/** The passwords protect nothing: the data ends with the demonstration. */
 export const people = [
   {
     role: "athlete",

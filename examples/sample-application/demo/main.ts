@@ -39,7 +39,7 @@ const screen = (sampleUrl: string, serviceUrl: string): string =>
     ""
   ].join("\n")
 
-/** The port that was asked for, or one that is free. */
+/** The configured port, or a free one. */
 const portOf = async (name: string, otherwise: number): Promise<number> => {
   const asked = process.env[name]
   if (asked === undefined || asked === "") return freePort(otherwise)
@@ -95,7 +95,7 @@ try {
   console.error(`The demonstration cannot go on: ${error instanceof Error ? error.message : String(error)}`)
   process.exitCode = 1
 } finally {
-  // One after the other: one that is started just now is stopped, too.
+  // One after the other, so that a program that is just starting is stopped, too.
   for (const program of programs) await program.stop()
   await rm(folder, { recursive: true, force: true })
 }

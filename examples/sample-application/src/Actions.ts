@@ -1,4 +1,4 @@
-/** What the buttons do. Each leaves a notice of what came of it; an exception is one, too. */
+/** Actions of the buttons. Each shows a notice of its result, also of an exception. */
 import type { Event } from "@startlist/client"
 import type { Notice, Role, Section, State } from "./State.ts"
 import type { RaceOffice } from "./RaceOffice.ts"
@@ -6,7 +6,7 @@ import { Refused, type Startlist } from "./Startlist.ts"
 
 type Fields = Pick<URLSearchParams, "get">
 
-/** Answers what to say, if the page does not say it anyway. */
+/** Returns the notice, if the page does not show the result anyway. */
 export type Action = (fields: Fields) => Promise<Pick<Notice, "text" | "answer"> | undefined>
 
 export interface Context {
@@ -17,7 +17,7 @@ export interface Context {
 
 export const roleOf = (fields: Fields): Role => fields.get("role") === "platform" ? "platform" : "athlete"
 
-/** Where the button is. */
+/** The part of the page with the button. */
 export const sectionOf = (path: string, fields: Fields): Section =>
   path === "/office" ? "office" : /^\/(?:un)?subscribe$/.test(path) ? "webhook" : roleOf(fields)
 
@@ -36,7 +36,7 @@ const describe = (error: unknown): string =>
     ? error.message
     : String(error)
 
-/** Runs what was asked for, and shows what came of it. */
+/** Runs an action and shows its result. */
 export const attempt = async (state: State, at: Section, action: () => ReturnType<Action>): Promise<void> => {
   try {
     const said = await action()
@@ -46,7 +46,7 @@ export const attempt = async (state: State, at: Section, action: () => ReturnTyp
   }
 }
 
-/** By the path to which the button posts. */
+/** Actions by the paths of their forms. */
 export const make = ({ office, startlist, state }: Context): Readonly<Record<string, Action>> => {
   const connection = (role: Role) => {
     const found = state.connections.get(role)
@@ -97,7 +97,7 @@ export const make = ({ office, startlist, state }: Context): Readonly<Record<str
   }
 }
 
-/** Forgets the tokens of a connection that is over, after one last try which shows that they are worth nothing. */
+/** Tries the tokens of an ended connection once more, to show that they are invalid, and forgets them. */
 const sayFarewell = async ({ startlist, state }: Pick<Context, "startlist" | "state">, role: Role, reason: string) => {
   const given = state.connections.get(role)
   if (given === undefined) return
@@ -107,7 +107,7 @@ const sayFarewell = async ({ startlist, state }: Pick<Context, "startlist" | "st
   state.farewells.set(role, `${reason} ${proof} Its tokens are deleted.`)
 }
 
-/** What the application does about an event, after it was acknowledged (requirements §5.9, §6.3). */
+/** Processes an event after its acknowledgement (requirements §5.9, §6.3). */
 export const follow = async (context: Pick<Context, "startlist" | "state">, event: Event): Promise<void> => {
   const athlete = context.state.connections.get("athlete")?.person?.id
   if (event.type === "access.revoked" && event.role === "athlete" && event.userId === athlete) {

@@ -1,13 +1,13 @@
-/** Tells open pages what has changed, by server-sent events. */
+/** Notifies open pages of changes, by server-sent events. */
 import type { ServerResponse } from "node:http"
 
 export interface Pushes {
-  /** Keeps a response open, and pushes to it from now on. */
+  /** Leaves a response open, and pushes to it from now on. */
   readonly open: (response: ServerResponse, now: unknown) => void
   readonly push: (data: unknown) => void
 }
 
-/** Something is sent so often that nobody between takes the connection for dead. */
+/** Interval of messages that prevent a proxy from closing an idle connection. */
 const heartbeat = 20_000
 
 export const make = (): Pushes => {

@@ -24,7 +24,7 @@ const updates = {
 
 export interface RaceOffice {
   readonly look: () => Promise<Registration>
-  /** Looks at the document and decides; answers whether that changed anything. */
+  /** Validates or refuses the document. Returns whether the status changed. */
   readonly decide: (decision: Decision) => Promise<boolean>
 }
 

@@ -15,7 +15,7 @@ import * as State from "./State.ts"
 
 const files: Readonly<Record<string, string>> = { "/live.js": "text/javascript", "/style.css": "text/css" }
 
-/** No form is larger. */
+/** Maximum size of a form in bytes. */
 const maxBodyBytes = 65_536
 
 const readBody = async (request: IncomingMessage): Promise<string> => {
@@ -36,15 +36,15 @@ const send = (response: ServerResponse, status: number, type: string, body: stri
 const text = (response: ServerResponse, status: number, body: string): void =>
   send(response, status, "text/plain; charset=utf-8", body)
 
-/** Maximum number of connections in progress; the oldest are dropped. */
+/** Maximum number of connections in progress. The oldest are dropped. */
 const maxPending = 100
 
-/** The browser goes on with a GET. */
+/** Redirects the browser with a GET. */
 const goTo = (response: ServerResponse, location: string, headers: Readonly<Record<string, string>> = {}): void => {
   response.writeHead(303, { location, "cache-control": "no-store", ...headers }).end()
 }
 
-/** Names the browser in which a connection was begun: only there can it be completed. */
+/** Cookie of the browser that began a connection. Only this browser can complete it. */
 const cookieName = "race_planner"
 
 const browserOf = (request: IncomingMessage): string | undefined =>
@@ -60,7 +60,7 @@ export const start = async (settings: Settings): Promise<Server> => {
   const pending = new Map<string, Startlist.Pending & { readonly browser: string }>()
 
   const headers = {
-    // No `form-action`: it would also hold for where the platform sends the browser on, which may be a sign-in elsewhere.
+    // No `form-action`: it would also apply to the platform's redirects, for example to another sign-in.
     "content-security-policy": [
       "default-src 'none'",
       "script-src 'self'",
@@ -85,7 +85,7 @@ export const start = async (settings: Settings): Promise<Server> => {
     response.writeHead(200, { ...headers, "content-type": "text/html; charset=utf-8" }).end(`<!doctype html>${page}`)
   }
 
-  /** Shows what came of it where it was asked for, and on all other open pages. */
+  /** Shows the result on this page and on all other open pages. */
   const finish = (response: ServerResponse, at: State.Section): void => {
     goTo(response, `/#${at}`)
     pushes.push(fragments())
@@ -105,7 +105,7 @@ export const start = async (settings: Settings): Promise<Server> => {
     }
   }
 
-  /** An attacker who sends a browser here with the attacker's code must not get connected to it. */
+  /** Refuses a code that another browser requested, which an attacker may have planted. */
   const complete = async (
     request: IncomingMessage,
     address: URL,
@@ -141,7 +141,7 @@ export const start = async (settings: Settings): Promise<Server> => {
     finish(response, at)
   }
 
-  /** Checks and stores events, acknowledges them, and only then thinks about them (requirements §6.3). */
+  /** Checks and stores events, acknowledges them, and then processes them (requirements §6.3). */
   const inbox = startlist.client.inbox({
     store: memoryEvents(),
     verifyToken: state.verifyToken,

@@ -1,6 +1,6 @@
 /** The settings of the application, from its environment. */
 
-/** Only in the demonstration: what the other side would do in the platform's own software, and who can sign in. */
+/** Only in the demonstration: the race office, and the accounts. */
 export interface Demonstration {
   readonly operatorToken: string
   readonly registrationId: number
@@ -18,11 +18,11 @@ export interface Settings {
   readonly startlistUrl: string
   readonly clientId: string
   readonly clientSecret: string
-  /** With it the application checks that an event comes from the platform. */
+  /** The secret with which the application verifies events. */
   readonly signingSecret: string
-  /** Where people open this application: the browser comes back to `/callback` there. */
+  /** The address of this application for browsers, which return to its `/callback`. */
   readonly publicUrl: string
-  /** Where the platform sends events: `/webhook`. */
+  /** The address of this application for the platform, which sends events to its `/webhook`. */
   readonly callbackUrl: string
   readonly demonstration: Demonstration | undefined
 }

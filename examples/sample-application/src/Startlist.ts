@@ -18,7 +18,7 @@ export interface Answer {
   readonly text: string
 }
 
-/** The platform said no, or nothing at all. The message is for people. */
+/** The platform refused or did not answer. The message is for people. */
 export class Refused extends Error {
   readonly status: number | undefined
 
@@ -31,7 +31,7 @@ export class Refused extends Error {
 /** Only what is needed (requirements §4.1). */
 const scopes: Readonly<Record<Role, string>> = { athlete: "profile:read read", platform: "read" }
 
-/** What an error means for a person. */
+/** The error in words. */
 const explain = (error: unknown): Error => {
   if (error instanceof AccessDenied) return new Refused("You did not allow the access. Nothing was connected.")
   if (error instanceof TryLater) return new Refused(`The platform cannot be reached: ${error.message}.`)
@@ -47,7 +47,7 @@ const explained = async <A>(answer: Promise<A>): Promise<A> => {
   }
 }
 
-/** What the browser must bring back, and what only this server knows. */
+/** The state that the browser must return, and the verifier that only this server has. */
 export interface Pending {
   readonly role: Role
   readonly keep: Authorization["keep"]
@@ -55,13 +55,13 @@ export interface Pending {
 
 export interface Startlist {
   readonly client: Client
-  /** Where the browser is sent to ask somebody for access. */
+  /** The address at which a user decides about access. */
   readonly authorize: (role: Role) => Promise<{ readonly url: string; readonly pending: Pending }>
-  /** The browser came back with a code: exchanges it. */
+  /** Exchanges the code with which the browser returned. */
   readonly exchange: (address: URL, pending: Pending) => Promise<Connection>
-  /** The next pair of tokens; the old refresh token is worth nothing afterwards. */
+  /** Refreshes the tokens. The old refresh token becomes invalid. */
   readonly refresh: (connection: Connection) => Promise<Connection>
-  /** Gives all access of this user back. */
+  /** Revokes all access to this user. */
   readonly revoke: (connection: Connection) => Promise<void>
   /** Forgets the tokens of a user whose access has ended. */
   readonly forget: Tokens["forget"]
@@ -79,7 +79,7 @@ export const make = (settings: Settings): Startlist => {
     clientSecret: settings.clientSecret,
     redirectUri: `${settings.publicUrl}/callback`
   })
-  // A real application has a store in its database here: two methods, or one of those in the package.
+  // In production, use a store in your database: one of those in the package, or your own with two methods.
   const store = memoryTokens()
   const tokens = client.tokens(store)
 
@@ -141,7 +141,7 @@ export const make = (settings: Settings): Startlist => {
         return { ...connection, person }
       })()),
 
-    // A real application asks `accessFor(user)` before each call, which refreshes when it is time.
+    // A real application calls `accessFor(user)` before each request, which refreshes in time.
     refresh: (connection) =>
       explained((async () => {
         await tokens.accessFor(connection.role, { insteadOf: connection.accessToken })

@@ -5,10 +5,10 @@
 import { randomBytes } from "node:crypto"
 import type { Event } from "@startlist/client"
 
-/** In which role somebody is asked for access. */
+/** The role in which a user is asked for access. */
 export type Role = "athlete" | "platform"
 
-/** What somebody has granted: the latest tokens, never older ones. */
+/** The latest tokens of a user, never older ones. */
 export interface Connection {
   readonly role: Role
   readonly accessToken: string
@@ -17,7 +17,7 @@ export interface Connection {
   /** Milliseconds since 1970. */
   readonly expiresAt: number
   readonly refreshed: number
-  /** Who it is; known of athletes only. */
+  /** The user, which is known of athletes only. */
   readonly person: Person | undefined
 }
 
@@ -27,7 +27,7 @@ export interface Person {
   readonly last_name: string
 }
 
-/** As the platform shows it. */
+/** The subscription, as the platform answers it. */
 export interface Subscription {
   readonly id: number
   readonly callback_url: string
@@ -35,7 +35,7 @@ export interface Subscription {
   readonly updated_at: string
 }
 
-/** An event, as it was handled. */
+/** A processed event. */
 export interface Received {
   readonly at: Date
   readonly event: Event
@@ -44,22 +44,22 @@ export interface Received {
 /** A part of the page. */
 export type Section = Role | "webhook" | "office" | "events"
 
-/** What came of the last thing that was asked for. */
+/** Result of the last action. */
 export interface Notice {
-  /** Where it was asked for. */
+  /** The part of the page with the action. */
   readonly at: Section
   readonly kind: "good" | "bad"
   readonly text: string
-  /** An answer, to be looked at. */
+  /** An answer that the page shows. */
   readonly answer?: string
 }
 
 export interface State {
   readonly connections: Map<Role, Connection>
-  /** How connections came to their end. */
+  /** Reasons why connections ended. */
   readonly farewells: Map<Role, string>
   subscription: Subscription | undefined
-  /** What the platform must repeat when it validates the callback: so the callback knows that it was meant. */
+  /** The verify token, by which the callback recognises its own subscription. */
   readonly verifyToken: string
   /** Newest first. */
   readonly received: Array<Received>

@@ -1,4 +1,4 @@
-/** The application alone, before a platform that answers nothing but 503. */
+/** Tests the application with a platform that always answers 503. */
 import { createServer, type Server } from "node:http"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { freePort } from "../demo/FreePort.ts"

@@ -1,4 +1,4 @@
-/** What the environment says, as people write it. */
+/** Settings as people write them. */
 import { expect, it } from "vitest"
 import * as Settings from "../src/Settings.ts"
 

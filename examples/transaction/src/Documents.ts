@@ -3,7 +3,7 @@ import { Registration, Registrations, type Store } from "@startlist/core"
 import type { Migrations } from "@startlist/postgres"
 import { Data, Effect } from "effect"
 
-/** The table of this application; it is brought up to date with those of Startlist. */
+/** The application's own table, which is migrated with those of Startlist. */
 export const migrations: Migrations.MigrationSet = {
   table: "documents_migrations",
   migrations: {
@@ -19,7 +19,7 @@ export const migrations: Migrations.MigrationSet = {
   }
 }
 
-/** Somebody else has validated this document already. */
+/** The document is already validated. */
 export class AlreadyValidated extends Data.TaggedError("AlreadyValidated")<{ readonly kind: string }> {}
 
 /**

@@ -7,7 +7,7 @@ const file = (name: string): string => fileURLToPath(new URL(name, import.meta.u
 
 const node = (...args: ReadonlyArray<string>): Promise<{ readonly status: number; readonly output: string }> =>
   new Promise((resolve) => {
-    // Where neither vitest nor its variables are.
+    // Without vitest and its variables.
     const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/VITEST|NODE_OPTIONS/.test(name)))
     const flags = ["--import", file("../withoutVitest.mjs"), "--import", "tsx", "--conditions=@startlist/source"]
     const child = execFile(process.execPath, [...flags, ...args], { env, maxBuffer: 1e8 }, (_, stdout, stderr) => {

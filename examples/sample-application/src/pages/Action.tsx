@@ -1,4 +1,4 @@
-/** One button that asks the server for something. */
+/** A button for one action. */
 
 export const Action = ({ fields = {}, label, to }: {
   readonly to: string
@@ -11,7 +11,7 @@ export const Action = ({ fields = {}, label, to }: {
   </form>
 )
 
-/** A secret, recognisable but useless: its kind and its ends. */
+/** A part of a secret by which people recognise it: its kind and its ends. */
 export const Shortened = ({ secret }: { readonly secret: string }) => (
   <code class="secret">{`${secret.slice(0, 10)}…${secret.slice(-4)}`}</code>
 )

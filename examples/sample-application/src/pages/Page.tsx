@@ -11,11 +11,11 @@ import { Webhook } from "./Webhook.tsx"
 export interface Shown {
   readonly settings: Settings
   readonly state: State
-  /** As the race office has it; only in the demonstration. */
+  /** The registration at the race office. Only in the demonstration. */
   readonly registration: Registration | undefined
 }
 
-/** The parts that change by themselves. */
+/** The parts that update by themselves. */
 export const live = ({ settings, state }: Pick<Shown, "settings" | "state">) => ({
   athlete: <Athlete settings={settings} state={state} />,
   platform: <Platform settings={settings} state={state} />,

@@ -1,4 +1,4 @@
-/** `npm run demo`, as somebody starts it at a terminal and ends it there with Ctrl-C. */
+/** Runs `npm run demo` in a terminal, and ends it with Ctrl-C. */
 import { spawn } from "node:child_process"
 import { fileURLToPath } from "node:url"
 
@@ -11,7 +11,7 @@ export interface Demo {
   readonly link: string
   /** The e-mail address and the password of the account with this role, from the screen. */
   readonly account: (role: string) => { readonly email: string; readonly password: string }
-  /** Ctrl-C: every process at this terminal gets it. Answers the exit status. */
+  /** Sends Ctrl-C to every process of the terminal. Returns the exit status. */
   readonly interrupt: () => Promise<number | null>
 }
 

@@ -1,4 +1,4 @@
-/** The whole demonstration, as a person goes through it: from the link that `npm run demo` prints to Ctrl-C. */
+/** The whole demonstration, from the link that `npm run demo` prints to Ctrl-C. */
 import axe from "axe-core"
 import type { Browser, BrowserContext, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
@@ -13,9 +13,9 @@ describe.skipIf(Chromium.isMissing)("the demonstration, in Chromium", () => {
   let browser: Browser
   let context: BrowserContext
   let complaints: ReadonlyArray<string>
-  /** Where the person is. */
+  /** The page with the user. */
   let page: Page
-  /** Left open and never touched: what changes here has come by itself. */
+  /** Another open page, which changes only by itself. */
   let watching: Page
 
   const press = (name: string | RegExp) => page.getByRole("button", { name }).click()

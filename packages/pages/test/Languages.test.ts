@@ -48,7 +48,8 @@ describe("the languages", () => {
 
   it("French addresses all genders", () => {
     const texts = textsOf(french).map(([, text]) => String(text))
-    const masculine = /(?<!\p{L})(?:vous (?:êtes|serez|a|ont) \p{L}+é|utilisateurs(?! et utilisatrices))(?!\p{L})|\(e\)|·/iu
+    const masculine =
+      /(?<!\p{L})(?:vous (?:êtes|serez|a|ont) \p{L}+é|utilisateurs(?! et utilisatrices))(?!\p{L})|\(e\)|·/iu
     expect(texts.filter((text) => masculine.test(text))).toEqual([])
   })
 

@@ -197,8 +197,8 @@ describe("wrong redirect URIs", () => {
     [
       "too many lines",
       Array.from({ length: 21 }, (_, index) => `https://a.test/${index}`).join("\n"),
-      "There are 21 redirect URIs.",
-      "Il y a 21 adresses de redirection."
+      "The form has 21.",
+      "Le formulaire en contient 21."
     ]
   ]
   for (const [name, typed, english, french] of cases) {

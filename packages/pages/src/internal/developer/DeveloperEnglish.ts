@@ -131,7 +131,8 @@ export const developer: DeveloperMessages = {
     title: "Delete the application",
     explanation: "If nobody uses the application any more, delete it.",
     open: "Delete the application…",
-    means: "Its secrets, its subscription and all access that users have granted end immediately. This cannot be undone.",
+    means:
+      "Its secrets, its subscription and all access that users have granted end immediately. This cannot be undone.",
     now: "Delete the application",
     suspended:
       "The operator of this service has suspended the application. It gets no tokens and no events. Nothing is lost: events wait. Contact the operator."

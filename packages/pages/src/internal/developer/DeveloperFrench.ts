@@ -83,8 +83,7 @@ export const developer: DeveloperMessages = {
     callbackHint:
       "Une adresse https de 255 caractères au plus. Le service lui envoie immédiatement une demande de validation.",
     verifyToken: "Jeton de vérification",
-    verifyTokenHint:
-      "La demande de validation le contient\u00a0: votre application peut ainsi la reconnaître.",
+    verifyTokenHint: "La demande de validation le contient\u00a0: votre application peut ainsi la reconnaître.",
     subscribe: "Créer l’abonnement",
     problem: "L’abonnement n’a pas été créé",
     problems: {
@@ -116,8 +115,7 @@ export const developer: DeveloperMessages = {
     pauseMeans: "Pendant la pause, rien n’est envoyé. Les événements attendent dans l’ordre.",
     resume: "Reprendre",
     end: "Mettre fin à l’abonnement…",
-    endMeans:
-      "Les événements en attente sont annulés. Un nouvel abonnement ne reçoit que les nouveaux événements.",
+    endMeans: "Les événements en attente sont annulés. Un nouvel abonnement ne reçoit que les nouveaux événements.",
     endNow: "Mettre fin à l’abonnement"
   },
   figures: {
@@ -226,9 +224,9 @@ export const developer: DeveloperMessages = {
     title: "Les dernières 24 heures",
     none: "Aucune tentative de livraison ces dernières 24 heures.",
     summary: (delivered, failed) =>
-      `${number(delivered + failed)} ${
-        plural(delivered + failed, "tentative", "tentatives")
-      }. Réussites\u00a0: ${number(delivered)}, échecs\u00a0: ${number(failed)}. Les heures sont en UTC.`,
+      `${number(delivered + failed)} ${plural(delivered + failed, "tentative", "tentatives")}. Réussites\u00a0: ${
+        number(delivered)
+      }, échecs\u00a0: ${number(failed)}. Les heures sont en UTC.`,
     limit: (deliveries) => `Livraisons comptées\u00a0: les ${number(deliveries)} plus récentes.`,
     hour: "Heure",
     delivered: "Réussites",

@@ -14,7 +14,7 @@ const token: FastCheck.Arbitrary<Token.AccessToken> = FastCheck.record({
 const tokens = FastCheck.array(token, { maxLength: 25 })
 
 describe("the access tokens of a grant", () => {
-  it.prop("are given back as they were written", [tokens], ([list]) => {
+  it.prop("are read as they were written", [tokens], ([list]) => {
     const text = AccessTokens.fromArray(list)
     expect(AccessTokens.toArray(text)).toStrictEqual(list)
     expect(Schema.is(AccessTokens.AccessTokens)(text)).toBe(true)
@@ -28,7 +28,7 @@ describe("the access tokens of a grant", () => {
   })
 
   it.prop(
-    "lose what has expired at the front, and the oldest above the limit, when one is added",
+    "lose expired ones at the front, and the oldest above the limit, when one is added",
     [tokens, token, FastCheck.integer({ min: 1, max: 25 }), instant],
     ([list, added, limit, now]) => {
       const live = list.findIndex(({ expiresAt }) => expiresAt.epochMillis > now.epochMillis)

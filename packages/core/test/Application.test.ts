@@ -172,7 +172,7 @@ describe("an application", () => {
       }
     }).pipe(Effect.provide(layer)))
 
-  it.effect("has the present secret beside the new one for the overlap of 24 hours, and not a moment longer", () =>
+  it.effect("has the previous secret beside the new one for exactly the overlap of 24 hours", () =>
     Effect.gen(function*() {
       const { authenticate, rotateSecret } = yield* Applications.Applications
       const client = yield* makeClient()
@@ -205,7 +205,7 @@ describe("an application", () => {
       expect((yield* Effect.flip(authenticate(client)))._tag).toBe("InvalidClient")
     }).pipe(Effect.provide(layer)))
 
-  it.effect("keeps no secret in clear", () =>
+  it.effect("stores no secret in clear", () =>
     Effect.gen(function*() {
       const { application, secret } = yield* makeClient()
       expect(JSON.stringify(application)).not.toContain(Redacted.value(secret))
@@ -229,7 +229,7 @@ describe("an application", () => {
       yield* create(owner.id, { ...good, name: "a".repeat(100), redirectUris: [] })
     }).pipe(Effect.provide(layer)))
 
-  it.effect("keeps what was not changed when parallel changes meet", () =>
+  it.effect("has the fields of all parallel changes", () =>
     Effect.gen(function*() {
       const { change, find } = yield* Applications.Applications
       const { id } = yield* makeClient()
@@ -238,7 +238,7 @@ describe("an application", () => {
       expect({ name, requirePkce, version }).toStrictEqual({ name: "New", requirePkce: true, version: 3 })
     }).pipe(Effect.provide(layer)))
 
-  it.effect("has a name that shows as it is, and not that of the platform", () =>
+  it.effect("has a readable name without that of the platform", () =>
     Effect.gen(function*() {
       const applications = yield* Applications.Applications
       const { id } = yield* makeClient()
@@ -252,7 +252,7 @@ describe("an application", () => {
       }
     }).pipe(Effect.provide(layer)))
 
-  it.effect("is changed in the end however often the save meets a conflict before", () => {
+  it.effect("is changed also after many conflicts", () => {
     let conflicts = 0
     const stores = Layer.effectContext(Effect.map(Effect.context<Stores.Stores>(), (present) => {
       const store = Context.get(present, Application.ApplicationStore)

@@ -7,7 +7,7 @@ import { Redacted } from "effect"
 const verifier = Redacted.make("a-verifier-of-this-application")
 const challengeOf = Effect.map(Secrets.Secrets, (secrets) => secrets.hash(Redacted.value(verifier)))
 
-/** How an authorization request comes out: the scope, or the error code. */
+/** The result of an authorization request: the scope, or the error code. */
 const outcome = (
   changes: Parameters<typeof parameters>[0],
   settings: { readonly requirePkce?: boolean } = {}

@@ -60,14 +60,14 @@ describe("an attempt", () => {
     })
   })
 
-  it("is recorded with what went wrong", () => {
+  it("is recorded with its error", () => {
     const outcome = (answer: Callbacks.Answer) => next(pending, answer).attempts[0]?.outcome
     expect(outcome(Answer.TimedOut({ detail: "" }))).toBe("timeout")
     expect(outcome(Answer.Unreachable({ detail: "" }))).toBe("unreachable")
     expect(outcome(Answer.Forbidden({ detail: "" }))).toBe("forbidden_address")
   })
 
-  it.prop("is recorded with at most 200 characters, which every store can keep", [
+  it.prop("is recorded with at most 200 characters that every store can save", [
     FastCheck.string16bits({ maxLength: 600 })
   ], ([body]) => {
     const detail = next(pending, answered(200, { body })).attempts[0]?.detail ?? "nothing"

@@ -110,7 +110,7 @@ it.effect("applications are notified of a registration of the server's own, unde
     }])
   }).pipe(Effect.provide(layer)))
 
-it.effect("every event carries the trace of the request that caused it, and nothing of it is in what receivers get", () =>
+it.effect("every event has the trace of the request that caused it, but its body has not", () =>
   Effect.gen(function*() {
     const applicationId = yield* connected(1, "active")
     const registrations = yield* Registrations.Registrations

@@ -46,7 +46,7 @@ describe("a code", () => {
       expect(yield* authenticate(tokens.accessToken)).toBe("good")
     }).pipe(Effect.provide(layer)))
 
-  it.effect("lives for five minutes and not a moment longer", () =>
+  it.effect("is valid for exactly five minutes", () =>
     Effect.gen(function*() {
       const client = yield* makeClient()
       const [ada, bob] = [yield* makeUser(), yield* makeUser()]
@@ -57,7 +57,7 @@ describe("a code", () => {
       expect(yield* refusal(exchange(client, second))).toBe("unknown")
     }).pipe(Effect.provide(layer)))
 
-  it.effect("is refused a second time, and what the first use gave is revoked", () =>
+  it.effect("is refused a second time, and the tokens of the first use are revoked", () =>
     Effect.gen(function*() {
       const client = yield* makeClient()
       const code = yield* consent(client, yield* makeUser())
@@ -123,7 +123,7 @@ describe("a code", () => {
       expect(results.filter(({ _tag }) => _tag === "Right")).toHaveLength(1)
     }).pipe(Effect.provide(layer)))
 
-  it.effect("is refused to a client with a wrong secret, and stays good", () =>
+  it.effect("is refused to a client with a wrong secret, and stays valid", () =>
     Effect.gen(function*() {
       const client = yield* makeClient()
       const code = yield* consent(client, yield* makeUser())
@@ -144,7 +144,7 @@ describe("a refresh token", () => {
       yield* refresh(client, second.refreshToken)
     }).pipe(Effect.provide(layer)))
 
-  it.effect("leaves the older access tokens good until they expire after 8 hours", () =>
+  it.effect("leaves older access tokens valid until they expire after 8 hours", () =>
     Effect.gen(function*() {
       const client = yield* makeClient()
       const first = yield* tokensOf(client, yield* makeUser())
@@ -157,7 +157,7 @@ describe("a refresh token", () => {
       expect(yield* authenticate(second.accessToken)).toBe("good")
     }).pipe(Effect.provide(layer)))
 
-  it.effect("replayed within 60 s of its replacement is refused and nothing else: a client sent twice", () =>
+  it.effect("replayed within 60 s of its replacement is only refused: it is a client's double send", () =>
     Effect.gen(function*() {
       const client = yield* makeClient()
       const first = yield* tokensOf(client, yield* makeUser())
@@ -248,7 +248,7 @@ describe("a refresh token", () => {
       yield* refresh(client, second.refreshToken)
     }).pipe(Effect.provide(layer)))
 
-  it.effect("stays good while the user consents again, until that code is exchanged", () =>
+  it.effect("stays valid after another consent until its code is exchanged", () =>
     Effect.gen(function*() {
       const client = yield* makeClient()
       const user = yield* makeUser()
@@ -321,7 +321,7 @@ describe("a revocation by the application", () => {
       expect(yield* authenticate(accessToken)).toBe("good")
     }).pipe(Effect.provide(layer)))
 
-  it.effect("is no event: the application knows", () =>
+  it.effect("causes no event, because the application made it", () =>
     Effect.gen(function*() {
       const { revoke } = yield* OAuth.OAuth
       const client = yield* makeClient()
@@ -370,7 +370,7 @@ describe("a revocation by the user", () => {
       }
     }).pipe(Effect.provide(layer)))
 
-  it.effect("is no event for a club or a platform user: they are no objects of events", () =>
+  it.effect("causes no event for a club or a platform user", () =>
     Effect.gen(function*() {
       const { revokeByUser } = yield* OAuth.OAuth
       const client = yield* makeClient()
@@ -409,7 +409,7 @@ describe("a revocation by the user", () => {
       expect(yield* deliveriesOf(other)).toHaveLength(0)
     }).pipe(Effect.provide(layer)))
 
-  it.effect("of what was never granted is an error", () =>
+  it.effect("without a grant is an error", () =>
     Effect.gen(function*() {
       const { revokeByUser } = yield* OAuth.OAuth
       const { id } = yield* makeClient()
@@ -435,7 +435,7 @@ describe("a revocation by the user", () => {
 })
 
 describe("introspection", () => {
-  it.effect("tells an application about its own live tokens only, and the operator about all", () =>
+  it.effect("describes an application's own live tokens, and all tokens to the operator", () =>
     Effect.gen(function*() {
       const { introspect } = yield* OAuth.OAuth
       const [client, other] = [yield* makeClient(), yield* makeClient()]
@@ -449,7 +449,7 @@ describe("introspection", () => {
       }
     }).pipe(Effect.provide(layer)))
 
-  it.effect("knows nothing of expired, replaced, revoked and unknown tokens", () =>
+  it.effect("describes no expired, replaced, revoked or unknown token", () =>
     Effect.gen(function*() {
       const { introspect, revoke } = yield* OAuth.OAuth
       const client = yield* makeClient()

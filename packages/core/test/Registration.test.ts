@@ -23,7 +23,7 @@ const origin: Event.EventOrigin = {
 const change = (patch: Partial<Event.Updates>) => Registration.change(registration, patch, origin)
 
 describe("a change of a registration", () => {
-  it("is the next version with what the patch names, and one event that tells of it", () => {
+  it("is the next version with the fields of the patch, and one event", () => {
     const { outgoing, registration: next } = Option.getOrThrow(change({ registration_status: "confirmed" }))
     expect(next.version).toBe(2)
     expect(next.updates).toEqual({ ...registration.updates, registration_status: "confirmed" })
@@ -47,7 +47,7 @@ describe("a change of a registration", () => {
     expect(change({})).toEqual(Option.none())
   })
 
-  it("takes nothing that a store could not keep", () => {
+  it("refuses values that a store could not save", () => {
     expect(() => change({ comment: "\0" })).toThrow()
     expect(() => change({ reasons: ["\ud800"] })).toThrow()
   })

@@ -1,4 +1,4 @@
-/** Law 14: a suspended application gets no token, no answer and no event; restored, it has lost nothing but time. */
+/** Law 14: a suspended application gets no token, no answer and no event. Once restored, it continues. */
 import { describe, expect, it } from "@effect/vitest"
 import { Applications, Deliveries, OAuth, Subscriptions } from "@startlist/core"
 import { Effect, Option, Redacted } from "effect"
@@ -29,7 +29,7 @@ const introspect = (token: Redacted.Redacted<string>) =>
   Effect.flatMap(OAuth.OAuth, (oauth) => oauth.introspect(token, Option.none()))
 
 describe("a suspended application", () => {
-  it.effect("gets no token and no answer; restored, all that it had is good", () =>
+  it.effect("gets no token and no answer; once restored, its tokens are valid again", () =>
     Effect.gen(function*() {
       const applications = yield* Applications.Applications
       const oauth = yield* OAuth.OAuth
@@ -60,7 +60,7 @@ describe("a suspended application", () => {
       yield* exchange(client, code)
     }).pipe(Effect.provide(layer)))
 
-  it.effect("can be revoked by its user, and hears of it once it is restored", () =>
+  it.effect("can be revoked by its user, and is notified once it is restored", () =>
     Effect.gen(function*() {
       const applications = yield* Applications.Applications
       const oauth = yield* OAuth.OAuth
@@ -104,7 +104,7 @@ describe("to revoke all grants of an application", () => {
 })
 
 describe("an application that has ended", () => {
-  it.effect("is not found any more: its secret, tokens, subscription and name are of no use", () =>
+  it.effect("is not found: its secret, tokens, subscription and name cannot be used", () =>
     Effect.gen(function*() {
       const applications = yield* Applications.Applications
       const oauth = yield* OAuth.OAuth

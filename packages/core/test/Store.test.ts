@@ -26,7 +26,7 @@ import {
 } from "./support/fixture.ts"
 
 describe("a decision that meets a conflict", () => {
-  it.effect("is taken again, at most a hundred times; then the store counts as unavailable", () =>
+  it.effect("is repeated at most 100 times, then the store counts as unavailable", () =>
     Effect.gen(function*() {
       let attempts = 0
       const always = Effect.suspend(() => {
@@ -37,7 +37,7 @@ describe("a decision that meets a conflict", () => {
       expect(attempts).toBe(101)
     }))
 
-  it.effect("is not taken again for any other reason", () =>
+  it.effect("is not repeated for any other reason", () =>
     Effect.gen(function*() {
       let attempts = 0
       const fails = Effect.suspend(() => {
@@ -83,7 +83,7 @@ describe("a grant", () => {
       expect([AccessTokens.toArray(grant.access).length, grant.codes.length]).toEqual([20, 20])
     }).pipe(Effect.provide(layer)))
 
-  it.effect("loses with its next save what has expired", () =>
+  it.effect("loses expired tokens and codes with its next save", () =>
     Effect.gen(function*() {
       const grants = yield* GrantStore.GrantStore
       const client = yield* makeClient()
@@ -95,7 +95,7 @@ describe("a grant", () => {
       expect([AccessTokens.toArray(grant.access).length, grant.codes.length]).toEqual([1, 0])
     }).pipe(Effect.provide(layer)))
 
-  it.effect("holds nothing after a revocation", () =>
+  it.effect("is empty after a revocation", () =>
     Effect.gen(function*() {
       const grants = yield* GrantStore.GrantStore
       const client = yield* makeClient()
@@ -159,7 +159,7 @@ describe("a delivery that has ended", () => {
       expect(yield* Effect.flip(unknown)).toMatchObject({ _tag: "DeliveryNotFound" })
     }).pipe(Effect.provide(layer)))
 
-  it.effect("is kept for 30 days", () =>
+  it.effect("is stored for 30 days", () =>
     Effect.gen(function*() {
       const { find } = yield* Deliveries.Deliveries
       const { delivery } = yield* exhausted

@@ -295,7 +295,7 @@ describe("the signing secrets of an application", () => {
       expect((yield* rotateSigningSecret(client.id)).version).toBe(rotated.version + 1)
     }).pipe(Effect.provide(layer)))
 
-  it.effect("are nobody's if there is no such application", () =>
+  it.effect("are not found for an unknown application", () =>
     Effect.gen(function*() {
       const { rotateSigningSecret, signingSecrets } = yield* Applications.Applications
       const id = Application.ApplicationId.make(4711)
@@ -334,7 +334,7 @@ describe("a registration", () => {
       expect(yield* field({ platformUserId: Option.some(club.id) })).toBe("platform_user_id")
     }).pipe(Effect.provide(layer)))
 
-  it.effect("tells its changes to every subscribed application with an active grant from a party, and no other", () =>
+  it.effect("notifies every subscribed application with an active grant from a party, and no other", () =>
     Effect.gen(function*() {
       const registrations = yield* Registrations.Registrations
       const oauth = yield* OAuth.OAuth
@@ -369,7 +369,7 @@ describe("a registration", () => {
       expect(yield* told, "once each").toHaveLength(2)
     }).pipe(Effect.provide(layer)))
 
-  it.effect("tells nothing when nothing changes", () =>
+  it.effect("causes no event if nothing changes", () =>
     Effect.gen(function*() {
       const registrations = yield* Registrations.Registrations
       const { list } = yield* Deliveries.Deliveries
@@ -388,7 +388,7 @@ describe("a registration", () => {
       expect(yield* all).toHaveLength(1)
     }).pipe(Effect.provide(layer)))
 
-  it.effect("keeps every one of parallel changes, and tells each with all six fields as they were then", () =>
+  it.effect("stores every one of parallel changes, and each event has all six fields of its change", () =>
     Effect.gen(function*() {
       const registrations = yield* Registrations.Registrations
       const { list } = yield* Deliveries.Deliveries

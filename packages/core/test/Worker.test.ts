@@ -149,7 +149,7 @@ describe("a delivery", () => {
       expect(yield* states).toStrictEqual(["exhausted"])
     }).pipe(Effect.provide(layerWith())))
 
-  it.effect("has 2 s, and counts as failed after them", () =>
+  it.effect("fails after 2 s", () =>
     Effect.gen(function*() {
       const { applicationId, callbackUrl } = yield* subscribe("slow")
       yield* script(
@@ -169,7 +169,7 @@ describe("a delivery", () => {
       ])
     }).pipe(Effect.provide(layerWith())))
 
-  it.effect("waits for the earlier one of its object, while those of other objects go ahead", () =>
+  it.effect("waits for the earlier one of its object, but not for other objects", () =>
     Effect.gen(function*() {
       const { applicationId, callbackUrl } = yield* subscribe("ordered")
       yield* script(callbackUrl, Behaviour.Reject({ status: 500 }))
@@ -227,7 +227,7 @@ describe("a worker", () => {
       expect(new Set(yield* states)).toStrictEqual(new Set(["delivered"]))
     }).pipe(Effect.provide(layerWith())))
 
-  it.effect("is not held up by a hanging receiver: others get theirs immediately", () =>
+  it.effect("is not delayed by a hanging receiver: others get their events immediately", () =>
     Effect.gen(function*() {
       const [hanging, good] = [yield* subscribe("hanging"), yield* subscribe("good")]
       yield* habit(hanging.callbackUrl, Behaviour.Hang())
@@ -238,7 +238,7 @@ describe("a worker", () => {
       expect(yield* received(good.callbackUrl)).toHaveLength(50)
     }).pipe(Effect.provide(layerWith())))
 
-  it.effect("tries a receiver that failed lately one attempt at a time, until it succeeds", () =>
+  it.effect("makes one attempt at a time to a receiver that failed recently, until it succeeds", () =>
     Effect.gen(function*() {
       const { applicationId, callbackUrl } = yield* subscribe("suspect")
       yield* habit(callbackUrl, Behaviour.Hang())
@@ -255,7 +255,7 @@ describe("a worker", () => {
       expect((yield* received(callbackUrl)).length, "no suspect any more").toBeGreaterThanOrEqual(40)
     }).pipe(Effect.provide(layerWith())))
 
-  it.effect("gives all receivers that failed lately at most half of its slots together", () =>
+  it.effect("gives all receivers that failed recently at most half of its slots together", () =>
     Effect.gen(function*() {
       const hanging = yield* Effect.forEach(range(10), (index) => subscribe(`hanging${index}`))
       for (const { applicationId, callbackUrl } of hanging) {
@@ -405,7 +405,7 @@ describe("a dispatcher that begins requests without a fiber", () => {
       expect(traces.length).toBe(2)
     }).pipe(Effect.provide(layerWith())))
 
-  it.effect("gives them up at their deadline, and hears no answer after it", () =>
+  it.effect("cancels them at their deadline, and ignores later answers", () =>
     Effect.gen(function*() {
       const { applicationId } = yield* subscribe("slow")
       yield* queue(applicationId, range(1))
@@ -428,7 +428,7 @@ describe("a dispatcher that begins requests without a fiber", () => {
       expect(yield* states).toStrictEqual(["exhausted"])
     }).pipe(Effect.provide(layerWith())))
 
-  it.effect("and breaks when they begin has failed", () =>
+  it.effect("and throws when they begin: the attempt counts as failed", () =>
     Effect.gen(function*() {
       const { applicationId } = yield* subscribe("breaking")
       yield* queue(applicationId, range(1))
@@ -465,7 +465,7 @@ describe("a delivery without an outcome", () => {
     yield* seconds(15)
   })
 
-  it.effect("is attempted after five claims that came to nothing", () =>
+  it.effect("is attempted after five claims without an outcome", () =>
     Effect.gen(function*() {
       const { applicationId, callbackUrl } = yield* subscribe("unlucky")
       yield* queue(applicationId, [7])
@@ -506,7 +506,7 @@ describe("a delivery without an outcome", () => {
       expect(Math.min(...pauses)).toBeGreaterThanOrEqual(500)
     }).pipe(Effect.provide(layerWith())))
 
-  it.effect("starts with a fresh count after each outcome", () =>
+  it.effect("starts a new count after each outcome", () =>
     Effect.gen(function*() {
       const { applicationId, callbackUrl } = yield* subscribe("failing")
       yield* habit(callbackUrl, Behaviour.Reject({ status: 500 }))
@@ -598,7 +598,7 @@ describe("a store that fails", () => {
     }).pipe(Effect.provide(layerWith(broken)))
   })
 
-  it.effect("while claiming only delays: the worker asks again, and says once that it waits and once that it goes on", () => {
+  it.effect("while claiming only delays: the worker retries, and logs the beginning and the end once", () => {
     let failures = 5
     const logged: Array<unknown> = []
     const logger = Logger.replace(
@@ -615,7 +615,7 @@ describe("a store that fails", () => {
     }).pipe(Effect.provide([layerWith(failing("DeliveryQueue.claim", () => failures-- > 0)), logger]))
   })
 
-  it.effect("with one row of a batch is given the rows one by one, so that a bad row harms only itself", () => {
+  it.effect("with one row of a batch gets the rows one by one, so that a bad row affects only itself", () => {
     const isBad = (one: unknown) =>
       typeof one === "object" && one !== null && "delivery" in one && Schema.is(Delivery.Delivery)(one.delivery) &&
       one.delivery.event.objectId === 2
@@ -630,7 +630,7 @@ describe("a store that fails", () => {
     }).pipe(Effect.provide(layerWith(failing("DeliveryQueue.settle", bad))))
   })
 
-  it.effect("while settling is tried again, and the attempt is recorded once it answers", () => {
+  it.effect("while settling is retried, and the attempt is recorded once it answers", () => {
     let isDown = true
     return Effect.gen(function*() {
       const { applicationId, callbackUrl } = yield* subscribe("good")

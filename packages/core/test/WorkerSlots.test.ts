@@ -8,7 +8,7 @@ import { makeSlots } from "../src/WorkerSlots.ts"
 const receiver = SubscriptionId.make(1)
 const now = DateTime.unsafeMake(0)
 
-/** What a worker does: starts all that it may, ends some, records some. */
+/** Acts like a worker: starts all attempts that it may, ends some, records some. */
 const step = FastCheck.oneof(
   FastCheck.constant({ name: "start", count: Infinity }),
   FastCheck.record({ name: FastCheck.constantFrom("end", "record"), count: FastCheck.integer({ min: 1, max: 12 }) })
@@ -16,7 +16,7 @@ const step = FastCheck.oneof(
 
 describe("the slots of a worker", () => {
   it.prop(
-    "no more are in flight than there are slots, with those that wait to be recorded no more than twice as many",
+    "attempts in flight never exceed the slots, and with those that wait to be recorded never twice the slots",
     { steps: FastCheck.array(step, { maxLength: 60 }), deliveryConcurrency: FastCheck.integer({ min: 1, max: 8 }) },
     ({ deliveryConcurrency, steps }) => {
       const slots = makeSlots({ ...documented, deliveryConcurrency })

@@ -46,7 +46,7 @@ const listed = (world: TestWorld) =>
       list({ applicationId: Option.some(idOf(world)), state: Option.none(), after: Option.none(), limit: 100 })
   )
 
-/** Ends everything that is due. Answers how many. */
+/** Ends all due deliveries. Returns their number. */
 const endAll = (state: "exhausted" | "delivered") =>
   Effect.gen(function*() {
     const queue = yield* DeliveryQueue.DeliveryQueue

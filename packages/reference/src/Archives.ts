@@ -1,4 +1,4 @@
-/** Packs the published packages and checks the archives as a consumer would resolve them. */
+/** Packs the published packages and checks the archives like a consumer. */
 import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core"
 import { readFileSync, rmSync } from "node:fs"
 import { join } from "node:path"

@@ -15,7 +15,7 @@ export const modulesOf = (folder: string): ReadonlyArray<string> => {
     .sort()
 }
 
-/** Reads the package's own declarations only. The names of other packages stand in the text anyway. */
+/** Reads only the package's own declarations. The text contains the names of other packages anyway. */
 const parse = (files: ReadonlyArray<string>): ts.Program => {
   const options: ts.CompilerOptions = { noLib: true, types: [], noEmit: true }
   const host = ts.createCompilerHost(options)

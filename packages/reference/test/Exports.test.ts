@@ -61,7 +61,7 @@ it("a changed type is one line lost and one gained, also at the end of a long de
   expect([gained.length, lost.length]).toEqual([1, 1])
 })
 
-/** Modules that are no namespace of their package: for other packages of ours, or with a peer of their own. */
+/** Modules that the index does not export: for our other packages, or with a peer dependency. */
 const beside: Readonly<Record<string, ReadonlyArray<string>>> = {
   http: ["Allowance", "ProtocolApi", "ProtocolTexts", "WebhookApi"],
   testing: ["vitest"]

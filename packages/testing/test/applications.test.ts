@@ -1,4 +1,4 @@
-/** What applications are tested with: signed requests, a receiver and a network that fail. */
+/** Test doubles for applications: signed requests, a receiver and a network that fail. */
 import { describe, expect, it } from "@effect/vitest"
 import { Callbacks } from "@startlist/core"
 import { AddressGuard, Dispatcher, Signature } from "@startlist/dispatcher"

@@ -4,7 +4,7 @@ import { expect, it } from "vitest"
 
 const folder = new URL("../src/", import.meta.url)
 
-/** What a module imports, types included: these stand in its declarations, too. */
+/** The imports of a module. Types count, because its declarations also import them. */
 const importsOf = (name: string): ReadonlyArray<string> =>
   [...readFileSync(new URL(name, folder), "utf8").matchAll(/(?:\bfrom|^import|\bimport\() *"([\w@./:-]+)"/gm)]
     .map(([, specifier = ""]) => specifier)

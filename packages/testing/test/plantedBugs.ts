@@ -125,7 +125,7 @@ const withApplications = (change: (next: Application.Application) => Partial<App
     })
   })
 
-/** A suspended application goes on. */
+/** A suspended application still works. */
 export const stateNotSaved = withApplications(() => ({ state: "active" }))
 
 /** To revoke all grants revokes none. */

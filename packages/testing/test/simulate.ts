@@ -1,8 +1,8 @@
 /**
  * Runs the simulation for as many seeds as one likes: `npm run simulate -- --seeds 10000`.
  *
- * Prints how far it is, and at the end what happened how often. The first seed that breaks a law ends it with status 1
- * and its counterexample. `--seed 17` prints one seed in full.
+ * Prints its progress, and at the end the counts of all seeds. The first seed that breaks a law ends it with status 1 and a
+ * counterexample. `--seed 17` prints one seed in full.
  */
 import { integer, number, parse } from "@startlist/test-support/Arguments"
 import { Effect, Exit } from "effect"

@@ -362,7 +362,7 @@ const races: ReadonlyArray<StoreFault> = [
   }))
 ]
 
-/** Of a worker, not of a law about wrong tokens. */
+/** Whether a worker made the settlement, not a law about wrong tokens. */
 const isUsual = (settlements: ReadonlyArray<{ readonly token: string }>): boolean =>
   settlements.every(({ token }) => token.startsWith("claim-"))
 

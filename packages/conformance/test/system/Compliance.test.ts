@@ -1,4 +1,4 @@
-/** The RFCs as a checklist, asked of the service as a process, in both profiles. */
+/** Checks the RFCs as a checklist on a service process, in both profiles. */
 import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { mkdtempSync, rmSync } from "node:fs"
@@ -20,7 +20,7 @@ const clocks: Readonly<Record<Sites.Profile, Clock>> = {
 }
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** A proxy on this machine speaks TLS for the service, and says where requests come from. */
+/** Settings for a proxy on this machine, which terminates TLS and forwards client addresses. */
 const environment = (_url: string, profile: Sites.Profile) => ({
   AUTH_URL: issuer,
   BASE_URL: issuer,
@@ -36,7 +36,7 @@ const probeOf = (profile: Sites.Profile, service: Sites.Service): Probe => {
   return known
 }
 
-/** What a check finds: nothing, or the assertion that failed. A check that breaks in another way is broken. */
+/** The finding of a check: undefined, or the assertion that failed. Any other error is a bug of the check. */
 const findingOf = async (check: Check, probe: Probe): Promise<Error | undefined> => {
   try {
     await check(probe)
@@ -47,7 +47,7 @@ const findingOf = async (check: Check, probe: Probe): Promise<Error | undefined>
   }
 }
 
-/** Fails if a requirement does not hold that is to hold, or if one holds that is said not to. */
+/** Fails if a requirement that must hold does not, or if one that is listed as a deviation holds. */
 const verify = async ({ status }: Requirement, probe: Probe): Promise<void> => {
   if (status._tag !== "checked") return
   const deviation = status.deviations[probe.profile]
@@ -56,7 +56,7 @@ const verify = async ({ status }: Requirement, probe: Probe): Promise<void> => {
   await deviation.instead(probe)
 }
 
-/** Both profiles are asked at the same time; each test looks at the answer of one. */
+/** Checks run on both profiles at the same time. Each test uses the result of one. */
 const verdicts = new Map<Requirement, Readonly<Record<Sites.Profile, Promise<Error | undefined>>>>()
 
 const verdictOf = (requirement: Requirement, profile: Sites.Profile, sites: Sites.Running) => {
@@ -66,7 +66,7 @@ const verdictOf = (requirement: Requirement, profile: Sites.Profile, sites: Site
   return known[profile]
 }
 
-/** What a promise is rejected with, so that nobody misses it before it is looked at. */
+/** Turns a rejection into a value, so that it is not unhandled before a test reads it. */
 const caught = (promise: Promise<void>): Promise<Error | undefined> =>
   promise.then(
     () => undefined,

@@ -1,4 +1,4 @@
-/** Client libraries that nobody here wrote, against the service as a process, in both profiles. */
+/** Independent client libraries with a service process, in both profiles. */
 import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { once } from "node:events"
@@ -132,7 +132,7 @@ const environment = (url: string): Readonly<Record<string, string>> => ({ AUTH_U
 layer(Sites.layer(environment), { timeout: "120 seconds" })("clients that nobody here wrote", (it) => {
   for (const client of clients) {
     for (const profile of Sites.profiles) {
-      // The strict profile takes no secret from a query; that is the only thing that any client is refused.
+      // The strict profile refuses secrets in a query. No client is refused for another reason.
       const refusable = profile === "rfc" && client.transport === "query"
       it.effect(
         refusable

@@ -15,7 +15,7 @@ import { Effect, Layer, Option, Redacted } from "effect"
 export const redirectUri = "https://app.example.test/callback"
 export const callbackUrl = "https://app.example.test/hook"
 
-/** Everything over these stores. */
+/** All services over these stores. */
 export const layerOver = (stores: Layer.Layer<Stores.Stores>) =>
   Services.layer.pipe(
     Layer.provideMerge(ScriptedCallbacks.layer),
@@ -24,7 +24,7 @@ export const layerOver = (stores: Layer.Layer<Stores.Stores>) =>
     Layer.provideMerge(stores)
   )
 
-/** Everything in memory, under a policy that differs from the documented one in these points. */
+/** All services in memory, with these changes of the documented policy. */
 export const layerWith = (policy: Partial<Policy.Policy.Service> = {}) =>
   layerOver(Memory.layer).pipe(Layer.provide(Layer.succeed(Policy.Policy, { ...Policy.documented, ...policy })))
 
@@ -69,7 +69,7 @@ export const parameters = (changes: Partial<Authorization.Parameters> = {}): Aut
   ...changes
 })
 
-/** The user says yes: a code. */
+/** The user consents: returns a code. */
 export const consent = (
   { id }: Pick<Client, "id">,
   user: User.User,
@@ -80,7 +80,7 @@ export const consent = (
     return yield* oauth.consent(yield* oauth.authorize(id, parameters(changes)), user)
   })
 
-/** Code for tokens. */
+/** Exchanges a code for tokens. */
 export const exchange = (
   client: Applications.ClientCredentials,
   code: Redacted.Redacted<string>,
@@ -101,7 +101,7 @@ export const refresh = (
   presented: Partial<OAuth.Refresh> = {}
 ) => Effect.flatMap(OAuth.OAuth, (oauth) => oauth.refresh({ client, token, ...presented }))
 
-/** "good", or the tag of why it is not. */
+/** "good", or the tag of its failure. */
 export const authenticate = (token: Redacted.Redacted<string>) =>
   Effect.flatMap(
     OAuth.OAuth,

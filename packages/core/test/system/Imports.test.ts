@@ -1,4 +1,4 @@
-/** What it takes to import the core. */
+/** The modules that an import of the core loads. */
 import { execFile } from "node:child_process"
 import { readdirSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"

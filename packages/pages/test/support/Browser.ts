@@ -1,4 +1,4 @@
-/** What a browser does with our pages, as far as the tests need it: it keeps cookies and fills in forms. */
+/** A browser for tests, which stores cookies and fills in forms. */
 import type { Message } from "@startlist/http"
 import { parseSetCookie, stringifyCookie } from "cookie"
 import { Effect } from "effect"

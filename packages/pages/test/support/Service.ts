@@ -1,4 +1,4 @@
-/** A whole service in memory, with everything outside of it scripted: callbacks, passwords, the audit, a store that fails. */
+/** A whole service in memory with a scripted environment: callbacks, passwords, the audit trail, a store that fails. */
 import { Callbacks, Memory, Policy, Secrets, Services, Store, User } from "@startlist/core"
 import { ApplicationStore } from "@startlist/core/Application"
 import { GrantStore } from "@startlist/core/GrantStore"
@@ -17,13 +17,13 @@ export interface Options {
   readonly secrets?: Layer.Layer<Secrets.Secrets>
 }
 
-/** What a test can turn while the service runs. */
+/** Switches of a test for a running service. */
 export interface Switches {
   /** Answers every validation request. */
   validate: (validation: Callbacks.Validation) => Effect.Effect<Callbacks.Answer>
   /** Every store fails. */
   storeIsDown: boolean
-  /** What a store does after a method and before its answer. */
+  /** Effect that a store runs after a method and before its answer. */
   afterStore: (method: string) => Effect.Effect<void>
 }
 

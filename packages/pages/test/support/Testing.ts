@@ -1,4 +1,4 @@
-/** A test in a fresh world: a service in memory, two users and an application. */
+/** A test with a new service in memory, two users and an application. */
 import { it } from "@effect/vitest"
 import { Effect, type Layer } from "effect"
 import { layer, type Options } from "./Service.ts"

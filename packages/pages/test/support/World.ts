@@ -72,7 +72,7 @@ export const make = Effect.gen(function*() {
       })
     }`
 
-  /** Consents, and answers the redirect back to the application. */
+  /** Consents. Returns the redirect to the application. */
   const decide = (
     decision: string,
     parameters: Browser.Fields = {},

@@ -10,7 +10,7 @@ afterAll(() => rmSync(folder, { recursive: true }))
 
 const script = fileURLToPath(new URL("../../../../scripts/prose.mjs", import.meta.url))
 
-/** What the linter finds in a file: its exit status and the lines with findings. */
+/** Runs the linter on a file. Returns its exit status and the lines with findings. */
 const check = (name: string, content: string) => {
   const path = join(folder, name)
   writeFileSync(path, content)

@@ -50,7 +50,7 @@ if (values.postgres) {
   const server = await PostgresServer.make({ folder, settings: { fsync: "off" } })
   try {
     const url = Redacted.make(server.urlOf("postgres"))
-    // Tables of their own: what a broken store leaves would be in the way of the next.
+    // Separate tables: records of a broken store would disturb the next one.
     const storageOf = (place: number) => {
       const options = { url, prefix: `fault_${place}_` }
       const stores = Postgres.layer(options).pipe(Layer.provide(fixtures.seal), Layer.orDie)

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest"
 import { storeFaults } from "../storeFaults.ts"
 import { firstBroken, inMemory, suiteOf } from "./support/plantedStores.ts"
 
-/** In this process, a lock of the process does what it should. */
+/** In one process, a lock of the process works. */
 const isNone = ({ name }: { readonly name: string }): boolean => name.startsWith("a lock of the process")
 
 describe("the laws of the stores notice that", () => {

@@ -1,4 +1,4 @@
-/** What the matrix asks of a client library. Each library is driven as its own documentation says. */
+/** The steps that each client library performs, as its own documentation shows them. */
 
 /** An application that is registered at the service, and where the service is. */
 export interface Settings {
@@ -20,19 +20,19 @@ export interface Endpoints {
   readonly token: string | undefined
 }
 
-/** What a program can read of an error that its library throws. */
+/** The part of a library's error that a program can read. */
 export interface ReadError {
   readonly code: string | undefined
   readonly status: number | undefined
 }
 
-/** An authorization that was begun: where the browser is sent, and what is done with the address it comes back to. */
+/** A started authorization: the address for the browser, and the exchange of the returned address. */
 export interface Begun {
   readonly url: string
   readonly exchange: (back: URL) => Promise<Tokens>
 }
 
-/** A library that was set up for one application. What it does not offer is absent. */
+/** A library that is set up for one application. Steps that it does not offer are absent. */
 export interface Session {
   /** Reads the metadata (RFC 8414). */
   readonly discover?: () => Promise<Endpoints>
@@ -48,12 +48,12 @@ export interface Client {
   readonly library: string
   /** How it sends the client's secret. */
   readonly transport: "body" | "Basic header" | "query"
-  /** What the library exports: what is said to be absent is looked for here. */
+  /** The exports of the library, in which absent steps are searched. */
   readonly surface: object
   readonly connect: (settings: Settings) => Promise<Session>
 }
 
-/** A property of something of unknown shape. */
+/** A property of a value of unknown type. */
 export const property = (value: unknown, ...path: ReadonlyArray<string>): unknown =>
   path.reduce<unknown>(
     (inner, name) => typeof inner === "object" && inner !== null ? Reflect.get(inner, name) : undefined,

@@ -18,7 +18,7 @@ const connect = (transport: "Basic header" | "query") => async (settings: Settin
   }
 
   const session: Session = {
-    // It has no word for PKCE, and hands the parameters of the application through.
+    // It does not support PKCE, and passes the parameters of the application through.
     authorize: async ({ pkce }) => {
       const state = randomBytes(16).toString("base64url")
       const verifier = randomBytes(32).toString("base64url")

@@ -1,13 +1,13 @@
 import OAuth2Strategy from "passport-oauth2"
 import { type Client, numberAt, property, type Session, type Settings, stringAt, type Tokens } from "./Client.ts"
 
-/** As Passport does it: the strategy answers by calling one of these on a copy of itself. */
+/** Callbacks of Passport, one of which a copy of the strategy calls. */
 interface Outcome {
   readonly redirect?: string
   readonly success?: Tokens
 }
 
-/** The strategy as it is, with its protected client in reach, as strategies of providers use it. */
+/** The strategy with access to its protected client, like strategies of providers. */
 class Strategy extends OAuth2Strategy {
   run(request: object): Promise<Outcome> {
     return new Promise((resolve, reject) => {
@@ -21,7 +21,7 @@ class Strategy extends OAuth2Strategy {
     })
   }
 
-  /** What passport-oauth2-refresh does. */
+  /** Refreshes like passport-oauth2-refresh. */
   refresh(token: string): Promise<Tokens> {
     return new Promise((resolve, reject) =>
       this._oauth2.getOAuthAccessToken(

@@ -17,7 +17,7 @@ const connect = (authorizationMethod: "body" | "header") => async (settings: Set
     oauth.createToken({ access_token: access, refresh_token: refresh, token_type: "Bearer", expires_in: 28800 })
 
   const session: Session = {
-    // It has no word for PKCE, and hands the parameters of the application through.
+    // It does not support PKCE, and passes the parameters of the application through.
     authorize: async ({ pkce }) => {
       const state = randomBytes(16).toString("base64url")
       const verifier = randomBytes(32).toString("base64url")

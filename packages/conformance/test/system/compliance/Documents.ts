@@ -1,4 +1,4 @@
-/** The documents that this interface is held against. */
+/** The RFCs of the checklist. */
 import type { Document } from "./Requirement.ts"
 import * as Rfc6749Answers from "./Rfc6749Answers.ts"
 import * as Rfc6749Authorization from "./Rfc6749Authorization.ts"

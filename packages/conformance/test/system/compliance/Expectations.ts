@@ -1,4 +1,4 @@
-/** What several checks expect in the same words. */
+/** Expectations that several checks share. */
 import { expect } from "@effect/vitest"
 import { type Answer, type Client, locationOf, type Page, type Probe } from "./Probe.ts"
 
@@ -7,7 +7,7 @@ export const expectError = (answer: Answer, status: number, code: string): void 
   expect({ status: answer.status, error: answer.body["error"] }).toEqual({ status, error: code })
 }
 
-/** The application gets an error by a redirect to the address that it asked for. */
+/** Expects a redirect with an error to the requested address. */
 export const expectRedirectedError = (page: Page, redirectUri: string, code: string): URL => {
   const location = locationOf(page)
   expect(location.href.startsWith(redirectUri), `${location.href} is not at ${redirectUri}`).toBe(true)
@@ -16,14 +16,14 @@ export const expectRedirectedError = (page: Page, redirectUri: string, code: str
   return location
 }
 
-/** The user sees an error, and is not redirected. */
+/** Expects an error page without a redirect. */
 export const expectShown = (page: Page): void => {
   expect(page.status).toBe(400)
   expect(page.headers.get("location")).toBeNull()
   expect(page.headers.get("content-type")).toMatch(/^text\/html/)
 }
 
-/** Refused as a user sees it for each of these redirect URIs. */
+/** Expects an error page for each of these redirect URIs. */
 export const expectRefusedRedirects = async (
   probe: Probe,
   client: Client,
@@ -39,7 +39,7 @@ export const expectRefusedRedirects = async (
 /** The printable ASCII without quotation mark and backslash that RFC 6749 §5.2 and RFC 6750 §3 allow. */
 export const plainText = /^[\x20-\x21\x23-\x5B\x5D-\x7E]+$/
 
-/** Whether an answer with tokens or secrets may be kept by nobody. */
+/** Expects that caches must not store an answer with tokens or secrets. */
 export const expectUncached = ({ headers }: { readonly headers: Headers }): void => {
   expect(headers.get("cache-control")).toMatch(/\bno-store\b/)
 }

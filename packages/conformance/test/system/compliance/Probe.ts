@@ -1,4 +1,4 @@
-/** What the checks do with the running service: plain requests, and people in browsers without a screen. */
+/** Requests of the checks to the running service, and browsers without a screen. */
 import { Browser, formsOf, type Page, signIn, theForm } from "@startlist/test-support/Browser"
 import { decide } from "@startlist/test-support/Consent"
 import { type Client, createApplication, createUser, type Person } from "@startlist/test-support/Operator"
@@ -8,14 +8,14 @@ import type { Profile, Service } from "../support/Sites.ts"
 /** The public origin. The tests assume a proxy in front of the service that speaks TLS. */
 export const issuer = "https://id.example.test"
 
-/** What every application of the checks has registered. Nothing listens there: the browser stops in front of it. */
+/** The redirect URI of every application. Nothing listens there: the browser stops before it. */
 export const callback = "https://client.example.test/callback"
 export const callbackWithQuery = "https://client.example.test/callback?tenant=7"
 export const loopbackCallback = "http://127.0.0.1:7999/callback"
 
 export type Pairs = Readonly<Record<string, string | undefined>> | ReadonlyArray<readonly [string, string]>
 
-/** Form encoding; a value that is `undefined` is left out. */
+/** Encodes a form. Leaves out values that are `undefined`. */
 export const encode = (pairs: Pairs): string => {
   const list = Array.isArray(pairs) ? pairs : Object.entries(pairs)
   return new URLSearchParams(list.flatMap(([name, value]) => value === undefined ? [] : [[name, value]])).toString()
@@ -48,7 +48,7 @@ export const basic = ({ client_id, client_secret }: Client) => ({
   authorization: `Basic ${Buffer.from(`${client_id}:${client_secret}`).toString("base64")}`
 })
 
-/** Where a redirect leads. */
+/** The target of a redirect. */
 export const locationOf = (answer: { readonly headers: Headers; readonly status: number }): URL => {
   const location = answer.headers.get("location")
   if (location === null) throw new Error(`no redirect, but ${answer.status}`)
@@ -68,7 +68,7 @@ export class Probe {
     this.clock = clock
   }
 
-  /** The one user of this name, with this role; made when first asked for. */
+  /** The user with this name and role. Made at the first call. */
   user(role: "platform" | "athlete" | "organizer", name: string = role): Promise<Person> {
     const known = this.people.get(name)
     if (known !== undefined) return known
@@ -132,12 +132,12 @@ export class Probe {
     const browser = await this.browserOf(person)
     const page = await browser.request(`${this.service.url}${path}`)
     if (page.headers.get("location")?.startsWith("/login") !== true) return page
-    // The clock was put forward, and the session has ended.
+    // The clock was moved forward, and the session has ended.
     this.browsers.delete(person)
     return (await this.browserOf(person)).request(`${this.service.url}${path}`)
   }
 
-  /** The user decides: where the browser is sent. */
+  /** Posts the decision of the user. Returns the target of the redirect. */
   async consent(
     client: Client,
     changes: Readonly<Record<string, string | undefined>> = {},

@@ -1,16 +1,16 @@
-/** One line of an RFC that concerns this interface, and how it is known to hold. */
+/** A requirement of an RFC, and its check. */
 import type { Profile } from "../support/Sites.ts"
 import type { Probe } from "./Probe.ts"
 
 export type Level = "MUST" | "MUST NOT" | "SHOULD" | "SHOULD NOT" | "RECOMMENDED"
 
-/** Looks at the running service from outside; rejects with an assertion if the requirement does not hold. */
+/** Checks the running service from outside. Rejects with an assertion if the requirement does not hold. */
 export type Check = (probe: Probe) => Promise<void>
 
-/** The requirement is not met on purpose. */
+/** A deliberate deviation. */
 export interface Deviation {
   readonly reason: string
-  /** What holds instead. */
+  /** The behaviour in place of the requirement. */
   readonly instead: Check
 }
 
@@ -22,7 +22,7 @@ export type Status =
 export interface Requirement {
   readonly section: string
   readonly level: Level
-  /** In our words. */
+  /** The requirement in our words. */
   readonly says: string
   readonly status: Status
 }
@@ -41,7 +41,7 @@ export const holds = (section: string, level: Level, says: string, check: Check)
   status: { _tag: "checked", check, deviations: {} }
 })
 
-/** Holds, except in the named profiles: there the same check has to fail, and what holds instead is checked. */
+/** Holds except in the named profiles: there the same check must fail, and the other behaviour is checked. */
 export const deviates = (
   section: string,
   level: Level,
@@ -56,7 +56,7 @@ export const everywhere = (deviation: Deviation): Record<Profile, Deviation> => 
   rfc: deviation
 })
 
-/** Is about something that this interface does not have. */
+/** Concerns a feature that this interface does not have. */
 export const notApplicable = (section: string, level: Level, says: string, why: string): Requirement => ({
   section,
   level,

@@ -1,4 +1,4 @@
-/** RFC 6749: what the token endpoint answers. */
+/** RFC 6749: the answers of the token endpoint. */
 import { expect } from "@effect/vitest"
 import { expectError, expectUncached, plainText } from "./Expectations.ts"
 import { type Answer, basic, type Probe } from "./Probe.ts"
@@ -6,7 +6,7 @@ import { deviates, everywhere, holds, type Requirement } from "./Requirement.ts"
 
 const wrong = "sl_cs_wrong"
 
-/** Answers of the token endpoint to requests that are wrong in all ways that it tells apart. */
+/** Answers of the token endpoint to one request for each error. */
 const refusals = async (probe: Probe): Promise<ReadonlyArray<Answer>> => {
   const client = await probe.application()
   return [

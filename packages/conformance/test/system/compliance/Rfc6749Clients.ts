@@ -1,4 +1,4 @@
-/** RFC 6749: client authentication, and what the token endpoint takes. */
+/** RFC 6749: client authentication, and the parameters of the token endpoint. */
 import { expect } from "@effect/vitest"
 import { expectError } from "./Expectations.ts"
 import { basic, callback, type Client, credentials, encode, issuer, type Probe } from "./Probe.ts"

@@ -1,4 +1,4 @@
-/** RFC 6749 §10, and what of it is about other grants. */
+/** RFC 6749 §10, with the parts about other grants. */
 import { expect } from "@effect/vitest"
 import { Browser, signIn } from "@startlist/test-support/Browser"
 import { createApplication } from "@startlist/test-support/Operator"
@@ -6,7 +6,7 @@ import { expectError, expectUnguessable } from "./Expectations.ts"
 import { type Answer, asksForConsent, callback, encode, formsOf, locationOf, type Probe } from "./Probe.ts"
 import { elsewhere, holds, notApplicable, type Requirement } from "./Requirement.ts"
 
-/** Asks with wrong credentials from one address until it is refused as too often, or for too long. */
+/** Sends wrong credentials from one address until the service limits it, or for a maximum time. */
 const bruteForce = async (ask: () => Promise<Answer>): Promise<Answer> => {
   for (let failures = 0; failures < 120; failures++) {
     const answer = await ask()
@@ -20,7 +20,7 @@ const expectWait = (answer: Answer): number => {
   return Number(answer.headers.get("retry-after"))
 }
 
-/** Sixteen of something. */
+/** Sixteen samples. */
 const many = async (make: () => Promise<string>): Promise<ReadonlyArray<string>> => {
   const made: Array<string> = []
   while (made.length < 16) made.push(await make())
@@ -38,7 +38,7 @@ const unguessable = async (probe: Probe, what: "access_token" | "refresh_token")
   )
 }
 
-/** A decision posted in the browser of a signed-in user, as a page elsewhere would have it posted. */
+/** A decision that another site posts in the browser of a signed-in user. */
 const postDecision = async (probe: Probe, changes: Record<string, string>, headers: Record<string, string> = {}) => {
   const client = await probe.application()
   const [form] = formsOf(await probe.ask(client)).filter(({ buttons }) => buttons.some(([name]) => name === "decision"))

@@ -1,4 +1,4 @@
-/** RFC 8252: native applications, as far as confidential clients meet it. */
+/** RFC 8252: native applications, as far as it concerns confidential clients. */
 import { expect } from "@effect/vitest"
 import { operate } from "@startlist/test-support/Operator"
 import { expectError, expectRedirectedError, expectRefusedRedirects } from "./Expectations.ts"

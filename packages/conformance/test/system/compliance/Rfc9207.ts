@@ -1,4 +1,4 @@
-/** RFC 9207: who answers an authorization request. */
+/** RFC 9207: the issuer in the answer to an authorization request. */
 import { expect } from "@effect/vitest"
 import { issuer, locationOf } from "./Probe.ts"
 import { holds, notApplicable, type Requirement } from "./Requirement.ts"

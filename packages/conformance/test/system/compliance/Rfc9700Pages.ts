@@ -1,4 +1,4 @@
-/** RFC 9700: where browsers are sent, and what they are shown. */
+/** RFC 9700: redirects and pages. */
 import { expect } from "@effect/vitest"
 import { Browser } from "@startlist/test-support/Browser"
 import { operate } from "@startlist/test-support/Operator"

@@ -3,7 +3,7 @@ import { table } from "../support/GeneratedDocument.ts"
 import { type Profile, profiles } from "../support/Sites.ts"
 import type { Document, Requirement } from "./Requirement.ts"
 
-/** What came of the check of a requirement in a profile: the finding, if there is one. */
+/** The finding of a check in a profile, if there is one. */
 export type Findings = (requirement: Requirement, profile: Profile) => Error | undefined
 
 const cellOf = (requirement: Requirement, profile: Profile, findings: Findings): string => {
@@ -22,7 +22,7 @@ const cellOf = (requirement: Requirement, profile: Profile, findings: Findings):
   }
 }
 
-/** Why a requirement is not simply met. */
+/** The reason why a requirement is not met. */
 const reasonOf = ({ status }: Requirement): string => {
   switch (status._tag) {
     case "checked":

@@ -18,10 +18,10 @@ export interface RawClient {
   readonly client: string
   readonly version: string
   readonly language: string
-  /** What it does, and what is special about it. */
+  /** The request and its peculiarity. */
   readonly does: string
   readonly request: (values: Values) => string
-  /** The answer, and what came of it. */
+  /** The answer and its effect. */
   readonly expected: string
 }
 

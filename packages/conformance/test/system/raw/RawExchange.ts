@@ -1,4 +1,4 @@
-/** Sends the bytes of a request over a socket, and says what came of it. */
+/** Sends the bytes of a request over a socket, and returns the answer and its effect. */
 import { athleteStatus, authorizeUrl, consent, obtainTokens } from "@startlist/test-support/Consent"
 import { createApplication, createUser } from "@startlist/test-support/Operator"
 import { connect } from "node:net"
@@ -39,7 +39,7 @@ const errorOf = ({ body, location }: Answer): string => {
   return error === undefined ? "" : `, \`${String(error)}\`: ${String(description)}`
 }
 
-/** Tokens count only if they open the API, and a revocation only if it has closed it. */
+/** Checks that tokens give access to the API, and that a revocation ends it. */
 const effectOf = async (service: Service, request: string, { body }: Answer, values: Values): Promise<string> => {
   if (request.startsWith("POST /oauth/revoke")) {
     return (await athleteStatus(service, values.accessToken)) === 401 ? ", revoked" : ", not revoked"

@@ -1,4 +1,4 @@
-/** The clock of a service process, which a test can put forward: what is read is a file. */
+/** The clock of a service process, which a test can move forward by a file. */
 import { renameSync, writeFileSync } from "node:fs"
 import { fileURLToPath, pathToFileURL } from "node:url"
 
@@ -11,7 +11,7 @@ export class Clock {
     this.write()
   }
 
-  /** What a process needs to live by this clock. */
+  /** Environment of a process that uses this clock. */
   get environment(): Readonly<Record<string, string>> {
     const loaded = pathToFileURL(fileURLToPath(new URL("./clock.mjs", import.meta.url))).href
     return { CLOCK_FILE: this.file, NODE_OPTIONS: `--import=${loaded}` }
@@ -23,7 +23,7 @@ export class Clock {
     this.write()
   }
 
-  /** Replaces the file in one step, so that nobody reads half of it. */
+  /** Replaces the file in one step, so that no process reads a part of it. */
   private write(): void {
     writeFileSync(`${this.file}.next`, String(this.ahead))
     renameSync(`${this.file}.next`, this.file)

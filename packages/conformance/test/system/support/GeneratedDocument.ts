@@ -1,11 +1,11 @@
-/** Documents that are written from what a test observed, and that may not differ from it. */
+/** Documents that tests write from their observations, and compare with them. */
 import { expect } from "@effect/vitest"
 import { readFileSync, writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 
 const documents = new URL("../../../../../docs/", import.meta.url)
 
-/** Whether the documents are to be written instead of compared. */
+/** Whether the tests write the documents, and do not compare them. */
 const rewrite = process.env["WRITE_DOCUMENTS"] === "1"
 
 /** Compares `docs/<name>` with this text, or writes it. */
@@ -21,7 +21,7 @@ export const expectDocument = (name: string, text: string): void => {
 
 const cell = (text: string): string => text.replaceAll("|", String.raw`\|`)
 
-/** A table whose columns are as wide as their widest cell, as the formatter of this repository leaves them. */
+/** A table in the style of the formatter: each column is as wide as its widest cell. */
 export const table = (head: ReadonlyArray<string>, rows: ReadonlyArray<ReadonlyArray<string>>): string => {
   const lines = [head, ...rows].map((row) => row.map(cell))
   const widths = head.map((_, column) => Math.max(3, ...lines.map((row) => [...(row[column] ?? "")].length)))

@@ -1,4 +1,4 @@
-/** The service as a real process, once in each profile. */
+/** A service process in each profile. */
 import { Context, Effect, Layer, Schedule } from "effect"
 import { freePort } from "@startlist/test-support/FreePort"
 import { type Environment, makeService, type Service } from "@startlist/test-support/ServiceProcess"

@@ -1,4 +1,4 @@
-/** One client library walks through everything that it offers; what came of each step is written down. */
+/** Runs all steps of one client library, and records the result of each. */
 import { expect } from "@effect/vitest"
 import type { Browser } from "@startlist/test-support/Browser"
 import { athleteStatus, consent, redirectUri } from "@startlist/test-support/Consent"
@@ -31,7 +31,7 @@ export type Outcomes = Readonly<Record<Step, Outcome>>
 const ok = (detail = ""): Outcome => ({ _tag: "ok", detail })
 const unreached: Outcome = { _tag: "unreached" }
 
-/** The names of everything that can be reached from what a library exports. */
+/** The names of all values that can be reached from the exports of a library. */
 const namesOf = (surface: unknown, depth = 3, seen = new Set<unknown>()): ReadonlyArray<string> => {
   if (depth === 0 || (typeof surface !== "object" && typeof surface !== "function") || surface === null) return []
   if (seen.has(surface)) return []
@@ -48,14 +48,14 @@ const words: Readonly<Record<"discovery" | "introspect" | "revoke", RegExp>> = {
   revoke: /revo[kc]/i
 }
 
-/** A step is "not offered" only if nothing that the library exports is named like it. */
+/** Checks that no export of the library has the name of a step that is "not offered". */
 const notOffered = (client: Client, step: keyof typeof words): Outcome => {
   const named = namesOf(client.surface).filter((name) => words[step].test(name))
   expect(named, `${client.library} has something for ${step}, which the matrix does not use`).toEqual([])
   return { _tag: "not offered" }
 }
 
-/** What a library says about an answer that it did not like. Anything else that is thrown is a defect of the test. */
+/** The error of a library about an answer. Any other error is a bug of the test. */
 const reasonOf = (session: Session, thrown: unknown): string => {
   const { code, status } = session.readError(thrown)
   if (code === undefined && status === undefined) throw thrown
@@ -73,7 +73,7 @@ const attempt = async <A>(session: Session, run: () => Promise<A>): Promise<A | 
 const isRefused = (value: unknown): value is { readonly refused: Outcome } =>
   typeof value === "object" && value !== null && "refused" in value
 
-/** Who consents, in which browser. */
+/** The user who consents, and the browser. */
 export interface SignedIn {
   readonly user: Person
   readonly browser: Browser
@@ -147,7 +147,7 @@ export const walk = async (service: Place, client: Client): Promise<Outcomes> =>
     return tokens
   }
 
-  /** The double send: the library's program has to learn what is wrong. */
+  /** The double send: the library must report the error. */
   const replaced = async (used: Tokens): Promise<Outcome> => {
     const answer = await attempt(session, () => session.refresh(used))
     if (!isRefused(answer)) throw new Error("a replaced refresh token was taken")

@@ -1,4 +1,4 @@
-/** Faults that are planted, one at a time, to see which suite notices: realistic slips in the rules and the stores. */
+/** Planted faults: realistic mistakes in the rules and the stores. Each shows which suite detects it. */
 
 export interface Mutant {
   /** The fault in words. */

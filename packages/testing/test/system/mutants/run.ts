@@ -35,7 +35,7 @@ interface Failure {
   readonly failureMessages: ReadonlyArray<string>
 }
 
-/** What of vitest's report is read. */
+/** The part of vitest's report that is read. */
 interface Report {
   readonly testResults: ReadonlyArray<{
     readonly status: string
@@ -47,7 +47,7 @@ const config = fileURLToPath(new URL("vitest.config.ts", import.meta.url))
 const vitest = fileURLToPath(new URL("../../../../../node_modules/vitest/vitest.mjs", import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), "mutants-"))
 
-/** A fault that makes a suite hang is noticed as well. */
+/** Timeout in milliseconds: a fault that makes a suite hang is detected, too. */
 const patience = 300_000
 
 /** Runs one suite until its first failure. Its failures, or `undefined` if there is none. */

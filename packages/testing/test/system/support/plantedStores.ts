@@ -17,13 +17,13 @@ export const suiteOf = ({ name, plant }: StoreFault, storage: Layer.Layer<Storag
   return StoreLaws.suite(name, Layer.provideMerge(handle, storage), { reopen: handle })
 }
 
-/** Storage in memory has one handle, which all get. */
+/** Storage in memory has one handle, which is shared. */
 export const inMemory: Layer.Layer<Storage> = Layer.effect(
   Storage,
   Effect.map(Effect.context<Stores>(), Layer.succeedContext)
 ).pipe(Layer.provide(Memory.layer))
 
-/** The law that fails first; none if all hold. */
+/** The first law that fails. Undefined if all hold. */
 export const firstBroken = async ({ close, tests }: Suite.Suite): Promise<string | undefined> => {
   try {
     for (const { name, run } of tests) {

@@ -3,7 +3,7 @@
  * sentences that are too long in documentation. `--lengths` also prints the sentence lengths of each document.
  */
 import { execFileSync } from "node:child_process"
-import { readFileSync } from "node:fs"
+import { existsSync, readFileSync } from "node:fs"
 import { resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
@@ -23,9 +23,12 @@ const { positionals, values } = parseArgs({
   options: { lengths: { type: "boolean", default: false } }
 })
 
-const tracked = () =>
-  execFileSync("git", ["ls-files", "*.md", "*.ts", "*.tsx", "*.mjs"], { cwd: root, encoding: "utf8" })
-    .trim().split("\n").filter((path) => !others.some((other) => other.test(path)))
+const tracked = () => {
+  const patterns = ["*.md", "*.ts", "*.tsx", "*.mjs"]
+  const args = ["ls-files", "--cached", "--others", "--exclude-standard", ...patterns]
+  return execFileSync("git", args, { cwd: root, encoding: "utf8" }).trim().split("\n")
+    .filter((path) => existsSync(`${root}${path}`) && !others.some((other) => other.test(path)))
+}
 
 const files = positionals.length > 0 ? positionals : tracked()
 

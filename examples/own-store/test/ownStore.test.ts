@@ -23,7 +23,7 @@ describe("stores on SQLite with one word less", () => {
       }
       expect(broken.map((one) => one.split("\n")[0])).toStrictEqual([
         "subscriptions: an identifier is never used twice, not even after a removal",
-        "delivering again: what went to a removed subscription is not delivered again, not even to the next one"
+        "delivering again: a delivery to a removed subscription is not delivered again, not even to the next one"
       ])
     }), 180_000)
 })

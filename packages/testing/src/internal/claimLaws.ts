@@ -18,7 +18,7 @@ const objects = (claimed: ReadonlyArray<Claimed>) => claimed.map(({ delivery }) 
 const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => from + index)
 
 const eligible: LawGroup<Stores> = {
-  about: "what can be claimed",
+  about: "claims",
   laws: [
     queueLaw(
       "a claim gets the delivery, its subscription and signing secrets as they are now, its token, end of lease and number",
@@ -44,13 +44,13 @@ const eligible: LawGroup<Stores> = {
         }])
       }
     ),
-    queueLaw("what is due is claimed, and nothing before it is due", function*(f) {
+    queueLaw("deliveries are claimed when they are due, and not before", function*(f) {
       const { app } = yield* f.subscribed
       yield* f.queue(app, [f.event(1, at(9)), f.event(2, at(10)), f.event(3, at(11))])
       same(objects(yield* f.claim({ now: at(10), leaseEnds: at(25) })), [1, 2])
       same(objects(yield* f.claim({ now: at(11), leaseEnds: at(26) })), [3])
     }),
-    queueLaw("time is that of the caller, years before or after that of the store", function*(f) {
+    queueLaw("the time of the caller counts, also years before or after that of the store", function*(f) {
       for (const years of [-28, 70]) {
         const { app, subscription } = yield* f.subscribed
         const then = (seconds: number) => DateTime.add(at(seconds), { years })
@@ -67,7 +67,7 @@ const eligible: LawGroup<Stores> = {
         yield* f.subscriptions.remove(subscription.id, then(30))
       }
     }),
-    queueLaw("a claimed delivery is not claimed again until its lease has ended, and then it is", function*(f) {
+    queueLaw("a claimed delivery is claimed again only after its lease has ended", function*(f) {
       const { app } = yield* f.subscribed
       yield* f.queue(app, [f.event(1)])
       const [first] = yield* f.claim({ leaseEnds: at(15) })
@@ -179,7 +179,7 @@ const eligible: LawGroup<Stores> = {
 }
 
 const fair: LawGroup<Stores> = {
-  about: "how much a claim gets",
+  about: "limits of claims",
   laws: [
     queueLaw("the earliest due come first, at most the limit", function*(f) {
       const [one, two] = [yield* f.subscribed, yield* f.subscribed]
@@ -191,20 +191,20 @@ const fair: LawGroup<Stores> = {
       same(objects(yield* f.claim(request)), [5])
       same(yield* f.claim(request), [])
     }),
-    queueLaw("a limit of nothing claims nothing", function*(f) {
+    queueLaw("a limit of zero claims nothing", function*(f) {
       yield* f.queue((yield* f.subscribed).app, [f.event(1)])
       same(yield* f.claim({ limit: 0 }), [])
       same(yield* f.claim({ perSubscription: 0 }), [])
       same(objects(yield* f.claim()), [1])
     }),
-    queueLaw("one subscription gets at most its share, its earliest; the others are not held up by it", function*(f) {
+    queueLaw("one subscription gets at most its share, its earliest first, and does not delay the others", function*(f) {
       const [one, two] = [yield* f.subscribed, yield* f.subscribed]
       yield* f.queue(one.app, range(1, 5).map((id) => f.event(id, at(6 - id))))
       yield* f.queue(two.app, range(11, 13).map((id) => f.event(id, at(id))))
       const request = { now: at(20), leaseEnds: at(35), perSubscription: 2, limit: 4 }
       same(objects(yield* f.claim(request)), [5, 4, 11, 12])
     }),
-    queueLaw("an allowance takes the place of the share, down to nothing", function*(f) {
+    queueLaw("an allowance replaces the share, down to zero", function*(f) {
       const [one, two, three] = [yield* f.subscribed, yield* f.subscribed, yield* f.subscribed]
       yield* f.queue(one.app, range(1, 3).map((id) => f.event(id, at(id))))
       yield* f.queue(two.app, range(4, 6).map((id) => f.event(id, at(id))))

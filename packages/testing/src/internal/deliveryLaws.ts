@@ -48,7 +48,7 @@ const lists: LawGroup<Stores> = {
     queueLaw("an unknown delivery is not found", function*(f) {
       same(yield* f.deliveries.find(DeliveryId.make(maxId)), Option.none())
     }),
-    queueLaw("wake-ups can be listened to and let go", function*(f) {
+    queueLaw("listeners of wake-ups can start and stop", function*(f) {
       const listening = yield* Effect.fork(Stream.runDrain(f.deliveryQueue.wakeUps))
       yield* f.queue((yield* f.subscribed).app, [f.event(1)])
       yield* Fiber.interrupt(listening)
@@ -77,7 +77,7 @@ const repeats: LawGroup<Stores> = {
         }
       )
     ),
-    queueLaw("what is still pending, or claimed, can be delivered again as well", function*(f) {
+    queueLaw("pending and claimed deliveries can be delivered again, too", function*(f) {
       const { app, claimed } = yield* f.claimedDeliveries(1)
       yield* f.queue(app, [f.event(2, at(500))])
       const before = yield* f.listed(app)
@@ -89,7 +89,7 @@ const repeats: LawGroup<Stores> = {
       const due = yield* f.claim({ now: at(99), leaseEnds: at(114) })
       same(due.map(({ delivery }) => delivery.id), [fresh[0]?.id], "the next of each object that is due")
     }),
-    queueLaw("what went to a removed subscription is not delivered again, not even to the next one", function*(f) {
+    queueLaw("a delivery to a removed subscription is not delivered again, not even to the next one", function*(f) {
       const { app, claimed, subscription } = yield* f.claimedDeliveries(1)
       yield* f.deliveryQueue.settle(settled(claimed))
       yield* f.subscriptions.remove(subscription.id, start)
@@ -108,7 +108,7 @@ const long = (seconds: number) => DateTime.subtract(start, { days: 20_000, secon
 const purges: LawGroup<Stores> = {
   about: "purges of deliveries",
   laws: [
-    queueLaw("a purge removes what ended by its cutoff, at most its limit, and never a pending delivery", function*(f) {
+    queueLaw("a purge removes deliveries that ended by its cutoff, at most its limit, and never a pending one", function*(f) {
       const { app, claimed } = yield* f.claimedDeliveries(7)
       const { deliveries, deliveryQueue } = f
       // Pending deliveries that are older than all ended ones.

@@ -85,7 +85,7 @@ export const eventLogLaws: LawGroup<Stores> = {
       yield* f.queue(app, [f.event(1)])
       same(yield* tagOf(f.deliveries.log({ applicationId: app.id, after: maxId, limit: 10 })), "UnknownPosition")
     }),
-    queueLaw("readers who race writers and each other miss nothing, and see nothing twice", function*(f) {
+    queueLaw("readers that race writers and each other miss nothing, and see nothing twice", function*(f) {
       const { app } = yield* f.subscribed
       const [one, two] = [reader(f, app), reader(f, app)]
       const writers = [0, 1, 2, 3].map((writer) =>

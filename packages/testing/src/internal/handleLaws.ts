@@ -25,7 +25,7 @@ const visibility = <R>(open: Open<R>): LawGroup<R> => ({
   laws: operations.flatMap(([makeScene, names]) =>
     [...names, "a claim"].filter((name) => makeScene === queue || name !== "a claim").map((name) =>
       law(
-        `what one does by ${name} is seen by the other immediately, whatever that one saw before`,
+        `${name} by one handle is seen by the other immediately, whatever it saw before`,
         () =>
           withTwo(open)(([f, g]) =>
             Effect.gen(function*() {

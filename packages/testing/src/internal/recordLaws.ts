@@ -49,7 +49,7 @@ const versions: LawGroup<Stores> = {
       "a save of a registration",
       "a save of a subscription"
     ].map(versionLaw),
-    storeLaw("what was never stored cannot be saved over a version, and queues nothing", function*(f) {
+    storeLaw("a record that was never stored cannot be saved over a version, and queues nothing", function*(f) {
       const { app, subscription } = yield* f.subscribed
       const registration = yield* f.registration(yield* f.user())
       const secrets = yield* f.signingSecrets(app)
@@ -229,7 +229,7 @@ const findsOfGrants: LawGroup<Stores> = {
           same(yield* f.findGrant(other.id, grant.userId), Option.none())
         }), { concurrency: "unbounded" })
     }),
-    storeLaw("an application's list has its active grants, and as many as are asked for", function*(f) {
+    storeLaw("an application's list has its active grants, at most the limit", function*(f) {
       const [app, other] = [yield* f.application(), yield* f.application()]
       const [first, second, third] = [yield* f.user(), yield* f.user(), yield* f.user()]
       const stays = [yield* f.grant(app, first), yield* f.grant(app, second)]

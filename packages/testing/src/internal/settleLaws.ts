@@ -21,7 +21,7 @@ const attempts = FastCheck.array(Arbitraries.attempt, { maxLength: 3 })
 export const settleLaws: LawGroup<Stores> = {
   about: "settlements",
   laws: [
-    queueLaw("an attempt is recorded as it was, every field", function*(f) {
+    queueLaw("an attempt is recorded with every field", function*(f) {
       const { app } = yield* f.subscribed
       const outcome = FastCheck.record({
         attempts,
@@ -37,7 +37,7 @@ export const settleLaws: LawGroup<Stores> = {
         same((yield* f.listed(app)).filter(({ state }) => state === "pending"), [])
       })
     }),
-    queueLaw("what is to be tried again is recorded as it was, with its attempts and when it is due", function*(f) {
+    queueLaw("a failed delivery is recorded with its attempts and its due time", function*(f) {
       const { app, subscription } = yield* f.subscribed
       const retry = FastCheck.record({ attempts, dueAt: Arbitraries.instant })
       yield* forEach(FastCheck.tuple(retry, FastCheck.nat()), 20, function*([fields, object]) {

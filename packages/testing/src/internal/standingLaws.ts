@@ -21,7 +21,7 @@ const change = ({ applications }: Fixture, app: Application, fields: Partial<App
 }
 
 const standing: LawGroup<Stores> = {
-  about: "what holds for a whole application",
+  about: "states and epochs",
   laws: [
     storeLaw("a grant is found with the present state and epoch of its application", function*(f) {
       const app = yield* f.application()
@@ -91,9 +91,9 @@ const standing: LawGroup<Stores> = {
 }
 
 const held: LawGroup<Stores> = {
-  about: "what waits",
+  about: "pauses",
   laws: [
-    queueLaw("nothing is claimed for a paused subscription; resumed, all comes in order", function*(f) {
+    queueLaw("nothing is claimed for a paused subscription; once resumed, all events come in order", function*(f) {
       const [paused, other] = [yield* f.subscribed, yield* f.subscribed]
       yield* f.queue(paused.app, [f.event(1), f.event(1, at(1)), f.event(2)])
       const { subscription } = paused
@@ -112,7 +112,7 @@ const held: LawGroup<Stores> = {
       yield* f.deliveryQueue.settle(settled(claimed))
       same(objectsOf(yield* f.claim(request)), [1])
     }),
-    queueLaw("nothing is claimed for a suspended application; restored, all comes in order", function*(f) {
+    queueLaw("nothing is claimed for a suspended application; once restored, all events come in order", function*(f) {
       const [suspended, other] = [yield* f.subscribed, yield* f.subscribed]
       yield* f.queue(suspended.app, [f.event(1), f.event(2)])
       const next = yield* change(f, suspended.app, { state: "suspended" })
@@ -123,7 +123,7 @@ const held: LawGroup<Stores> = {
       yield* change(f, next, { state: "active" })
       same(objectsOf(yield* f.claim(request)), [1, 2, 3])
     }),
-    queueLaw("a long queue that waits holds nobody up, and takes no share", function*(f) {
+    queueLaw("a long waiting queue delays no other subscription, and takes no share", function*(f) {
       const [paused, other] = [yield* f.subscribed, yield* f.subscribed]
       const objects = Array.from({ length: 120 }, (_, index) => index + 1)
       yield* f.deliveryQueue.enqueue(f.outgoing(paused.app, ...objects.map((object) => f.event(object))))

@@ -38,7 +38,7 @@ export const broken: Answer = Answer.Unreachable({ detail: "internal error of th
 
 /** Logs a bug that ended a request to a callback. */
 export const reportBug = (cause: Cause.Cause<unknown>): Effect.Effect<void> =>
-  Effect.logError("a request to a callback met a bug", cause)
+  Effect.logError("a request to a callback failed by a bug of Startlist", cause)
 
 /** The validation GET (requirements §4.7). */
 export interface Validation {

@@ -70,7 +70,7 @@ const makeClaim = ({ now, recorder, slots, ...others }: Parts) =>
     return Effect.catchAll(claim, (cause) =>
       Effect.logWarning("deliveries wait for the store", cause).pipe(
         Effect.zipRight(Effect.eventually(Effect.delay(claim, storePause))),
-        Effect.zipLeft(Effect.logInfo("deliveries go on: the store answers again"))
+        Effect.zipLeft(Effect.logInfo("deliveries continue: the store answers again"))
       ))
   })
 

@@ -611,7 +611,7 @@ describe("a store that fails", () => {
       yield* start()
       yield* seconds(10)
       expect(yield* states).toStrictEqual(["delivered", "delivered", "delivered"])
-      expect(logged).toStrictEqual(["deliveries wait for the store", "deliveries go on: the store answers again"])
+      expect(logged).toStrictEqual(["deliveries wait for the store", "deliveries continue: the store answers again"])
     }).pipe(Effect.provide([layerWith(failing("DeliveryQueue.claim", () => failures-- > 0)), logger]))
   })
 

@@ -197,13 +197,16 @@ const fair: LawGroup<Stores> = {
       same(yield* f.claim({ perSubscription: 0 }), [])
       same(objects(yield* f.claim()), [1])
     }),
-    queueLaw("one subscription gets at most its share, its earliest first, and does not delay the others", function*(f) {
-      const [one, two] = [yield* f.subscribed, yield* f.subscribed]
-      yield* f.queue(one.app, range(1, 5).map((id) => f.event(id, at(6 - id))))
-      yield* f.queue(two.app, range(11, 13).map((id) => f.event(id, at(id))))
-      const request = { now: at(20), leaseEnds: at(35), perSubscription: 2, limit: 4 }
-      same(objects(yield* f.claim(request)), [5, 4, 11, 12])
-    }),
+    queueLaw(
+      "one subscription gets at most its share, its earliest first, and does not delay the others",
+      function*(f) {
+        const [one, two] = [yield* f.subscribed, yield* f.subscribed]
+        yield* f.queue(one.app, range(1, 5).map((id) => f.event(id, at(6 - id))))
+        yield* f.queue(two.app, range(11, 13).map((id) => f.event(id, at(id))))
+        const request = { now: at(20), leaseEnds: at(35), perSubscription: 2, limit: 4 }
+        same(objects(yield* f.claim(request)), [5, 4, 11, 12])
+      }
+    ),
     queueLaw("an allowance replaces the share, down to zero", function*(f) {
       const [one, two, three] = [yield* f.subscribed, yield* f.subscribed, yield* f.subscribed]
       yield* f.queue(one.app, range(1, 3).map((id) => f.event(id, at(id))))

@@ -108,39 +108,42 @@ const long = (seconds: number) => DateTime.subtract(start, { days: 20_000, secon
 const purges: LawGroup<Stores> = {
   about: "purges of deliveries",
   laws: [
-    queueLaw("a purge removes deliveries that ended by its cutoff, at most its limit, and never a pending one", function*(f) {
-      const { app, claimed } = yield* f.claimedDeliveries(7)
-      const { deliveries, deliveryQueue } = f
-      // Pending deliveries that are older than all ended ones.
-      yield* f.queue(app, [f.event(8, long(-100)), f.event(9, long(-100))])
-      const [old] = yield* f.claim({ now: long(-100), leaseEnds: long(-85) })
-      const attempts = [{
-        at: long(-100),
-        durationMs: 1,
-        outcome: "timeout",
-        status: Option.none(),
-        detail: ""
-      }] as const
-      yield* deliveryQueue.settle(
-        old ? [{ delivery: { ...old.delivery, attempts, dueAt: long(-50) }, token: old.token }] : []
-      )
-      yield* Effect.repeat(deliveries.purge(long(100), 1000), { until: (count) => count === 0 })
-      const endings = [30, 10, 20, 15, 11, 12]
-      yield* deliveryQueue.settle(
-        claimed.slice(0, 6).map(({ delivery, token }, index) => ({
-          delivery: ended(delivery, index % 2 === 0 ? "set_aside" : "exhausted", long(endings[index] ?? 0)),
-          token
-        }))
-      )
-      const left = Effect.map(f.listed(app), (found) => found.map(({ event }) => event.objectId))
-      same(yield* deliveries.purge(long(12), 100), 3)
-      same(yield* left, [1, 3, 4, 7, 8, 9])
-      same(yield* deliveries.purge(long(50), 2), 2)
-      same((yield* left).length, 4)
-      same(yield* deliveries.purge(long(50), 2), 1)
-      same(yield* deliveries.purge(long(50), 2), 0)
-      same(yield* left, [7, 8, 9])
-    }),
+    queueLaw(
+      "a purge removes deliveries that ended by its cutoff, at most its limit, never pending ones",
+      function*(f) {
+        const { app, claimed } = yield* f.claimedDeliveries(7)
+        const { deliveries, deliveryQueue } = f
+        // Pending deliveries that are older than all ended ones.
+        yield* f.queue(app, [f.event(8, long(-100)), f.event(9, long(-100))])
+        const [old] = yield* f.claim({ now: long(-100), leaseEnds: long(-85) })
+        const attempts = [{
+          at: long(-100),
+          durationMs: 1,
+          outcome: "timeout",
+          status: Option.none(),
+          detail: ""
+        }] as const
+        yield* deliveryQueue.settle(
+          old ? [{ delivery: { ...old.delivery, attempts, dueAt: long(-50) }, token: old.token }] : []
+        )
+        yield* Effect.repeat(deliveries.purge(long(100), 1000), { until: (count) => count === 0 })
+        const endings = [30, 10, 20, 15, 11, 12]
+        yield* deliveryQueue.settle(
+          claimed.slice(0, 6).map(({ delivery, token }, index) => ({
+            delivery: ended(delivery, index % 2 === 0 ? "set_aside" : "exhausted", long(endings[index] ?? 0)),
+            token
+          }))
+        )
+        const left = Effect.map(f.listed(app), (found) => found.map(({ event }) => event.objectId))
+        same(yield* deliveries.purge(long(12), 100), 3)
+        same(yield* left, [1, 3, 4, 7, 8, 9])
+        same(yield* deliveries.purge(long(50), 2), 2)
+        same((yield* left).length, 4)
+        same(yield* deliveries.purge(long(50), 2), 1)
+        same(yield* deliveries.purge(long(50), 2), 0)
+        same(yield* left, [7, 8, 9])
+      }
+    ),
     queueLaw("cancelled deliveries are purged too", function*(f) {
       const { app, subscription } = yield* f.claimedDeliveries(2)
       yield* Effect.repeat(f.deliveries.purge(long(100), 1000), { until: (count) => count === 0 })

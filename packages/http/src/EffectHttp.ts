@@ -65,7 +65,7 @@ export const app = (
       return toResponse(response, body.value.refusal !== undefined || bytes.byteLength > Message.maxBodyBytes)
     }).pipe(
       Effect.catchAllDefect((bug) =>
-        Effect.as(Effect.logError("a request died of a bug", Cause.die(bug)), toResponse(broken, true))
+        Effect.as(Effect.logError("a request failed because of a bug", Cause.die(bug)), toResponse(broken, true))
       ),
       // The server makes an app uninterruptible unless it says otherwise.
       Effect.interruptible

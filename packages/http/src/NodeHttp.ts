@@ -59,7 +59,7 @@ export const listener = (handler: Handler, options: Options = {}): Effect.Effect
         return
       }
       if (Cause.isInterruptedOnly(exit.cause)) return write(outgoing, tooSlow)
-      runFork(Effect.logError("a request died of a bug", exit.cause))
+      runFork(Effect.logError("a request failed because of a bug", exit.cause))
       write(outgoing, broken)
     }
 

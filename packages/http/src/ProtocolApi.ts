@@ -39,7 +39,7 @@ const oauthError = (status: number, description: string) =>
 const apiError = (status: number, description: string) => under(status, description, ErrorBody, "ApiError")
 
 const tooManyFailures = oauthError(429, "Too many failures before this request; try again after Retry-After")
-const oauthUnavailable = oauthError(503, "The database is away; try again after Retry-After")
+const oauthUnavailable = oauthError(503, "The database is unavailable; try again after Retry-After")
 const oauthTooLarge = oauthError(413, "The body is larger than 64 KiB")
 const oauthMediaType = oauthError(415, "The body is no form")
 
@@ -187,7 +187,7 @@ const EventPage = Schema.Struct({
 
 const invalidToken = apiError(401, "The access token is missing, expired, replaced or revoked")
 const forbidden = apiError(403, "Not with this role or scope")
-const unavailable = apiError(503, "The database is away; try again after Retry-After")
+const unavailable = apiError(503, "The database is unavailable; try again after Retry-After")
 const none = apiError(404, "There is no subscription")
 
 const Resources = HttpApiGroup.make("resources")

@@ -1,4 +1,4 @@
-/** What the commands that ask a running service have in common. */
+/** Shared parts of the commands that call a running service. */
 import * as Args from "@effect/cli/Args"
 import * as Options from "@effect/cli/Options"
 import * as Console from "effect/Console"
@@ -16,14 +16,14 @@ import * as Table from "./Table.ts"
 /** An option with a text. */
 export const text = (name: string, description: string) => Options.text(name).pipe(Options.withDescription(description))
 
-/** An option with a text that may be left out. */
+/** An optional option with a text. */
 export const optional = (name: string, description: string) => Options.optional(text(name, description))
 
-/** An option with a whole number that may be left out. */
+/** An optional option with a whole number. */
 export const optionalNumber = (name: string, description: string) =>
   Options.integer(name).pipe(Options.withDescription(description), Options.optional)
 
-/** An option with an instant that may be left out. */
+/** An optional option with an instant. */
 export const date = (name: string, description: string) =>
   Options.date(name).pipe(
     Options.withDescription(description),
@@ -41,15 +41,15 @@ export const idArgument = <Id>(name: string, description: string, id: Schema.Sch
 export const idOption = <Id>(name: string, description: string, id: Schema.Schema<Id, number>) =>
   Options.integer(name).pipe(Options.withSchema(named(`--${name}`, id)), Options.withDescription(description))
 
-/** An option with an identifier that may be left out. */
+/** An optional option with an identifier. */
 export const optionalId = <Id>(name: string, description: string, id: Schema.Schema<Id, number>) =>
   Options.optional(idOption(name, description, id))
 
-/** What every client command takes. */
+/** Options of every client command. */
 export const common = {
-  url: optional("url", "where the service is; default: the service of this environment"),
+  url: optional("url", "URL of the service (default: HOST and PORT of this environment)"),
   token: Options.redacted("token").pipe(Options.withDescription("the operator token"), Options.optional),
-  json: Options.boolean("json").pipe(Options.withDescription("print the API's answer as it is"))
+  json: Options.boolean("json").pipe(Options.withDescription("print the response of the API as JSON"))
 }
 
 export type Common = {
@@ -58,11 +58,11 @@ export type Common = {
   readonly json: boolean
 }
 
-/** What a command that lists takes besides. */
+/** Further options of commands that list. */
 export const paging = <Id>(id: Schema.Schema<Id, number>) => ({
-  after: optionalId("after", "continue behind this one, as the end of the page before says", id),
-  limit: optionalNumber("limit", "how many, at most 500; default 50"),
-  all: Options.boolean("all").pipe(Options.withDescription("page after page, until the end"))
+  after: optionalId("after", "start after this id; the previous page ends with it", id),
+  limit: optionalNumber("limit", "maximum number of entries, up to 500 (default: 50)"),
+  all: Options.boolean("all").pipe(Options.withDescription("list all pages"))
 })
 
 export type Paging<Id> = {
@@ -71,18 +71,18 @@ export type Paging<Id> = {
   readonly all: boolean
 }
 
-/** Prints an answer: as JSON, or as a table for people. */
+/** Prints a response: as JSON, or as a table for people. */
 export const print = ({ json }: Pick<Common, "json">, answer: unknown): Effect.Effect<void> =>
   Console.log(json ? printableJson(answer) : Table.render(answer))
 
-/** The service that a command is to ask. Its client is loaded by the commands that need it: help comes faster without. */
+/** The service that a command calls. Only the commands that need the client load it, so that help is faster. */
 export const serviceOf = ({ token, url }: Omit<Common, "json">) =>
   Effect.gen(function*() {
     const { connect } = yield* Effect.promise(() => import("./OperatorClient.ts"))
     return yield* connect(yield* target(url, token))
   })
 
-/** A parameter that the API would refuse, by its name, before it is sent. */
+/** Names the parameter that the client has refused before sending it. */
 export const explain = (error: Error): CommandFailed =>
   new CommandFailed({
     message: ParseResult.isParseError(error)
@@ -92,16 +92,16 @@ export const explain = (error: Error): CommandFailed =>
       : error.message
   })
 
-/** Asks the service and prints what it answers. */
+/** Calls the service and prints its response. */
 export const asking = <E extends Error, R>(options: Common, ask: (service: Client) => Effect.Effect<unknown, E, R>) =>
   serviceOf(options).pipe(
     Effect.flatMap((service) => Effect.mapError(ask(service), explain)),
     Effect.flatMap((answer) => print(options, answer))
   )
 
-/** The fields that were given, for a change that leaves all others as they are. */
+/** The given fields, for a change that leaves the others unchanged. */
 export const given = <A extends object>(fields: { readonly [K in keyof A]: Option.Option<A[K]> }): Partial<A> =>
-  // `Object.fromEntries` forgets which name has which type.
+  // `Object.fromEntries` loses the type of each name.
   Object.fromEntries(
     Object.entries<Option.Option<unknown>>(fields).flatMap(([name, value]) =>
       Option.isSome(value) ? [[name, value.value]] : []
@@ -112,14 +112,14 @@ interface Page {
   readonly next?: number | undefined
 }
 
-/** Asks for the page behind an identifier. */
+/** Requests the page after an identifier. */
 export type AskPage<Id, A extends Page, E> = (
   query: { readonly after: Option.Option<Id>; readonly limit: number }
 ) => Effect.Effect<A, E>
 
 const largestPage = 500
 
-/** Every page from the one behind `from` on. */
+/** All pages after `from`. */
 export const everyPage = <Id, A extends Page, E>(
   id: Schema.Schema<Id, number>,
   ask: AskPage<Id, A, E>,
@@ -137,7 +137,7 @@ export const everyPage = <Id, A extends Page, E>(
     return pages
   })
 
-/** One page of a list, or with `all` every page as one. */
+/** One page of a list, or with `all` all pages joined. */
 export const list = <Id, A extends Page, E>(
   { after, all, limit }: Paging<Id>,
   id: Schema.Schema<Id, number>,

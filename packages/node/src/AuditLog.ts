@@ -1,4 +1,4 @@
-/** The record of who did what, when, from where, and what came of it: only ever added to, read by the operator. */
+/** The audit trail: who did what, when, from where, and with which result. Append-only; operators read it. */
 import * as Context from "effect/Context"
 import type * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
@@ -16,10 +16,10 @@ export interface Party {
   readonly id?: number
 }
 
-/** What came of it: done, refused to whoever asked, or failed on our side. */
+/** `refused`: the caller's fault. `failed`: the service's. */
 export type Outcome = "success" | "refused" | "failed"
 
-/** One line of the record. Contains no secret. */
+/** One entry of the audit trail. Contains no secret. */
 export interface Line {
   /** Grows with time. */
   readonly id: number
@@ -35,26 +35,26 @@ export interface Line {
   readonly detail: string
 }
 
-/** A line before it is kept. */
+/** An entry before it is stored. */
 export type NewLine = Omit<Line, "id">
 
-/** No line can be removed until it is so much older than the newest: the shortest time for which one can be kept. */
+/** An entry can be removed only when it is this much older than the newest one: the minimum of `AUDIT_RETENTION`. */
 export const auditFloor = Duration.days(30)
 
-/** Which lines to list, newest first. `userId` and `applicationId`: who acted, or on whom. */
+/** Which entries to list, newest first. `userId` and `applicationId` match the actor or the subject. */
 export interface AuditFilter {
   readonly action: Option.Option<string>
   readonly userId: Option.Option<number>
   readonly applicationId: Option.Option<number>
-  /** From this instant on, and before the other one. */
+  /** Entries at or after `since`, and before `until`. */
   readonly since: Option.Option<DateTime.Utc>
   readonly until: Option.Option<DateTime.Utc>
-  /** Start behind this line, that is, with older ones. */
+  /** Only entries older than this one. */
   readonly after: Option.Option<number>
   readonly limit: number
 }
 
-/** A filter that leaves nothing out. */
+/** A filter that matches every entry. */
 export const everything: Omit<AuditFilter, "limit"> = {
   action: Option.none(),
   userId: Option.none(),
@@ -69,10 +69,10 @@ export class AuditLog extends Context.Tag("@startlist/node/AuditLog")<AuditLog, 
 export declare namespace AuditLog {
   export interface Service {
     readonly append: (line: NewLine) => Effect.Effect<void, StoreError>
-    /** Runs an effect: what it saves and the lines that it appends are kept all or not at all. Ends within five seconds. */
+    /** Runs an effect in a transaction: its changes and its entries are stored together. Ends within five seconds. */
     readonly together: <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E | StoreError>
     readonly list: (filter: AuditFilter) => Effect.Effect<ReadonlyArray<Line>, StoreError>
-    /** Removes at most `limit` lines from before this instant. Answers how many went. */
+    /** Removes at most `limit` entries older than this instant. Returns the number of removed entries. */
     readonly purge: (before: DateTime.Utc, limit: number) => Effect.Effect<number, StoreError>
   }
 }
@@ -92,7 +92,7 @@ const refused: ReadonlySet<Audit.Action> = new Set<Audit.Action>([
   "replay_refused"
 ])
 
-/** An entry of the protocol endpoints and pages as a line of the record. */
+/** Converts an entry of the protocol endpoints and pages. */
 export const toLine = (entry: Audit.Entry): NewLine => ({
   at: entry.at,
   action: entry.action,
@@ -105,22 +105,22 @@ export const toLine = (entry: Audit.Entry): NewLine => ({
 
 const lost = Series.make(
   Metric.counter(`${Series.prefix}audit_lines_lost_total`, {
-    description: "Lines of the audit that could not be saved; the log has them"
+    description: "Audit entries that could not be stored; the log contains them"
   })
 )
 lost.declare()
 
-/** Saves a line. If that fails, the line goes to the log and is counted, and the request goes on. */
+/** Stores an entry. If that fails, the entry is logged and counted, and the request continues. */
 export const record = (line: NewLine): Effect.Effect<void, never, AuditLog> =>
   Effect.flatMap(AuditLog, (log) => log.append(line)).pipe(
     Effect.catchAll((error) => {
       const { at: _at, ...rest } = line
       lost.update(1)
-      return Effect.annotateLogs(Effect.logError("an audit entry could not be kept", error), rest)
+      return Effect.annotateLogs(Effect.logError("an audit entry could not be stored", error), rest)
     })
   )
 
-/** The audit of the HTTP endpoints, kept in this record. */
+/** Stores the audit of the HTTP endpoints in this audit trail. */
 export const layerAudit: Layer.Layer<never, never, AuditLog> = Layer.unwrapEffect(
   Effect.map(AuditLog, (log) =>
     Layer.succeed(Audit.Audit, {
@@ -128,10 +128,10 @@ export const layerAudit: Layer.Layer<never, never, AuditLog> = Layer.unwrapEffec
     }))
 )
 
-/** How many lines are kept in memory. */
+/** Maximum number of entries in memory. */
 const capacity = 10_000
 
-/** The latest ten thousand lines, in memory. */
+/** The latest ten thousand entries, in memory. */
 export const layerMemory: Layer.Layer<AuditLog> = Layer.sync(AuditLog, () => {
   let lines: ReadonlyArray<Line> = []
   let lastId = 0

@@ -22,14 +22,14 @@ export class Backup extends Context.Tag("@startlist/node/Backup")<Backup, Backup
 export declare namespace Backup {
   export interface Service {
     /**
-     * Copies the embedded database and the keys that were made with it, into a new folder in `DATA_DIR/backups`. Answers
-     * its path. It is a data folder like any other: the service can be started on it.
+     * Copies the embedded database and its generated keys to a new folder in `DATA_DIR/backups`, and returns its path. The
+     * copy is a complete data folder: the service can start on it.
      */
     readonly make: Effect.Effect<string, NotEmbedded | BackupFailed>
   }
 }
 
-/** The names of copies that are not complete begin with this. */
+/** Prefix of the names of incomplete copies. */
 const unfinished = ".new-"
 
 const attempt = <A>(run: () => Promise<A>) =>
@@ -37,7 +37,7 @@ const attempt = <A>(run: () => Promise<A>) =>
 
 const isFile = (path: string): Promise<boolean> => stat(path).then((found) => found.isFile(), () => false)
 
-/** Down to the disk, the folders too. */
+/** Flushes all files and folders to the disk. */
 const sync = async (folder: string): Promise<void> => {
   for (const entry of await readdir(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name)
@@ -73,7 +73,7 @@ const makeFor = (dataDir: string) =>
     const { copyFiles } = yield* Database
     if (Option.isNone(copyFiles)) return Backup.of({ make: new NotEmbedded() })
     const backups = join(resolve(dataDir), "backups")
-    // This process alone uses the data folder.
+    // Safe: only this process uses the data folder.
     yield* Effect.ignore(attempt(async () => {
       const left = (await readdir(backups)).filter((name) => name.startsWith(unfinished))
       for (const name of left) await rm(join(backups, name), { recursive: true, force: true })
@@ -92,5 +92,5 @@ const makeFor = (dataDir: string) =>
     return Backup.of({ make })
   })
 
-/** Of the database in `dataDir`. */
+/** Backups of the database in `dataDir`. */
 export const layer = (dataDir: string): Layer.Layer<Backup, never, Database> => Layer.effect(Backup, makeFor(dataDir))

@@ -1,4 +1,4 @@
-/** The command line as a program: parses, runs one command, and fails with what can be said in one line. */
+/** The command line as a program: parses and runs one command, and fails with a message of one line. */
 import { stripVTControlCharacters } from "node:util"
 import * as CliConfig from "@effect/cli/CliConfig"
 import * as Command from "@effect/cli/Command"
@@ -18,7 +18,7 @@ import { CommandFailed } from "./Target.ts"
 
 const plain = (text: string): string => process.stdout.isTTY === true ? text : stripVTControlCharacters(text)
 
-/** Help is coloured for terminals only; what the parser says about a mistake becomes the one line of the failure. */
+/** Colours help for terminals only. Hides what the parser prints about a mistake: the failure has it in one line. */
 const quiet = (mend: (text: string) => string) =>
   Effect.map(Console.consoleWith(Effect.succeed), (console): Console.Console => ({
     ...console,
@@ -31,7 +31,7 @@ const parse = Command.run(startlist, { name: "Startlist", version, executable: "
 
 const isHelp = (arg: string): boolean => arg === "--help" || arg === "-h"
 
-/** The commands whose help is asked for: by `help`, by `--help`, or by a name that stands for several commands. */
+/** The command whose help is requested: by `help`, by `--help`, or by the name of a group. */
 const askedHelp = (args: ReadonlyArray<string>): Option.Option<ReadonlyArray<string>> => {
   const names = args[0] === "help" ? args.slice(1) : args
   const { rest, tree: { children } } = Help.resolve(tree, names)

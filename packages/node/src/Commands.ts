@@ -34,7 +34,7 @@ export const startlist = Command.make("startlist").pipe(
   ])
 )
 
-/** The same as a tree, for the help: the parser does not give away what is below a group. */
+/** The commands as a tree, for the help: the parser does not expose the commands of a group. */
 export const tree: Help.Tree = Help.branch(startlist, [
   ...[serve, migrate, reseal, move, backup, doctor].map((command) => Help.branch(command)),
   Help.branch(Applications.application, Applications.commands.map((command) => Help.branch(command))),

@@ -1,8 +1,8 @@
-/** The completions for bash as @effect/cli 0.77 makes them, with what is wrong in them put right. */
+/** Corrects the completions for bash that @effect/cli 0.77 generates. */
 
 /**
- * A nested command is looked for as `startlist,delivery,list`, but by then it has become `startlist__delivery`; a hyphen in its
- * name has become `__`; and the choices of an option are one word with commas.
+ * The script looks for `startlist,delivery,list` where it has `startlist__delivery`, replaces hyphens in names by `__`, and
+ * writes the choices of an option as one word with commas.
  */
 export const mend = (script: string): string =>
   script

@@ -17,7 +17,7 @@ import type { Otlp } from "./internal/otlp.ts"
 import type * as Setting from "./internal/setting.ts"
 import { contradiction, ourName, type Role, type Variables, variables } from "./internal/variables.ts"
 
-/** Why the service does not start: one line that names the variable. */
+/** The service cannot start. The message is one line that names the variable. */
 export class InvalidConfiguration
   extends Schema.TaggedError<InvalidConfiguration>("@startlist/node/InvalidConfiguration")("InvalidConfiguration", {
     message: Schema.String
@@ -29,16 +29,16 @@ export type { Role } from "./internal/variables.ts"
 /** Every setting, decoded. */
 export interface Configuration {
   readonly host: string
-  /** 0: a free one. */
+  /** 0: any free port. */
   readonly port: number
-  /** Public origins; without them, where the service listens. */
+  /** Public origins. Default: the address on which the service listens. */
   readonly authUrl: Option.Option<string>
   readonly baseUrl: Option.Option<string>
-  /** A `postgres://` URL; without it, the embedded database in `dataDir`. */
+  /** A `postgres://` URL. Default: the embedded database in `dataDir`. */
   readonly databaseUrl: Option.Option<Redacted.Redacted<string>>
-  /** Connections to PostgreSQL that a process holds at most. */
+  /** Maximum number of connections of a process to PostgreSQL. */
   readonly databaseConnections: number
-  /** Whether connections may be set up and statements prepared on them. */
+  /** Whether connections keep settings and prepared statements. False behind a pooler in transaction mode. */
   readonly preparedStatements: boolean
   readonly dataDir: string
   readonly operatorToken: Option.Option<Redacted.Redacted<string>>
@@ -48,32 +48,32 @@ export interface Configuration {
   /** CIDRs that callbacks may reach besides the public internet. */
   readonly callbackAllow: ReadonlyArray<string>
   readonly roles: ReadonlySet<Role>
-  /** Processes that serve requests. One also delivers; of more, none does, and one is added that delivers. */
+  /** Number of processes that serve requests. A single one also delivers; with several, one more process delivers. */
   readonly processes: number
-  /** Connections that are open at once. */
+  /** Maximum number of open connections. */
   readonly maxConnections: number
-  /** Requests in the works at once. */
+  /** Maximum number of requests that are being processed. */
   readonly maxRequests: number
-  /** Whether requests to callbacks carry a `traceparent` header: who receives it learns that they are traced. */
+  /** Whether requests to callbacks have a `traceparent` header, which shows receivers that they are traced. */
   readonly callbackTraceparent: boolean
   readonly loginLimits: LoginLimits
-  /** CIDRs whose `X-Forwarded-For` is believed. */
+  /** CIDRs of proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: ReadonlyArray<string>
-  /** Lines of the audit are kept for so long. */
+  /** Minimum age at which audit entries are removed. */
   readonly auditRetention: Duration.Duration
-  /** So long after the signal to stop requests are still taken, while `/readyz` sends the balancer elsewhere. */
+  /** How long requests are still accepted after the stop signal, while `/readyz` fails and the load balancer reacts. */
   readonly drainDelay: Duration.Duration
   readonly logFormat: "pretty" | "json"
   readonly logLevel: LogLevel.LogLevel
-  /** Whether each request is a line of the log at `info`. At `debug` it always is. */
+  /** Whether each request is logged at `info`. At `debug` it always is. */
   readonly logRequests: boolean
-  /** Name of this installation, a label of its metrics. The same on every node. */
+  /** Name of this installation, used as a label of its metrics. The same on every node. */
   readonly installation: Option.Option<string>
   /** Export of traces and metrics. */
   readonly otlp: Otlp
 }
 
-/** Whether this host is reachable from this machine only. */
+/** Whether only this machine can reach the host. */
 export const isLoopback = (host: string): boolean =>
   host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."))
 
@@ -89,7 +89,7 @@ export const publicUrls = (
   baseUrl: Option.getOrElse(Option.orElse(baseUrl, () => authUrl), () => listening)
 })
 
-/** Whether browsers and applications can reach the service on this machine only. */
+/** Whether the service can be reached only from this machine. */
 export const isLocal = (given: Pick<Configuration, "authUrl" | "baseUrl" | "host" | "port">): boolean =>
   Object.values(publicUrls(given, origin(given.host, given.port))).every((url) => isLoopback(hostOf(url)))
 
@@ -98,7 +98,7 @@ export const origin = (host: string, port: number): string => `http://${isIP(hos
 
 const names = new Set([...Misspelt.namesOf(variables), ...SecretFiles.names])
 
-/** A setting without its value changes nothing, and nobody would notice: so a misspelt one stops the start. */
+/** A misspelt variable stops the start: otherwise nobody would notice that the setting has no effect. */
 const misspelling = (variables: Iterable<string>): Option.Option<string> =>
   Option.map(
     Arr.head(Misspelt.find(variables, names)),
@@ -153,7 +153,7 @@ const describe = (error: ConfigError.ConfigError): string =>
     unsupportedCase: (_, path, message) => `${path.join("_")}: ${message}`
   })
 
-/** What is set: an empty variable counts as unset. */
+/** The variables that have a value: an empty one counts as unset. */
 const nonEmpty = (environment: Readonly<Record<string, string | undefined>>): Map<string, string> =>
   new Map(
     Object.entries(environment).flatMap(([name, value]): ReadonlyArray<readonly [string, string]> =>
@@ -162,8 +162,8 @@ const nonEmpty = (environment: Readonly<Record<string, string | undefined>>): Ma
   )
 
 /**
- * Decodes an environment. `isTerminal`: whether a person reads the log. Fails with the first wrong or contradictory
- * setting, or a variable that is nearly one; the message names it and contains no secret. Reads the files of `…_FILE`.
+ * Decodes an environment and reads the files of `…_FILE`. `isTerminal`: whether a person reads the log. Fails with the first
+ * wrong, contradictory or misspelt setting; the message names it and contains no secret.
  */
 export const decode = (
   environment: Readonly<Record<string, string | undefined>>,

@@ -1,4 +1,4 @@
-/** The database that this service keeps everything in, and whether it answers. */
+/** The database of the service, and whether it is available. */
 import * as SqlClient from "@effect/sql/SqlClient"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
@@ -25,24 +25,24 @@ import * as SqlAccountStore from "./SqlAccountStore.ts"
 import * as SqlAuditLog from "./SqlAuditLog.ts"
 import * as SqlTables from "./SqlTables.ts"
 
-/** Everything that is kept. */
+/** All stores. */
 export type Stores = Core.Stores | UserStore | Users.Users | AccountStore.AccountStore | AuditLog.AuditLog
 
 export class Database extends Context.Tag("@startlist/node/Database")<Database, Database.Service>() {}
 
 export declare namespace Database {
   export interface Service {
-    /** What the start line says of it. Contains no password. */
+    /** Name of the database in the start line. Contains no password. */
     readonly description: string
-    /** Succeeds if the database takes writes and has this program's tables. Ends within 2 s; up to a second old. */
+    /** Succeeds if the database takes writes and has this program's tables. Ends within 2 s. Cached for a second. */
     readonly check: Effect.Effect<void, StoreError>
   }
 }
 
-/** Why the database cannot be used, as the line that stops the start. */
+/** Converts an error of the database to the line that stops the start. */
 export const toConfigurationError = (variable: string) => (error: Error): InvalidConfiguration => {
   const root = rootMessage(error)
-  // A `StoreError` has no words of its own.
+  // A `StoreError` has no message of its own.
   const message = root === error.message || error instanceof StoreError ? root : `${error.message}: ${root}`
   return new InvalidConfiguration({ message: `${variable}: ${message}` })
 }
@@ -51,24 +51,24 @@ export const toConfigurationError = (variable: string) => (error: Error): Invali
 export const describe = (url: Redacted.Redacted<string>): string =>
   `PostgreSQL ${ServerUrl.parse(Redacted.value(url))?.description ?? ""}`
 
-/** Everything that is brought up to date: the tables of the stores, and the service's own. */
+/** Migrations of the stores' tables and of the service's own tables. */
 export const migrations = [Migrations.startlist(), SqlTables.migrations()] as const
 
 export interface Options {
-  /** Whether the tables are brought up to date; default yes. */
+  /** Whether to migrate the tables (default: true). */
   readonly migrate?: boolean
-  /** Connections to PostgreSQL; default 10. */
+  /** Maximum number of connections to PostgreSQL (default: 10). */
   readonly maxConnections?: number
-  /** Default yes; no behind a pooler of transactions. */
+  /** Default: true. False behind a pooler in transaction mode. */
   readonly preparedStatements?: boolean
 }
 
-/** A database that takes longer to write a row is away. */
+/** A database that needs longer to write a row counts as unavailable. */
 const patience = Duration.seconds(2)
 
 const tooSlow = () => new StoreError({ cause: new Error("the database did not answer in time") })
 
-/** What the embedded and the real database have in common: the service's own stores over theirs. */
+/** The service's own stores, for the embedded database and for PostgreSQL. */
 const layerSql = (description: string) =>
   Layer.mergeAll(
     SqlAccountStore.layer,
@@ -83,13 +83,12 @@ const layerSql = (description: string) =>
           Effect.provide(services),
           Effect.either
         )
-        // However many ask, it writes once a second.
+        // At most one write per second, for any number of callers.
         return { description, check: Effect.flatten(yield* shared(check, Duration.seconds(1))) }
       })
     )
   ).pipe(Layer.provideMerge(Users.layer))
 
-/** How the stores of `DATABASE_URL` are opened. */
 const postgresOptions = (
   url: Redacted.Redacted<string>,
   { maxConnections, migrate, preparedStatements }: Options
@@ -103,7 +102,7 @@ const postgresOptions = (
 
 const layerSeal = (keys: Keys) => Seal.layerWith(masterKeysOf(keys))
 
-// Each is loaded only where it is used: neither's driver is small.
+// Load only the driver that is used: both are large.
 const postgres = Effect.promise(() => import("@startlist/postgres/Postgres"))
 const embedded = Effect.promise(() => import("@startlist/postgres/Embedded"))
 
@@ -127,7 +126,7 @@ const layerEmbedded = (dataDir: string, keys: Keys, { migrate }: Options) =>
     Layer.mapError(toConfigurationError("DATA_DIR"))
   )
 
-/** The database that the configuration names; its tables are brought up to date first, unless told otherwise. */
+/** The database that the configuration names. Migrates its tables first, unless `migrate` is false. */
 export const layer = (
   { dataDir, databaseConnections, databaseUrl, preparedStatements }: Configuration,
   keys: Keys,

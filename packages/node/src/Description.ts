@@ -1,4 +1,4 @@
-/** Everything that programs can ask this service for, as one OpenAPI document. */
+/** The service's whole API as one OpenAPI document. */
 import * as HttpApi from "@effect/platform/HttpApi"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
@@ -9,7 +9,7 @@ import { asyncDocument, webhooks } from "./WebhookDescription.ts"
 
 const Fields = Schema.Record({ key: Schema.String, value: Schema.Unknown })
 
-/** As much of a document as is changed below. */
+/** The parts of a document that are changed below. */
 const Document = Schema.Struct({
   components: Schema.Struct({ schemas: Fields }),
   paths: Schema.Record({
@@ -22,8 +22,8 @@ const Document = Schema.Struct({
 }, Fields)
 
 const securitySchemes = {
-  client: { type: "http", scheme: "basic", description: "client_id and client_secret; they may be parameters as well" },
-  accessToken: { type: "http", scheme: "bearer", description: "the access token of a user" },
+  client: { type: "http", scheme: "basic", description: "client_id and client_secret. You can also send them as parameters" },
+  accessToken: { type: "http", scheme: "bearer", description: "The access token of a user" },
   operatorToken: { type: "http", scheme: "bearer", description: "OPERATOR_TOKEN" }
 }
 
@@ -36,7 +36,7 @@ const securityOf = (path: string): ReadonlyArray<Readonly<Record<string, Readonl
 
 const decodeError = JSON.stringify({ $ref: "#/components/schemas/HttpApiDecodeError" })
 
-/** The responses without the framework's own body, which the protocol's endpoints never send. */
+/** The responses without the framework's error body, which the protocol's endpoints never send. */
 const withoutDecodeError = (responses: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(responses).flatMap(([status, response]) => {
@@ -45,29 +45,29 @@ const withoutDecodeError = (responses: Readonly<Record<string, unknown>>): Recor
     })
   )
 
-/** `effect/Schema` gives `Unknown` an `$id`; in one document an identifier may stand once only. */
+/** `effect/Schema` gives each `Unknown` the same `$id`, but identifiers must be unique in a document. */
 const withoutIds = (document: Record<string, unknown>): unknown =>
   JSON.parse(JSON.stringify(document, (key, value) => key === "$id" ? undefined : value))
 
 const apiError = { "application/json": { schema: { $ref: "#/components/schemas/ApiError" } } }
 
-/** What is refused before the framework sees a body. */
+/** Refusals that precede the framework's handling of a body. */
 const unreadable = {
   "413": { description: "The body is larger than 64 KiB", content: apiError },
   "415": { description: "The content type is not application/json", content: apiError }
 }
 
-/** Where nobody can be sent back, a person reads what is wrong. The framework has JSON only under this status. */
+/** A user who cannot be sent back gets a page. The framework describes only JSON for this status. */
 const noWayBack = {
   "400": {
-    description: "A page: the client or its redirect URI is not known, nobody can be sent back",
+    description: "A page for the user: the client or its redirect URI is unknown, so the user cannot be sent back",
     content: { "text/html; charset=utf-8": { schema: { type: "string" } } }
   }
 }
 
 /**
- * What the framework does not know: which credentials go where, that forms are optional beside queries, and that its own
- * body for requests that it cannot decode is never sent: in the operator API it becomes the one of all refusals.
+ * Adds what the framework does not know: the credentials of each path, that forms are optional beside queries, and the
+ * error body that replaces the framework's own.
  */
 const asServed = (document: Record<string, unknown>): Record<string, unknown> => {
   const { components, paths, ...rest } = Schema.decodeUnknownSync(Document)(withoutIds(document))
@@ -106,7 +106,7 @@ export const Api = HttpApi.make("startlist")
   .annotate(OpenApi.Version, "1")
   .annotate(OpenApi.Transform, describeAsServed)
 
-/** What is sent to callbacks, as an AsyncAPI document in JSON text. */
+/** The requests to callbacks, as an AsyncAPI document in JSON text. */
 export { asyncDocument }
 
 /** The document as JSON text. */

@@ -1,6 +1,6 @@
 /**
- * Device cookies (OWASP): proof that a browser has signed in to an account before. It signs nobody in. It only gives the
- * browser a failure counter of its own, so that guesses of strangers cannot lock its user out.
+ * Device cookies (OWASP): proof that a browser has signed in to an account before. They only give the browser its own
+ * failure counter, so that guesses from elsewhere cannot lock its user out.
  */
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto"
 import * as Duration from "effect/Duration"
@@ -11,10 +11,10 @@ import type { Keys } from "./SigningKeys.ts"
 /** One proof: random identifier, seconds since 1970 in base 36, signature. A cookie holds several, joined by `~`. */
 const pattern = /^([\w-]{22})\.([0-9a-z]{1,9})\.([\w-]{43})$/
 
-/** Maximum number of accounts that one browser is known for. */
+/** Maximum number of accounts in a cookie. */
 const maxAccounts = 4
 
-/** The account is signed but not contained: the cookie tells nobody whose it is. */
+/** Signs the account without containing it: the cookie must not reveal the account. */
 const signatureOf = (key: Uint8Array, id: string, issued: string, email: string): Buffer =>
   createHmac("sha256", key).update(`${id}.${issued}.${email.toLowerCase()}`).digest()
 
@@ -28,11 +28,11 @@ const identify = (keys: Keys, proof: string, email: string, now: number): string
 
 const proofsIn = (cookie: string): ReadonlyArray<string> => cookie.split("~", maxAccounts)
 
-/** The browser that this cookie was given to, if it has signed in to this account. `now` in milliseconds. */
+/** Identifier of the browser, if it has signed in to this account. `now` in milliseconds. */
 export const browserOf = (keys: Keys, cookie: string, email: string, now: number): Option.Option<string> =>
   Option.fromNullable(proofsIn(cookie).map((proof) => identify(keys, proof, email, now)).find((id) => id !== undefined))
 
-/** A cookie with a new proof for this account, and the proofs for other accounts that the former cookie had. */
+/** A cookie with a new proof for this account, and the previous cookie's proofs for other accounts. */
 export const extend = (keys: Keys, former: string, email: string, now: number): string => {
   const id = randomBytes(16).toString("base64url")
   const issued = Math.floor(now / 1000).toString(36)

@@ -1,6 +1,6 @@
 /**
- * `startlist doctor`: looks at everything that a start and a delivery need, says what it finds, line by line, and what
- * to do about it. It changes nothing: it makes no keys, no data folder and no tables.
+ * `startlist doctor`: checks everything that a start and a delivery need, and prints one finding per line with advice. It
+ * changes nothing: it creates no keys, no data folder and no tables.
  */
 import { accessSync, constants, existsSync, statSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
@@ -22,7 +22,7 @@ import { CommandFailed } from "./Target.ts"
 import * as SealedSecrets from "./SealedSecrets.ts"
 import { checkSettings } from "./Settings.ts"
 
-/** Further apart, tokens and leases end at noticeably different times on different nodes. */
+/** With a larger difference, tokens and leases expire at noticeably different times on different nodes. */
 const tolerance = Duration.seconds(2)
 
 const isServing = (configuration: Configuration) =>
@@ -43,13 +43,13 @@ const checkClock = Effect.gen(function*() {
   const after = yield* Clock.currentTimeMillis
   const now = row?.now ?? 0
   const apart = Math.round(Math.max(0, before - now, now - after))
-  const seen = `${apart} ms apart from the database's`
+  const seen = `${apart} ms from the clock of the database`
   return apart <= Duration.toMillis(tolerance)
     ? good("clock", seen)
-    : warning("clock", seen, "let NTP set the clocks of this machine and of the database's")
+    : warning("clock", seen, "synchronize the clocks of this machine and of the database server with NTP")
 })
 
-/** Whether this user of the database may make tables. */
+/** Whether this database user may create tables. */
 const mayCreate = Effect.gen(function*() {
   const { query } = yield* SqlDatabase
   const [row] = yield* query<{ readonly may_create: boolean | null }>(
@@ -62,7 +62,7 @@ const mayCreate = Effect.gen(function*() {
   return row?.may_create === true
 })
 
-/** The tables as they are; none of them is touched. */
+/** Compares the tables with this program, without changing them. */
 const checkTables = (mayCreate: boolean) =>
   Effect.gen(function*() {
     const states = yield* Effect.forEach(Database.migrations, Migrations.status)
@@ -79,7 +79,7 @@ const checkTables = (mayCreate: boolean) =>
     if (missing.length === 0 && unknown.length > 0) {
       return warning(
         "tables",
-        `newer than this program, which works with them: ${unknown.join(", ")}`,
+        `newer than this program, but compatible with it: ${unknown.join(", ")}`,
         "complete the upgrade: run the newer version here, too"
       )
     }
@@ -87,29 +87,29 @@ const checkTables = (mayCreate: boolean) =>
     return mayCreate
       ? warning(
         "tables",
-        `${missing.join(", ")} not taken yet`,
-        "the next start takes them; or run startlist migrate now"
+        `migrations not applied yet: ${missing.join(", ")}`,
+        "the next start applies them; or run startlist migrate now"
       )
       : bad(
         "tables",
-        `${missing.join(", ")} not taken yet, and this user of the database may not make tables`,
-        "GRANT CREATE ON SCHEMA public TO this user, or run startlist migrate as one who may"
+        `this database user may not create tables, and migrations are not applied yet: ${missing.join(", ")}`,
+        "GRANT CREATE ON SCHEMA public TO this user, or run startlist migrate as a user who may create tables"
       )
   })
 
-/** So many applications are looked at, the newest ones. */
+/** Maximum number of applications to check, newest first. */
 const sample = 1000
 
-/** Whether the signing secrets that are kept can be opened. */
+/** Whether the master keys open the stored signing secrets. */
 const checkSecrets = Effect.map(SealedSecrets.look(sample), ({ closed, total }) =>
   closed.length === 0
-    ? good("master key", `opens what is kept: the signing secrets of ${total} applications`)
+    ? good("master key", `opens the signing secrets of ${total} applications`)
     : bad(
       "master key",
       `does not open the signing secrets of ${closed.length} of ${total} applications (${
         closed.slice(0, 5).join(", ")
       }): their events are not delivered`,
-      "add the key that sealed them to MASTER_KEY behind a comma; if it is lost, startlist reseal --end-unreadable makes new secrets"
+      "add the key that sealed them to MASTER_KEY after a comma; if it is lost, make new secrets with startlist reseal --end-unreadable"
     ))
 
 const adviceFor = ({ databaseUrl }: Configuration, message: string): string => {
@@ -125,7 +125,7 @@ const adviceFor = ({ databaseUrl }: Configuration, message: string): string => {
   }
   if (/password|role|authentication/i.test(message)) return "correct the user and password in DATABASE_URL"
   if (/does not exist/i.test(message)) return "create the database, or correct its name in DATABASE_URL"
-  return "start PostgreSQL, and check the host, port and sslmode in DATABASE_URL and the firewall between"
+  return "start PostgreSQL; check host, port and sslmode in DATABASE_URL, and the firewall"
 }
 
 const examineDatabase = (configuration: Configuration, keys: Keys.Keys) =>
@@ -147,10 +147,10 @@ const examineDatabase = (configuration: Configuration, keys: Keys.Keys) =>
     )
   )
 
-/** The folder, or if there is none yet the nearest one above it. */
+/** The folder, or its nearest existing parent. */
 const nearest = (path: string): string => existsSync(path) || path === dirname(path) ? path : nearest(dirname(path))
 
-/** Why this user cannot keep a database in this folder, or make the folder. */
+/** Why this user cannot store a database in this folder, or create the folder. */
 const whyNotIn = (dataDir: string): Option.Option<string> => {
   const folder = nearest(resolve(dataDir))
   try {
@@ -162,18 +162,18 @@ const whyNotIn = (dataDir: string): Option.Option<string> => {
   }
 }
 
-/** Keys that a start would make are not made here; a key that is lost is not made up for either. */
+/** Checks keys, folder and database. Creates neither the keys of a first start nor a replacement for a lost key. */
 const checkInstallation = (configuration: Configuration) => {
   const { dataDir, databaseUrl, masterKeys, operatorToken } = configuration
   const whyNot = Option.isSome(databaseUrl) ? Option.none() : whyNotIn(dataDir)
   if (Option.isSome(whyNot)) {
-    const advice = "run it as the user of the service, correct the mode of the folder, or choose another DATA_DIR"
+    const advice = "run doctor as the user of the service, correct the mode of the folder, or choose another DATA_DIR"
     return Effect.succeed([bad("database", `DATA_DIR: ${whyNot.value}`, advice)])
   }
   const isMade = Option.isSome(databaseUrl) || existsSync(join(dataDir, "pgdata"))
   const hasKey = Option.isSome(masterKeys) || existsSync(Keys.masterKeyFile(dataDir))
   const hasToken = Option.isSome(operatorToken) || existsSync(Keys.operatorTokenFile(dataDir))
-  if (!isMade) return Effect.succeed([good("database", `none yet: the first start makes it in ${dataDir}`)])
+  if (!isMade) return Effect.succeed([good("database", `does not exist yet: the first start creates it in ${dataDir}`)])
   if (hasKey && hasToken) {
     return Keys.load(configuration).pipe(
       Effect.flatMap((keys) => examineDatabase(configuration, keys)),
@@ -187,13 +187,13 @@ const checkInstallation = (configuration: Configuration) => {
   const lost = hasKey ? Keys.operatorTokenFile(dataDir) : Keys.masterKeyFile(dataDir)
   const advice = hasKey
     ? "the next start makes a new one; or set OPERATOR_TOKEN"
-    : "restore it from a backup before the next start, which would make another; or set MASTER_KEY"
+    : "restore it from a backup or set MASTER_KEY before the next start, which would make a different key"
   return Effect.succeed([
     hasKey ? warning("keys", `${lost} is missing`, advice) : bad("keys", `${lost} is missing`, advice)
   ])
 }
 
-/** Looks at settings, keys, database, tables, clock and stored secrets, and at a callback if one is given. */
+/** Checks settings, keys, database, tables, clock and stored secrets, and a callback if there is one. */
 export const inspect = (
   configuration: Configuration,
   callback: Option.Option<string>
@@ -203,7 +203,7 @@ export const inspect = (
       good("configuration", `listens on ${origin(configuration.host, configuration.port)}`),
       ...checkSettings(configuration),
       ...(yield* checkInstallation(configuration)),
-      good("callbacks", `may be at ${reach(configuration)}`),
+      good("callbacks", `allowed addresses: ${reach(configuration)}`),
       ...(Option.isSome(callback) ? [yield* checkCallback(configuration, callback.value)] : [])
     ]
   })
@@ -213,7 +213,7 @@ const marks = { good: "ok  ", warning: "WARN", bad: "FAIL" } as const
 const line = ({ advice, level, seen, what }: Finding): string =>
   `${marks[level]}  ${what}: ${printable(seen)}${advice === "" ? "" : `\n      ${advice}`}`
 
-/** Prints what was found; fails with one line if anything is bad. Warnings alone are no failure. */
+/** Prints the findings. Fails with one line if any of them is bad; warnings alone are not a failure. */
 export const report = (findings: ReadonlyArray<Finding>, json: boolean) =>
   Effect.gen(function*() {
     yield* Console.log(json ? printableJson({ findings }) : findings.map(line).join("\n"))

@@ -1,4 +1,4 @@
-/** A callback as the service sees it: through the address guard, with the validation that a subscription needs. */
+/** Checks a callback as the service would: through the address guard, with the validation of a subscription. */
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
@@ -20,11 +20,11 @@ const contract = "it must answer within 2 s with 200, application/json and {\"hu
 
 const refusals: Readonly<Record<ValidationFailed["reason"], string>> = {
   unreachable: "it cannot be reached",
-  forbidden_address: "its address is not called",
+  forbidden_address: "its address is not allowed",
   timeout: "too late",
-  wrong_status: "not with 200",
-  wrong_content_type: "not as application/json",
-  wrong_body: "without the challenge"
+  wrong_status: "the status is not 200",
+  wrong_content_type: "the content type is not application/json",
+  wrong_body: "the body is not the challenge"
 }
 
 const describe = (answer: Answer, challenge: string): Finding =>
@@ -32,7 +32,7 @@ const describe = (answer: Answer, challenge: string): Finding =>
     Answered: ({ afterMs, status }) => {
       const seen = `answered with ${status} after ${Math.round(afterMs)} ms`
       return Either.match(validate(answer, challenge), {
-        onLeft: ({ reason }) => warning(what, `${seen}, ${refusals[reason]}`, contract),
+        onLeft: ({ reason }) => warning(what, `${seen}: ${refusals[reason]}`, contract),
         onRight: () => good(what, `${seen}, with the challenge`)
       })
     },
@@ -41,13 +41,13 @@ const describe = (answer: Answer, challenge: string): Finding =>
       bad(
         what,
         `cannot be reached: ${detail}`,
-        "check its name, its port, its certificate, and the way out of this network"
+        "check its host name, port and certificate, and whether this network allows outgoing requests"
       ),
     Forbidden: ({ detail }) =>
       bad(
         what,
-        `is not called, see CALLBACK_ALLOW: ${detail}`,
-        "if it is meant to be inside, add its range to CALLBACK_ALLOW"
+        `its address is not allowed: ${detail}`,
+        "if it is meant to be on your network, add its address range to CALLBACK_ALLOW"
       )
   })
 
@@ -58,20 +58,20 @@ const layer = ({ callbackAllow, policy }: Configuration) =>
     Layer.succeed(Policy, policy)
   )
 
-/** Sends one validation request, with a challenge that is not used for anything. */
+/** Sends one validation request with a random challenge. Nothing is stored. */
 export const checkCallback = (configuration: Configuration, callbackUrl: string): Effect.Effect<Finding> =>
   Effect.gen(function*() {
     const callbacks = yield* Callbacks
     const { callbackTimeout: timeout } = yield* Policy
-    if (callbackUrl.length > 255) return bad(what, "is longer than 255 characters", "use a shorter address")
+    if (callbackUrl.length > 255) return bad(what, "is longer than 255 characters", "use a shorter URL")
     if (!callbacks.accepts(callbackUrl)) {
-      return bad(what, "must be https, or http within CALLBACK_ALLOW", "use an https address without user and fragment")
+      return bad(what, "must be https, or http within CALLBACK_ALLOW", "use an https URL without user and fragment")
     }
     const challenge = Redacted.value(yield* (yield* Secrets).make("challenge"))
     const verifyToken = Redacted.make("startlist-doctor")
     return describe(yield* callbacks.validate({ callbackUrl, challenge, verifyToken, timeout }), challenge)
   }).pipe(Effect.provide(layer(configuration)))
 
-/** Where callbacks may be. */
+/** Addresses at which callbacks are allowed. */
 export const reach = ({ callbackAllow }: Configuration): string =>
-  ["the public internet by https", ...callbackAllow].join(", ")
+  ["https on the public internet", ...callbackAllow].join(", ")

@@ -1,4 +1,4 @@
-/** What this service says about its interface: the OpenAPI document, and the page that shows it. */
+/** The service's API documentation: the OpenAPI and AsyncAPI documents, and a page. */
 import * as Effect from "effect/Effect"
 import * as Response from "@startlist/http/api/ApiResponse"
 import * as Pages from "@startlist/pages/Pages"
@@ -6,10 +6,10 @@ import { anyOrigin } from "@startlist/http/Cors"
 import type { Route } from "@startlist/http/Router"
 import { once } from "./internal/once.ts"
 
-/** The description is built when somebody asks for it: a service that nobody asks starts without. */
+/** Built on the first request, so that the start does not wait for it. */
 const description = Effect.promise(() => import("./Description.ts"))
 
-/** So is the page. */
+/** Built on the first request, too. */
 const reference = Effect.flatMap(Effect.promise(() => import("./Reference.ts")), ({ content }) => content)
 
 const json = (path: string, document: Effect.Effect<Uint8Array>): Route =>
@@ -23,7 +23,7 @@ const json = (path: string, document: Effect.Effect<Uint8Array>): Route =>
     refuse: Response.refuse
   })
 
-/** `/openapi.json`, `/asyncapi.json` and `/docs`: made when somebody asks for them, as bytes, of which all answers share one copy. */
+/** `/openapi.json`, `/asyncapi.json` and `/docs`. Each is built on its first request, and all responses share its bytes. */
 export const routes: Effect.Effect<ReadonlyArray<Route>> = Effect.gen(function*() {
   const document = yield* once(Effect.map(description, ({ document }) => new TextEncoder().encode(document())))
   const page = yield* Pages.reference(yield* once(reference))

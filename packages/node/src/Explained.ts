@@ -1,4 +1,4 @@
-/** Puts words and examples to a description: a text for each field and operation, an example for each body. */
+/** Adds texts and examples to an OpenAPI document: a text for each field and operation, an example for each body. */
 import * as Option from "effect/Option"
 import * as Predicate from "effect/Predicate"
 import * as ProtocolTexts from "@startlist/http/ProtocolTexts"
@@ -18,7 +18,7 @@ const mapValues = (record: Json, change: (value: unknown, key: string) => unknow
 
 const componentOf = (schema: Json): string => /^#\/components\/schemas\/(\w+)$/.exec(String(schema["$ref"]))?.[1] ?? ""
 
-/** The schema with a description of each property. `owner` is the component that it belongs to. */
+/** Adds a description to each property of a schema. `owner` is the component to which it belongs. */
 export const explainSchema = (schema: unknown, owner: string): unknown => {
   if (Array.isArray(schema)) return schema.map((one) => explainSchema(one, owner))
   if (!isJson(schema)) return schema
@@ -35,11 +35,11 @@ export const explainSchema = (schema: unknown, owner: string): unknown => {
   })
 }
 
-/** The example, unless the schema allows other values only. */
+/** The example, if the schema allows it. */
 const fitting = (schema: unknown, example: unknown): unknown =>
   isJson(schema) && Array.isArray(schema["enum"]) && !schema["enum"].includes(example) ? undefined : example
 
-/** A value that fits the schema, put together from the examples of its fields. */
+/** A value that fits the schema, made of the examples of its fields. */
 export const exampleOf = (schema: unknown, components: Json, owner = ""): unknown => {
   if (!isJson(schema)) return undefined
   const component = componentOf(schema)
@@ -105,7 +105,7 @@ const explainOperation = (operation: unknown, components: Json): unknown => {
   }
 }
 
-/** References to whole numbers become whole numbers, and those to bodies of the framework become ours. */
+/** Inlines references to whole numbers, and replaces the framework's error body by ours. */
 const withOwnNames = (document: Json): Json => {
   const text = JSON.stringify(document)
     .replaceAll("\"$ref\":\"#/components/schemas/Int\"", "\"type\":\"integer\"")
@@ -114,7 +114,7 @@ const withOwnNames = (document: Json): Json => {
   return isJson(renamed) ? renamed : {}
 }
 
-/** The document with words and examples everywhere. */
+/** Adds texts and examples to a document. */
 export const explain = (document: Json): Json => {
   const renamed = withOwnNames(document)
   const { components, paths, ...rest } = renamed
@@ -130,6 +130,6 @@ export const explain = (document: Json): Json => {
   }
 }
 
-/** The text of a field, for documents that are put together by hand. */
+/** The text of a field, for hand-written documents. */
 export const descriptionOf = (name: string): string =>
   Option.getOrElse(Option.fromNullable(fields.get(name)), () => [""] as const)[0]

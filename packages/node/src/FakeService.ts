@@ -1,4 +1,4 @@
-/** `startlist fake`: starts a fake and says what an application has to know of it. */
+/** `startlist fake`: starts a fake and prints what an application needs to use it. */
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -7,7 +7,7 @@ import { CommandFailed } from "./Target.ts"
 
 const lines = ({ application: { clientId, clientSecret, signingSecret }, url, users }: Fake.Fake): string =>
   [
-    `A fake Startlist listens on ${url}; everything in it is gone at the end.`,
+    `A fake Startlist listens on ${url}. It stores everything in memory.`,
     "",
     `  client_id       ${clientId}`,
     `  client_secret   ${clientSecret}`,
@@ -15,7 +15,7 @@ const lines = ({ application: { clientId, clientSecret, signingSecret }, url, us
     "",
     ...users().map(({ email, id, role }) => `  user ${id}  ${email} (${role})`),
     "",
-    `Its controls are below ${url}/fake; Ctrl-C ends it.`
+    `Control it at ${url}/fake. Stop it with Ctrl-C.`
   ].join("\n")
 
 const json = ({ application, url, users }: Fake.Fake): string => JSON.stringify({ url, application, users: users() })

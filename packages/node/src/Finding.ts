@@ -1,12 +1,12 @@
-/** What the doctor says about one thing. */
+/** A finding of the doctor. */
 export interface Finding {
-  /** What was looked at. */
+  /** Name of the check. */
   readonly what: string
-  /** A `warning` is worth a look; with something `bad` the service does not work. */
+  /** `warning`: check it. `bad`: the service does not work. */
   readonly level: "good" | "warning" | "bad"
-  /** What was seen. Contains no secret. */
+  /** Result of the check. Contains no secret. */
   readonly seen: string
-  /** What to do about it; empty where there is nothing to do. */
+  /** Advice to the operator. Empty if there is nothing to do. */
   readonly advice: string
 }
 

@@ -1,11 +1,11 @@
-/** SIGHUP: a terminal that closes, or an operator who wants the service to be replaced. */
+/** SIGHUP: an operator replaces the processes, or a terminal closes. */
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
 
 /**
- * Listens from now on. The effect waits for the next SIGHUP; those that come before it is ready for one count once. On
- * a terminal SIGHUP means that it closes: the service stops as with SIGTERM.
+ * Starts to listen. The resulting effect waits for the next SIGHUP; several that arrive before it waits count as one. On a
+ * terminal, SIGHUP means that the terminal closes: the service stops as with SIGTERM.
  */
 export const listen: Effect.Effect<Effect.Effect<void>, never, Scope.Scope> = Effect.gen(function*() {
   const queue = yield* Queue.sliding<void>(1)

@@ -1,4 +1,4 @@
-/** Help for the command line in 80 columns, and where in the tree of commands a line of arguments leads. */
+/** Help for the command line in 80 columns, and lookup of commands in their tree. */
 import * as CliConfig from "@effect/cli/CliConfig"
 import * as Descriptor from "@effect/cli/CommandDescriptor"
 import * as HelpDoc from "@effect/cli/HelpDoc"
@@ -9,14 +9,14 @@ import { stripVTControlCharacters } from "node:util"
 
 type Command = Descriptor.Command<unknown>
 
-/** A command with those below it. */
+/** A command with its subcommands. */
 export interface Tree {
   readonly name: string
   readonly command: Command
   readonly children: ReadonlyArray<Tree>
 }
 
-/** A command, and in the order of the help what is below it. */
+/** A command with its subcommands, in the order of the help. */
 export const branch = ({ descriptor }: { readonly descriptor: Command }, children: ReadonlyArray<Tree> = []): Tree => ({
   name: [...Descriptor.getNames(descriptor)].join(" "),
   command: descriptor,
@@ -31,7 +31,7 @@ const textOf = (doc: HelpDoc.HelpDoc): string =>
 
 const spanText = (span: Span.Span): string => textOf(HelpDoc.p(span))
 
-/** Words in lines of at most 80 columns, the first one behind `label`, the others as far to the right as `indent`. */
+/** Wraps a text to lines of at most 80 columns. The first begins with `label`; all others are indented by `indent`. */
 const wrap = (label: string, text: string, indent: number): string => {
   const lines: Array<string> = []
   let line = label.padEnd(indent)
@@ -48,14 +48,14 @@ const wrap = (label: string, text: string, indent: number): string => {
   return [...lines, line].join("\n").trimEnd()
 }
 
-/** The parts of a document in their order. */
+/** The parts of a document, in order. */
 const flatten = (doc: HelpDoc.HelpDoc): ReadonlyArray<HelpDoc.HelpDoc> =>
   HelpDoc.isSequence(doc) ? [...flatten(doc.left), ...flatten(doc.right)] : HelpDoc.isEmpty(doc) ? [] : [doc]
 
 const descriptionOf = (command: Command): string =>
   flatten(Descriptor.getHelp(command, config)).filter(HelpDoc.isParagraph).map(textOf).at(0) ?? ""
 
-/** What an argument or option is for: its own words come behind those of its type. */
+/** The description of an argument or option, which follows that of its type. */
 const aboutOf = (doc: HelpDoc.HelpDoc): string => flatten(doc).filter(HelpDoc.isParagraph).map(textOf)[1] ?? ""
 
 const section = (doc: HelpDoc.HelpDoc): ReadonlyArray<string> => {
@@ -74,7 +74,7 @@ const usageOf = (path: ReadonlyArray<string>, command: Command): string => {
   return wrap("", [...path, ...rest].join(" "), 2)
 }
 
-/** Where the first of these arguments lead: the command, its path, and the arguments behind it. */
+/** The command that the first arguments name, its path, and the remaining arguments. */
 export const resolve = (root: Tree, args: ReadonlyArray<string>) => {
   let tree = root
   let depth = 0
@@ -87,7 +87,7 @@ export const resolve = (root: Tree, args: ReadonlyArray<string>) => {
   return { tree, path: args.slice(0, depth), rest: args.slice(depth) }
 }
 
-/** A command that does not exist, as a line that says which do. */
+/** A message about a command that does not exist. */
 export const mistake = (root: Tree, args: ReadonlyArray<string>): Option.Option<string> => {
   const { path, rest: [next], tree: { children } } = resolve(root, args)
   if (next === undefined || next.startsWith("-") || children.length === 0) return Option.none()
@@ -96,7 +96,7 @@ export const mistake = (root: Tree, args: ReadonlyArray<string>): Option.Option<
   return Option.some(`there is no command ${[...path, next].join(" ")}. The commands are ${names}: see ${help}`)
 }
 
-/** The help for the command to which these names lead. */
+/** The help for the command with these names. */
 export const render = (root: Tree, names: ReadonlyArray<string>): string => {
   const { path, tree: { children, command } } = resolve(root, names)
   const full = [root.name, ...path]

@@ -1,4 +1,4 @@
-/** The two secrets of an installation: given by the environment, or made once and kept in the data folder. */
+/** The two secrets of an installation: from the environment, or generated once and stored in the data folder. */
 import { randomBytes } from "node:crypto"
 import { link, open, readFile, rm } from "node:fs/promises"
 import { join } from "node:path"
@@ -13,14 +13,14 @@ import { type MasterKeys, parseKeys, parseToken } from "./internal/setting.ts"
 export interface Keys {
   /** The bearer token of the operator API. */
   readonly operatorToken: Redacted.Redacted<string>
-  /** Each 32 bytes in base64. The first seals the webhook signing secrets; all of them open what they sealed. */
+  /** Each 32 bytes in base64. The first seals webhook signing secrets; all of them can open sealed secrets. */
   readonly masterKeys: MasterKeys
 }
 
-/** Where a generated master key is kept. */
+/** File of a generated master key. */
 export const masterKeyFile = (dataDir: string): string => join(dataDir, "master-key")
 
-/** Where a generated operator token is kept. */
+/** File of a generated operator token. */
 export const operatorTokenFile = (dataDir: string): string => join(dataDir, "operator-token")
 
 const hasCode = (error: unknown, code: string): boolean =>
@@ -28,7 +28,7 @@ const hasCode = (error: unknown, code: string): boolean =>
 
 const whyNot = (error: unknown): string => error instanceof Error ? error.message : String(error)
 
-/** Writes a file under another name and links it into place: it appears complete, once, or not at all. */
+/** Writes a file under another name and links it into place: a crash must not leave half a file. */
 const createOnce = async (path: string, content: string): Promise<void> => {
   const draft = `${path}.${randomBytes(8).toString("hex")}`
   const file = await open(draft, "wx", 0o600)
@@ -75,7 +75,7 @@ const kept = <A>(
 /** The master keys as the core names them. */
 export const masterKeysOf = ({ masterKeys: [key, ...retired] }: Keys): MasterKey.MasterKeys => ({ key, retired })
 
-/** The keys of this installation; those that the environment does not give are made at the first start. */
+/** The keys of this installation. The first start generates those that the environment does not set. */
 export const load = (configuration: Configuration): Effect.Effect<Keys, InvalidConfiguration> => {
   const { dataDir, masterKeys, operatorToken } = configuration
   return Effect.all({

@@ -1,4 +1,4 @@
-/** The socket: bound before anything can be served, so that its address is known, and drained before it closes. */
+/** The HTTP socket: bound before requests can be served, so that its port is known, and drained before it closes. */
 import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http"
 import { Server as NetServer, type Socket } from "node:net"
 import * as Deferred from "effect/Deferred"
@@ -12,36 +12,35 @@ import { networkOf } from "@startlist/http/Throttle"
 import { InvalidConfiguration } from "./Configuration.ts"
 
 export interface Listener {
-  /** The port that was taken. */
+  /** The port on which it listens. */
   readonly port: number
-  /** Serves from now on; until then requests wait. */
+  /** Starts to serve. Earlier requests have waited. */
   readonly serve: (listener: RequestListener) => Effect.Effect<void>
-  /** Accepts no more connections, lets requests finish for at most `patience`, then closes what is left. */
+  /** Stops accepting connections, waits at most `patience` for requests to finish, then closes the other connections. */
   readonly drain: Effect.Effect<void>
   /**
-   * Accepts no more connections and waits until each has had its last answer. A connection on which nothing is sent
-   * stays as long as clients may use it: to close it sooner could meet a request on its way.
+   * Stops accepting connections and waits until each has had its last response. Idle connections stay open until their
+   * keep-alive timeout: closing them earlier could drop a request that the client has just sent.
    */
   readonly retire: Effect.Effect<void>
 }
 
-/** What the socket lets in. */
 export interface Limits {
-  /** Connections that are open at once. */
+  /** Maximum number of open connections. */
   readonly maxConnections: number
-  /** CIDRs of proxies, whose connections are those of many clients. */
+  /** CIDRs of proxies, which connect on behalf of many clients. */
   readonly trustedProxies: ReadonlyArray<string>
 }
 
-/** How long requests have to finish when the service stops. */
+/** Timeout for requests in progress when the service stops. */
 const patience = Duration.seconds(5)
 
 const whyNot = (error: NodeJS.ErrnoException, host: string, port: number): InvalidConfiguration => {
   switch (error.code) {
     case "EADDRINUSE":
-      return new InvalidConfiguration({ message: `PORT: ${port} is already in use on ${host}` })
+      return new InvalidConfiguration({ message: `PORT: ${port} is already in use on ${host}. Choose another port.` })
     case "EACCES":
-      return new InvalidConfiguration({ message: `PORT: ${port} may not be used by this user` })
+      return new InvalidConfiguration({ message: `PORT: this user may not listen on ${port}. Choose a port above 1023.` })
     default:
       return new InvalidConfiguration({ message: `HOST: cannot listen on ${host}: ${error.message}` })
   }
@@ -58,7 +57,7 @@ const listen = (server: Server, host: string, port: number): Effect.Effect<numbe
     })
   })
 
-/** The responses of each connection that is open. A queued one that its client did not wait for never says `close`. */
+/** Unfinished responses by open connection. A queued response whose client has disconnected never emits `close`. */
 type Unanswered = ReadonlyMap<Socket, ReadonlySet<ServerResponse>>
 
 const trackAnswers = (server: Server): Unanswered => {
@@ -75,7 +74,7 @@ const trackAnswers = (server: Server): Unanswered => {
   return unanswered
 }
 
-/** A kept-alive connection would hold the drain up: from now on each answer ends its connection. */
+/** Closes each connection after its next response, since kept-alive connections would delay the drain. */
 const endConnections = (server: Server, unanswered: Unanswered): void => {
   const last = (response: ServerResponse): void => {
     if (!response.headersSent) response.setHeader("connection", "close")
@@ -85,9 +84,8 @@ const endConnections = (server: Server, unanswered: Unanswered): void => {
 }
 
 /**
- * Bounds the connections, of which each can hold a socket and a body for as long as the deadlines let it: all of them
- * by `maxConnections`, and those of one address by a quarter, so that one client alone cannot take every place.
- * A proxy that is trusted speaks for many and is bounded by the whole only. What is too much is closed unread.
+ * Limits the connections: all by `maxConnections`, and those of one address by a quarter of it, so that one client cannot
+ * use them all. Trusted proxies have only the first limit. Connections over a limit are closed unread.
  */
 const boundConnections = (
   server: Server,
@@ -98,7 +96,7 @@ const boundConnections = (
   const trusted = parseNetworks(trustedProxies)
   const open = new Map<string, number>()
   server.on("connection", (socket) => {
-    // Not `server.maxConnections`: among several processes, what one does not accept goes round without an end.
+    // Not `server.maxConnections`: with several processes, Node would pass a refused connection around endlessly.
     if (unanswered.size > maxConnections) {
       socket.destroy()
       return
@@ -120,7 +118,7 @@ const boundConnections = (
   })
 }
 
-/** Networks in which a proxy of the operator's own is likely. */
+/** Networks in which the operator's own proxy is likely. */
 const nearby = parseNetworks([
   "127.0.0.0/8",
   "10.0.0.0/8",
@@ -132,7 +130,7 @@ const nearby = parseNetworks([
   "fe80::/10"
 ])
 
-/** Warns once if a proxy nearby is not trusted: all its clients then share one limit and one address in the audit. */
+/** Warns once about a nearby proxy that is not trusted: all its clients share one limit and one address in the audit. */
 const warnOfProxy = (server: Server, trustedProxies: ReadonlyArray<string>): Effect.Effect<void> =>
   Effect.map(Effect.runtime(), (runtime) => {
     const trusted = parseNetworks(trustedProxies)
@@ -161,7 +159,7 @@ const close = (server: Server, unanswered: Unanswered): Effect.Effect<void> =>
 const retire = (server: Server, unanswered: Unanswered): Effect.Effect<void> =>
   Effect.gen(function*() {
     const closed = yield* Deferred.make<void>()
-    // The method of HTTP would close connections on which nothing is sent.
+    // `close` of an HTTP server would close idle connections.
     NetServer.prototype.close.call(server, () => Deferred.unsafeDone(closed, Effect.void))
     endConnections(server, unanswered)
     yield* Effect.timeoutOption(
@@ -170,7 +168,7 @@ const retire = (server: Server, unanswered: Unanswered): Effect.Effect<void> =>
     )
   })
 
-/** A process that takes no requests. */
+/** For a process that serves no requests. */
 export const deaf = (port: number): Listener => ({
   port,
   serve: () => Effect.void,
@@ -178,7 +176,7 @@ export const deaf = (port: number): Listener => ({
   retire: Effect.void
 })
 
-/** Node looks for connections that are over their deadlines only so often; by default every 30 seconds. */
+/** Interval in milliseconds at which Node closes connections that exceed their timeouts (default: 30 seconds). */
 const connectionsCheckingInterval = 1000
 
 /** Listens until the scope closes. */

@@ -1,6 +1,6 @@
 /**
- * `startlist listen`: reads an application's log of events and posts each one to a receiver on this machine, signed
- * anew. It needs no more than the application itself has, and no way into this machine.
+ * `startlist listen`: polls an application's event log and posts each event, signed again, to a receiver on this machine.
+ * It needs only the application's access token, and no incoming connections.
  */
 import { randomBytes } from "node:crypto"
 import { createInterface } from "node:readline"
@@ -31,10 +31,10 @@ const Body = Schema.parseJson(
 )
 const decodeBody = Schema.decodeOption(Body)
 
-/** How often the log is asked for more. */
+/** Interval between requests to the log. */
 const poll = Duration.seconds(1)
 
-/** A receiver has so long to answer, as in production (requirements §8). */
+/** Timeout of a receiver in milliseconds, as in production (requirements §8). */
 const receiverTimeout = 2000
 
 export interface Options {
@@ -46,7 +46,7 @@ export interface Options {
   readonly fromStart: boolean
 }
 
-/** The service is away for now. */
+/** The service is temporarily unavailable. */
 class Away extends Schema.TaggedError<Away>("@startlist/node/Away")("Away", { message: Schema.String }) {}
 
 interface Source {
@@ -55,9 +55,9 @@ interface Source {
 }
 
 const refusals: Readonly<Record<number, string>> = {
-  401: "the access token has ended, or was revoked: get a new one and continue with --after",
-  403: "the access token is not one of a platform user, or lacks the scope of the webhook interface",
-  422: "the cursor is not one of this log: leave --after out"
+  401: "the access token has expired or was revoked: get a new one and continue with --after",
+  403: "the access token does not belong to a platform user, or lacks the scope for webhooks",
+  422: "--after: this log does not have the cursor. Omit the option"
 }
 
 const readPage = ({ token, url }: Source, after: Option.Option<string>) =>
@@ -78,14 +78,14 @@ const readPage = ({ token, url }: Source, after: Option.Option<string>) =>
     Effect.timeoutFail({ duration: "30 seconds", onTimeout: () => new Away({ message: `${url} does not answer` }) }),
     Effect.flatMap(({ status, text }): Effect.Effect<typeof Page.Type, Away | CommandFailed> => {
       if (status === 200) {
-        return Effect.mapError(decodePage(text), () => new CommandFailed({ message: `${url} is no Startlist service` }))
+        return Effect.mapError(decodePage(text), () => new CommandFailed({ message: `${url} is not a Startlist service` }))
       }
       if (status === 429 || status >= 500) return new Away({ message: `${url} answers with status ${status}` })
       return new CommandFailed({ message: refusals[status] ?? `${url} answered with status ${status}` })
     })
   )
 
-/** Reads a page, and again as long as the service is away; says so once. */
+/** Reads a page, and retries while the service is unavailable. Prints the reason once. */
 const readPatiently = (
   source: Source,
   after: Option.Option<string>
@@ -100,7 +100,7 @@ const readPatiently = (
   return Effect.catchTag(
     readPage(source, after),
     "Away",
-    ({ message }) => Effect.zipRight(Console.log(`${message}: trying again`), again)
+    ({ message }) => Effect.zipRight(Console.log(`${message}: retrying`), again)
   )
 }
 
@@ -149,7 +149,7 @@ const tokenOf = (given: Options["token"]): Effect.Effect<Redacted.Redacted<strin
     const line = process.stdin.isTTY === true ? "" : yield* firstLine
     return line === ""
       ? yield* new CommandFailed({
-        message: "no access token: give --token, set STARTLIST_ACCESS_TOKEN, or use standard input"
+        message: "no access token: give --token, set STARTLIST_ACCESS_TOKEN, or write it to standard input"
       })
       : Redacted.make(line)
   })
@@ -157,7 +157,7 @@ const tokenOf = (given: Options["token"]): Effect.Effect<Redacted.Redacted<strin
 const receiverOf = (given: string): Effect.Effect<string, CommandFailed> =>
   /^https?:\/\//i.test(given) && URL.canParse(given)
     ? Effect.succeed(given)
-    : new CommandFailed({ message: `--forward-to: ${JSON.stringify(given)} is no http or https address` })
+    : new CommandFailed({ message: `--forward-to: ${JSON.stringify(given)} is not an http or https URL` })
 
 const secretOf = (given: Option.Option<string>): Effect.Effect<Redacted.Redacted<string>, CommandFailed> =>
   Option.match(given, {
@@ -168,7 +168,7 @@ const secretOf = (given: Option.Option<string>): Effect.Effect<Redacted.Redacted
         : new CommandFailed({ message: "--secret: a signing secret begins with whsec_" })
   })
 
-/** Where to begin: behind what is stored already, unless it is asked for. */
+/** The cursor after all events that are stored already. */
 const skipStored = (source: Source): Effect.Effect<Option.Option<string>, CommandFailed> =>
   Effect.iterate({ cursor: Option.none<string>(), isEnd: false }, {
     while: ({ isEnd }) => !isEnd,

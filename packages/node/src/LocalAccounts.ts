@@ -1,4 +1,4 @@
-/** The service's own sign-in: passwords hashed with argon2id, sessions known by their fingerprint. */
+/** The service's own sign-in: passwords hashed with argon2id, sessions stored as hashes. */
 import { randomBytes } from "node:crypto"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -26,12 +26,12 @@ export class Registrar extends Context.Tag("@startlist/node/Registrar")<Registra
 
 export declare namespace Registrar {
   export interface Service {
-    /** Stores a new user together with the argon2id hash of the password. */
+    /** Stores a new user and the argon2id hash of the password. */
     readonly register: (
       user: NewUser,
       password: Redacted.Redacted<string>
     ) => Effect.Effect<User, EmailTaken | StoreError>
-    /** A token with which this user can choose another password, once: none if nobody with this identifier has one. */
+    /** A token with which this user can choose another password once. None if no user with a password has this identifier. */
     readonly makeReset: (
       id: UserId
     ) => Effect.Effect<
@@ -41,28 +41,28 @@ export declare namespace Registrar {
   }
 }
 
-/** Loaded when a first password is there. */
+/** Loaded with the first password. */
 const argon2 = () => import("@node-rs/argon2")
 
-/** So many passwords are hashed at once: each takes 19 MiB and a thread for some 20 ms. */
+/** Maximum number of passwords hashed in parallel: each takes 19 MiB and a thread for about 20 ms. */
 const parallelHashes = 4
 
-/** So many more may wait for their turn, for about a second: who tries to sign in then is asked to come back. */
+/** Maximum number of passwords that wait, for about a second. Further sign-ins are refused and can be retried. */
 const waitingHashes = 40
 
-/** The same password typed on another keyboard: one composition of its characters. */
+/** Normalizes the characters: keyboards compose the same password differently. */
 const clear = (password: Redacted.Redacted<string>): string => Redacted.value(password).normalize("NFC")
 
 const isText = Schema.is(Text)
 
-/** The rule for passwords comes with a long list: it is loaded when somebody chooses one. */
+/** The rule for passwords includes a long list, so it is loaded on first use. */
 const isAcceptable = (password: Redacted.Redacted<string>) =>
   Effect.map(
     Effect.promise(() => import("./Password.ts")),
     (rule) => isText(Redacted.value(password)) && rule.isAcceptable(Redacted.value(password))
   )
 
-/** The keys that sign device cookies and links to a new password. */
+/** Keys that sign device cookies and password reset links. */
 interface AccountKeys {
   readonly device: Keys
   readonly reset: Keys
@@ -73,7 +73,7 @@ const make = (keys: AccountKeys) =>
     const store = yield* AccountStore
     const secrets = yield* Secrets
     const permits = yield* Effect.makeSemaphore(parallelHashes)
-    // Not `withPermits`: who is interrupted at the moment of taking would lose the permit for all.
+    // Not `withPermits`: an interruption while it takes a permit would lose the permit.
     const turn = <A, E>(hashing: Effect.Effect<A, E>): Effect.Effect<A, E> =>
       Effect.acquireUseRelease(permits.take(1), () => hashing, () => permits.release(1))
     let checks = 0
@@ -86,7 +86,7 @@ const make = (keys: AccountKeys) =>
         catch: (cause) => new StoreError({ cause })
       }))
 
-    /** Refuses rather than let a queue grow in which everybody waits for longer than anybody would. */
+    /** Refuses a check if the queue is full, so that waiting times stay short. */
     const inBoundedQueue = <A, E>(check: Effect.Effect<A, E>): Effect.Effect<A, Busy | E> =>
       Effect.suspend((): Effect.Effect<A, Busy | E> => {
         if (checks >= parallelHashes + waitingHashes) return Effect.fail(new Busy())
@@ -94,7 +94,7 @@ const make = (keys: AccountKeys) =>
         return Effect.ensuring(check, Effect.sync(() => checks--))
       })
 
-    /** Checked in place of the hash of somebody unknown, so that both take the same time. */
+    /** Verified for an unknown user, so that the response takes the same time. */
     const decoy = yield* once(toHash(randomBytes(16).toString("base64")))
 
     const verifyPassword = Effect.fn("Accounts.verifyPassword")(
@@ -104,7 +104,7 @@ const make = (keys: AccountKeys) =>
         const isCorrect = yield* matches(stored, clear(password))
         if (Option.isNone(account)) return PasswordCheck.Unknown()
         const { user } = account.value
-        // Whoever is disabled learns no more than a stranger who guesses.
+        // A disabled user gets the same answer as for a wrong password.
         return isCorrect && !account.value.disabled
           ? PasswordCheck.Correct({ user, proof: Redacted.make(stored) })
           : PasswordCheck.Wrong({ user })
@@ -155,7 +155,7 @@ const make = (keys: AccountKeys) =>
     const endOthers: Accounts.Service["endOthers"] = (userId, value) =>
       Effect.asVoid(store.endSessions(userId, secrets.hash(Redacted.value(value))))
 
-    /** Replaces the password of an account. Refused if somebody else has replaced it since the account was read. */
+    /** Replaces the password of an account. Refused if it has changed since the account was read. */
     const replace = (
       { passwordHash, user }: Account,
       next: Redacted.Redacted<string>,
@@ -183,7 +183,7 @@ const make = (keys: AccountKeys) =>
       inBoundedQueue
     )
 
-    /** The account that a link is for. Whoever is disabled cannot use it. */
+    /** The account of a reset link. None if the user is disabled. */
     const resettable = (token: Redacted.Redacted<string>) =>
       Effect.gen(function*() {
         const now = yield* Clock.currentTimeMillis
@@ -250,7 +250,7 @@ const make = (keys: AccountKeys) =>
     }).pipe(Context.add(Registrar, { makeReset, register }))
   })
 
-/** Accounts whose cookies and links are signed with keys derived from these master keys: all nodes and restarts know them. */
+/** Accounts whose cookies and links are signed with keys derived from these master keys: valid on all nodes. */
 export const layerWith = (
   masterKeys: MasterKeys
 ): Layer.Layer<Accounts | Registrar, never, AccountStore | Secrets> =>
@@ -260,7 +260,7 @@ export const layerWith = (
     )
   )
 
-/** Accounts whose device cookies and links end with the process. */
+/** Accounts whose device cookies and links are valid until the process ends. */
 export const layer: Layer.Layer<Accounts | Registrar, never, AccountStore | Secrets> = Layer.effectContext(
   Effect.suspend(() => make({ device: [randomBytes(32)], reset: [randomBytes(32)] }))
 )

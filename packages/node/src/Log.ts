@@ -1,4 +1,4 @@
-/** The log: one line for each thing that happens, for people or as a JSON object. */
+/** The log: one line per event, for people or as a JSON object. */
 import * as Arr from "effect/Array"
 import * as Cause from "effect/Cause"
 import * as Either from "effect/Either"
@@ -12,9 +12,8 @@ import { throttled } from "./internal/throttled.ts"
 const said = (part: unknown): string => part instanceof Error ? rootMessage(part) : Inspectable.toStringUnknown(part)
 
 /**
- * What was to be expected, such as a database that is away, is told by its reason at the end of the line: as an object it
- * would lose it (the messages of errors are not in their JSON), and as an error bring its stack, twice a second. The cause
- * of a bug stays as it is.
+ * Appends the reason of an expected failure, such as an unavailable database, to the message: as JSON an error would lose
+ * its message, and as an error it would add its stack. The cause of a bug is not changed.
  */
 const inOneLine = (options: Logger.Logger.Options<unknown>): Logger.Logger.Options<unknown> => {
   const failure = Cause.failureOrCause(options.cause)
@@ -24,7 +23,7 @@ const inOneLine = (options: Logger.Logger.Options<unknown>): Logger.Logger.Optio
     : { ...options, message: parts.map(said).join(": ") }
 }
 
-/** The log as the configuration has it. */
+/** The logger for this configuration. */
 export const layer = ({ logFormat, logLevel }: Pick<Configuration, "logFormat" | "logLevel">): Layer.Layer<never> =>
   Layer.merge(
     Logger.replace(

@@ -1,6 +1,6 @@
 /**
- * The way out when a master key is lost. Without it the signing secrets that it sealed cannot be read, and no events are
- * delivered to these applications until their owners replace the secret. The operator can replace them all.
+ * For a lost master key: the signing secrets that it sealed cannot be read, so these applications get no events until
+ * their owners replace the secret. The operator can replace all of them.
  */
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
@@ -11,8 +11,8 @@ import { type StoreError, untilSaved } from "@startlist/core/Store"
 import { SubscriptionStore } from "@startlist/core/Subscription"
 
 /**
- * Gives these applications a new signing secret, and ends their subscriptions as their owners would: what was pending is
- * cancelled, since no receiver knows the new secret yet.
+ * Gives these applications a new signing secret, and ends their subscriptions as their owners would. Pending deliveries are
+ * cancelled, since no receiver has the new secret yet.
  */
 export const replace = (
   applications: ReadonlyArray<ApplicationId>

@@ -1,4 +1,4 @@
-/** Numbers about this process: counted by Effect's metrics, which OTLP exports too, and shown as Prometheus text. */
+/** Metrics of this process, recorded with Effect's metrics (which OTLP also exports) and rendered as Prometheus text. */
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
@@ -7,7 +7,7 @@ import * as Prometheus from "./internal/prometheus.ts"
 import * as Levels from "./metrics/Levels.ts"
 import * as Series from "./metrics/Series.ts"
 
-/** What a start need not load: whoever is watched is so from when its numbers are first asked for. */
+/** Loaded on the first request for metrics, so that the start does not wait for it. */
 const watch = Effect.map(Effect.promise(() => import("./metrics/Process.ts")), (process) => process.watch())
 
 export interface Page {
@@ -15,7 +15,7 @@ export interface Page {
   readonly body: string
 }
 
-/** How to show the numbers of this process and ours as Prometheus text. An `installation` is a label of each series. */
+/** Renders all metrics as Prometheus text. An `installation` is a label of each series. */
 export const makeRender = Effect.fnUntraced(function*(installation: Option.Option<string>) {
   const common = Option.match(installation, { onNone: () => ({}), onSome: (name) => ({ installation: name }) })
   const watching = yield* once(watch)

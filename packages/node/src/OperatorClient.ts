@@ -13,7 +13,7 @@ import { CommandFailed, type Target } from "./Target.ts"
 
 const decodeRefusal = Schema.decodeOption(Schema.parseJson(Schema.Struct({ message: Schema.String })))
 
-/** What the network said, such as ` (ECONNREFUSED)`. */
+/** Code of a network error, such as ` (ECONNREFUSED)`. */
 const codeOf = ({ cause }: HttpClientError.HttpClientError): string => {
   const reason = cause instanceof Error ? cause.cause : undefined
   return reason instanceof Error && "code" in reason ? ` (${String(reason.code)})` : ""
@@ -25,7 +25,7 @@ const withinLimit = (url: string) =>
     onTimeout: () => new CommandFailed({ message: `${url} did not answer within 30 seconds` })
   })
 
-/** The response of a 2xx. Any other fails with what the service says in its body. */
+/** A 2xx response. Any other status fails with the message in the body. */
 const accept = (url: string, response: HttpClientResponse.HttpClientResponse) =>
   response.status >= 200 && response.status < 300
     ? Effect.succeed(response)
@@ -37,7 +37,7 @@ const accept = (url: string, response: HttpClientResponse.HttpClientResponse) =>
         })
       }))
 
-/** A request to `url` with the token: within the limit, and with a failure that people understand. */
+/** Adds the token and a timeout to requests, and converts failures to messages for people. */
 const transport = ({ token, url }: Target) => (client: HttpClient.HttpClient) =>
   client.pipe(
     HttpClient.mapRequest(HttpClientRequest.bearerToken(token)),
@@ -46,7 +46,7 @@ const transport = ({ token, url }: Target) => (client: HttpClient.HttpClient) =>
         Effect.catchTags({
           RequestError: (error) =>
             new CommandFailed({ message: `${url} does not answer${codeOf(error)}: is the service running there?` }),
-          ResponseError: (error) => new CommandFailed({ message: `${url} stopped in its answer${codeOf(error)}` })
+          ResponseError: (error) => new CommandFailed({ message: `${url} closed the connection before the end of its response${codeOf(error)}` })
         }),
         withinLimit(url),
         Effect.provideService(FetchHttpClient.RequestInit, { redirect: "manual" })
@@ -62,7 +62,7 @@ export const connect = (target: Target) =>
       httpClient: transport(target)(http),
       transformResponse: (decoded) =>
         decoded.pipe(
-          Effect.mapError(() => new CommandFailed({ message: `${target.url} is no Startlist service` })),
+          Effect.mapError(() => new CommandFailed({ message: `${target.url} is not a Startlist service` })),
           withinLimit(target.url)
         )
     })).pipe(Effect.provide(FetchHttpClient.layer))

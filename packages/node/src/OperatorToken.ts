@@ -10,7 +10,7 @@ import { operatorKeys, Throttle } from "@startlist/http/Throttle"
 
 const digest = (text: string): Buffer => createHash("sha256").update(text).digest()
 
-/** Whether a request carries the operator token; the comparison takes the same time wherever they differ. */
+/** Whether a request has the operator token. Compared in constant time. */
 export const isOperator = (token: Redacted.Redacted<string>): (request: Request) => boolean => {
   const expected = digest(Redacted.value(token))
   return (request) => {

@@ -1,4 +1,4 @@
-/** What is known about a person, and the end of it (law 13). */
+/** Export and erasure of personal data (law 13). */
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
@@ -19,13 +19,12 @@ export declare namespace PersonalData {
     /** The registrations of an athlete, oldest first. */
     readonly registrationsOf: (id: UserId) => Effect.Effect<ReadonlyArray<RegistrationId>, StoreError>
     /**
-     * Erases a person, all in one transaction: name, e-mail address, password and sessions go. So do the texts of the
-     * person's registrations, those in events too, and the network addresses in the audit. The grants are revoked, and the
-     * applications are notified as after a revocation by the user. What is pending with texts of the person is cancelled.
-     * The identifier stays, and is not given to anybody else. `OwnsApplications`: these must end, or get another owner.
+     * Erases a person in one transaction: account, sessions, texts of registrations and their events, addresses in the audit.
+     * Revokes the grants with events, and cancels pending deliveries that contain texts of the person. The identifier is not
+     * used again. `OwnsApplications`: end these applications, or give them another owner, first.
      */
     readonly erase: (id: UserId) => Effect.Effect<void, OwnsApplications | UserNotFound | StoreError>
-    /** Until the transaction of the caller ends, this person is not erased. An erasure that has begun is waited for. */
+    /** Prevents the erasure of this person until the caller's transaction ends. Waits for an erasure in progress. */
     readonly hold: (id: UserId) => Effect.Effect<void, StoreError>
   }
 }
@@ -50,13 +49,13 @@ const make = Effect.gen(function*() {
     "registrations",
     `UPDATE ${p}registrations SET updates = $2::json, version = version + 1 WHERE athlete_id = $1::bigint`
   )
-  // Waits for redeliveries under way, which hold the event that they copy; those that come later copy the cleared one.
+  // Waits for redeliveries in progress, which lock the event that they copy. Later ones copy the cleared event.
   const clearEvents = statement(
     "events",
     `UPDATE ${p}events SET updates = $2::json
       WHERE seq = ANY (ARRAY(SELECT event_seq FROM ${p}deliveries WHERE ${isAbout}))`
   )
-  // In a later snapshot, which has the copies. What receivers answered may repeat what they got.
+  // A separate statement, whose snapshot has those copies. Clears attempts, too: responses may repeat the event.
   const clearDeliveries = statement(
     "deliveries",
     `WITH cleared AS (
@@ -105,11 +104,11 @@ const make = Effect.gen(function*() {
       yield* query(clearDeliveries, [id, updates, yield* Effect.clockWith((clock) => clock.currentTimeMillis)])
       yield* query(clearAudit, [String(id)])
     }))
-    // A consent that was under way: one that comes later finds no user, and revokes itself.
+    // For a consent in progress during the erasure. A later consent finds no user and revokes itself.
     yield* afterCommit(Effect.catchTag(
       revoke(id),
       "StoreError",
-      (error) => Effect.logWarning(`what user ${id} allowed during the erasure could not be revoked`, error)
+      (error) => Effect.logWarning(`access that user ${id} granted during the erasure could not be revoked`, error)
     ))
   })
 

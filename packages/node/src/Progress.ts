@@ -1,19 +1,18 @@
-/** How far long work is: one line on the terminal, rewritten in place, gone at the end. Silent for scripts. */
+/** Progress of a long command: one line on the terminal, removed at the end. Prints nothing without a terminal. */
 
 export interface Progress {
-  /** One more is done. */
+  /** Counts one more step. */
   readonly step: () => void
-  /** Takes the line away. */
+  /** Removes the line. */
   readonly end: () => void
 }
 
-/** Where it is shown. */
 export interface Terminal {
   readonly isTTY?: boolean | undefined
   readonly write: (text: string) => unknown
 }
 
-/** Progress of `total` steps of work with this name. */
+/** Starts the progress of `total` steps. */
 export const make = (name: string, total: number, terminal: Terminal = process.stderr): Progress => {
   let done = 0
   const show = (text: string): void => {

@@ -1,4 +1,4 @@
-/** The description of the API as HTML for people, without scripts. */
+/** The API reference as HTML without scripts. */
 import * as Effect from "effect/Effect"
 import { Marked } from "marked"
 import { gfmHeadingId } from "marked-gfm-heading-id"
@@ -25,10 +25,10 @@ const marked = new Marked(gfmHeadingId(), {
   }
 })
 
-/** The converter's first heading is the title, which the page has already. */
+/** Removes the first heading, which repeats the title of the page. */
 const withoutTitle = (markdown: string): string => markdown.replace(/^# .*\n/, "")
 
-/** The converter knows no webhooks: they are shown as what the service asks of the address of a callback. */
+/** Shows webhooks as a path named `{callback_url}`, since the converter does not support webhooks. */
 const withWebhooks = (text: string): string => {
   const { webhooks, paths, ...rest } = JSON.parse(text)
   return JSON.stringify({

@@ -1,4 +1,4 @@
-/** A name for each request: the caller's or ours, in the answer and in every line that is logged meanwhile. */
+/** An identifier for each request, in the response and in every log line about the request. */
 import { randomBytes } from "node:crypto"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -8,28 +8,25 @@ import * as Option from "effect/Option"
 import { type Handler, idOf, type Request, type Response } from "@startlist/http/Message"
 import type { RequestLog } from "./RequestLog.ts"
 
-/** The field of the log that has it. */
+/** Name of its field in the log. */
 export const requestIdField = "request_id"
 
 const process = randomBytes(6).toString("base64url")
 let count = 0
 
-/** The caller's name for a request, if it is one, else a name that no other request has. */
+/** The caller's identifier of a request if it is valid, otherwise a new unique one. */
 export const of = (request: Request): string => idOf(request) ?? `${process}-${(++count).toString(36)}`
 
 const broken: Response = { status: 500, headers: { "connection": "close", "cache-control": "no-store" }, body: "" }
 
-/** What else is said of every request in the log: nothing. */
 const unnamed = HashMap.empty<string, unknown>()
 
-/** Hears of every answer, and how many seconds it took. */
+/** Called for every response, with the seconds that it took. */
 export type Record = (request: Request, response: Response, seconds: number) => void
 
 /**
- * Names the requests of a handler, and tells `record` of each. The fiber of a request is its own, so its log annotations
- * are set and never restored; and all that is on the way of every request is in one step: together some microseconds.
- * A bug is logged here, where the name is known, and so is the request, if there is a `log`. Every answer also gets the
- * `common` headers.
+ * Gives each request an identifier, logs bugs with it, calls `record` and `log`, and adds the `common` headers. Each request
+ * has its own fiber, so log annotations are never restored. One step for all of it, because every request passes here.
  */
 export const identified = (
   handler: Handler,
@@ -54,7 +51,7 @@ export const identified = (
         onFailure: (cause) =>
           Cause.isInterruptedOnly(cause)
             ? Effect.failCause(cause)
-            : Effect.zipRight(Effect.logError("a request died of a bug", cause), answer(broken))
+            : Effect.zipRight(Effect.logError("a request failed because of a bug", cause), answer(broken))
       })
   )
 }

@@ -1,4 +1,4 @@
-/** One line of the log for each request, with its path but never its query. */
+/** One log line per request, with its path but without its query. */
 import * as Effect from "effect/Effect"
 import * as LogLevel from "effect/LogLevel"
 import * as Option from "effect/Option"
@@ -7,12 +7,12 @@ import type { Configuration } from "./Configuration.ts"
 import { shownPath } from "./ShownPath.ts"
 import { isProbe } from "./Status.ts"
 
-/** Writes the line of a request that was answered after so many seconds. */
+/** Writes the log line of a request. */
 export type RequestLog = (request: Request, response: Response, seconds: number) => Effect.Effect<void>
 
 /**
- * With `LOG_REQUESTS`, requests are logged at `info`, and probes at `debug`. Without it, all are logged at `debug`. If the
- * level leaves these lines out, the result is empty, so that a request costs nothing more.
+ * With `LOG_REQUESTS`, requests are logged at `info` and probes at `debug`; without it, all are logged at `debug`. None if
+ * the log level excludes these lines, so that requests have no extra cost.
  */
 export const make = (
   { logLevel, logRequests }: Pick<Configuration, "logLevel" | "logRequests">,

@@ -1,4 +1,4 @@
-/** Whether the master keys open the signing secrets that are stored. */
+/** Whether the master keys open the stored signing secrets. */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { ApplicationId, ApplicationStore } from "@startlist/core/Application"
@@ -11,7 +11,7 @@ export interface Sample {
   readonly closed: ReadonlyArray<ApplicationId>
 }
 
-/** Looks at so many of the newest applications. */
+/** Checks the newest applications, at most `sample` of them. */
 export const look = Effect.fnUntraced(function*(
   sample: number
 ): Effect.fn.Return<Sample, StoreError, ApplicationStore | Database> {
@@ -30,7 +30,7 @@ export const look = Effect.fnUntraced(function*(
     ({ id, secrets }) =>
       Effect.map(
         applications.findSigningSecrets(id),
-        // The store leaves out the secrets that no key opens.
+        // The store omits secrets that no key opens.
         Option.exists((found) => found.secrets.length < secrets)
       ),
     { concurrency: 10 }

@@ -1,4 +1,4 @@
-/** `startlist serve`: the service as this environment says. */
+/** `startlist serve`: runs the service with the settings of this environment. */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Engine from "@startlist/postgres/Engine"
@@ -8,13 +8,13 @@ import * as Log from "./Log.ts"
 import type { NotStarted } from "./processes/First.ts"
 import * as Process from "./processes/Process.ts"
 
-/** The only process of a node: there is nothing that could take its place. */
+/** A node with a single process has no first process that could replace it, so it ignores SIGHUP. */
 const remain = Effect.flatMap(
   HangUp.listen,
-  (hangUp) => Effect.forever(Effect.zipRight(hangUp, Effect.logWarning("SIGHUP: replaces nothing without PROCESSES")))
+  (hangUp) => Effect.forever(Effect.zipRight(hangUp, Effect.logWarning("SIGHUP is ignored: set PROCESSES to replace processes")))
 )
 
-/** Runs until it is interrupted. What the embedded database is made of is compiled while the rest of the program loads. */
+/** Runs until it is interrupted. Compiles the embedded database while the rest of the program loads. */
 export const serve: Effect.Effect<never, Configuration.InvalidConfiguration | NotStarted> = Effect.gen(function*() {
   const configuration = yield* Configuration.current
   if (configuration.processes > 1) {

@@ -1,4 +1,4 @@
-/** The service: the core over a database, behind a socket, with a worker beside it. */
+/** The service: the core with a database, an HTTP listener and a delivery worker. */
 import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -53,13 +53,13 @@ import { Process } from "./processes/Process.ts"
 import { logDoubts } from "./Settings.ts"
 import * as Status from "./Status.ts"
 
-/** A word on what comes next, for the log. */
+/** The log line of a complete start, with the next step for the operator. */
 const startLine = (configuration: Configuration, url: string, database: string): string => {
   const next = configuration.roles.has("api") ? `open ${url}/ next` : "delivers events only"
   return `Startlist listens on ${url}; database: ${database}; ${next}`
 }
 
-/** Removes what is past its retention. */
+/** Removes deliveries, sessions and audit entries that are past their retention. */
 const purge = (auditRetention: Duration.Duration) =>
   Effect.gen(function*() {
     const accounts = yield* AccountStore
@@ -73,10 +73,10 @@ const purge = (auditRetention: Duration.Duration) =>
     yield* Effect.logDebug("purged").pipe(Effect.annotateLogs({ deliveries, sessions, audit: lines }))
   })
 
-/** A collector is not asked for, but told: so the levels are looked at as often as they are sent. */
+/** Updates the gauges periodically, because a collector gets them without requesting them. */
 const sample = Effect.flatMap(Levels.make, (look) => Effect.repeat(look, Schedule.spaced("10 seconds")))
 
-/** The operator API, loaded when it is first asked for: many nodes never are, and their start is faster without. */
+/** The operator API, loaded on its first request, so that the start is faster. */
 const makeOperatorApi = (token: Redacted.Redacted<string>) =>
   Effect.gen(function*() {
     const services = yield* Effect.context<OperatorApi.Services | Scope.Scope>()
@@ -88,13 +88,13 @@ const makeOperatorApi = (token: Redacted.Redacted<string>) =>
     return (request: Request) => Effect.flatMap(loaded, (handler) => handler(request))
   })
 
-/** What a node with the role `api` serves besides the operator API: documentation, protocol, pages. */
+/** Routes of the role `api` besides the operator API: documentation, protocol, pages. */
 export const apiRoutes = Effect.map(
   Effect.all([Documentation.routes, Protocol.routes, Pages.routes, Pages.signIn, Pages.welcome]),
   ([documentation, protocol, pages, signIn, welcome]) => [...documentation, ...protocol, ...pages, ...signIn, welcome]
 )
 
-/** Everything that this node serves. */
+/** The handler for all routes of this node. */
 const makeHandler = Effect.fnUntraced(
   function*(
     configuration: Configuration,
@@ -134,7 +134,7 @@ const makeHandler = Effect.fnUntraced(
   }
 )
 
-/** Where the service stands, once it is known which port it has. */
+/** The public URLs, which may depend on the port. */
 const layerSite = (configuration: Configuration, keys: Keys.Keys, url: string): Layer.Layer<never, never, Secrets> =>
   Layer.unwrapEffect(Effect.map(Secrets, (secrets) => {
     return Layer.succeed(HttpConfig, {
@@ -145,7 +145,7 @@ const layerSite = (configuration: Configuration, keys: Keys.Keys, url: string): 
     })
   }))
 
-/** With a collector, each attempt is a span in the trace of its event. */
+/** With a collector, each delivery attempt is a span in the trace of its event. */
 const layerCallbacks = (configuration: Configuration): Layer.Layer<Callbacks> => {
   const dispatcher = Deliveries.layerCallbacks(Dispatcher.layerWith({
     allow: configuration.callbackAllow.flatMap((cidr) => Option.toArray(parseBlock(cidr))),
@@ -156,7 +156,7 @@ const layerCallbacks = (configuration: Configuration): Layer.Layer<Callbacks> =>
     : dispatcher
 }
 
-/** The core's services and the sign-in, over the database. */
+/** The core's services and the sign-in. */
 const layerCore = (configuration: Configuration, keys: Keys.Keys, throttle: Layer.Layer<Throttle>) =>
   Layer.mergeAll(
     Layer.provideMerge(PersonalData.layer, Tokens.layer(Services.layer)),
@@ -179,15 +179,15 @@ const layerTelemetry = (configuration: Configuration): Layer.Layer<never> =>
     ? Layer.unwrapEffect(Effect.map(telemetry, ({ layer }) => layer(configuration)))
     : Layer.empty
 
-/** Serves and works until interrupted, then stops accepting and finishes what was begun. */
+/** Serves and delivers until interrupted. Then stops accepting requests and completes those in progress. */
 const node = (configuration: Configuration, keys: Keys.Keys, onListening: OnListening) =>
   Effect.gen(function*() {
     const { host, port, roles } = configuration
     const { closed, total } = yield* Effect.mapError(SealedSecrets.look(100), Database.toConfigurationError("database"))
     if (total > 0 && closed.length === total) {
       return yield* new InvalidConfiguration({
-        message: "MASTER_KEY: no key given opens any of the signing secrets in the database. "
-          + "Give the key that sealed them; if it is lost, startlist reseal --end-unreadable makes new secrets"
+        message: "MASTER_KEY: no key opens any of the signing secrets in the database. "
+          + "Set the key that sealed them. If it is lost, make new secrets with startlist reseal --end-unreadable."
       })
     }
     const draining = yield* Ref.make(false)
@@ -226,7 +226,7 @@ const node = (configuration: Configuration, keys: Keys.Keys, onListening: OnList
 /** Called once, with the address on which the service listens. */
 export type OnListening = (url: string) => Effect.Effect<unknown>
 
-/** The service as this configuration says. Fails if it cannot start, and else runs until it is interrupted. */
+/** Runs the service with this configuration until it is interrupted. Fails if it cannot start. */
 export const run = (configuration: Configuration, onListening: OnListening = () => Effect.void) =>
   Effect.gen(function*() {
     const process = yield* Process

@@ -1,4 +1,4 @@
-/** What is doubtful about the settings. `doctor` prints it, and a start logs it. */
+/** Warnings about settings, which `doctor` prints and a start logs. */
 import { isWithin, parseBlock } from "@startlist/dispatcher/AddressGuard"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -15,7 +15,7 @@ const checkAddress = ({ authUrl, host, port }: Configuration): ReadonlyArray<Fin
       ? [
         warning(
           what,
-          `AUTH_URL is ${authUrl.value}: passwords and tokens travel in clear, and cookies are not Secure`,
+          `AUTH_URL is ${authUrl.value}: passwords and tokens are sent unencrypted, and cookies are not Secure`,
           "put a proxy with TLS in front and set AUTH_URL to its https origin"
         )
       ]
@@ -36,7 +36,7 @@ const checkAddress = ({ authUrl, host, port }: Configuration): ReadonlyArray<Fin
 
 const thisMachine = ["127.0.0.1", "::1"]
 
-/** Behind a proxy on the same machine, such a callback reaches every port that only this machine should reach. */
+/** If the service is public, callbacks on this machine can reach ports that only this machine should reach. */
 const checkCallbackAllow = (configuration: Configuration): ReadonlyArray<Finding> => {
   const open = configuration.callbackAllow.find((cidr) =>
     thisMachine.some((address) => isWithin(Option.toArray(parseBlock(cidr)), address))
@@ -47,7 +47,7 @@ const checkCallbackAllow = (configuration: Configuration): ReadonlyArray<Finding
     : [
       warning(
         what,
-        `CALLBACK_ALLOW has ${open}: owners of applications at ${authUrl} can send requests to every port of this machine`,
+        `CALLBACK_ALLOW contains ${open}: owners of applications at ${authUrl} can send requests to every port of this machine`,
         "remove it from CALLBACK_ALLOW, unless every owner may do so"
       )
     ]
@@ -60,18 +60,18 @@ const checkPooler = ({ databaseUrl, preparedStatements }: Configuration): Readon
       warning(
         what,
         "PREPARED_STATEMENTS is false: nodes do not notify each other of events (LISTEN), and the database does not end statements at the deadline",
-        "keep it only behind a pooler of transactions; a pool of sessions works without it"
+        "set it to false only behind a pooler in transaction mode; session mode does not need it"
       )
     ]
 
-/** One warning for each doubtful setting. */
+/** One warning per questionable setting. */
 export const checkSettings = (configuration: Configuration): ReadonlyArray<Finding> => [
   ...checkAddress(configuration),
   ...checkCallbackAllow(configuration),
   ...checkPooler(configuration)
 ]
 
-/** Logs each doubtful setting. */
+/** Logs these warnings. */
 export const logDoubts = (configuration: Configuration): Effect.Effect<void> =>
   Effect.forEach(
     checkSettings(configuration),

@@ -1,4 +1,4 @@
-/** Keys that sign what browsers hand back to us, one for each purpose. */
+/** Keys that sign cookies and links, one per purpose. */
 import { hkdfSync } from "node:crypto"
 import type { NonEmptyReadonlyArray } from "effect/Array"
 import * as Redacted from "effect/Redacted"

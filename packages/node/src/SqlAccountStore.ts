@@ -61,7 +61,7 @@ const make = Effect.gen(function*() {
     "session_end",
     `DELETE FROM ${p}sessions WHERE user_id = $1::bigint AND hash IS DISTINCT FROM $2::text RETURNING hash`
   )
-  // The lock waits for a change of the password that is under way, and the next one waits for it.
+  // The lock serializes it with password changes.
   const insertSession = statement(
     "session_insert",
     `INSERT INTO ${p}sessions (hash, user_id, started_at, seen_at)
@@ -83,7 +83,7 @@ const make = Effect.gen(function*() {
     ) RETURNING hash`
   )
 
-  /** Without those who have no password. */
+  /** The accounts of these users. Users without a password have none. */
   const accountsOf = (found: ReadonlyArray<User>) =>
     Effect.map(query<PasswordRow>(findPasswords, [JSON.stringify(found.map(({ id }) => id))]), (rows) => {
       const byUser = new Map(rows.map((row) => [Number(row.user_id), row]))
@@ -143,5 +143,5 @@ const make = Effect.gen(function*() {
   })
 })
 
-/** Password hashes and sessions in the service's own tables; a user and the password are inserted in one transaction. */
+/** Password hashes and sessions in the service's own tables. */
 export const layer: Layer.Layer<AccountStore, never, Database | Users> = Layer.effect(AccountStore, make)

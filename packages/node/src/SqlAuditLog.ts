@@ -21,7 +21,7 @@ interface Row {
 
 const toLine = ({ at, id, ...row }: Row): Line => ({ ...row, id: Number(id), at: DateTime.unsafeMake(Number(at)) })
 
-/** An address may come from a header; a database keeps no NUL and no half of a surrogate pair. */
+/** Replaces characters that PostgreSQL cannot store. An address may come from a header. */
 const storable = (text: string): string => text.slice(0, 300).replace(/[\0\p{Cs}]/gu, "\uFFFD")
 
 const make = Effect.gen(function*() {
@@ -37,7 +37,7 @@ const make = Effect.gen(function*() {
     name: `${p}audit_list`,
     text: `SELECT ${columns} FROM ${p}audit WHERE ${where} ORDER BY id DESC LIMIT $2::integer`
   }
-  // Each side is read from an index of its own, newest first.
+  // One query per side, so that each uses its own index.
   const sideOf = (side: string, other: string) =>
     `(
     SELECT id FROM ${p}audit WHERE ${where} AND ${partyOf(side)} = $6::text
@@ -49,7 +49,7 @@ const make = Effect.gen(function*() {
       WHERE id IN (${sideOf("actor", "subject")} UNION ${sideOf("subject", "actor")})
       ORDER BY id DESC LIMIT $2::integer`
   }
-  // Not more than the database lets go: see `SqlTables`.
+  // The trigger in `SqlTables` refuses to delete newer entries.
   const purge = {
     name: `${p}audit_purge`,
     text: `DELETE FROM ${p}audit WHERE id IN (

@@ -8,10 +8,10 @@ import type * as Embedded from "@startlist/postgres/Embedded"
 import { auditFloor } from "./AuditLog.ts"
 import { defaultPrefix, type MigrationSet } from "@startlist/postgres/Migrations"
 
-/** Who acts or is acted on, as one text: `user:42`. */
+/** An actor or subject as one text: `user:42`. */
 export const partyOf = (column: string): string => `(${column}->>'type' || ':' || coalesce(${column}->>'id', ''))`
 
-/** `0001`: everything. Instants are whole milliseconds since 1970; passwords and sessions are kept as hashes only. */
+/** `0001`: all tables. Instants are whole milliseconds since 1970; passwords and sessions are stored as hashes only. */
 const initial = (p: string): ReadonlyArray<string> => [
   `CREATE TABLE ${p}passwords (
     user_id bigint PRIMARY KEY,
@@ -42,9 +42,8 @@ const initial = (p: string): ReadonlyArray<string> => [
 ]
 
 /**
- * `0002`: the audit says what came of each action, and the database itself keeps it as it is: no line can be changed
- * but by the loss of its network address, for an erasure, and none be removed before it is `auditFloor` older than the
- * newest (the purge removes later, see `AUDIT_RETENTION`).
+ * `0002`: the audit has the outcome of each action and is append-only. Triggers allow only to clear the network address
+ * (for an erasure) and to remove entries that are `auditFloor` older than the newest one.
  */
 const appendOnly = (p: string): ReadonlyArray<string> => [
   `ALTER TABLE ${p}audit ADD COLUMN outcome text NOT NULL DEFAULT 'success'`,
@@ -74,7 +73,7 @@ const appendOnly = (p: string): ReadonlyArray<string> => [
     FOR EACH STATEMENT EXECUTE FUNCTION ${p}audit_is_kept()`
 ]
 
-/** `0003`: a session is changed whenever its user comes back. This locks out other vacuums only. */
+/** `0003`: sessions change often, so vacuum them earlier. The migration blocks only other vacuums. */
 const autovacuum = (p: string): ReadonlyArray<string> => [
   `ALTER TABLE ${p}sessions SET (autovacuum_vacuum_scale_factor = 0.02)`
 ]
@@ -82,7 +81,7 @@ const autovacuum = (p: string): ReadonlyArray<string> => [
 const statements = (texts: ReadonlyArray<string>) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) => Effect.forEach(texts, (text) => sql.unsafe(text), { discard: true }))
 
-/** What brings these tables up to date. `prefix` stands in front of every table name. */
+/** Migrations of these tables. `prefix` is the prefix of every table name. */
 export const migrations = (prefix: string = defaultPrefix): MigrationSet => ({
   table: `${prefix}service_migrations`,
   migrations: {
@@ -92,7 +91,7 @@ export const migrations = (prefix: string = defaultPrefix): MigrationSet => ({
   }
 })
 
-/** The service's own tables in the embedded database, and its image, which is in the package's `dist`. */
+/** The service's own tables in the embedded database, and the image in the package's `dist`. */
 export const embedded = (): Required<Pick<Embedded.Options, "image" | "migrations">> => ({
   migrations: [migrations()],
   image: {

@@ -1,4 +1,4 @@
-/** Secrets that are not given in a command line, where the list of processes and the shell's history show them. */
+/** Reads secrets from standard input: on the command line, the process list and the shell history would show them. */
 import * as Prompt from "@effect/cli/Prompt"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
@@ -10,12 +10,12 @@ const firstLine = async (): Promise<Redacted.Redacted<string>> => {
   return Redacted.make(input.split(/\r?\n/, 1)[0] ?? "")
 }
 
-/** Asks for a secret on a terminal, and reads the first line of the standard input otherwise. */
+/** Prompts for a secret on a terminal. Otherwise reads the first line of standard input. */
 export const secret = (
   name: string
 ): Effect.Effect<Redacted.Redacted<string>, CommandFailed, Prompt.Prompt.Environment> => {
   const unreadable = () =>
-    new CommandFailed({ message: `the ${name.toLowerCase()} cannot be read from the standard input` })
+    new CommandFailed({ message: `the ${name.toLowerCase()} cannot be read from standard input` })
   return Effect.suspend(() =>
     process.stdin.isTTY === true
       ? Effect.mapError(Prompt.run(Prompt.hidden({ message: name })), unreadable)

@@ -1,4 +1,4 @@
-/** Whether this process lives, whether it should get requests, and its numbers. */
+/** Health, readiness and metrics of this process. */
 import * as Effect from "effect/Effect"
 import type * as Redacted from "effect/Redacted"
 import * as Ref from "effect/Ref"
@@ -11,14 +11,14 @@ import { isOperator, makeRefuseStranger } from "./OperatorToken.ts"
 
 const notReady = (status: string) => Response.json(503, { status }, { "retry-after": "5" })
 
-/** Asked on this machine itself, and not on behalf of somebody else by a proxy that runs here. */
+/** Whether a request comes from this machine, and not through a proxy on it. */
 const isLocal = (request: Request): boolean =>
   /^(?:127\.|::1$|::ffff:127\.)/.test(request.address) &&
   header(request, "x-forwarded-for") === undefined && header(request, "forwarded") === undefined
 
 const probes = new Set(["/healthz", "/readyz", "/metrics"])
 
-/** Whether this is a route that machines request all the time. Logs at `info` and traces leave these out. */
+/** Whether monitoring requests this route all the time. Traces and logs at `info` omit these requests. */
 export const isProbe = (route: string): boolean => probes.has(route)
 
 const route = (path: string, get: Endpoint): Route => ({
@@ -31,7 +31,7 @@ const route = (path: string, get: Endpoint): Route => ({
 /**
  * - `/healthz`: 200 while the process answers.
  * - `/readyz`: 200 if the database takes writes and has this program's tables; 503 if not, and while `draining`.
- * - `/metrics`: Prometheus text, for the operator token or from this machine.
+ * - `/metrics`: Prometheus text, for requests with the operator token or from this machine.
  */
 export const routes = Effect.fnUntraced(function*(
   token: Redacted.Redacted<string>,

@@ -31,7 +31,7 @@ const listOf = (records: ReadonlyArray<Readonly<Record<string, unknown>>>): stri
     ])
 }
 
-/** A line for each field; a field that is a list of records follows as a table. */
+/** One line per field. Fields that are lists of records follow as tables. */
 const recordOf = (record: Readonly<Record<string, unknown>>): string => {
   const details = Object.entries(record).flatMap(([name, value]) =>
     Array.isArray(value) && value.length > 0 && value.every(isRecord) ? [`${printable(name)}:\n${listOf(value)}`] : []
@@ -39,10 +39,7 @@ const recordOf = (record: Readonly<Record<string, unknown>>): string => {
   return [align(Object.entries(record).map(([name, value]) => [printable(name), cell(value)])), ...details].join("\n\n")
 }
 
-/**
- * One record as a line for each field; a page (`{applications: […], next?}`) as a line for each record, with a word on
- * how to go on.
- */
+/** A record as one line per field; a page (`{applications: […], next?}`) as one line per record and the next `--after`. */
 export const render = (answer: unknown): string => {
   if (!isRecord(answer)) return "done"
   const page = Object.values(answer).find((value): value is ReadonlyArray<unknown> =>

@@ -1,4 +1,4 @@
-/** Which service a command asks, and with which token. */
+/** The service that a command calls, and the operator token. */
 import { readFile } from "node:fs/promises"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -7,22 +7,21 @@ import * as Schema from "effect/Schema"
 import * as Configuration from "./Configuration.ts"
 import { operatorTokenFile } from "./Keys.ts"
 
-/** Why a command failed: one line for people. */
+/** A failed command. The message is one line for people. */
 export class CommandFailed extends Schema.TaggedError<CommandFailed>("@startlist/node/CommandFailed")("CommandFailed", {
   message: Schema.String
 }) {}
 
-/** A service and the right to operate it. */
 export interface Target {
   readonly url: string
   readonly token: Redacted.Redacted<string>
 }
 
-/** Without what a request adds: `https://host:port/prefix`. */
+/** A base URL, without the slash at its end. */
 export const parseUrl = (given: string): Effect.Effect<string, CommandFailed> =>
   /^https?:\/\//i.test(given) && URL.canParse(given)
     ? Effect.succeed(given.replace(/(?<!\/)\/+$/, ""))
-    : new CommandFailed({ message: `--url: ${JSON.stringify(given)} is no http or https address` })
+    : new CommandFailed({ message: `--url: ${JSON.stringify(given)} is not an http or https URL` })
 
 const readToken = ({ dataDir, operatorToken }: Configuration.Configuration) =>
   Option.match(operatorToken, {
@@ -33,13 +32,13 @@ const readToken = ({ dataDir, operatorToken }: Configuration.Configuration) =>
         try: async () => Redacted.make((await readFile(file, "utf8")).trim()),
         catch: () =>
           new CommandFailed({
-            message: `no operator token: give --token, set OPERATOR_TOKEN, or run where ${file} can be read`
+            message: `no operator token: give --token, set OPERATOR_TOKEN, or run this command as a user who can read ${file}`
           })
       })
     }
   })
 
-/** What was asked for on the command line; what was not is the service of this environment and its token. */
+/** The service and token from the command line. Default: those of this environment. */
 export const target = (
   url: Option.Option<string>,
   token: Option.Option<Redacted.Redacted<string>>

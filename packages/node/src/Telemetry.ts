@@ -1,7 +1,6 @@
 /**
- * Traces and metrics by OTLP, if the configuration names a collector. Spans are made for requests that are sampled, and
- * for the deliveries of their events: an event carries the `traceparent` of its request, so that its deliveries continue
- * that trace, later and on any node. `traceparent` is read and written here only.
+ * Traces and metrics by OTLP, if the configuration names a collector. Sampled requests and the deliveries of their events
+ * have spans. Events store the `traceparent` of their request, so deliveries on any node continue the trace.
  */
 import { randomUUID } from "node:crypto"
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
@@ -25,12 +24,12 @@ import { version } from "./internal/version.ts"
 import { shownPath } from "./ShownPath.ts"
 import { isProbe } from "./Status.ts"
 
-/** A collector that does not answer holds up the end of the process for no longer. A busy machine needs its time for the last spans. */
+/** Maximum delay of the process's end by a collector that does not answer. Less is too short on a busy machine. */
 const shutdownTimeout = "2 seconds"
 
 type Settings = Pick<Configuration, "installation" | "otlp">
 
-/** This process to the collector: the version, the installation and an identifier of its own, unless the attributes have them. */
+/** Resource of this process: version, installation and instance identifier, unless the attributes set them. */
 const resourceOf = ({ installation, otlp: { attributes } }: Settings) => {
   const { "service.name": serviceName = "", "service.version": serviceVersion = version, ...others } = attributes
   return {
@@ -47,7 +46,7 @@ const resourceOf = ({ installation, otlp: { attributes } }: Settings) => {
 const traceparentOf = (span: Tracer.Span): Option.Option<string> =>
   span.sampled ? Option.fromNullable(HttpTraceContext.toHeaders(span)["traceparent"]) : Option.none()
 
-/** The caller of a request, if it names its trace. */
+/** The trace that the caller of a request names, if any. */
 interface Caller {
   readonly parent?: Tracer.ExternalSpan
 }
@@ -63,7 +62,7 @@ const layerTrace = Layer.succeed(
   Effect.match(Effect.currentSpan, { onFailure: () => Option.none(), onSuccess: traceparentOf })
 )
 
-/** Exports to the collectors that are named. Spans are made only where `traced` and `layerCallbacks` ask for them. */
+/** Exports to the configured collectors. Only `makeTraced` and `layerCallbacks` create spans. */
 export const layer = (settings: Settings): Layer.Layer<CurrentTrace> => {
   const resource = resourceOf(settings)
   const exporter = (of: Option.Option<Signal>, layer: typeof OtlpTracer.layer | typeof OtlpMetrics.layer) =>
@@ -79,7 +78,7 @@ export const layer = (settings: Settings): Layer.Layer<CurrentTrace> => {
     exporter(settings.otlp.metrics, OtlpMetrics.layer)
   ).pipe(
     Layer.provide(NodeHttpClient.layerUndici),
-    // The library would read variables by rules of its own.
+    // Otherwise the library would also read variables.
     Layer.provide(Layer.setConfigProvider(ConfigProvider.fromMap(new Map()))),
     Layer.merge(Layer.setTracerEnabled(false)),
     Layer.merge(layerTrace)
@@ -88,15 +87,15 @@ export const layer = (settings: Settings): Layer.Layer<CurrentTrace> => {
 
 const maxId = 16 ** 13
 
-/** Whether to trace a request. For one trace, every node decides alike. */
+/** Whether to trace a request. All nodes decide alike for one trace. */
 const isSampled = ({ followsCaller, ratio }: Sampler, { parent }: Caller): boolean => {
   if (parent === undefined) return Math.random() < ratio
   return followsCaller ? parent.sampled : Number.parseInt(parent.traceId.slice(-13), 16) / maxId < ratio
 }
 
 /**
- * A span for each request that is sampled and no probe, in the caller's trace if it names one: method, route, path and
- * status, never the query.
+ * Creates a span for each sampled request except probes, in the caller's trace if it names one. Attributes: method, route,
+ * path and status, never the query.
  */
 export const makeTraced =
   (sampler: Sampler) => (handler: Handler, routeOf: (path: string) => string): Handler => (request) => {
@@ -121,10 +120,7 @@ export const makeTraced =
 const outcomeOf = (answer: Answer): readonly [string, string | number] =>
   answer._tag === "Answered" ? ["http.response.status_code", answer.status] : ["error.type", answer._tag]
 
-/**
- * The same callbacks, with a span for each attempt of an event that has a trace. No attribute has the query of the
- * callback.
- */
+/** Adds a span to each attempt of an event that has a trace. No attribute contains the query of the callback. */
 export const layerCallbacks = <E, R>(callbacks: Layer.Layer<Callbacks, E, R>): Layer.Layer<Callbacks, E, R> =>
   Layer.effect(
     Callbacks,

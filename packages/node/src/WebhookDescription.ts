@@ -1,4 +1,4 @@
-/** What is sent to callbacks, as the webhooks of OpenAPI and as an AsyncAPI document, from the same schemas. */
+/** Requests to callbacks, as OpenAPI webhooks and as an AsyncAPI document. */
 import * as JSONSchema from "effect/JSONSchema"
 import type * as Schema from "effect/Schema"
 import * as WebhookApi from "@startlist/http/WebhookApi"
@@ -6,7 +6,7 @@ import { descriptionOf, exampleOf, explainSchema } from "./Explained.ts"
 
 type Json = Readonly<Record<string, unknown>>
 
-/** In itself: without references to other places of a document. */
+/** JSON schema without references. */
 const schemaOf = (schema: Schema.Schema.AnyNoContext): Json => {
   const { $defs = {}, $schema: _, ...made }: Json = { ...JSONSchema.make(schema, { target: "jsonSchema7" }) }
   const definitions = new Map(Object.entries(Object($defs)))
@@ -36,13 +36,13 @@ const parametersOf = ({ properties }: Json, place: "header" | "query") =>
 const eventText = {
   summary: "An event",
   description:
-    "A registration has changed, or a user has taken access back. Check the signature, store the event, and answer 200 within two seconds: any other answer is a failed attempt. There are three attempts; webhook-id is the same in each."
+    "A registration has changed, or a user has revoked access. Check the signature, store the event, and answer 200 within two seconds: any other answer is a failed attempt. There are three attempts; webhook-id is the same in each."
 }
 
 const challengeText = {
-  summary: "The validation of a callback",
+  summary: "Validation of a callback",
   description:
-    "Sent while you subscribe. Check the verify token, and answer 200 within two seconds with a JSON object of exactly hub.challenge."
+    "Sent while you subscribe. Check the verify token, and answer 200 within two seconds with a JSON object that contains only hub.challenge."
 }
 
 const content = (schema: Json) => ({ "application/json": { schema, example: exampleOf(schema, {}) } })
@@ -55,7 +55,7 @@ export const webhooks = {
       ...eventText,
       parameters: parametersOf(headers, "header"),
       requestBody: { required: true, content: content(event) },
-      responses: { "200": { description: "You have stored the event. The body is not looked at" } }
+      responses: { "200": { description: "You have stored the event. The body is ignored" } }
     }
   },
   challenge: {
@@ -77,7 +77,7 @@ export const asyncDocument = (): string =>
         info: {
           title: "Startlist events",
           version: "1",
-          description: "What Startlist posts to the callback of a subscription."
+          description: "Events that Startlist posts to the callback of a subscription."
         },
         defaultContentType: "application/json",
         channels: {

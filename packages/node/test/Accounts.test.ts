@@ -1,4 +1,4 @@
-/** Sign-in and audit: the same on memory, the embedded database and PostgreSQL. */
+/** Sign-in and audit, in memory, in the embedded database and in PostgreSQL. */
 import { expect, layer } from "@effect/vitest"
 import { Secrets, User } from "@startlist/core"
 import { Accounts } from "@startlist/pages"
@@ -66,7 +66,7 @@ for (const [name, kept] of Object.entries({ memory, embedded, postgres })) {
   const accounts = LocalAccounts.layer.pipe(Layer.provide(TestSecrets.layer("accounts")), Layer.provideMerge(kept))
 
   layer(accounts, { timeout: "120 seconds" })(name, (it) => {
-    it.effect("the right password signs in, whatever the case of the address; nothing else does", () =>
+    it.effect("only the right password signs in; the case of the address does not matter", () =>
       Effect.gen(function*() {
         const { verifyPassword } = yield* Accounts.Accounts
         const user = yield* register
@@ -83,7 +83,7 @@ for (const [name, kept] of Object.entries({ memory, embedded, postgres })) {
         }
       }))
 
-    it.effect("a password is the same on every keyboard, composed or not", () =>
+    it.effect("a password is the same with composed and decomposed characters", () =>
       Effect.gen(function*() {
         const { verifyPassword } = yield* Accounts.Accounts
         const registrar = yield* LocalAccounts.Registrar
@@ -93,7 +93,7 @@ for (const [name, kept] of Object.entries({ memory, embedded, postgres })) {
         )
       }))
 
-    it.effect("an address that is taken leaves the first user and password as they are", () =>
+    it.effect("an address that is taken is refused; the first user and password do not change", () =>
       Effect.gen(function*() {
         const { verifyPassword } = yield* Accounts.Accounts
         const registrar = yield* LocalAccounts.Registrar
@@ -107,7 +107,7 @@ for (const [name, kept] of Object.entries({ memory, embedded, postgres })) {
         )
       }))
 
-    it.effect("the stored hash is argon2id, and a session is stored by its fingerprint", () =>
+    it.effect("passwords are stored as argon2id hashes, and sessions as hashes", () =>
       Effect.gen(function*() {
         const store = yield* AccountStore.AccountStore
         const user = yield* register
@@ -133,7 +133,7 @@ for (const [name, kept] of Object.entries({ memory, embedded, postgres })) {
         expect(yield* findSession(secret("sl_se_unknown"))).toEqual(Option.none())
       }))
 
-    it.effect("a sign-in with a password that is replaced meanwhile starts no session, whichever is first", () =>
+    it.effect("a sign-in with a password that is replaced at the same time starts no session", () =>
       Effect.gen(function*() {
         const store = yield* AccountStore.AccountStore
         const user = yield* register
@@ -217,7 +217,7 @@ for (const [name, kept] of Object.entries({ memory, embedded, postgres })) {
       { fastCheck: { numRuns: 25 } }
     )
 
-    it.effect("a session that is not used for a day is over", () =>
+    it.effect("a session ends after a day without use", () =>
       Effect.gen(function*() {
         const { findSession } = yield* Accounts.Accounts
         const session = yield* start(yield* register)
@@ -227,7 +227,7 @@ for (const [name, kept] of Object.entries({ memory, embedded, postgres })) {
         expect(yield* findSession(session)).toEqual(Option.none())
       }))
 
-    it.effect("each use prolongs it, up to two weeks", () =>
+    it.effect("each use prolongs a session, up to two weeks", () =>
       Effect.gen(function*() {
         const { findSession } = yield* Accounts.Accounts
         const session = yield* start(yield* register)
@@ -239,7 +239,7 @@ for (const [name, kept] of Object.entries({ memory, embedded, postgres })) {
         expect(yield* findSession(session)).toEqual(Option.none())
       }))
 
-    it.effect("the purge removes sessions that are over, in batches, and no other", () =>
+    it.effect("the purge removes ended sessions only, in batches", () =>
       Effect.gen(function*() {
         const store = yield* AccountStore.AccountStore
         const { findSession } = yield* Accounts.Accounts

@@ -1,4 +1,4 @@
-/** The audit trail: every call of the operator is in it, and nobody can change or shorten it, not even by SQL. */
+/** The audit trail: it contains every operator call, and nobody can change or shorten it, not even with SQL. */
 import { describe, expect, it, layer } from "@effect/vitest"
 import { Database, Embedded, Postgres, Seal } from "@startlist/postgres"
 import { DateTime, Effect, Either, Layer, Logger, Metric, MetricState, Redacted } from "effect"
@@ -42,7 +42,7 @@ const day = 86_400_000
 describe("the database keeps the trail", () => {
   for (const [name, database] of Object.entries({ embedded, postgres })) {
     it.effect(
-      `${name}: a line cannot be changed, nor removed before its time, nor all of them at once`,
+      `${name}: an entry cannot be changed or removed early, and the table cannot be truncated`,
       () =>
         Effect.gen(function*() {
           const log = yield* AuditLog.AuditLog
@@ -77,7 +77,7 @@ describe("the database keeps the trail", () => {
   }
 })
 
-/** What the driver said, however deep it is. */
+/** The message of the driver. */
 const messageOf = (error: unknown): string => {
   let inner = error
   while (inner instanceof Error && inner.cause !== undefined) inner = inner.cause
@@ -86,7 +86,7 @@ const messageOf = (error: unknown): string => {
 
 layer(InProcessService.layer(), { timeout: "60 seconds" })("every call of the operator", (it) => {
   it.effect(
-    "is written down with its path, without its query, and with what came of it: reads, refusals, strangers",
+    "is recorded with its path and outcome, without its query: reads, refusals, calls without a token",
     on(async (service) => {
       const user = await createUser(service, "athlete")
       await operate(service, "GET", "/users?email=somebody@example.test")
@@ -126,7 +126,7 @@ layer(InProcessService.layer(), { timeout: "60 seconds" })("every call of the op
   )
 
   it.effect(
-    "calls without the token get 429 after 30 in a minute, are not recorded from then on, and lock nobody out",
+    "calls without the token get 429 after 30 in a minute, are then not recorded, and lock nobody out",
     on(async (service) => {
       const stranger = { ...service, operatorToken: "wrong" }
       const statuses: Array<number> = []
@@ -144,7 +144,7 @@ layer(InProcessService.layer(), { timeout: "60 seconds" })("every call of the op
 
 layer(InProcessService.layer())("a long trail", (it) => {
   it.effect(
-    "is not read from end to end for one person: neither to list, nor to export, nor to erase",
+    "is not read completely to list, export or erase one person",
     on(async (service) => {
       const { admin } = service.database
       const user = await createUser(service, "athlete")
@@ -171,9 +171,9 @@ layer(InProcessService.layer())("a long trail", (it) => {
   )
 })
 
-layer(InProcessService.layer())("a call of the operator and its line", (it) => {
+layer(InProcessService.layer())("an operator call and its audit entry", (it) => {
   it.effect(
-    "are kept together: what the audit cannot take is not done, and answered with 503",
+    "are stored together: a call whose entry cannot be stored is rolled back and answered with 503",
     on(async (service) => {
       const { admin } = service.database
       const count = async () => (await admin.query("SELECT count(*) FROM startlist_users")).rows[0].count
@@ -189,7 +189,7 @@ layer(InProcessService.layer())("a call of the operator and its line", (it) => {
   )
 
   it.effect(
-    "end within five seconds; what is not done by then is not done later",
+    "end within five seconds; an unfinished change does not happen later",
     on(async (service) => {
       const blocker = await service.database.admin.connect()
       await blocker.query("BEGIN; LOCK TABLE startlist_users IN ACCESS EXCLUSIVE MODE")
@@ -216,7 +216,7 @@ const lost = Effect.sync(() =>
   )
 )
 
-it.effect("a line that the database does not take is in the log, whole, and counted", () =>
+it.effect("an entry that the database does not take is logged completely and counted", () =>
   Effect.gen(function*() {
     const before = yield* lost
     const logged: Array<unknown> = []

@@ -18,7 +18,7 @@ const ends = () => {
 const none = () => Effect.never
 
 describe("a channel", () => {
-  it.live("gives each question its own answer, in whatever order they come, and null is one", () =>
+  it.live("gives each question its own answer, in any order; null is an answer", () =>
     Effect.gen(function*() {
       const [one, other] = ends()
       Channel.open(one, (question) => Effect.delay(Effect.succeed(question), question === "a" ? 20 : 0), () => {})
@@ -27,7 +27,7 @@ describe("a channel", () => {
       expect(yield* Effect.all(asked, { concurrency: "unbounded" })).toEqual(["a", "b", null])
     }))
 
-  it.live("a question that cannot be answered fails immediately, and one that is not answered after its time", () =>
+  it.live("a question that cannot be answered fails immediately, and one without an answer after its timeout", () =>
     Effect.gen(function*() {
       const [one, other] = ends()
       Channel.open(one, (question) => question === "never" ? Effect.never : Effect.fail("refused"), () => {})
@@ -36,7 +36,7 @@ describe("a channel", () => {
       expect((yield* Effect.flip(ask("never", 10)))._tag).toBe("NoAnswer")
     }))
 
-  it.live("passes on what has no answer, and what a later version may send", () =>
+  it.live("passes on messages that need no answer, and messages of a later version", () =>
     Effect.gen(function*() {
       const [one, other] = ends()
       const told: Array<unknown> = []
@@ -48,7 +48,7 @@ describe("a channel", () => {
 })
 
 describe("the page of several processes", () => {
-  it("has each family once, and every sample with the name of its process", () => {
+  it("has each family once, and each sample with the name of its process", () => {
     const counter = (samples: string) => `# HELP a_total How often\n# TYPE a_total counter\n${samples}\n`
     const page = merge([
       { process: "1", body: counter("a_total{route=\"/x/{id}\"} 1") },

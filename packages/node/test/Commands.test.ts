@@ -1,4 +1,4 @@
-/** What an operator can do from the command line besides what `CommandLine.test.ts` shows in processes of its own. */
+/** Commands that `CommandLine.test.ts` does not run in their own processes. */
 import { describe, expect, it, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { createServer } from "node:http"
@@ -16,7 +16,7 @@ import { on } from "@startlist/test-support/InProcessService"
 
 layer(InProcessService.layer({ DELIVERY_DELAYS: "1ms" }), { timeout: "60 seconds" })("commands", (it) => {
   it.effect(
-    "an application is shown and updated; only what is given changes",
+    "an application is shown and updated; only the given settings change",
     on(async (service) => {
       const owner = await createUser(service, "platform")
       const application = await commandJson(
@@ -109,7 +109,7 @@ layer(InProcessService.layer({ DELIVERY_DELAYS: "1ms" }), { timeout: "60 seconds
   )
 
   it.scoped(
-    "all exhausted deliveries are sent once more, each event once, in the order in which they came",
+    "all exhausted deliveries are redelivered in their order, each event once",
     () =>
       Effect.gen(function*() {
         const service = yield* InProcessService.InProcessService
@@ -160,14 +160,14 @@ layer(InProcessService.layer({ DELIVERY_DELAYS: "1ms" }), { timeout: "60 seconds
           await fetch(`${service.url}/api/v1/webhook_subscription`, { method: "DELETE", headers: { authorization } })
           const gone = await command(service, "delivery", "redeliver", "--state", "exhausted", ...application)
           expect([gone.code, gone.stdout]).toEqual([1, "redelivered  0\nrefused      3\n"])
-          expect(gone.stderr).toMatch(/^3 of 3 were not redelivered; \d+: its subscription does not exist any more$/)
+          expect(gone.stderr).toMatch(/^3 of 3 deliveries were not redelivered\. \d+: its subscription no longer exists/)
         })
       }),
     60_000
   )
 
   it.effect(
-    "what a command cannot do is said in a line",
+    "a command that fails prints one line",
     on(async (service) => {
       const cases: ReadonlyArray<readonly [args: ReadonlyArray<string>, line: RegExp]> = [
         [["delivery", "redeliver"], /give the id of a delivery, or --state/],
@@ -210,7 +210,7 @@ describe("help", () => {
     }
   })
 
-  it("describes every option and argument in words", async () => {
+  it("describes every option and argument", async () => {
     for (const names of all) {
       const lines = (await runHere(["help", ...names])).stdout.split("\n")
       const undescribed = lines.filter((line, index) => {
@@ -221,12 +221,12 @@ describe("help", () => {
     }
   })
 
-  it("is what a group of commands answers without a command", async () => {
+  it("is printed for a group of commands without a command", async () => {
     expect(await runHere(["user"])).toEqual(await runHere(["help", "user"]))
     expect(await runHere([])).toEqual(await runHere(["help"]))
   })
 
-  it("a command that does not exist is answered with those that do", async () => {
+  it("a command that does not exist is refused with the list of commands", async () => {
     const commands = "subscription list, subscription pause, subscription resume, subscription end"
     const line = `there is no command subscription show. The commands are ${commands}: see startlist help subscription`
     for (const args of [["show"], ["show", "--help"]].map((more) => ["subscription", ...more])) {
@@ -243,7 +243,7 @@ interface Answer {
   readonly body: string
 }
 
-it.scoped("a server that is not Startlist is told apart, and a wrong address is named", () =>
+it.scoped("a server that is not Startlist is recognized, and a wrong address is named", () =>
   Effect.gen(function*() {
     let answer: Answer = { head: [200], body: "" }
     const server = yield* Effect.acquireRelease(
@@ -262,8 +262,8 @@ it.scoped("a server that is not Startlist is told apart, and a wrong address is 
     yield* Effect.promise(async () => {
       const list = (at: string) => runHere(["application", "list", "--token", "t", "--url", at])
       const answers: ReadonlyArray<readonly [answer: Answer, line: string]> = [
-        [{ head: [200], body: "<h1>It works!</h1>" }, `${url} is no Startlist service`],
-        [{ head: [200], body: "{\"applications\":7}" }, `${url} is no Startlist service`],
+        [{ head: [200], body: "<h1>It works!</h1>" }, `${url} is not a Startlist service`],
+        [{ head: [200], body: "{\"applications\":7}" }, `${url} is not a Startlist service`],
         [{ head: [302, { location: "/elsewhere" }], body: "" }, `${url} answered with status 302`],
         [{ head: [502], body: "<h1>Bad Gateway</h1>" }, `${url} answered with status 502`],
         [{ head: [418], body: "{\"message\":\"a teapot\"}" }, "a teapot"]
@@ -272,7 +272,7 @@ it.scoped("a server that is not Startlist is told apart, and a wrong address is 
         answer = given
         expect((await list(url)).stderr).toBe(line)
       }
-      expect((await list("example")).stderr).toBe("--url: \"example\" is no http or https address")
+      expect((await list("example")).stderr).toBe("--url: \"example\" is not an http or https URL")
       await new Promise((resolve) => {
         server.close(resolve)
         server.closeAllConnections()
@@ -281,7 +281,7 @@ it.scoped("a server that is not Startlist is told apart, and a wrong address is 
     })
   }))
 
-it("tables: numbers of records in lists, parties as words, a record with its details below", () => {
+it("tables show lists as their length, parties as words, and the details of a record below it", () => {
   expect(render({ entries: [{ id: 1, actor: { type: "user", id: 7 }, attempts: [{ at: "x" }, { at: "y" }] }] })).toBe(
     "ID  ACTOR   ATTEMPTS\n1   user 7  2"
   )
@@ -292,7 +292,7 @@ it("tables: numbers of records in lists, parties as words, a record with its det
 
 const dangerous = ["\u001b[2J", "\u009b31m", "\r", "\n", "\u0007", "\u007f", "\u202e", "\u2066", "\u2028", "\u{e0041}"]
 
-it("tables and JSON never pass a control character to the terminal, wherever it is in the answer", () => {
+it("tables and JSON never contain a control character of the response", () => {
   for (const text of dangerous) {
     const name = `Race${text}Day`
     const answers = [
@@ -318,7 +318,7 @@ it("tables and JSON never pass a control character to the terminal, wherever it 
   }
 })
 
-it("progress is one line that is rewritten on a terminal, and silent elsewhere", () => {
+it("progress is one rewritten line on a terminal, and nothing elsewhere", () => {
   for (const isTTY of [true, false]) {
     let written = ""
     const progress = Progress.make("redelivering", 2, { isTTY, write: (text) => void (written += text) })

@@ -1,4 +1,4 @@
-/** Settings: what each variable means, and that a wrong one is refused in one line that names it. */
+/** Settings: the meaning of each variable, and one line that names a wrong one. */
 import { describe, expect, it } from "@effect/vitest"
 import { Duration, Effect, LogLevel, Option, Redacted } from "effect"
 import { writeFileSync } from "node:fs"
@@ -72,33 +72,33 @@ describe("defaults", () => {
       expect((yield* decode({ CALLBACK_ALLOW: "10.0.0.0/8" })).callbackAllow).toEqual(["10.0.0.0/8"])
     }))
 
-  it.effect("PROFILE=rfc is the strict preset, with the other settings as given", () =>
+  it.effect("PROFILE=rfc is the strict preset, and does not change other settings", () =>
     Effect.gen(function*() {
       const { policy } = yield* decode({ PROFILE: "rfc", SCOPES: "a, b+c" })
       expect(policy).toMatchObject({ ...Policy.rfc, scopes: ["a", "b+c"] })
     }))
 
-  it.effect("the webhook interface needs no scope unless one is named", () =>
+  it.effect("the webhook API needs no scope unless WEBHOOK_SCOPE names one", () =>
     Effect.gen(function*() {
       expect((yield* decode({})).policy.webhookScope).toEqual(Option.none())
       const { policy } = yield* decode({ SCOPES: "read,webhooks", WEBHOOK_SCOPE: "webhooks" })
       expect(policy.webhookScope).toEqual(Option.some("webhooks"))
     }))
 
-  it.effect("a refresh without a key is not repeated unless a time is set for that", () =>
+  it.effect("a refresh without a key is not repeated unless REFRESH_RETRY is set", () =>
     Effect.gen(function*() {
       const given = (environment: Record<string, string>) =>
         Effect.map(decode(environment), ({ policy }) => Duration.toMillis(policy.refreshRetryWithoutKey))
       expect([yield* given({}), yield* given({ REFRESH_RETRY: "90s" })]).toEqual([0, 90_000])
     }))
 
-  it.effect("the number of attempts is one more than that of the delays", () =>
+  it.effect("there is one more attempt than there are delays", () =>
     Effect.gen(function*() {
       const { policy } = yield* decode({ DELIVERY_DELAYS: "500ms, 1.5s,2m,1h" })
       expect(policy.deliveryDelays.map(Duration.toMillis)).toEqual([500, 1500, 120_000, 3_600_000])
     }))
 
-  it.effect("the audit is kept for a year, nothing waits when it stops, and callbacks hear of no trace, unless told otherwise", () =>
+  it.effect("by default the audit is stored for a year, a stop has no delay, and callbacks get no trace", () =>
     Effect.gen(function*() {
       const settings = ({ auditRetention, callbackTraceparent, drainDelay }: Configuration.Configuration) => [
         Duration.toDays(auditRetention),
@@ -120,7 +120,7 @@ describe("defaults", () => {
       ])
     }))
 
-  it.effect("a database with its two secrets is taken", () =>
+  it.effect("a database with its two secrets is accepted", () =>
     Effect.gen(function*() {
       const given = yield* decode({ ...database, OPERATOR_TOKEN: token, MASTER_KEY: key })
       expect(Option.map(given.databaseUrl, Redacted.value)).toEqual(Option.some(database.DATABASE_URL))
@@ -237,7 +237,7 @@ describe("a wrong setting", () => {
   }
 })
 
-describe("a variable that is no setting, and nearly is, stops the start", () => {
+describe("a misspelt variable stops the start", () => {
   const refused: ReadonlyArray<readonly [environment: Readonly<Record<string, string>>, given: string, meant: string]> =
     [
       [{ DATABSE_URL: "postgres://me:secret-word@db.test/startlist" }, "DATABSE_URL", "DATABASE_URL"],
@@ -287,7 +287,7 @@ describe("secrets in files", () => {
       expect(Option.map(given.masterKeys, (keys) => keys.map(Redacted.value))).toEqual(Option.some([key]))
     }))
 
-  it.scoped("a secret that is given twice, a missing file, an empty and a wrong one are refused by name", () =>
+  it.scoped("a secret that is set twice, and a missing, empty or wrong file, are refused by name", () =>
     Effect.gen(function*() {
       const message = (environment: Readonly<Record<string, string>>) =>
         Effect.map(Effect.flip(decode(environment)), ({ message }) => message)
@@ -308,7 +308,7 @@ describe("secrets in files", () => {
 describe("PROCESSES", () => {
   const complete = { ...database, OPERATOR_TOKEN: token, MASTER_KEY: key }
 
-  it.effect("is 1 unless it is set; auto is one for each core", () =>
+  it.effect("is 1 by default; auto is one per core", () =>
     Effect.gen(function*() {
       expect((yield* decode(complete)).processes).toBe(1)
       expect((yield* decode({ ...complete, PROCESSES: "4" })).processes).toBe(4)
@@ -326,7 +326,7 @@ describe("PROCESSES", () => {
 })
 
 describe("the limits on signing in", () => {
-  it.effect("are those of the pages unless they are set", () =>
+  it.effect("are those of the pages by default", () =>
     Effect.gen(function*() {
       expect((yield* decode({})).loginLimits).toEqual(yield* Throttle.LoginLimit)
       const { loginLimits } = yield* decode({
@@ -340,7 +340,7 @@ describe("the limits on signing in", () => {
 })
 
 describe("lifetimes, periods and the pool", () => {
-  it.effect("have the documented values unless they are set, in short or in words", () =>
+  it.effect("have the documented defaults, and are set in short form or in words", () =>
     Effect.gen(function*() {
       const seconds = ({ databaseConnections, policy }: Configuration.Configuration) => [
         databaseConnections,
@@ -385,7 +385,7 @@ describe("OpenTelemetry's variables", () => {
       expect(both.sampler).toEqual({ followsCaller: true, ratio: 1 })
     }))
 
-  it.effect("what is said of one signal comes first, and its endpoint is used as it is", () =>
+  it.effect("variables of one signal take precedence, and its endpoint is not changed", () =>
     Effect.gen(function*() {
       const { otlp } = yield* decode({
         ...collector,
@@ -412,7 +412,7 @@ describe("OpenTelemetry's variables", () => {
       expect(yield* isOn({ OTEL_METRICS_EXPORTER: "none" })).toEqual([true, false])
     }))
 
-  it.effect("a service has attributes and a name, and the name of its own variable comes first", () =>
+  it.effect("OTEL_SERVICE_NAME takes precedence over the name in the resource attributes", () =>
     Effect.gen(function*() {
       const OTEL_RESOURCE_ATTRIBUTES = "service.name=a,team=b%2Cc"
       expect((yield* decode({ OTEL_RESOURCE_ATTRIBUTES })).otlp.attributes).toEqual({
@@ -423,7 +423,7 @@ describe("OpenTelemetry's variables", () => {
       expect(otlp.attributes).toEqual({ "service.name": "d", team: "b,c" })
     }))
 
-  it.effect("the sampler has a ratio where its name says so", () =>
+  it.effect("only traceidratio samplers use the ratio", () =>
     Effect.gen(function*() {
       const sampler = (OTEL_TRACES_SAMPLER: string) =>
         Effect.map(decode({ OTEL_TRACES_SAMPLER, OTEL_TRACES_SAMPLER_ARG: "0.25" }), ({ otlp }) => [
@@ -438,7 +438,7 @@ describe("OpenTelemetry's variables", () => {
     }))
 })
 
-it.effect("an installation is named, or else has the host of AUTH_URL", () =>
+it.effect("the default name of an installation is the host of AUTH_URL", () =>
   Effect.gen(function*() {
     const AUTH_URL = "https://auth.test:8443"
     expect((yield* decode({})).installation).toEqual(Option.none())

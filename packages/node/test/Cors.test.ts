@@ -1,4 +1,4 @@
-/** Which responses of the service scripts of other origins may read. */
+/** Responses that scripts of other origins may read. */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Refusal, Router } from "@startlist/http"
@@ -34,7 +34,7 @@ const send = (route: Router.Route, method: string, refusal?: Refusal.Refusal) =>
   })
 
 describe("scripts of other origins", () => {
-  it.effect("may read every response of the API, the metadata and the description, and of nothing else", () =>
+  it.effect("may read every response of the API, the metadata and the description, and no other", () =>
     Effect.gen(function*() {
       for (const route of yield* routes) {
         const methods = [...Object.keys(route.methods), "HEAD", "PUT"]

@@ -1,10 +1,10 @@
-/** Deliveries as they are counted: by their end, and by receiver for those that fail. */
+/** Metrics of deliveries: by final state, and by receiver for those that fail. */
 import { expect, it } from "@effect/vitest"
 import { DateTime, Effect, Layer, Metric, MetricState, Option, Stream } from "effect"
 import { type Application, type Delivery, DeliveryQueue, type Event, type Subscription } from "@startlist/core"
 import * as Deliveries from "../src/metrics/Deliveries.ts"
 
-/** Identifiers above this one belong to this test: other tests of the same process count in the same series. */
+/** Identifiers above this one belong to this test: other tests in the process use the same series. */
 const own = 1_000_000
 
 /** The number of ended deliveries by application, for the applications of this test and for all others together. */
@@ -21,7 +21,7 @@ const counts = (state: string): Readonly<Record<string, number>> =>
     })
   )
 
-/** The number of applications with series of their own, those of other tests included. */
+/** Number of applications with their own series, including those of other tests. */
 const applications = (): number =>
   new Set(
     Metric.unsafeSnapshot().flatMap(({ metricKey: { name, tags } }) => {
@@ -61,7 +61,7 @@ const queue = DeliveryQueue.DeliveryQueue.of({
   again: () => Effect.succeedNone
 })
 
-it.effect("an application has series of its own from its first failure on, 200 applications at most", () =>
+it.effect("an application has its own series after its first failure, at most 200 applications", () =>
   Effect.gen(function*() {
     const { settle } = yield* DeliveryQueue.DeliveryQueue
     const settleAll = (...deliveries: ReadonlyArray<Delivery.Delivery>) =>

@@ -1,4 +1,4 @@
-/** What `openapi.json` and `asyncapi.json` say: by published validators, and with words for everything. */
+/** `openapi.json` and `asyncapi.json` are valid by published validators, and describe everything. */
 import { describe, expect, it } from "@effect/vitest"
 import { Validator } from "@seriousme/openapi-schema-validator"
 import asyncApiSpecs from "@asyncapi/specs"
@@ -40,7 +40,7 @@ const mediaOf = (operation: Json): ReadonlyArray<readonly [string, Json]> => [
   )
 ]
 
-/** What has no text or no example. */
+/** Operations, fields and bodies without a text or an example. */
 const without = (document: Json): ReadonlyArray<string> => [
   ...Object.entries(document.components.schemas).flatMap(([name, schema]) => fieldsWithout(schema, name)),
   ...operations(document).flatMap(([name, operation]) => [
@@ -62,13 +62,13 @@ describe("openapi.json", () => {
     expect([valid, errors]).toEqual([true, undefined])
   })
 
-  it("has words for every operation, field and webhook, and an example of each body", () => {
+  it("has a text for every operation, field and webhook, and an example of each body", () => {
     expect(operations(openApi).length).toBeGreaterThan(30)
     expect(Object.keys(openApi.webhooks)).toEqual(["event", "challenge"])
     expect(without(openApi)).toEqual([])
   })
 
-  it("names what is missing: the count can find something", () => {
+  it("the check finds a missing text", () => {
     const broken: Json = structuredClone(openApi)
     delete broken.paths["/api/v1/athlete"].get.summary
     delete broken.components.schemas.Tokens.properties.scope.description
@@ -124,7 +124,7 @@ describe("asyncapi.json", () => {
     expect([isValid, ajv.errorsText()]).toEqual([true, "No errors"])
   })
 
-  it("has words for every field, and an example that fits", () => {
+  it("has a text for every field, and an example that fits", () => {
     const { examples: [example], headers, payload } = asyncApi.components.messages.event
     expect([...fieldsWithout(headers, "headers"), ...fieldsWithout(payload, "payload")]).toEqual([])
     const ajv = new Ajv.default({ strict: false })
@@ -132,7 +132,7 @@ describe("asyncapi.json", () => {
     expect([ajv.validate(headers, example.headers), ajv.errorsText()]).toEqual([true, "No errors"])
   })
 
-  it("is the one in the guides", async () => {
+  it("is the same as docs/asyncapi.json", async () => {
     await expect(asyncDocument()).toMatchFileSnapshot("../../../docs/asyncapi.json")
   })
 })

@@ -15,7 +15,7 @@ const isKnown = (value: string, email: string, at = now, by = keys) =>
   Option.isSome(DeviceCookie.browserOf(by, value, email, at))
 
 describe("a device cookie", () => {
-  it("proves a sign-in to its account only, whatever the case of the address", () => {
+  it("proves a sign-in to its account only, without regard to case", () => {
     expect(isKnown(cookie, "ada@EXAMPLE.test")).toBe(true)
     expect(isKnown(cookie, "bob@example.test")).toBe(false)
   })
@@ -33,7 +33,7 @@ describe("a device cookie", () => {
     }
   })
 
-  it("survives a restart and a rotation of the master key, and ends with the key", () => {
+  it("survives a restart and a rotation of the master key, and is invalid without the key", () => {
     const rotated = keysOf(2, 1)
     expect(isKnown(cookie, "ada@example.test", now, keysOf(1))).toBe(true)
     expect(isKnown(cookie, "ada@example.test", now, rotated)).toBe(true)
@@ -46,7 +46,7 @@ describe("a device cookie", () => {
     expect(isKnown(cookie, "ada@example.test", now + lifetime)).toBe(false)
   })
 
-  it("serves the last four accounts of a browser, each with a new identifier at every sign-in", () => {
+  it("has the last four accounts of a browser, each with a new identifier at every sign-in", () => {
     const people = ["a", "b", "c", "d", "e"].map((name) => `${name}@example.test`)
     const all = people.reduce((value, email) => DeviceCookie.extend(keys, value, email, now), "")
     expect(people.map((email) => isKnown(all, email))).toEqual([false, true, true, true, true])

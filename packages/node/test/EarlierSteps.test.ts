@@ -1,7 +1,7 @@
 /**
- * Upgrades from every earlier step: rows as a program of that step wrote them are read by the present stores.
+ * Upgrades from every earlier migration: the present stores read rows that a program of that time wrote.
  *
- * A new step comes with rows of its own here. Rows of earlier steps stay as they are: they stand for installations.
+ * Add rows here with each new migration. Never change rows of earlier ones: they represent installations.
  */
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { describe, expect, it } from "@effect/vitest"
@@ -14,7 +14,7 @@ import * as AuditLog from "../src/AuditLog.ts"
 import { migrations } from "../src/Database.ts"
 import * as SqlAuditLog from "../src/SqlAuditLog.ts"
 
-/** By set and step: what a program of that step has written. */
+/** Rows by migration set and migration. */
 const rows: Readonly<Record<string, Readonly<Record<string, ReadonlyArray<string>>>>> = {
   startlist_migrations: {
     "0001_initial": [
@@ -53,7 +53,7 @@ const firstSteps = ({ migrations, table }: Migrations.MigrationSet, count: numbe
   migrations: Object.fromEntries(Object.entries(migrations).slice(0, count))
 })
 
-/** What the present program reads. */
+/** The rows as the present program reads them. */
 const read = Effect.gen(function*() {
   const user = yield* Effect.flatten(Effect.flatMap(Users.Users, ({ findByEmail }) => findByEmail("ada@example.test")))
   const application = yield* Effect.flatten(
@@ -79,7 +79,7 @@ const read = Effect.gen(function*() {
 })
 
 describe("upgrades", () => {
-  it("every step has rows of its own", () => {
+  it("every migration has its own rows", () => {
     for (const { migrations: steps, table } of migrations) {
       expect(Object.keys(rows[table] ?? {})).toEqual(Object.keys(steps))
     }

@@ -1,4 +1,4 @@
-/** The checker of histories: known histories, and its verdicts beside those of trying every order. */
+/** The history checker: known histories, and comparison with trying every order. */
 import { describe, expect, it } from "@effect/vitest"
 import { FastCheck } from "effect"
 import { check, shrink } from "./system/histories/Checker.ts"
@@ -22,11 +22,11 @@ const bearer = (pair: number): Request => ({ kind: "check", pair })
 const pair = (number: number): Answer => ({ status: 200, pair: number })
 const status = (status: number): Answer => ({ status })
 
-/** A grant with pair 1 that code 1 gave. */
+/** A grant with pair 1, issued for code 1. */
 const granted = [operation(0, 1, consent, { status: 303, code: 1 }), operation(2, 3, exchange(1), pair(1))]
 
 const explained: Readonly<Record<string, History>> = {
-  "of two refreshes at the same time one is refused": [
+  "one of two concurrent refreshes is refused": [
     operation(10, 20, refresh(1), pair(2)),
     operation(11, 19, refresh(1), status(401)),
     operation(30, 31, bearer(2), status(200))
@@ -144,7 +144,7 @@ const randomHistory = (seed: number, length: number): History => {
   return history
 }
 
-/** Tries every order, with nothing left out or remembered. */
+/** Tries every order, without pruning or caching. */
 const isExplained = (history: History, state = Specification.initial): boolean =>
   history.every(({ answer }) => answer === undefined) || history.some((operation) => {
     const { answer, called, request } = operation
@@ -155,7 +155,7 @@ const isExplained = (history: History, state = Specification.initial): boolean =
     return next !== undefined && isExplained(history.filter((other) => other !== operation), next)
   })
 
-/** The same with another status, or another pair, in one of its answers. */
+/** The same history with another status or pair in one of its responses. */
 const damaged = (history: History, seed: number): History => {
   const random = makeRandom(seed)
   const index = random(history.length)
@@ -169,7 +169,7 @@ const damaged = (history: History, seed: number): History => {
   )
 }
 
-/** Pairs that are used and not given. */
+/** Pairs that are used but were not issued. */
 const missing = (history: History): ReadonlyArray<number> => {
   const given = new Set(history.flatMap(({ answer }) => answer?.pair ?? []))
   return history.flatMap(({ request }) => "pair" in request && !given.has(request.pair) ? [request.pair] : [])
@@ -191,7 +191,7 @@ describe("the checker of histories", () => {
     })
   }
 
-  it("a run of the specification is explained, however its operations overlap and whatever is forgotten", () =>
+  it("a run of the specification is explained, with any overlap and any unknown outcomes", () =>
     FastCheck.assert(
       FastCheck.property(seeds, (seed) => {
         expect(check(randomHistory(seed, 24))).toBe("explained")
@@ -213,7 +213,7 @@ describe("the checker of histories", () => {
     expect(refuted).toBeGreaterThan(50)
   })
 
-  it("a shrunk history is unexplained by itself, and uses no token that none of its operations gives", () => {
+  it("a shrunk history is not explained, and uses only tokens that its operations issue", () => {
     let shrunk = 0
     FastCheck.assert(
       FastCheck.property(seeds, (seed) => {

@@ -1,4 +1,4 @@
-/** Generated keys: made once, readable by their owner alone, complete or absent. */
+/** Generated keys: created once, readable only by their owner, complete or absent. */
 import { expect, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
@@ -26,7 +26,7 @@ it.scoped("the first start makes both keys, in a folder and files that only thei
     expect(readFileSync(join(DATA_DIR, "operator-token"), "utf8")).toBe(`${token}\n`)
   }))
 
-it.scoped("later starts, and starts at the same moment, find the same keys", () =>
+it.scoped("later starts and concurrent starts find the same keys", () =>
   Effect.gen(function*() {
     const DATA_DIR = join(yield* temporaryFolder, "data")
     const starts = yield* Effect.all(Array.from({ length: 20 }, () => load({ DATA_DIR })), {
@@ -36,7 +36,7 @@ it.scoped("later starts, and starts at the same moment, find the same keys", () 
     expect(shown(yield* load({ DATA_DIR }))).toEqual(starts[0] && shown(starts[0]))
   }))
 
-it.scoped("keys of the environment are used as they are, and nothing is written", () =>
+it.scoped("keys in the environment are used unchanged, and nothing is written", () =>
   Effect.gen(function*() {
     const DATA_DIR = join(yield* temporaryFolder, "data")
     const MASTER_KEY = Buffer.alloc(32, 1).toString("base64")
@@ -58,7 +58,7 @@ it.scoped("several master keys keep their order, from the environment and from t
     expect(shown(yield* load(environment))).toEqual([mine, retired, present])
   }))
 
-it.scoped("a damaged key file stops the start with a line that names it, and stays as it is", () =>
+it.scoped("a damaged key file stops the start with a line that names it, and is not changed", () =>
   Effect.gen(function*() {
     const DATA_DIR = yield* temporaryFolder
     const file = join(DATA_DIR, "master-key")
@@ -68,7 +68,7 @@ it.scoped("a damaged key file stops the start with a line that names it, and sta
     expect(readFileSync(file, "utf8")).toBe("half a k")
   }))
 
-it.scoped("a data folder in which others may write is refused as it is, with what to do", () =>
+it.scoped("a data folder in which others may write is refused with advice, and is not changed", () =>
   Effect.gen(function*() {
     const DATA_DIR = yield* temporaryFolder
     for (const mode of [0o777, 0o1777, 0o775, 0o720]) {
@@ -90,7 +90,7 @@ it.scoped("a data folder that cannot be made stops the start with a line that na
     expect(message).toMatch(/^DATA_DIR: /)
   }))
 
-it.effect.runIf(existsSync("/proc/self"))("so does one in a file system that makes none", () =>
+it.effect.runIf(existsSync("/proc/self"))("so does one in a file system that does not allow folders", () =>
   Effect.gen(function*() {
     const { message } = yield* Effect.flip(load({ DATA_DIR: "/proc/x/data" }))
     expect(message).toMatch(/^DATA_DIR: ENOENT: .*'\/proc\/x'$/)

@@ -1,22 +1,22 @@
-/** The queue as it is shown to whoever watches: a long one is counted seldom, and is no database that is away. */
+/** Gauges of the queue: a long queue is counted rarely, and a slow count does not mean an unavailable database. */
 import { describe, expect, it } from "@effect/vitest"
 import { Duration, Effect, Fiber, Metric, Option, Stream, TestClock } from "effect"
 import { Store } from "@startlist/core"
 import { Database } from "@startlist/postgres"
 import * as Levels from "../src/metrics/Levels.ts"
 
-/** What is shown now. */
+/** The present values. */
 const shown = (name: string): number => {
   const pair = Metric.unsafeSnapshot().find(({ metricKey }) => metricKey.name === `startlist_${name}`)
   return pair !== undefined && "value" in pair.metricState ? Number(pair.metricState.value) : NaN
 }
 
-/** A database that takes so long to count `pending` deliveries; without a number it cannot. */
+/** A database that counts `pending` deliveries within this time. Without a number, the count fails. */
 const counting = (counts: {
   duration: Duration.DurationInput
   pending?: number
   isAway?: boolean
-  /** How long an answer takes at all. */
+  /** Time that a call takes. */
   answersAfter?: Duration.DurationInput
   asked: number
 }) => {
@@ -36,7 +36,7 @@ const counting = (counts: {
   return Database.Database.of({
     prefix: "",
     isInProcess: false,
-    // The rows are those that are asked for here.
+    // The rows are those of the queries here.
     query: ({ name }) => query(name) as never,
     transaction: (effect) => effect,
     afterCommit: (effect) => effect,
@@ -48,7 +48,7 @@ const counting = (counts: {
 }
 
 describe("the levels", () => {
-  it.effect("a count that takes long is waited for 2 seconds, made once, and not soon again", () =>
+  it.effect("a caller waits 2 seconds for a long count, which runs once and is not repeated soon", () =>
     Effect.gen(function*() {
       const database = { duration: Duration.seconds(4), pending: 7, asked: 0 }
       const look = yield* Effect.provideService(Levels.make, Database.Database, counting(database))
@@ -68,7 +68,7 @@ describe("the levels", () => {
       expect(database.asked).toBe(2)
     }))
 
-  it.effect("a count goes on when whoever asked has gone away", () =>
+  it.effect("a count continues when its caller is interrupted", () =>
     Effect.gen(function*() {
       const database = { duration: Duration.seconds(1), pending: 8, asked: 0 }
       const look = yield* Effect.provideService(Levels.make, Database.Database, counting(database))
@@ -79,7 +79,7 @@ describe("the levels", () => {
       expect([database.asked, shown("deliveries_pending")]).toEqual([1, 8])
     }))
 
-  it.effect("who goes away while the database is asked whether it is there spoils it for nobody", () =>
+  it.effect("an interrupted check of the database does not affect other callers", () =>
     Effect.gen(function*() {
       const database = { duration: Duration.zero, pending: 9, answersAfter: Duration.seconds(1), asked: 0 }
       const look = yield* Effect.provideService(Levels.make, Database.Database, counting(database))
@@ -92,7 +92,7 @@ describe("the levels", () => {
       expect([shown("deliveries_pending"), shown("database_up")]).toEqual([9, 1])
     }))
 
-  it.effect("a database that hangs is waited for 2 seconds", () =>
+  it.effect("a caller waits 2 seconds for a database that hangs", () =>
     Effect.gen(function*() {
       const database = { duration: Duration.zero, answersAfter: Duration.minutes(1), asked: 0 }
       const look = yield* Effect.provideService(Levels.make, Database.Database, counting(database))
@@ -102,7 +102,7 @@ describe("the levels", () => {
       expect([database.asked, shown("database_up")]).toEqual([0, 0])
     }))
 
-  it.effect("a database that cannot count in time is not away; one that does not answer is", () =>
+  it.effect("a database is unavailable if it does not answer, not if it cannot count in time", () =>
     Effect.gen(function*() {
       const database = { duration: Duration.zero, isAway: false, asked: 0 }
       const look = yield* Effect.provideService(Levels.make, Database.Database, counting(database))

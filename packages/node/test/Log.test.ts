@@ -1,4 +1,4 @@
-/** What stands in the log: the reason of a failure in one line, in both formats; a bug with its stack. */
+/** The log: the reason of a failure in one line, in both formats; a bug with its stack. */
 import { describe, expect, it, vi } from "@effect/vitest"
 import { Cause, Console, Effect, LogLevel } from "effect"
 import { Store } from "@startlist/core"
@@ -40,15 +40,15 @@ describe("the log", () => {
 
   it.effect("keeps the stack of a bug", () =>
     Effect.gen(function*() {
-      const logging = Effect.logError("a request died of a bug", Cause.die(new Error("never")))
+      const logging = Effect.logError("a request failed because of a bug", Cause.die(new Error("never")))
       const [line = ""] = yield* lines("json", logging)
       expect(JSON.parse(line)).toMatchObject({
-        message: "a request died of a bug",
+        message: "a request failed because of a bug",
         cause: expect.stringMatching(/never[\s\S]*Log\.test\.ts/)
       })
     }))
 
-  it("writes ten of a line that comes again and again, and how many more came; what differs is written", () => {
+  it("writes a repeated line ten times, and then the number of further ones; other lines are written", () => {
     vi.useFakeTimers()
     try {
       const logAll = Effect.gen(function*() {
@@ -57,7 +57,7 @@ describe("the log", () => {
           yield* Effect.logInfo("a line of its own")
         }
         for (let user = 0; user < 20; user++) {
-          yield* Effect.annotateLogs(Effect.logError("an audit entry could not be kept", away), { user })
+          yield* Effect.annotateLogs(Effect.logError("an audit entry could not be stored", away), { user })
         }
         vi.advanceTimersByTime(10_000)
       })

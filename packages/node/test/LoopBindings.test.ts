@@ -24,7 +24,7 @@ import * as EmbeddedServer from "@startlist/test-support/EmbeddedServer"
 import * as Loop from "@startlist/test-support/Loop"
 import { LoopServer } from "@startlist/test-support/LoopServer"
 
-/** A socket that is bound already, so that its address is known, and how to serve a handler on it. */
+/** A bound socket, whose address is known, and a function that serves a handler on it. */
 interface Bound {
   readonly origin: string
   readonly serve: (handler: Message.Handler) => Effect.Effect<void, never, Scope.Scope>

@@ -1,4 +1,4 @@
-/** Whoever asks first and goes away spoils it for nobody. */
+/** Values computed on first use: an interrupted first caller does not affect others. */
 import { describe, expect, it } from "@effect/vitest"
 import { Callbacks, Memory } from "@startlist/core"
 import { EventId } from "@startlist/core/Event"
@@ -16,7 +16,7 @@ const accounts = LocalAccounts.layer.pipe(
   Layer.provide([Memory.layer, TestSecrets.layer("once")])
 )
 
-/** Asks, goes away as soon as it has to wait, and asks again. */
+/** Uses the value, is interrupted while it waits, and uses it again. */
 const askTwice = <A, E, R>(ask: Effect.Effect<A, E, R>) =>
   Effect.gen(function*() {
     const first = yield* Effect.fork(ask)
@@ -26,8 +26,8 @@ const askTwice = <A, E, R>(ask: Effect.Effect<A, E, R>) =>
     return yield* ask
   })
 
-describe("what is made when it is first asked for", () => {
-  it.effect("is made once, and to its end though the first who asked goes away", () =>
+describe("a value that is computed on first use", () => {
+  it.effect("is computed once and completely, even if its first caller is interrupted", () =>
     Effect.gen(function*() {
       const begun = yield* Deferred.make<void>()
       const go = yield* Deferred.make<void>()
@@ -45,7 +45,7 @@ describe("what is made when it is first asked for", () => {
       expect([yield* kept, yield* kept, made]).toEqual([1, 1, 1])
     }))
 
-  it.scoped("is so for the dispatcher; then its requests begin without a fiber", () =>
+  it.scoped("also holds for the dispatcher, whose requests then begin without a fiber", () =>
     Effect.gen(function*() {
       const { begin, validate } = yield* Callbacks.Callbacks
       const to = { callbackUrl: "ftp://callback.example", timeout: Duration.seconds(2) }
@@ -63,14 +63,14 @@ describe("what is made when it is first asked for", () => {
       expect(answers).toEqual(["Forbidden", "Forbidden"])
     }).pipe(Effect.provide(Dispatcher.layerWith({ allow: [] }))))
 
-  it.effect("is so for the check of a password that nobody has", () =>
+  it.effect("also holds for the check of an unknown user's password", () =>
     Effect.gen(function*() {
       const { verifyPassword } = yield* Accounts.Accounts
       const check = yield* askTwice(verifyPassword("nobody@example.test", Redacted.make("a guess")))
       expect(check._tag).toBe("Unknown")
     }).pipe(Effect.provide(accounts)))
 
-  it.effect("is so for the document of the API, and for its page", () =>
+  it.effect("also holds for the API document and its page", () =>
     Effect.gen(function*() {
       const request = { method: "GET", query: "", headers: {}, body: new Uint8Array(), address: "192.0.2.1" }
       for (const { methods, path } of yield* Documentation.routes) {

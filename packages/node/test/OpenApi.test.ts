@@ -1,7 +1,6 @@
 /**
- * The description against the service: every answer that `openapi.json` names, of every operation, is provoked on a
- * running node, and must be as described. A path, status or field that is not described fails, and so does one that is
- * described and never seen.
+ * Compares `openapi.json` with a running node: provokes every described response of every operation. Fails on a path,
+ * status or field that is not described, and on one that is described but never seen.
  */
 import { expect, it } from "@effect/vitest"
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js"
@@ -32,7 +31,7 @@ interface Called {
   readonly body: any
 }
 
-/** Everything that the document promises: `GET /healthz 200`. */
+/** Every response in the document: `GET /healthz 200`. */
 const promised = ({ paths }: Document): ReadonlyArray<string> =>
   Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).flatMap(([method, { responses }]) =>
@@ -43,7 +42,7 @@ const promised = ({ paths }: Document): ReadonlyArray<string> =>
 const pointer = (...parts: ReadonlyArray<string>): string =>
   `openapi#/${parts.map((part) => encodeURIComponent(part.replaceAll("~", "~0").replaceAll("/", "~1"))).join("/")}`
 
-/** Calls the service as described, and no other way. */
+/** Calls the service as described. */
 const makeCaller = (document: Document, service: Target) => {
   const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false })
   ajv.addSchema(document, "openapi")
@@ -101,7 +100,7 @@ const makeCaller = (document: Document, service: Target) => {
     /** With the operator token. */
     operate: (method: string, path: string, body?: unknown) =>
       call(method, `/operator/v1${path}`, json(body, service.operatorToken)),
-    /** With whatever token. */
+    /** With any token. */
     bearing: (token: string | undefined, method: string, path: string, body?: unknown) =>
       call(method, path, json(body, token)),
     form: (path: string, fields: Readonly<Record<string, string>>) =>
@@ -111,7 +110,7 @@ const makeCaller = (document: Document, service: Target) => {
 
 type Caller = ReturnType<typeof makeCaller>
 
-/** Sends what is too large, and what is of another type, where a body is taken. */
+/** Sends bodies that are too large or have another type to operations with a body. */
 const sendUnreadable = async ({ call }: Caller, path: string, authorization: string, method = "POST") => {
   const headers = { authorization, "content-type": "application/json" }
   const large = JSON.stringify("x".repeat(66_000))
@@ -164,7 +163,7 @@ const operatorOperations = [
   ["POST", "/backups"]
 ] as const
 
-/** Operations that take no body. */
+/** Operations without a body. */
 const bodiless =
   /\/(?:redeliver|signing-secrets|suspend|restore|applications\/1\/revocations|pause|resume|disable|enable|backups|password-resets)$/
 
@@ -172,7 +171,7 @@ const bodiless =
 const wrongToken = ({ call }: Caller, address: string, method: string, path: string) =>
   call(method, path, { headers: { authorization: "Bearer wrong", "x-forwarded-for": address } })
 
-/** Every operation of the operator API, with every answer but the one of a database that is away. */
+/** Every operation of the operator API with every response, except that of an unavailable database. */
 const operatorApi = async (caller: Caller, service: Target): Promise<World> => {
   const { operate } = caller
   const person = async (role: string): Promise<Person> => {
@@ -265,7 +264,7 @@ const operatorApi = async (caller: Caller, service: Target): Promise<World> => {
   return { platform, athlete, client, registration }
 }
 
-/** The loop of an application, with every refusal on its way. */
+/** The loop of an application, with every refusal. */
 const protocol = async (caller: Caller, service: Target, receiver: Receiver, world: World) => {
   const { bearing, call, form, operate } = caller
   const { athlete, client, platform } = world
@@ -364,7 +363,7 @@ const protocol = async (caller: Caller, service: Target, receiver: Receiver, wor
   return owner
 }
 
-/** Wrong secrets until the brake answers. */
+/** Wrong secrets until the limit is reached. */
 const guessTooOften = async ({ form }: Caller, endpoint: string) => {
   const guess = {
     client_id: "999998",
@@ -377,7 +376,7 @@ const guessTooOften = async ({ form }: Caller, endpoint: string) => {
   throw new Error(`${endpoint} lets anybody guess`)
 }
 
-/** Wrong operator tokens until the limit, then every endpoint that takes the token. The right token still counts. */
+/** Wrong operator tokens until the limit, then every endpoint that needs the token. The right token still works. */
 const guessOperatorToken = async (caller: Caller) => {
   const address = "198.51.100.250"
   for (let i = 0; i < 30; i++) expect((await wrongToken(caller, address, "GET", "/operator/v1/audit")).status).toBe(401)
@@ -389,7 +388,7 @@ const guessOperatorToken = async (caller: Caller) => {
   expect((await caller.operate("GET", "/audit")).status).toBe(200)
 }
 
-/** All that needs the database, while there is none. */
+/** All operations that need the database, while it is unavailable. */
 const outage = async (caller: Caller, world: World) => {
   const { bearing, call, form, operate } = caller
   const { athlete, client } = world
@@ -443,7 +442,7 @@ const outage = async (caller: Caller, world: World) => {
 }
 
 it.scopedLive(
-  "every described answer of every operation is given as described, and no other is",
+  "every operation gives every described response, and no other",
   () =>
     Effect.gen(function*() {
       const receiver = yield* makeReceiver
@@ -466,7 +465,7 @@ it.scopedLive(
       })
       yield* service.database.close
       yield* Effect.promise(() => outage(caller, world))
-      // Only the embedded database has backups of its own.
+      // Only the embedded database has its own backups.
       const embedded = yield* InProcessService.make({ DATABASE_URL: "", DATA_DIR: yield* temporaryFolder })
       const owner = makeCaller(document, embedded)
       expect(yield* Effect.promise(() => owner.operate("POST", "/backups"))).toEqual({

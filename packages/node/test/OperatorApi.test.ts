@@ -1,4 +1,4 @@
-/** The operator API from outside: every documented answer, and a 4xx with a reason for everything else. */
+/** The operator API from outside: every documented response, and a 4xx with a reason for everything else. */
 import { createHash } from "node:crypto"
 import { gzipSync } from "node:zlib"
 import { expect, layer } from "@effect/vitest"
@@ -10,7 +10,7 @@ import { on } from "@startlist/test-support/InProcessService"
 const problem = (resource: string, field: string, code: string) =>
   expect.objectContaining({ resource, field, code, message: expect.any(String) })
 
-/** What is sent, and the answer: the status, and what is wrong. */
+/** A request, and the status and reason of its refusal. */
 type Case = readonly [
   name: string,
   request: readonly [method: string, path: string, body?: unknown],
@@ -215,7 +215,7 @@ layer(InProcessService.layer(), { timeout: "60 seconds" })("the operator API", (
   }
 
   it.effect(
-    "no token, a wrong one, or another scheme: 401",
+    "a missing token, a wrong token and another scheme get 401",
     on(async (service) => {
       const url = `${service.url}/operator/v1/applications`
       const authorizations = [
@@ -237,7 +237,7 @@ layer(InProcessService.layer(), { timeout: "60 seconds" })("the operator API", (
   )
 
   it.effect(
-    "another media type: 415",
+    "another media type gets 415",
     on(async (service) => {
       const answer = await operate(service, "POST", "/users", "role=athlete", { "content-type": "text/plain" })
       expect([answer.status, answer.body.errors]).toEqual([415, [problem("Request", "", "unsupported_media_type")]])
@@ -245,7 +245,7 @@ layer(InProcessService.layer(), { timeout: "60 seconds" })("the operator API", (
   )
 
   it.effect(
-    "users: 201 with the record and without the password; the address is unique whatever its case",
+    "a created user is returned without the password; the address is unique without regard to case",
     on(async (service) => {
       const wanted = { role: "club", email: "Club@Example.test", password: "pass word" }
       const created = await operate(service, "POST", "/users", wanted)
@@ -268,7 +268,7 @@ layer(InProcessService.layer(), { timeout: "60 seconds" })("the operator API", (
   )
 
   it.effect(
-    "applications: the secret is shown once, at the creation; settings change; unregistered addresses are refused",
+    "an application's secret is shown at its creation only; settings change; unregistered redirect URIs are refused",
     on(async (service) => {
       const owner = await createUser(service, "platform")
       const redirect_uris = ["https://app.test/callback"]
@@ -331,7 +331,7 @@ layer(InProcessService.layer(), { timeout: "60 seconds" })("the operator API", (
   )
 
   it.effect(
-    "a rotated secret: the new one is good at once, the old one for the overlap, and not at all if that is 0",
+    "a new secret is valid immediately, and the previous one for the overlap, which may be 0",
     on(async (service) => {
       const owner = await createUser(service, "platform")
       const client = await createApplication(service, owner)
@@ -353,7 +353,7 @@ layer(InProcessService.layer(), { timeout: "60 seconds" })("the operator API", (
   )
 
   it.effect(
-    "a signing secret is there from the start, can be read again, and is rotated with an overlap",
+    "an application has a signing secret from the start; it can be shown again, and is rotated with an overlap",
     on(async (service) => {
       const { id: owner_id } = await createUser(service, "platform")
       const settings = { name: "One", owner_id, redirect_uris: ["https://app.test/"] }
@@ -374,7 +374,7 @@ layer(InProcessService.layer(), { timeout: "60 seconds" })("the operator API", (
   )
 
   it.effect(
-    "registrations: all fields are there from the start; a change touches only what it names",
+    "a registration has all fields from the start; a change affects only the given fields",
     on(async (service) => {
       const athlete = await createUser(service, "athlete")
       const created = await operate(service, "POST", "/registrations", { athlete_id: athlete.id, club_id: null })
@@ -404,7 +404,7 @@ layer(InProcessService.layer(), { timeout: "60 seconds" })("the operator API", (
   )
 
   it.effect(
-    "a revocation for a user ends the access, and says 404 where there was none",
+    "a revocation for a user ends the access; without access it gets 404",
     on(async (service) => {
       const athlete = await createUser(service, "athlete")
       const client = await createApplication(service, await createUser(service, "platform"))
@@ -421,7 +421,7 @@ layer(InProcessService.layer(), { timeout: "60 seconds" })("the operator API", (
   )
 
   it.effect(
-    "the audit tells newest first who did what from where, without a secret",
+    "the audit lists who did what from where, newest first, without secrets",
     on(async (service) => {
       const athlete = await createUser(service, "athlete")
       const client = await createApplication(service, await createUser(service, "platform"))
@@ -449,7 +449,7 @@ layer(InProcessService.layer(), { timeout: "60 seconds" })("the operator API", (
   )
 
   it.effect(
-    "deliveries: an empty page for an application that has none",
+    "an application without deliveries gets an empty page",
     on(async (service) => {
       const athlete = await createUser(service, "athlete")
       await createRegistration(service, { athlete_id: athlete.id })
@@ -464,7 +464,7 @@ layer(InProcessService.layer(), { timeout: "60 seconds" })("the operator API", (
   )
 
   it.effect(
-    "/docs is kept by browsers until it changes: compressed, small, the same under its entity tag",
+    "/docs is small, compressed, and cached by browsers until its entity tag changes",
     on(async (service) => {
       const first = await fetch(`${service.url}/docs`)
       const html = await first.text()
@@ -480,10 +480,10 @@ layer(InProcessService.layer(), { timeout: "60 seconds" })("the operator API", (
   )
 
   it.effect(
-    "openapi.json describes every operation, as docs/openapi.json does, and /docs shows it",
+    "openapi.json describes every operation and is the same as docs/openapi.json; /docs shows it",
     on(async (service) => {
       const text = await (await fetch(`${service.url}/openapi.json`)).text()
-      // A change of the interface is a change of this file: `npx vitest run --project node OperatorApi -u` writes it.
+      // After a change of the API, `npx vitest run --project fast OperatorApi -u` writes this file.
       await expect(text).toMatchFileSnapshot("../../../docs/openapi.json")
       const specification = JSON.parse(text)
       expect(specification.openapi).toMatch(/^3\.1/)

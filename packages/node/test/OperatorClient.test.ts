@@ -23,7 +23,7 @@ const athlete = {
 const firstPage = { after: Option.none(), limit: 10 }
 
 layer(InProcessService.layer(), { timeout: 60_000 })("the typed client", (it) => {
-  it.effect("answers what the service answers, decoded", () =>
+  it.effect("returns the decoded response of the service", () =>
     Effect.gen(function*() {
       const client = yield* clientWith((token) => token)
       const user = yield* client.users.createUser({ payload: athlete })
@@ -33,7 +33,7 @@ layer(InProcessService.layer(), { timeout: 60_000 })("the typed client", (it) =>
       expect(applications).toEqual([])
     }))
 
-  it.effect("fails with the refusals of the service, typed", () =>
+  it.effect("fails with typed refusals", () =>
     Effect.gen(function*() {
       const client = yield* clientWith((token) => token)
       const unknown = yield* Effect.flip(client.deliveries.redeliver({ path: { id: Delivery.DeliveryId.make(4711) } }))

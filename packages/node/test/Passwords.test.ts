@@ -1,4 +1,4 @@
-/** Users change their password and end their sessions; an operator's link leads to a new password, once. */
+/** Users change their password and end their sessions. An operator's link sets a new password once. */
 import { expect, layer } from "@effect/vitest"
 import { Browser, formsOf, type Page, signIn, theForm } from "@startlist/test-support/Browser"
 import { command, commandJson } from "@startlist/test-support/Commands"
@@ -8,7 +8,7 @@ import { createUser, operate, type Person } from "@startlist/test-support/Operat
 
 const security = (service: Service) => `${service.url}/account/security`
 
-/** A browser in which this person has signed in, on the page about password and sessions. */
+/** A signed-in browser on the page with password and sessions. */
 const signedIn = async (service: Service, { email, password }: Pick<Person, "email" | "password">) => {
   const browser = new Browser()
   await signIn(browser, await browser.open(`${service.url}/.well-known/change-password`), email, password)
@@ -32,7 +32,7 @@ const actions = async (service: Service, user: Person): Promise<ReadonlyArray<st
 
 layer(InProcessService.layer(), { timeout: "60 seconds" })("passwords", (it) => {
   it.effect(
-    "a user changes the password: every other session ends, and the old password is worth nothing",
+    "a password change ends every other session, and the old password is refused",
     on(async (service) => {
       const user = await createUser(service, "athlete")
       const { browser, page } = await signedIn(service, user)
@@ -59,7 +59,7 @@ layer(InProcessService.layer(), { timeout: "60 seconds" })("passwords", (it) => 
   )
 
   it.effect(
-    "guesses at the present password are limited like those at the sign-in",
+    "guesses at the present password are limited like those at sign-in",
     on(async (service) => {
       const user = await createUser(service, "athlete")
       const { browser, page } = await signedIn(service, user)
@@ -76,7 +76,7 @@ layer(InProcessService.layer(), { timeout: "60 seconds" })("passwords", (it) => 
   )
 
   it.effect(
-    "a user ends another session, and all others; a form that arrives after the end changes nothing and says so",
+    "a user ends one other session or all; a form of an ended session changes nothing and says so",
     on(async (service) => {
       const user = await createUser(service, "athlete")
       const stranger = await signedIn(service, await createUser(service, "athlete"))
@@ -118,7 +118,7 @@ layer(InProcessService.layer(), { timeout: "60 seconds" })("passwords", (it) => 
   )
 
   it.effect(
-    "a printed link leads to a new password once; a later change, disabling and time end it",
+    "a reset link works once; a password change, disabling the user and time make it invalid",
     on(async (service) => {
       const user = await createUser(service, "athlete")
       const before = await signedIn(service, user)

@@ -1,4 +1,4 @@
-/** Law 13: after an erasure returns, nothing that the person provided is in any table or index. */
+/** Law 13: after an erasure, no table or index contains anything that the person provided. */
 import { expect, it } from "@effect/vitest"
 import * as InProcessService from "@startlist/test-support/InProcessService"
 import {
@@ -24,7 +24,7 @@ import { Effect } from "effect"
 import type { Pool } from "pg"
 import { vi } from "vitest"
 
-/** In every text that the person provides. */
+/** Part of every text that the person provides. */
 const mark = "Quetzalcoatlus"
 
 /** Every row of every table and, in their expressions, of every index, as text. */
@@ -42,7 +42,7 @@ const dump = async (pool: Pool): Promise<string> => {
 }
 
 it.scopedLive(
-  "an erased person is in no table and no answer; the applications are notified",
+  "an erased person is in no table and no response; the applications are notified",
   () =>
     Effect.gen(function*() {
       const service = yield* InProcessService.make({ DELIVERY_DELAYS: "100ms,60s" })
@@ -108,7 +108,7 @@ it.scopedLive(
         for (const { actor, address } of entries) {
           expect([actor.type, address === ""]).toEqual([actor.type, actor.type !== "operator"])
         }
-        // The address is free again, for somebody else.
+        // Another user can have the address.
         const next = await operate(service, "POST", "/users", { role: "athlete", email, password: "pass word" })
         expect(next.body.id).not.toBe(athlete.id)
       })
@@ -116,10 +116,10 @@ it.scopedLive(
   60_000
 )
 
-/** Fails, and repeats what it got. */
+/** A receiver that fails, and repeats the request in its response. */
 const echo: Behaviour = ({ body }, response) => void response.writeHead(500, { "content-type": "text/plain" }).end(body)
 
-/** Everything that the operator API tells. */
+/** All responses of the operator API. */
 const told = async (service: InProcessService.Service): Promise<string> => {
   const paths = ["/users", "/applications", "/subscriptions", "/deliveries?limit=500", "/audit?limit=500"]
   const answers = await Promise.all(paths.map((path) => operate(service, "GET", path)))
@@ -127,7 +127,7 @@ const told = async (service: InProcessService.Service): Promise<string> => {
 }
 
 it.scopedLive(
-  "persons who are erased while requests are processed: nothing of them is in the database, the log or an answer",
+  "a person who is erased under load is not in the database, the log or a response",
   () =>
     Effect.gen(function*() {
       const service = yield* InProcessService.make({
@@ -206,7 +206,7 @@ it.scopedLive(
 )
 
 it.scopedLive(
-  "an owner of applications is erased when these have ended, or have another owner",
+  "an owner of applications can be erased only after they ended or have another owner",
   () =>
     Effect.gen(function*() {
       const service = yield* InProcessService.make()
@@ -232,7 +232,7 @@ it.scopedLive(
   60_000
 )
 
-it.scopedLive("a disabled user has no session and cannot sign in until enabled", () =>
+it.scopedLive("a disabled user has no session and cannot sign in", () =>
   Effect.gen(function*() {
     const service = yield* InProcessService.make()
     yield* Effect.promise(async () => {

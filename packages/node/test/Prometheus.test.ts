@@ -1,9 +1,9 @@
-/** Effect's metrics as Prometheus reads them. */
+/** Effect's metrics in the format of Prometheus. */
 import { expect, it } from "@effect/vitest"
 import { Effect, Metric, MetricBoundaries } from "effect"
 import { render } from "../src/internal/prometheus.ts"
 
-it.effect("counters and histograms, each family once, buckets counting upwards, labels escaped, others left out", () =>
+it.effect("counters and histograms have each family once, cumulative buckets and escaped labels; others are omitted", () =>
   Effect.gen(function*() {
     const counter = Metric.counter("prom_test_total", { description: "How often" })
     const histogram = Metric.histogram("prom_test_seconds", MetricBoundaries.fromIterable([0.1, 1]), "How long")

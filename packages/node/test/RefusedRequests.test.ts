@@ -1,4 +1,4 @@
-/** Requests to the running service that are awkward: what is refused, what is served all the same, and what is recorded. */
+/** Unusual requests to the running service: which are refused, which are served, and which are recorded. */
 import { expect, layer } from "@effect/vitest"
 import {
   athleteStatus,
@@ -21,7 +21,7 @@ const scopes = { SCOPES: "profile:read,read,webhooks", WEBHOOK_SCOPE: "webhooks"
 
 layer(InProcessService.layer(scopes), { timeout: "60 seconds" })("the running service", (it) => {
   it.effect(
-    "a refused revocation is in the audit, with the application and the status, and the token lives",
+    "a refused revocation is in the audit with application and status, and the token stays valid",
     on(async (service) => {
       const [owner, athlete] = [await createUser(service, "platform"), await createUser(service, "athlete")]
       const client = await createApplication(service, owner)
@@ -46,7 +46,7 @@ layer(InProcessService.layer(scopes), { timeout: "60 seconds" })("the running se
   )
 
   it.effect(
-    "WEBHOOK_SCOPE binds the webhook interface to a scope",
+    "with WEBHOOK_SCOPE, the webhook API needs the scope",
     on(async (service) => {
       const owner = await createUser(service, "platform")
       const client = await createApplication(service, owner)
@@ -66,7 +66,7 @@ layer(InProcessService.layer(scopes), { timeout: "60 seconds" })("the running se
     })
   )
 
-  it.scoped("a subscription whose signing secret no key opens can be shown, given another one, and deleted", () =>
+  it.scoped("a subscription whose signing secret no key opens can be shown, get a new secret, and be deleted", () =>
     Effect.gen(function*() {
       const service = yield* InProcessService.InProcessService
       const receiver = yield* makeReceiver
@@ -96,7 +96,7 @@ layer(InProcessService.layer(scopes), { timeout: "60 seconds" })("the running se
     }))
 
   it.effect(
-    "an error page shows the name of its request, which is that of the answer and of the log",
+    "an error page shows the request id that the response and the log have",
     on(async (service) => {
       for (const headers of [{}, { "x-request-id": "support-case-7" }]) {
         const page = await fetch(`${service.url}/nowhere`, { headers })
@@ -108,7 +108,7 @@ layer(InProcessService.layer(scopes), { timeout: "60 seconds" })("the running se
   )
 
   it.effect(
-    "an empty state, and a long one, come back through sign-in, and at the exchange",
+    "empty and long states are returned after sign-in and at the exchange",
     on(async (service) => {
       const [owner, athlete] = [await createUser(service, "platform"), await createUser(service, "athlete")]
       const client = await createApplication(service, owner)

@@ -9,7 +9,7 @@ const makeWork = Effect.gen(function*() {
 })
 
 describe("shared work", () => {
-  it.effect("is done once for all who ask meanwhile and shortly after, and anew later", () =>
+  it.effect("runs once for concurrent callers and for calls shortly after, and again later", () =>
     Effect.gen(function*() {
       const { ask } = yield* makeWork
       const asking = yield* Effect.fork(Effect.all([ask, ask, ask], { concurrency: "unbounded" }))
@@ -23,7 +23,7 @@ describe("shared work", () => {
       expect(yield* Fiber.join(again)).toBe(2)
     }))
 
-  it.effect("goes on if whoever asked first goes away, at any moment", () =>
+  it.effect("continues if its first caller is interrupted at any moment", () =>
     Effect.gen(function*() {
       const { ask, runs } = yield* makeWork
       for (let turns = 0; turns < 20; turns++) {

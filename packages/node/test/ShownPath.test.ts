@@ -2,7 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { shownPath } from "../src/ShownPath.ts"
 
 describe("the path of a request in the log", () => {
-  it("is as it was sent where it could be one of ours", () => {
+  it("is unchanged if it could be one of our paths", () => {
     for (
       const path of [
         "/",
@@ -15,7 +15,7 @@ describe("the path of a request in the log", () => {
     }
   })
 
-  it("tells nothing of parameters that stand in it by mistake, and no token", () => {
+  it("contains no parameters that were sent in it by mistake, and no token", () => {
     expect(shownPath("/login&code=sl_ac_secret")).toBe("/login…")
     expect(shownPath("/oauth/token%3Fclient_secret=secret")).toBe("/oauth/token…")
     expect(shownPath(`/api/v1/athlete/sl_at_${"x".repeat(43)}/more`)).toBe("/api/v1/athlete/…/more")

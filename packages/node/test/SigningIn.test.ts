@@ -1,4 +1,4 @@
-/** Guesses at passwords on the running service: how many it takes, whom they hurt, and what they leave behind. */
+/** Password guesses on the running service: their limits, their effect on users, and their traces. */
 import { expect, layer } from "@effect/vitest"
 import { Browser, signIn, theForm } from "@startlist/test-support/Browser"
 import * as InProcessService from "@startlist/test-support/InProcessService"
@@ -7,7 +7,7 @@ import { createUser, operate, type Person } from "@startlist/test-support/Operat
 
 const openLogin = (service: Service, browser: Browser) => browser.open(`${service.url}/login`)
 
-/** A browser that has signed in to this account, and out again. */
+/** A browser that has signed in to this account and signed out again. */
 const knownBrowser = async (service: Service, { email, password }: Person): Promise<Browser> => {
   const browser = new Browser()
   const page = await signIn(browser, await openLogin(service, browser), email, password)
@@ -16,7 +16,7 @@ const knownBrowser = async (service: Service, { email, password }: Person): Prom
   return browser
 }
 
-/** This many guesses at once, each from a browser of its own; the statuses of the answers. */
+/** Makes concurrent guesses, each in its own browser. Returns the statuses of the responses. */
 const guessAtOnce = async (service: Service, email: string, count: number): Promise<ReadonlyArray<number>> => {
   const browsers = Array.from({ length: count }, () => new Browser())
   const pages = await Promise.all(
@@ -46,7 +46,7 @@ layer(InProcessService.layer(), { timeout: "60 seconds" })("signing in", (it) =>
   )
 
   it.effect(
-    "a password that is typed as the address is in no table and in no line of the audit",
+    "a password typed in place of the address is in no table, and not in the audit",
     on(async (service) => {
       const failures = async () => {
         const { body } = await operate(service, "GET", "/audit?limit=100")
@@ -76,7 +76,7 @@ layer(InProcessService.layer({ SIGN_IN_FAILURES: "4" }), { timeout: "60 seconds"
   "signing in, with a setting",
   (it) => {
     it.effect(
-      "SIGN_IN_FAILURES is the number of wrong passwords that are answered",
+      "SIGN_IN_FAILURES is the number of wrong passwords that are checked",
       on(async (service) => {
         const user = await createUser(service, "athlete")
         const statuses = await guessAtOnce(service, user.email, 10)

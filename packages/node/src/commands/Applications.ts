@@ -24,26 +24,26 @@ const findOwner = ({ users }: Client, email: string) =>
 const id = idArgument("client_id", "the application's client_id", ApplicationId)
 
 const redirectUris = Options.text("redirect-uri").pipe(
-  Options.withDescription("where users may be sent back to; may be given several times"),
+  Options.withDescription("URL to which users may be sent back; you can repeat this option"),
   Options.repeated
 )
 
 const requirePkce = Options.choice("require-pkce", ["true", "false"]).pipe(
-  Options.withDescription("whether a code is exchanged with its verifier only (RFC 7636)"),
+  Options.withDescription("whether the application must use PKCE (RFC 7636)"),
   Options.map((value) => value === "true"),
   Options.optional
 )
 
 const links = {
-  website: optional("website", "https address that the consent page shows"),
-  privacyPolicy: optional("privacy-policy", "https address that the consent page shows"),
-  logo: optional("logo", "https address of an image that the consent page shows")
+  website: optional("website", "https URL of the website, shown on the consent page"),
+  privacyPolicy: optional("privacy-policy", "https URL of the privacy policy, shown on the consent page"),
+  logo: optional("logo", "https URL of an image, shown on the consent page")
 }
 
 const create = Command.make(
   "create",
   {
-    name: text("name", "what users see"),
+    name: text("name", "name that users see"),
     ownerEmail: text("owner-email", "the e-mail address of a platform user"),
     redirectUris,
     requirePkce,
@@ -66,7 +66,7 @@ const create = Command.make(
             }
           }))
     )
-).pipe(Command.withDescription("registers an application; shows its secret, this once"))
+).pipe(Command.withDescription("registers an application and shows its secret, only this once"))
 
 const listAll = Command.make(
   "list",
@@ -92,7 +92,7 @@ const update = Command.make(
   "update",
   {
     id,
-    name: optional("name", "what users see"),
+    name: optional("name", "name that users see"),
     ownerEmail: optional("owner-email", "the e-mail address of the new owner, a platform user"),
     redirectUris,
     requirePkce,
@@ -119,7 +119,7 @@ const update = Command.make(
     )
 ).pipe(
   Command.withDescription(
-    "changes what is given; redirect URIs replace all present ones; an empty address removes the link"
+    "changes the given settings; redirect URIs replace all present ones; an empty URL removes the link"
   )
 )
 
@@ -127,7 +127,7 @@ const rotateSecret = Command.make(
   "rotate-secret",
   {
     id,
-    overlap: optionalNumber("overlap-seconds", "how long the present secret stays good; default a day"),
+    overlap: optionalNumber("overlap-seconds", "seconds for which the present secret stays valid (default: SECRET_OVERLAP)"),
     ...common
   },
   ({ id, overlap, ...options }) =>
@@ -136,7 +136,7 @@ const rotateSecret = Command.make(
       ({ applications }) =>
         applications.rotateSecret({ path: { client_id: id }, payload: { overlap_seconds: overlap } })
     )
-).pipe(Command.withDescription("makes a new secret and shows it, this once"))
+).pipe(Command.withDescription("makes a new client secret and shows it, only this once"))
 
 const signingSecrets = Command.make(
   "signing-secrets",
@@ -150,35 +150,35 @@ const rotateSigningSecret = Command.make(
   { id, ...common },
   ({ id, ...options }) =>
     asking(options, ({ applications }) => applications.rotateSigningSecret({ path: { client_id: id } }))
-).pipe(Command.withDescription("makes a new signing secret; the present one signs too for a day"))
+).pipe(Command.withDescription("makes a new signing secret; during SECRET_OVERLAP, both sign"))
 
 const suspend = Command.make(
   "suspend",
   { id, ...common },
   ({ id, ...options }) =>
     asking(options, ({ applications }) => applications.suspendApplication({ path: { client_id: id } }))
-).pipe(Command.withDescription("no token, answer or event for the application; events wait"))
+).pipe(Command.withDescription("suspends an application: it gets no tokens, responses or events until it is restored"))
 
 const restore = Command.make(
   "restore",
   { id, ...common },
   ({ id, ...options }) =>
     asking(options, ({ applications }) => applications.restoreApplication({ path: { client_id: id } }))
-).pipe(Command.withDescription("a suspended application goes on where it was"))
+).pipe(Command.withDescription("restores a suspended application and delivers its waiting events"))
 
 const revokeAll = Command.make(
   "revoke-all",
   { id, ...common },
   ({ id, ...options }) =>
     asking(options, ({ applications }) => applications.revokeAllGrants({ path: { client_id: id } }))
-).pipe(Command.withDescription("ends every token of the application, for all users"))
+).pipe(Command.withDescription("revokes all grants of the application, for all users"))
 
 const end = Command.make(
   "end",
   { id, ...common },
   ({ id, ...options }) =>
     asking(options, ({ applications }) => applications.endApplication({ path: { client_id: id } }))
-).pipe(Command.withDescription("ends the application for good, with all that it has"))
+).pipe(Command.withDescription("ends the application with its secrets, grants and subscription; this cannot be undone"))
 
 /** In the order of the help. */
 export const commands = [

@@ -8,11 +8,11 @@ import { UserId } from "@startlist/core/User"
 import { asking, common, date, everyPage, explain, list, optional, optionalId, paging, serviceOf } from "../Asking.ts"
 
 const filter = {
-  action: optional("action", "only this action, such as login_failed"),
-  user: optionalId("user", "only what this user did, or what was done to the user", UserId),
-  application: optionalId("application", "only what concerns this client_id", ApplicationId),
-  since: date("since", "only from this instant on, such as 2026-01-31T08:00:00Z"),
-  until: date("until", "only before this instant")
+  action: optional("action", "only entries with this action, such as login_failed"),
+  user: optionalId("user", "only entries by or about this user", UserId),
+  application: optionalId("application", "only entries by or about this client_id", ApplicationId),
+  since: date("since", "only entries at or after this time, such as 2026-01-31T08:00:00Z"),
+  until: date("until", "only entries before this time")
 }
 
 const listAll = Command.make(
@@ -26,7 +26,7 @@ const listAll = Command.make(
         (page) => audit.listAudit({ urlParams: { ...page, action, client_id, since, until, user_id } }),
         (pages) => ({ entries: pages.flatMap(({ entries }) => entries) })
       ))
-).pipe(Command.withDescription("lists what was done, by whom, from where, and what came of it, newest first"))
+).pipe(Command.withDescription("lists audit entries, newest first"))
 
 const { json: _, ...target } = common
 
@@ -50,6 +50,6 @@ export const commands = [listAll, exportAll] as const
 
 /** The audit trail. */
 export const audit = Command.make("audit").pipe(
-  Command.withDescription("who did what, when, from where"),
+  Command.withDescription("audit trail: who did what, when, from where"),
   Command.withSubcommands(commands)
 )

@@ -1,4 +1,4 @@
-/** `startlist move` and `backup`: what is done with the embedded database as a whole. */
+/** `startlist move` and `backup`: commands for the whole embedded database. */
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
 import * as ConfigProvider from "effect/ConfigProvider"
@@ -31,7 +31,7 @@ export const move = Command.make(
   {
     to: Options.redacted("to").pipe(
       Options.withDescription(
-        "postgres://user:password@host:port/database; without this option it is asked for, or read from the standard input"
+        "postgres://user:password@host:port/database (default: prompts for it, or reads standard input)"
       ),
       Options.optional
     ),
@@ -41,7 +41,7 @@ export const move = Command.make(
     Effect.gen(function*() {
       const { dataDir, databaseUrl } = yield* Configuration.current
       if (Option.isSome(databaseUrl)) {
-        yield* new CommandFailed({ message: "DATABASE_URL: unset it, the database to move is the one in DATA_DIR" })
+        yield* new CommandFailed({ message: "DATABASE_URL: is set, but this command moves the database in DATA_DIR. Unset it." })
       }
       const url = yield* parseUrl(Option.isSome(to) ? to.value : yield* StandardInput.secret("Database URL"))
       const Database = yield* Effect.promise(() => import("../Database.ts"))
@@ -66,14 +66,14 @@ export const move = Command.make(
       yield* Console.log(
         json
           ? JSON.stringify({ database: description, had_arrived: hadArrived, tables }, null, 2)
-          : `${hadArrived ? "The data had arrived before" : `${rows} rows moved`}: ${description}.\n`
-            + `${dataDir} is not used any more. Start the service with DATABASE_URL, and with the keys that it had`
+          : `${hadArrived ? "The data was moved before" : `${rows} rows moved`}: ${description}.\n`
+            + `${dataDir} is not used any more. Start the service with DATABASE_URL and its previous keys`
             + (keys.length === 0 ? "." : `:\n${keys.join(" ")}`)
       )
     })
 ).pipe(Command.withDescription("moves the embedded database to PostgreSQL, while the service is stopped"))
 
-/** Also to another file system, where a folder cannot be renamed to. */
+/** Copies the folder if it cannot be renamed, because the destination is on another file system. */
 const moveFolder = async (from: string, to: string): Promise<void> => {
   try {
     await rename(from, to)
@@ -84,15 +84,15 @@ const moveFolder = async (from: string, to: string): Promise<void> => {
   }
 }
 
-/** Backs up the embedded database of the service that runs. */
+/** Backs up the embedded database of the running service. */
 export const backup = Command.make(
   "backup",
-  { to: optional("to", "the folder to make; without this option it is one in the data folder"), ...common },
+  { to: optional("to", "folder to create (default: a new folder in DATA_DIR/backups)"), ...common },
   ({ to, ...options }) =>
     Effect.gen(function*() {
       const target = Option.map(to, (path) => resolve(path))
       if (Option.isSome(target) && (yield* Effect.promise(() => exists(target.value)))) {
-        return yield* new CommandFailed({ message: `--to: ${target.value} exists already` })
+        return yield* new CommandFailed({ message: `--to: ${target.value} exists already. Choose another folder.` })
       }
       const service = yield* serviceOf(options)
       const { folder } = yield* Effect.mapError(service.installation.backUp(), explain)

@@ -1,4 +1,4 @@
-/** `startlist delivery …`: what was sent to callbacks, and sending it once more. */
+/** `startlist delivery …`: deliveries to callbacks, and redelivery. */
 import * as Args from "@effect/cli/Args"
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
@@ -29,7 +29,7 @@ import { CommandFailed } from "../Target.ts"
 import type { DeliveryRecord } from "../operator/Wire.ts"
 import * as Progress from "../Progress.ts"
 
-const application = optionalId("application", "only this client_id's", ApplicationId)
+const application = optionalId("application", "only deliveries to this client_id", ApplicationId)
 const id = idArgument("id", "the id of the delivery", DeliveryId)
 
 const listAll = Command.make(
@@ -66,7 +66,7 @@ interface Wanted {
   readonly until: Option.Option<DateTime.Utc>
 }
 
-/** Those of a state, oldest first, each event once: what was exhausted again after a redelivery counts once. */
+/** Deliveries in a state, oldest first. An event that failed again after a redelivery appears once. */
 const select = ({ deliveries }: Client, { application, since, state, until }: Wanted) =>
   everyPage(
     DeliveryId,
@@ -93,7 +93,7 @@ const select = ({ deliveries }: Client, { application, since, state, until }: Wa
 const redeliverOne = ({ deliveries }: Client, id: number) =>
   Effect.flatMap(Schema.decode(DeliveryId)(id), (id) => deliveries.redeliver({ path: { id } }))
 
-/** One after the other, because events about one object go out in the order in which they are redelivered. */
+/** Redelivers one after the other, which is the order in which events about one object are delivered. */
 const redeliverAll = (options: Common, wanted: Wanted) =>
   Effect.gen(function*() {
     const service = yield* serviceOf(options)
@@ -116,7 +116,7 @@ const redeliverAll = (options: Common, wanted: Wanted) =>
     const [first] = refused
     if (first === undefined) return
     yield* new CommandFailed({
-      message: `${refused.length} of ${selected.length} were not redelivered; ${first.id}: ${first.message}`
+      message: `${refused.length} of ${selected.length} deliveries were not redelivered. ${first.id}: ${first.message}`
     })
   })
 
@@ -125,12 +125,12 @@ const redeliver = Command.make(
   {
     id: Args.optional(id),
     state: Options.choice("state", ["exhausted", "set_aside", "delivered"]).pipe(
-      Options.withDescription("instead of an id: all that are in this state"),
+      Options.withDescription("instead of an id: all deliveries in this state"),
       Options.optional
     ),
     application,
-    since: date("since", "only those that were tried or ended since then, such as 2026-01-31T08:00:00Z"),
-    until: date("until", "only those that were tried or ended before then"),
+    since: date("since", "only deliveries attempted or ended at or after this time, such as 2026-01-31T08:00:00Z"),
+    until: date("until", "only deliveries attempted or ended before this time"),
     ...common
   },
   ({ application, id, since, state, until, ...options }) => {
@@ -147,12 +147,12 @@ const redeliver = Command.make(
       })
     }
     return new CommandFailed({
-      message: "give the id of a delivery, or --state with or without --application, --since, --until"
+      message: "give either the id of a delivery, or --state, optionally with --application, --since and --until"
     })
   }
 ).pipe(
   Command.withDescription(
-    "sends an event once more, with the same webhook-id; or all events that failed or were set aside"
+    "delivers an event again with the same webhook-id, or all events in a state"
   )
 )
 
@@ -161,13 +161,13 @@ const cancel = Command.make(
   { application: idOption("application", "the client_id", ApplicationId), ...common },
   ({ application, ...options }) =>
     asking(options, ({ deliveries }) => deliveries.cancelDeliveries({ payload: { client_id: application } }))
-).pipe(Command.withDescription("cancels all that is pending for an application"))
+).pipe(Command.withDescription("cancels all pending deliveries of an application"))
 
 /** In the order of the help. */
 export const commands = [listAll, show, redeliver, cancel] as const
 
-/** What was sent to callbacks. */
+/** Deliveries to callbacks. */
 export const delivery = Command.make("delivery").pipe(
-  Command.withDescription("what was sent to callbacks"),
+  Command.withDescription("deliveries of events to callbacks"),
   Command.withSubcommands(commands)
 )

@@ -1,4 +1,4 @@
-/** `startlist serve`, `migrate`, `reseal` and `doctor`: what is done on the machine of the service itself. */
+/** `startlist serve`, `migrate`, `reseal` and `doctor`: commands on the machine of the service itself. */
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
 import * as Console from "effect/Console"
@@ -12,7 +12,7 @@ import { common, optional } from "../Asking.ts"
 import * as Configuration from "../Configuration.ts"
 import { CommandFailed } from "../Target.ts"
 
-/** Runs the service. Its own code is loaded by the commands that need it: clients start faster without. */
+/** Runs the service. Each command loads only the code that it needs, so that the others start faster. */
 export const serve = Command.make(
   "serve",
   {},
@@ -21,7 +21,7 @@ export const serve = Command.make(
 
 const json = common.json
 
-/** Reports each step as it is taken, and what it waits for. */
+/** Reports each migration, and what it waits for. */
 const reporting = (taking: (step: string) => void, waiting: (reason: string) => void) =>
   Layer.merge(
     Logger.replace(
@@ -33,7 +33,7 @@ const reporting = (taking: (step: string) => void, waiting: (reason: string) => 
     Logger.minimumLogLevel(LogLevel.Debug)
   )
 
-/** Brings the tables up to date. */
+/** Migrates the tables. */
 export const migrate = Command.make("migrate", { json }, ({ json }) =>
   Effect.gen(function*() {
     const settings = yield* Configuration.current
@@ -44,7 +44,7 @@ export const migrate = Command.make("migrate", { json }, ({ json }) =>
     const { error, log } = yield* Console.consoleWith(({ unsafe }) => Effect.succeed(unsafe))
     const steps = reporting((step) => {
       taken.push(step)
-      if (!json) log(`taking ${step}`)
+      if (!json) log(`applying ${step}`)
     }, error)
     const { description } = yield* Effect.provide(Database.Database, Database.layer(settings, keys)).pipe(
       Effect.provide(steps)
@@ -56,11 +56,11 @@ export const migrate = Command.make("migrate", { json }, ({ json }) =>
 
 const endUnreadable = Options.boolean("end-unreadable").pipe(
   Options.withDescription(
-    "if the key is lost: ends the subscriptions whose secrets no key given opens, and makes new secrets"
+    "if a key is lost: replaces the secrets that no key opens, and ends the subscriptions that use them"
   )
 )
 
-/** Seals anew with the present master key. */
+/** Seals signing secrets again with the first master key. */
 export const reseal = Command.make("reseal", { endUnreadable }, ({ endUnreadable }) =>
   Effect.gen(function*() {
     const settings = yield* Configuration.current
@@ -75,23 +75,24 @@ export const reseal = Command.make("reseal", { endUnreadable }, ({ endUnreadable
       Effect.mapError(Database.toConfigurationError("database")),
       Effect.provide([Database.layer(settings, keys), NodeSecrets.layerWith(masterKeysOf(keys))])
     )
-    yield* Console.log(`sealed with the present master key: the secrets of ${resealed} more applications`)
+    yield* Console.log(`sealed the signing secrets of ${resealed} applications with the first master key`)
     if (unreadable.length === 0) return
     const applications = unreadable.join(", ")
     if (!endUnreadable) {
       yield* new CommandFailed({
-        message: `MASTER_KEY: no key given opens the signing secrets of the applications ${applications}`
+        message: `MASTER_KEY: no key opens the signing secrets of the applications ${applications}. `
+          + "Add the key that sealed them after a comma. If it is lost, run reseal --end-unreadable."
       })
     }
     yield* Console.log(
-      `new signing secrets, and no subscription until their owners make one: the applications ${applications}`
+      `these applications have new signing secrets, and their owners must subscribe again: ${applications}`
     )
   })).pipe(Command.withDescription("seals signing secrets with the first of several master keys"))
 
-/** Looks at everything that a start and a delivery need. */
+/** Checks everything that a start and a delivery need. */
 export const doctor = Command.make(
   "doctor",
-  { callback: optional("callback", "a callback URL to send a validation to"), json },
+  { callback: optional("callback", "callback URL to validate"), json },
   ({ callback, json }) =>
     Effect.gen(function*() {
       const settings = yield* Effect.either(Configuration.current)
@@ -99,7 +100,7 @@ export const doctor = Command.make(
       const { bad } = yield* Effect.promise(() => import("../Finding.ts"))
       const findings = Either.isRight(settings)
         ? yield* inspect(settings.right, callback)
-        : [bad("configuration", settings.left.message, "correct the variable; docs/configuration.md has them all")]
+        : [bad("configuration", settings.left.message, "correct the variable; docs/configuration.md describes all variables")]
       yield* report(findings, json)
     })
 ).pipe(Command.withDescription("checks configuration, keys, database, clock and callback, and says what to do"))

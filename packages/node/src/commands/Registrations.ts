@@ -30,7 +30,7 @@ const create = Command.make(
           ...given({ platform_id: platformId })
         }
       }))
-).pipe(Command.withDescription("registers an athlete; no event is sent"))
+).pipe(Command.withDescription("creates a registration of an athlete; no event is sent"))
 
 const show = Command.make(
   "show",
@@ -45,7 +45,7 @@ const change = Command.make(
     status: optional("status", "registration_status"),
     documentType: optional("document-type", "document_type"),
     documentStatus: optional("document-status", "document_status"),
-    reasons: Options.text("reason").pipe(Options.withDescription("may be given several times"), Options.repeated),
+    reasons: Options.text("reason").pipe(Options.withDescription("reason; you can repeat this option"), Options.repeated),
     comment: optional("comment", "free text"),
     ...common
   },
@@ -61,13 +61,13 @@ const change = Command.make(
           comment
         })
       }))
-).pipe(Command.withDescription("changes what is given; the applications concerned are told"))
+).pipe(Command.withDescription("changes the given fields and notifies the subscribed applications"))
 
 /** In the order of the help. */
 export const commands = [create, show, change] as const
 
-/** Registrations; a change is told to the applications concerned. */
+/** Registrations. Changes are delivered to subscribed applications. */
 export const registration = Command.make("registration").pipe(
-  Command.withDescription("registrations; a change is told to the applications concerned"),
+  Command.withDescription("registrations and their changes"),
   Command.withSubcommands(commands)
 )

@@ -1,4 +1,4 @@
-/** `startlist subscription …`: where events are sent. */
+/** `startlist subscription …`: webhook subscriptions. */
 import * as Command from "@effect/cli/Command"
 import { ApplicationId } from "@startlist/core/Application"
 import { SubscriptionId } from "@startlist/core/Subscription"
@@ -24,27 +24,27 @@ const pause = Command.make(
   { id, ...common },
   ({ id, ...options }) =>
     asking(options, ({ subscriptions }) => subscriptions.pauseSubscription({ path: { client_id: id } }))
-).pipe(Command.withDescription("sends nothing more for now; events wait in order"))
+).pipe(Command.withDescription("pauses a subscription: its events wait in order"))
 
 const resume = Command.make(
   "resume",
   { id, ...common },
   ({ id, ...options }) =>
     asking(options, ({ subscriptions }) => subscriptions.resumeSubscription({ path: { client_id: id } }))
-).pipe(Command.withDescription("sends what waited, and goes on"))
+).pipe(Command.withDescription("resumes a subscription and delivers its waiting events"))
 
 const end = Command.make(
   "end",
   { id, ...common },
   ({ id, ...options }) =>
     asking(options, ({ subscriptions }) => subscriptions.endSubscription({ path: { client_id: id } }))
-).pipe(Command.withDescription("ends the subscription; what is pending is cancelled"))
+).pipe(Command.withDescription("ends a subscription and cancels its pending deliveries"))
 
 /** In the order of the help. */
 export const commands = [listAll, pause, resume, end] as const
 
 /** The webhook subscriptions of applications. */
 export const subscription = Command.make("subscription").pipe(
-  Command.withDescription("where the events of applications are sent"),
+  Command.withDescription("webhook subscriptions of applications"),
   Command.withSubcommands(commands)
 )

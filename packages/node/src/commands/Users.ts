@@ -1,4 +1,4 @@
-/** `startlist user …`: people who can sign in. */
+/** `startlist user …`: users who can sign in. */
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
 import * as Effect from "effect/Effect"
@@ -14,10 +14,10 @@ const id = idArgument("id", "the id of the user", UserId)
 const create = Command.make(
   "create",
   {
-    role: Options.choice("role", Role.literals).pipe(Options.withDescription("what the user is to the platform")),
-    email: text("email", "the address to sign in with"),
+    role: Options.choice("role", Role.literals).pipe(Options.withDescription("role of the user on the platform")),
+    email: text("email", "e-mail address to sign in with"),
     password: Options.redacted("password").pipe(
-      Options.withDescription("the password; without this option it is asked for, or read from the standard input"),
+      Options.withDescription("password (default: prompts for it, or reads standard input)"),
       Options.withDefault(Redacted.make("-"))
     ),
     firstName: optional("first-name", "given name"),
@@ -34,7 +34,7 @@ const create = Command.make(
             users.createUser({ payload: { role, email, password, first_name: firstName, last_name: lastName } })
         )
     )
-).pipe(Command.withDescription("registers somebody who can sign in"))
+).pipe(Command.withDescription("creates a user who can sign in"))
 
 const show = Command.make(
   "show",
@@ -44,13 +44,13 @@ const show = Command.make(
 
 const find = Command.make(
   "find",
-  { email: text("email", "the address, in any case"), ...common },
+  { email: text("email", "e-mail address, without regard to case"), ...common },
   ({ email, ...options }) =>
     asking(
       options,
       ({ users }) => users.findUsers({ urlParams: { email: Option.some(email), after: Option.none(), limit: 1 } })
     )
-).pipe(Command.withDescription("looks for the user with an e-mail address"))
+).pipe(Command.withDescription("finds the user with an e-mail address"))
 
 const listAll = Command.make(
   "list",
@@ -69,13 +69,13 @@ const disable = Command.make(
   "disable",
   { id, ...common },
   ({ id, ...options }) => asking(options, ({ users }) => users.disableUser({ path: { id } }))
-).pipe(Command.withDescription("the user cannot sign in any more; every session ends"))
+).pipe(Command.withDescription("disables a user: sign-in is refused and every session ends"))
 
 const enable = Command.make(
   "enable",
   { id, ...common },
   ({ id, ...options }) => asking(options, ({ users }) => users.enableUser({ path: { id } }))
-).pipe(Command.withDescription("the user can sign in again"))
+).pipe(Command.withDescription("enables a disabled user again"))
 
 const endSessions = Command.make(
   "end-sessions",
@@ -87,26 +87,26 @@ const resetPassword = Command.make(
   "reset-password",
   { id, ...common },
   ({ id, ...options }) => asking(options, ({ users }) => users.resetPassword({ path: { id } }))
-).pipe(Command.withDescription("prints a link with which the user chooses another password, once"))
+).pipe(Command.withDescription("prints a link with which the user can choose another password once"))
 
 const exportAll = Command.make(
   "export",
   { id, ...common },
   ({ id, ...options }) => asking({ ...options, json: true }, ({ users }) => users.exportUser({ path: { id } }))
-).pipe(Command.withDescription("prints what is known about a person, as JSON"))
+).pipe(Command.withDescription("prints all data about a person as JSON"))
 
 const erase = Command.make(
   "erase",
   { id, ...common },
   ({ id, ...options }) => asking(options, ({ users }) => users.eraseUser({ path: { id } }))
-).pipe(Command.withDescription("removes all that a person provided, for good"))
+).pipe(Command.withDescription("erases the personal data of a user; this cannot be undone"))
 
 const revoke = Command.make(
   "revoke",
-  { id, application: idOption("application", "its client_id", ApplicationId), ...common },
+  { id, application: idOption("application", "client_id of the application", ApplicationId), ...common },
   ({ application, id, ...options }) =>
     asking(options, ({ users }) => users.revokeForUser({ path: { id }, payload: { client_id: application } }))
-).pipe(Command.withDescription("takes an application's access away, as the user can; its event is sent"))
+).pipe(Command.withDescription("revokes the access of an application, as the user could; an event is sent"))
 
 /** In the order of the help. */
 export const commands = [
@@ -123,8 +123,8 @@ export const commands = [
   erase
 ] as const
 
-/** People who can sign in. */
+/** Users who can sign in. */
 export const user = Command.make("user").pipe(
-  Command.withDescription("people who can sign in"),
+  Command.withDescription("users who can sign in"),
   Command.withSubcommands(commands)
 )

@@ -1,4 +1,4 @@
-/** The dispatcher, loaded when there is something to send: a start does without its HTTP client and its TLS. */
+/** The dispatcher, loaded with the first delivery, so that the start does not wait for its HTTP client and TLS. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -8,7 +8,7 @@ import * as CallbackUrl from "@startlist/dispatcher/CallbackUrl"
 import type * as Dispatcher from "@startlist/dispatcher/Dispatcher"
 import { once } from "./once.ts"
 
-/** As `Dispatcher.layerWith`. */
+/** The same as `Dispatcher.layerWith`, loaded on first use. */
 export const layerWith = (
   options: Dispatcher.Options & { readonly allow: NonNullable<Dispatcher.Options["allow"]> }
 ): Layer.Layer<Callbacks> =>

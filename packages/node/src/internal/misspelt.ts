@@ -1,4 +1,4 @@
-/** Variables that nobody reads, with names that are nearly those of settings. */
+/** Finds variables whose names are nearly those of settings. */
 import * as ConfigError from "effect/ConfigError"
 import * as ConfigProvider from "effect/ConfigProvider"
 import * as PathPatch from "effect/ConfigProviderPathPatch"
@@ -7,13 +7,13 @@ import * as Effect from "effect/Effect"
 import * as HashSet from "effect/HashSet"
 import { distance } from "fastest-levenshtein"
 
-/** A variable that is set, and the setting that is probably meant. */
+/** A variable, and the setting that is probably meant. */
 export interface Misspelt {
   readonly given: string
   readonly meant: string
 }
 
-/** The names that a configuration asks for in an empty environment, as long as all of it may be left out. */
+/** The names that a configuration reads, if all of them are optional. */
 export const namesOf = (config: Config.Config<unknown>): ReadonlySet<string> => {
   const names = new Set<string>()
   const empty = ConfigProvider.fromFlat(ConfigProvider.makeFlat({
@@ -30,10 +30,10 @@ export const namesOf = (config: Config.Config<unknown>): ReadonlySet<string> => 
   return names
 }
 
-/** Short names are near to many others: HOME is no HOST. */
+/** Maximum edit distance. Short names are near to many others: HOME is not HOST. */
 const tolerance = (name: string): number => name.length > 6 ? 2 : 1
 
-/** Those of the variables that are nearly settings which are not set. In the order of the variables' names. */
+/** Misspelt variables, in the order of their names. */
 export const find = (variables: Iterable<string>, settings: ReadonlySet<string>): ReadonlyArray<Misspelt> => {
   const given = new Set(variables)
   const open = [...settings].filter((name) => !given.has(name))

@@ -1,10 +1,10 @@
-/** What is made when it is first asked for. */
+/** Values that are computed on first use. */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 
 /**
- * Makes it for the first who asks, and keeps it for all. It is made in a fiber of its own, since whoever asks may go away
- * meanwhile: `Effect.cached` keeps the interruption of the first as well, and hands it on to everybody after.
+ * Runs `make` on first use and shares the result. It runs in its own fiber, since the first caller may be interrupted:
+ * `Effect.cached` would also share that interruption.
  */
 export const once = <A, E, R>(make: Effect.Effect<A, E, R>): Effect.Effect<Effect.Effect<A, E, R>> =>
   Effect.map(Deferred.make<A, E>(), (made) => {

@@ -9,14 +9,14 @@ type Pairs = Readonly<Record<string, string>>
 /** Destination of one signal: traces or metrics. */
 export interface Signal {
   readonly url: string
-  /** Usually the key of a collector. */
+  /** Usually the API key of a collector. */
   readonly headers: Redacted.Redacted<Pairs>
   readonly protocol: "http/json" | "http/protobuf"
 }
 
 /** Which requests are traced. */
 export interface Sampler {
-  /** Whether a caller that names its trace decides. */
+  /** Whether to follow the decision of a caller that names its trace. */
   readonly followsCaller: boolean
   /** Share of the other requests, from 0 to 1. */
   readonly ratio: number
@@ -71,7 +71,7 @@ const attributes = Setting.setting(
   parsePairs(/^[^\s,;=]+$/, /^[^\p{Cc}]*$/u)
 )
 
-/** The variables of one signal. An empty name stands for both signals: its variables are the defaults. */
+/** The variables of one signal. With an empty name, the defaults of both signals. */
 const variablesOf = (signal: "" | "TRACES_" | "METRICS_") =>
   Config.all({
     endpoint: Config.option(Setting.endpoint(`OTEL_EXPORTER_OTLP_${signal}ENDPOINT`)),
@@ -93,7 +93,7 @@ const sampler = Setting.setting(
 const exporter = (name: string): Config.Config<boolean> =>
   Setting.oneOf(name, ["otlp", "none"]).pipe(Config.withDefault("otlp"), Config.map((value) => value === "otlp"))
 
-/** Everything, decoded. A signal without an endpoint, or one that is switched off, is not exported. */
+/** All variables, decoded. A signal is exported if it has an endpoint and is not switched off. */
 export const otlp: Config.Config<Otlp> = Config.all({
   isDisabled: Setting.flag("OTEL_SDK_DISABLED").pipe(Config.withDefault(false)),
   isTracing: exporter("OTEL_TRACES_EXPORTER"),
@@ -113,7 +113,7 @@ export const otlp: Config.Config<Otlp> = Config.all({
     ({ attributes, both, isDisabled, isMeasuring, isTracing, metrics, ratio, sampler, serviceName, traces }) => {
       const signal = (own: typeof both, path: string, isOn: boolean): Option.Option<Signal> =>
         Option.map(
-          // The endpoint of both is a base; that of one signal is used as it is (OTLP exporter specification).
+          // The endpoint of both signals is a base URL; that of one signal is complete (OTLP exporter specification).
           Option.orElse(
             own.endpoint,
             () => Option.map(both.endpoint, (base) => base.replace(/(?<!\/)\/+$/, "") + path)

@@ -33,10 +33,7 @@ const toFamily = (name: string, labels: Labels, state: MetricPair.MetricPair.Unt
   ])
 }
 
-/**
- * The counters, gauges and histograms whose names begin with `prefix`, each family with its help and type. Every series
- * has the `common` labels besides its own.
- */
+/** Renders metrics whose names begin with `prefix`. Every series also has the `common` labels. */
 export const render = (
   snapshot: ReadonlyArray<MetricPair.MetricPair.Untyped>,
   prefix: string,

@@ -1,6 +1,6 @@
-/** What really went wrong: errors of ours wrap those of the driver, which wrap those of the network. */
+/** Messages of nested errors: our errors wrap those of the driver, which wrap those of the network. */
 
-/** The message of the innermost cause, which the driver knows: `connect ECONNREFUSED 127.0.0.1:5432`. */
+/** The message of the innermost cause, such as `connect ECONNREFUSED 127.0.0.1:5432`. */
 export const rootMessage = (error: unknown): string => {
   let inner = error
   while (inner instanceof Error && inner.cause !== undefined) inner = inner.cause

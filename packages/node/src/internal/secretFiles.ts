@@ -1,4 +1,4 @@
-/** Secrets in files, as container platforms hand them out: `DATABASE_URL_FILE` names the file of `DATABASE_URL`. */
+/** Secrets in files, as container platforms provide them: `DATABASE_URL_FILE` names the file of `DATABASE_URL`. */
 import { readFile } from "node:fs/promises"
 import * as Effect from "effect/Effect"
 
@@ -10,7 +10,7 @@ export const names: ReadonlyArray<string> = secrets.map((name) => `${name}_FILE`
 const whyNot = (error: unknown): string =>
   error instanceof Error && "code" in error ? String(error.code) : "it is not readable"
 
-/** Without the newline at the end that editors and `echo` add. */
+/** Reads a secret without the newline at its end, which editors and `echo` add. */
 const readSecret = (variable: string, path: string): Effect.Effect<string, string> =>
   Effect.tryPromise({
     try: () => readFile(path, "utf8"),
@@ -20,10 +20,7 @@ const readSecret = (variable: string, path: string): Effect.Effect<string, strin
     Effect.filterOrFail((text) => text.trim() !== "", () => `${variable}: the file ${path} is empty`)
   )
 
-/**
- * The variables with the content of each file in the place of its name. Fails with a line if a secret is given twice,
- * or a file is missing or empty.
- */
+/** Replaces the name of each file by its content. Fails if a secret is set twice, or a file is missing or empty. */
 export const resolve = (
   variables: ReadonlyMap<string, string>
 ): Effect.Effect<Map<string, string>, string> =>

@@ -1,4 +1,4 @@
-/** One decoder for each kind of setting. A message says what is wrong and what is expected, and never quotes a secret. */
+/** One decoder per kind of setting. Messages say what is wrong and what is expected, and never quote a secret. */
 import { isIP } from "node:net"
 import * as ServerUrl from "@startlist/postgres/ServerUrl"
 import * as Arr from "effect/Array"
@@ -16,7 +16,7 @@ import { parseBlock } from "@startlist/dispatcher/AddressGuard"
 
 const quoted = (value: string): string => JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value)
 
-/** A variable that `parse` understands; `undefined` is a value that is not `expected`. */
+/** A variable that `parse` decodes. `undefined` means that the value is not what is `expected`. */
 export const setting = <A>(
   name: string,
   expected: string,
@@ -30,10 +30,10 @@ export const setting = <A>(
       : Either.right(parsed)
   }))
 
-/** In the place of a value that may be a secret. */
+/** Shown in place of a value that may be a secret. */
 export const hidden = (): string => "the value"
 
-/** A comma-separated list, each item parsed; empty items do not count. */
+/** A comma-separated list of parsed items. Empty items are ignored. */
 const listOf = <A>(parse: (item: string) => A | undefined) => (value: string): ReadonlyArray<A> | undefined => {
   const items = value.split(",").map((item) => item.trim()).filter((item) => item !== "").map(parse)
   const good = items.filter((item) => item !== undefined)
@@ -48,7 +48,7 @@ export const integer = (name: string, minimum: number, maximum: number): Config.
     return parsed >= minimum && parsed <= maximum ? parsed : undefined
   })
 
-/** A number from 1 on, or `auto`. */
+/** A number of at least 1, or `auto`. */
 export const count = (name: string, maximum: number, auto: () => number): Config.Config<number> =>
   setting(name, `a whole number from 1 to ${maximum}, or auto`, (value) => {
     if (value === "auto") return Math.min(auto(), maximum)
@@ -72,7 +72,7 @@ export const label = (name: string): Config.Config<string> =>
     (value) => value.length <= 100 && Schema.is(Line)(value) ? value : undefined
   )
 
-/** `https://host[:port]`, given back without a trailing slash. */
+/** `https://host[:port]`, decoded without a trailing slash. */
 export const publicOrigin = (name: string): Config.Config<string> =>
   setting(name, "an origin such as https://auth.example.org", (value) => {
     const url = parseUrl(value)
@@ -88,7 +88,7 @@ export const endpoint = (name: string): Config.Config<string> =>
     return url !== undefined && /^https?:$/.test(url.protocol) ? value : undefined
   })
 
-/** Contains a password: never shown. */
+/** Never shown, because it contains a password. */
 export const databaseUrl = (name: string): Config.Config<Redacted.Redacted<string>> =>
   setting(
     name,
@@ -100,7 +100,7 @@ export const databaseUrl = (name: string): Config.Config<Redacted.Redacted<strin
 /** Minimum length of an operator token: shorter ones can be guessed. */
 export const minTokenLength = 32
 
-/** A token that fits into an `Authorization: Bearer` header and cannot be guessed. */
+/** A token that fits into an `Authorization: Bearer` header and is too long to guess. */
 export const parseToken = (value: string): Redacted.Redacted<string> | undefined =>
   /^[!-~]+$/.test(value) && value.length >= minTokenLength ? Redacted.make(value) : undefined
 
@@ -116,10 +116,10 @@ export const bearerToken = (name: string): Config.Config<Redacted.Redacted<strin
 const parseKey = (value: string): Redacted.Redacted<string> | undefined =>
   Either.isRight(MasterKey.bytesOf(Redacted.make(value))) ? Redacted.make(value) : undefined
 
-/** The present master key first, then those that it has replaced. */
+/** The present master key, then those that it has replaced. */
 export type MasterKeys = Arr.NonEmptyReadonlyArray<Redacted.Redacted<string>>
 
-/** One key, or several with commas between them. */
+/** One key, or several separated by commas. */
 export const parseKeys = (value: string): MasterKeys | undefined => {
   const parsed = listOf(parseKey)(value)
   return parsed !== undefined && Arr.isNonEmptyReadonlyArray(parsed) ? parsed : undefined
@@ -128,7 +128,7 @@ export const parseKeys = (value: string): MasterKeys | undefined => {
 export const keys = (name: string): Config.Config<MasterKeys> =>
   setting(
     name,
-    "32 bytes in base64 (openssl rand -base64 32 makes one), or several such keys with commas between them",
+    "32 bytes in base64 (openssl rand -base64 32 makes one), or several such keys separated by commas",
     parseKeys,
     hidden
   )
@@ -165,7 +165,7 @@ export const cidrs = (name: string): Config.Config<ReadonlyArray<string>> =>
 
 const unitMillis: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
-/** Units in words, as people write them: `8 hours`, `1 day`. */
+/** Units as words: `8 hours`, `1 day`. */
 const unitWords: Readonly<Record<string, string>> = {
   millisecond: "ms",
   second: "s",
@@ -174,7 +174,7 @@ const unitWords: Readonly<Record<string, string>> = {
   day: "d"
 }
 
-/** One pause or period, such as `5s`, `90d` or `8 hours`, within limits. */
+/** A duration within limits, such as `5s`, `90d` or `8 hours`. */
 export const duration = (
   name: string,
   shortest: Duration.DurationInput,

@@ -1,13 +1,12 @@
-/** Work that many ask for at the same time, and that is done once for all of them. */
+/** Work that concurrent callers share. */
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 
 /**
- * Runs `work` for the first who asks, and gives its result to everybody who asks meanwhile or within `timeToLive` after its
- * end. It runs in a fiber of its own: whoever goes away ends it for nobody else. `Effect.cachedWithTTL` waits for a
- * semaphore that an interruption can take away for good.
+ * Runs `work` for the first caller, and shares its result with all callers until `timeToLive` after its end. It runs in its
+ * own fiber, so that an interrupted caller does not end it. `Effect.cachedWithTTL` can lose its semaphore to an interruption.
  */
 export const shared = <A, R>(
   work: Effect.Effect<A, never, R>,

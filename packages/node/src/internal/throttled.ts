@@ -1,22 +1,22 @@
-/** A log in which a line that comes again and again does not hide the others, nor fill the disk. */
+/** A logger that limits repeated lines, so that they do not hide others or fill the disk. */
 import * as Cause from "effect/Cause"
 import * as HashMap from "effect/HashMap"
 import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
 import { requestIdField } from "../RequestId.ts"
 
-/** So many equal lines are written within `windowMillis`; the others are counted, and their number is written then. */
+/** Maximum number of equal lines per `windowMillis`. Further ones are counted, and their number is logged at the end. */
 const limit = 10
 
 const windowMillis = 10_000
 
-/** Lines are equal if they differ only in their time and their request. */
+/** Equal lines may differ in their time and their request. */
 const keyOf = ({ annotations, cause, logLevel, message }: Logger.Logger.Options<unknown>): string => {
   const fields = HashMap.toEntries(HashMap.remove(annotations, requestIdField))
   return JSON.stringify([logLevel.label, message, fields, Cause.isEmpty(cause) ? "" : String(Cause.squash(cause))])
 }
 
-/** Warnings and errors through `logger`, throttled; other lines as they are. */
+/** Throttles warnings and errors. Other lines are not limited. */
 export const throttled = (logger: Logger.Logger<unknown, void>): Logger.Logger<unknown, void> => {
   const counts = new Map<string, number>()
   return Logger.make((options) => {

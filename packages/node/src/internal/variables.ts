@@ -1,4 +1,4 @@
-/** Every variable that is a setting: its name, what it may be, and what it is unless it is set. */
+/** All settings: the name of each variable, its allowed values, and its default. */
 import { availableParallelism } from "node:os"
 import * as Config from "effect/Config"
 import * as Duration from "effect/Duration"
@@ -9,10 +9,10 @@ import { auditFloor } from "../AuditLog.ts"
 import * as Otlp from "./otlp.ts"
 import * as Setting from "./setting.ts"
 
-/** The name that the pages show. */
+/** Default of `PLATFORM_NAME`, which the pages show. */
 export const ourName = "Startlist"
 
-/** What a node does: answer requests, deliver events, or both. */
+/** Work of a node: `api` serves requests, `worker` delivers events. */
 export type Role = "api" | "worker"
 
 export const variables = Config.all({
@@ -81,12 +81,12 @@ export const variables = Config.all({
 
 export type Variables = Config.Config.Success<typeof variables>
 
-/** Settings that are each good but do not go together. */
+/** A message about settings that are valid but contradict each other. */
 export const contradiction = (given: Variables): Option.Option<string> => {
   const perSubscription = Option.getOrElse(given.deliveryPerSubscription, () => 1)
   if (perSubscription > given.deliveryConcurrency) {
     return Option.some(
-      `DELIVERY_PER_SUBSCRIPTION: ${perSubscription} is more than DELIVERY_CONCURRENCY (${given.deliveryConcurrency})`
+      `DELIVERY_PER_SUBSCRIPTION: ${perSubscription} is more than DELIVERY_CONCURRENCY (${given.deliveryConcurrency}). Lower it.`
     )
   }
   for (const name of ["PER_ACCOUNT", "PER_NETWORK"] as const) {
@@ -110,10 +110,10 @@ export const contradiction = (given: Variables): Option.Option<string> => {
     return Option.some("PROCESSES: more than 1 needs DATABASE_URL, since the embedded database belongs to one process")
   }
   if (given.processes !== 1 && !given.roles.has("api")) {
-    return Option.some("PROCESSES: is about processes that serve requests, and ROLES has no api. Remove it.")
+    return Option.some("PROCESSES: needs the role api, since it is the number of processes that serve requests. Remove it.")
   }
   if (given.callbackTraceparent && Option.isNone(given.otlp.traces)) {
-    return Option.some("CALLBACK_TRACEPARENT: there is nothing to trace without OTEL_EXPORTER_OTLP_ENDPOINT")
+    return Option.some("CALLBACK_TRACEPARENT: needs traces. Set OTEL_EXPORTER_OTLP_ENDPOINT, or remove it.")
   }
   if (given.logRequests && LogLevel.greaterThan(given.logLevel, LogLevel.Info)) {
     return Option.some("LOG_REQUESTS: requests are logged at info, which LOG_LEVEL leaves out. Set LOG_LEVEL=info.")

@@ -1,4 +1,4 @@
-/** Attempts by outcome and number, deliveries by their end, and how long both took. */
+/** Metrics of delivery attempts, ended deliveries and callback validations. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -12,7 +12,7 @@ import * as Series from "./Series.ts"
 
 const attempts = Series.make(
   Metric.counter(`${Series.prefix}delivery_attempts_total`, {
-    description: "Attempts to deliver an event that were recorded, by their outcome and their number"
+    description: "Recorded delivery attempts, by outcome and number of the attempt"
   }),
   "outcome",
   "attempt"
@@ -21,14 +21,14 @@ const attemptDurations = Series.make(
   Metric.histogram(
     `${Series.prefix}delivery_attempt_duration_seconds`,
     Series.shortTimes,
-    "From the start of an attempt to its outcome"
+    "Time from the start of a delivery attempt to its outcome"
   ),
   "outcome"
 )
 const ended = Series.make(
   Metric.counter(`${Series.prefix}deliveries_ended_total`, {
     description: "Deliveries that ended: delivered, exhausted after the last failure, or set aside without an outcome. "
-      + "application: the receiver's, once one of its deliveries has failed; other: the rest"
+      + "The label application is a client_id once a delivery to it has failed, otherwise other"
   }),
   "state",
   "application"
@@ -37,12 +37,12 @@ const latencies = Series.make(
   Metric.histogram(
     `${Series.prefix}delivery_latency_seconds`,
     Series.longTimes,
-    "From the change that an event tells of to the receiver's 200"
+    "Time from a change to the receiver's 200 for its event"
   )
 )
 const validations = Series.make(
   Metric.counter(`${Series.prefix}callback_validations_total`, {
-    description: "Validations of callbacks: the status of the answer, or TimedOut, Unreachable, Forbidden"
+    description: "Validations of callbacks, by status of the response, or TimedOut, Unreachable, Forbidden"
   }),
   "outcome"
 )
@@ -58,7 +58,7 @@ withoutKey.unsafeValue([])
 latencies.declare()
 validations.declare("200")
 
-/** Maximum number of applications with series of their own. It bounds the number of series. */
+/** Maximum number of applications with their own series. */
 const maxFailing = 200
 
 const failing = new Map<number, string>()
@@ -85,7 +85,7 @@ const count = (delivery: Delivery): void => {
   latencies.update(Math.max(0, delivery.endedAt.value.epochMillis - delivery.event.time.epochMillis) / 1000)
 }
 
-/** The same stores, with what is settled counted: once, by the node whose record it became. */
+/** Counts settled deliveries. Only the node whose settlement is recorded counts it. */
 export const layerStores = <A, E, R>(
   stores: Layer.Layer<A | DeliveryQueue, E, R>
 ): Layer.Layer<A | DeliveryQueue, E, R> =>
@@ -104,7 +104,7 @@ export const layerStores = <A, E, R>(
 
 const outcomeOf = (answer: Answer): string => answer._tag === "Answered" ? String(answer.status) : answer._tag
 
-/** The same callbacks, with their validations counted. */
+/** Counts callback validations. */
 export const layerCallbacks = <E, R>(callbacks: Layer.Layer<Callbacks, E, R>): Layer.Layer<Callbacks, E, R> =>
   Layer.map(callbacks, (context) => {
     const service = Context.get(context, Callbacks)

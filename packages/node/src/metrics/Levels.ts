@@ -1,4 +1,4 @@
-/** What is so now: the queue, the pool, the version. Looked at when somebody asks, and at intervals for a collector. */
+/** Gauges of the queue, the pool and the version. Updated on request, and periodically for a collector. */
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -15,27 +15,27 @@ import * as Series from "./Series.ts"
 const gauge = (name: string, description: string, ...labels: ReadonlyArray<string>) =>
   Series.make(Metric.gauge(`${Series.prefix}${name}`, { description }), ...labels)
 
-const pending = gauge("deliveries_pending", "Deliveries that have not come to their end, over all nodes")
+const pending = gauge("deliveries_pending", "Pending deliveries, over all nodes")
 const due = gauge(
   "deliveries_due",
-  "Deliveries whose next attempt is due and neither paused nor suspended, over all nodes"
+  "Pending deliveries whose next attempt is due and not paused or suspended, over all nodes"
 )
-const oldestDue = gauge("delivery_oldest_due_seconds", "How long the oldest due delivery has been due, over all nodes")
-const connections = gauge("database_connections", "Connections of this node's pool", "state")
-const waiting = gauge("database_waiting", "Statements of this node that wait for a connection")
+const oldestDue = gauge("delivery_oldest_due_seconds", "Time since the oldest due delivery became due, over all nodes")
+const connections = gauge("database_connections", "Connections in this node's pool, by state", "state")
+const waiting = gauge("database_waiting", "Statements of this node that are waiting for a connection")
 const build = gauge("build_info", "Always 1, with the version of the program", "version")
-const databaseUp = gauge("database_up", "1 if the database took a write when the queue was last looked at")
+const databaseUp = gauge("database_up", "1 if the database took a write at the last check, otherwise 0")
 
-/** No more often than that, however many ask. */
+/** Minimum interval between counts, for any number of callers. */
 const resolution = Duration.seconds(1)
 
-/** So many times as long as it took to count, the next count waits: a queue of millions is not counted all the time. */
+/** Wait 20 times the duration of the last count before the next one: counting a queue of millions takes long. */
 const rest = 20
 
-/** Nobody who asks waits longer: the numbers stay what they were, until they are known. */
+/** Maximum waiting time of a caller. After it, the previous values are used. */
 const patience = Duration.seconds(2)
 
-/** Whether the database takes writes. That it cannot count in time would not mean that it is away. */
+/** Whether the database takes writes. A slow count does not mean that it is unavailable. */
 const ping = Effect.gen(function*() {
   const isUp = yield* Effect.isSuccess(Effect.timeout(writable, patience))
   databaseUp.update(isUp ? 1 : 0)
@@ -51,7 +51,7 @@ const count = Effect.match(Queue.look, {
   onFailure: () => {}
 })
 
-/** Counts in a fiber of its own, one at a time, whoever asks and however soon they go away again. */
+/** Counts in its own fiber, one at a time, so that an interrupted caller does not interrupt the count. */
 const makeLookAtQueue = Effect.gen(function*() {
   const database = yield* Database
   const isUp = yield* shared(Effect.provideService(ping, Database, database), resolution)
@@ -74,7 +74,7 @@ const makeLookAtQueue = Effect.gen(function*() {
       : Effect.void
   )
   return Effect.gen(function*() {
-    // While the embedded database counts, it answers nobody else.
+    // No ping during a count: the embedded database runs one statement at a time.
     if (counting === undefined && (yield* isUp) && (yield* Clock.currentTimeMillis) >= next) {
       yield* Effect.uninterruptible(begin)
     }
@@ -92,7 +92,7 @@ const lookAtPool = Effect.flatMap(Database, (database) =>
     })
   ))
 
-/** Looks at all of it. Never fails. */
+/** Updates all gauges. Never fails. */
 export const make: Effect.Effect<Effect.Effect<void>, never, Database> = Effect.gen(function*() {
   build.update(1, version)
   const database = yield* Database

@@ -1,7 +1,7 @@
-/** This process as Node sees it: memory, processor, garbage, the delays of its loop. */
+/** Node's metrics of this process: memory, CPU, garbage collection, event loop delays. */
 import { collectDefaultMetrics, Registry } from "prom-client"
 
-/** Watches from now on. */
+/** Starts to collect. */
 export const watch = (): Registry => {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })

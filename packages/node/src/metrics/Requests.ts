@@ -1,11 +1,11 @@
-/** Requests by route and status, and how long they took. */
+/** Metrics of requests: number by route and status, and duration. */
 import * as Metric from "effect/Metric"
 import type { Router } from "@startlist/http/Router"
 import type { Record } from "../RequestId.ts"
 import * as Series from "./Series.ts"
 
 const requests = Series.make(
-  Metric.counter(`${Series.prefix}http_requests_total`, { description: "Requests that were answered" }),
+  Metric.counter(`${Series.prefix}http_requests_total`, { description: "Answered requests" }),
   "method",
   "route",
   "status"
@@ -14,14 +14,14 @@ const durations = Series.make(
   Metric.histogram(
     `${Series.prefix}http_request_duration_seconds`,
     Series.shortTimes,
-    "From a complete request to its response"
+    "Time from the complete request to its response"
   ),
   "route"
 )
 
 const methods = new Set(["GET", "HEAD", "POST", "PATCH", "PUT", "DELETE", "OPTIONS"])
 
-/** The operator API's own paths, with `{id}` for every number: it is loaded later than this. */
+/** Paths of the operator API, with `{id}` for every number. Repeated here because that API is loaded later. */
 const operatorRoute =
   /^\/operator\/v1\/(?:users|applications|registrations|deliveries|audit)(?:\/\{id\}(?:\/(?:revocations|secrets|redeliver))?)?$/
 
@@ -30,7 +30,7 @@ const operatorRouteOf = (path: string): string => {
   return operatorRoute.test(route) ? route : "other"
 }
 
-/** The route of a path: no identifiers, so that the number of series is bounded; `other` for all that is none. */
+/** The route of a path, without identifiers, or `other`: the number of series must be bounded. */
 export const routesOf = ({ routeOf }: Router): (path: string) => string => (path) =>
   path.startsWith("/operator/") ? operatorRouteOf(path) : routeOf(path) ?? "other"
 
@@ -47,7 +47,7 @@ export const makeRecord = (routeOf: (path: string) => string): Record => {
   }
   return ({ method, path }, { status }, seconds) => {
     const route = routeOf(path)
-    // A method may be anything: only those that are counted apart are kept apart.
+    // A client may send any method. Only the known ones get their own key.
     const key = methods.has(method) ? `${method} ${status} ${route}` : `${status} ${route}`
     let one = known.get(key)
     if (one === undefined) {

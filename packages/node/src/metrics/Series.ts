@@ -1,17 +1,17 @@
-/** The series of a metric: one for each combination of labels, found by their values without a fiber. */
+/** The series of a metric, one per combination of label values. Updates need no fiber. */
 import * as Metric from "effect/Metric"
 import * as MetricBoundaries from "effect/MetricBoundaries"
 import * as MetricLabel from "effect/MetricLabel"
 
-/** In front of every name of ours. */
+/** Prefix of our metric names. */
 export const prefix = "startlist_"
 
-/** In seconds: from half a millisecond, a token in memory, to the time that a request may take at most. */
+/** Buckets in seconds, from half a millisecond (a token in memory) to the maximum duration of a request. */
 export const shortTimes = MetricBoundaries.fromIterable(
   [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 )
 
-/** In seconds: from an event that is told at once to one that is told after the last pause of a long list. */
+/** Buckets in seconds, from an immediate delivery to one after the last of many retries. */
 export const longTimes = MetricBoundaries.fromIterable(
   [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900, 3600, 14_400, 86_400]
 )
@@ -19,9 +19,9 @@ export const longTimes = MetricBoundaries.fromIterable(
 export interface Series {
   /** Adds to a counter, observes in a histogram, sets a gauge. */
   readonly update: (amount: number, ...values: ReadonlyArray<string>) => void
-  /** How to update one combination, for whoever keeps it. */
+  /** Returns the update function of one combination, so that callers can cache it. */
   readonly at: (...values: ReadonlyArray<string>) => (amount: number) => void
-  /** Shows a combination from the start: a rate over a series that appears with its first event misses that event. */
+  /** Creates a combination at the start: a rate over a series that appears with its first event misses that event. */
   readonly declare: (...values: ReadonlyArray<string>) => void
 }
 

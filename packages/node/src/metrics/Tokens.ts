@@ -1,4 +1,4 @@
-/** Tokens issued, rotated, refused and revoked. */
+/** Metrics of issued, rotated, refused and revoked tokens. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -8,25 +8,25 @@ import { OAuth } from "@startlist/core/OAuth"
 import * as Series from "./Series.ts"
 
 const issued = Series.make(
-  Metric.counter(`${Series.prefix}tokens_issued_total`, { description: "Pairs of tokens given for a code" })
+  Metric.counter(`${Series.prefix}tokens_issued_total`, { description: "Token pairs issued for an authorization code" })
 )
 const rotated = Series.make(
-  Metric.counter(`${Series.prefix}tokens_rotated_total`, { description: "Pairs of tokens given for a refresh token" })
+  Metric.counter(`${Series.prefix}tokens_rotated_total`, { description: "Token pairs issued for a refresh token" })
 )
 const refused = Series.make(
   Metric.counter(`${Series.prefix}tokens_refused_total`, {
-    description: "Requests for tokens that were refused; replayed: the grant was revoked for it"
+    description: "Refused token requests, by reason. replayed: the grant was revoked"
   }),
   "grant_type",
   "reason"
 )
 const rejected = Series.make(
   Metric.counter(`${Series.prefix}access_tokens_rejected_total`, {
-    description: "Requests with an access token that is not good"
+    description: "Requests with an invalid access token"
   })
 )
 const revocations = Series.make(
-  Metric.counter(`${Series.prefix}revocations_total`, { description: "Access given up or taken away" }),
+  Metric.counter(`${Series.prefix}revocations_total`, { description: "Revoked grants, by application or user" }),
   "by"
 )
 
@@ -51,7 +51,7 @@ const names: Readonly<Record<string, string>> = {
 
 const reasonOf = ({ _tag, reason }: Refused): string => names[_tag] ?? reason ?? "other"
 
-/** The same use cases, counted. Two plain functions more on the way of a token. */
+/** Counts the use cases of tokens. */
 const counted = (oauth: OAuth.Service): OAuth.Service => {
   const requesting = <A, E extends Refused>(
     request: Effect.Effect<A, E>,
@@ -87,6 +87,6 @@ const counted = (oauth: OAuth.Service): OAuth.Service => {
   }
 }
 
-/** The same services, with `OAuth` counted. */
+/** Counts the use cases of `OAuth` in these services. */
 export const layer = <A, E, R>(services: Layer.Layer<A | OAuth, E, R>): Layer.Layer<A | OAuth, E, R> =>
   Layer.map(services, (context) => Context.add(context, OAuth, counted(Context.get(context, OAuth))))

@@ -1,4 +1,4 @@
-/** The operator API, described: from this value come its routes, its decoding, `openapi.json` and the typed client. */
+/** Description of the operator API, the source of its routes, decoders, `openapi.json` and typed client. */
 import * as HttpApi from "@effect/platform/HttpApi"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
@@ -9,7 +9,7 @@ import * as SchemaAST from "effect/SchemaAST"
 import * as Refusal from "./Refusal.ts"
 import * as Wire from "./Wire.ts"
 
-/** The record under another status than 200. It keeps its name. */
+/** Gives a record another status than 200, with the same identifier. */
 const under = (status: number) => <A, I, R>(schema: Schema.Schema<A, I, R>) =>
   schema.annotations(HttpApiSchema.annotations({
     status,
@@ -29,7 +29,7 @@ const guarded = <const Name extends string>(name: Name) =>
     .addError(Refusal.Wire.Unauthorized)
     .addError(Refusal.Wire.TooMany)
 
-/** Requests that ask the database. */
+/** Groups whose requests need the database. */
 const group = <const Name extends string>(name: Name) => guarded(name).addError(Refusal.Wire.Unavailable)
 
 /** People, and the revocation of access on their behalf. */
@@ -211,7 +211,7 @@ export const Registrations = group("registrations")
       .addError(Refusal.Wire.NotFound)
   )
 
-/** What was sent to callbacks, and sending it once more. */
+/** Deliveries to callbacks, and redelivery. */
 export const Deliveries = group("deliveries")
   .add(
     HttpApiEndpoint.get("listDeliveries", "/operator/v1/deliveries")

@@ -1,24 +1,23 @@
-/** What the records of the operator API are made of; every field has a message for whoever sends something else. */
+/** Fields of the operator API's records, each with a message for invalid values. */
 import * as Schema from "effect/Schema"
 import * as Application from "@startlist/core/Application"
 import { maxId, Text } from "@startlist/core/Store"
 import * as User from "@startlist/core/User"
 
-/** One message for every way in which a value can be wrong; it never repeats the value. */
+/** Uses one message for every invalid value. The message never repeats the value. */
 export const saying = <A, I, R>(schema: Schema.Schema<A, I, R>, message: string): Schema.Schema<A, I, R> =>
   schema.annotations({ message: () => ({ message, override: true }) })
 
-/** An object in which an unknown field is a mistake, and not silently ignored. */
+/** An object that refuses unknown fields. */
 export const strict = <A, I, R>(schema: Schema.Schema<A, I, R>): Schema.Schema<A, I, R> =>
   schema.annotations({ parseOptions: { onExcessProperty: "error", errors: "all" } })
 
-/** The id of a user, in a body. */
+/** The id of a user in a body. */
 export const UserId = saying(User.UserId, "must be the id of a user, a positive integer")
-/** A `client_id`, in a body. */
+/** A `client_id` in a body. */
 export const ApplicationId = saying(Application.ApplicationId, "must be a client_id, a positive integer")
-/** Any text that every store keeps. */
+/** A text that every store can save. */
 export const Words = saying(Text, "must be text without NUL characters and unpaired surrogates")
-/** Yes or no. */
 export const Flag = saying(Schema.Boolean, "must be true or false")
 
 /** A field that may be absent or `null`. */
@@ -35,7 +34,7 @@ export const digits = <A>(schema: Schema.Schema<A, number>): Schema.Schema<A, st
     "must be a positive integer"
   )
 
-/** How much a page holds unless the request says otherwise. */
+/** Default number of records in a page. */
 export const defaultLimit = 50
 
 /** The query parameter `limit`. */

@@ -1,4 +1,4 @@
-/** What each request of the operator API does: one core service called, its refusals told in the API's own words. */
+/** Handlers of the operator API: each calls a service of the core and converts its refusals. */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
@@ -151,7 +151,7 @@ const users = HttpApiBuilder.group(Api, "users", (handlers) =>
               "User",
               "id",
               "owns_applications",
-              "the user owns applications: end them, or give them another owner, first"
+              "the user owns applications: end them, or give them another owner first"
             ))
         }))
       .handle("revokeForUser", ({ path, payload }) =>
@@ -339,7 +339,7 @@ const deliveries = HttpApiBuilder.group(Api, "deliveries", (handlers) =>
                   "Delivery",
                   "subscription_id",
                   "subscription_gone",
-                  "its subscription does not exist any more"
+                  "its subscription no longer exists, so the event cannot be delivered again"
                 )
               )
           })

@@ -1,4 +1,4 @@
-/** The operator API as routes beside the protocol endpoints: same plain requests and responses, same refusals. */
+/** The operator API as a handler with the same requests, responses and refusals as the protocol endpoints. */
 import * as HttpApi from "@effect/platform/HttpApi"
 import * as HttpLayerRouter from "@effect/platform/HttpLayerRouter"
 import * as HttpServer from "@effect/platform/HttpServer"
@@ -48,14 +48,14 @@ import type { Problem } from "@startlist/http/ProtocolApi"
 
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true })
 
-/** Deeper nesting than any request of this API needs. */
+/** Maximum nesting of a body: more than any request needs. */
 const maxDepth = 8
 
 const isDeeperThan = (value: unknown, depth: number): boolean =>
   typeof value === "object" && value !== null &&
   (depth === 0 || Object.values(value).some((inner) => isDeeperThan(inner, depth - 1)))
 
-/** The JSON text of a body, `{}` if there is none. */
+/** The JSON text of a body. `{}` if the body is empty. */
 const jsonBody = (request: PlainRequest): Either.Either<string, Refused.Refusal> => {
   if (request.body.byteLength > maxBodyBytes) return Either.left(new Refused.TooLarge())
   if (request.body.byteLength === 0) return Either.right("{}")
@@ -72,7 +72,7 @@ const jsonBody = (request: PlainRequest): Either.Either<string, Refused.Refusal>
   })
 }
 
-/** Where a field is: `reasons.0`; without the place of its value in a union or refinement. */
+/** The path of a field, such as `reasons.0`. */
 const toField = (path: ReadonlyArray<PropertyKey>): string => path.map(String).join(".")
 
 const toProblem = (issue: HttpApiDecodeError["issues"][number]): Problem => {
@@ -94,8 +94,8 @@ const toProblem = (issue: HttpApiDecodeError["issues"][number]): Problem => {
 }
 
 /**
- * `HttpApi` has one fixed body for what it cannot decode; here it becomes the one of this API. Of the issues of one
- * field the first is its own message, the others tell of `null` and absence, which would have been good too.
+ * Replaces the fixed error body of `HttpApi` by ours. The first issue of a field has its own message; the others are about
+ * `null` and absence, which are also allowed.
  */
 const rewordDecodeError = (body: string): Option.Option<PlainResponse> =>
   Option.map(Schema.decodeOption(Schema.parseJson(HttpApiDecodeError))(body), ({ issues }) => {
@@ -106,7 +106,7 @@ const rewordDecodeError = (body: string): Option.Option<PlainResponse> =>
 
 const isRead = ({ method }: PlainRequest): boolean => method === "GET" || method === "HEAD"
 
-/** A parameter without a value counts as absent, as it does everywhere here. */
+/** Treats a parameter without a value as absent, like all other endpoints. */
 const withoutEmpty = (query: string): string =>
   new URLSearchParams([...new URLSearchParams(query)].filter(([, value]) => value !== "")).toString()
 
@@ -132,7 +132,7 @@ const fromWebResponse = (response: Response): Effect.Effect<PlainResponse> =>
     }))
   })
 
-/** `/users/:id` as the router writes it, `/users/{id}`, with the methods that are served there. */
+/** The methods of each path. Paths have the form of the router: `/users/{id}`. */
 const methodsByPath = (): ReadonlyMap<string, ReadonlyArray<string>> => {
   const found = new Map<string, ReadonlyArray<string>>()
   HttpApi.reflect(Api, {
@@ -145,7 +145,7 @@ const methodsByPath = (): ReadonlyMap<string, ReadonlyArray<string>> => {
   return found
 }
 
-/** Whom a call is about, as far as its path tells. */
+/** The subject of a call, if its path names one. */
 const subjectOf = (path: string): AuditLog.Party => {
   const [, kind, id] = /^\/operator\/v1\/(users|applications)\/([1-9]\d{0,15})(?:\/|$)/.exec(path) ?? []
   return kind === undefined
@@ -155,7 +155,7 @@ const subjectOf = (path: string): AuditLog.Party => {
 
 const outcomeOf = (status: number): AuditLog.Outcome => status < 400 ? "success" : status < 500 ? "refused" : "failed"
 
-/** One call as a line of the audit: also one that was refused, or came without the token. */
+/** The audit entry of a call, including refused calls and calls without the token. */
 const toLine = (
   { address, method, path }: PlainRequest,
   { status }: PlainResponse,
@@ -170,15 +170,15 @@ const toLine = (
   detail: `${method} ${path} ${status}`
 })
 
-/** A call that is not done: nothing of it is kept but its line in the audit. */
+/** A refused call: its changes are rolled back, and only its audit entry is stored. */
 class Undone extends Data.TaggedError("Undone")<{ readonly response: PlainResponse }> {}
 
-/** How long a call takes at most. A backup copies files, and ends when they are copied. */
+/** Timeout of a call. A backup has none, since it copies files. */
 const deadline = Duration.millis(4500)
 
 const endsInTime = ({ path }: PlainRequest): boolean => path !== "/operator/v1/backups"
 
-/** What the operator API works with. */
+/** Services that the operator API needs. */
 export type Services =
   | AccountStore
   | Applications
@@ -194,10 +194,10 @@ export type Services =
   | Throttle
   | UserStore
 
-/** The operator API under `/operator/v1`; it lets in whoever carries the token. */
+/** The operator API under `/operator/v1`. Requests need the token. */
 export const make = (token: Redacted.Redacted<string>): Effect.Effect<Handler, never, Services | Scope.Scope> =>
   Effect.gen(function*() {
-    // Without a memo map of its own it would share one, and the handlers, with every other service in this process.
+    // Its own memo map: with a shared one, all services in this process would share these handlers.
     const app = yield* HttpLayerRouter.toHttpEffect(
       HttpLayerRouter.addHttpApi(Api).pipe(Layer.provide(Handlers.layer), Layer.provide(HttpServer.layerContext))
     ).pipe(Effect.provideServiceEffect(Layer.CurrentMemoMap, Layer.makeMemoMap))
@@ -226,7 +226,7 @@ export const make = (token: Redacted.Redacted<string>): Effect.Effect<Handler, n
         (line) => Effect.provideService(AuditLog.record(line), AuditLog.AuditLog, log)
       )
 
-    /** Calls above the limit are not recorded: nobody can fill the audit. */
+    /** Calls over the limit are not recorded, so that nobody can fill the audit. */
     const refuse = (request: PlainRequest) =>
       Effect.tap(
         refuseStranger(request),
@@ -241,7 +241,7 @@ export const make = (token: Redacted.Redacted<string>): Effect.Effect<Handler, n
     const served = Router.make(routes, Router.fallback(Answer.refuse))
     const answered = (request: PlainRequest, response: PlainResponse) => Effect.as(write(request, response), response)
 
-    /** A call that changes something is kept together with its line in the audit, or not at all. */
+    /** Stores a change together with its audit entry, or neither. */
     const change = (request: PlainRequest) => {
       const kept = Effect.gen(function*() {
         const response = yield* served(request)

@@ -1,4 +1,4 @@
-/** How the operator API refuses: with the body of all errors, under the status that fits. */
+/** Refusals of the operator API: the common error body with the appropriate status. */
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as Data from "effect/Data"
 import * as Schema from "effect/Schema"
@@ -22,10 +22,10 @@ export class Unprocessable extends Data.TaggedError("Unprocessable")<Body> {}
 /** Too many requests with a wrong operator token came from this network. */
 export class TooMany extends Data.TaggedError("TooMany")<Body> {}
 
-/** The database is away. */
+/** The database is unavailable. */
 export class Unavailable extends Data.TaggedError("Unavailable")<Body> {}
 
-/** A refusal under its status, with the body that all of them have: they differ in nothing else on the wire. */
+/** A refusal with its status and the common error body. */
 const under = <A extends Body>(
   status: number,
   identifier: string,
@@ -38,14 +38,14 @@ const under = <A extends Body>(
     encode: ({ errors, message }) => errorBody(status, message, errors)
   }).annotations(HttpApiSchema.annotations({ status, identifier, description }))
 
-/** The refusals as `Api` declares them; a request that cannot be decoded is refused by the framework, with 400. */
+/** The refusals that `Api` declares. The framework refuses requests that it cannot decode, with 400. */
 export const Wire = {
   Unauthorized: under(401, "Unauthorized", "The operator token is missing or wrong", Unauthorized),
   NotFound: under(404, "NotFound", "There is no such record", NotFound),
   Conflict: under(409, "Conflict", "The state of the record does not allow it", Conflict),
-  Unprocessable: under(422, "Unprocessable", "It would break a rule", Unprocessable),
+  Unprocessable: under(422, "Unprocessable", "The request would break a rule", Unprocessable),
   TooMany: under(429, "TooMany", "Too many wrong operator tokens; try again after Retry-After", TooMany),
-  Unavailable: under(503, "Unavailable", "The database is away; try again after Retry-After", Unavailable)
+  Unavailable: under(503, "Unavailable", "The database is unavailable; try again after Retry-After", Unavailable)
 }
 
 export const unavailable = new Unavailable({

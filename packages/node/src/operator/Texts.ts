@@ -1,66 +1,66 @@
-/** What the operations and fields of the operator API mean, in words, with an example of each. */
+/** Texts for the operations and fields of the operator API, with examples. */
 import type { FieldTexts, OperationTexts } from "@startlist/http/ProtocolTexts"
 
 const at = "2026-06-01T08:00:00.000Z"
 
 export const fields: FieldTexts = {
-  application: ["What users see of it", "Race Day"],
-  audit: ["What the user did, and what was done to the user, newest first", undefined],
-  action: ["What was done", "login"],
-  actor: ["Who did it", undefined],
-  address: ["From where: the address of the client", "203.0.113.7"],
+  application: ["Name of the application", "Race Day"],
+  audit: ["Audit entries by or about the user, newest first", undefined],
+  action: ["Recorded action", "login"],
+  actor: ["Who acted", undefined],
+  address: ["Network address of the client", "203.0.113.7"],
   applications: ["One page, newest first", undefined],
-  at: ["When: ISO 8601 in UTC with milliseconds", at],
+  at: ["Time: ISO 8601 in UTC with milliseconds", at],
   athlete_id: ["The athlete of the registration", 42],
-  attempts: ["What was tried, oldest first", undefined],
-  cancelled: ["How many deliveries were cancelled", 12],
+  attempts: ["Delivery attempts, oldest first", undefined],
+  cancelled: ["Number of cancelled deliveries", 12],
   club_id: ["The club of the registration", 44],
   deliveries: ["One page, newest first", undefined],
-  disabled: ["Whether the user cannot sign in", false],
-  detail: ["What came back, or what went wrong: at most 200 characters", "{\"ok\":true}"],
-  duration_ms: ["How long the attempt took, in milliseconds", 37],
-  email: ["E-mail address; unique, without regard to case", "ada@example.org"],
-  ended_at: ["When it came to its end: ISO 8601 in UTC with milliseconds", at],
+  disabled: ["Whether sign-in is refused", false],
+  detail: ["Details, such as the response or the error of an attempt: at most 200 characters", "{\"ok\":true}"],
+  duration_ms: ["Duration of the attempt in milliseconds", 37],
+  email: ["E-mail address: unique, without regard to case", "ada@example.org"],
+  ended_at: ["Time at which the delivery ended: ISO 8601 in UTC with milliseconds", at],
   entries: ["One page, newest first", undefined],
-  expires_at: ["Until when it signs too, if it was replaced: ISO 8601 in UTC with milliseconds", at],
-  folder: ["Where the copy is, on the machine of the service", "/var/lib/startlist/backups/2026-06-01T08-00-00.000Z"],
-  granted_at: ["When the user allowed it: ISO 8601 in UTC with milliseconds", at],
-  grants: ["What applications may do for the user, oldest first", undefined],
-  logo: ["Image that users see before they allow the application: https", "https://race-day.example/logo.png"],
-  name: ["What users see", "Race Day"],
-  next: ["The `after` of the next page, if there may be one", 12],
-  next_attempt_at: ["When the next attempt is due, while pending: ISO 8601 in UTC with milliseconds", at],
+  expires_at: ["If the secret was replaced, time until which it signs: ISO 8601 in UTC with milliseconds", at],
+  folder: ["Folder of the copy, on the machine of the service", "/var/lib/startlist/backups/2026-06-01T08-00-00.000Z"],
+  granted_at: ["Time at which the user granted access: ISO 8601 in UTC with milliseconds", at],
+  grants: ["Access that the user has granted to applications, oldest first", undefined],
+  logo: ["https URL of an image, shown on the consent page", "https://race-day.example/logo.png"],
+  name: ["Name that users see", "Race Day"],
+  next: ["Value of `after` for the next page, if there may be one", 12],
+  next_attempt_at: ["While pending, time of the next attempt: ISO 8601 in UTC with milliseconds", at],
   organizer_id: ["The organizer of the registration", 43],
-  outcome: ["What came of it", "success"],
-  "Delivery.outcome": ["What came of the attempt", "delivered"],
-  overlap_seconds: ["So long the present secret stays good; default: a day", 3600],
+  outcome: ["Result of the action", "success"],
+  "Delivery.outcome": ["Result of the attempt", "delivered"],
+  overlap_seconds: ["Seconds for which the present secret stays valid. Default: `SECRET_OVERLAP`", 3600],
   owner_id: ["The platform user who owns the application", 41],
-  password: ["At least 8 characters", "correct horse battery"],
-  paused: ["Whether its events wait until it is resumed", false],
-  privacy_policy: ["What the consent page links to: https", "https://race-day.example/privacy"],
+  password: ["At least 8 characters, and not one of the most common passwords", "correct horse battery"],
+  paused: ["Whether the subscription is paused: its events wait", false],
+  privacy_policy: ["https URL of the privacy policy, shown on the consent page", "https://race-day.example/privacy"],
   platform_user_id: ["The platform user of the registration", 41],
-  redirect_uris: ["Where users may be sent back: https, or http on localhost; at most 20", [
+  redirect_uris: ["URLs to which users may be sent back: https, or http on localhost; at most 20", [
     "https://race-day.example/callback"
   ]],
   registrations: ["The registrations of the athlete, oldest first", undefined],
   require_pkce: ["Whether authorization requests without PKCE are refused", true],
-  seen_at: ["When it was last used, roughly: ISO 8601 in UTC with milliseconds", at],
-  sessions: ["Where the user is signed in, newest first", undefined],
-  since: ["Only what was done from this instant on", at],
+  seen_at: ["Approximate time of the last use: ISO 8601 in UTC with milliseconds", at],
+  sessions: ["Sessions of the user, newest first", undefined],
+  since: ["Only entries at or after this time", at],
   signing_secret: ["Signs the events of the application (Standard Webhooks)", "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"],
-  signing_secrets: ["The secrets that sign now, newest first", undefined],
-  started_at: ["When it began: ISO 8601 in UTC with milliseconds", at],
+  signing_secrets: ["Secrets that sign events now, newest first", undefined],
+  started_at: ["Start: ISO 8601 in UTC with milliseconds", at],
   "Application.state": ["`active`, `suspended` by an operator, or `ended`", "active"],
-  "Delivery.state": ["What became of it", "delivered"],
-  "Delivery.status": ["The status that the callback answered with", 200],
+  "Delivery.state": ["State of the delivery", "delivered"],
+  "Delivery.status": ["HTTP status of the callback's response", 200],
   subscriptions: ["One page, newest first", undefined],
-  subject: ["What it was done to", undefined],
-  type: ["What kind of party it is", "user"],
-  "PasswordReset.expires_at": ["Until when the link works: ISO 8601 in UTC with milliseconds", at],
-  url: ["The link, for the user alone", "https://auth.example.org/reset-password?token=sl_pr_42_t2k1s0_Y2xlYXI"],
-  until: ["Only what was done before this instant", at],
-  user_id: ["Only what this user did, and what was done to the user", 42],
-  website: ["What the consent page links to: https", "https://race-day.example"],
+  subject: ["The party that the action concerns", undefined],
+  type: ["Kind of party", "user"],
+  "PasswordReset.expires_at": ["Time until which the link works: ISO 8601 in UTC with milliseconds", at],
+  url: ["The link. Give it only to the user", "https://auth.example.org/reset-password?token=sl_pr_42_t2k1s0_Y2xlYXI"],
+  until: ["Only entries before this time", at],
+  user_id: ["Only entries by or about this user", 42],
+  website: ["https URL of the website, shown on the consent page", "https://race-day.example"],
   user: ["The user", undefined],
   users: ["One page, newest first", undefined],
   value: ["The secret", "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"]
@@ -74,39 +74,39 @@ export const operations: OperationTexts = {
   "users.findUsers": {
     summary: "List users",
     description:
-      "Lists users, newest first, page by page; or finds the one with an e-mail address, without regard to case."
+      "Lists users, newest first, page by page, or finds the user with an e-mail address, without regard to case."
   },
   "users.disableUser": {
     summary: "Disable a user",
-    description: "The user cannot sign in any more, and every session ends. Applications keep their access."
+    description: "Refuses further sign-ins of the user and ends every session. Applications keep their access."
   },
-  "users.enableUser": { summary: "Enable a user", description: "The user can sign in again." },
+  "users.enableUser": { summary: "Enable a user", description: "Lets a disabled user sign in again." },
   "users.endSessions": {
     summary: "End all sessions of a user",
-    description: "Signs the user out everywhere. The password stays as it is."
+    description: "Signs the user out everywhere. The password is not changed."
   },
   "users.resetPassword": {
-    summary: "Make a link to a new password",
-    description: "Makes a link with which the user can choose another password. It works once, for 24 hours."
+    summary: "Create a password reset link",
+    description: "Creates a link with which the user can choose another password. It works once, within 24 hours."
   },
   "users.exportUser": {
-    summary: "Export what is known about a person",
-    description: "Shows the user with sessions, grants, registrations and all of the audit trail about the user."
+    summary: "Export the data about a person",
+    description: "Shows the user with sessions, grants, registrations, and all audit entries by or about the user."
   },
   "users.eraseUser": {
     summary: "Erase a person",
     description:
-      "Removes everything that the person provided. This cannot be undone. Access of applications is revoked, and they get the event."
+      "Erases everything that the person provided. This cannot be undone. The grants are revoked, and the applications are notified."
   },
   "users.getUser": { summary: "Show a user", description: "Shows a user." },
   "users.revokeForUser": {
-    summary: "Take access back for a user",
-    description: "Does what the user could do: ends the access of an application, and sends the event."
+    summary: "Revoke access on behalf of a user",
+    description: "Revokes the access of an application, as the user could, and sends the event."
   },
   "applications.createApplication": {
     summary: "Register an application",
     description:
-      "Registers an application. Its client secret is in this answer only; the signing secret can be shown again."
+      "Registers an application. Only this response contains the client secret. The signing secret can be shown again."
   },
   "applications.listApplications": {
     summary: "List applications",
@@ -115,37 +115,37 @@ export const operations: OperationTexts = {
   "applications.getApplication": { summary: "Show an application", description: "Shows an application." },
   "applications.changeApplication": {
     summary: "Change an application",
-    description: "Changes what is given, and leaves the rest. Redirect URIs take the place of all that there were."
+    description: "Changes the given fields only. `redirect_uris` replaces all present redirect URIs."
   },
   "applications.rotateSecret": {
     summary: "Replace the client secret",
-    description: "Makes a new client secret, and shows it this once. The present one stays good for the overlap."
+    description: "Makes a new client secret and shows it only in this response. The present one stays valid for the overlap."
   },
   "applications.showSigningSecrets": {
     summary: "Show the signing secrets",
-    description: "Shows the secrets that sign the application's events now."
+    description: "Shows the secrets that currently sign the application's events."
   },
   "applications.rotateSigningSecret": {
     summary: "Replace the signing secret",
-    description: "Makes a new signing secret. For a day the present one signs too."
+    description: "Makes a new signing secret. During `SECRET_OVERLAP`, the present one also signs."
   },
   "applications.suspendApplication": {
     summary: "Suspend an application",
     description:
-      "From now on, the application gets no token, no answer and no event. Its events wait. Nothing that it has is lost."
+      "The application gets no tokens, responses or events until it is restored. Its events wait, and nothing is lost."
   },
   "applications.restoreApplication": {
     summary: "Restore a suspended application",
-    description: "The application goes on where it was suspended. Its events are delivered."
+    description: "Ends the suspension, and delivers the events that waited."
   },
   "applications.revokeAllGrants": {
     summary: "Revoke all grants of an application",
     description:
-      "Ends every token of the application immediately, for all users. They have to allow it again. No event is sent."
+      "Revokes all grants of the application immediately. Every user must allow it again. No event is sent."
   },
   "applications.endApplication": {
-    summary: "End an application for good",
-    description: "Ends the application with its secrets, its grants and its subscription. It cannot be restored."
+    summary: "End an application permanently",
+    description: "Ends the application with its secrets, grants and subscription. It cannot be restored."
   },
   "subscriptions.listSubscriptions": {
     summary: "List subscriptions",
@@ -153,15 +153,15 @@ export const operations: OperationTexts = {
   },
   "subscriptions.pauseSubscription": {
     summary: "Pause a subscription",
-    description: "No further attempt starts. Events wait, in order, until the subscription is resumed."
+    description: "Starts no further delivery attempts. Events wait, in order, until the subscription is resumed."
   },
   "subscriptions.resumeSubscription": {
     summary: "Resume a subscription",
-    description: "Delivers what waited, in order, and goes on."
+    description: "Delivers the events that waited, in order, and continues with new ones."
   },
   "subscriptions.endSubscription": {
     summary: "End a subscription",
-    description: "Ends the subscription of an application. Its pending deliveries are cancelled."
+    description: "Ends the subscription of an application and cancels its pending deliveries."
   },
   "registrations.createRegistration": {
     summary: "Create a registration",
@@ -170,15 +170,15 @@ export const operations: OperationTexts = {
   "registrations.getRegistration": { summary: "Show a registration", description: "Shows a registration." },
   "registrations.changeRegistration": {
     summary: "Change a registration",
-    description: "Changes what is given, and leaves the rest. The events about the change are saved with it."
+    description: "Changes the given fields only. The events about the change are saved in the same transaction."
   },
   "deliveries.listDeliveries": {
     summary: "List deliveries",
-    description: "Lists deliveries, newest first, page by page: those of an application or in a state, if given."
+    description: "Lists deliveries, newest first, page by page. You can filter them by application and state."
   },
   "deliveries.getDelivery": { summary: "Show a delivery", description: "Shows a delivery with its attempts." },
   "deliveries.cancelDeliveries": {
-    summary: "Cancel what is pending",
+    summary: "Cancel pending deliveries",
     description: "Cancels all pending deliveries of an application. The subscription stays."
   },
   "deliveries.redeliver": {
@@ -188,11 +188,11 @@ export const operations: OperationTexts = {
   "installation.backUp": {
     summary: "Back up the embedded database",
     description:
-      "Copies the database and its keys into a new folder in DATA_DIR, while the service runs. With PostgreSQL it is refused."
+      "Copies the database and its keys into a new folder in DATA_DIR, while the service runs. Refused with PostgreSQL: use its own tools."
   },
   "audit.listAudit": {
     summary: "List the audit trail",
     description:
-      "Lists who did what, when and from where, newest first, page by page: of one action, user, application or time, if given."
+      "Lists audit entries, newest first, page by page. You can filter them by action, user, application and time."
   }
 }

@@ -1,4 +1,4 @@
-/** The JSON of the operator API: what is accepted, with a message for whoever sends something else, and what is shown. */
+/** JSON of the operator API: accepted requests, with messages for invalid ones, and responses. */
 import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import * as Option from "effect/Option"
@@ -27,7 +27,7 @@ const AcceptablePassword = Text.pipe(
   Schema.filter(Password.isAcceptable, { jsonSchema: { minLength: 8, maxLength: 1000 } })
 )
 
-// The inner message is the one of a client, which checks a password before it sends it: it must not repeat the value.
+// The inner message is for clients, which check a password before they send it. It must not repeat the value.
 export const NewUser = strict(Schema.Struct({
   role: saying(User.Role, "must be platform, organizer, club or athlete"),
   email: saying(
@@ -69,7 +69,7 @@ export const showUser = (user: User.User, disabled = false): typeof UserRecord.T
 })
 
 const settings = {
-  name: saying(Application.Settings.fields.name, "must be text of 1 to 100 characters, no space around it"),
+  name: saying(Application.Settings.fields.name, "must be text of 1 to 100 characters, without spaces around it"),
   redirect_uris: saying(Schema.Array(Words), "must be an array of redirect URIs"),
   require_pkce: Flag
 }
@@ -96,7 +96,7 @@ export const ApplicationChange = strict(Schema.Struct({
   ...links
 }))
 
-/** The links that a request names; `null` removes one. */
+/** The links in a request. `null` removes a link. */
 export const readLinks = (
   { logo, privacy_policy, website }: Partial<Pick<typeof ApplicationChange.Type, keyof typeof links>>
 ): Application.Links => ({
@@ -190,7 +190,7 @@ export const SigningSecrets = Schema.Struct({
   signing_secrets: Schema.Array(Schema.Struct({ value: Schema.String, expires_at: Schema.optional(Schema.String) }))
 }).annotations({ identifier: "SigningSecrets" })
 
-/** Those that sign at `now`, newest first. */
+/** The secrets that sign at `now`, newest first. */
 export const showSigningSecrets = (
   { secrets }: Application.SigningSecrets,
   now: DateTime.Utc
@@ -364,11 +364,11 @@ export const UserExport = Schema.Struct({
   audit: Schema.Array(AuditRecord)
 }).annotations({ identifier: "UserExport" })
 
-/** The identifier to continue behind, if the page is full. */
+/** The `after` of the next page, if this page is full. */
 export const next = (page: ReadonlyArray<{ readonly id: number }>, limit: number): { readonly next?: number } => {
   const last = page.at(-1)
   return last !== undefined && page.length === limit ? { next: last.id } : {}
 }
 
-/** Unwraps a secret at the moment at which it is shown. */
+/** Unwraps a secret to show it. */
 export const reveal = Redacted.value

@@ -4,17 +4,17 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 
-/** The other process did not answer: it has ended, is stuck, or is of another version. */
+/** The other process did not answer: it has ended, is stuck, or has another version. */
 export class NoAnswer extends Data.TaggedError("NoAnswer") {}
 
-/** One end of a channel, as `process` and `cluster.Worker` have it. */
+/** One end of a channel: `process` or `cluster.Worker`. */
 export interface End {
   readonly send: (message: object, onSent: (error: Error | null) => void) => unknown
   readonly on: (onMessage: (message: unknown) => void) => unknown
 }
 
 export interface Channel {
-  /** Waits for the answer for at most `millis`. */
+  /** Waits at most `millis` for the answer. */
   readonly ask: (question: unknown, millis: number) => Effect.Effect<unknown, NoAnswer>
   /** Sends a message that has no answer. */
   readonly tell: (message: object) => void
@@ -26,7 +26,7 @@ const Answer = Schema.Struct({ answered: Schema.Number, answer: Schema.optional(
 const decodeQuestion = Schema.decodeUnknownOption(Question)
 const decodeAnswer = Schema.decodeUnknownOption(Answer)
 
-/** Opens an end. `answer` answers questions of the other end, and `onTold` gets its messages without an answer. */
+/** Opens an end. `answer` answers questions of the other end; `onTold` gets messages that need no answer. */
 export const open = (
   end: End,
   answer: (question: unknown) => Effect.Effect<unknown, unknown>,
@@ -34,7 +34,7 @@ export const open = (
 ): Channel => {
   const waiting = new Map<number, (answer: unknown) => void>()
   let last = 0
-  // The end of the other process is noticed elsewhere.
+  // Ignore errors: the end of the other process is handled elsewhere.
   const tell = (message: object) => void end.send(message, () => {})
   end.on((message) => {
     const question = decodeQuestion(message)

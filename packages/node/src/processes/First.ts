@@ -1,10 +1,10 @@
 /**
- * The first of several processes of a node. It serves nothing itself: it starts the others, replaces those that end,
- * counts failures for all, and merges their metrics.
+ * The first of several processes of a node. It serves no requests: it starts the others, replaces those that end, counts
+ * failed sign-ins for all, and merges their metrics.
  *
- * - Each of `PROCESSES` serves requests on the same address. Node gives them the connections in turn.
- * - One more delivers.
- * - SIGHUP replaces all, one after the other, by the program that is on the disk.
+ * - `PROCESSES` of them serve requests on the same address. Node gives them the connections in turn.
+ * - One more process delivers.
+ * - SIGHUP replaces all, one after the other, with the program on the disk.
  */
 import type { Worker } from "node:cluster"
 import cluster from "node:cluster"
@@ -28,10 +28,9 @@ import * as Message from "./Message.ts"
 import { merge } from "./MetricsPage.ts"
 import { nameVariable } from "./Process.ts"
 
-/** A process did not start. The message is empty if it has said why itself. */
+/** A process did not start. The message is empty if the process has printed the reason itself. */
 export class NotStarted extends Data.TaggedError("NotStarted")<{ readonly message: string }> {}
 
-/** How a process ended. */
 interface Ended {
   readonly status: number
   readonly signal: string | null
@@ -41,12 +40,12 @@ interface Child {
   readonly worker: Worker
   readonly channel: Channel.Channel
   readonly startedAt: number
-  /** Its start line, when it serves. */
+  /** Its start line, once it serves. */
   readonly ready: Deferred.Deferred<string, NotStarted>
   readonly ended: Deferred.Deferred<Ended>
 }
 
-/** A place is held by one process after the other. */
+/** A place, held by one process at a time. */
 interface Place {
   readonly name: string
   readonly roles: string
@@ -55,16 +54,16 @@ interface Place {
 
 type Answer = (question: unknown) => Effect.Effect<unknown, unknown>
 
-/** A process that lived longer than this was well. */
+/** A process that ran longer than this started successfully, so the pauses begin again. */
 const wellAfterMillis = 60_000
 
-/** Seconds until a process that ended is replaced: longer each time, if its successors end soon. */
+/** Seconds until an ended process is replaced: longer each time, if its successors end soon. */
 const pauses = [0, 1, 2, 4, 8, 16, 30]
 
-/** A process that was replaced ends sooner, unless it is stuck. */
+/** Time until a replaced process is killed. It ends earlier unless it is stuck. */
 const retirement = Duration.seconds(90)
 
-/** Milliseconds that a process has to look at its levels and show its metrics. */
+/** Timeout in milliseconds for the metrics of a process. */
 const metricsPatience = 5000
 
 const describe = ({ signal, status }: Ended): string => signal ?? `status ${status}`
@@ -97,7 +96,7 @@ const start = (all: Set<Child>, answer: Answer, { name, roles }: Pick<Place, "na
     worker.once("exit", (status, signal) => {
       all.delete(child)
       const how = { status, signal }
-      const message = signal === null ? "" : `a process ended while it started: ${describe(how)}`
+      const message = signal === null ? "" : `a process ended before it had started: ${describe(how)}`
       Deferred.unsafeDone(ready, new NotStarted({ message }))
       Deferred.unsafeDone(ended, Effect.succeed(how))
     })
@@ -107,7 +106,7 @@ const start = (all: Set<Child>, answer: Answer, { name, roles }: Pick<Place, "na
 const stop = ({ ended, worker }: Child): Effect.Effect<Ended> =>
   Effect.zipRight(Effect.sync(() => worker.process.kill("SIGTERM")), Deferred.await(ended))
 
-/** Fills a place again whenever its process has ended without a successor. */
+/** Starts a new process whenever one has ended without a successor. */
 const keep = (place: Place, startIn: (place: Place) => Effect.Effect<Child>): Effect.Effect<never> =>
   Effect.iterate(0, {
     while: () => true,
@@ -128,7 +127,7 @@ const keep = (place: Place, startIn: (place: Place) => Effect.Effect<Child>): Ef
       })
   }).pipe(Effect.zipRight(Effect.never))
 
-/** Replaces one process after the other. The present one serves until its successor does. */
+/** Replaces one process after the other. Each serves until its successor does. */
 const replaceAll = (places: ReadonlyArray<Place>, startIn: (place: Place) => Effect.Effect<Child>) =>
   Effect.gen(function*() {
     yield* Effect.log("SIGHUP: every process is replaced, one after the other")
@@ -143,7 +142,7 @@ const replaceAll = (places: ReadonlyArray<Place>, startIn: (place: Place) => Eff
     }
     yield* Effect.log("every process was replaced")
   }).pipe(
-    Effect.catchAll(() => Effect.logError("a new process did not start, so the present ones go on: see above"))
+    Effect.catchAll(() => Effect.logError("a new process did not start (see the lines above), so the present processes continue"))
   )
 
 const placesOf = ({ processes, roles }: Configuration) => [
@@ -165,7 +164,7 @@ export const run = (configuration: Configuration): Effect.Effect<never, NotStart
     const all = new Set<Child>()
     const places: Array<Place> = []
 
-    /** A process that is too busy to answer is missing on the page. */
+    /** Omits a process that is too busy to answer. */
     const metrics = Effect.gen(function*() {
       const pages = yield* Effect.forEach(places, ({ child, name }) =>
         child.channel.ask(Message.Metrics.make({}), metricsPatience).pipe(
@@ -196,7 +195,7 @@ export const run = (configuration: Configuration): Effect.Effect<never, NotStart
     const startIn = (place: Pick<Place, "name" | "roles">) => start(all, answer, place)
 
     const serve = Effect.gen(function*() {
-      // The first one brings the tables up to date. If it cannot start, no other could.
+      // Wait for the first one, which migrates the tables. If it cannot start, no other can.
       for (const place of placesOf(configuration)) {
         const child = yield* startIn(place)
         places.push({ ...place, child })

@@ -1,4 +1,4 @@
-/** What the processes of a node send to each other. Those of an earlier and a later version may be side by side. */
+/** Messages between the processes of a node, which may have different versions during a replacement. */
 import * as Schema from "effect/Schema"
 
 const Key = Schema.Struct({
@@ -12,20 +12,20 @@ export const Take = Schema.TaggedStruct("Take", { keys: Schema.Array(Key) })
 /** Gives attempts back. */
 export const GiveBack = Schema.TaggedStruct("GiveBack", { keys: Schema.Array(Key) })
 
-/** Milliseconds until an attempt is left; null if one was taken. */
+/** Milliseconds until an attempt is allowed. Null if the attempt was counted. */
 export const Wait = Schema.NullOr(Schema.DurationFromMillis)
 
-/** Asks for metrics: the first process for those of all, the others for their own. The answer is a `Page`. */
+/** Asks for metrics: the first process has those of all, the others their own. The answer is a `Page`. */
 export const Metrics = Schema.TaggedStruct("Metrics", {})
 
 /** Metrics as text. */
 export const Page = Schema.Struct({ contentType: Schema.String, body: Schema.String })
 export type Page = typeof Page.Type
 
-/** A process serves. `line` says where. */
+/** A process has started to serve. `line` is its start line. */
 export const Ready = Schema.TaggedStruct("Ready", { line: Schema.String })
 
-/** Another process has taken the place: accept no more connections, and end when the present ones have. */
+/** Another process has the place: stop accepting connections, and exit when the present ones have closed. */
 export const Retire = Schema.TaggedStruct("Retire", {})
 
 export const Question = Schema.Union(Take, GiveBack, Metrics)

@@ -1,4 +1,4 @@
-/** One page of metrics from those of several processes. */
+/** Merges the metrics of several processes. */
 
 const sample = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)$/
 
@@ -7,7 +7,7 @@ interface Family {
   readonly samples: Array<string>
 }
 
-/** Merges pages of Prometheus text. Each sample gets the label `process`, the name of the process that it is from. */
+/** Merges pages of Prometheus text. Each sample gets the label `process`, the name of its process. */
 export const merge = (pages: ReadonlyArray<{ readonly process: string; readonly body: string }>): string => {
   const families = new Map<string, Family>()
   for (const { body, process } of pages) {

@@ -1,4 +1,4 @@
-/** What a process is to its node: the only one, or one of several that the first has started. */
+/** The role of a process in its node: the only one, or one of several that the first process has started. */
 import cluster from "node:cluster"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -13,26 +13,26 @@ import * as Channel from "./Channel.ts"
 import * as Message from "./Message.ts"
 import { merge } from "./MetricsPage.ts"
 
-/** The name of the process that purges, of those that serve. */
+/** Name of the process that purges. */
 const firstPlace = "1"
 
-/** The variable that tells a process its name. */
+/** Variable with the name of a process. */
 export const nameVariable = "STARTLIST_PROCESS"
 
 export declare namespace Process {
   export interface Service {
-    /** Whether it speaks for the whole node: the start line, and what is doubtful about the settings. */
+    /** Whether it logs for the whole node: the start line and warnings about settings. */
     readonly isOnly: boolean
     /** Whether it listens for requests. */
     readonly listens: boolean
-    /** Whether it removes what is past its retention. */
+    /** Whether it removes data that is past its retention. */
     readonly purges: boolean
     readonly throttle: Layer.Layer<Throttle>
     /** The metrics of the node, given those of this process. */
     readonly metrics: (own: Effect.Effect<Message.Page>) => Effect.Effect<Message.Page>
-    /** Says that it serves. */
+    /** Announces that it serves. */
     readonly announce: (line: string) => Effect.Effect<void>
-    /** Waits until another process has taken the place of this one, takes leave of the clients, and stops the process. */
+    /** Waits until another process replaces this one, runs `takeLeave`, and stops the process. */
     readonly retire: (takeLeave: Effect.Effect<void>) => Effect.Effect<void>
   }
 }
@@ -50,7 +50,7 @@ export class Process extends Context.Reference<Process>()("@startlist/node/Proce
   })
 }) {}
 
-/** Milliseconds that the first process has to count an attempt, and to ask the others for their metrics. */
+/** Timeouts in milliseconds for the first process: to count an attempt, and to collect all metrics. */
 const countPatience = 1000
 const metricsPatience = 6000
 
@@ -78,7 +78,7 @@ const sharedThrottle = ({ ask }: Channel.Channel): Layer.Layer<Throttle> =>
     })
   })
 
-/** A signal for the whole group of processes reaches this one twice: the second would end it before it has drained. */
+/** A signal to the process group reaches this process twice. The second must not end it before it has drained. */
 const bearSecondSignals = Effect.sync(() => {
   for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, () => {})
 })
@@ -119,12 +119,12 @@ const makeStarted = (name: string, { roles }: Configuration): Effect.Effect<Proc
     }
   })
 
-/** The name that the first process has given this one; none if it is the only one, or the first itself. */
+/** Name of this process. None if it is the only one or the first one. */
 export const name: Option.Option<string> = cluster.isWorker
   ? Option.fromNullable(process.env[nameVariable])
   : Option.none()
 
-/** Runs a node as one of several processes. Its log lines have its name. */
+/** Runs a node as one of several processes. Its log lines contain its name. */
 export const runStarted = <A, E, R>(
   name: string,
   configuration: Configuration,

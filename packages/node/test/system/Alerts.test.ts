@@ -1,4 +1,4 @@
-/** The alert rules, judged by Prometheus' own tool, where the system has it. */
+/** Tests of the alert rules with promtool, if it is installed. */
 import { describe, expect, it } from "@effect/vitest"
 import { spawnSync } from "node:child_process"
 import { readFileSync } from "node:fs"
@@ -10,7 +10,7 @@ const promtool = (...args: ReadonlyArray<string>) => spawnSync("promtool", args,
 
 const isInstalled = promtool("--version").status === 0
 
-describe.skipIf(!isInstalled)("alerts.yaml (skipped where there is no promtool)", () => {
+describe.skipIf(!isInstalled)("alerts.yaml (skipped without promtool)", () => {
   for (
     const args of [["check", "rules", "--lint=all", "--lint-fatal", "alerts.yaml"], [
       "test",

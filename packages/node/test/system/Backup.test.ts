@@ -1,4 +1,4 @@
-/** `startlist backup` of a service that runs, and a service that starts on the copy. */
+/** `startlist backup` of a running service, and a service that starts on the copy. */
 import { expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { existsSync, mkdirSync, readdirSync } from "node:fs"
@@ -11,7 +11,7 @@ import { runStartlist } from "@startlist/test-support/ServiceProcess"
 import { temporaryFolder } from "@startlist/test-support/TemporaryFolder"
 
 it.scopedLive(
-  "a backup under load is whole, stops nobody, and starts like any data folder",
+  "a backup under load is complete, blocks no request, and starts like any data folder",
   () =>
     Effect.gen(function*() {
       const folder = yield* temporaryFolder

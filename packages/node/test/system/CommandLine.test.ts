@@ -14,12 +14,12 @@ import { temporaryFolder } from "@startlist/test-support/TemporaryFolder"
 import * as TestService from "@startlist/test-support/TestService"
 import { on } from "@startlist/test-support/TestService"
 
-/** In the environment of the service: it is found, and so is its token. */
+/** Runs a command in the environment of the service, which has its URL and token. */
 const environment = (service: Service) => ({ DATA_DIR: service.dataDir, PORT: new URL(service.url).port })
 
 const run = (service: Service, ...args: ReadonlyArray<string>) => runStartlist(args, environment(service))
 
-/** Runs a command with these options, several values for one that is repeated; answers its JSON. */
+/** Runs a command with these options (an array repeats an option) and returns its JSON. */
 const json = async (
   service: Service,
   command: string,
@@ -37,7 +37,7 @@ const oneLine = /^startlist: [^\n]+\n$/
 
 layer(TestService.layer(), { timeout: "120 seconds" })("the command line", (it) => {
   it.effect(
-    "the way of an operator: users, an application, a registration, a change, the deliveries",
+    "an operator creates users, an application and a registration, changes it, and lists the deliveries",
     on(async (service) => {
       const owner = await json(service, "user create", {
         "role": "platform",
@@ -134,7 +134,7 @@ layer(TestService.layer(), { timeout: "120 seconds" })("the command line", (it) 
   }
 
   it.effect(
-    "a password is read from the standard input, and need not be in the command line",
+    "a password is read from standard input, so it need not be in the command line",
     on(async (service) => {
       const args = ["user", "create", "--role", "athlete", "--email", "input@example.test", "--json"]
       const create = (input: string) => spawnStartlist(args, environment(service), undefined, { input })
@@ -154,7 +154,7 @@ layer(TestService.layer(), { timeout: "120 seconds" })("the command line", (it) 
   )
 
   it.effect(
-    "without a token anywhere it says where one is looked for",
+    "without a token, the message names the places for one",
     on(async (service) => {
       const { code, stderr } = await runStartlist(["application", "list", "--url", service.url], {
         DATA_DIR: `${service.dataDir}/nowhere`
@@ -166,7 +166,7 @@ layer(TestService.layer(), { timeout: "120 seconds" })("the command line", (it) 
   )
 
   it.effect.skipIf(!existsSync("/dev/full"))(
-    "an answer that cannot be written is a failure; a reader that has gone away is none",
+    "a command fails if its output cannot be written, but not if its reader closes the pipe",
     on(async (service) => {
       const printing = async (stdout?: number) => {
         const list = spawnStartlist(["application", "list"], environment(service), undefined, { stdout })
@@ -177,14 +177,14 @@ layer(TestService.layer(), { timeout: "120 seconds" })("the command line", (it) 
       expect(await printing()).toEqual({ code: 0, stderr: "" })
       expect(await printing(openSync("/dev/full", "w"))).toEqual({
         code: 1,
-        stderr: expect.stringMatching(/^startlist: the answer cannot be written: ENOSPC[^\n]*\n$/)
+        stderr: expect.stringMatching(/^startlist: the output cannot be written: ENOSPC[^\n]*\n$/)
       })
     }),
     180_000
   )
 
   it.effect(
-    "a command that is interrupted has failed",
+    "an interrupted command fails",
     on(async () => {
       const silent = createServer().listen(0, "127.0.0.1")
       await once(silent, "listening")
@@ -195,7 +195,7 @@ layer(TestService.layer(), { timeout: "120 seconds" })("the command line", (it) 
       list.child.kill("SIGINT")
       expect([await list.exit, list.stderr()]).toEqual([
         { code: 1, signal: null },
-        "startlist: interrupted before the end\n"
+        "startlist: interrupted before the command was complete\n"
       ])
       socket.destroy()
       silent.close()
@@ -214,7 +214,7 @@ layer(TestService.layer(), { timeout: "120 seconds" })("the command line", (it) 
   )
 
   it.effect(
-    "--help and --version speak on stdout, without colours when piped",
+    "--help and --version print to stdout, without colours when piped",
     on(async (service) => {
       const help = await run(service, "--help")
       expect(help.code).toBe(0)
@@ -228,7 +228,7 @@ layer(TestService.layer(), { timeout: "120 seconds" })("the command line", (it) 
   )
 
   it.effect(
-    "migrate and a second serve are told in one line that the data folder is in use",
+    "migrate and a second serve fail with one line if the data folder is in use",
     on(async (service) => {
       for (const args of [["migrate"], ["serve"]]) {
         const { code, stderr, stdout } = await runStartlist(args, { DATA_DIR: service.dataDir, PORT: "0" })
@@ -243,7 +243,7 @@ layer(TestService.layer(), { timeout: "120 seconds" })("the command line", (it) 
   )
 
   it.scoped(
-    "doctor: all is well beside a running service, and a callback is tried on demand",
+    "doctor finds no problem beside a running service, and validates a callback on demand",
     () =>
       Effect.gen(function*() {
         const service = yield* TestService.TestService
@@ -267,7 +267,7 @@ layer(TestService.layer(), { timeout: "120 seconds" })("the command line", (it) 
   )
 })
 
-it.scoped("completions: the shell offers commands and options", () =>
+it.scoped("the shell completes commands and options", () =>
   Effect.gen(function*() {
     const folder = yield* temporaryFolder
     yield* Effect.promise(async () => {

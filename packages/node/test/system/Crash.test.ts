@@ -1,11 +1,11 @@
-/** What was answered is stored, whatever dies: the service is killed under load, again and again. */
+/** The service is killed under load repeatedly: everything that it has confirmed is stored. */
 import { expect, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { installation, makeDatabase } from "@startlist/test-support/Nodes"
 import { killAgainAndAgain } from "./support/killAgainAndAgain.ts"
 
 it.scopedLive(
-  "50 kills on PostgreSQL lose no change, no event, no refresh, and tell of nothing that was not saved",
+  "50 kills on PostgreSQL lose no change, event or refresh, and deliver no event that was not saved",
   () =>
     Effect.gen(function*() {
       const { url } = yield* makeDatabase

@@ -1,10 +1,10 @@
-/** As in `Crash.test.ts`, on the embedded database. */
+/** The same as `Crash.test.ts`, on the embedded database. */
 import { expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { temporaryFolder } from "@startlist/test-support/TemporaryFolder"
 import { killAgainAndAgain } from "./support/killAgainAndAgain.ts"
 
-it.scopedLive("20 kills on the embedded database lose nothing either", () =>
+it.scopedLive("20 kills on the embedded database lose nothing", () =>
   Effect.gen(function*() {
     const { answered, broken } = yield* killAgainAndAgain({ DATA_DIR: yield* temporaryFolder }, 20)
     expect(broken).toEqual([])

@@ -1,4 +1,4 @@
-/** A Prometheus that watches a live service, where the system has one: the numbers, the dashboard and the alert rules. */
+/** A real Prometheus, if it is installed, scrapes the service: metrics, dashboard and alert rules. */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { spawn, spawnSync } from "node:child_process"
@@ -19,7 +19,7 @@ const isInstalled = ["prometheus", "promtool"].every((command) => spawnSync(comm
 
 const folder = fileURLToPath(new URL("../../../../docs/operations/", import.meta.url))
 
-/** Returns how to ask a Prometheus that scrapes this service every second. */
+/** Starts a Prometheus that scrapes this service every second. Returns a function that queries it. */
 const makePrometheus = (service: Service) =>
   Effect.gen(function*() {
     const data = yield* temporaryFolder
@@ -64,22 +64,22 @@ const makePrometheus = (service: Service) =>
     return ask
   })
 
-/** The queries of the dashboard, as Grafana asks them with all installations and nodes. */
+/** The queries of the dashboard, as Grafana sends them for all installations and nodes. */
 const queries = [
   ...readFileSync(`${folder}grafana-dashboard.json`, "utf8").matchAll(/"expr": ("(?:[^"\\]|\\.)*")/g)
 ].map(([, text = "\"\""]): string =>
   String(JSON.parse(text)).replaceAll(/\$(?:installation|instance)\b/g, ".*").replaceAll("$__rate_interval", "1m")
 )
 
-/** `label_values(series, label)`: what Grafana offers for a variable. */
+/** `label_values(series, label)`: the values that Grafana offers for a variable. */
 const variables = [
   ...readFileSync(`${folder}grafana-dashboard.json`, "utf8").matchAll(
     /"definition": "label_values\((\w+)(?:\{.*\})?, (\w+)\)"/g
   )
 ].map(([, series = "", label = ""]) => ({ series, label }))
 
-describe.skipIf(!isInstalled)("a service that Prometheus watches (skipped where there is none)", () => {
-  it.scopedLive("gives an answer to every query of the dashboard, and no alert fires", () =>
+describe.skipIf(!isInstalled)("a service scraped by Prometheus (skipped without Prometheus)", () => {
+  it.scopedLive("has results for every query of the dashboard, and no alert fires", () =>
     Effect.gen(function*() {
       const { url } = yield* makeDatabase
       const service = yield* makeNode({
@@ -98,7 +98,7 @@ describe.skipIf(!isInstalled)("a service that Prometheus watches (skipped where 
         expect(queries.length).toBeGreaterThan(30)
         for (const query of queries) {
           const look = async () => {
-            // A refusal, which one panel shows only if there are any.
+            // One panel has a result only if there are refusals.
             await refresh(service, { client_id: 1, client_secret: "x" }, "x")
             return { query, ...await ask("query", { query }) }
           }

@@ -109,7 +109,7 @@ it.scopedLive(
   60_000
 )
 
-it.scopedLive("listen says what is wrong, and goes on when the service is back", () =>
+it.scopedLive("listen names the problem, and continues when the service is available again", () =>
   Effect.gen(function*() {
     const run = (args: ReadonlyArray<string>) =>
       Effect.gen(function*() {
@@ -117,7 +117,7 @@ it.scopedLive("listen says what is wrong, and goes on when the service is back",
         yield* Effect.promise(() => exit)
         return stderr()
       })
-    expect(yield* run(["--forward-to", "ftp://x"])).toContain("is no http or https address")
+    expect(yield* run(["--forward-to", "ftp://x"])).toContain("is not an http or https URL")
     expect(yield* run(["--forward-to", "http://localhost:1/", "--secret", "abc"])).toContain("begins with whsec_")
     const fake = yield* started(["fake", "--json"])
     const [printed = ""] = yield* Effect.promise(() => line(fake.stdout, /^\{.*\}$/m))
@@ -129,5 +129,5 @@ it.scopedLive("listen says what is wrong, and goes on when the service is back",
     const away = yield* started(["listen", "--url", "http://127.0.0.1:1", "--forward-to", "http://localhost:1/"], {
       STARTLIST_ACCESS_TOKEN: "x"
     })
-    yield* Effect.promise(() => line(away.stdout, /does not answer: trying again/))
+    yield* Effect.promise(() => line(away.stdout, /does not answer: retrying/))
   }), 60_000)

@@ -1,4 +1,4 @@
-/** From the embedded database to PostgreSQL in one command, and what happens if it is cut off. */
+/** `startlist move` from the embedded database to PostgreSQL, also if it is interrupted. */
 import { expect, layer } from "@effect/vitest"
 import { Embedded } from "@startlist/postgres"
 import * as SqlTables from "@startlist/node/SqlTables"
@@ -31,7 +31,7 @@ const multiplyGrants = (folder: string) =>
 
 layer(TestDatabase.layerEmpty)("startlist move", (it) => {
   it.scoped(
-    "moves 100,000 grants, killed midway and started again; earlier tokens work",
+    "moves 100,000 grants although it is killed midway; earlier tokens work",
     () =>
       Effect.gen(function*() {
         const { admin, url } = yield* TestDatabase.TestDatabase
@@ -67,7 +67,7 @@ layer(TestDatabase.layerEmpty)("startlist move", (it) => {
 
         expect(yield* move).toMatchObject({ code: 0, stderr: "" })
         expect(yield* count).toBe(grants + 1)
-        expect(yield* move).toMatchObject({ code: 0, stdout: expect.stringContaining("had arrived before") })
+        expect(yield* move).toMatchObject({ code: 0, stdout: expect.stringContaining("was moved before") })
 
         const refused = yield* Effect.promise(() => runStartlist(["serve"], { DATA_DIR, PORT: "0" }))
         expect(refused.code).toBe(1)
@@ -84,7 +84,7 @@ layer(TestDatabase.layerEmpty)("startlist move", (it) => {
         yield* Effect.promise(async () => {
           expect(await athleteStatus(after, tokens.access_token)).toBe(200)
           expect((await refresh(after, application, tokens.refresh_token)).status).toBe(200)
-          // Identifiers go on where the embedded database was.
+          // Identifiers continue after those of the embedded database.
           expect((await createUser(after, "athlete")).id).toBe(3)
         })
       }),
@@ -94,7 +94,7 @@ layer(TestDatabase.layerEmpty)("startlist move", (it) => {
 
 layer(TestDatabase.layer)("startlist move", (it) => {
   it.scoped(
-    "refuses a target with data, and goes on only where an earlier move did not arrive",
+    "refuses a target with data, and continues only if an earlier move did not arrive",
     () =>
       Effect.gen(function*() {
         const { admin, url } = yield* TestDatabase.TestDatabase

@@ -1,4 +1,4 @@
-/** Two services over one PostgreSQL: whichever is asked, there is one truth. */
+/** Two services on one PostgreSQL have the same state. */
 import { expect, layer } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { connect, createServer } from "node:net"
@@ -29,7 +29,7 @@ import type { Service } from "@startlist/test-support/ServiceProcess"
 class TwoNodes extends Context.Tag("@startlist/node/test/TwoNodes")<TwoNodes, {
   readonly one: Service
   readonly other: Service
-  /** Another way into their database. */
+  /** Direct access to their database. */
   readonly admin: Pool
 }>() {}
 
@@ -53,11 +53,11 @@ const prepare = async (service: Service) => {
   return { platform, athlete, client: await createApplication(service, platform) }
 }
 
-/** So many requests at once, to one and the other in turn. */
+/** Sends this number of parallel requests, to both in turn. */
 const inParallel = <A>(count: number, one: Service, other: Service, ask: (service: Service) => Promise<A>) =>
   Promise.all(Array.from({ length: count }, (_, i) => ask(i % 2 === 0 ? one : other)))
 
-/** A way to a service on which its answers are lost. `stop` gives what was lost. */
+/** A proxy to a service that loses its responses. `stop` returns what was lost. */
 const losingAnswers = async ({ url }: Service) => {
   let lost = ""
   const server = createServer((client) => {
@@ -83,7 +83,7 @@ const count = <A>(values: ReadonlyArray<A>, value: A): number => values.filter((
 
 layer(nodes, { timeout: "120 seconds" })("two nodes", (it) => {
   it.effect(
-    "of 50 parallel refreshes with one token one succeeds, 49 are refused with 401, and its answer is current",
+    "50 parallel refreshes with one token: one succeeds with a valid pair, 49 are refused with 401",
     on(async (one, other) => {
       const { athlete, client } = await prepare(one)
       const { refresh_token } = await obtainTokens(one, client, athlete)
@@ -103,7 +103,7 @@ layer(nodes, { timeout: "120 seconds" })("two nodes", (it) => {
   )
 
   it.effect(
-    "of 50 parallel refreshes with one token and one Idempotency-Key all get one answer, byte for byte",
+    "50 parallel refreshes with one token and one Idempotency-Key: all get the same response",
     on(async (one, other) => {
       const { athlete, client } = await prepare(one)
       const { refresh_token } = await obtainTokens(one, client, athlete)
@@ -116,7 +116,7 @@ layer(nodes, { timeout: "120 seconds" })("two nodes", (it) => {
   )
 
   it.effect(
-    "an answer that was lost on its way is given again by the other node, byte for byte",
+    "a lost response is repeated by the other node, byte for byte",
     on(async (one, other) => {
       const { athlete, client } = await prepare(one)
       const { refresh_token } = await obtainTokens(one, client, athlete)
@@ -132,7 +132,7 @@ layer(nodes, { timeout: "120 seconds" })("two nodes", (it) => {
   )
 
   it.effect(
-    "of 50 parallel exchanges of one code one succeeds, and the 49 others end what it gave",
+    "50 parallel exchanges of one code: one succeeds, and the 49 others revoke its tokens",
     on(async (one, other) => {
       const { athlete, client } = await prepare(one)
       const code = (await consent(authorizeUrl(one, client), athlete)).searchParams.get("code") ?? ""
@@ -178,7 +178,7 @@ layer(nodes, { timeout: "120 seconds" })("two nodes", (it) => {
   )
 
   it.effect(
-    "what one node has revoked, changed or signed in is known to the other at once",
+    "revocations, changes and sign-ins on one node are immediately visible on the other",
     on(async (one, other) => {
       const { athlete, client } = await prepare(one)
       const browser = new Browser()
@@ -192,7 +192,7 @@ layer(nodes, { timeout: "120 seconds" })("two nodes", (it) => {
     })
   )
 
-  it.scoped("of two parallel subscriptions one is made, and each event is sent once", () =>
+  it.scoped("two parallel subscriptions: one is created, and each event is delivered once", () =>
     Effect.gen(function*() {
       const { one, other } = yield* TwoNodes
       const receiver = yield* makeReceiver
@@ -218,7 +218,7 @@ layer(nodes, { timeout: "120 seconds" })("two nodes", (it) => {
       })
     }), 60_000)
 
-  it.scoped("no token, code, secret, session or password is in any table in clear", () =>
+  it.scoped("no table contains a token, code, secret, session or password in plain text", () =>
     Effect.gen(function*() {
       const { admin, one } = yield* TwoNodes
       const receiver = yield* makeReceiver

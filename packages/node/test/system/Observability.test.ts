@@ -1,4 +1,4 @@
-/** What can be seen of a service while it works: numbers, request names in the log, traces; and what is made of them. */
+/** Metrics, request identifiers in the log and traces of a running service, and the dashboard and alerts that use them. */
 import { expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { readFileSync } from "node:fs"
@@ -31,7 +31,7 @@ const readMetrics = async (service: Service) => {
   return { text, families, valueOf: (series: string) => values.get(series) ?? 0 }
 }
 
-/** A loop with everything in it: tokens of two people, a refresh, a refusal, an event that fails once and then arrives. */
+/** A loop with tokens of two users, a refresh, a refusal, and an event that fails once and is then delivered. */
 const work = async (service: Service, receiver: Receiver) => {
   const platform = await createUser(service, "platform")
   const athlete = await createUser(service, "athlete")
@@ -67,7 +67,7 @@ const work = async (service: Service, receiver: Receiver) => {
 }
 
 it.scopedLive(
-  "numbers: requests by route, tokens by fate, attempts by outcome and number, the queue; the dashboard and the alerts use no others",
+  "metrics count requests, tokens, attempts and the queue; the dashboard and the alerts use no others",
   () =>
     Effect.gen(function*() {
       const receiver = yield* makeReceiver
@@ -137,7 +137,7 @@ it.scopedLive(
   120_000
 )
 
-/** The page about the metrics names every one that is served, and no other. */
+/** Expects that the guide names every metric that is served, and no other. */
 const checkPage = (served: ReadonlyMap<string, ReadonlySet<string>>) => {
   const page = readFileSync(new URL("../../../../docs/operations/README.md", import.meta.url), "utf8")
   const rows = page.split("\n").filter((line) => line.startsWith("| `"))
@@ -148,16 +148,16 @@ const checkPage = (served: ReadonlyMap<string, ReadonlySet<string>>) => {
   expect([...named].sort()).toEqual([...all].filter((name) => name.startsWith("startlist_")).sort())
 }
 
-/** Families that only a pool has: the service of this test has the embedded database. */
+/** Families of a connection pool, which the embedded database of this test does not have. */
 const ofPool = new Map([
   ["startlist_database_connections", new Set(["state"])],
   ["startlist_database_waiting", new Set<string>()]
 ])
 
-/** What Prometheus itself adds, or makes. */
+/** Metrics and labels that Prometheus itself adds. */
 const added = new Set(["instance", "installation", "job", "le"])
 
-/** Every metric that is asked for exists, with the labels by which it is selected or grouped. */
+/** Expects that every metric in a query exists, with the labels by which it is selected or grouped. */
 const checkQueries = (path: string, content: string, served: ReadonlyMap<string, ReadonlySet<string>>) => {
   const known = new Map([...served, ...ofPool])
   const queries = path.endsWith(".json")
@@ -186,7 +186,7 @@ const linesOf = (service: Service): ReadonlyArray<{
 }> => service.stdout().trim().split("\n").map((line) => JSON.parse(line))
 
 it.scopedLive(
-  "each request has a name: the caller's or ours, in the answer and in every line of its log",
+  "each request has an identifier, the caller's or ours, in the response and in every log line",
   () =>
     Effect.gen(function*() {
       const service = yield* makeService({ LOG_LEVEL: "debug" })
@@ -214,7 +214,7 @@ it.scopedLive(
 )
 
 it.scopedLive(
-  "LOG_REQUESTS: one line for each request at info, with route, status, duration and client; no query, no probe",
+  "LOG_REQUESTS logs each request at info with route, status, duration and client, without query, except probes",
   () =>
     Effect.gen(function*() {
       const proxied = { TRUSTED_PROXIES: "127.0.0.0/8", LOG_REQUESTS: "true" }
@@ -248,7 +248,7 @@ it.scopedLive(
   120_000
 )
 
-it.scopedLive("INSTALLATION is a label of every number", () =>
+it.scopedLive("INSTALLATION is a label of every metric", () =>
   Effect.gen(function*() {
     const service = yield* makeService({ INSTALLATION: "blue" })
     yield* Effect.promise(async () => {
@@ -266,7 +266,7 @@ interface Span {
   readonly attributes: ReadonlyArray<{ readonly key: string; readonly value: Readonly<Record<string, unknown>> }>
 }
 
-/** A collector: takes OTLP over HTTP, in JSON. */
+/** A collector that accepts OTLP over HTTP, in JSON. */
 const makeCollector = Effect.acquireRelease(
   Effect.promise(async () => {
     const bodies: Array<{ readonly path: string; readonly text: string; readonly headers: IncomingHttpHeaders }> = []
@@ -301,8 +301,8 @@ const traceparents = ({ received }: Receiver) =>
 
 for (const told of [false, true]) {
   it.scopedLive(
-    `traces: a delivery goes on in the trace of its change, a caller's trace goes on in ours, nothing secret is told; ${
-      told ? "callbacks are told of the trace if that is configured" : "callbacks are told nothing of it"
+    `traces: a delivery continues the trace of its change, and ours that of the caller, without secrets; ${
+      told ? "callbacks get the trace if that is configured" : "callbacks do not get it"
     }`,
     () =>
       Effect.gen(function*() {
@@ -357,7 +357,7 @@ for (const told of [false, true]) {
   )
 }
 
-/** Attributes of what sent these bodies, without the identifier that each process draws. */
+/** Resource attributes in these bodies, without the random identifier of the process. */
 const resourceOf = (text: string, of: "resourceSpans" | "resourceMetrics"): Readonly<Record<string, string>> =>
   Object.fromEntries(
     JSON.parse(text)[of][0].resource.attributes.map((
@@ -366,7 +366,7 @@ const resourceOf = (text: string, of: "resourceSpans" | "resourceMetrics"): Read
   )
 
 it.scopedLive(
-  "OTLP: headers, resource attributes, name, instance and version; the caller's decision and the sampler's",
+  "OTLP has headers, resource attributes, name, instance and version; sampling follows the caller or the sampler",
   () =>
     Effect.gen(function*() {
       const collector = yield* makeCollector

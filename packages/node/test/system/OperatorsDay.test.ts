@@ -1,7 +1,4 @@
-/**
- * A day of an operator, with nothing but what an operator has: the command line, the addresses that a monitor and a
- * balancer ask, and signals.
- */
+/** A day of an operator, who uses the command line, the endpoints for monitors and load balancers, and signals. */
 import { expect, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import {
@@ -21,7 +18,7 @@ import { changeRegistration, type Client, type Person } from "@startlist/test-su
 import { makeReceiver } from "@startlist/test-support/Receiver"
 import { type Environment, runStartlist, type Service, startService } from "@startlist/test-support/ServiceProcess"
 
-/** Nodes that can be stopped and started again at the same address; gone with the scope. */
+/** Nodes that can be stopped and started again at the same address. They stop with the scope. */
 const makeNodes = (environment: Environment & { readonly DATA_DIR: string }) =>
   Effect.acquireRelease(
     Effect.sync(() => {
@@ -40,7 +37,7 @@ const makeNodes = (environment: Environment & { readonly DATA_DIR: string }) =>
     ({ running }) => Effect.promise(() => Promise.all([...running.values()].map((service) => service.stop("SIGKILL"))))
   )
 
-/** Requests without end, each by whatever node the balancer names, none twice; all must succeed. */
+/** Sends requests continuously to the node that the load balancer chooses. All must succeed. */
 const load = (
   next: () => Promise<string>,
   service: Service,
@@ -93,7 +90,7 @@ const load = (
   return {
     failures,
     changes: () => changes,
-    /** Waits until this node has answered so many more requests. */
+    /** Waits until this node has answered this number of further requests. */
     progress: async (url: string, count: number): Promise<void> => {
       const goal = (served.get(url) ?? 0) + count
       await eventually(async () => (served.get(url) ?? 0) >= goal || failures.length > 0, (isOver) => isOver)
@@ -106,7 +103,7 @@ const load = (
 }
 
 it.scopedLive(
-  "start, migrate, register, rotate, see deliveries fail and send them again, read numbers and audit, roll two nodes",
+  "an operator migrates, starts, registers, rotates, redelivers, reads metrics and audit, and replaces two nodes",
   () =>
     Effect.gen(function*() {
       const database = yield* makeDatabase
@@ -121,7 +118,7 @@ it.scopedLive(
       yield* Effect.promise(async () => {
         const migrated = await runStartlist(["migrate"], environment)
         expect(migrated).toMatchObject({ code: 0, stderr: "" })
-        expect(migrated.stdout).toMatch(/^taking startlist_migrations: 0001_initial$/m)
+        expect(migrated.stdout).toMatch(/^applying startlist_migrations: 0001_initial$/m)
         expect(migrated.stdout).toMatch(/: the tables are up to date\n$/)
 
         const one = await nodes.start()

@@ -1,4 +1,4 @@
-/** The database goes away and comes back: the service says so, waits, and goes on by itself. */
+/** During an outage of the database the service reports it, waits, and continues by itself. */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { athleteStatus, obtainTokens, refresh, revoke } from "@startlist/test-support/Consent"
@@ -11,7 +11,7 @@ import { brew } from "@startlist/test-support/Storm"
 
 describe("an outage of PostgreSQL", () => {
   it.scopedLive(
-    "while it is away every request is answered with 503 and Retry-After within 5 s; then all is as before",
+    "every request gets 503 and Retry-After within 5 s; afterwards all requests succeed again",
     () =>
       Effect.gen(function*() {
         const { server, url } = yield* makeDatabase
@@ -67,7 +67,7 @@ describe("an outage of PostgreSQL", () => {
   )
 
   it.scopedLive(
-    "on a network that falls silent /readyz says so within seconds, and does not stay so",
+    "on a network that drops all packets, /readyz fails within seconds, and recovers",
     () =>
       Effect.gen(function*() {
         const { url } = yield* makeDatabase
@@ -79,7 +79,7 @@ describe("an outage of PostgreSQL", () => {
         yield* Effect.promise(async () => {
           expect(await isReady()).toBe(true)
           network.silence()
-          // Probes that give up make no difference.
+          // Probes that time out must not change this.
           await eventually(async () => {
             await fetch(`${service.url}/readyz`, { signal: AbortSignal.timeout(50) }).catch(() => {})
             return await isReady()
@@ -94,7 +94,7 @@ describe("an outage of PostgreSQL", () => {
   )
 
   it.scopedLive(
-    "restarted five times under load: nothing that was answered is lost, and no restart of the service",
+    "five restarts under load lose nothing that was confirmed, and do not restart the service",
     () =>
       Effect.gen(function*() {
         const { server, url } = yield* makeDatabase
@@ -116,7 +116,7 @@ describe("an outage of PostgreSQL", () => {
     240_000
   )
 
-  it.scopedLive("its backends are terminated twenty times under load: the same", () =>
+  it.scopedLive("terminating its backends twenty times under load has the same result", () =>
     Effect.gen(function*() {
       const { admin, url } = yield* makeDatabase
       const service = yield* makeNode(installation(Redacted.value(url)))
@@ -135,7 +135,7 @@ describe("an outage of PostgreSQL", () => {
       })
     }), 240_000)
 
-  it.scopedLive("a service that is stopped meanwhile ends with 0 within 10 s", () =>
+  it.scopedLive("a service that is stopped during the outage exits with 0 within 10 s", () =>
     Effect.gen(function*() {
       const { server, url } = yield* makeDatabase
       const service = yield* makeNode(installation(Redacted.value(url)))

@@ -1,4 +1,4 @@
-/** The service behind PgBouncer, where the system has one: as a pool of sessions, and as a pool of transactions. */
+/** The service behind PgBouncer, if it is installed, in session mode and in transaction mode. */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { spawn, spawnSync } from "node:child_process"
@@ -64,7 +64,7 @@ default_pool_size = 20
     return url
   })
 
-describe.skipIf(!isInstalled)("behind PgBouncer (skipped where there is none)", () => {
+describe.skipIf(!isInstalled)("behind PgBouncer (skipped without PgBouncer)", () => {
   for (
     const [mode, settings] of [["session", {}], ["transaction", { PREPARED_STATEMENTS: "false" }]] as const
   ) {

@@ -1,4 +1,4 @@
-/** The process: how it starts, says so, refuses to start, and stops. */
+/** The process: its start, its start line, refused starts, and its stop. */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { chmodSync, mkdirSync, readdirSync, writeFileSync } from "node:fs"
@@ -18,7 +18,7 @@ const get = async (url: string, headers: Readonly<Record<string, string>> = {}) 
 
 describe("the start", () => {
   it.scopedLive(
-    "one line on stdout says where it listens, which database, and what to open; stderr stays empty",
+    "it prints one line with its address, its database and the page to open; stderr stays empty",
     () =>
       Effect.gen(function*() {
         const service = yield* makeService({ LOG_FORMAT: "pretty" })
@@ -31,14 +31,14 @@ describe("the start", () => {
     60_000
   )
 
-  it.scopedLive("without a terminal the log is one JSON object a line", () =>
+  it.scopedLive("without a terminal, each log line is a JSON object", () =>
     Effect.gen(function*() {
       const service = yield* makeService()
       expect(JSON.parse(service.stdout())).toMatchObject({ logLevel: "INFO" })
     }), 60_000)
 
   it.live(
-    "a variable that is nearly a setting stops the start with a line, without its value",
+    "a misspelt variable stops the start with a line without its value",
     () =>
       Effect.gen(function*() {
         const misspelt = { DATABSE_URL: "postgres://me:secret-word@db.test/startlist" }
@@ -54,7 +54,7 @@ describe("the start", () => {
   )
 
   it.scopedLive(
-    "HOST=0.0.0.0 without AUTH_URL is a line of the log that says what is wrong and what to do",
+    "HOST=0.0.0.0 without AUTH_URL is logged with the problem and the solution",
     () =>
       Effect.gen(function*() {
         const service = yield* makeService({ HOST: "0.0.0.0" })
@@ -67,7 +67,7 @@ describe("the start", () => {
   )
 
   it.scopedLive(
-    "a data folder in which others may write: exit 1, and a line that says what to do",
+    "a data folder in which others may write: exit 1, and a line with the solution",
     () =>
       Effect.gen(function*() {
         const DATA_DIR = yield* temporaryFolder
@@ -81,7 +81,7 @@ describe("the start", () => {
   )
 
   it.scopedLive(
-    "HSTS is in every answer if the public address is https, and in none if it is not",
+    "HSTS is in every response if the public address is https, otherwise in none",
     () =>
       Effect.gen(function*() {
         const hstsOf = (url: string) =>
@@ -100,7 +100,7 @@ describe("the start", () => {
   )
 
   it.scopedLive(
-    "a peer nearby that sends X-Forwarded-For without being trusted is a warning, once",
+    "X-Forwarded-For from a nearby peer that is not trusted is logged once",
     () =>
       Effect.gen(function*() {
         const ask = (url: string, headers: Readonly<Record<string, string>>) =>
@@ -149,17 +149,17 @@ describe("the start", () => {
     )
   }
 
-  it.scopedLive("a port that is taken: exit 1 and a line that names it", () =>
+  it.scopedLive("a port that is in use: exit 1 and a line that names it", () =>
     Effect.gen(function*() {
       const service = yield* makeService()
       const { port } = new URL(service.url)
       const DATA_DIR = yield* temporaryFolder
       const { code, stderr } = yield* Effect.promise(() => runStartlist(["serve"], { DATA_DIR, PORT: port }))
-      expect({ code, stderr }).toEqual({ code: 1, stderr: `startlist: PORT: ${port} is already in use on 127.0.0.1\n` })
+      expect({ code, stderr }).toEqual({ code: 1, stderr: `startlist: PORT: ${port} is already in use on 127.0.0.1. Choose another port.\n` })
     }), 60_000)
 
   it.scopedLive(
-    "a data folder that is damaged: exit 1, a line that names it, and nothing in it is touched",
+    "a damaged data folder: exit 1, a line that names it, and nothing in it is changed",
     () =>
       Effect.gen(function*() {
         const DATA_DIR = yield* temporaryFolder
@@ -194,7 +194,7 @@ describe("the start", () => {
 
 describe("health", () => {
   it.scopedLive(
-    "it is alive and ready, and shows its numbers to this machine and to the operator only",
+    "it is alive and ready, and shows its metrics only to this machine and to the operator",
     () =>
       Effect.gen(function*() {
         const service = yield* makeService({ TRUSTED_PROXIES: "127.0.0.0/8" })
@@ -215,7 +215,7 @@ describe("health", () => {
     60_000
   )
 
-  it.scopedLive("a node with ROLES=worker serves its health and nothing else", () =>
+  it.scopedLive("a node with ROLES=worker serves only health, readiness and metrics", () =>
     Effect.gen(function*() {
       const service = yield* makeService({ ROLES: "worker" })
       yield* Effect.promise(async () => {
@@ -225,7 +225,7 @@ describe("health", () => {
       })
     }), 60_000)
 
-  it.scopedLive("no query string and no secret reaches the log, at any level", () =>
+  it.scopedLive("the log contains no query string and no secret, at any level", () =>
     Effect.gen(function*() {
       const service = yield* makeService({ LOG_LEVEL: "trace" })
       yield* Effect.promise(async () => {
@@ -254,7 +254,7 @@ describe("health", () => {
     }), 60_000)
 })
 
-/** Takes whatever is exported to it. */
+/** A collector that accepts everything. */
 const makeCollector = Effect.acquireRelease(
   Effect.promise(async () => {
     const exported = new Map<string, string>()
@@ -280,7 +280,7 @@ const makeCollector = Effect.acquireRelease(
 
 describe("telemetry", () => {
   it.scopedLive(
-    "traces and metrics reach the collector, at the latest at the end, without queries and secrets",
+    "traces and metrics reach the collector before the process ends, without queries and secrets",
     () =>
       Effect.gen(function*() {
         const collector = yield* makeCollector
@@ -301,7 +301,7 @@ describe("telemetry", () => {
     60_000
   )
 
-  it.scopedLive("a collector that is not there harms nobody", () =>
+  it.scopedLive("an unreachable collector does not affect the service", () =>
     Effect.gen(function*() {
       const service = yield* makeService({ OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:1" })
       yield* Effect.promise(async () => {
@@ -313,7 +313,7 @@ describe("telemetry", () => {
     }), 60_000)
 })
 
-/** A callback that answers the challenge at once, and holds each event until told to let go. */
+/** A callback that answers the challenge immediately, and holds each event until it is released. */
 const makeSlowReceiver = Effect.acquireRelease(
   Effect.promise(async () => {
     const held: Array<() => void> = []
@@ -357,7 +357,7 @@ describe("the stop", () => {
   }
 
   it.scopedLive(
-    "a request that has begun is finished, though it ends after the signal; new connections are refused",
+    "a request in progress is completed after the signal; new connections are refused",
     () =>
       Effect.gen(function*() {
         const service = yield* makeService()
@@ -390,7 +390,7 @@ describe("the stop", () => {
   )
 
   it.scopedLive(
-    "an event that is being delivered is delivered to its end, and the process ends within 10 s",
+    "a delivery in progress is completed, and the process exits within 10 s",
     () =>
       Effect.gen(function*() {
         const receiver = yield* makeSlowReceiver
@@ -417,7 +417,7 @@ describe("the stop", () => {
   )
 
   it.scopedLive(
-    "with a receiver that never answers, and connections that never speak, it still ends within 10 s",
+    "with a receiver that never answers, and idle connections, it still exits within 10 s",
     () =>
       Effect.gen(function*() {
         const receiver = yield* makeSlowReceiver

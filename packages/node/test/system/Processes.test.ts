@@ -43,7 +43,7 @@ const valuesOf = async (service: Service, metric: string): Promise<Readonly<Reco
 
 layer(node, { timeout: "120 seconds" })("a node of several processes", (it) => {
   it.effect(
-    "says once that it listens, and names its processes",
+    "logs once that it listens, with the names of its processes",
     on(async (node) => {
       expect(node.stdout().match(/listens on/g)).toHaveLength(1)
       expect(node.stdout()).toContain("; processes: 1, 2, delivery")
@@ -53,7 +53,7 @@ layer(node, { timeout: "120 seconds" })("a node of several processes", (it) => {
   )
 
   it.effect(
-    "answers /metrics with the numbers of all, whichever process is asked",
+    "answers /metrics with the metrics of all processes, from any process",
     on(async (node) => {
       for (let i = 0; i < 4; i++) {
         expect(Object.keys(await valuesOf(node, "process_start_time_seconds")).sort()).toEqual(names)
@@ -75,7 +75,7 @@ layer(node, { timeout: "120 seconds" })("a node of several processes", (it) => {
   )
 
   it.effect(
-    "counts failures across its processes: of 60 wrong operator tokens, 30 are refused with 401 and the others with 429",
+    "counts failures across its processes: 30 of 60 wrong operator tokens get 401, the others 429",
     on(async (node) => {
       const answers = await Promise.all(
         Array.from({ length: 60 }, () => get(node, "/operator/v1/users", { authorization: `Bearer ${"x".repeat(40)}` }))
@@ -86,7 +86,7 @@ layer(node, { timeout: "120 seconds" })("a node of several processes", (it) => {
   )
 
   it.effect(
-    "replaces a process that is killed, and the others go on",
+    "replaces a process that is killed; the others continue",
     on(async (node) => {
       const before = await valuesOf(node, "process_start_time_seconds")
       const children = childrenOf(node)
@@ -103,13 +103,13 @@ layer(node, { timeout: "120 seconds" })("a node of several processes", (it) => {
   )
 
   it.effect(
-    "a second node on the same port stops with the line and the status of its first process",
+    "a second node on the same port exits with the message and status of its first process",
     on(async (node, environment) => {
       const ended = await runStartlist(["serve"], { ...environment, PORT: new URL(node.url).port })
       expect(ended).toMatchObject({
         code: 1,
         stdout: "",
-        stderr: expect.stringMatching(/^startlist: PORT: \d+ is already in use on 127\.0\.0\.1\n$/)
+        stderr: expect.stringMatching(/^startlist: PORT: \d+ is already in use on 127\.0\.0\.1\. Choose another port\.\n$/)
       })
     }),
     60_000
@@ -118,7 +118,7 @@ layer(node, { timeout: "120 seconds" })("a node of several processes", (it) => {
 
 describe("signals", () => {
   it.scopedLive(
-    "SIGTERM for the whole group of processes ends all of them with status 0, within ten seconds",
+    "SIGTERM to the process group ends all processes with status 0 within ten seconds",
     () =>
       Effect.gen(function*() {
         const { url } = yield* makeDatabase
@@ -150,7 +150,7 @@ describe("signals", () => {
   )
 
   it.scopedLive(
-    "SIGHUP at the only process of a node is a line of the log, and nothing else",
+    "SIGHUP to the only process of a node is only logged",
     () =>
       Effect.gen(function*() {
         const service = yield* makeService()

@@ -1,11 +1,11 @@
-/** Clients that take their time, or too many places: each is let go, and others are served meanwhile. */
+/** Slow clients, and clients with too many connections, are disconnected while others are served. */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { connect, type Socket } from "node:net"
 import { take } from "./hostile/support/Load.ts"
 import { makeMeasuredService, type MeasuredService } from "./hostile/support/MeasuredService.ts"
 
-/** What a connection has received when the server closes it. */
+/** Everything that a connection has received when the server closes it. */
 const ended = (socket: Socket): Promise<string> =>
   new Promise((resolve) => {
     let text = ""
@@ -25,7 +25,7 @@ const isServed = async (service: MeasuredService): Promise<boolean> =>
 
 describe("connections", () => {
   it.scopedLive(
-    "that never finish their headers are closed when their time is over, all of them, and others are served meanwhile",
+    "that never finish their headers are all closed after the timeout, while others are served",
     () =>
       Effect.gen(function*() {
         const service = yield* makeMeasuredService()
@@ -38,7 +38,7 @@ describe("connections", () => {
           }
           expect(await isServed(service)).toBe(true)
           const answers = await ends
-          // Ten seconds, and one until the server looks; not the half minute that Node takes by itself.
+          // Ten seconds, and one until the server checks; not the 30 seconds of Node's default.
           expect(Date.now() - began).toBeLessThan(25_000)
           expect(new Set(answers.map((answer) => answer.split("\r\n")[0]))).toEqual(
             new Set(["HTTP/1.1 408 Request Timeout"])
@@ -49,7 +49,7 @@ describe("connections", () => {
   )
 
   it.scopedLive(
-    "of one address are a quarter of all at most, and one that ends makes room for another",
+    "of one address may use a quarter of all connections; a closed one makes room for another",
     () =>
       Effect.gen(function*() {
         const service = yield* makeMeasuredService({ MAX_CONNECTIONS: "12", TRUSTED_PROXIES: "203.0.113.0/24" })
@@ -66,7 +66,7 @@ describe("connections", () => {
     60_000
   )
 
-  it.scopedLive("of a trusted proxy are bounded by the whole only", () =>
+  it.scopedLive("of a trusted proxy are limited only by the total", () =>
     Effect.gen(function*() {
       const service = yield* makeMeasuredService({ MAX_CONNECTIONS: "12", TRUSTED_PROXIES: "127.0.0.0/8" })
       yield* Effect.promise(async () => {

@@ -15,7 +15,7 @@ const program = "packages/node/dist/program/startlist.js"
 const run = async (folder: string, args: ReadonlyArray<string>, more: Record<string, string> = {}, until?: string) => {
   const child = spawn("npm", [...args], {
     cwd: folder,
-    // A process group of its own: a signal then reaches the program below npm, too.
+    // Its own process group, so that a signal also reaches the program below npm.
     detached: true,
     env: { PATH: process.env["PATH"], HOME: process.env["HOME"], ...more }
   })
@@ -48,7 +48,7 @@ describe("in a clean copy", () => {
     writeFileSync(join(folder, path), edit(readFileSync(join(folder, path), "utf8")))
 
   it.scopedLive(
-    "npm start prints the address and, at most, that it builds; it builds once",
+    "npm start prints the address, and that it builds if it does; it builds once",
     () =>
       Effect.gen(function*() {
         const folder = yield* copy
@@ -65,7 +65,7 @@ describe("in a clean copy", () => {
     240_000
   )
 
-  it.scopedLive("npm run startlist prints the answer of the command and nothing else", () =>
+  it.scopedLive("npm run startlist prints only the output of the command", () =>
     Effect.gen(function*() {
       const folder = yield* copy
       yield* Effect.promise(() => version(folder))
@@ -75,7 +75,7 @@ describe("in a clean copy", () => {
     }), 240_000)
 
   it.scopedLive(
-    "a changed, restored or missing file is noticed, by two commands at the same time too",
+    "changed, restored and missing files are noticed, also by two concurrent commands",
     () =>
       Effect.gen(function*() {
         const folder = yield* copy

@@ -1,4 +1,4 @@
-/** An upgrade beside nodes that go on: a migration of several steps under load, and nodes that are replaced in turn. */
+/** An upgrade while nodes continue: several migrations under load, and nodes that are replaced in turn. */
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Fiber, Logger, Redacted } from "effect"
@@ -10,7 +10,7 @@ import { makeReceiver } from "@startlist/test-support/Receiver"
 import { brew } from "@startlist/test-support/Storm"
 import { newer } from "./support/newer.ts"
 
-/** So many deliveries have ended. */
+/** Number of deliveries that have ended. */
 const past = 1_000_000
 
 const fill = (admin: Pool) =>
@@ -39,7 +39,7 @@ const dump = (admin: Pool, seconds: number) =>
 
 describe("an upgrade", () => {
   it.scopedLive(
-    "a migration under load, behind a dump and over a million past deliveries: no request fails, no node fails to start",
+    "a migration under load, during a dump, with a million past deliveries: no request and no start fails",
     () =>
       Effect.gen(function*() {
         const { admin, url } = yield* makeDatabase
@@ -64,7 +64,7 @@ describe("an upgrade", () => {
         )))
         const dumping = yield* Effect.fork(dump(admin, 8))
         yield* Effect.sleep("200 millis")
-        // Two nodes of the newer program start at once.
+        // Two nodes of the newer program start in parallel.
         const migrating = yield* Effect.fork(Effect.all([migrate, migrate], { concurrency: 2 }))
         const late = yield* makeNode(environment)
         yield* Effect.promise(() => storm.progress(50))

@@ -1,4 +1,4 @@
-/** Consent in a real browser, without JavaScript, through to the application at another origin. */
+/** Consent in a real browser without JavaScript, with an application at another origin. */
 import { describe, expect, layer } from "@effect/vitest"
 import { OAuth } from "@startlist/core/OAuth"
 import { Effect } from "effect"
@@ -10,7 +10,7 @@ import { authorizeUrl } from "./support/Story.ts"
 import * as Testing from "./support/Testing.ts"
 import { inBrowser, type Scene } from "./support/Testing.ts"
 
-/** An athlete of this test, and an application that nobody has allowed yet. */
+/** An athlete, and an application without grants. */
 const prepare = ({ name, site }: Scene) =>
   site.run(Effect.gen(function*() {
     const athlete = yield* Story.createUser("athlete", `athlete-${name}@example.org`)
@@ -24,7 +24,7 @@ const languages = [
   { locale: "fr", allow: "Autoriser", deny: "Ne pas autoriser", wrong: "est incorrect", wait: "dans 5 minutes" }
 ] as const
 
-/** Where the browser has come to at the application. */
+/** The present page at the application. */
 const arrival = async (page: Page, { site }: Scene): Promise<URL> => {
   await page.waitForURL(`${site.app.url}/**`)
   return new URL(page.url())
@@ -36,7 +36,7 @@ const authorizedNames = ({ site }: Scene, user: Parameters<OAuth.Service["author
     return (yield* oauth.authorized(user)).map(({ application }) => application.name)
   }))
 
-describe.skipIf(isMissing)("consent in Chromium (skipped where there is none)", () => {
+describe.skipIf(isMissing)("consent in Chromium (skipped without Chromium)", () => {
   layer(Testing.layer, { timeout: "60 seconds", excludeTestServices: true })((it) => {
     for (const { allow, deny, locale, wait, wrong } of languages) {
       it.effect(
@@ -59,7 +59,7 @@ describe.skipIf(isMissing)("consent in Chromium (skipped where there is none)", 
       )
 
       it.effect(
-        `${locale}: refusing leads there too, with access_denied and the state, and grants nothing`,
+        `${locale}: refusing leads there with access_denied and the state, and grants nothing`,
         inBrowser({ locale }, async (scene) => {
           const { application, athlete } = await prepare(scene)
           const { page, site } = scene
@@ -72,7 +72,7 @@ describe.skipIf(isMissing)("consent in Chromium (skipped where there is none)", 
       )
 
       it.effect(
-        `${locale}: a wrong password is said, tied to the fields, and the right one goes on to the consent`,
+        `${locale}: a wrong password is reported at the fields, and the right one leads to the consent`,
         inBrowser({ locale }, async (scene) => {
           const { application, athlete } = await prepare(scene)
           const { page, site } = scene
@@ -93,7 +93,7 @@ describe.skipIf(isMissing)("consent in Chromium (skipped where there is none)", 
       )
 
       it.effect(
-        `${locale}: whoever guesses passwords is told how long to wait`,
+        `${locale}: after too many guesses, the page says how long to wait`,
         inBrowser({ locale }, async (scene) => {
           const { athlete } = await prepare(scene)
           const { page, site } = scene
@@ -103,13 +103,13 @@ describe.skipIf(isMissing)("consent in Chromium (skipped where there is none)", 
           await signInHere(page, athlete.email)
           expect(await page.getByRole("alert").textContent()).toContain(wait)
         }),
-        // Twelve pages and as many passwords to check take long on a busy machine.
+        // Twelve pages with a password check each take long on a busy machine.
         60_000
       )
     }
 
     it.effect(
-      "a session that ends in mid-consent: the request survives the login, whatever is in its state",
+      "if the session ends during the consent, the request and any state survive the login",
       inBrowser({}, async (scene) => {
         const { application, athlete } = await prepare(scene)
         const { page, site } = scene
@@ -124,7 +124,7 @@ describe.skipIf(isMissing)("consent in Chromium (skipped where there is none)", 
     )
 
     it.effect(
-      "the back button after consent shows the question again, and another answer gives another code",
+      "the back button after consent shows the question again, and a second answer gives another code",
       inBrowser({}, async (scene) => {
         const { application, athlete } = await prepare(scene)
         const { page, site } = scene
@@ -141,7 +141,7 @@ describe.skipIf(isMissing)("consent in Chromium (skipped where there is none)", 
     )
 
     it.effect(
-      "two windows of one session answer two applications apart",
+      "two windows of one session answer two applications independently",
       inBrowser({}, async (scene) => {
         const one = await prepare(scene)
         const other = await prepare({ ...scene, name: `${scene.name}-other` })
@@ -158,7 +158,7 @@ describe.skipIf(isMissing)("consent in Chromium (skipped where there is none)", 
     )
 
     it.effect(
-      "a window from before somebody else signed in changes nothing, and offers to start again",
+      "a window of an earlier session changes nothing, and offers to start again",
       inBrowser({}, async (scene) => {
         const { application, athlete } = await prepare(scene)
         const { page, site } = scene
@@ -194,7 +194,7 @@ describe.skipIf(isMissing)("consent in Chromium (skipped where there is none)", 
     )
 
     it.effect(
-      "either answer gets through to an application whose callback leads on to another origin",
+      "both answers reach an application whose callback redirects to another origin",
       inBrowser({}, async (scene) => {
         const { application, athlete } = await prepare(scene)
         const { page, site } = scene
@@ -209,7 +209,7 @@ describe.skipIf(isMissing)("consent in Chromium (skipped where there is none)", 
     )
 
     it.effect(
-      "a role that nobody here has leads back to the application with access_denied",
+      "a role that the user does not have leads back to the application with access_denied",
       inBrowser({}, async (scene) => {
         const { application, athlete } = await prepare(scene)
         const { page, site } = scene
@@ -255,7 +255,7 @@ describe.skipIf(isMissing)("consent in Chromium (skipped where there is none)", 
     )
 
     it.effect(
-      "the longest words that people and applications can be called fit into a phone",
+      "the longest names of users and applications fit on a phone",
       inBrowser({ phone: true }, async (scene) => {
         const { page, site } = scene
         const word = "x".repeat(100)
@@ -289,7 +289,7 @@ describe.skipIf(isMissing)("consent in Chromium (skipped where there is none)", 
     )
 
     it.effect(
-      "after revoking, the application is gone from the list and its tokens are dead",
+      "after a revocation, the application is not listed and its tokens are refused",
       inBrowser({}, async (scene) => {
         const { page, site } = scene
         const { athlete, tokens } = await site.run(Effect.gen(function*() {

@@ -13,7 +13,7 @@ const home = "/developer/applications"
 
 const createOwner = ({ name, site }: Scene) => site.run(Story.createUser("platform", `developer-${name}@example.org`))
 
-/** An application of a platform user of this test, with a subscription. */
+/** An application of a platform user, with a subscription. */
 const prepare = (scene: Scene) =>
   scene.site.run(Effect.gen(function*() {
     const owner = yield* Story.createUser("platform", `developer-${scene.name}@example.org`)
@@ -32,15 +32,15 @@ const isAccepted = ({ site }: Scene, id: ApplicationId, secret: string) =>
 
 const secretOf = ({ page }: Scene) => page.getByLabel("client_secret").inputValue()
 
-/** Until it is so, or for too long. */
+/** Waits for a condition, up to a timeout. */
 const eventually = <A>(look: () => A | Promise<A>) => expect.poll(look, { timeout: 10_000, interval: 100 })
 
 const heading = ({ page }: Scene) => page.locator("h1").textContent()
 
-describe.skipIf(isMissing)("developer pages in Chromium (skipped where there is none)", () => {
+describe.skipIf(isMissing)("developer pages in Chromium (skipped without Chromium)", () => {
   layer(Testing.layer, { timeout: "60 seconds", excludeTestServices: true })((it) => {
     it.effect(
-      "an application is registered, and its secret is shown once: never again after a reload, and never in an address",
+      "a registered application's secret is shown once: not after a reload, and never in a URL",
       inBrowser({}, async (scene) => {
         const { page, site } = scene
         const owner = await createOwner(scene)
@@ -72,7 +72,7 @@ describe.skipIf(isMissing)("developer pages in Chromium (skipped where there is 
     )
 
     it.effect(
-      "wrong settings are said beside their fields, with what was typed kept, and nothing is saved",
+      "wrong settings are reported beside their fields, which keep their values, and nothing is saved",
       inBrowser({}, async (scene) => {
         const { page, site } = scene
         const { application, owner, path } = await prepare(scene)
@@ -99,7 +99,7 @@ describe.skipIf(isMissing)("developer pages in Chromium (skipped where there is 
     )
 
     it.effect(
-      "a new secret works beside the former one; a form sent twice does not end the one in use",
+      "a new secret works beside the previous one; a form that is sent twice does not revoke the one in use",
       inBrowser({}, async (scene) => {
         const { page, site } = scene
         const { application, owner, path, secret } = await prepare(scene)
@@ -118,7 +118,7 @@ describe.skipIf(isMissing)("developer pages in Chromium (skipped where there is 
     )
 
     it.effect(
-      "a secret that has leaked can be ended at once",
+      "a leaked secret can be revoked immediately",
       inBrowser({}, async (scene) => {
         const { page, site } = scene
         const { application, owner, path, secret } = await prepare(scene)
@@ -133,7 +133,7 @@ describe.skipIf(isMissing)("developer pages in Chromium (skipped where there is 
     )
 
     it.effect(
-      "the signing secret is shown on demand, and after its rotation both are",
+      "the signing secret is shown on demand, and both are shown after its rotation",
       inBrowser({}, async (scene) => {
         const { page, site } = scene
         const { owner, path, signingSecret } = await prepare(scene)
@@ -156,7 +156,7 @@ describe.skipIf(isMissing)("developer pages in Chromium (skipped where there is 
     )
 
     it.effect(
-      "a test event is sent to this subscription alone, and its delivery shows what came of it",
+      "a test event is sent only to this subscription, and its delivery shows the outcome",
       inBrowser({}, async (scene) => {
         const { page, site } = scene
         await site.startWorker()
@@ -184,7 +184,7 @@ describe.skipIf(isMissing)("developer pages in Chromium (skipped where there is 
     )
 
     it.effect(
-      "a failing callback: three attempts with their answers as text, the filter finds them, delivering again works",
+      "a failing callback gets three attempts; their responses are shown as text, and redelivery works",
       inBrowser({}, async (scene) => {
         const { page, site } = scene
         await site.startWorker()
@@ -240,7 +240,7 @@ describe.skipIf(isMissing)("developer pages in Chromium (skipped where there is 
     )
 
     it.effect(
-      "they are for platform users, and each sees only their own applications",
+      "only platform users can open them, and each sees only their own applications",
       inBrowser({}, async (scene) => {
         const { browser, page, site } = scene
         const { path } = await prepare(scene)

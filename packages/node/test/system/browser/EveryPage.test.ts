@@ -1,4 +1,4 @@
-/** What must hold of every page: accessible on every screen, light and dark, in both languages, and nothing to complain of. */
+/** Every page is accessible on every screen, light and dark, in both languages, without errors in the browser. */
 import { describe, expect, layer } from "@effect/vitest"
 import axe from "axe-core"
 import { Effect } from "effect"
@@ -9,10 +9,10 @@ import * as Story from "./support/Story.ts"
 import * as Testing from "./support/Testing.ts"
 import * as TestSite from "./support/TestSite.ts"
 
-/** Everything that WCAG 2.2 AA asks for as far as a machine can tell, and what axe holds for good practice. */
+/** All automatic checks of WCAG 2.2 AA, and axe's best practices. */
 const standards = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
-/** Rules whose result depends on colours and layout. All others look at the document, which is the same in all variants. */
+/** Rules whose result depends on colours and layout. All others have the same result in all variants. */
 const appearance = ["color-contrast", "link-in-text-block", "scrollable-region-focusable", "target-size"]
 
 const variants = [
@@ -26,7 +26,7 @@ const variants = [
 
 const reference: Sight = { by: "stranger", name: "docs", visit: (page, site) => page.goto(`${site.url}/docs`) }
 
-/** What one would have to scroll sideways to see it whole: the page itself, or something in it. */
+/** The page, or elements in it, that need horizontal scrolling. */
 const wide = (page: Page): Promise<ReadonlyArray<string>> =>
   page.evaluate(() =>
     [...document.querySelectorAll("*")].filter((element) =>
@@ -41,12 +41,12 @@ const violations = async (page: Page, rules: ReadonlyArray<string>): Promise<Rea
   return found.violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)].join(" "))
 }
 
-describe.skipIf(isMissing)("every page in Chromium (skipped where there is none)", () => {
+describe.skipIf(isMissing)("every page in Chromium (skipped without Chromium)", () => {
   layer(Testing.layer, { timeout: "60 seconds", excludeTestServices: true })((it) => {
     for (const locale of ["en-GB", "fr-FR"] as const) {
       const language = locale.slice(0, 2)
       it.effect(
-        `${language}: axe finds nothing, and nothing scrolls sideways, on desktop and phone, light and dark, zoomed too`,
+        `${language}: axe finds nothing, and nothing scrolls horizontally, on desktop and phone, light and dark, also zoomed`,
         () =>
           Effect.gen(function*() {
             const site = yield* TestSite.TestSite

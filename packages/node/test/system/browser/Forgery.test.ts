@@ -1,4 +1,4 @@
-/** What other sites can do to a signed-in user by their browser: nothing. */
+/** Other sites cannot act for a signed-in user through the browser. */
 import { describe, expect, layer } from "@effect/vitest"
 import { Applications } from "@startlist/core/Applications"
 import { OAuth } from "@startlist/core/OAuth"
@@ -30,13 +30,13 @@ const ownedBy = ({ site }: Scene, owner: Parameters<OAuth.Service["authorized"]>
     Effect.flatMap(Applications, ({ list }) => list({ owner: Option.some(owner), after: Option.none(), limit: 9 }))
   )
 
-/** The token in the forms of whoever is signed in here. */
+/** The form token of the signed-in user. */
 const tokenOf = (page: Scene["page"]) => page.locator("input[name=csrf]").first().inputValue()
 
-describe.skipIf(isMissing)("forgery in Chromium (skipped where there is none)", () => {
+describe.skipIf(isMissing)("forgery in Chromium (skipped without Chromium)", () => {
   layer(Testing.layer, { timeout: "60 seconds", excludeTestServices: true })((it) => {
     it.effect(
-      "a form on another page, of another site or of the same one, without a token or with somebody else's, changes nothing",
+      "a form of another page or site, without a token or with another user's token, changes nothing",
       inBrowser({}, async (scene) => {
         const { browser, page, site } = scene
         const { application, athlete, owner } = await prepare(scene)
@@ -99,7 +99,7 @@ describe.skipIf(isMissing)("forgery in Chromium (skipped where there is none)", 
     )
 
     it.effect(
-      "no page can be framed, by another site or by a neighbour",
+      "no page can be framed, by another site or by another origin of the same site",
       inBrowser({}, async ({ browser, site }) => {
         for (const origin of [site.app.url, site.app.neighbourUrl]) {
           const { complaints, context, page } = await person(browser)
@@ -131,7 +131,7 @@ describe.skipIf(isMissing)("forgery in Chromium (skipped where there is none)", 
     )
 
     it.effect(
-      "hostile names, states, addresses and settings are shown as the text that they are",
+      "hostile names, states, URLs and settings are shown as text",
       inBrowser({ javaScript: true }, async (scene) => {
         const { page, site } = scene
         const { application, athlete, owner } = await site.run(Effect.gen(function*() {

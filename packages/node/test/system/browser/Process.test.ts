@@ -1,4 +1,4 @@
-/** The service as it is started, with its database and its outbound calls, used by people at a real browser. */
+/** The service as a process, with its database and outgoing requests, used with a real browser. */
 import { describe, expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { authorizeUrl, obtainTokens, subscribe } from "@startlist/test-support/Consent"
@@ -9,9 +9,9 @@ import { makeApplication } from "./support/Application.ts"
 import { isMissing, launch, person } from "@startlist/test-support/Chromium"
 import { openAs, press } from "./support/EveryPage.ts"
 
-describe.skipIf(isMissing)("the service in Chromium (skipped where there is none)", () => {
+describe.skipIf(isMissing)("the service in Chromium (skipped without Chromium)", () => {
   layer(TestService.layer(), { timeout: "90 seconds", excludeTestServices: true })((it) => {
-    it.scoped("an athlete allows an application, and takes it back", () =>
+    it.scoped("an athlete allows an application, and revokes its access", () =>
       Effect.gen(function*() {
         const service = yield* TestService.TestService
         const browser = yield* launch
@@ -38,7 +38,7 @@ describe.skipIf(isMissing)("the service in Chromium (skipped where there is none
         })
       }))
 
-    it.scoped("a developer registers an application, and watches a test event arrive", () =>
+    it.scoped("a developer registers an application, and sees a test event delivered", () =>
       Effect.gen(function*() {
         const service = yield* TestService.TestService
         const browser = yield* launch

@@ -1,4 +1,4 @@
-/** What the script of the pages adds, what the pages are without it, and what the browser itself makes of them. */
+/** The pages with and without their script, and with features of the browser: keyboard, narrow screens, paper. */
 import { describe, expect, layer } from "@effect/vitest"
 import { isMissing } from "@startlist/test-support/Chromium"
 import type { Page } from "playwright-core"
@@ -9,7 +9,7 @@ import { inBrowser, type Scene } from "./support/Testing.ts"
 
 const home = "/developer/applications"
 
-/** A site in use, with its platform user at the page of an application. */
+/** A site in use, with a platform user on the page of an application. */
 const prepare = async ({ name, page, site }: Scene) => {
   const story = await Story.tell(site, `-script-${name}`)
   const path = `${home}/${story.hub.application.id}`
@@ -18,7 +18,7 @@ const prepare = async ({ name, page, site }: Scene) => {
   return { ...story, path }
 }
 
-/** The first time of a page: what is written, what a pointer on it shows, and what machines read. */
+/** The first time on a page: its text, its tooltip, and its machine-readable value. */
 const timeOf = async (page: Page) => {
   const time = page.locator("time").first()
   return {
@@ -32,10 +32,10 @@ const utc = /^\d{1,2} \w+ \d{4}, \d\d:\d\d:\d\d UTC$/
 
 const focused = (page: Page) => page.evaluate(() => document.activeElement?.outerHTML ?? "")
 
-describe.skipIf(isMissing)("the script of the pages in Chromium (skipped where there is none)", () => {
+describe.skipIf(isMissing)("the script of the pages in Chromium (skipped without Chromium)", () => {
   layer(Testing.layer, { timeout: "60 seconds", excludeTestServices: true })((it) => {
     it.effect(
-      "secrets, identifiers and URLs have a button that copies them, and says so",
+      "secrets, identifiers and URLs have a button that copies them and confirms it",
       inBrowser({ javaScript: true }, async (scene) => {
         const { page, site } = scene
         await page.context().grantPermissions(["clipboard-read", "clipboard-write"])
@@ -55,7 +55,7 @@ describe.skipIf(isMissing)("the script of the pages in Chromium (skipped where t
 
     for (const [locale, ago] of [["en", "(40 days ago)"], ["fr", "(il y a 40 jours)"]] as const) {
       it.effect(
-        `${locale}: times are those of the reader and relative, and keep the time in UTC`,
+        `${locale}: times are local and relative, and still have the time in UTC`,
         inBrowser({ javaScript: true, locale }, async (scene) => {
           const { page } = scene
           await prepare(scene)
@@ -69,7 +69,7 @@ describe.skipIf(isMissing)("the script of the pages in Chromium (skipped where t
     }
 
     it.effect(
-      "a page whose script is blocked shows the same times in UTC, has no dead button, and works",
+      "a page whose script is blocked shows times in UTC, has no button without effect, and works",
       inBrowser({ javaScript: true }, async (scene) => {
         const { page, site } = scene
         const blocked: Array<string> = []
@@ -103,10 +103,10 @@ describe.skipIf(isMissing)("the script of the pages in Chromium (skipped where t
   })
 })
 
-describe.skipIf(isMissing)("pages in Chromium without a script (skipped where there is none)", () => {
+describe.skipIf(isMissing)("pages in Chromium without a script (skipped without Chromium)", () => {
   layer(Testing.layer, { timeout: "60 seconds", excludeTestServices: true })((it) => {
     it.effect(
-      "the first stop of the keyboard leads past the header",
+      "the first focusable element is a link that skips the header",
       inBrowser({}, async (scene) => {
         const { page, site } = scene
         const { path } = await prepare(scene)
@@ -139,7 +139,7 @@ describe.skipIf(isMissing)("pages in Chromium without a script (skipped where th
     )
 
     it.effect(
-      "on paper there is what the page says, and nothing to press",
+      "a printed page has the content, and no buttons",
       inBrowser({}, async (scene) => {
         const { page, site } = scene
         const { path } = await prepare(scene)

@@ -1,6 +1,6 @@
 /**
- * Photographs pages: `npm run screenshots` those of the documentation, `npm run screenshots -- FOLDER` every page in
- * both languages, on desktop and phone, light and dark, to look at.
+ * Makes screenshots. `npm run screenshots`: those of the documentation. `npm run screenshots -- FOLDER`: every page in
+ * both languages, on desktop and phone, light and dark.
  */
 import { Effect } from "effect"
 import { mkdirSync } from "node:fs"
@@ -24,7 +24,7 @@ interface Series {
   readonly look: Templates
 }
 
-/** The pictures that guides show. */
+/** The screenshots in the guides. */
 const ofGuides: ReadonlyArray<Series> = [
   { pages: ["consent"], suffix: "", look: {} },
   { pages: ["account"], suffix: "-phone", look: { phone: true } },
@@ -41,7 +41,7 @@ const everything: ReadonlyArray<Series> = (["en-GB", "fr-FR"] as const).flatMap(
   )
 )
 
-/** The page from its top, but no further than a reader looks. */
+/** The top of the page, up to a maximum height. */
 const picture = async (page: Page, path: string): Promise<void> => {
   const { height = 0, width = 0 } = page.viewportSize() ?? {}
   const whole = await page.locator("html").boundingBox()

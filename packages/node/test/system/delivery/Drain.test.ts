@@ -1,4 +1,4 @@
-/** A node that is told to stop under load stops in time, and nobody sees a repeat (requirements §6.3). */
+/** A node that gets a stop signal under load exits in time, without repeated events (requirements §6.3). */
 import { expect, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { grouped, makeInstallation } from "./support/Installation.ts"
@@ -45,7 +45,7 @@ it.scopedLive(
         expect(exit).toEqual({ code: 0, signal: null })
         expect(Date.now() - asked).toBeLessThan(10_000)
         expect(node.stdout()).not.toContain("\"WARN\"")
-        // What was in flight is finished and recorded: nobody has to wait for a lease.
+        // Deliveries in flight are finished and recorded, so that no lease must expire.
         const { rows } = yield* Effect.promise(() =>
           installation.admin.query(
             "SELECT count(*)::integer AS n FROM startlist_deliveries WHERE lease_ends IS NOT NULL"
@@ -63,7 +63,7 @@ it.scopedLive(
         )
         const receipts = receiver.events(subscriber.path)
         expect(broken(deliveries, receipts)).toEqual([])
-        // Nothing came twice, unless the machine stood still: then that is what was recorded of what came before.
+        // No event came twice, unless the machine paused: then the earlier attempt is recorded as a timeout.
         const came = grouped<Received, string>(receipts, ({ id }) => id)
         const repeated = deliveries.filter(({ attempts, event }) =>
           !attempts.slice(0, -1).every(ranOutOfTime) || (came.get(event.id)?.length ?? 0) > attempts.length

@@ -1,6 +1,6 @@
 /**
- * The log of events over real nodes: two writers and one reader, transactions that stay open across its pages, and a node
- * that is killed. `EVENT_LOG_SECONDS=60` makes it last a minute.
+ * The event log on real nodes: two writers, one reader, transactions that stay open across its pages, and a killed node.
+ * `EVENT_LOG_SECONDS=60` runs it for a minute.
  */
 import { expect, it } from "@effect/vitest"
 import { Registrations } from "@startlist/core"
@@ -23,7 +23,7 @@ interface LogEntry {
   readonly cursor: string
 }
 
-/** A reader with nothing but its token and its cursor, at whichever node answers. */
+/** A reader with a token and a cursor, which uses any node that answers. */
 const makeReader = (node: () => Service | undefined, token: string) => {
   const seen: Array<LogEntry> = []
   return {
@@ -47,7 +47,7 @@ const makeReader = (node: () => Service | undefined, token: string) => {
   }
 }
 
-/** What the database has, in the order of the rows, which is the order about each object. */
+/** The events in the database in the order of their rows, which is the order for each object. */
 const storedEvents = async (admin: Pool): Promise<ReadonlyArray<{ id: string; object: string }>> => {
   const { rows } = await admin.query(
     "SELECT e.id, e.object_id AS object FROM startlist_deliveries d JOIN startlist_events e ON e.seq = d.event_seq ORDER BY d.id"
@@ -62,7 +62,7 @@ const byObject = (events: ReadonlyArray<{ readonly id: string; readonly object: 
 }
 
 it.scopedLive(
-  "a reader misses no event and sees none twice, whatever is committed and killed beside it",
+  "a reader misses no event and sees none twice, despite concurrent commits and kills",
   () =>
     Effect.gen(function*() {
       const { admin, url } = yield* makeDatabase

@@ -13,7 +13,7 @@ const percentile = (values: ReadonlyArray<number>, share: number): number =>
   [...values].sort((a, b) => a - b)[Math.ceil(values.length * share) - 1] ?? Infinity
 
 it.scopedLive(
-  "one or ten of 100 receivers hang: the others get their events as soon as if none did",
+  "if one or ten of 100 receivers hang, the others get their events without delay",
   () =>
     Effect.gen(function*() {
       const receiver = yield* makeReceiver
@@ -21,7 +21,7 @@ it.scopedLive(
       const athlete = yield* installation.newAthlete
       const paths = Array.from({ length: subscribers }, (_, i) => `/${i}`)
 
-      // When which change was asked for, and how long after that each receiver had it.
+      // Time of each change, and time until each receiver had its event.
       const asked = new Map<string, number>()
       let delays: Array<number> = []
       const prompt: Behaviour = (receipt, response) => {
@@ -44,7 +44,7 @@ it.scopedLive(
       }
       console.log(`from the change to the receipt, idle: ${percentile(delays, 0.5)} ms at the median`)
 
-      // Each change is of a registration of its own: a hanging receiver has as many events waiting as there were changes.
+      // Each change is of its own registration, so a hanging receiver has one waiting event per change.
       let changes = 0
       const round = (hanging: number) =>
         Effect.gen(function*() {

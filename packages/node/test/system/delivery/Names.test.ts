@@ -1,4 +1,4 @@
-/** Names of callbacks whose answers change between the validation and the delivery, on the service as a process. */
+/** Callback names whose DNS records change between validation and delivery, with the service as a process. */
 import { expect, it } from "@effect/vitest"
 import { obtainTokens, subscribe } from "@startlist/test-support/Consent"
 import { eventually } from "@startlist/test-support/Eventually"
@@ -17,7 +17,7 @@ import { createServer } from "node:http"
 
 const program = testProgram(new URL("./support/ownNames.ts", import.meta.url))
 
-/** A receiver that closes each connection, so that each request looks its name up. */
+/** A receiver that closes each connection, so that each request needs a DNS lookup. */
 const receiver = Effect.acquireRelease(
   Effect.async<{ readonly port: number; readonly posted: Set<string>; readonly close: () => void }>((resume) => {
     const posted = new Set<string>()
@@ -40,7 +40,7 @@ const receiver = Effect.acquireRelease(
 
 const good = ["127.0.0.1"]
 
-/** What a name answers once its callback has proved itself, and the outcome of every attempt from then on. */
+/** DNS records of a name after the validation, and the outcome of every later attempt. */
 const cases: Readonly<Record<string, readonly [answer: ReturnType<Zone>, outcome: string]>> = {
   "same.example": [good, "delivered"],
   "both.example": [["127.0.0.1", "::1"], "delivered"],
@@ -58,7 +58,7 @@ const cases: Readonly<Record<string, readonly [answer: ReturnType<Zone>, outcome
 const outcomeOf = ({ outcome }: { readonly outcome: string }) => outcome === "timeout" ? "unreachable" : outcome
 
 it.scopedLive(
-  "whatever a name server answers, each delivery has its outcome, and the process goes on",
+  "each delivery has its outcome for any answer of the name server, and the process continues",
   () =>
     Effect.gen(function*() {
       const names = new Map<string, ReturnType<Zone>>(Object.keys(cases).map((name) => [name, good]))
@@ -89,7 +89,7 @@ it.scopedLive(
 
         const refused = await application("never.example")
         expect(refused.status).toBe(422)
-        // On a busy machine the look-up may take more than the 2 s of a validation.
+        // On a busy machine the lookup may take longer than the 2 s of a validation.
         expect(["unreachable", "timeout"]).toContain(JSON.parse(refused.body).errors[0].code)
 
         const clients = new Map<number, string>()

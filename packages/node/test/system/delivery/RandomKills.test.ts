@@ -1,4 +1,4 @@
-/** Two nodes on one PostgreSQL are killed at random under load, again and again (laws 4 to 8). */
+/** Two nodes on one PostgreSQL are repeatedly killed at random under load (laws 4 to 8). */
 import { expect, it } from "@effect/vitest"
 import { RegistrationId } from "@startlist/core/Registration"
 import { DateTime, Duration, Effect, Fiber } from "effect"
@@ -7,12 +7,12 @@ import { broken } from "./support/Invariants.ts"
 import { answer, type Behaviour, makeReceiver } from "@startlist/test-support/Receiver"
 
 const writers = 6
-/** Changes of a registration that may be ahead of what the slowest receiver has got of it. */
+/** Maximum number of changes of a registration that the slowest receiver has not received yet. */
 const ahead = 6
-/** No node is killed after so long. */
+/** Time after which no node is killed. */
 const killing = Duration.seconds(10)
 
-/** A number below `bound`, the same for the same text. */
+/** A number below `bound` that depends only on the text. */
 const pick = (text: string, bound: number): number =>
   [...text].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) % 100_003, 7) % bound
 
@@ -30,7 +30,7 @@ const moody = (events: Map<number, number> = new Map()): Behaviour => {
 }
 
 it.scopedLive(
-  "every event is acknowledged or shows three attempts, in order, with the same bytes, and none too many",
+  "every event is acknowledged or has exactly three attempts, in order and with the same bytes",
   () =>
     Effect.gen(function*() {
       const receiver = yield* makeReceiver
@@ -42,7 +42,7 @@ it.scopedLive(
       const kept = yield* Effect.all({
         good: subscribe("/good"),
         moody: subscribe("/moody", moody(got)),
-        // Long enough that a killed worker often has a request of it in its hands.
+        // Long enough that a killed worker often has a request in flight.
         slow: subscribe("/slow", (receipt, response) => setTimeout(() => answer(200)(receipt, response), 150))
       })
       const leaving = yield* subscribe("/leaving", moody())

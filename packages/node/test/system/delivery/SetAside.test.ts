@@ -1,4 +1,4 @@
-/** A delivery that ends the process that attempts it, on the service as a process (law 5). */
+/** A delivery that crashes the process that attempts it (law 5). */
 import { expect, it } from "@effect/vitest"
 import { Browser } from "@startlist/test-support/Browser"
 import { obtainTokens, openAs, subscribe } from "@startlist/test-support/Consent"
@@ -18,7 +18,7 @@ import { Effect } from "effect"
 const program = testProgram(new URL("./support/lethalName.ts", import.meta.url))
 
 it.scopedLive(
-  "is set aside after some processes, can be seen and redelivered, and holds up nothing else",
+  "is set aside after several crashes, can be listed and redelivered, and delays no other delivery",
   () =>
     Effect.gen(function*() {
       const folder = yield* temporaryFolder
@@ -26,7 +26,7 @@ it.scopedLive(
       const environment = {
         DATA_DIR: folder,
         CALLBACK_ALLOW: "127.0.0.0/8",
-        // On a busy machine, a claim that comes too late for an attempt counts too.
+        // On a busy machine, a claim that is too late for an attempt also counts.
         LEASE_MILLIS: "6000"
       }
       let running: Service | undefined
@@ -67,7 +67,7 @@ it.scopedLive(
         }
         let found: ReadonlyArray<{ readonly [field: string]: unknown }> = []
         while (found.length === 0) {
-          // A process may end before it says that it has started.
+          // A process may end before it prints its start line.
           found = await start(armed).then(outlived, () => [])
           if (found.length === 0) deaths++
           expect(deaths).toBeLessThanOrEqual(10)

@@ -1,4 +1,4 @@
-/** A worker dies, or is paused past its lease: a receiver may see a repeat, never a loss (laws 4 and 5). */
+/** A worker dies, or is paused past its lease: a receiver may get an event twice, but never loses one (laws 4 and 5). */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { makeDatabaseProxy } from "./support/DatabaseProxy.ts"
@@ -6,7 +6,7 @@ import { leaseMillis, makeInstallation, untilTime } from "./support/Installation
 import { answer, makeReceiver } from "@startlist/test-support/Receiver"
 
 const path = "/callback"
-/** An installation with one subscriber, and a registration that it hears of. */
+/** An installation with one subscriber, and a registration whose events it gets. */
 const prepare = Effect.gen(function*() {
   const receiver = yield* makeReceiver
   const installation = yield* makeInstallation()
@@ -18,7 +18,7 @@ const prepare = Effect.gen(function*() {
 
 describe("a worker is killed", () => {
   it.scopedLive(
-    "while a receiver holds its request: another one makes the same request after the lease, once",
+    "during its request: another worker repeats the request once after the lease",
     () =>
       Effect.gen(function*() {
         const { installation, receiver, registration, subscriber } = yield* prepare
@@ -44,7 +44,7 @@ describe("a worker is killed", () => {
   )
 
   it.scopedLive(
-    "after the 200 and before it is recorded: the receiver sees the same once more, then no more",
+    "after the 200, before it is recorded: the receiver gets the event exactly once more",
     () =>
       Effect.gen(function*() {
         const { installation, receiver, registration, subscriber } = yield* prepare
@@ -52,7 +52,7 @@ describe("a worker is killed", () => {
         const first = yield* installation.node({ DATABASE_URL: proxy.url })
         let isKeptBack = Promise.resolve()
         receiver.behave(path, (receipt, response) => {
-          // Whatever the worker has to say to the database from here on, the record of this attempt among it.
+          // Hold everything that the worker sends to the database, including the result of this attempt.
           isKeptBack = proxy.holdBack("queries", "delivery_settle")
           answer(200)(receipt, response)
         })
@@ -81,7 +81,7 @@ describe("a worker is killed", () => {
 
 describe("a worker is paused for three leases", () => {
   it.scopedLive(
-    "with a request in flight: another one delivers, and what the first has to say of it is refused",
+    "with a request in flight: another worker delivers, and the result of the first is refused",
     () =>
       Effect.gen(function*() {
         const { athlete, installation, receiver, registration, subscriber } = yield* prepare
@@ -118,7 +118,7 @@ describe("a worker is paused for three leases", () => {
     120_000
   )
 
-  it.scopedLive("with a claim and no request yet: it starts none when it wakes", () =>
+  it.scopedLive("with a claim but no request: it starts no request when it resumes", () =>
     Effect.gen(function*() {
       const { athlete, installation, receiver, registration, subscriber } = yield* prepare
       const proxy = yield* makeDatabaseProxy(Redacted.value(installation.url))

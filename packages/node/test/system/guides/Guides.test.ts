@@ -1,4 +1,4 @@
-/** Every command and every piece of code that a page tells people to use is used here, or is listed as not. */
+/** Runs every command and compiles all code in the guides, or lists them as not run. */
 import { afterAll, describe, expect, it } from "@effect/vitest"
 import { Effect, Exit, Redacted, Scope } from "effect"
 import { readdirSync, readFileSync, rmSync, statSync } from "node:fs"
@@ -13,10 +13,10 @@ import * as Shell from "./support/Shell.ts"
 
 const { repository } = CleanCopy
 
-/** The pages whose commands are run below, in this order, each as one story. */
+/** Pages whose commands are run below, in this order. */
 const stories = ["docs/start.md", "README.md", "docs/integrating.md", "docs/fake.md", "docs/operating.md"]
 
-/** Pages whose commands and code are not looked at here, and why. */
+/** Pages that are not checked here, with the reason. */
 const notHere: Readonly<Record<string, string>> = {
   "docs/testing.md": "its commands are those of the tests themselves, and take long; its code is written with gaps",
   "examples/own-store/README.md": "its code is put together from its sources",
@@ -26,7 +26,7 @@ const notHere: Readonly<Record<string, string>> = {
 const steps = Guide.pages.flatMap((page) => Guide.read(page).map((step) => ({ page, ...step })))
 
 describe("the pages", () => {
-  it("have no command that is neither run nor said not to be", () => {
+  it("have no command that is neither run nor marked as not run", () => {
     const told = steps.filter(({ kind }) => kind === "run" || kind === "background" || kind === "file")
     expect(told.length).toBeGreaterThan(20)
     const forgotten = told.filter(({ page }) => !stories.includes(page) && !(page in notHere))
@@ -56,7 +56,7 @@ describe("the pages", () => {
     `)
   })
 
-  it("show no code that is not compiled and run: it stands in an example or in a test", () => {
+  it("show only code that is compiled and run in an example or a test", () => {
     /** Indentation is the page's own. */
     const unindented = (code: string): string => code.split("\n").map((line) => line.trim()).join("\n").trim()
     const folders = [
@@ -97,7 +97,7 @@ describe("the pages", () => {
   })
 })
 
-describe("a person who follows the page", () => {
+describe("following the page", () => {
   const scope = Effect.runSync(Scope.make())
   afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
   const built = Effect.tap(

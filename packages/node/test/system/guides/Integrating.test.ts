@@ -1,5 +1,5 @@
 /**
- * The page for developers of applications: its application, its module in Python and the client package, used against a real
+ * The guide for developers of applications: its application, its Python module and the client package, against a real
  * service. `Guides.test.ts` runs its commands.
  */
 import { describe, expect, it } from "@effect/vitest"
@@ -34,7 +34,7 @@ const create = async (service: Service, role: string, email: string, password: s
   return { ...body, password }
 }
 
-/** A service with the people of the guides and an application, and what the application is told of it. */
+/** A service with the users of the guides and an application, and the settings of that application. */
 const prepare = Effect.gen(function*() {
   const service = yield* makeService()
   return yield* Effect.promise(async () => {
@@ -52,19 +52,19 @@ const prepare = Effect.gen(function*() {
   })
 })
 
-/** What both modules can do, each in its own way. */
+/** Common interface of both modules. */
 interface Module {
   readonly start: (scope?: string) => Promise<{ readonly url: string; readonly kept: unknown }>
   readonly finish: (back: URL, kept: unknown) => Promise<Tokens>
   readonly keep: (userId: number, tokens: Tokens) => Promise<void>
   readonly expire: (userId: number) => Promise<void>
-  /** Asked by so many workers at once. */
+  /** Runs a call in several parallel workers. */
   readonly accessTokens: (userId: number, workers: number) => Promise<ReadonlyArray<string | null | undefined>>
   readonly revoke: (token: string) => Promise<void>
   readonly serve: (verifyToken: string) => Promise<string>
   readonly know: (signingSecret: string) => Promise<void>
   readonly subscribe: (token: string, url: string, verifyToken: string) => Promise<void>
-  /** The stored events: identifier and body. */
+  /** Stored events: identifier and body. */
   readonly events: () => Promise<ReadonlyArray<readonly [id: string, body: string]>>
 }
 
@@ -77,7 +77,7 @@ interface Tokens {
 
 type Prepared = Effect.Effect.Success<typeof prepare>
 
-/** One and the same story for both languages. */
+/** The same test for both languages. */
 const story = async ({ athlete, client, platform, service }: Prepared, module: Module) => {
   const connect = async (person: Person) => {
     const { kept, url } = await module.start()
@@ -132,7 +132,7 @@ const story = async ({ athlete, client, platform, service }: Prepared, module: M
   const none = await module.accessTokens(athlete.id, 2)
   expect(none.map((token) => token ?? null)).toEqual([null, null])
 
-  // That the application's own secret is wrong is no reason to forget anybody's tokens.
+  // A wrong secret of the application must not remove a user's tokens.
   await module.keep(athlete.id, await connect(athlete))
   await module.expire(athlete.id)
   await operate(service, "POST", `/applications/${client.client_id}/secrets`, { overlap_seconds: 0 })
@@ -226,7 +226,7 @@ const typescript = (environment: Readonly<Record<string, string>>): Effect.Effec
     return module
   })
 
-/** One process of Python that has the module loaded. */
+/** A Python process with the module. */
 const worker = (folder: string, environment: Readonly<Record<string, string>>) =>
   Effect.map(
     Effect.acquireRelease(
@@ -242,7 +242,7 @@ const worker = (folder: string, environment: Readonly<Record<string, string>>) =
     ),
     (child) => {
       const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
-      // What comes back is the module's own.
+      // The result has the module's own type.
       // oxlint-disable-next-line typescript/no-explicit-any
       return async (name: string, ...args: ReadonlyArray<unknown>): Promise<any> => {
         child.stdin.write(`${JSON.stringify([name, args])}\n`)
@@ -347,7 +347,7 @@ describe(page, () => {
     120_000
   )
 
-  it.scopedLive("works with the client package: eight workers at once refresh once", () =>
+  it.scopedLive("works with the client package: eight parallel workers refresh once", () =>
     Effect.gen(function*() {
       const prepared = yield* prepare
       const module = yield* typescript(prepared.environment)
@@ -355,7 +355,7 @@ describe(page, () => {
     }), 120_000)
 
   it.scopedLive.skipIf(!hasPython)(
-    "works in Python: four processes at once refresh once (needs python3)",
+    "works in Python: four parallel processes refresh once (needs python3)",
     () =>
       Effect.gen(function*() {
         const prepared = yield* prepare

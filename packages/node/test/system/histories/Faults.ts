@@ -1,15 +1,15 @@
-/** Several nodes on one PostgreSQL, and what can happen to them. */
+/** Several nodes on one PostgreSQL, with faults. */
 import { type Environment, type Program, type Service, startService } from "@startlist/test-support/ServiceProcess"
 import * as TestServer from "@startlist/test-support/TestServer"
 import { Effect, Runtime } from "effect"
 import * as Pg from "pg"
 import { InProgress } from "./Recorder.ts"
 
-/** What happens to an installation. */
+/** A fault of an installation. */
 export const faults = ["kill", "pause", "sockets", "sessions", "database"] as const
 export type Fault = typeof faults[number]
 
-/** One place for a node: it has another address after each start. */
+/** A place for a node, which has another address after each start. */
 export interface Node {
   readonly name: string
   /** The service, unless it is starting. */
@@ -30,10 +30,10 @@ const environment = (url: string): Environment & { readonly DATA_DIR: string } =
   DATA_DIR: "/nonexistent"
 })
 
-/** Starts of a node in a row that may fail, because the database is being restarted. */
+/** Maximum number of consecutive failed starts: the database may be restarting. */
 const starts = 20
 
-/** A node that is started again whenever it is killed, gone with the scope. */
+/** A node that is restarted whenever it is killed, until the scope closes. */
 const makeNode = (name: string, url: string, program: Program | undefined) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
@@ -58,7 +58,7 @@ const makeNode = (name: string, url: string, program: Program | undefined) =>
       const restart = async () => {
         await kill()
         starting = start()
-        // Whoever closes the node hears of a failure.
+        // Closing the node reports a failure.
         starting.catch(() => {})
       }
       const close = async () => {
@@ -81,7 +81,7 @@ const makePool = (connectionString: string) =>
     (pool) => Effect.promise(() => pool.end())
   )
 
-/** Everything, gone with the scope. `programs` has the program of each node; none is the service as it is. */
+/** The installation, until the scope closes. `programs` has the program of each node; none means the normal service. */
 export const makeInstallation = (programs: ReadonlyArray<Program | undefined>) =>
   Effect.gen(function*() {
     const server = yield* TestServer.make()

@@ -22,7 +22,7 @@ export interface Report {
   readonly explained: number
   /** The search became too long. */
   readonly undecided: number
-  /** Left out, as they took so long that a grace period could end. */
+  /** Number of omitted histories: they took so long that a grace period could end. */
   readonly tooLong: number
   readonly operations: Readonly<Record<Request["kind"], number>>
   /** Operations whose outcome is unknown. */
@@ -67,7 +67,7 @@ const pickRecent = (values: ReadonlyArray<number>, random: Random): number | und
 
 const isIssue = ({ kind }: Request): boolean => kind === "exchange" || kind === "refresh"
 
-/** What a caller asks next, with what all callers of the grant know. None: the history is long enough. */
+/** The next request of a caller, based on what all callers of the grant know. None: the history is long enough. */
 const nextRequest = (recorder: Recorder, begun: ReadonlyArray<Request>, random: Random): Request | undefined => {
   const code = pickRecent(recorder.codes, random)
   const pair = pickRecent(recorder.pairs, random)
@@ -150,7 +150,7 @@ const play = async (
     }
   }
 
-  /** Asks some node until one has answered as it should. None: the time is over. */
+  /** Sends a request to nodes until one has answered as expected. None: the time is over. */
   const prepare = async <A>(ask: (node: Awaited<ReturnType<typeof anyNode>>) => Promise<A>): Promise<A | undefined> => {
     while (!isOver()) {
       const node = await anyNode()
@@ -193,7 +193,7 @@ const play = async (
       begun.push(request)
       const operation = await recorder.call(caller, await anyNode(), request)
       advance()
-      // As a client would: the same once more.
+      // Like a client, repeat the request.
       const isRepeated = operation !== undefined && operation.answer === undefined && random(2) === 0
       if (isRepeated && unknown() < maxUnknown && begun.filter(isIssue).length < maxIssues) await call(caller, request)
     }
@@ -239,7 +239,7 @@ const play = async (
 
   const disturbed = disturb()
   await Promise.all(Array.from({ length: lanes }, playLane))
-  // Lets go a fault that waits for operations.
+  // Releases a fault that waits for operations.
   while (await Promise.race([disturbed.then(() => false), new Promise((resolve) => setTimeout(resolve, 20, true))])) {
     advance()
   }

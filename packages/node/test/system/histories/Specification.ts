@@ -4,7 +4,7 @@
  */
 import type { Answer, Request } from "./History.ts"
 
-/** A code's or a pair's number. None: it was in no answer, so that no caller knows it. */
+/** Number of a code or pair. None: it was in no response, so no caller knows it. */
 type Name = number | null
 
 export interface State {
@@ -55,8 +55,8 @@ const originOf = (presented: string, key: string | undefined): string | null =>
   key === undefined ? null : `${presented} ${key}`
 
 /**
- * What comes of a request in a state. `given` has the numbers of the code or pair that the request gives, if that is
- * known. None: the request cannot give these here.
+ * The result of a request in a state. `given` has the numbers of the code or pair in its response, if known. None: the
+ * response cannot have these numbers in this state.
  */
 const apply = (state: State, request: Request, given: Partial<Answer>): Outcome | undefined => {
   switch (request.kind) {
@@ -92,12 +92,12 @@ const apply = (state: State, request: Request, given: Partial<Answer>): Outcome 
   }
 }
 
-/** The state after a request that was answered so. None: it cannot be answered so in this state. */
+/** The state after a request with this response. None: the response is not possible in this state. */
 export const after = (state: State, request: Request, answer: Answer): State | undefined => {
   const outcome = apply(state, request, answer)
   return outcome?.status === answer.status ? outcome.state : undefined
 }
 
-/** The state after a request of which only what it would give is known. */
+/** The state after a request with an unknown outcome. */
 export const afterUnknown = (state: State, request: Request, given: Partial<Answer> = {}): State | undefined =>
   apply(state, request, given)?.state

@@ -1,6 +1,6 @@
 /**
  * `npm run histories -- [--nodes 2] [--minutes 5] [--seed N] [--planted N]`: checks the histories of grants on real nodes
- * and one real PostgreSQL while faults happen. With `--planted`, so many nodes save without comparing versions.
+ * and one real PostgreSQL while faults happen. `--planted`: number of nodes that save without comparing versions.
  */
 import { integer, number, parse } from "@startlist/test-support/Arguments"
 import { Effect } from "effect"

@@ -1,4 +1,4 @@
-/** The service with a fault: it saves a grant whatever version is stored. Not a switch of the product. */
+/** The service with a planted fault: it saves a grant without comparing versions. */
 import { decode } from "@startlist/node/Configuration"
 import * as Service from "@startlist/node/Service"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"

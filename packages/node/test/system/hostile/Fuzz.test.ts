@@ -1,4 +1,4 @@
-/** Hostile requests to every route of the real service, for a short while; `npm run fuzz` does it for as long as one likes. */
+/** Hostile requests to every route of the real service, for a short time. `npm run fuzz` runs longer. */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { fuzz } from "./support/Fuzzing.ts"
@@ -8,7 +8,7 @@ const seed = Number(process.env["FUZZ_SEED"] ?? Math.floor(Math.random() * 1_000
 
 describe("hostile requests", () => {
   it.scopedLive(
-    "get only answers that are named, free their sockets, and leave no secret in the log",
+    "get only specified responses, free their sockets, and leave no secret in the log",
     () =>
       Effect.gen(function*() {
         const service = yield* makeMeasuredService()

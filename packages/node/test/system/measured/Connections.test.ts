@@ -1,4 +1,4 @@
-/** One client with one connection, or with a body in tiny pieces, takes no more of the service than its share. */
+/** One connection, or a body in tiny pieces, cannot use more than its share of the service. */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { createServer } from "node:http"
@@ -10,7 +10,7 @@ import { take } from "../hostile/support/Load.ts"
 import { makeMeasuredService, type MeasuredService } from "../hostile/support/MeasuredService.ts"
 import { converse } from "../hostile/support/Wire.ts"
 
-/** A callback that never answers, and counts what it is asked. */
+/** A callback that never answers, and counts requests. */
 const silentCallback = async () => {
   let requests = 0
   const server = createServer(() => void requests++)
@@ -37,7 +37,7 @@ const open = ({ port }: MeasuredService): Promise<Socket> =>
     socket.on("error", () => {}).resume()
   })
 
-/** Bytes of the heap once they stay the same: what was sent may still be on its way. */
+/** Bytes of the heap once they are stable: sent data may still be in transit. */
 const settled = async ({ measure }: MeasuredService): Promise<number> => {
   let last = (await measure()).heapUsed
   for (;;) {

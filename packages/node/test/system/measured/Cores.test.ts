@@ -1,4 +1,4 @@
-/** What a second process brings, by processor time: other work on the machine does not change that. */
+/** The gain of a second process, measured by CPU time so that other work on the machine does not matter. */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { obtainTokens } from "@startlist/test-support/Consent"
@@ -48,7 +48,7 @@ const busiestPerCheck = (PROCESSES: string) =>
 
 describe("two processes", () => {
   it.scopedLive(
-    "the busiest of two spends at most two thirds of what the only one spends on a bearer check",
+    "the busiest of two processes uses at most two thirds of the CPU time of a single one per bearer check",
     () =>
       Effect.gen(function*() {
         const one = yield* Effect.scoped(busiestPerCheck("1"))

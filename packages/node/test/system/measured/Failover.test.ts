@@ -1,4 +1,4 @@
-/** A primary with a synchronous standby: the primary dies under load, and the standby takes its place. */
+/** A primary with a synchronous standby: the primary dies under load, and the standby is promoted. */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as Pg from "pg"
@@ -54,7 +54,7 @@ const pair = Effect.gen(function*() {
 
 describe("several database servers", () => {
   it.scopedLive(
-    "the primary dies under load: the service goes on with the promoted standby, and nothing is lost",
+    "if the primary dies under load, the service continues with the promoted standby, and nothing is lost",
     () =>
       Effect.gen(function*() {
         const { primary, standbyUrl, url } = yield* pair
@@ -83,7 +83,7 @@ describe("several database servers", () => {
   )
 
   it.scopedLive(
-    "a node does not start on a server that takes no writes, and is not ready on one that takes none any more",
+    "a node does not start on a server that takes no writes, and is not ready when its server stops taking writes",
     () =>
       Effect.gen(function*() {
         const server = yield* TestServer.make()

@@ -6,7 +6,7 @@ import { makeMeasuredService } from "../hostile/support/MeasuredService.ts"
 import { sendRuns } from "../hostile/support/Runs.ts"
 import { makeWorld } from "../hostile/support/World.ts"
 
-it.scopedLive("would show a header that is read in quadratic time", () =>
+it.scopedLive("detects a header that is read in quadratic time", () =>
   Effect.gen(function*() {
     const send = (planted: string) =>
       Effect.gen(function*() {

@@ -1,4 +1,4 @@
-/** What the service keeps of requests that are over: nothing. */
+/** The service stores nothing of completed requests in memory. */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { setTimeout } from "node:timers/promises"
@@ -6,7 +6,7 @@ import { growth, most, type Point } from "../hostile/support/Growth.ts"
 import { makeMeasuredService, type MeasuredService } from "../hostile/support/MeasuredService.ts"
 import { converse } from "../hostile/support/Wire.ts"
 
-/** Many kinds of good, bad and unfinished requests, the last ones waiting behind one that takes its time. */
+/** Many kinds of valid, invalid and unfinished requests. The last ones wait behind a slow one. */
 const script = (number: number): Buffer => {
   const form = (path: string, body: string) =>
     `POST ${path} HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 198.18.0.${number & 63}\r\n` +
@@ -28,7 +28,7 @@ const script = (number: number): Buffer => {
 const connections = 96
 const requestsPerConnection = 9
 
-/** Clients that go away at every possible moment, and some that wait. */
+/** Clients that disconnect at every possible moment, and some that wait. */
 const round = async ({ port }: MeasuredService, from: number): Promise<void> => {
   for (let i = from; i < from + connections; i += 24) {
     await Promise.all(Array.from({ length: 24 }, (_, k) =>
@@ -41,8 +41,8 @@ const round = async ({ port }: MeasuredService, from: number): Promise<void> => 
 }
 
 /**
- * Bytes in use once they stay the same: clients go away long before what they asked for is done. Looking takes the
- * service's only thread, so it gets time to work between two looks.
+ * Bytes in use once they are stable: requests may continue after their clients disconnect. A measurement blocks the
+ * service's only thread, so it gets time to work between two measurements.
  */
 const settled = async ({ measure }: MeasuredService): Promise<number> => {
   let last = (await measure()).heapUsed
@@ -67,7 +67,7 @@ const growthOf = async (service: MeasuredService, rounds: number): Promise<numbe
 
 describe("memory", () => {
   it.scopedLive(
-    "does not grow with requests, whether or not their clients wait for the answers",
+    "does not grow with requests, whether or not their clients wait for the responses",
     () =>
       Effect.gen(function*() {
         const service = yield* makeMeasuredService({ LOG_LEVEL: "info" })
@@ -76,7 +76,7 @@ describe("memory", () => {
     120_000
   )
 
-  it.scopedLive("and it would be noticed if a kilobyte of each were kept", () =>
+  it.scopedLive("the test detects a leak of one kilobyte per request", () =>
     Effect.gen(function*() {
       const service = yield* makeMeasuredService({ LOG_LEVEL: "info", PLANTED: "leak" })
       expect(yield* Effect.promise(() => growthOf(service, 5))).toBeGreaterThan(most)

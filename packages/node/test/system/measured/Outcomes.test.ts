@@ -1,4 +1,4 @@
-/** What comes of a delivery, as the operator sees it: through the whole service, with real receivers. */
+/** Outcomes of deliveries, as the operator sees them, through the whole service with real receivers. */
 import { expect, it } from "@effect/vitest"
 import { Effect, Schedule } from "effect"
 import { obtainTokens, subscribe } from "@startlist/test-support/Consent"
@@ -78,7 +78,7 @@ const pauseAfter = ({ attempts }: Shown, index: number): number => {
 }
 
 it.scopedLive(
-  "the outcome of every kind of receiver is recorded, and the good ones get their events at the first try",
+  "the outcome of every kind of receiver is recorded, and good ones get their events at the first attempt",
   () =>
     Effect.gen(function*() {
       const receiver = yield* makeReceiver
@@ -129,7 +129,7 @@ it.scopedLive(
 
       const impatient = subscribers.find(({ name }) => name === "answers 429")
       const [refused] = yield* shown(service, impatient?.application.id ?? 0, isOver)
-      // One second is asked for; it counts inside one to two times the pauses of 200 ms and 400 ms.
+      // Retry-After is one second, limited to one to two times the pauses of 200 ms and 400 ms.
       if (refused !== undefined) {
         expect(pauseAfter(refused, 0)).toBeGreaterThanOrEqual(400)
         expect(pauseAfter(refused, 1)).toBeGreaterThanOrEqual(800)
@@ -155,7 +155,7 @@ it.scopedLive(
 )
 
 it.scopedLive(
-  "once a subscription is deleted nothing more comes: what was waiting and what was under way is cancelled",
+  "a deleted subscription gets no more events: waiting deliveries and those in flight are cancelled",
   () =>
     Effect.gen(function*() {
       const receiver = yield* makeReceiver

@@ -1,4 +1,4 @@
-/** More than the real service can do: it refuses at once what it cannot do soon, and is itself again when it is over. */
+/** Overload of the real service: it refuses immediately what it cannot process soon, and recovers afterwards. */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { obtainTokens } from "@startlist/test-support/Consent"
@@ -7,7 +7,7 @@ import { createApplication, createUser } from "@startlist/test-support/Operator"
 import { type Asked, load, take, type Taken } from "../hostile/support/Load.ts"
 import { makeMeasuredService, type MeasuredService } from "../hostile/support/MeasuredService.ts"
 
-/** So many requests are in the works at once in these tests; the clients want many times as much. */
+/** Maximum number of requests that are processed in parallel in these tests. The clients send many times as many. */
 const capacity = 8
 const clients = 64
 
@@ -15,7 +15,7 @@ const formType = { "content-type": "application/x-www-form-urlencoded" }
 
 const health: Asked = { method: "GET", path: "/healthz", headers: {}, body: "" }
 
-/** A question that takes the service two look-ups in its database. */
+/** A request that needs two lookups in the database. */
 const introspection = async (service: MeasuredService): Promise<Asked> => {
   const platform = await createUser(service, "platform")
   const client = await createApplication(service, platform)
@@ -34,7 +34,7 @@ const slowest = (taken: ReadonlyArray<Taken>): number => Math.max(...taken.map((
 
 describe("under many times the load that it can serve", () => {
   it.scopedLive(
-    "the service serves what it can and refuses the rest with 503 in the endpoint's words, and health is always answered",
+    "the service serves what it can, refuses the rest with 503 in the endpoint's format, and always answers health checks",
     () =>
       Effect.gen(function*() {
         const service = yield* makeMeasuredService({ MAX_REQUESTS: String(capacity), LOG_LEVEL: "info" })
@@ -68,10 +68,10 @@ describe("under many times the load that it can serve", () => {
           }
           expect(healthy.length).toBeGreaterThan(0)
           expect(withStatus(healthy, 200)).toHaveLength(healthy.length)
-          // The queue is short: who is let in is served soon, however many are not.
+          // The queue is short: accepted requests are served soon, for any number of refused ones.
           expect(slowest(served)).toBeLessThan(5000)
           expect(after.heapUsed - before.heapUsed).toBeLessThan(8_000_000)
-          // As soon as the last answer is given there is room again.
+          // There is room again after the last response.
           expect(asIfNothing.status).toBe(200)
           expect(asIfNothing.milliseconds).toBeLessThan(1000)
         })
@@ -80,7 +80,7 @@ describe("under many times the load that it can serve", () => {
   )
 
   it.scopedLive(
-    "more sign-ins than passwords can be checked are asked to come back, and everything else is served meanwhile",
+    "sign-ins over the limit of password checks must retry, and everything else is served",
     () =>
       Effect.gen(function*() {
         const service = yield* makeMeasuredService({ LOG_LEVEL: "info" })

@@ -18,7 +18,7 @@ import { brew, type Storm } from "@startlist/test-support/Storm"
 import { temporaryFolder } from "@startlist/test-support/TemporaryFolder"
 import { newer } from "../support/newer.ts"
 
-/** What the newer program prints when it starts. */
+/** Output of the newer program when it starts. */
 const greeting = "the newer program"
 
 /** Programs on the disk: the present one, and a newer one. */
@@ -36,7 +36,7 @@ const makePrograms = Effect.map(temporaryFolder, (folder) => {
   return { next: [next], installed: [installed], upgrade }
 })
 
-/** The newer version brings the tables up to date. */
+/** The newer version migrates the tables. */
 const migrate = (url: Redacted.Redacted<string>) =>
   Effect.runPromise(Effect.scoped(Effect.provide(Migrations.run(newer), PgClient.layer({ url }))))
 
@@ -46,7 +46,7 @@ const makeNode = (environment: Environment & { readonly DATA_DIR: string }, prog
     (service) => Effect.promise(() => service.stop("SIGKILL"))
   )
 
-/** Connections on which nothing is sent end after four seconds, as many clients have it; the service keeps them longer. */
+/** Clients close idle connections after four seconds, as many do. The service keeps them open longer. */
 const shortIdle = Effect.acquireRelease(
   Effect.sync(() => {
     const before = getGlobalDispatcher()
@@ -56,7 +56,7 @@ const shortIdle = Effect.acquireRelease(
   (before) => Effect.sync(() => setGlobalDispatcher(before))
 )
 
-/** Lets `disturb` run under load, and expects that nobody notices. */
+/** Runs `disturb` under load, and expects that no request fails. */
 const underLoad = (current: () => Promise<Target>, disturb: (storm: Storm) => Promise<void>) =>
   Effect.gen(function*() {
     yield* shortIdle

@@ -1,4 +1,4 @@
-/** What the time of an answer tells about secrets: nothing. */
+/** Response times do not reveal secrets. */
 import { describe, expect, it } from "@effect/vitest"
 import { Memory } from "@startlist/core"
 import { Accounts } from "@startlist/pages"
@@ -12,7 +12,7 @@ const accounts = LocalAccounts.layer.pipe(
   Layer.provide([Memory.layer, TestSecrets.layer("timing")])
 )
 
-/** The mistake that the first test is there to find: whoever is unknown is told so at once. */
+/** The fault that the first test must detect: an unknown user is refused immediately. */
 const hasty = Layer.effect(
   Accounts.Accounts,
   Effect.gen(function*() {
@@ -35,7 +35,7 @@ const hasty = Layer.effect(
 const median = (numbers: ReadonlyArray<number>): number =>
   [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0
 
-/** Microseconds of processor time, in all threads: other programs on the machine do not count. */
+/** Microseconds of CPU time in all threads, without other programs on the machine. */
 const cost = (effect: Effect.Effect<unknown, unknown>): Effect.Effect<number> =>
   Effect.suspend(() => {
     const before = process.cpuUsage()
@@ -47,7 +47,7 @@ const cost = (effect: Effect.Effect<unknown, unknown>): Effect.Effect<number> =>
 
 const wrong = Redacted.make("not the password")
 
-/** How much more it costs to refuse a known address than an unknown one: the quotient of the medians, taken in turns. */
+/** Ratio of the costs of refusing a known and an unknown address: the quotient of the medians, measured in turns. */
 const difference = Effect.gen(function*() {
   const { verifyPassword } = yield* Accounts.Accounts
   const { register } = yield* LocalAccounts.Registrar
@@ -73,7 +73,7 @@ describe("signing in", () => {
       expect(quotient).toBeLessThan(1.7)
     }), 60_000)
 
-  it.live("and this comparison would notice if it did not", () =>
+  it.live("the comparison detects a difference", () =>
     Effect.gen(function*() {
       expect(yield* Effect.provide(difference, hasty)).toBeGreaterThan(5)
     }), 60_000)

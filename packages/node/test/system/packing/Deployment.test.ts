@@ -1,6 +1,6 @@
 /**
- * The descriptions of installations: every setting in them exists, and what must be closed is closed. The unit is checked
- * by systemd where there is one. Not tested: Docker Compose and Caddy themselves.
+ * Deployment files: every setting in them exists, and everything that must be closed is closed. systemd checks the unit if
+ * it is installed. Not tested: Docker Compose and Caddy themselves.
  */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -19,7 +19,7 @@ const configured = new Set(
   )
 )
 
-/** As Compose does it: `${NAME}` and `${NAME:?message}`. */
+/** Replaces variables like Compose: `${NAME}` and `${NAME:?message}`. */
 const interpolate = (text: string, given: Readonly<Record<string, string>>): string =>
   text.replaceAll(/\$\{(\w+)(?::\?[^}]*)?\}/g, (_, name) => given[name] ?? expect.fail(`${name} is not given`))
 
@@ -34,13 +34,13 @@ describe("compose.yaml", () => {
   const { networks, services, volumes } = parse(interpolate(text, given), { merge: true })
   const nodes = Object.entries<Record<string, unknown>>(services).filter(([name]) => name.startsWith("node-"))
 
-  it("takes every secret from the environment, and says how to make one that is missing", () => {
+  it("takes every secret from the environment, and says how to create a missing one", () => {
     const asked = [...text.matchAll(/\$\{(\w+)(?::\?([^}]*))?\}/g)]
     expect(new Set(asked.map(([, name]) => name))).toEqual(new Set(Object.keys(given)))
     for (const [all, , message] of asked) expect(message, all).toMatch(/./)
   })
 
-  it.effect("gives both nodes the same settings, which exist and go together", () =>
+  it.effect("gives both nodes the same settings, which exist and are consistent", () =>
     Effect.gen(function*() {
       expect(nodes.map(([name]) => name)).toEqual(["node-1", "node-2"])
       const [one, other] = nodes.map(([, node]) => node)
@@ -52,7 +52,7 @@ describe("compose.yaml", () => {
       expect(configuration.trustedProxies).toEqual([networks.outside.ipam.config[0].subnet])
     }))
 
-  it("gives the nodes and the proxy no right, no writable file and no way around the proxy", () => {
+  it("gives the nodes and the proxy no privileges and no writable files, and publishes only the proxy", () => {
     for (const [name, service] of [...nodes, ["proxy", services.proxy] as const]) {
       expect(service, name).toMatchObject({
         read_only: true,
@@ -68,7 +68,7 @@ describe("compose.yaml", () => {
     expect(services.proxy.networks).toEqual(["outside"])
   })
 
-  it("starts each part when what it needs is well", () => {
+  it("starts each service when its dependencies are healthy", () => {
     const needed = (service: { readonly depends_on?: object } = {}) => service.depends_on ?? {}
     const well = { condition: "service_healthy" }
     for (const [, node] of nodes) expect(needed(node)).toEqual({ database: well })
@@ -82,7 +82,7 @@ describe("compose.yaml", () => {
 describe("the proxy", () => {
   const text = read("packaging/Caddyfile")
 
-  it("asks both nodes whether they are ready, and shows nobody what is for operators", () => {
+  it("checks the readiness of both nodes, and does not publish operator endpoints", () => {
     expect(text).toContain("node-1:8080 node-2:8080")
     expect(text).toMatch(/^\t\thealth_uri \/readyz$/m)
     expect(text).toMatch(/^\t@inside path \/operator\/\* \/metrics /m)
@@ -95,7 +95,7 @@ describe.each(["startlist", "startlist@"])("the systemd unit %s", (unit) => {
   const text = readFileSync(path, "utf8")
   const isThere = spawnSync("systemd-analyze", ["--version"]).status === 0
 
-  it("has a user of its own and writes nothing but its data folder", () => {
+  it("has its own user and can write only its data folder", () => {
     for (const line of ["DynamicUser=yes", "ProtectSystem=strict", "NoNewPrivileges=yes"]) {
       expect(text).toContain(`\n${line}\n`)
     }
@@ -105,7 +105,7 @@ describe.each(["startlist", "startlist@"])("the systemd unit %s", (unit) => {
     for (const name of names.filter((one) => one !== "NODE_ENV")) expect(configured, name).toContain(name)
   })
 
-  it.skipIf(!isThere)("is understood by systemd, and is hardened (needs systemd-analyze)", () => {
+  it.skipIf(!isThere)("is valid and hardened (needs systemd-analyze)", () => {
     const verified = spawnSync("systemd-analyze", ["verify", path], { encoding: "utf8" })
     // Where the program is installed, it is; here it need not be.
     const found = verified.stderr.split("\n").filter((line) => line !== "" && !line.includes("is not executable"))

@@ -1,6 +1,6 @@
 /**
- * The image, as far as it goes without Docker: the Dockerfile is parsed, its build is run and its copies are made from a
- * clean copy of the repository, and the result is started as a user that can write nothing but the data folder.
+ * The image, without Docker: parses the Dockerfile, runs its build and its copies in a clean copy of the repository, and
+ * starts the result as a user that can write only the data folder.
  *
  * Not tested: the base image, `npm ci` in it, and Docker itself.
  */
@@ -91,11 +91,11 @@ const nobody = 65_534
 /** Without the image of the database, a start would have to make one here. */
 const nowhere = "/nonexistent"
 
-/** A user that owns nothing, if this one may become it; else this one, who is not root either. */
+/** A user that owns nothing, if this process is root; otherwise the present user. */
 const asWhom = process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {}
 
 layer(image, { timeout: "3 minutes" })("the image", (it) => {
-  it("is described without anything that a linter finds, for the Node that the tests run on", () => {
+  it("has a Dockerfile without linter findings, for the Node version of the tests", () => {
     expect(validate(text)).toEqual([])
     const version = readFileSync(join(repository, ".node-version"), "utf8").trim()
     expect(dockerfile.getInitialARGs().map((arg) => arg.getArgumentsContent())).toEqual([`NODE_VERSION=${version}`])
@@ -104,19 +104,19 @@ layer(image, { timeout: "3 minutes" })("the image", (it) => {
     )
   })
 
-  it("runs as a user without rights and keeps its data in a volume", () => {
+  it("runs as a user without privileges and stores its data in a volume", () => {
     expect(instructions(stage(1), "USER")).toEqual(["node"])
     expect(json("VOLUME")).toEqual([environment["DATA_DIR"]])
     expect(instructions(stage(1), "EXPOSE")).toEqual([environment["PORT"]])
     expect([...json("ENTRYPOINT"), ...json("CMD")]).toContain("serve")
   })
 
-  it("leaves out what is built, installed, secret or for tests alone", () => {
+  it("does not contain built, installed or secret files, or files only for tests", () => {
     const ignored = readFileSync(join(repository, ".dockerignore"), "utf8").split("\n")
     expect(ignored).toEqual(expect.arrayContaining([".git", "**/node_modules", "**/dist", "**/.env", "**/.startlist"]))
   })
 
-  it.effect("is small: the program and the packages that have files beside their code", () =>
+  it.effect("is small: it contains the program, and packages with files beside their code", () =>
     Effect.gen(function*() {
       const { app } = yield* Image
       const said = yield* Effect.promise(() => execute(app, "du", ["-sk", "."]))
@@ -126,7 +126,7 @@ layer(image, { timeout: "3 minutes" })("the image", (it) => {
     }))
 
   it.scoped(
-    "serves with code that it cannot write, says that it is well, signs people in and stops",
+    "serves with code that it cannot write, is healthy, signs users in, and stops",
     () =>
       Effect.gen(function*() {
         const { app } = yield* Image

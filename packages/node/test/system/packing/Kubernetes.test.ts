@@ -1,6 +1,6 @@
 /**
- * The Kubernetes manifests: valid by the published models of the API, with no field that it does not know. kustomize
- * renders them where there is a kubectl. Not tested: a cluster.
+ * The Kubernetes manifests are valid by the published models of the API, without unknown fields. kustomize renders them if
+ * kubectl is installed. Not tested: a cluster.
  */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -67,7 +67,7 @@ const settings = Object.fromEntries(
 )
 
 describe("the Kubernetes manifests", () => {
-  it.scopedLive("are valid, and have no field that the API does not know", () =>
+  it.scopedLive("are valid, without unknown fields", () =>
     Effect.gen(function*() {
       expect(new Set(sources.map(({ kind }) => kind))).toEqual(
         new Set(["Deployment", "PodDisruptionBudget", "Service"])
@@ -97,7 +97,7 @@ describe("the Kubernetes manifests", () => {
     60_000
   )
 
-  it.effect("give settings that exist and go together, and no secret but files of the one that is mounted", () =>
+  it.effect("have existing, consistent settings, and no secrets except mounted files", () =>
     Effect.gen(function*() {
       const { DATABASE_URL_FILE, MASTER_KEY_FILE, OPERATOR_TOKEN_FILE, ...others } = settings
       const files = [DATABASE_URL_FILE, MASTER_KEY_FILE, OPERATOR_TOKEN_FILE]
@@ -120,14 +120,14 @@ describe("the Kubernetes manifests", () => {
       expect(pod.terminationGracePeriodSeconds).toBeGreaterThan(Number(seconds) + 10)
     }))
 
-  it("restart a pod only when its process does not answer, and send nothing to one that is not ready", () => {
+  it("restart a pod only if its process does not answer, and send no requests to a pod that is not ready", () => {
     const [{ livenessProbe, readinessProbe, startupProbe }] = pod.containers
     expect([startupProbe, livenessProbe, readinessProbe].map(({ httpGet }) => httpGet.path)).toEqual(
       ["/healthz", "/healthz", "/readyz"]
     )
   })
 
-  it("run without rights, with a read-only file system", () => {
+  it("run without privileges, with a read-only file system", () => {
     expect(pod.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } })
     for (const { securityContext } of [...pod.initContainers, ...pod.containers]) {
       expect(securityContext).toEqual({

@@ -1,4 +1,4 @@
-/** The packages as they are published: packed from a clean copy, installed into an empty project, compiled against, run. */
+/** The published packages: packed from a clean copy, installed into an empty project, compiled and run. */
 import { expect, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { spawn } from "node:child_process"
@@ -35,7 +35,7 @@ const exported = (project: string, name: string): ReadonlyArray<string> => {
 }
 
 class Installation extends Context.Tag("@startlist/node/test/Installation")<Installation, {
-  /** What `npm pack` says of each package, by the name of its folder. */
+  /** Output of `npm pack` for each package, by the name of its folder. */
   readonly packed: ReadonlyMap<string, Packed>
   readonly archives: ReadonlyMap<string, string>
   /** The project into which the libraries were installed. */
@@ -73,10 +73,10 @@ const pack = async (copy: string, folder: string) => {
   return packed
 }
 
-/** From npm's cache, which the installation of this repository has filled; what is not there comes from the registry. */
+/** Installs from npm's cache, which the installation of this repository has filled, or from the registry. */
 const npmFlags = ["--prefer-offline", "--ignore-scripts", "--no-audit", "--no-fund"]
 
-/** Examples that start as they are, with what each needs besides our packages. */
+/** Examples that can be started, with their other dependencies. */
 const examples = ["express", "fastify", "hono", "effect-server"].map((name) => {
   const { dependencies, devDependencies } = JSON.parse(
     readFileSync(join(repository, "examples", name, "package.json"), "utf8")
@@ -151,7 +151,7 @@ layer(installation, { timeout: "15 minutes" })("the packages", (it) => {
       }
     }))
 
-  it.effect("have the source of every map that they bring", () =>
+  it.effect("contain the source of every source map", () =>
     Effect.gen(function*() {
       const { packed, project } = yield* Installation
       for (const [name, one] of packed) {
@@ -168,7 +168,7 @@ layer(installation, { timeout: "15 minutes" })("the packages", (it) => {
       }
     }))
 
-  it.effect("say the same of themselves as each other", () =>
+  it.effect("have the same metadata", () =>
     Effect.gen(function*() {
       const { packed, project } = yield* Installation
       const licence = readFileSync(join(repository, "LICENSE"), "utf8")
@@ -264,7 +264,7 @@ layer(installation, { timeout: "15 minutes" })("the packages", (it) => {
       }))
   }
 
-  it.effect("do not let anybody in to what is internal", () =>
+  it.effect("do not export internal modules", () =>
     Effect.gen(function*() {
       const { project } = yield* Installation
       const ask = (specifier: string) =>
@@ -274,7 +274,7 @@ layer(installation, { timeout: "15 minutes" })("the packages", (it) => {
       expect(String(refused.error)).toContain("ERR_PACKAGE_PATH_NOT_EXPORTED")
     }))
 
-  it.effect("export nothing but what they list", () =>
+  it.effect("export only listed modules", () =>
     Effect.gen(function*() {
       const { project } = yield* Installation
       const ask = (specifier: string) =>
@@ -289,7 +289,7 @@ layer(installation, { timeout: "15 minutes" })("the packages", (it) => {
     }))
 
   it.scoped(
-    "bring the program: with all that it needs it is small, it helps, and it serves from the image that came with it",
+    "contain the program: it is small with its dependencies, prints help, and serves from the included image",
     () =>
       Effect.gen(function*() {
         const { archives, packed } = yield* Installation

@@ -1,4 +1,4 @@
-/** A service that is killed under load, again and again. */
+/** A service that is repeatedly killed under load. */
 import { Effect } from "effect"
 import { makeReceiver } from "@startlist/test-support/Receiver"
 import { type Environment, type Service, startService } from "@startlist/test-support/ServiceProcess"

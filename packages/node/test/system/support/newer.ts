@@ -1,4 +1,4 @@
-/** A newer version: the present program with more steps of its tables. */
+/** A newer version: the present program with more migrations. */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { Effect } from "effect"
 import { Migrations } from "@startlist/postgres"
@@ -10,7 +10,7 @@ const table = (name: string): Migrations.Migration => ({
   run: statement(`ALTER TABLE startlist_${name} ADD COLUMN extra text NOT NULL DEFAULT 'x'`)
 })
 
-/** What the newer program adds: to tables in another order than requests use them in. */
+/** Migrations of the newer program, which change tables in another order than requests use them. */
 export const newer: Migrations.MigrationSet = {
   ...Migrations.startlist(),
   migrations: {

@@ -1,4 +1,4 @@
-/** Somebody else's web server: the application to which the browser returns, or a hostile page. */
+/** Another web server: the application to which the browser returns, or a hostile page. */
 import { Effect } from "effect"
 import { createServer } from "node:http"
 
@@ -7,11 +7,11 @@ export interface Application {
   readonly url: string
   /** The same server under the host of the service: another origin, but the same site. */
   readonly neighbourUrl: string
-  /** Where the browser returns to. */
+  /** The redirect URI. */
   readonly redirectUri: string
-  /** Another callback, from which the browser is sent on to the neighbour. */
+  /** Another redirect URI, which redirects to another origin of the same site. */
   readonly onwardUri: string
-  /** What the browser asked for, newest last. */
+  /** Requests of the browser, newest last. */
   readonly visits: ReadonlyArray<URL>
 }
 

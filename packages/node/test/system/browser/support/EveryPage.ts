@@ -1,17 +1,17 @@
-/** Every page that the service has, and how one gets to see it. */
+/** All pages of the service, and how to open them. */
 import type { Browser, Page } from "playwright-core"
 import { type Person, person, type Templates } from "@startlist/test-support/Chromium"
 import { authorizeUrl, password, type Story } from "./Story.ts"
 import type { HttpConfig } from "./TestSite.ts"
 
-/** Fills in the form of the login page that the browser shows. */
+/** Fills in and submits the login form. */
 export const signInHere = async (page: Page, email: string, secret = password): Promise<void> => {
   await page.fill("input[name=email]", email)
   await page.fill("input[name=password]", secret)
   await page.click("main button")
 }
 
-/** Signs in on the way to an address. */
+/** Opens an address and signs in. */
 export const openAs = async (
   page: Page,
   site: Pick<HttpConfig, "url">,
@@ -31,17 +31,17 @@ const open = (page: Page, site: Pick<HttpConfig, "url">, path: string) =>
 export const press = (page: Page, name: string): Promise<void> =>
   page.getByRole("button", { name, exact: true }).click()
 
-/** Who is at the browser. */
+/** The user of the browser. */
 export type Role = "stranger" | "athlete" | "platform"
 
 export interface Sight {
-  /** For the test and for the picture. */
+  /** Name of the test and of the screenshot. */
   readonly name: string
   readonly by: Role
   readonly visit: (page: Page, site: HttpConfig, story: Story) => Promise<unknown>
 }
 
-/** The people of a story, each with a browser window, signed in as far as they are users. */
+/** The people of a story, each with a browser window. Users are signed in. */
 export const cast = async (
   browser: Browser,
   look: Templates,
@@ -168,10 +168,10 @@ export const everyPage: ReadonlyArray<Sight> = [
     await other.goto(`${site.url}/account/applications`)
     await other.locator("header button").click()
     await signInHere(other, athlete.email)
-    // Chromium now and then never closes a window that is on its way to another page.
+    // Chromium sometimes never closes a window that is loading a page.
     await other.locator("header button").waitFor()
     await other.close()
-    // A page behind another one may be drawn no more, and what measures it waits for that.
+    // Chromium may not render a hidden page, and measuring it would wait forever.
     await page.bringToFront()
     await page.locator("button[value=allow]").click()
   })

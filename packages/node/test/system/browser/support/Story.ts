@@ -1,4 +1,4 @@
-/** People, applications and a day of deliveries, as they may be found in a service that is in use. */
+/** Realistic users, applications and deliveries of a day. */
 import { Delivery, DeliveryQueue, Event, Registration, Subscription, User } from "@startlist/core"
 import { type Application, ApplicationId } from "@startlist/core/Application"
 import { Applications } from "@startlist/core/Applications"
@@ -23,7 +23,7 @@ export const register = (owner: User.User, name: string, redirectUris: ReadonlyA
     (applications) => applications.create(owner.id, { name, redirectUris, requirePkce: false })
   )
 
-/** The user allows the application what it asks for, and the application gets its tokens. */
+/** Grants an application the access that it requests, and returns its tokens. */
 export const allow = (
   registered: { readonly application: Application; readonly secret: Redacted.Redacted<string> },
   user: User.User,
@@ -68,7 +68,7 @@ const outcomes = {
   forbidden_address: { status: Option.none(), detail: "the address 10.0.0.7 is not public" }
 } as const
 
-/** A day of deliveries that ended, made in the past: `plan` has the outcomes of each one's attempts. */
+/** Ended deliveries of the last day. `plan` has the outcomes of the attempts of each. */
 export const aDay = (
   { applicationId, id: subscriptionId }: Subscription.Subscription,
   plan: ReadonlyArray<{ readonly hoursAgo: number; readonly outcomes: ReadonlyArray<keyof typeof outcomes> }>
@@ -122,7 +122,7 @@ export const aDay = (
     }
   })
 
-/** Outcomes like those of an ordinary day with a short outage. */
+/** Outcomes of a usual day with a short outage. */
 export const anOrdinaryDay = Array.from({ length: 130 }, (_, index) => {
   const hoursAgo = 22.5 - (index * 22.4) / 130
   return {
@@ -135,7 +135,7 @@ export const anOrdinaryDay = Array.from({ length: 130 }, (_, index) => {
   }
 })
 
-/** A site in use, once for each `version`: an athlete, a platform user with two applications, what was allowed, and a day of deliveries. */
+/** A site in use, once per `version`: an athlete, a platform user with two applications, grants, and a day of deliveries. */
 export const tell = (site: Pick<HttpConfig, "run" | "app">, version = "") =>
   site.run(Effect.gen(function*() {
     const athlete = yield* createUser("athlete", `camille${version}@example.org`)
@@ -151,7 +151,7 @@ export const tell = (site: Pick<HttpConfig, "run" | "app">, version = "") =>
 
 export type Story = Awaited<ReturnType<typeof tell>>
 
-/** Where an application sends the browser. */
+/** The authorization URL of an application. */
 export const authorizeUrl = (
   site: Pick<HttpConfig, "url" | "app">,
   application: Application,

@@ -1,4 +1,4 @@
-/** The service in this process, in memory, on a free port: everything of it but the database and what it sends out. */
+/** The service in this process, in memory, on a free port, without database and outgoing requests. */
 import { Callbacks, Memory, Policy, Services, type Stores, Worker } from "@startlist/core"
 import { ApplicationStore } from "@startlist/core/Application"
 import { StoreError } from "@startlist/core/Store"
@@ -11,33 +11,33 @@ import * as Documentation from "../../../../src/Documentation.ts"
 import * as LocalAccounts from "../../../../src/LocalAccounts.ts"
 import { type Application, makeApplication } from "./Application.ts"
 
-/** What a test can turn while the service runs. */
+/** Switches of a test. */
 export interface Switches {
-  /** The status with which callbacks answer events. */
+  /** Status of callbacks for events. */
   callbackStatus: number
   /** Applications cannot be read. */
   storeIsDown: boolean
 }
 
-/** What effects of a test may use. */
+/** Services for effects of a test. */
 export type Inside = Stores.Stores | Services.Services | LocalAccounts.Registrar
 
 export interface HttpConfig {
   readonly url: string
-  /** An application of somebody else's, at another origin. */
+  /** An application at another origin. */
   readonly app: Application
   readonly switches: Switches
   /** Bodies of the events that were sent. */
   readonly sent: ReadonlyArray<string>
-  /** Runs something inside the service. */
+  /** Runs an effect inside the service. */
   readonly run: <A, E>(effect: Effect.Effect<A, E, Inside>) => Promise<A>
-  /** Lets deliveries be made from now on, until the scope closes. */
+  /** Starts a worker until the scope closes. */
   readonly startWorker: () => Promise<void>
 }
 
 export class TestSite extends Context.Tag("@startlist/node/test/TestSite")<TestSite, HttpConfig>() {}
 
-/** Serves on loopback until the scope closes; answers the port. */
+/** Serves on loopback until the scope closes. Returns the port. */
 export const listen = (listener: RequestListener) =>
   Effect.map(
     Effect.acquireRelease(
@@ -58,7 +58,7 @@ export const listen = (listener: RequestListener) =>
     }
   )
 
-/** A callback that answers every challenge, and events with the status that is switched. */
+/** A callback that answers every challenge, and answers events with the switched status. */
 const callbacksWith = (switches: Switches, sent: Array<string>): Callbacks.Callbacks.Service => {
   const answered = (status: number, contentType: string, body: string) =>
     Callbacks.Answer.Answered({ afterMs: 1, status, contentType, body, retryAfter: Option.none() })
@@ -136,14 +136,14 @@ const make = (switches: Switches, sent: ReadonlyArray<string>) =>
     })
   })
 
-/** A site of its own for the tests of a file. */
+/** A site for the tests of one file. */
 export const layer: Layer.Layer<TestSite> = Layer.unwrapEffect(Effect.sync(() => {
   const switches: Switches = { callbackStatus: 200, storeIsDown: false }
   const sent: Array<string> = []
   return Layer.scoped(TestSite, make(switches, sent)).pipe(
     Layer.provide(inside(switches, sent)),
     Layer.provide(Layer.succeed(Policy.Policy, policy)),
-    // What fails here is made to fail.
+    // Failures here are intended.
     Layer.provide(Logger.minimumLogLevel(LogLevel.None))
   )
 }))

@@ -1,4 +1,4 @@
-/** A test with a person at a browser: at its end the browser must not have complained of anything. */
+/** A test with a browser. Fails if the browser has reported errors. */
 import { expect } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import type { Browser, Page } from "playwright-core"
@@ -18,9 +18,9 @@ export interface Scene {
   readonly site: TestSite.HttpConfig
   readonly page: Page
   readonly browser: Browser
-  /** Of no other test of the file. */
+  /** Unique in the file. */
   readonly name: string
-  /** What the browser has complained of so far. */
+  /** Errors that the browser has reported. */
   readonly complaints: ReadonlyArray<string>
 }
 
@@ -28,7 +28,7 @@ let scenes = 0
 
 const locales = { en: "en-GB", fr: "fr-FR" } as const
 
-/** Plays a scene without JavaScript, unless `look` says otherwise. The browser may complain of what is `expected` alone. */
+/** Runs a test without JavaScript, unless `look` enables it. The browser may report only `expected` errors. */
 export const inBrowser = (
   { locale = "en", ...look }: Omit<Templates, "locale"> & { readonly locale?: "en" | "fr" },
   play: (scene: Scene) => Promise<void>,

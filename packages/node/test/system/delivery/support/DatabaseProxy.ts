@@ -1,4 +1,4 @@
-/** Between a worker and its database: lets bytes through, or keeps them back. */
+/** A proxy between a worker and its database that can hold bytes back. */
 import { Effect } from "effect"
 import { connect, createServer, type Socket } from "node:net"
 
@@ -7,13 +7,13 @@ type Direction = "queries" | "answers"
 export interface DatabaseProxy {
   /** The same database, through the proxy. */
   readonly url: string
-  /** Keeps back what goes in this direction, from something with this text on. Resolves when that has come. */
+  /** Holds everything in this direction, beginning with a packet that contains this text. Resolves at that packet. */
   readonly holdBack: (direction: Direction, text: string) => Promise<void>
-  /** Lets go what was kept back, and everything after it. */
+  /** Releases everything that is held, and stops holding. */
   readonly release: () => void
 }
 
-/** A proxy on loopback, gone with the scope. */
+/** A proxy on loopback, until the scope closes. */
 export const makeDatabaseProxy = (target: string) =>
   Effect.acquireRelease(
     Effect.promise(async () => {

@@ -1,6 +1,6 @@
 /**
- * One PostgreSQL with users, applications and subscriptions in it. The test changes registrations as an embedder does,
- * with the core over the same database; the nodes are processes of their own.
+ * A PostgreSQL with users, applications and subscriptions. The test changes registrations as an embedder does, with the
+ * core on the same database; the nodes are separate processes.
  */
 import {
   AccessTokens,
@@ -23,7 +23,7 @@ import * as TestDatabase from "@startlist/test-support/TestDatabase"
 import { type Environment, type Service, startService, testProgram } from "@startlist/test-support/ServiceProcess"
 import type { Behaviour, Receiver } from "@startlist/test-support/Receiver"
 
-/** The lease of the nodes here. The least that is well above the callback timeout of 2 s. */
+/** The lease of these nodes: as short as possible, but well above the callback timeout of 2 s. */
 export const leaseMillis = 3000
 
 const quickLease = testProgram(new URL("./quickLease.ts", import.meta.url))
@@ -43,7 +43,7 @@ export interface Installation extends Effect.Effect.Success<ReturnType<typeof ma
 const summary = (deliveries: ReadonlyArray<Delivery.Delivery>): string =>
   [...grouped(deliveries, ({ state }) => state)].map(([state, of]) => `${of.length} ${state}`).join(", ")
 
-/** Everything in a database of its own. */
+/** An installation with its own database. */
 export const makeInstallation = () =>
   Effect.gen(function*() {
     const { admin, url } = yield* TestDatabase.make
@@ -65,7 +65,7 @@ export const makeInstallation = () =>
       LEASE_MILLIS: String(leaseMillis)
     })
 
-    /** A process that delivers, gone with the scope. */
+    /** A process that delivers, until the scope closes. */
     const node = (settings: Environment = {}): Effect.Effect<Service, never, Scope.Scope> =>
       Effect.acquireRelease(
         Effect.promise(() =>
@@ -99,7 +99,7 @@ export const makeInstallation = () =>
         yield* grants.save({ grant, outgoing: [] })
       }).pipe(Effect.orDie)
 
-    /** A subscriber of the receiver that hears of these users. */
+    /** A subscriber that gets the events about these users. */
     const subscribe = (receiver: Receiver, path: string, tellOf: ReadonlyArray<User.User>, behaviour?: Behaviour) =>
       Effect.gen(function*() {
         const settings = { name: path, redirectUris: [], requirePkce: false }
@@ -128,7 +128,7 @@ export const makeInstallation = () =>
         updates: Registration.emptyUpdates
       }).pipe(Effect.orDie, Effect.map(({ id }) => id))
 
-    /** Commits a change, and with it the events that tell of it. */
+    /** Commits a change together with its events. */
     const change = (id: Registration.RegistrationId, status: string) =>
       Effect.orDie(registrations.change(id, { registration_status: status }))
 

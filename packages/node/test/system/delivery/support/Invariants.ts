@@ -1,25 +1,25 @@
-/** What must hold of a receiver and of what was recorded, whatever died on the way. */
+/** Invariants of received and recorded deliveries, for any crashes. */
 import type { Delivery } from "@startlist/core"
 import { grouped } from "./Installation.ts"
 import type { Received } from "@startlist/test-support/Receiver"
 
-/** Attempts that a delivery has at most (requirements §8). */
+/** Maximum number of attempts of a delivery (requirements §8). */
 const maxAttempts = 3
 
 /** A subscriber has two seconds (requirements §6.3), and two clocks may differ in a few of their milliseconds. */
 const leastTimeoutMillis = 1990
 
-/** On a machine that stands still the time may be over before anything came. Whatever else was recorded did come. */
+/** Only a timeout may be recorded without a received request: the machine may have paused. */
 export const ranOutOfTime = ({ durationMs, outcome }: Delivery.Attempt): boolean =>
   outcome === "timeout" && durationMs >= leastTimeoutMillis
 
 const summary = (attempts: Delivery.Delivery["attempts"]): string =>
   attempts.map(({ detail, durationMs, outcome }) => `${outcome} after ${durationMs} ms (${detail})`).join(", ")
 
-/** The runs of equal identifiers: whose turn it was, one after the other. */
+/** The identifiers without consecutive repeats. */
 const turns = (ids: ReadonlyArray<string>): ReadonlyArray<string> => ids.filter((id, i) => id !== ids[i - 1])
 
-/** What is wrong with one delivery. */
+/** Violations by one delivery. */
 const ofDelivery = (delivery: Delivery.Delivery, receipts: ReadonlyArray<Received>): ReadonlyArray<string> => {
   const { attempts, endedAt, state } = delivery
   const broken: Array<string> = []
@@ -44,7 +44,7 @@ const ofDelivery = (delivery: Delivery.Delivery, receipts: ReadonlyArray<Receive
   return broken.map((what) => `${delivery.event.id} to ${delivery.subscriptionId} ${what}`)
 }
 
-/** What is wrong between the deliveries of one object to one subscriber. */
+/** Violations of the order of the deliveries about one object to one subscriber. */
 const ofObject = (deliveries: ReadonlyArray<Delivery.Delivery>, receipts: ReadonlyArray<Received>) => {
   const order = deliveries.map(({ event }) => event.id)
   const came = turns(receipts.map(({ id }) => id))
@@ -54,7 +54,7 @@ const ofObject = (deliveries: ReadonlyArray<Delivery.Delivery>, receipts: Readon
     : [`object ${deliveries[0]?.event.objectId}: came as ${came.join(" ")} and not as ${expected.join(" ")}`]
 }
 
-/** Everything that is wrong with what one subscriber got: nothing, if all is well. Deliveries oldest first. */
+/** All violations for one subscriber. Empty if there are none. Deliveries oldest first. */
 export const broken = (
   deliveries: ReadonlyArray<Delivery.Delivery>,
   receipts: ReadonlyArray<Received>

@@ -1,4 +1,4 @@
-/** The service with a short lease, and with a resolver that ends the process at one name while `LETHAL` is set. */
+/** The service with a short lease, and a resolver that crashes the process at one name while `LETHAL` is set. */
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { decode } from "@startlist/node/Configuration"
 import * as Service from "@startlist/node/Service"

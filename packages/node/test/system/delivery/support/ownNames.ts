@@ -1,4 +1,4 @@
-/** The service as its environment says, with the name server of the test. */
+/** The service with the name server of the test. */
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { decode } from "@startlist/node/Configuration"
 import * as Service from "@startlist/node/Service"

@@ -1,4 +1,4 @@
-/** The service as its environment says, with a shorter lease than the policy's, so that a takeover is seen sooner. */
+/** The service with a shorter lease, so that another worker takes over sooner. */
 import { decode } from "@startlist/node/Configuration"
 import * as Service from "@startlist/node/Service"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
@@ -10,7 +10,7 @@ const program = Effect.flatMap(
   decode(process.env, false),
   (configuration) => {
     const { policy } = configuration
-    // As long as with the policy's lease: kills as frequent as in these tests must not set anything aside.
+    // The policy's value: the frequent kills in these tests must not set deliveries aside.
     const deliveryClaims = Math.ceil(
       policy.deliveryClaims * Duration.toMillis(policy.deliveryLease) / Duration.toMillis(deliveryLease)
     )

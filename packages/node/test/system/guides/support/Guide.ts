@@ -1,6 +1,6 @@
 /**
- * The guides as the tests read them. A fenced block is run if its language is `sh`, `ts`, `python` or `sql`, unless its info
- * string says why it is not. After the language may stand:
+ * Parses the guides. A fenced block is run if its language is `sh`, `ts`, `python` or `sql`, unless its info string gives a
+ * reason. Marks after the language:
  *
  * - `background`: starts the service and stays, as in another terminal;
  * - `file=NAME`: a part of this file, which a test of its own uses;
@@ -33,7 +33,7 @@ const toStep = (language: string, info: string, text: string, line: number): Ste
   throw new Error(`line ${line}: what is "${said}"?`)
 }
 
-/** What is to be done, in order. */
+/** The steps, in order. */
 export const parse = (markdown: string): ReadonlyArray<Step> =>
   [...markdown.matchAll(pattern)].flatMap((match): ReadonlyArray<Step> => {
     const [, language, info = "", text = ""] = match
@@ -41,10 +41,10 @@ export const parse = (markdown: string): ReadonlyArray<Step> =>
     return language !== undefined && languages.has(language) ? [toStep(language, info, text, line)] : []
   })
 
-/** A page of the repository, by its path. */
+/** A page, by its path in the repository. */
 export const read = (path: string): ReadonlyArray<Step> => parse(readFileSync(join(repository, path), "utf8"))
 
-/** The files that the blocks of a page make up, by their names. */
+/** Files that the blocks of a page create, by name. */
 export const filesOf = (steps: ReadonlyArray<Step>): ReadonlyMap<string, string> => {
   const files = new Map<string, string>()
   for (const step of steps) {
@@ -62,7 +62,7 @@ const readmes = (folder: string): ReadonlyArray<string> =>
     isDirectory(folder, name) && readdirSync(join(repository, folder, name)).includes("README.md")
   ).map((name) => `${folder}/${name}/README.md`)
 
-/** Every page that tells people what to do. */
+/** All guides. */
 export const pages: ReadonlyArray<string> = [
   ...readdirSync(repository).filter((name) => name.endsWith(".md")),
   ...readdirSync(join(repository, "docs")).filter((name) => name.endsWith(".md")).map((name) => `docs/${name}`),

@@ -1,8 +1,8 @@
 /**
- * Runs the commands of a page, in order, in one shell, as a person would type them. `bash` stops at the first that fails.
+ * Runs the commands of a page in order in one shell. `bash` stops at the first failure.
  *
- * What differs from a person's machine: the service is on a free port instead of 8080, an application instead of 3000, the database is one of the test's,
- * `npm ci` does nothing (the copy of the repository that is worked in has its packages), and `not-run` blocks are left out.
+ * Differences from a real machine: free ports replace 8080 and 3000, the database is that of the test, `npm ci` does nothing
+ * (the copy of the repository has its packages), and `not-run` blocks are omitted.
  */
 import { spawn } from "node:child_process"
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs"
@@ -38,7 +38,7 @@ for _ in $(seq 600); do
 done
 `
 
-/** How the guides write the database of several nodes. */
+/** The database URL in the guides. */
 const database = "postgres://startlist:secret@127.0.0.1:5432/startlist"
 
 /** All blocks as one script. `$LINE` says which one failed. */
@@ -71,19 +71,19 @@ ${
 }
 
 export interface Surroundings {
-  /** Where the commands are run. */
+  /** Working directory of the commands. */
   readonly folder: string
-  /** A folder for what is needed beside; it must be empty. */
+  /** An empty folder for temporary files. */
   readonly beside: string
-  /** The file that `startlist` is. */
+  /** The file that the command `startlist` runs. */
   readonly program: string
   readonly environment: Readonly<Record<string, string>>
 }
 
-/** Milliseconds that the blocks of a page may take. */
+/** Timeout in milliseconds for all blocks of a page. */
 const patience = 240_000
 
-/** Runs the blocks; answers what they said, or fails with it. */
+/** Runs the blocks. Returns their output, or fails with it. */
 export const run = async (steps: ReadonlyArray<Step>, surroundings: Surroundings): Promise<string> => {
   const { beside, environment, folder, program } = surroundings
   const programs = join(beside, "bin")
@@ -113,7 +113,7 @@ export const run = async (steps: ReadonlyArray<Step>, surroundings: Surroundings
       stdio: ["ignore", "pipe", "pipe"]
     })
     let said = ""
-    // What hangs says where it was. Its output may stay open, so nobody waits for the end of that.
+    // Report the output of a command that hangs, without waiting for its end.
     const impatience = setTimeout(() => {
       child.kill("SIGTERM")
       reject(new Error(`hangs\n${said}`))

@@ -1,9 +1,9 @@
-/** What hostile and clumsy clients put in the places of good names and values. */
+/** Names and values that hostile and broken clients send. */
 import { FastCheck } from "effect"
 
 const { constantFrom, oneof, string } = FastCheck
 
-/** Not the secrets that no answer may contain: what is put into a comment or a name is rightly shown to who reads it. */
+/** Without the secrets that no response may contain: a comment or a name may be shown. */
 const liveValues = constantFrom(
   "{{access}}",
   "{{platformAccess}}",
@@ -114,7 +114,7 @@ export const parameterNames = constantFrom(
   ""
 )
 
-/** Headers that change how a request is read or answered, and some that are none. */
+/** Headers that change how a request is read or answered, and some that do not exist. */
 export const headerNames = constantFrom(
   "Authorization",
   "Content-Type",

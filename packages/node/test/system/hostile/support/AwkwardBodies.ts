@@ -1,10 +1,10 @@
-/** What hostile and clumsy clients send in the place of a good body, or of something in it. */
+/** Bodies and parts of bodies that hostile and broken clients send. */
 import { FastCheck } from "effect"
 import { text } from "./Awkward.ts"
 
 const { constantFrom, oneof, string } = FastCheck
 
-/** What may stand in JSON in place of something good. */
+/** Replacements for values in JSON. */
 export const jsonValues = oneof(
   { weight: 2, arbitrary: text },
   {

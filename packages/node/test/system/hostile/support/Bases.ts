@@ -151,7 +151,7 @@ const spares: Readonly<Record<string, string>> = {
   platformCsrf: "spareCsrf"
 }
 
-/** Requests that end something do it to what is kept for them: the others need theirs for longer than one request. */
+/** Requests that end something get their own object, because the others need theirs longer. */
 const sparing = (base: Base): Base =>
   /^DELETE |logout|revo|suspend|disable|pause|cancel|\/(?:end|subscription)$/.test(base.name)
     ? JSON.parse(
@@ -159,7 +159,7 @@ const sparing = (base: Base): Base =>
     )
     : base
 
-/** The forms about password and sessions would end those that the other requests need: `besides` has them without effect. */
+/** The forms for password and sessions would end sessions that other requests need, so these have no effect. */
 const isHarmless = ({ request }: Base): boolean => !request.path.startsWith("/account/security/")
 
 /** Each backup copies the whole database. */

@@ -1,4 +1,4 @@
-/** What one connection carries: some requests, perhaps damaged, perhaps in pieces, perhaps cut off. */
+/** The requests on one connection, which may be damaged, split or cut off. */
 import { FastCheck } from "effect"
 import { type Answer, readAnswers, Unreadable } from "./Answers.ts"
 import type { Base } from "./Bases.ts"
@@ -7,7 +7,7 @@ import { isNodesOwn, judge } from "./Named.ts"
 import { isWellFormed, render, type Sent, type Values } from "./Requests.ts"
 import { converse, type Transcript } from "./Wire.ts"
 
-/** A change of bytes: at a part of the whole, so many are replaced by others. */
+/** A change of bytes: replaces a number of bytes at a relative position. */
 interface Damage {
   readonly at: number
   readonly gone: number
@@ -18,9 +18,9 @@ export interface Conversation {
   /** Number of a good request, modulo their count, and what is done to it. */
   readonly requests: ReadonlyArray<{ readonly base: number; readonly mutations: ReadonlyArray<Mutation> }>
   readonly damage: ReadonlyArray<Damage>
-  /** Where it is divided in pieces that travel apart. */
+  /** Where it is split into pieces that are sent separately. */
   readonly cuts: ReadonlyArray<number>
-  /** How often the requests are sent, one behind the other without waiting for answers. */
+  /** Number of times that the requests are pipelined. */
   readonly times: number
   /** How much of it is sent before the client goes away; `null`: all, and it waits for the answers. */
   readonly until: number | null
@@ -62,7 +62,7 @@ const divided = (bytes: Buffer, cuts: ReadonlyArray<number>): ReadonlyArray<Buff
   return places.slice(1).map((end, i) => bytes.subarray(places[i], end))
 }
 
-/** Each request names an address of its own, so that no brake on guessing holds up those that come after it. */
+/** Each request names its own client address, so that limits on guesses do not affect later requests. */
 const withAddress = (request: Sent, address: string): Sent => ({
   ...request,
   headers: [...request.headers, ["X-Forwarded-For", address]]
@@ -77,7 +77,7 @@ const nextAddress = (): string => {
 /** The last request of each conversation, whose answer shows that the service still listens to this client. */
 const goodbye = Buffer.from("GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
 
-/** So long without a byte until a connection counts as waiting for more of a request that never comes (milliseconds). */
+/** Time without a byte (ms) after which a connection counts as waiting for the rest of a request. */
 const silence = 100
 
 export interface Told {
@@ -86,7 +86,7 @@ export interface Told {
   readonly status: number
 }
 
-/** What is wrong with how the service answered. */
+/** A wrong response of the service. */
 export class Fault extends Error {}
 
 const pathOf = ({ path }: Sent, values: Values): string => {
@@ -108,7 +108,7 @@ const bare: Sent = {
 const show = ({ body, headers, status }: Answer): string =>
   `${status} ${JSON.stringify([...headers])} ${JSON.stringify(body.slice(0, 500))}`
 
-/** The secrets that no answer contains, unless the request did. No request has them where they would be kept. */
+/** Secrets that no response may contain unless its request did. No request sends them where they would be stored. */
 const kept = ["operator", "password", "clientSecret"]
 
 const checkSecrets = (sent: Buffer, { received }: Transcript, values: Values): void => {
@@ -120,7 +120,7 @@ const checkSecrets = (sent: Buffer, { received }: Transcript, values: Values): v
   }
 }
 
-/** Every request is whole and clear: each gets its own answer, one that its route names. */
+/** For complete, unambiguous requests: each gets its own response, which its route specifies. */
 const checkEach = (requests: ReadonlyArray<Sent>, answers: ReadonlyArray<Answer>, values: Values): void => {
   requests.forEach((request, i) => {
     const answer = answers[i]
@@ -133,7 +133,7 @@ const checkEach = (requests: ReadonlyArray<Sent>, answers: ReadonlyArray<Answer>
   }
 }
 
-/** It is not clear what was asked: whatever came back are whole answers that some route names, or the server's own. */
+/** For ambiguous requests: all responses are complete, and specified by some route or sent by the server itself. */
 const checkAny = (answers: ReadonlyArray<Answer>): void => {
   for (const answer of answers) {
     const paths = ["/", "/oauth/token", "/oauth/revoke", "/api/v1/athlete", "/assets/", "/metrics"]
@@ -142,7 +142,7 @@ const checkAny = (answers: ReadonlyArray<Answer>): void => {
   }
 }
 
-/** Has a conversation; answers what came of it, or fails with a `Fault` that shows what was said. */
+/** Runs a conversation. Returns its result, or fails with a `Fault` that shows the bytes. */
 export const have = (
   port: number,
   bases: ReadonlyArray<Base>,
@@ -164,7 +164,7 @@ const speak = async (
     return { name: good.name, request: withAddress(mutations.reduce(mutate, good.request), nextAddress()) }
   })
   const sent = chosen.map(({ request }) => request)
-  // So many pipelined requests may be more than the service lets wait, with those of the other conversations.
+  // Together with other conversations, pipelined requests may exceed the queue of the service.
   const isClear = times === 1 && damage.length === 0 && until === null &&
     sent.every((request) => isWellFormed(request, values))
   const whole = damage.reduce(damaged, Buffer.concat([...sent.map((request) => render(request, values)), goodbye]))

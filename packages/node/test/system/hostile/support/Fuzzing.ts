@@ -33,16 +33,16 @@ const batch = FastCheck.array(conversation, { minLength: 1, maxLength: 48, size:
 
 const batchesPerRound = 12
 
-/** So long may a round take, with the shrinking of what it finds (milliseconds). */
+/** Timeout of a round in milliseconds, including the shrinking of a counterexample. */
 const patience = 120_000
 
-/** Before so many rounds are over, the service is still warming up, and nothing can be said about growth. */
+/** Minimum number of rounds: before that, the service is still warming up, and growth cannot be judged. */
 const roundsForGrowth = parts
 
 /** Sockets that are at rest: those of the clients that prepare the world, and of deliveries to its callback. */
 const restingSockets = 20
 
-/** Waits until what the clients left behind is gone. */
+/** Waits until the sockets of the clients are closed. */
 const rest = async (service: MeasuredService): Promise<Measures> => {
   const late = Date.now() + 15_000
   for (;;) {
@@ -52,7 +52,7 @@ const rest = async (service: MeasuredService): Promise<Measures> => {
   }
 }
 
-/** Whatever begins like a secret of ours is one, known to the test or not. */
+/** Matches everything that looks like one of our secrets. */
 const anySecret = /(?:sl_(?:at|rt|ac|cs|se)_|whsec_)[\w+/-]{16,}/
 
 /** Bytes as people read them. */
@@ -80,7 +80,7 @@ const explain = (details: FastCheck.RunDetails<[conversations: Array<Conversatio
   return `${why}\n\nshrunk ${details.numShrinks} times; again: npm run fuzz -- --replay ${again}`
 }
 
-/** The same conversations once more. */
+/** Repeats the conversations. */
 export const replay = async (service: MeasuredService, conversations: ReadonlyArray<Conversation>): Promise<void> => {
   const world = await makeWorld(service)
   const bases = await findBases(service, world)
@@ -88,10 +88,7 @@ export const replay = async (service: MeasuredService, conversations: ReadonlyAr
   await Promise.all(conversations.map((one) => have(service.port, bases, values, one))).finally(world.close)
 }
 
-/**
- * Fuzzes until the time is over. Rejected with the shrunk conversation that shows a fault, or if the memory grew:
- * nothing is to be kept of a request.
- */
+/** Fuzzes until the time is over. Rejects with the shrunk conversation that shows a fault, or if memory has grown. */
 export const fuzz = async (
   service: MeasuredService,
   { judgesGrowth = false, onRound, seed, time }: Options
@@ -139,7 +136,7 @@ export const fuzz = async (
     if (service.child.exitCode !== null) throw new Error(`the service died: ${service.stderr()}`)
     rounds++
   }
-  /** First every request as it should be, so that each route is asked at least once and something good gets through. */
+  /** First sends every valid request, so that each route is used at least once. */
   const begin = async (): Promise<void> => {
     const values = world.values()
     for (const base of bases.keys()) {

@@ -1,13 +1,13 @@
-/** Whether the service keeps something of every request. */
+/** Detects whether memory grows with every request. */
 
-/** What was in use when so many requests had been answered. */
+/** Memory in use after a number of requests. */
 export interface Point {
   readonly requests: number
   /** Bytes after a garbage collection. */
   readonly heapUsed: number
 }
 
-/** Bytes a request: what is compiled and remembered on the way is less, and a kilobyte that leaks is more. */
+/** Limit in bytes per request: above the growth by compiled code and caches, below a leak of a kilobyte. */
 export const most = 500
 
 /**

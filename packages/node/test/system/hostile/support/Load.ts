@@ -1,4 +1,4 @@
-/** Clients that each ask again as soon as they are answered, over connections that they keep. */
+/** Clients that send the next request as soon as they get a response, over kept-alive connections. */
 import { Agent, request } from "node:http"
 
 export interface Asked {
@@ -33,7 +33,7 @@ export const take = (port: number, { body, headers, method, path }: Asked, agent
     }).on("error", reject).end(body)
   })
 
-/** So many clients at once until `enough` says so; all answers. */
+/** Runs a number of parallel clients until `enough` returns true. Returns all responses. */
 export const load = async (
   port: number,
   clients: number,

@@ -1,4 +1,4 @@
-/** The real service in a process of its own, with its memory and its open sockets to be looked at. */
+/** The real service in its own process, with measurements of its memory and open sockets. */
 import { Effect, Schema } from "effect"
 import { request } from "node:http"
 import { join } from "node:path"
@@ -30,10 +30,7 @@ const ask = (socketPath: string, path: string): Promise<string> =>
     }).on("error", reject).end()
   })
 
-/**
- * Starts it, with a log of every request. Each request may name the address that it seems to come from, so that the
- * brakes on guessing do not hide what is behind them.
- */
+/** Starts it with a log of every request. Requests may name their client address, to avoid limits on guesses. */
 export const makeMeasuredService = (environment: Environment = {}) =>
   Effect.gen(function*() {
     const folder = yield* temporaryFolder

@@ -1,4 +1,4 @@
-/** What hostile and clumsy clients do to a request. */
+/** Changes of a request by hostile and broken clients. */
 import { FastCheck } from "effect"
 import { headerNames, headerValues, parameterNames, text } from "./Awkward.ts"
 import { bodies, jsonValues } from "./AwkwardBodies.ts"

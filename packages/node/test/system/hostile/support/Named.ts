@@ -1,4 +1,4 @@
-/** The responses that the service's design names: everything else is a fault of it. */
+/** The responses that the design specifies. Every other response is a fault. */
 import type { Answer } from "./Answers.ts"
 
 type Check = (answer: Answer, path: string) => string | undefined
@@ -40,7 +40,7 @@ const revoke: Check = (answer) =>
 
 const isProblem = (value: unknown): boolean => keysOf(value) === "code,field,message,resource"
 
-/** The names of RFC 6750 are beside ours, except in the answers of the operator API that its framework encodes. */
+/** Also has the field names of RFC 6750, except in responses that the framework of the operator API encodes. */
 const errorKeys = new Set(["error,error_description,errors,message", "errors,message"])
 
 const api: Check = (answer, path) => {
@@ -58,7 +58,7 @@ const api: Check = (answer, path) => {
     : "errors without their four fields"
 }
 
-/** What is no API, but is told about by one: documents and numbers. */
+/** Documents and metrics. */
 const document: Check = (answer, path) =>
   answer.status === 200 ? (answer.body === "" ? "an empty document" : undefined) : api(answer, path)
 
@@ -86,7 +86,7 @@ const page: Check = (answer, path) => {
 
 const documents = new Set(["/healthz", "/readyz", "/metrics", "/openapi.json", "/asyncapi.json"])
 
-/** Beside paths of the protocol, and yet for people. */
+/** Pages for people below the paths of the protocol. */
 const pages = new Set(["/oauth/authorize", "/.well-known/change-password"])
 
 const checkOf = (path: string): Check => {
@@ -97,10 +97,10 @@ const checkOf = (path: string): Check => {
   return path.startsWith("/api/") || path.startsWith("/operator/") ? api : page
 }
 
-/** What must come with a status. */
+/** Required headers by status. */
 const companions: Readonly<Record<number, string>> = { 401: "", 405: "allow", 429: "retry-after", 503: "retry-after" }
 
-/** What is wrong with the answer to a request to this path, if anything is. */
+/** The fault of the response to a request to this path, if there is one. */
 export const judge = (answer: Answer, method: string, path: string): string | undefined => {
   const companion = companions[answer.status] ?? ""
   if (answer.status >= 500) return "a failure"
@@ -120,6 +120,6 @@ export const judge = (answer: Answer, method: string, path: string): string | un
   return method === "HEAD" ? undefined : checkOf(path)(answer, path)
 }
 
-/** What Node answers on its own to what is no HTTP, or too much of it: the status alone, and the end of the connection. */
+/** Node's own response to invalid or excessive HTTP: only a status, and the end of the connection. */
 export const isNodesOwn = ({ body, headers, status }: Answer): boolean =>
   statuses(400, 408, 413, 417, 431).has(status) && body === "" && !headers.has("content-type")

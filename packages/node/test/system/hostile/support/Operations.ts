@@ -1,4 +1,4 @@
-/** What the service serves, found and not listed: the operations of its OpenAPI document, and the routes of the program. */
+/** Everything that the service serves: the operations of its OpenAPI document, and the routes of the program. */
 import { Effect, Layer, Option, Redacted, Ref } from "effect"
 import * as Database from "@startlist/node/Database"
 import * as Service from "@startlist/node/Service"
@@ -36,7 +36,7 @@ const bodyOf = (operation: unknown, document: unknown): Body => {
   }
 }
 
-/** An e-mail address that nobody has yet, where one is asked for. */
+/** Replaces e-mail addresses by unused ones. */
 const unused = (path: string, body: Body): Body =>
   path === "/operator/v1/users" && body._tag === "Json" && isRecord(body.value)
     ? { _tag: "Json", value: { ...body.value, email: "{{newEmail}}" } }
@@ -77,6 +77,6 @@ export const routed: Effect.Effect<ReadonlyArray<Operation>> = Effect.gen(functi
 }).pipe(Effect.provide([
   InMemory.layer(),
   Layer.succeed(Database.Database, { description: "none", check: Effect.void }),
-  // Nothing is asked of it: the routes are looked at, and not called.
+  // Never called: only the routes are used.
   Layer.mock(SqlDatabase, { prefix: "", isInProcess: false })
 ]))

@@ -1,6 +1,6 @@
 /**
- * Requests as data, with the names of live values in them (`{{access}}` for a good access token), so that a request that
- * was found is short, tells no secret, and can be sent again to another service.
+ * Requests as data, with placeholders for live values (`{{access}}` for a valid access token). A counterexample is short,
+ * contains no secret, and can be sent again to another service.
  */
 
 export type Pairs = ReadonlyArray<readonly [name: string, value: string]>
@@ -12,7 +12,7 @@ export type Body =
   /** Bytes, one a character. */
   | { readonly _tag: "Raw"; readonly text: string }
 
-/** How the end of the body is told; `storm` sends one byte in a chunk. All but the first three may leave it open where the request ends. */
+/** Framing of the body. `storm` sends one byte per chunk. Only the first three always define the end of the request. */
 export type Framing = "length" | "chunked" | "storm" | "none" | "short" | "long" | "both" | "bad chunk" | "odd coding"
 
 export interface Sent {
@@ -27,7 +27,7 @@ export interface Sent {
   readonly framing: Framing
 }
 
-/** The values behind the names; numbers stand alone in JSON. */
+/** Values of the placeholders. Numbers replace the whole JSON value. */
 export type Values = Readonly<Record<string, string | number>>
 
 const substitute = (text: string, values: Values): string =>
@@ -80,7 +80,7 @@ const stormed = (body: Buffer): Buffer => {
   return Buffer.concat([Buffer.from(bytes, "latin1"), chunked(body.subarray(20_000), "0\r\n\r\n")])
 }
 
-/** What tells the length, and the body with it. */
+/** The headers for the length, and the body. */
 const frame = (framing: Framing, body: Buffer): { readonly headers: Pairs; readonly bytes: Buffer } => {
   const length = (bytes: number): Pairs => [["Content-Length", String(Math.max(0, bytes))]]
   const coding = (name: string): Pairs => [["Transfer-Encoding", name]]
@@ -123,7 +123,7 @@ export const render = (request: Sent, values: Values): Buffer => {
 const methods = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND"])
 const single = ["host", "content-length", "transfer-encoding", "connection", "upgrade", "expect", "te", "trailer"]
 
-/** Whether HTTP says without any doubt where this request ends, and that it is read to there (RFC 9112). */
+/** Whether HTTP defines the end of this request unambiguously (RFC 9112). */
 export const isWellFormed = (request: Sent, values: Values): boolean => {
   const head = render({ ...request, body: { _tag: "None" }, framing: "length" }, values)
   const names = request.headers.map(([name]) => name.toLowerCase())

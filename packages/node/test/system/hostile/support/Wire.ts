@@ -1,12 +1,12 @@
-/** A client that sends bytes, whatever they mean, and keeps what comes back. */
+/** A client that sends any bytes and records the response. */
 import { connect } from "node:net"
 
 export interface Script {
-  /** Written one after another, each when the one before has left. */
+  /** Pieces, each written after the previous one was sent. */
   readonly pieces: ReadonlyArray<Uint8Array>
-  /** Goes away after the last piece, without waiting for an answer. */
+  /** Disconnects after the last piece, without waiting for a response. */
   readonly cut: boolean
-  /** After so long without a byte nothing more is sent either (milliseconds). None: the server has to close. */
+  /** Time without a byte (ms) after which the client ends the connection. None: the server must close it. */
   readonly silence?: number
 }
 
@@ -16,10 +16,10 @@ export interface Transcript {
   readonly ended: boolean
 }
 
-/** A quarter of a minute, on a machine that is busy with other tests. */
+/** 15 seconds, because the machine may be busy with other tests. */
 export const deadline = 15_000
 
-/** Plays a script. */
+/** Runs a script. */
 export const converse = (port: number, { cut, pieces, silence }: Script): Promise<Transcript> =>
   new Promise((resolve) => {
     const chunks: Array<Buffer> = []
@@ -48,7 +48,7 @@ export const converse = (port: number, { cut, pieces, silence }: Script): Promis
       chunks.push(chunk)
       if (quiet !== undefined) listen()
     })
-    // The server has said its last word. A connection that it resets has ended as well.
+    // The server has closed or reset the connection.
     socket.on("end", () => settle(true)).on("error", () => {}).on("close", () => settle(true))
     socket.setNoDelay(true).on("connect", () => send(0))
   })

@@ -25,11 +25,11 @@ import type { MeasuredService } from "./MeasuredService.ts"
 import type { Values } from "./Requests.ts"
 
 export interface World {
-  /** What the names in requests stand for, now. */
+  /** Present values of the placeholders in requests. */
   readonly values: () => Values
-  /** Puts what was revoked, replaced or ended in the meantime in order again. */
+  /** Replaces everything that requests have revoked, replaced or ended. */
   readonly renew: () => Promise<void>
-  /** Everything that must be in no log, ever used. */
+  /** All values that the log must not contain. */
   readonly secrets: ReadonlySet<string>
   readonly close: () => void
 }
@@ -68,7 +68,7 @@ export const makeWorld = async (service: MeasuredService): Promise<World> => {
   const organizer = await createUser(service, "organizer")
   const club = await createUser(service, "club")
   const registration = await createRegistration(service, { athlete_id: athlete.id, platform_user_id: platform.id })
-  /** With an owner of its own: the subscriptions of one owner are limited. */
+  /** An application with its own owner, because the subscriptions of one owner are limited. */
   const newAccess = async () => {
     const owner = await createUser(service, "platform")
     const client = await createApplication(service, owner, [redirectUri])
@@ -99,7 +99,7 @@ export const makeWorld = async (service: MeasuredService): Promise<World> => {
     (await consent(authorizeUrl(service, client, { state: "a state" }), athlete)).searchParams.get("code") ?? ""
 
   let renewals = 0
-  /** Whose password is guessed: the limits on sign-in must not reach those whom the rounds need. */
+  /** A user for password guesses, so that limits on sign-in do not affect other users. */
   let guest = await createUser(service, "athlete")
   let access = await newAccess()
   let spare = await newAccess()

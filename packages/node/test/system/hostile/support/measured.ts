@@ -1,7 +1,6 @@
 /**
- * The service as its environment says, which also tells how much memory it holds: over a socket in the file system, so
- * that asking takes no part in what is measured. `PLANTED=leak` makes it keep something of every request, and
- * `PLANTED=quadratic` makes it read a header in quadratic time.
+ * The service with measurements of its memory over a Unix socket, which does not affect the measurements. Planted faults:
+ * `PLANTED=leak` leaks memory with every request, and `PLANTED=quadratic` reads a header in quadratic time.
  */
 import { subscribe } from "node:diagnostics_channel"
 import { createServer, IncomingMessage } from "node:http"

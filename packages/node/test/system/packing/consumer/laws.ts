@@ -1,4 +1,4 @@
-/** What an author of an adapter writes: run by vitest in the project that the packages are installed into. */
+/** The test of an adapter's author, run by vitest in the project with the installed packages. */
 import { Memory } from "@startlist/core"
 import { StoreLaws } from "@startlist/testing"
 import { describeSuite } from "@startlist/testing/vitest"

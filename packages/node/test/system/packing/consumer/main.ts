@@ -1,4 +1,4 @@
-/** A program of somebody who has installed the packages. The test compiles and runs it in a project of its own. */
+/** A program that uses the installed packages. The test compiles and runs it in its own project. */
 import { Applications, Memory, OAuth, Services, User, Worker } from "@startlist/core"
 import { Dispatcher } from "@startlist/dispatcher"
 import { MemoryThrottle, Mount, NodeHttp, NodeSecrets, Protocol } from "@startlist/http"

@@ -25,18 +25,18 @@ export type { DeliveryFault } from "./internal/Receivers.ts"
 export type { NextResponses, RecordedRequest, ResponseFault } from "./internal/Traffic.ts"
 
 export interface Options {
-  /** Default: one that is free. */
+  /** Default: any free port. */
   readonly port?: number
   /** The address to listen on. Default: `127.0.0.1`. Any program that reaches it controls the fake. */
   readonly host?: string
-  /** Redirect URIs of the application. Any address on loopback is accepted besides. */
+  /** Redirect URIs of the application. Addresses on loopback are also accepted. */
   readonly redirectUris?: ReadonlyArray<string>
 }
 
-/** The longest step of time: dates overflow behind a far longer one. */
+/** Maximum step of time. Far longer ones overflow dates. */
 const longest = Duration.days(36_500)
 
-/** Durations as people write them: a number of milliseconds, or `8 hours`. */
+/** Durations: a number of milliseconds, or a text such as `8 hours`. */
 const millisOf = (duration: Duration.DurationInput): number => {
   const parsed = Duration.decodeUnknown(duration)
   if (parsed._tag === "None" || Duration.greaterThan(parsed.value, longest)) {
@@ -45,7 +45,7 @@ const millisOf = (duration: Duration.DurationInput): number => {
   return Duration.toMillis(parsed.value)
 }
 
-/** Starts a fake. Rejected if the port is taken. */
+/** Starts a fake. Rejects if the port is in use. */
 export const start = async ({ host = "127.0.0.1", port = 0, redirectUris = [] }: Options = {}): Promise<Fake> => {
   const { port: listensOn, serve, server } = await Listening.open(port, host)
   const url = `http://${host.includes(":") ? `[${host}]` : host}:${listensOn}`

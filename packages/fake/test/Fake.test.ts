@@ -95,7 +95,7 @@ describe("a fake", () => {
     expect([denied.searchParams.get("error"), denied.searchParams.get("state")]).toEqual(["access_denied", "s"])
   })
 
-  it("moves time: access tokens end, and refresh tokens go on", async () => {
+  it("moves time: access tokens expire, and refresh tokens stay valid", async () => {
     const tokens = await tokensOf("alice@athletes.example")
     const before = fake.now().getTime()
     await fake.advance("7 hours")
@@ -106,7 +106,7 @@ describe("a fake", () => {
     expect((await refresh(tokens)).status).toBe(200)
   })
 
-  it("loses an answer: the request was done, and its repeat gets the same answer", async () => {
+  it("loses a response: the request was processed, and its repeat gets the same response", async () => {
     const tokens = await tokensOf("alice@athletes.example")
     fake.nextResponses({ fault: "lost", path: "/oauth/token" })
     await expect(refresh(tokens, "one")).rejects.toThrow()
@@ -116,7 +116,7 @@ describe("a fake", () => {
     expect((await refresh(await repeated.json())).status).toBe(200)
   })
 
-  it("answers 503 as often as asked, and then as ever", async () => {
+  it("answers 503 the planned number of times, and then normally", async () => {
     const tokens = await tokensOf("alice@athletes.example")
     fake.nextResponses({ fault: "unavailable", count: 2 })
     expect([await athlete(tokens), await athlete(tokens), await athlete(tokens)]).toEqual([503, 503, 200])
@@ -164,7 +164,7 @@ describe("a fake", () => {
     expect((await fake.deliveries()).map(({ state }) => state)).toEqual(["exhausted", "delivered", "delivered"])
   })
 
-  it("makes every attempt that is due on the way when time is moved far", async () => {
+  it("makes every due attempt when time is moved far", async () => {
     const receiver = await receive()
     const registration = await subscribed(receiver)
     receiver.answerWith(500)
@@ -175,7 +175,7 @@ describe("a fake", () => {
     expect((third?.timestamp ?? 0) - (first?.timestamp ?? 0)).toBeGreaterThan(50)
   })
 
-  it("records the requests of the application, and forgets them when asked", async () => {
+  it("records the requests of the application until they are removed", async () => {
     const tokens = await tokensOf("alice@athletes.example")
     await athlete(tokens)
     expect(fake.requests().map(({ method, status, target }) => [method, target, status])).toEqual([
@@ -187,7 +187,7 @@ describe("a fake", () => {
     expect(fake.requests()).toEqual([])
   })
 
-  it("signs people in by a click, and sends nobody elsewhere", async () => {
+  it("signs users in with one click, and never redirects to another server", async () => {
     const page = await fetch(authorizationUrl(), { redirect: "manual" })
     const signIn = new URL(page.headers.get("location") ?? "", fake.url)
     expect(await (await fetch(signIn)).text()).toContain("alice@athletes.example")
@@ -229,7 +229,7 @@ describe("the controls over HTTP", () => {
     expect((await control("DELETE", "/requests")).status).toBe(204)
   })
 
-  it("say what is wrong with a request", async () => {
+  it("name the problem of a request", async () => {
     const answers = [
       [400, "POST", "/time", { advance: 5 }, "advance"],
       [422, "POST", "/time", { advance: "soon" }, "advance"],

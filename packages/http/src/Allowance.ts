@@ -1,4 +1,4 @@
-/** How often one owner of applications may make the service send requests or store records. Counted per process. */
+/** Limits on requests and records that one owner of applications can cause. Counted per process. */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"

@@ -1,4 +1,4 @@
-/** Security events for a record: actor, action, time and network address. */
+/** Security events for the audit: actor, action, time and network address. */
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as DateTime from "effect/DateTime"
@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import type { ApplicationId } from "@startlist/core/Application"
 import type { UserId } from "@startlist/core/User"
 
-/** The actor, or the other party, by identifier only: an erasure must not have to look for addresses. `Unknown`: not known. */
+/** The actor or subject, by identifier only, so that an erasure need not search for e-mail addresses. */
 export type Party = Data.TaggedEnum<{
   User: { readonly userId: UserId }
   Application: { readonly applicationId: ApplicationId }
@@ -36,16 +36,16 @@ export type Action =
   | "secret_rotated"
   | "signing_secret_rotated"
 
-/** One line of the record. Never contains a secret. */
+/** An audit entry. Contains no secret. */
 export interface Entry {
   readonly at: DateTime.Utc
   readonly action: Action
   readonly actor: Party
-  /** The other party, or else the actor itself. */
+  /** The party that the action concerns. Default: the actor. */
   readonly subject: Party
-  /** The address of the client, as the binding found it. */
+  /** Network address of the client. */
   readonly address: string
-  /** More about it, in a few words. Default: nothing. */
+  /** Short details. Default: none. */
   readonly detail?: string
 }
 
@@ -56,7 +56,7 @@ export declare namespace Audit {
   }
 }
 
-/** The record; by default nothing is kept. */
+/** The audit. By default, nothing is stored. */
 export class Audit extends Context.Reference<Audit>()("@startlist/http/Audit", {
   defaultValue: (): Audit.Service => ({ record: () => Effect.void })
 }) {}

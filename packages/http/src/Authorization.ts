@@ -26,7 +26,7 @@ import { get, type Parameters, parseClientId, write } from "./Parameters.ts"
 import { describe } from "./Refusal.ts"
 import { HttpConfig } from "./HttpConfig.ts"
 
-/** Names and values, in the order in which a form or a query carries them. */
+/** Names and values, in the order of a form or query. */
 export type Fields = ReadonlyArray<readonly [name: string, value: string]>
 
 /** Why the user cannot be sent back to the application (RFC 6749 §4.1.2.1): the reason is for the user. */
@@ -71,11 +71,11 @@ const names = [
 const valueOf = (parameters: Parameters, name: string): Option.Option<string> =>
   Option.fromNullable(name === "state" ? parameters.values.get(name) : get(parameters, name))
 
-/** The known parameters of a request: what the form of a consent page sends again. */
+/** The known parameters of a request, which the form of a consent page sends again. */
 export const fieldsOf = (parameters: Parameters): Fields =>
   names.flatMap((name) => Option.toArray(Option.map(valueOf(parameters, name), (value) => [name, value] as const)))
 
-/** Adds to whatever query the address has (RFC 6749 §3.1.2); it has no fragment. */
+/** Adds parameters to the query of a redirect URI (RFC 6749 §3.1.2), which has no fragment. */
 const append = (uri: string, parameters: Fields): string => {
   const separator = uri.includes("?") ? (/[?&]$/.test(uri) ? "" : "&") : "?"
   return `${uri}${separator}${write(parameters)}`
@@ -87,7 +87,7 @@ export const make: Effect.Effect<Authorization, never, OAuth | UserStore> = Effe
   const audit = yield* Audit
   const { issuer } = yield* HttpConfig
 
-  /** Back to the application, with `state` whenever it came with one, and who answers (RFC 9207). */
+  /** A redirect to the application with `state`, if the request had one, and the issuer (RFC 9207). */
   const answer = (uri: string, state: Option.Option<string>, fields: Fields): Response => {
     const optional = (name: string, value: Option.Option<string>): Fields =>
       Option.match(value, { onNone: () => [], onSome: (some) => [[name, some] as const] })
@@ -141,7 +141,7 @@ export const make: Effect.Effect<Authorization, never, OAuth | UserStore> = Effe
   const consent = (request: Request, checked: AuthorizationRequest, user: User) =>
     Effect.gen(function*() {
       const code = yield* oauth.consent(checked, user)
-      // An erasure that was under way has not seen this grant.
+      // A concurrent erasure has not seen this grant.
       if (Option.isNone(yield* users.find(user.id))) {
         yield* Effect.ignore(oauth.revokeByUser(checked.application.id, user.id))
         return sendBack(denied(checked))

@@ -3,13 +3,13 @@ import ipaddr from "ipaddr.js"
 
 export type Network = readonly [ipaddr.IPv4 | ipaddr.IPv6, number]
 
-/** Networks from CIDRs. Throws if one is invalid: the configuration checks them before. */
+/** Parses CIDRs. Throws on an invalid one, which the configuration has excluded. */
 export const parseNetworks = (cidrs: ReadonlyArray<string>): ReadonlyArray<Network> =>
   cidrs.map((cidr) => ipaddr.parseCIDR(cidr))
 
 /**
- * The nearest address that is no trusted proxy: the peer, or else the last untrusted entry of `X-Forwarded-For`, which
- * each proxy extends on the right. Entries further left are claims of the client.
+ * The nearest address that is not a trusted proxy: the peer, or the last untrusted entry of `X-Forwarded-For`, which each
+ * proxy extends on the right. The client may have invented entries further left.
  */
 export const clientAddress = (
   peer: string | undefined,
@@ -35,10 +35,10 @@ export const isTrusted = (address: string, trusted: ReadonlyArray<Network>): boo
   return trusted.some(([network, bits]) => parsed.kind() === network.kind() && parsed.match([network, bits]))
 }
 
-/** Some proxies add the port, and then put brackets around an IPv6 address: `[2001:db8::1]:443`, `203.0.113.9:443`. */
+/** An address with a port, as some proxies write it: `[2001:db8::1]:443`, `203.0.113.9:443`. */
 const withPort = /^(?:\[([0-9a-f:.]+)\]|([0-9.]+))(?::\d{1,5})?$/i
 
-/** The address in an entry, without port and brackets; an IPv4 address in IPv6 form becomes one in its own form. */
+/** The address in an entry, without port and brackets. IPv4-mapped IPv6 addresses become IPv4 addresses. */
 const parseEntry = (entry: string): string | undefined => {
   if (entry.length > 64) return undefined
   const [, ipv6, ipv4] = withPort.exec(entry) ?? []

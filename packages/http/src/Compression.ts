@@ -1,4 +1,4 @@
-/** Compresses responses with gzip, by the Web's `CompressionStream`. A runtime without it sends them as they are. */
+/** Compresses responses with gzip (`CompressionStream`). A runtime without it sends them uncompressed. */
 import * as Effect from "effect/Effect"
 import { header, type Request, type Response } from "./Message.ts"
 
@@ -15,7 +15,7 @@ const gzip = (bytes: Uint8Array): Effect.Effect<Uint8Array> =>
     return new Uint8Array(await new globalThis.Response(stream).arrayBuffer())
   })
 
-/** Bytes that many responses share (style sheet, API reference) are compressed once. */
+/** Compressed bodies that many responses share (style sheet, API reference). */
 const shared = new WeakMap<Uint8Array, Uint8Array>()
 
 const compressed = (body: Response["body"]): Effect.Effect<Uint8Array> => {
@@ -48,8 +48,8 @@ const isOwnRequest = (request: Pick<Request, "headers">): boolean => {
 const isPrivate = ({ headers }: Response): boolean => headers["cache-control"] === "no-store"
 
 /**
- * The response as this client gets it: compressed if the client accepts that and the body is worth it. A response with
- * `Cache-Control: no-store` may have secrets: it is only compressed for requests that no other site can have caused.
+ * Compresses the response if the client accepts it and the body is large enough. A response with `Cache-Control: no-store`
+ * may contain secrets, so it is compressed only if no other site can have caused the request.
  */
 export const compress = (request: Request, response: Response): Effect.Effect<Response> => {
   const { body, headers, status } = response

@@ -3,18 +3,18 @@ import * as Effect from "effect/Effect"
 import type { Response } from "./Message.ts"
 import type { Endpoint, Route } from "./Router.ts"
 
-/** Of the headers that scripts cannot read by default, those that tell a client what to do. */
+/** Response headers that clients need, but that scripts cannot read by default. */
 const exposed: Response["headers"] = {
   "access-control-allow-origin": "*",
   "access-control-expose-headers": "Allow, Retry-After, WWW-Authenticate, X-Request-Id"
 }
 
-/** Adds the headers with which a page of any origin may read a response. Cookies are never sent along. */
+/** Lets pages of any origin read a response. Cookies are never sent. */
 const expose = (response: Response): Response => ({ ...response, headers: { ...response.headers, ...exposed } })
 
 /**
- * Lets pages of any origin call a route, without credentials: answers preflight requests and marks every response,
- * refusals too. For routes that take their rights from a token in a header, or need none.
+ * Lets pages of any origin call a route without cookies: answers preflight requests and marks every response, including
+ * refusals. For routes that need a token in a header or no credentials.
  */
 export const anyOrigin = (route: Route): Route => {
   const methods = Object.entries(route.methods).map(([method, endpoint]): [string, Endpoint] => [

@@ -1,4 +1,4 @@
-/** The binding to `HttpApp` of `@effect/platform`: for an Effect server that has routes of its own. */
+/** The binding to `HttpApp` of `@effect/platform`, for an Effect server with its own routes. */
 import * as Cookies from "@effect/platform/Cookies"
 import type * as HttpApp from "@effect/platform/HttpApp"
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
@@ -31,11 +31,11 @@ export interface Options {
  * The handler as an app, for `HttpRouter.mountApp`, `HttpServer.serve` or a route of an `HttpLayerRouter`. The path of a
  * request is the one that the client sent, wherever the app is mounted.
  *
- * Applications may send their secrets in queries: switch off what writes queries down, as the platform's request log does
+ * Applications may send their secrets in queries, so do not record queries: switch off the platform's request log
  * (`disableLogger`) and its tracer (`HttpMiddleware.withTracerDisabledWhen`).
  *
- * The server interrupts its fiber when the client goes away. A body over the limit is cut there, and refused by the
- * endpoint; one that does not come in time is answered with 408.
+ * The server interrupts its fiber when the client disconnects. A body over the limit is cut off, and the endpoint refuses
+ * it. A body that does not arrive in time gets 408.
  */
 export const app = (
   handler: Message.Handler,
@@ -49,7 +49,7 @@ export const app = (
       const body = yield* Effect.timeoutOption(readBody(request), timeout)
       if (Option.isNone(body)) return toResponse(tooLate, true)
       const { bytes, refusal = refusalOf(linesOf(request)) } = body.value
-      // A stream that was read to its end before ends immediately.
+      // A stream that another reader has consumed ends immediately.
       if (bytes.byteLength === 0 && Number(request.headers["content-length"] ?? 0) > 0) {
         yield* Effect.logError(readBefore)
         return toResponse(broken, true)
@@ -73,9 +73,8 @@ export const app = (
   })
 
 /**
- * A guard for routes of the server's own, as an app or as the handler of an endpoint of an `HttpApi`: requests without a
- * token that meets the requirement are answered as those to `/api/v1/athlete` are, and the others come with the access
- * that the token gives.
+ * A guard for your own routes, as an app or as the handler of an endpoint of an `HttpApi`. Your route gets requests with a
+ * valid token and the access of that token. All others get the responses of `/api/v1/athlete`.
  */
 export const guard = <A, E, R>(
   requirement: Guard.Requirement,
@@ -92,8 +91,8 @@ export const guard = <A, E, R>(
   })
 
 /**
- * Reads the body as far as it is worth it. To end its stream is to end the connection, which still has to carry the
- * answer: so the reader waits for the end of the request.
+ * Reads the body up to the limit. Ending its stream would close the connection, which is still needed for the response: so
+ * the reader waits for the end of the request.
  */
 const readBody = (request: HttpServerRequest.HttpServerRequest): Effect.Effect<Body, never, Scope.Scope> =>
   Effect.gen(function*() {
@@ -103,13 +102,13 @@ const readBody = (request: HttpServerRequest.HttpServerRequest): Effect.Effect<B
       request.stream,
       (chunk) => body.add(chunk) ? Effect.void : Effect.zipRight(Deferred.succeed(enough, undefined), Effect.never)
     )
-    // A stream that breaks has no more to give, and nobody to be answered.
+    // If the stream breaks, the client has disconnected and gets no response.
     yield* Effect.forkScoped(Effect.ensuring(Effect.ignore(reading), Deferred.succeed(enough, undefined)))
     yield* Deferred.await(enough)
     return body
   })
 
-/** Names and values in turn: on Node as they were sent, elsewhere as the server joined them. */
+/** Header names and values in turn: on Node as they were sent, elsewhere as the server joined them. */
 const linesOf = ({ headers, source }: HttpServerRequest.HttpServerRequest): ReadonlyArray<string> =>
   typeof source === "object" && source !== null && "rawHeaders" in source && Array.isArray(source.rawHeaders)
     ? source.rawHeaders
@@ -131,7 +130,7 @@ const toRequest = (
 
 const utf8 = new TextEncoder()
 
-/** `last` closes the connection: what is left of a body that was not read to its end cannot be told from a request. */
+/** `last` closes the connection: the unread rest of a body cannot be distinguished from the next request. */
 const toResponse = (
   { body, headers, status }: Message.Response,
   last: boolean

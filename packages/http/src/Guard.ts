@@ -1,4 +1,4 @@
-/** Lets the bearers of access tokens through to routes of the server's own, with the answers of `/api/v1` (RFC 6750). */
+/** Guards your own routes with access tokens. Refusals are those of `/api/v1` (RFC 6750). */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import type { Access } from "@startlist/core/Access"
@@ -8,15 +8,15 @@ import * as ApiResponse from "./api/ApiResponse.ts"
 import * as Bearer from "./api/Bearer.ts"
 import type { Request, Response } from "./Message.ts"
 
-/** What a token must be good for. */
+/** Requirement for a token. */
 export interface Requirement {
-  /** Any one of these scopes will do. Default: none is asked for. */
+  /** The token must have at least one of these scopes. Default: any scope. */
   readonly scopes?: ReadonlyArray<string>
-  /** Any one of these roles of the user will do. Default: all. */
+  /** The token's user must have one of these roles. Default: any role. */
   readonly roles?: ReadonlyArray<Role>
 }
 
-/** Either what the token gives access to, or the answer to the request. */
+/** Either the access of the token, or the refusal. */
 export type Checked =
   | { readonly access: Access; readonly refused?: never }
   | { readonly access?: never; readonly refused: Response }
@@ -27,23 +27,23 @@ export type Check = (request: Pick<Request, "headers">, requirement?: Requiremen
 const isOneOf = <A>(wanted: ReadonlyArray<A> | undefined, given: ReadonlyArray<A>): boolean =>
   wanted === undefined || given.some((one) => wanted.includes(one))
 
-const wrongRole = ApiResponse.error(403, "the user of this token has not the role that this takes", [{
+const wrongRole = ApiResponse.error(403, "the token's user does not have the required role", [{
   resource: "AccessToken",
   field: "role",
   code: "forbidden",
-  message: "the user of this token has not the role that this takes"
+  message: "the token's user does not have the required role"
 }])
 
 const judge = (access: Access, { roles, scopes }: Requirement): Checked =>
   !isOneOf(roles, [access.role])
     ? { refused: wrongRole }
     : !isOneOf(scopes, access.scope)
-    ? { refused: Bearer.insufficientScope("AccessToken", "no granted scope allows this") }
+    ? { refused: Bearer.insufficientScope("AccessToken", "the token does not have a required scope") }
     : { access }
 
 /**
- * 401 with a challenge for a token that is missing or not good, 403 for one that is good but not for this, 503 if the
- * store cannot tell.
+ * Refuses a missing or invalid token with 401 and a challenge, one with the wrong scope or role with 403, and every request
+ * with 503 while the store is unavailable.
  */
 export const make: Effect.Effect<Check, never, OAuth> = Effect.map(
   Bearer.make,
@@ -52,7 +52,7 @@ export const make: Effect.Effect<Check, never, OAuth> = Effect.map(
       Effect.map((answer): Checked => "status" in answer ? { refused: answer } : answer),
       Effect.catchAll((error) =>
         Effect.as(
-          // As a cause: of an error among the messages, a log in JSON shows nothing of why.
+          // As a cause: in a JSON log, an error among the messages would lose its reason.
           Effect.logError("an access token could not be checked: the store is unavailable", Cause.fail(error)),
           { refused: ApiResponse.refused(error) }
         )

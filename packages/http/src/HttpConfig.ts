@@ -1,4 +1,4 @@
-/** Public addresses, and what else the HTTP side must know of its surroundings. */
+/** Public addresses, trusted proxies and other settings of the HTTP side. */
 import * as Context from "effect/Context"
 import * as Option from "effect/Option"
 import type { TokenHash } from "@startlist/core/Secrets"
@@ -14,7 +14,7 @@ export declare namespace HttpConfig {
     readonly baseUrl: string
     /** The issuer identifier: named in the metadata (RFC 8414; without one, `authUrl` is) and in redirects (RFC 9207). */
     readonly issuer: Option.Option<string>
-    /** CIDRs of proxies whose `X-Forwarded-For` is believed. */
+    /** CIDRs of proxies whose `X-Forwarded-For` is trusted. */
     readonly trustedProxies: ReadonlyArray<string>
     /** The fingerprint of the token with which an operator may introspect every token. */
     readonly operatorToken: Option.Option<TokenHash>
@@ -39,12 +39,12 @@ const parts = (url: string): readonly [origin: string, path: string] => {
   return [origin, path]
 }
 
-/** What the path of every address of ours begins with: empty, or the path under which we are mounted, as `/connect`. */
+/** The path under which the routes are mounted, such as `/connect`, or empty. */
 export const basePath = ({ authUrl }: Pick<HttpConfig.Service, "authUrl">): string => parts(authUrl)[1]
 
 /** The origin of our pages, as a browser names it. */
 export const originOf = ({ authUrl }: Pick<HttpConfig.Service, "authUrl">): string => parts(authUrl)[0]
 
-/** Where the metadata of an issuer with a path is looked for: the path goes behind the well-known one (RFC 8414 §3.1). */
+/** Path of the metadata. The path of the issuer follows the well-known one (RFC 8414 §3.1). */
 export const metadataPath = ({ authUrl, issuer }: Pick<HttpConfig.Service, "authUrl" | "issuer">): string =>
   `/.well-known/oauth-authorization-server${parts(Option.getOrElse(issuer, () => authUrl))[1]}`

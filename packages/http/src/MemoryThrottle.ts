@@ -19,11 +19,11 @@ interface Count {
  */
 const maxSize = 50_000
 
-/** Counts in memory: after a restart, and on each node of its own. */
+/** Counts in memory. Each process has its own counters, which a restart resets. */
 export const layer: Layer.Layer<Throttle> = Layer.sync(Throttle, () => {
   const counts = new QuickLRU<string, Count>({ maxSize })
 
-  /** The count of the window that is not over. */
+  /** The count of the present window. */
   const current = ({ value }: Key, now: number): Count | undefined => {
     const known = counts.get(value)
     return known !== undefined && known.endsAt > now ? known : undefined

@@ -1,8 +1,8 @@
-/** A request and its response as plain values: what every endpoint takes and gives, whatever server it runs in. */
+/** Requests and responses as plain values, independent of the server. */
 import type * as Effect from "effect/Effect"
 import type { Refusal } from "./Refusal.ts"
 
-/** A request as a binding hands it over. Nothing in it has been decoded or believed yet. */
+/** A request from a binding. Nothing in it has been decoded or checked yet. */
 export interface Request {
   /** As on the wire: `GET`, `POST`, … */
   readonly method: string
@@ -10,15 +10,15 @@ export interface Request {
   readonly path: string
   /** The raw query without `?`, empty if missing. Contains credentials: never log it. */
   readonly query: string
-  /** By lower-case name; repeated ones as the server joined them. */
+  /** By lower-case name. Repeated headers as the server joined them. */
   readonly headers: Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
   /** At most `maxBodyBytes + 1` bytes: a binding stops reading there, and the endpoint answers 413. */
   readonly body: Uint8Array
   /** The address of the client, behind the proxies that the operator trusts; for limits and the audit only. */
   readonly address: string
-  /** The name of the request in the log. Error pages show it. Default: the header `X-Request-Id`. */
+  /** Identifier of the request in the log and on error pages. Default: the header `X-Request-Id`. */
   readonly id?: string
-  /** Why the binding refuses this request. The router words it as the route does, and calls no endpoint. */
+  /** The reason if the binding refuses this request. The router answers in the format of the route, and calls no endpoint. */
   readonly refusal?: Refusal
 }
 
@@ -31,7 +31,7 @@ export interface Response {
   readonly body: string | Uint8Array
 }
 
-/** See Other: the browser goes on with a GET, whatever it sent (RFC 9700 §4.12). */
+/** See Other: the browser always continues with a GET (RFC 9700 §4.12). */
 export const redirect = (location: string, extra: Response["headers"] = {}): Response => ({
   status: 303,
   headers: { location, "cache-control": "no-store", "referrer-policy": "no-referrer", ...extra },
@@ -48,16 +48,16 @@ export interface Handler {
 /** The largest request body (64 KiB). */
 export const maxBodyBytes = 65_536
 
-/** So much of a too large body is read away before the answer: a client that is still sending may not read it (1 MiB). */
+/** Maximum part of a too large body to read before responding (1 MiB): a client may not read while it sends. */
 export const maxSwallowedBytes = 1_048_576
 
 /** Maximum number of pieces (chunks, packets) in which a body may arrive. */
 export const maxBodyPieces = 1024
 
-/** Maximum number of header lines. Node drops lines behind a larger number of its own, and does not say so. */
+/** Maximum number of header lines. Node silently drops lines after its own, larger maximum. */
 export const maxHeaders = 100
 
-/** The value of a header that makes sense once only; the first if it was repeated. */
+/** The value of a header that may occur only once. The first one if it was repeated. */
 export const header = (request: Pick<Request, "headers">, name: string): string | undefined => {
   const value = request.headers[name]
   return typeof value === "string" || value === undefined ? value : value[0]
@@ -66,7 +66,7 @@ export const header = (request: Pick<Request, "headers">, name: string): string 
 /** Format of a request identifier. It goes into the log unchanged. */
 const requestId = /^[\w.:=+/-]{1,128}$/
 
-/** The name of a request that this server, or the proxy or client in front of it, has given. */
+/** The request identifier that this server, its proxy or the client has set. */
 export const idOf = (request: Pick<Request, "headers" | "id">): string | undefined => {
   const id = request.id ?? header(request, "x-request-id")
   return id !== undefined && requestId.test(id) ? id : undefined

@@ -1,4 +1,4 @@
-/** One handler out of those endpoints and pages that a server wants, below the path where it wants them. */
+/** One handler for selected endpoints and pages, below a path. */
 import * as Effect from "effect/Effect"
 import type { Handler, Request } from "./Message.ts"
 import * as Protocol from "./Protocol.ts"
@@ -6,17 +6,17 @@ import * as Router from "./Router.ts"
 import { MountedPaths } from "./MountedPaths.ts"
 import { basePath, HttpConfig, metadataPath } from "./HttpConfig.ts"
 
-/** Routes that are made together, with what they need. */
+/** Routes that are made together, with the services that they need. */
 export type Routes<R> = Effect.Effect<ReadonlyArray<Router.Route>, never, R>
 
 export interface Options<R> {
-  /** What the path of a request begins with before ours. Default: the path of `HttpConfig.authUrl`. */
+  /** Prefix of the request paths. Default: the path of `HttpConfig.authUrl`. */
   readonly prefix?: string
-  /** Answers what no route matches. Default: `Protocol.notFound`; with pages, `Pages.notFound`. */
+  /** Answers requests that match no route. Default: `Protocol.notFound`; with pages, `Pages.notFound`. */
   readonly notFound?: Effect.Effect<Handler, never, R>
 }
 
-/** The routes of all groups, with what any of them needs. */
+/** The routes of all groups, with the services that they need. */
 const flattened = <Group extends Routes<unknown>>(groups: ReadonlyArray<Group>) =>
   Effect.map(
     Effect.all(groups as ReadonlyArray<Routes<Effect.Effect.Context<Group>>>),
@@ -25,10 +25,10 @@ const flattened = <Group extends Routes<unknown>>(groups: ReadonlyArray<Group>) 
 
 /**
  * A handler for these routes and no others, below the path of `HttpConfig.authUrl`: with `https://club.example/connect` it
- * answers `/connect/oauth/token`, and with 404 everything outside `/connect`. A later route takes the place of an
- * earlier one with the same path. A missing route needs no layer, and no page links to it.
+ * answers `/connect/oauth/token`, and everything outside `/connect` with 404. If two routes have the same path, the later
+ * one wins. A missing route needs no layer, and no page links to it.
  *
- * Bindings hand over the whole path. Where a proxy has taken the prefix away before, say so with `prefix: ""`.
+ * Bindings pass on the whole path. If a proxy has removed the prefix, set `prefix: ""`.
  */
 export const make = <Group extends Routes<unknown>, R = never>(
   groups: ReadonlyArray<Group>,
@@ -50,9 +50,9 @@ export const make = <Group extends Routes<unknown>, R = never>(
 
 const wellKnown = "/.well-known/oauth-authorization-server"
 
-/** Takes the prefix away. The metadata of an issuer with a path has its place outside of that path (RFC 8414 §3.1). */
+/** Removes the prefix. The metadata of an issuer with a path is outside of that path (RFC 8414 §3.1). */
 const below = (prefix: string, metadata: string, router: Handler, notFound: Handler): Handler => {
-  /** The path inside of the prefix, if it is there. */
+  /** The path after the prefix, if it has the prefix. */
   const inside = (path: string): string | undefined => {
     if (path === metadata) return wellKnown
     if (path === prefix) return "/"

@@ -1,14 +1,14 @@
-/** Which of our paths are mounted in this server. */
+/** The paths that are mounted in this server. */
 import * as Context from "effect/Context"
 
 export declare namespace MountedPaths {
   export interface Service {
-    /** Whether something answers at this path, as the routes write it. Known when all routes are made. */
+    /** Whether this path, in the form of the routes, is mounted. Known when all routes are made. */
     readonly has: (path: string) => boolean
   }
 }
 
-/** Asked by pages before they link to another one. By default everything is there. */
+/** Pages check it before they link to another page. By default, every path is mounted. */
 export class MountedPaths extends Context.Reference<MountedPaths>()("@startlist/http/MountedPaths", {
   defaultValue: (): MountedPaths.Service => ({ has: () => true })
 }) {}

@@ -32,15 +32,14 @@ export interface Options {
 }
 
 /**
- * A listener for `http.createServer`, or for some paths of a server that is there already.
+ * A listener for `http.createServer`, or for some paths of an existing server.
  *
- * Every request runs on one prepared runtime, in a fiber that is interrupted when the client goes away. A body over the
- * limit is cut there, and refused by the endpoint; one that does not come in time is answered with 408. A client that
- * does not read its answer in time is cut off. Requests that are being processed are bounded by `capacity`, so that under
- * any load the accepted ones are answered soon; those whose body is still to come are bounded by the connections. Of one
- * connection, one request is processed at a time.
+ * Every request runs in its own fiber, which is interrupted when the client disconnects. A body over the limit is cut off,
+ * and the endpoint refuses it. A body that does not arrive in time gets 408, and a client that does not read its response
+ * in time is disconnected. At most `capacity` requests are processed at the same time, one per connection, so accepted ones
+ * are answered soon under any load.
  *
- * The server must keep at least 200 headers of a request (`maxHeadersCount`; `harden` sets it): it drops those behind.
+ * The server must keep at least 200 headers of a request (`maxHeadersCount`; `harden` sets it), because it drops others.
  */
 export const listener = (handler: Handler, options: Options = {}): Effect.Effect<RequestListener> =>
   Effect.gen(function*() {
@@ -74,7 +73,7 @@ export const listener = (handler: Handler, options: Options = {}): Effect.Effect
       else answer(outgoing, exit)
     }
 
-    /** The request is still running: ends it when the client goes away or the time is over. */
+    /** Ends a running request when the client disconnects or its time is over. */
     const wait = (fiber: Fiber.RuntimeFiber<Response>, outgoing: ServerResponse): void => {
       running++
       const interrupt = () => fiber.unsafeInterruptAsFork(fiber.id())
@@ -102,7 +101,7 @@ export const listener = (handler: Handler, options: Options = {}): Effect.Effect
     return (incoming, outgoing) => takeTurn(incoming, outgoing, () => serve(incoming, outgoing))
   })
 
-/** What a guarded route does for a request with this access; what it throws or rejects is left to the server. */
+/** A guarded route. The server handles its errors. */
 export type GuardedListener<Incoming extends IncomingMessage, Outgoing extends ServerResponse> = (
   incoming: Incoming,
   outgoing: Outgoing,
@@ -110,8 +109,8 @@ export type GuardedListener<Incoming extends IncomingMessage, Outgoing extends S
 ) => unknown
 
 /**
- * A guard for routes of the server's own, in `node:http` or Express: requests without a token that meets the requirement
- * are answered as those to `/api/v1/athlete` are, and the others come with the access that the token gives.
+ * A guard for your own routes in `node:http` or Express. Your route gets requests with a valid token and the access of that
+ * token. All others get the responses of `/api/v1/athlete`.
  */
 export type NodeGuard = <Incoming extends IncomingMessage, Outgoing extends ServerResponse>(
   requirement: Guard.Requirement,
@@ -136,8 +135,8 @@ export const guard: Effect.Effect<NodeGuard, never, OAuth> = Effect.gen(function
 })
 
 /**
- * The same from layers, for a server that does not run on Effect: builds them, and ends them with `dispose`. A worker
- * among them runs until then. The compiler names services that no layer provides.
+ * The same from layers, for a server without Effect: builds them, and releases them with `dispose`. A worker among them
+ * runs until then. The compiler names services that no layer provides.
  */
 export const start = async <Provided, E, Needed>(
   handler: Effect.Effect<Handler, never, Needed>,
@@ -149,8 +148,8 @@ export const start = async <Provided, E, Needed>(
 }
 
 /**
- * Limits how long a connection may take for its headers and for a whole request, and how many headers are kept. What is
- * no request gets 400, 408, 413 or 431 behind the answers to the requests before it.
+ * Sets timeouts for headers and whole requests, and the maximum number of headers. Invalid HTTP gets 400, 408, 413 or 431
+ * after the responses to earlier requests.
  */
 export const harden = (server: Server): Server => {
   server.headersTimeout = 10_000
@@ -162,15 +161,13 @@ export const harden = (server: Server): Server => {
   return server
 }
 
-/**
- * Closes the connection if the client does not read the whole answer in time: the answer would stay in memory.
- */
+/** Closes the connection if the client does not read the response in time: it would stay in memory. */
 const expectReader = (outgoing: ServerResponse, timeout: number): void => {
   const timer = setTimeout(() => outgoing.destroy(), timeout)
   outgoing.once("close", () => clearTimeout(timer))
 }
 
-/** The last answer on its connection. */
+/** Sends the last response of a connection. */
 const closing = (response: Response): Response => ({
   ...response,
   headers: { ...response.headers, connection: "close" }
@@ -192,7 +189,7 @@ const toRequest = (
   return refusal === undefined ? request : { ...request, refusal }
 }
 
-/** As the client sent it: Express and its kin take the path of a mount from `url`, and keep it in `originalUrl`. */
+/** The target as the client sent it: Express removes the path of a mount from `url`, but not from `originalUrl`. */
 const targetOf = (incoming: IncomingMessage): string =>
   "originalUrl" in incoming && typeof incoming.originalUrl === "string" ? incoming.originalUrl : incoming.url ?? "/"
 
@@ -214,9 +211,8 @@ const write = (outgoing: ServerResponse, { body, headers, status }: Response): v
 }
 
 /**
- * Sends the answer to a client that is still sending, and closes when that ends or has gone on for `lingering`. To close
- * a connection on which something is unread resets it, and takes back what the client has not read of its answer
- * (RFC 9112 §9.6): so the rest is read away first.
+ * Responds to a client that is still sending, and drains the rest of the request for at most `lingering`. Closing a socket
+ * with unread input resets it, which can destroy response bytes that the client has not read (RFC 9112 §9.6).
  */
 const writeLast = (outgoing: ServerResponse, body: Response["body"]): void => {
   const incoming = outgoing.req

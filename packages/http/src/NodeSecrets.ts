@@ -15,7 +15,7 @@ import { makeTokenKey } from "./internal/tokenKey.ts"
 const size = 32
 const saltSize = 16
 
-/** Random bytes are drawn in bulk (a system call costs more than the bytes), and wiped as they are handed out. */
+/** Draws random bytes in bulk, since a system call costs more than the bytes. Used bytes are wiped. */
 const makePool = (bytes: number) => {
   const pool = Buffer.alloc(bytes)
   let next = pool.length
@@ -60,7 +60,7 @@ export const layerWith = (keys: MasterKey.MasterKeys): Layer.Layer<Secrets, Mast
   )
 
 /**
- * With a key drawn at the start, for one process and stores in memory. After a restart, and on other nodes, replaced
- * refresh tokens are unknown instead of replayed, and repeated requests are refused.
+ * With a random key, for one process and stores in memory. After a restart, and on other nodes, replaced refresh tokens are
+ * unknown instead of replayed, and repeated requests are refused.
  */
 export const layerDrawn: Layer.Layer<Secrets> = Layer.sync(Secrets, () => make([makeKey(randomBytes(size))]))

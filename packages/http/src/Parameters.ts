@@ -11,14 +11,14 @@ import { Contradictory, Malformed, Repeated, TooLarge, UnsupportedMediaType } fr
 
 export const formType = "application/x-www-form-urlencoded"
 
-/** The decoded parameters by name. One that was sent without a value counts as omitted (RFC 6749 §3.1). */
+/** The decoded parameters by name. A parameter without a value counts as omitted (RFC 6749 §3.1). */
 export interface Parameters {
   readonly values: ReadonlyMap<string, string>
-  /** The names without one reading, and why; `values` has their first value. */
+  /** Names of ambiguous parameters, and the reason. `values` has their first value. */
   readonly ambiguous: ReadonlyMap<string, Ambiguous>
 }
 
-/** Why a parameter has no single reading. */
+/** The reason why a parameter is ambiguous. */
 export type Ambiguous = Repeated | Contradictory
 
 /** The value of a parameter, if it has one. */
@@ -47,7 +47,7 @@ export const text = (body: Uint8Array): string | undefined => {
   }
 }
 
-/** Whether a body carries no parameters: it is empty, or the `{}` that some HTTP clients send without being asked. */
+/** Whether a body has no parameters: it is empty, or the `{}` that some HTTP clients send by default. */
 export const isBlank = (body: Uint8Array): boolean =>
   body.byteLength === 0 || (body.byteLength === 2 && body[0] === 0x7b && body[1] === 0x7d)
 
@@ -70,7 +70,7 @@ export const read = (request: Request): Either.Either<Parameters, Unreadable> =>
   return Either.right({ values, ambiguous: ambiguous.size === 0 ? noneAmbiguous : ambiguous })
 }
 
-/** Adds what the body has. A value that differs from the query's would let two readers see different requests. */
+/** Adds the parameters of the body. One that differs from the query would let two readers see different requests. */
 const merge = (
   values: Map<string, string>,
   posted: ReadonlyMap<string, string>,
@@ -84,7 +84,7 @@ const merge = (
   }
 }
 
-/** Reads query and form body, and refuses parameters without one reading: two readings are how checks are bypassed. */
+/** Reads query and form body, and refuses ambiguous parameters, which could bypass checks. */
 export const readOnce = (request: Request): Either.Either<Parameters, Unreadable | Ambiguous> => {
   const parameters = read(request)
   if (Either.isLeft(parameters)) return parameters
@@ -101,7 +101,7 @@ const isPrintable = /^[!-~]*$/
 /** A parameter's name for an error message, unless its characters do not belong there. */
 const nameable = (name: string): string => /^[\w.-]{1,40}$/.test(name) ? name : "a parameter"
 
-/** Adds the pairs of `source`; answers whether it could be decoded. */
+/** Adds the pairs of `source`. Returns whether it could be decoded. */
 const parse = (source: string, values: Map<string, string>, ambiguous: Map<string, Ambiguous>): boolean => {
   for (const pair of source.split("&")) {
     if (pair === "") continue

@@ -1,4 +1,4 @@
-/** The routes of the documented interface that applications call (requirements §4.2 to §4.9), and its metadata. */
+/** The routes of the documented API (requirements §4.2 to §4.9), and its metadata. */
 import * as Effect from "effect/Effect"
 import type { Applications } from "@startlist/core/Applications"
 import type { OAuth } from "@startlist/core/OAuth"
@@ -20,7 +20,7 @@ import type { Throttle } from "./Throttle.ts"
 
 type Routes<R> = Effect.Effect<ReadonlyArray<Route>, never, R>
 
-/** `/oauth/token`, `/oauth/revoke`, `/oauth/introspect` and the metadata; `Authorization` has what a page at `/oauth/authorize` needs. */
+/** `/oauth/token`, `/oauth/revoke`, `/oauth/introspect` and the metadata. See `Authorization` for `/oauth/authorize`. */
 export const oauth: Routes<Applications | OAuth | Secrets | Throttle> = Effect.all([
   Token.make,
   Revoke.make,
@@ -31,19 +31,19 @@ export const oauth: Routes<Applications | OAuth | Secrets | Throttle> = Effect.a
 /** `/api/v1/athlete` (requirements §4.5). */
 export const athlete: Routes<OAuth | UserStore> = Effect.map(Athlete.make, (route) => [route])
 
-/** `/api/v1/webhook_subscription` (requirements §4.6 to §4.9), and the log of its events below it. */
+/** `/api/v1/webhook_subscription` (requirements §4.6 to §4.9), with its event log. */
 export const webhooks: Routes<Applications | OAuth | Subscriptions | Throttle> = Effect.all([
   WebhookSubscription.make,
   WebhookEvents.make
 ])
 
-/** All of them; `@startlist/pages` has the pages. */
+/** All of these routes. `@startlist/pages` has the pages. */
 export const routes: Routes<Applications | OAuth | Secrets | Subscriptions | Throttle | UserStore> = Effect.map(
   Effect.all([oauth, athlete, webhooks]),
   (made) => made.flat()
 )
 
-/** Answers what no route matches with 404, in the words of the interface to which the path belongs. */
+/** Answers requests that match no route with 404, in the format that their path suggests. */
 export const notFound = (others: Refuse = ApiResponse.refuse): Handler =>
   fallback((request, error) =>
     (request.path.startsWith("/api/")

@@ -1,6 +1,6 @@
 /**
- * The documented interface, described: for `openapi.json`, its page, and typed clients. Nothing is served from this
- * value; the endpoints decode by themselves, and more exactly than a schema could say.
+ * Description of the documented API, for `openapi.json`, its page, and typed clients. It is not used for serving: the
+ * endpoints decode requests more precisely than schemas can.
  */
 import * as HttpApi from "@effect/platform/HttpApi"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
@@ -8,7 +8,7 @@ import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as Schema from "effect/Schema"
 
-/** One thing that is wrong. `code` is stable, `message` is for people. */
+/** A problem with a request. `code` is stable, `message` is for people. */
 export const Problem = Schema.Struct({
   resource: Schema.String,
   field: Schema.String,
@@ -17,7 +17,7 @@ export const Problem = Schema.Struct({
 }).annotations({ identifier: "Problem" })
 export type Problem = typeof Problem.Type
 
-/** An error, for programs that read `errors`, and by the names of RFC 6750 for libraries that look only there. */
+/** An error with `errors`, and with the fields of RFC 6750 for libraries that read only these. */
 export const ErrorBody = Schema.Struct({
   message: Schema.String,
   errors: Schema.Array(Problem),
@@ -41,7 +41,7 @@ const apiError = (status: number, description: string) => under(status, descript
 const tooManyFailures = oauthError(429, "Too many failures before this request; try again after Retry-After")
 const oauthUnavailable = oauthError(503, "The database is unavailable; try again after Retry-After")
 const oauthTooLarge = oauthError(413, "The body is larger than 64 KiB")
-const oauthMediaType = oauthError(415, "The body is no form")
+const oauthMediaType = oauthError(415, "The body is not a form")
 
 const AuthorizeParameters = Schema.Struct({
   client_id: Schema.String,
@@ -58,7 +58,7 @@ const AuthorizeParameters = Schema.Struct({
 
 const Client = { client_id: optional, client_secret: optional }
 
-/** Either in the query or in the form, hence nothing is required in either. */
+/** A parameter is in the query or in the form, so neither requires it. */
 const TokenParameters = Schema.Struct({
   ...Client,
   grant_type: Schema.optional(Schema.Literal("authorization_code", "refresh_token")),
@@ -71,7 +71,7 @@ const TokenParameters = Schema.Struct({
 const TokenHeaders = Schema.Struct({
   "idempotency-key": Schema.optional(
     Schema.String.pipe(Schema.pattern(/^[ -~]{1,255}$/)).annotations({
-      description: "1 to 255 printable characters. A request that is sent again with the same key gets the same answer."
+      description: "1 to 255 printable characters. A repeated request with the same key gets the same response."
     })
   )
 })
@@ -112,7 +112,7 @@ const OAuth = HttpApiGroup.make("oauth")
       .addSuccess(under(200, "The consent page", page))
       .addSuccess(under(303, "To the sign-in page, or back to the application", Schema.Void))
       .addError(under(414, "A page: the request is too long to be returned to the application", page))
-      .addError(under(503, "A page: the database is away", page))
+      .addError(under(503, "A page: the database is unavailable", page))
   )
   .add(
     HttpApiEndpoint.post("token", "/oauth/token")
@@ -121,7 +121,7 @@ const OAuth = HttpApiGroup.make("oauth")
       .setPayload(TokenForm)
       .addSuccess(Tokens)
       .addError(oauthError(400, "The request, code or token is not valid"))
-      .addError(oauthError(401, "The client is not known, or the refresh token was replaced or revoked"))
+      .addError(oauthError(401, "The client is unknown, or the refresh token was replaced or revoked"))
       .addError(oauthTooLarge)
       .addError(oauthMediaType)
       .addError(tooManyFailures)
@@ -131,20 +131,20 @@ const OAuth = HttpApiGroup.make("oauth")
     HttpApiEndpoint.post("revoke", "/oauth/revoke")
       .setUrlParams(TokenOf)
       .setPayload(TokenOfForm)
-      .addSuccess(under(200, "Access has ended, or the token gives none to this application", nothing))
+      .addSuccess(under(200, "The access is revoked, or the token gives this application no access", nothing))
       .addError(under(400, "The request is not valid: nothing was revoked", nothing))
-      .addError(under(401, "The client is not known, or its secret is missing or wrong: nothing was revoked", nothing))
+      .addError(under(401, "The client is unknown, or its secret is missing or wrong: nothing was revoked", nothing))
       .addError(under(413, "The body is larger than 64 KiB: nothing was revoked", nothing))
       .addError(under(415, "The body is not a form: nothing was revoked", nothing))
       .addError(under(429, "Too many failures before this request: nothing was revoked", nothing))
-      .addError(under(503, "The database is away: nothing was revoked", nothing))
+      .addError(under(503, "The database is unavailable: nothing was revoked", nothing))
   )
   .add(
     HttpApiEndpoint.post("introspect", "/oauth/introspect")
       .setPayload(TokenOfForm)
       .addSuccess(Introspection)
       .addError(oauthError(400, "The request is not valid"))
-      .addError(oauthError(401, "The client is not known"))
+      .addError(oauthError(401, "The client is unknown"))
       .addError(oauthTooLarge)
       .addError(oauthMediaType)
       .addError(tooManyFailures)
@@ -186,7 +186,7 @@ const EventPage = Schema.Struct({
 }).annotations({ identifier: "EventPage" })
 
 const invalidToken = apiError(401, "The access token is missing, expired, replaced or revoked")
-const forbidden = apiError(403, "Not with this role or scope")
+const forbidden = apiError(403, "The token's user does not have the required role, or the token not the required scope")
 const unavailable = apiError(503, "The database is unavailable; try again after Retry-After")
 const none = apiError(404, "There is no subscription")
 
@@ -204,12 +204,12 @@ const Resources = HttpApiGroup.make("resources")
       .addSuccess(under(201, "The callback has answered the challenge", Subscription, "WebhookSubscription"))
       .addError(invalidToken)
       .addError(forbidden)
-      .addError(apiError(400, "The body is no JSON"))
+      .addError(apiError(400, "The body is not JSON"))
       .addError(apiError(413, "The body is larger than 64 KiB"))
       .addError(apiError(415, "The content type is not application/json"))
       .addError(unavailable)
-      .addError(apiError(409, "The application has a subscription already"))
-      .addError(apiError(429, "A validation is running, or its owner has had ten in a minute; see Retry-After"))
+      .addError(apiError(409, "The application already has a subscription"))
+      .addError(apiError(429, "A validation is running, or the owner had ten within a minute; see Retry-After"))
       .addError(apiError(422, "The callback URL is not valid, or did not answer the challenge"))
   )
   .add(
@@ -226,7 +226,7 @@ const Resources = HttpApiGroup.make("resources")
       .addSuccess(EventPage)
       .addError(invalidToken)
       .addError(forbidden)
-      .addError(apiError(422, "`after` is no cursor of this log, or `limit` is not from 1 to 1000"))
+      .addError(apiError(422, "`after` is not a cursor of this log, or `limit` is not from 1 to 1000"))
       .addError(unavailable)
   )
   .add(
@@ -254,7 +254,7 @@ const Service = HttpApiGroup.make("service")
   .add(
     HttpApiEndpoint.get("metrics", "/metrics")
       .addSuccess(HttpApiSchema.Text({ contentType: "text/plain; version=0.0.4; charset=utf-8" }))
-      .addError(apiError(401, "Neither from this machine nor with the operator token"))
+      .addError(apiError(401, "The request is neither from this machine nor has the operator token"))
       .addError(apiError(429, "Too many wrong operator tokens; try again after Retry-After"))
   )
   .add(
@@ -266,5 +266,5 @@ const Service = HttpApiGroup.make("service")
       .addSuccess(Schema.Record({ key: Schema.String, value: Schema.Unknown }))
   )
 
-/** `/oauth/*` and `/api/v1/*` (requirements §4), and what a node says of itself. */
+/** `/oauth/*`, `/api/v1/*` (requirements §4), and health, readiness and metrics of a node. */
 export const ProtocolApi = HttpApi.make("protocol").add(OAuth).add(Resources).add(Service)

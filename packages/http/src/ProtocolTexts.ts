@@ -1,9 +1,9 @@
-/** What the operations and fields of the documented interface mean, in words, with an example of each. */
+/** Texts for the operations and fields of the documented API, with examples. */
 
-/** A field by its name: it means the same wherever it stands. The name of a schema in front makes an exception. */
+/** Text and example of a field by its name, or by schema and name for exceptions. */
 export type FieldTexts = Readonly<Record<string, readonly [description: string, example: unknown]>>
 
-/** An operation by its identifier. Examples are put together from those of the fields, unless there is one here. */
+/** Text of an operation by its identifier. Without examples here, those of the fields are used. */
 export type OperationTexts = Readonly<
   Record<string, {
     readonly summary: string
@@ -17,88 +17,88 @@ const at = "2026-06-01T08:00:00.000Z"
 
 export const fields: FieldTexts = {
   access_token: ["Opens the API for the user. Send it as `Authorization: Bearer …`", "sl_at_7_42_zWk3vP…"],
-  active: ["Whether the token is good now", true],
-  aspect_type: ["`updated` for a registration, `deleted` for access that has ended", "updated"],
+  active: ["Whether the token is valid now", true],
+  aspect_type: ["`updated` for a registration, `deleted` for revoked access", "updated"],
   body: [
     "The exact JSON text that was or will be posted; the signature is over these bytes",
     "{\"aspect_type\":\"updated\",…}"
   ],
-  callback_url: ["Where events are posted; at most 255 characters", "https://race-day.example/events"],
+  callback_url: ["URL to which events are posted; at most 255 characters", "https://race-day.example/events"],
   client_id: ["Identifies the application", 7],
-  "Introspection.client_id": ["The application that has the token", "7"],
+  "Introspection.client_id": ["The application to which the token was issued", "7"],
   client_secret: ["Authenticates the application. Keep it on your server", "sl_cs_2GkQ…"],
   code: ["The authorization code of the redirect; it works once, for five minutes", "sl_ac_7_42_9Jx1…"],
   "Problem.code": ["The kind of error, for programs: stable", "too_long"],
   code_challenge: ["BASE64URL(SHA-256(code_verifier)) (RFC 7636)", "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"],
-  code_challenge_method: ["How the challenge was made", "S256"],
+  code_challenge_method: ["Method that created the challenge", "S256"],
   code_verifier: ["The value whose hash was the code challenge", "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"],
   comment: ["Free text", "The certificate was accepted"],
-  created_at: ["When it was made: ISO 8601 in UTC with milliseconds", at],
-  "Tokens.created_at": ["When the access token was made, in whole seconds since 1970", 1_780_300_800],
-  cursor: ["Where to continue: give it as `after`", "815"],
-  after: ["Continue behind this one", "815"],
+  created_at: ["Time of creation: ISO 8601 in UTC with milliseconds", at],
+  "Tokens.created_at": ["Time at which the access token was issued, in whole seconds since 1970", 1_780_300_800],
+  cursor: ["Send it as `after` to continue", "815"],
+  after: ["Start after this entry", "815"],
   document_status: ["A label of the platform", "accepted"],
   document_type: ["A label of the platform", "medical certificate"],
-  error: ["The error by its name in RFC 6749 or RFC 6750", "invalid_request"],
-  error_description: ["The error in words, for people", "code is missing"],
+  error: ["Error code of RFC 6749 or RFC 6750", "invalid_request"],
+  error_description: ["Description of the error for people", "code is missing"],
   errors: ["All errors of the request", undefined],
-  event_time: ["When the change was committed, in whole seconds since 1970", 1_780_300_800],
+  event_time: ["Time of the change, in whole seconds since 1970", 1_780_300_800],
   events: ["At most `limit` events, oldest first", undefined],
-  exp: ["When the token ends, in whole seconds since 1970", 1_780_329_600],
-  expires_in: ["Seconds after `created_at` at which the access token ends", 28_800],
+  exp: ["Time at which the token expires, in whole seconds since 1970", 1_780_329_600],
+  expires_in: ["Seconds from `created_at` until the access token expires", 28_800],
   field: ["The field that is wrong", "callback_url"],
   first_name: ["Given name", "Ada"],
   grant_type: ["The kind of grant to exchange", "authorization_code"],
-  has_more: ["Whether there are more events behind `cursor`", false],
-  "hub.challenge": ["A random text; your answer must contain it", "sl_ch_5mZ0…"],
+  has_more: ["Whether there are more events after `cursor`", false],
+  "hub.challenge": ["A random text that your response must contain", "sl_ch_5mZ0…"],
   "hub.mode": ["Always `subscribe`", "subscribe"],
   "hub.verify_token": [
-    "The verify token of the subscription: shows that the request is meant",
+    "The verify token of the subscription. Check that it is yours",
     "something only you know"
   ],
-  iat: ["When the token was made, in whole seconds since 1970", 1_780_300_800],
+  iat: ["Time at which the token was issued, in whole seconds since 1970", 1_780_300_800],
   id: ["Identifies the record", 42],
   "idempotency-key": [
-    "1 to 255 printable characters, new for each request. A request that is sent again with the same key gets the same answer, for 10 minutes",
+    "1 to 255 printable characters, new for each request. For 10 minutes, a repeated request with the same key gets the same response",
     "0b9f1c1e-6d0e-4a53-9a37-2b6a2ce1d9a4"
   ],
   last_name: ["Family name", "Lovelace"],
   limit: ["Maximum number of entries", "100"],
   locale: ["Language of the consent page", "en"],
-  message: ["The error in words, for people", "callback_url must not be longer than 255 characters"],
+  message: ["Description of the error for people", "callback_url must not be longer than 255 characters"],
   object_id: ["The registration, or the user for a user event", 42],
-  object_type: ["What the event is about", "registration"],
+  object_type: ["Kind of the object that has changed", "registration"],
   platform_id: ["Identifier of the registration on the platform", "MARATHON-2027-0042"],
-  reasons: ["Why a document was refused", ["The date is missing"]],
+  reasons: ["Reasons why a document was refused", ["The date is missing"]],
   redirect_uri: [
     "One of the registered redirect URIs, character by character, or an address on localhost",
     "https://race-day.example/callback"
   ],
-  refresh_token: ["Gets the next pair of tokens, once", "sl_rt_7_42_1_3_Qx0…"],
+  refresh_token: ["Exchange it once for the next pair of tokens", "sl_rt_7_42_1_3_Qx0…"],
   registration_status: ["A label of the platform", "validated"],
-  resource: ["What the field belongs to", "WebhookSubscription"],
-  response_mode: ["How the answer comes back", "query"],
+  resource: ["The record that has the field", "WebhookSubscription"],
+  response_mode: ["How the response is returned", "query"],
   response_type: ["The requested response", "code"],
   role: ["The role of the user", "athlete"],
   scope: ["Scopes, separated by spaces", "profile:read read"],
-  state: ["A text of yours that comes back unchanged", "af0ifjsldkj"],
-  "Event.state": ["What became of the delivery", "delivered"],
+  state: ["Your text, which is returned unchanged", "af0ifjsldkj"],
+  "Event.state": ["State of the delivery", "delivered"],
   status: ["`ok`", "ok"],
   sub: ["The user", "42"],
   subscription_id: ["The subscription that gets the event", 3],
   token: ["An access or refresh token of the application", "sl_rt_7_42_1_3_Qx0…"],
   token_type: ["Always `Bearer`", "Bearer"],
-  updated_at: ["When it was changed: ISO 8601 in UTC with milliseconds", at],
-  updates: ["The fields of the registration, all six; an empty object for a user event", undefined],
-  verify_token: ["Chosen by you; it comes back in the validation request", "something only you know"],
+  updated_at: ["Time of the last change: ISO 8601 in UTC with milliseconds", at],
+  updates: ["All six fields of the registration. For a user event, an empty object", undefined],
+  verify_token: ["Your text, which the validation request contains", "something only you know"],
   "webhook-id": ["Identifies the event: the same in every attempt", "evt_2n5xVb"],
   "webhook-signature": [
-    "`v1,` and BASE64(HMAC-SHA-256(key, id.timestamp.body)), one for each signing secret, separated by spaces. The key is the base64 behind `whsec_`",
+    "`v1,` and BASE64(HMAC-SHA-256(key, id.timestamp.body)), one for each signing secret, separated by spaces. The key is the base64 text after `whsec_`",
     "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4="
   ],
   "webhook-timestamp": ["When this attempt started, in whole seconds since 1970", "1780300800"],
   webhook_id: ["Identifies the event: the same in every attempt", "evt_2n5xVb"],
-  webhook_subscription: ["The subscription that is wanted", undefined]
+  webhook_subscription: ["The requested subscription", undefined]
 }
 
 const credentials = { client_id: "7", client_secret: "sl_cs_2GkQ…" }
@@ -112,19 +112,19 @@ export const operations: OperationTexts = {
   "oauth.token": {
     summary: "Get tokens",
     description:
-      "Exchanges a code or a refresh token. Parameters are in the query or in a form, client credentials there or in HTTP Basic. A parameter in both places must have the same value.",
+      "Exchanges a code or a refresh token. Send parameters in the query or in a form, and client credentials there or with HTTP Basic. A parameter in both places must have the same value.",
     request: { ...credentials, grant_type: "refresh_token", refresh_token: "sl_rt_7_42_1_3_Qx0…" }
   },
   "oauth.revoke": {
-    summary: "End the access of a user",
+    summary: "Revoke access",
     description:
-      "Ends all tokens of the application for the user of this token. The body is always {}: check the status. Only 200 means that access has ended.",
+      "Revokes all tokens of the application for the user of this token. The body is always {}: check the status. Access is revoked only if the status is 200.",
     request: { ...credentials, token: "sl_rt_7_42_1_3_Qx0…" },
     response: {}
   },
   "oauth.introspect": {
-    summary: "Look at a token",
-    description: "What a token stands for (RFC 7662). An application sees its own tokens, the operator any.",
+    summary: "Introspect a token",
+    description: "Describes a token (RFC 7662). An application can introspect its own tokens, the operator any token.",
     request: { ...credentials, token: "sl_at_7_42_zWk3vP…" }
   },
   "oauth.metadata": {
@@ -148,31 +148,31 @@ export const operations: OperationTexts = {
   "resources.unsubscribe": {
     summary: "End the subscription",
     description:
-      "Needs an access token of a platform user. Pending deliveries are cancelled. With `id`, only that subscription is ended."
+      "Needs an access token of a platform user. Cancels pending deliveries. With `id`, ends only that subscription."
   },
   "resources.events": {
     summary: "Fetch events",
     description:
-      "The log of events: each event once, oldest first, and those about one object in order. Go on from the cursor that you were given, and you miss nothing. Needs an access token of a platform user. Events are kept for 30 days after their delivery has ended."
+      "The event log has each event once, oldest first, and events about one object in order. Continue from the last cursor, and you miss no event. Needs an access token of a platform user. Events are stored for 30 days after their delivery has ended."
   },
-  "service.healthz": { summary: "Is the process alive?", description: "200 while the process answers." },
+  "service.healthz": { summary: "Check health", description: "200 while the process answers." },
   "service.readyz": {
-    summary: "Can this node serve requests?",
-    description: "For load balancers: 503 while the database does not answer or the node is stopping."
+    summary: "Check readiness",
+    description: "For load balancers: 503 while the database does not take writes, or the node is stopping."
   },
   "service.metrics": {
-    summary: "Numbers for Prometheus",
-    description: "The numbers of this process, in the text format of Prometheus.",
+    summary: "Get metrics",
+    description: "The metrics of this node, in the text format of Prometheus.",
     response: "startlist_database_up 1\n"
   },
   "service.asyncapi": {
-    summary: "The description of the events",
-    description: "The events that are posted to callbacks, as AsyncAPI 3.0.",
+    summary: "Get the description of events",
+    description: "Describes the events that are posted to callbacks, as AsyncAPI 3.0.",
     response: { asyncapi: "3.0.0", info: { title: "Startlist events", version: "1" } }
   },
   "service.openapi": {
-    summary: "This document",
-    description: "The description of the API as OpenAPI 3.1.",
+    summary: "Get this document",
+    description: "Describes the API as OpenAPI 3.1.",
     response: { openapi: "3.1.0", info: { title: "Startlist", version: "1" } }
   }
 }

@@ -1,4 +1,4 @@
-/** The ways in which any endpoint can refuse a request before or instead of looking at what it means. */
+/** Refusals that are the same for all endpoints. */
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import type { StoreError } from "@startlist/core/Store"
@@ -6,13 +6,13 @@ import type { StoreError } from "@startlist/core/Store"
 /** There is nothing at this path (404). */
 export class NotFound extends Data.TaggedError("NotFound") {}
 
-/** Not with this method (405); `allow` is the header that says which ones (RFC 9110 §15.5.6). */
+/** The path does not have this method (405). `allow` is the header with its methods (RFC 9110 §15.5.6). */
 export class MethodNotAllowed extends Data.TaggedError("MethodNotAllowed")<{ readonly allow: string }> {}
 
 /** The body is over 64 KiB (413). */
 export class TooLarge extends Data.TaggedError("TooLarge") {}
 
-/** The body is of another media type than the one that is read here (415). */
+/** The media type of the body is not supported (415). */
 export class UnsupportedMediaType extends Data.TaggedError("UnsupportedMediaType")<{ readonly accepted: string }> {}
 
 /** The query or body cannot be decoded: percent-encoding, UTF-8, JSON (400). `what` names the place. */
@@ -30,7 +30,7 @@ export class TooManyHeaders extends Data.TaggedError("TooManyHeaders")<{ readonl
 /** The body came in more than `most` pieces (400). */
 export class Fragmented extends Data.TaggedError("Fragmented")<{ readonly most: number }> {}
 
-/** A limit is used up: of failures, or of what one owner may ask for (429). */
+/** A limit of failures, or of uses by one owner, is exceeded (429). */
 export class TooMany extends Data.TaggedError("TooMany")<{ readonly retryAfterSeconds: number }> {
   static after(wait: Duration.Duration): TooMany {
     return new TooMany({ retryAfterSeconds: Math.ceil(Duration.toSeconds(wait)) })
@@ -53,21 +53,21 @@ export type Refusal =
   | TooMany
   | Busy
 
-/** What a refusal is on the wire: everything but the body, which each family of endpoints words in its own way. */
+/** Status, message and headers of a refusal. Each family of endpoints has its own format of the body. */
 export interface Refused {
   readonly status: number
-  /** In one English sentence without quotation marks, so that it fits `error_description` (RFC 6749 §5.2). */
+  /** A sentence without quotation marks, as `error_description` requires (RFC 6749 §5.2). */
   readonly message: string
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Seconds after which a client may try again when a dependency was down. */
+/** Seconds after which a client may retry when the database was unavailable. */
 const retryAfter = "5"
 
 export const describe = (error: Refusal | StoreError): Refused => {
   switch (error._tag) {
     case "NotFound":
-      return { status: 404, message: "there is nothing here", headers: {} }
+      return { status: 404, message: "this path does not exist", headers: {} }
     case "MethodNotAllowed":
       return { status: 405, message: `the method must be ${error.allow}`, headers: { allow: error.allow } }
     case "TooLarge":

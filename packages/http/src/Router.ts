@@ -1,4 +1,4 @@
-/** From paths and methods to endpoints. */
+/** Routes requests to endpoints by path and method. */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import type { StoreError } from "@startlist/core/Store"
@@ -12,7 +12,7 @@ export type Endpoint = (
   captured: ReadonlyArray<string>
 ) => Effect.Effect<Response, Refusal | StoreError>
 
-/** How a family of endpoints words what it refuses. */
+/** Formats a refusal for a family of endpoints. */
 export type Refuse = (request: Request, error: Refusal | StoreError) => Response
 
 /** The endpoints at one path. */
@@ -28,22 +28,22 @@ export interface Route {
   readonly isCompressed?: boolean
 }
 
-/** Answers everything that no route matches with 404, in the words of `refuse`. */
+/** Answers with 404, in the format of `refuse`. */
 export const fallback = (refuse: Refuse): Handler =>
   Object.assign(
     (request: Request) => Effect.succeed(refuse(request, request.refusal ?? new NotFound())),
     { readsBody: () => false }
   )
 
-/** A handler that says which of its routes answers a path, for metrics and spans. */
+/** A handler that also finds the route of a path, for metrics and spans. */
 export interface Router extends Handler {
   /** The route's own path (`/account/applications/{client_id}/revoke`), or `undefined`. */
   readonly routeOf: (path: string) => string | undefined
 }
 
 /**
- * One handler for all routes; what none of them matches goes to `otherwise`. Of two routes with one path, the later one
- * answers, so that an embedder can replace a page.
+ * One handler for all routes. Requests without a route go to `otherwise`. If two routes have the same path, the later one
+ * wins: an embedder can replace a page.
  */
 export const make = (routes: ReadonlyArray<Route>, otherwise: Handler): Router => {
   const exact = new Map(routes.filter(({ path }) => !path.includes("{")).map((route) => [route.path, toHandler(route)]))
@@ -62,7 +62,7 @@ export const make = (routes: ReadonlyArray<Route>, otherwise: Handler): Router =
   }
   const routeOf = (path: string) =>
     exact.has(path) ? path : patterns.find(({ expression }) => expression.test(path))?.path
-  // What no route matches is for `otherwise`, of which nothing is known.
+  // Without a route, `otherwise` may need the body.
   const served = new Set(routes.flatMap(({ methods, path }) => methodsOf(methods).map((method) => `${method} ${path}`)))
   return Object.assign(handler, {
     routeOf,
@@ -76,7 +76,7 @@ export const make = (routes: ReadonlyArray<Route>, otherwise: Handler): Router =
 const toExpression = (path: string): RegExp =>
   new RegExp(`^${path.replaceAll(/[.*+?^$()|[\]\\]/g, String.raw`\$&`).replaceAll(/\{[^{}]*\}/g, "([^/]+)")}$`)
 
-/** The answer to a HEAD is made of that to the GET. */
+/** The response to a HEAD is made of the response to the GET. */
 const methodsOf = (methods: Route["methods"]): ReadonlyArray<string> =>
   "GET" in methods ? ["HEAD", ...Object.keys(methods)] : Object.keys(methods)
 
@@ -113,7 +113,7 @@ const utf8 = new TextEncoder()
 const lengthOf = (body: Response["body"]): number =>
   typeof body === "string" ? utf8.encode(body).byteLength : body.byteLength
 
-/** The answer to a HEAD is that to the GET, without the body (RFC 9110 §9.3.2). */
+/** The response to a HEAD is that to the GET, without its body (RFC 9110 §9.3.2). */
 const withoutBody = (response: Response): Response => ({
   ...response,
   headers: { ...response.headers, "content-length": String(lengthOf(response.body)) },

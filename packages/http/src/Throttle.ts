@@ -1,4 +1,4 @@
-/** Limits on guessing: how many attempts may fail before the next one has to wait. */
+/** Limits on guesses: the number of failed attempts before the next one must wait. */
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
@@ -13,7 +13,7 @@ export interface Limit {
   readonly window: Duration.Duration
 }
 
-/** What failures are counted by, e.g. an account seen from one network. */
+/** A counter of failures, such as that of an account and a network. */
 export interface Key {
   readonly limit: Limit
   /** Unique over all limits. */
@@ -30,7 +30,7 @@ export const clientKeys = (clientId: number, address: string): ReadonlyArray<Key
   { limit: clientNetworkLimit, value: `clients@${networkOf(address)}` }
 ]
 
-/** Refused revocations: only their lines in the audit are limited, since anybody can cause them. */
+/** Refused revocations. Only their audit entries are limited, since anybody can cause them. */
 const refusedRevocationLimit: Limit = { failures: 30, window: Duration.minutes(1) }
 
 /** The keys for the audit of refused revocations: the network. */
@@ -38,7 +38,7 @@ export const refusedRevocationKeys = (address: string): ReadonlyArray<Key> => [
   { limit: refusedRevocationLimit, value: `revocations@${networkOf(address)}` }
 ]
 
-/** How many passwords may be guessed wrong. Anybody can use up the limit per account, so its window is short. */
+/** Limits on wrong passwords. Anybody can reach the limit of an account, so its window is short. */
 export interface LoginLimits {
   /** For an account from one network, or from a browser that has signed in to it before. */
   readonly perAccountAndNetwork: Limit
@@ -55,7 +55,7 @@ export class LoginLimit extends Context.Reference<LoginLimit>()("@startlist/http
   })
 }) {}
 
-/** The longest e-mail address (RFC 5321 §4.5.3.1). Longer input shares one counter, so that it fills no memory. */
+/** Maximum length of an e-mail address (RFC 5321 §4.5.3.1). Longer input shares one counter, to save memory. */
 const accountOf = (email: string): string => email.length > 320 ? "nobody" : email.toLowerCase()
 
 /** The keys for a login from an unknown browser: that account from that network, the network, and the account. */
@@ -65,7 +65,7 @@ export const loginKeys = (limits: LoginLimits, email: string, address: string): 
   { limit: limits.perAccount, value: `login:${accountOf(email)}` }
 ]
 
-/** The key for a login from a browser that has signed in to this account before: nobody else's guesses count here. */
+/** The key for a login from a browser that has signed in to this account before. Guesses from elsewhere do not count. */
 export const browserKeys = (limits: LoginLimits, email: string, browser: string): ReadonlyArray<Key> => [
   { limit: limits.perAccountAndNetwork, value: `login:${accountOf(email)}#${browser}` }
 ]
@@ -73,12 +73,12 @@ export const browserKeys = (limits: LoginLimits, email: string, browser: string)
 /** Requests with a wrong operator token. The right token is never refused because of them. */
 const operatorLimit: Limit = { failures: 30, window: Duration.minutes(1) }
 
-/** The key for a wrong operator token: its network, for every endpoint that takes the token. */
+/** The key for a wrong operator token: its network, for all endpoints together. */
 export const operatorKeys = (address: string): ReadonlyArray<Key> => [
   { limit: operatorLimit, value: `operator@${networkOf(address)}` }
 ]
 
-/** One customer's network: an IPv4 address, or the /64 of an IPv6 address, of which a single person has 2^64. */
+/** The network of one customer: an IPv4 address, or the /64 of an IPv6 address, since one person has a whole /64. */
 export const networkOf = (address: string): string => {
   if (!address.includes(":") || !IPv6.isValid(address)) return address
   const parsed = IPv6.parse(address)
@@ -87,14 +87,14 @@ export const networkOf = (address: string): string => {
     : parsed.parts.slice(0, 4).map((part) => part.toString(16)).join(":")
 }
 
-/** Counts attempts. A service on several nodes may share the counters. Losing them at a restart is acceptable. */
+/** Counts attempts. Nodes may share the counters. They may be lost at a restart. */
 export class Throttle extends Context.Tag("@startlist/http/Throttle")<Throttle, Throttle.Service>() {}
 
 export declare namespace Throttle {
   export interface Service {
     /**
-     * Takes one attempt of each key, or returns how long to wait if one of them has none left, and then takes nothing.
-     * Atomic: of n parallel calls, no more succeed than attempts are left.
+     * Takes one attempt of each key. If a key has none left, takes nothing and returns the time to wait. Atomic: parallel
+     * calls never take more attempts than are left.
      */
     readonly take: (keys: ReadonlyArray<Key>) => Effect.Effect<Option.Option<Duration.Duration>>
     /** Returns the attempt that was taken, because it did not fail. */

@@ -1,8 +1,4 @@
-/**
- * The binding to the Web's `Request` and `Response`: for Hono, Next, and whatever else speaks `fetch`.
- *
- * It imports nothing of Node.
- */
+/** The binding to the Web's `Request` and `Response`, for Hono, Next and other `fetch` servers. Imports nothing of Node. */
 import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -28,7 +24,7 @@ export interface Options {
   readonly timeout?: Duration.DurationInput
 }
 
-/** What a server knows of a request, and a Web `Request` does not say. */
+/** Information about a request that a Web `Request` does not have. */
 export interface Connection {
   /** The address of the peer. Without one, limits count all clients as one. */
   readonly address?: string | undefined
@@ -40,9 +36,9 @@ export type WebHandler = (request: Request, connection?: Connection) => Promise<
 /**
  * A handler of Web requests.
  *
- * Every request runs on one prepared runtime, in a fiber that is interrupted when its signal is aborted. A body over the
- * limit is cut there, and refused by the endpoint; one that does not come in time is answered with 408. The head is
- * read first: a request that it gives reason to refuse is refused without its body.
+ * Every request runs in its own fiber, which is interrupted when its signal is aborted. A body over the limit is cut off,
+ * and the endpoint refuses it. A body that does not arrive in time gets 408. A request that is refused because of its head
+ * is refused without reading its body.
  */
 export const handler = (handler: Message.Handler, options: Options = {}): Effect.Effect<WebHandler> =>
   Effect.gen(function*() {
@@ -51,7 +47,7 @@ export const handler = (handler: Message.Handler, options: Options = {}): Effect
     const trusted = parseNetworks(trustedProxies)
     const timeout = Duration.decode(options.timeout ?? "30 seconds")
 
-    /** `None` if it did not come in time, or not at all. */
+    /** `None` if the body did not arrive in time. */
     const read = ({ body }: Request) =>
       Effect.tryPromise((signal) => readStream(body, signal)).pipe(
         Effect.timeoutOption(timeout),
@@ -66,7 +62,7 @@ export const handler = (handler: Message.Handler, options: Options = {}): Effect
         }
         const refused = refusalOf([...request.headers].flat()) ?? refusalOfLength(request.headers.get("content-length"))
         const head = { ...parseTarget(request.url), method: request.method }
-        // A request that its head decides is answered immediately: its body may never arrive.
+        // Do not wait for the body if the head decides: it may never arrive.
         const isRead = refused === undefined && request.body !== null && (handler.readsBody?.(head) ?? true)
         const body = isRead ? yield* read(request) : Option.some(new Body())
         if (Option.isNone(body)) return tooLate
@@ -87,8 +83,8 @@ export const handler = (handler: Message.Handler, options: Options = {}): Effect
   })
 
 /**
- * A guard for routes of the server's own: requests without a token that meets the requirement are answered as those to
- * `/api/v1/athlete` are, and the others come with the access that the token gives.
+ * A guard for your own routes. Your route gets requests with a valid token and the access of that token. All others get the
+ * responses of `/api/v1/athlete`.
  */
 export type WebGuard = (
   requirement: Guard.Requirement,
@@ -106,8 +102,8 @@ export const guard: Effect.Effect<WebGuard, never, OAuth> = Effect.gen(function*
 })
 
 /**
- * The same from layers, for a server that does not run on Effect: builds them, and ends them with `dispose`. A worker
- * among them runs until then. The compiler names services that no layer provides.
+ * The same from layers, for a server without Effect: builds them, and releases them with `dispose`. A worker among them
+ * runs until then. The compiler names services that no layer provides.
  */
 export const start = async <Provided, E, Needed>(
   mounted: Effect.Effect<Message.Handler, never, Needed>,
@@ -135,7 +131,7 @@ const toRequest = (
 
 const utf8 = new TextEncoder()
 
-/** With its length, so that a server need not send it in chunks. An answer without content has none (RFC 9110 §8.6). */
+/** Adds `Content-Length`, so that a server need not send chunks. Responses without content have none (RFC 9110 §8.6). */
 const toResponse = ({ body, headers, status }: Message.Response): Response => {
   const all = new Headers()
   for (const [name, value] of Object.entries(headers)) {
@@ -148,5 +144,5 @@ const toResponse = ({ body, headers, status }: Message.Response): Response => {
   return new Response(bytes, { ...alreadyEncoded, status, headers: all })
 }
 
-/** Workers of Cloudflare encode a body by its `Content-Encoding` unless told that it is done. Others ignore this. */
+/** Prevents that Cloudflare Workers encode the body again. Other runtimes ignore this. */
 const alreadyEncoded = { encodeBody: "manual" }

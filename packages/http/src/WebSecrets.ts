@@ -1,6 +1,6 @@
 /**
- * Secrets from Web Crypto, and tokens derived from the master key by `@noble/hashes`, for runtimes that have no
- * `node:crypto`. Under the same key it makes and accepts the same tokens as `NodeSecrets`, which is faster.
+ * Secrets from Web Crypto, and tokens derived from the master key with `@noble/hashes`, for runtimes without
+ * `node:crypto`. With the same key, its tokens are those of `NodeSecrets`, which is faster.
  */
 import { hkdf } from "@noble/hashes/hkdf.js"
 import { hmac } from "@noble/hashes/hmac.js"
@@ -25,7 +25,7 @@ const drawBytes = (count: number): Uint8Array => globalThis.crypto.getRandomValu
 
 const draw = (count: number): string => Encoding.encodeBase64Url(drawBytes(count))
 
-/** Looks at every character: how long it takes says nothing about where they differ. */
+/** Compares every character, so that the time does not reveal the first difference. */
 const isSame = (one: string, other: string): boolean => {
   let difference = one.length ^ other.length
   for (let i = 0; i < one.length; i++) difference |= one.charCodeAt(i) ^ other.charCodeAt(i)
@@ -56,5 +56,5 @@ export const layerWith = (keys: MasterKey.MasterKeys): Layer.Layer<Secrets, Mast
     Either.map(MasterKey.allBytes(keys), ([first, ...others]) => make([makeKey(first), ...others.map(makeKey)]))
   )
 
-/** With a key drawn when the layer is built, for one process and stores in memory: see `NodeSecrets.layerDrawn`. */
+/** With a random key, for one process and stores in memory: see `NodeSecrets.layerDrawn`. */
 export const layerDrawn: Layer.Layer<Secrets> = Layer.sync(Secrets, () => make([makeKey(drawBytes(size))]))

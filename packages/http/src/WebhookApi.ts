@@ -1,4 +1,4 @@
-/** What the service sends to callbacks, described: for the webhooks of OpenAPI, and for AsyncAPI. */
+/** Description of the requests to callbacks, for OpenAPI and AsyncAPI. */
 import * as Schema from "effect/Schema"
 import { ObjectId, ObjectType, Updates } from "@startlist/core/Event"
 import { SubscriptionId } from "@startlist/core/Subscription"
@@ -27,5 +27,5 @@ export const Challenge = Schema.Struct({
   "hub.verify_token": Schema.String
 })
 
-/** What the callback answers: this and nothing else. */
+/** The response of the callback, without any other field. */
 export const ChallengeAnswer = Schema.Struct({ "hub.challenge": Schema.String })

@@ -1,4 +1,4 @@
-/** What an owner of applications may ask for, and how often. */
+/** Limits on uses by one owner of applications. */
 import { describe, expect, it } from "@effect/vitest"
 import { Deliveries, Subscription } from "@startlist/core"
 import { ApplicationId } from "@startlist/core/Application"
@@ -10,7 +10,7 @@ import { answered, answers, Service } from "../../pages/test/support/Service.ts"
 import { testing, type TestWorld } from "../../pages/test/support/Testing.ts"
 import * as World from "../../pages/test/support/World.ts"
 
-/** How a new application of the platform user asks for its subscription. */
+/** Subscribes a new application of the platform user. */
 const subscriber = (world: TestWorld, name: string) =>
   Effect.gen(function*() {
     const { send } = yield* Service
@@ -49,7 +49,7 @@ describe("validations of callbacks", () => {
     }))
 
   testing(
-    "of one owner are ten in a minute over all of their applications, and nobody else has to wait",
+    "of one owner are limited to ten per minute over all their applications, without delay for others",
     (world) =>
       Effect.gen(function*() {
         const { switches, validations } = yield* Service
@@ -73,7 +73,7 @@ describe("validations of callbacks", () => {
       })
   )
 
-  it.effect("at the same time are 64 in a process; one more is refused with 503, until one of them ends", () =>
+  it.effect("are limited to 64 at the same time in a process; one more is refused with 503", () =>
     Effect.gen(function*() {
       const alone = yield* Validations.make
       const validate = (id: number, answer: Effect.Effect<void>) => alone(ApplicationId.make(id), answer)
@@ -96,7 +96,7 @@ describe("on the developer pages, one owner", () => {
     })
 
   testing(
-    "creates at most 30 applications in an hour; those that are refused do not count",
+    "creates at most 30 applications per hour; refused ones do not count",
     (world) =>
       Effect.gen(function*() {
         const create = (name: string) =>
@@ -114,7 +114,7 @@ describe("on the developer pages, one owner", () => {
       })
   )
 
-  testing("sends at most 60 test events and redeliveries in a minute", (world) =>
+  testing("sends at most 60 test events and redeliveries per minute", (world) =>
     Effect.gen(function*() {
       const deliveries = yield* Deliveries.Deliveries
       const store = yield* Subscription.SubscriptionStore

@@ -4,7 +4,7 @@ import { Service } from "../../pages/test/support/Service.ts"
 import { testing } from "../../pages/test/support/Testing.ts"
 import * as World from "../../pages/test/support/World.ts"
 
-describe("whatever is sent", () => {
+describe("any input", () => {
   const paths = [
     "/oauth/authorize",
     "/oauth/token",
@@ -56,7 +56,7 @@ describe("whatever is sent", () => {
     body: FastCheck.oneof(encoded, FastCheck.uint8Array())
   })
 
-  testing("there is an answer, and it is no 5xx", (world) =>
+  testing("gets a response, and never a 5xx", (world) =>
     Effect.gen(function*() {
       const { send } = yield* Service
       const { access_token } = yield* world.tokens({}, world.platformBrowser)

@@ -5,14 +5,14 @@ import { testing } from "../../pages/test/support/Testing.ts"
 import * as World from "../../pages/test/support/World.ts"
 
 describe("GET /api/v1/athlete (requirements §4.5)", () => {
-  testing("answers id, first_name and last_name of the token's user", (world) =>
+  testing("returns id, first_name and last_name of the token's user", (world) =>
     Effect.gen(function*() {
       const { access_token } = yield* world.tokens()
       const response = yield* world.athleteWith(access_token)
       expect(World.json(response)).toEqual({ id: world.athlete.id, first_name: "Ada", last_name: "Lovelace" })
     }))
 
-  testing("takes the scheme in any case, and no other scheme", (world) =>
+  testing("accepts the scheme in any case, and no other scheme", (world) =>
     Effect.gen(function*() {
       const { send } = yield* Service
       const { access_token } = yield* world.tokens()
@@ -37,7 +37,7 @@ describe("GET /api/v1/athlete (requirements §4.5)", () => {
   )
 
   testing(
-    "a request with an invalidated token is 401 with a Bearer challenge (requirements §7)",
+    "a revoked token gets 401 with a Bearer challenge (requirements §7)",
     (world) =>
       Effect.gen(function*() {
         const { access_token } = yield* world.tokens()
@@ -50,7 +50,7 @@ describe("GET /api/v1/athlete (requirements §4.5)", () => {
   )
 
   testing(
-    "a request without a token is 401 with a challenge that names no error (RFC 6750 §3.1)",
+    "a request without a token gets 401 with a challenge that names no error (RFC 6750 §3.1)",
     () =>
       Effect.gen(function*() {
         const { send } = yield* Service
@@ -66,7 +66,7 @@ describe("GET /api/v1/athlete (requirements §4.5)", () => {
       })
   )
 
-  testing("access tokens live 8 hours, 28800 seconds (requirements §8)", (world) =>
+  testing("access tokens expire after 8 hours, 28800 seconds (requirements §8)", (world) =>
     Effect.gen(function*() {
       const { access_token } = yield* world.tokens()
       yield* TestClock.adjust("28799 seconds")
@@ -75,18 +75,18 @@ describe("GET /api/v1/athlete (requirements §4.5)", () => {
       expect((yield* world.athleteWith(access_token)).status).toBe(401)
     }))
 
-  testing("a refresh token is no access token", (world) =>
+  testing("a refresh token is not accepted as an access token", (world) =>
     Effect.gen(function*() {
       expect((yield* world.athleteWith((yield* world.tokens()).refresh_token)).status).toBe(401)
     }))
 
-  testing("403 if the user is no athlete", (world) =>
+  testing("a user who is not an athlete gets 403", (world) =>
     Effect.gen(function*() {
       const { access_token } = yield* world.tokens({}, world.platformBrowser)
       expect((yield* world.athleteWith(access_token)).status).toBe(403)
     }))
 
-  testing("403 if no granted scope allows reading", (world) =>
+  testing("a token without a scope for reading gets 403", (world) =>
     Effect.gen(function*() {
       for (
         const [scope, status] of [["write", 403], ["profile:write", 403], ["profile:read", 200], ["read+write", 200]]
@@ -109,7 +109,7 @@ describe("GET /api/v1/athlete (requirements §4.5)", () => {
       })
     }))
 
-  testing("503 with Retry-After when the store is down", (world) =>
+  testing("all requests get 503 with Retry-After while the store is unavailable", (world) =>
     Effect.gen(function*() {
       const { switches } = yield* Service
       const { access_token } = yield* world.tokens()

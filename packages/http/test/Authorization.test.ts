@@ -1,4 +1,4 @@
-/** A server with a consent page of its own: the checked request as data, and the two answers to it. */
+/** A server with its own consent page: the checked request as data, and both answers to it. */
 import { describe, expect } from "@effect/vitest"
 import { Authorization, Message, Parameters } from "@startlist/http"
 import { Effect, Option } from "effect"
@@ -36,7 +36,7 @@ describe("a consent page of another server", () => {
         }).toString())
     }))
 
-  testing("answers yes with a code, and no with an error; both are recorded", (world) =>
+  testing("answers consent with a code and refusal with an error; both are recorded", (world) =>
     Effect.gen(function*() {
       const { audit } = yield* Service
       const authorization = yield* Authorization.make
@@ -51,7 +51,7 @@ describe("a consent page of another server", () => {
     }))
 
   testing(
-    "learns who is to be told what is wrong: the application, or only the user",
+    "learns whether the application or only the user may see an error",
     (world) =>
       Effect.gen(function*() {
         const authorization = yield* Authorization.make

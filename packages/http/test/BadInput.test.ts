@@ -170,7 +170,7 @@ const check = (bad: Bad) =>
     if (response.status === 405) expect(response.headers["allow"]).toMatch(/^[A-Z, ]+$/)
   })
 
-describe("bad input gets the response that is named for it", () => {
+describe("bad input gets its specified response", () => {
   testing(
     "POST /oauth/token",
     (world) => Effect.forEach(tokenEndpoint(world.client), (bad) => check({ target: "/oauth/token", ...bad }))
@@ -215,7 +215,7 @@ describe("bad input gets the response that is named for it", () => {
       expect((yield* world.browser.get(world.authorizeUrl({ state: lone }))).status).toBeLessThan(400)
     }))
 
-  testing("unknown paths answer programs in JSON", () =>
+  testing("unknown paths below /api and /oauth get JSON", () =>
     Effect.gen(function*() {
       yield* check({ what: "a trailing slash", target: "/oauth/token/", named: [404, "invalid_request"] })
       yield* check({ what: "another version", target: "/api/v2/athlete", method: "GET", named: [404, "not_found"] })

@@ -26,7 +26,7 @@ BindingLaws.suite(
     )
 )
 
-/** Effect's server with this app, until the scope ends; answers the port. */
+/** Runs Effect's server with this app until the scope closes. Returns the port. */
 const serveApp = (app: HttpApp.Default<never, Scope.Scope>) =>
   Effect.gen(function*() {
     const server = yield* Layer.build(
@@ -46,7 +46,7 @@ BindingLaws.suite(
   (handler, options) => Effect.flatMap(EffectHttp.app(handler, options), serveApp)
 )
 
-describe("a body that somebody else has read before is refused, and the log says why", () => {
+describe("a body that other middleware has read is refused, and the reason is logged", () => {
   const logging = () => {
     const logged: Array<string> = []
     const logger = Logger.make(({ message }) => void logged.push(String(message)))
@@ -91,7 +91,7 @@ describe("the Web binding reads the head of a request before its body", () => {
   ] as const
 
   for (const [what, headers, status, refusal] of cases) {
-    it.live(`${what} is refused, and nothing of a body that never comes is read`, () =>
+    it.live(`${what} is refused without waiting for a body`, () =>
       Effect.gen(function*() {
         let pulls = 0
         const body = new ReadableStream({ pull: () => void pulls++ }, { highWaterMark: 0 })
@@ -114,7 +114,7 @@ describe("the Web binding reads the head of a request before its body", () => {
       ["a method that nobody serves", "PUT", "/connect/oauth/token", 405]
     ] as const
   ) {
-    it.live(`${what} is refused, and nothing of a body that never comes is read`, () =>
+    it.live(`${what} is refused without waiting for a body`, () =>
       Effect.gen(function*() {
         let pulls = 0
         const body = new ReadableStream({ pull: () => void pulls++ }, { highWaterMark: 0 })

@@ -9,13 +9,13 @@ import { testing, type TestWorld } from "../../pages/test/support/Testing.ts"
 interface Change {
   readonly action: Audit.Action
   readonly by: "browser" | "platformBrowser"
-  /** The page that has the form. */
+  /** Path of the page with the form. */
   readonly page: (world: TestWorld) => string
   /** The form. */
   readonly to: (world: TestWorld) => string
   /** The completed fields of the form. */
   readonly fields: Browser.Fields
-  /** What the store does for it. */
+  /** The method of the store that it calls. */
   readonly method: "save" | "insert"
 }
 
@@ -64,7 +64,7 @@ const changes: ReadonlyArray<Change> = [
   }
 ]
 
-/** Sends a request, and goes away while its change is saved. */
+/** Sends a request, and disconnects while its change is saved. */
 const breakOff = (request: Effect.Effect<unknown>, { action, method }: Pick<Change, "action" | "method">) =>
   Effect.gen(function*() {
     const { audit, switches } = yield* Service
@@ -83,7 +83,7 @@ const breakOff = (request: Effect.Effect<unknown>, { action, method }: Pick<Chan
   })
 
 testing(
-  "a change whose request is broken off while it is saved is finished, and recorded",
+  "a change is completed and recorded even if the client disconnects while it is saved",
   (world) =>
     Effect.gen(function*() {
       const { access_token: token } = yield* world.tokens()

@@ -4,7 +4,7 @@ import * as ClientAddress from "@startlist/http/ClientAddress"
 describe("the address of a client", () => {
   const trusted = ClientAddress.parseNetworks(["10.0.0.0/8", "fd00::/8"])
 
-  it("is the nearest one that is no trusted proxy", () => {
+  it("is the nearest one that is not a trusted proxy", () => {
     const cases: ReadonlyArray<readonly [peer: string, forwarded: string | undefined, address: string]> = [
       ["203.0.113.1", "1.1.1.1", "203.0.113.1"],
       ["10.0.0.1", undefined, "10.0.0.1"],
@@ -30,7 +30,7 @@ describe("the address of a client", () => {
     }
   })
 
-  it("is never something that is no address", () => {
+  it("is always a valid address", () => {
     for (
       const forwarded of [
         "",

@@ -44,7 +44,7 @@ describe("compression", () => {
       }
     }))
 
-  it.effect("keeps the text, and says on what it depends", () =>
+  it.effect("does not change the text, and adds Vary", () =>
     Effect.gen(function*() {
       const { body, headers } = yield* Compression.compress(request(gzip), page({ vary: "Cookie" }))
       expect(gunzipSync(Buffer.from(body)).toString()).toBe("é".repeat(2000))
@@ -53,7 +53,7 @@ describe("compression", () => {
       expect([plain.body, plain.headers["vary"]]).toEqual(["é".repeat(2000), "Accept-Encoding"])
     }))
 
-  it.effect("leaves alone what is small, compressed or of another type", () =>
+  it.effect("does not change responses that are small, compressed or of another type", () =>
     Effect.gen(function*() {
       for (
         const response of [
@@ -68,7 +68,7 @@ describe("compression", () => {
       }
     }))
 
-  it.effect("of what may be secret is only for requests that no other site can have caused", () =>
+  it.effect("of possible secrets is only for requests that no other site can have caused", () =>
     Effect.gen(function*() {
       const secret = page({ "cache-control": "no-store" })
       const cases: ReadonlyArray<readonly [Message.Request["headers"], "gzip" | undefined]> = [
@@ -87,7 +87,7 @@ describe("compression", () => {
       }
     }))
 
-  it.effect("of bytes that many responses share is done once", () =>
+  it.effect("of shared bytes is done once", () =>
     Effect.gen(function*() {
       const shared = page({}, new TextEncoder().encode("x".repeat(2000)))
       const [one, other] = yield* Effect.all([

@@ -1,4 +1,4 @@
-/** A guarded route of the embedder's own answers as `/api/v1/athlete` does, in every binding, over real sockets. */
+/** A guarded route of an embedder responds like `/api/v1/athlete`, in every binding, over real sockets. */
 import { HttpApi, HttpApiBuilder, HttpApiEndpoint, HttpApiGroup, HttpServer } from "@effect/platform"
 import { NodeHttpServer } from "@effect/platform-node"
 import { getRequestListener } from "@hono/node-server"
@@ -63,7 +63,7 @@ const bindings: Readonly<Record<string, Serve>> = {
   })
 }
 
-/** All of an answer that says who is let in, and why somebody is not. */
+/** The parts of a response that depend on the guard. */
 const essence = ({ body, headers, status }: Answer) => ({
   status,
   body: JSON.parse(body),
@@ -87,7 +87,7 @@ describe("a guarded route in the node:http binding", () => {
 
 for (const [name, serve] of Object.entries(bindings)) {
   describe(`a guarded route in the ${name} binding`, () => {
-    it.scopedLive("lets in whose token is good for it, and the others get the answers of /api/v1/athlete", () =>
+    it.scopedLive("accepts tokens that meet the requirement; other requests get the responses of /api/v1/athlete", () =>
       Effect.gen(function*() {
         const world = yield* makeWorld
         const service = yield* Service
@@ -143,7 +143,7 @@ for (const [name, serve] of Object.entries(bindings)) {
   })
 }
 
-it.effect("a log in JSON says why a token could not be checked", () => {
+it.effect("a JSON log has the reason why a token could not be checked", () => {
   const lines: Array<string> = []
   const logger = Logger.map(Logger.jsonLogger, (line) => void lines.push(line))
   const broken = Layer.mock(OAuth.OAuth, {

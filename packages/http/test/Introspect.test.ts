@@ -8,7 +8,7 @@ import * as World from "../../pages/test/support/World.ts"
 const operated = { config: { operatorToken: Option.some(Secrets.TokenHash.make("rotarepo".padEnd(43, "-"))) } }
 
 describe("POST /oauth/introspect (RFC 7662)", () => {
-  testing("tells a client about its own live tokens", (world) =>
+  testing("describes a client's own active tokens", (world) =>
     Effect.gen(function*() {
       const { access_token, refresh_token } = yield* world.tokens({ scope: "read write" })
       const access = yield* world.form("/oauth/introspect", { ...world.client, token: access_token })
@@ -25,7 +25,7 @@ describe("POST /oauth/introspect (RFC 7662)", () => {
       expect(World.json(refresh)).toMatchObject({ active: true, exp: 90 * 86400 })
     }))
 
-  testing("says only that other tokens are not active", (world) =>
+  testing("returns only active: false for other tokens", (world) =>
     Effect.gen(function*() {
       const { access_token, refresh_token } = yield* world.tokens()
       yield* world.refresh(refresh_token)
@@ -40,7 +40,7 @@ describe("POST /oauth/introspect (RFC 7662)", () => {
       }
     }))
 
-  testing("tells the operator about every token", (world) =>
+  testing("describes every token to the operator", (world) =>
     Effect.gen(function*() {
       const { access_token: token } = yield* world.tokens()
       const response = yield* world.form("/oauth/introspect", { token }, World.bearer("operator"))
@@ -48,7 +48,7 @@ describe("POST /oauth/introspect (RFC 7662)", () => {
     }), operated)
 
   testing(
-    "answers a bearer who may not introspect as a resource does (RFC 7662 §2.3)",
+    "refuses a bearer without permission like a resource (RFC 7662 §2.3)",
     (world) =>
       Effect.gen(function*() {
         const { access_token } = yield* world.tokens()
@@ -76,7 +76,7 @@ describe("POST /oauth/introspect (RFC 7662)", () => {
 })
 
 describe("GET /.well-known/oauth-authorization-server (RFC 8414)", () => {
-  testing("names the endpoints and what they can do", () =>
+  testing("names the endpoints and their capabilities", () =>
     Effect.gen(function*() {
       const { send } = yield* Service
       const response = yield* send("GET", "/.well-known/oauth-authorization-server")
@@ -90,7 +90,7 @@ describe("GET /.well-known/oauth-authorization-server (RFC 8414)", () => {
       })
     }), { config: { authUrl: "https://auth.test" } })
 
-  testing("names the issuer that is configured", () =>
+  testing("names the configured issuer", () =>
     Effect.gen(function*() {
       const { send } = yield* Service
       const response = yield* send("GET", "/.well-known/oauth-authorization-server")

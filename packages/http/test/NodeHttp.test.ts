@@ -9,8 +9,8 @@ import { listen } from "./support/listen.ts"
 
 const serve = Effect.flatMap(NodeHttp.listener(echo), listen)
 
-describe("the node:http binding besides what all bindings do", () => {
-  it.scopedLive("takes an absolute target for what it names", () =>
+describe("the node:http binding, in addition to the laws of all bindings", () => {
+  it.scopedLive("uses the path of an absolute target", () =>
     Effect.gen(function*() {
       const port = yield* serve
       const targets = [["http://x.test/p?q", "/p", "q"], ["http://x.test", "/", ""], ["http://x.test?q", "/", "q"]]
@@ -20,7 +20,7 @@ describe("the node:http binding besides what all bindings do", () => {
       }
     }))
 
-  it.scopedLive("takes the target that the client sent, where a framework has cut it", () =>
+  it.scopedLive("uses the target that the client sent, even if a framework has shortened it", () =>
     Effect.gen(function*() {
       const listener = yield* NodeHttp.listener(echo)
       const port = yield* listen((request, response) => {
@@ -32,7 +32,7 @@ describe("the node:http binding besides what all bindings do", () => {
       expect((yield* send(port, "/connect/token?a=b")).body).toContain("\"path\":\"/connect/token\",\"query\":\"a=b\"")
     }))
 
-  it.scopedLive("does not wait for a body that somebody else has read, and says why", () =>
+  it.scopedLive("does not wait for a body that other middleware has read, and logs the reason", () =>
     Effect.gen(function*() {
       const logged: Array<string> = []
       const logger = Logger.make(({ message }) => void logged.push(String(message)))
@@ -45,7 +45,7 @@ describe("the node:http binding besides what all bindings do", () => {
     }))
 })
 
-/** Asks for something and does not read a byte of the answer; resolves when the server has closed. */
+/** Sends a request and does not read the response. Resolves when the server has closed. */
 const unread = (port: number, text: string): Effect.Effect<void> =>
   Effect.async((resume) => {
     const socket = connect(port, "127.0.0.1", () => socket.write(text))
@@ -53,7 +53,7 @@ const unread = (port: number, text: string): Effect.Effect<void> =>
     socket.on("error", () => {}).once("close", () => resume(Effect.void))
   })
 
-/** Sends everything before it reads anything; what it gets, until the server closes. */
+/** Sends everything before it reads. Returns everything that it receives. */
 const sendFirst = (port: number, head: string, body: Uint8Array): Effect.Effect<string> =>
   Effect.async((resume) => {
     const chunks: Array<Buffer> = []
@@ -69,8 +69,8 @@ const sendFirst = (port: number, head: string, body: Uint8Array): Effect.Effect<
 
 const get = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 
-describe("what the node:http binding takes on", () => {
-  it.scopedLive("cuts a client off that does not read its answer in time, and what waits behind that answer", () =>
+describe("limits of the node:http binding", () => {
+  it.scopedLive("a client that does not read its response in time is disconnected, with its waiting requests", () =>
     Effect.gen(function*() {
       const big: Message.Response = { status: 200, headers: {}, body: new Uint8Array(50_000_000) }
       const listener = yield* NodeHttp.listener(() => Effect.succeed(big), { timeout: "200 millis" })
@@ -84,7 +84,7 @@ describe("what the node:http binding takes on", () => {
       yield* Deferred.await(closed)
     }))
 
-  it.scopedLive("leaves its whole answer to a client that goes on sending what it does not read", () =>
+  it.scopedLive("a client that continues to send gets its whole response", () =>
     Effect.gen(function*() {
       const answer = "a".repeat(3_000_000)
       const port = yield* Effect.flatMap(NodeHttp.listener(() => Effect.succeed(ok(answer))), listen)
@@ -98,7 +98,7 @@ describe("what the node:http binding takes on", () => {
       }
     }))
 
-  it.scopedLive("refuses what comes beyond its capacity, and takes more when there is room again", () =>
+  it.scopedLive("requests over the capacity are refused until there is room again", () =>
     Effect.gen(function*() {
       const held = yield* Deferred.make<void>()
       const started = yield* Deferred.make<void>()
@@ -117,7 +117,7 @@ describe("what the node:http binding takes on", () => {
       expect((yield* send(port, "/")).body).toBe("served")
     }))
 
-  it.scopedLive("processes one request of a connection at a time, in their order", () =>
+  it.scopedLive("requests of one connection are processed one at a time, in order", () =>
     Effect.gen(function*() {
       let running = 0
       let most = 0
@@ -141,7 +141,7 @@ describe("what the node:http binding takes on", () => {
       expect([order, most]).toEqual([[...paths, "/last"], 1])
     }))
 
-  it.scopedLive("closes a connection that adds to more waiting requests than it keeps, and keeps the others", () =>
+  it.scopedLive("a connection that exceeds the number of waiting requests is closed, and no other", () =>
     Effect.gen(function*() {
       const port = yield* Effect.flatMap(
         NodeHttp.listener(({ path }) => path === "/slow" ? Effect.never : Effect.succeed(ok(""))),

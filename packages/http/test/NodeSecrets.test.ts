@@ -13,7 +13,7 @@ const keysOf = (keys: MasterKey.MasterKeys) =>
   Effect.map(Secrets.Secrets, ({ keys }) => keys).pipe(Effect.provide(NodeSecrets.layerWith(keys)), Effect.runSync)
 
 describe("secrets by node:crypto", () => {
-  it.effect("are the prefix of their kind and 256 bits in base64url; a salt has 128", () =>
+  it.effect("have the prefix of their kind and 256 bits in base64url; a salt has 128", () =>
     Effect.gen(function*() {
       const secrets = yield* Secrets.Secrets
       for (const kind of kinds) {
@@ -38,7 +38,7 @@ describe("secrets by node:crypto", () => {
       expect(Redacted.value(yield* makeSigning)).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/)
     }).pipe(Effect.provide(NodeSecrets.layerDrawn)))
 
-  it.effect("the fingerprint is the S256 transformation of RFC 7636, appendix B", () =>
+  it.effect("the hash is the S256 transformation of RFC 7636, appendix B", () =>
     Effect.gen(function*() {
       const { hash } = yield* Secrets.Secrets
       expect(hash("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk")).toBe("E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM")
@@ -67,7 +67,7 @@ it("the HMAC is that of node:crypto, for every key and text", () => {
 describe("a pair of tokens", () => {
   const [key] = keysOf({ key: masterKey(1) })
   const word = FastCheck.stringMatching(/^[\w-]{1,60}$/)
-  /** Everything that a pair is derived from. */
+  /** The origin of a pair. */
   const origin = FastCheck.record({
     presented: word,
     salt: word,
@@ -83,7 +83,7 @@ describe("a pair of tokens", () => {
     return { access: Redacted.value(accessToken), refresh: Redacted.value(refreshToken) }
   }
 
-  it("is the same for the same origin and key, and else has nothing in common", () => {
+  it("is the same for the same origin and key, and otherwise has nothing in common", () => {
     const other = keysOf({ key: masterKey(2) })[0]
     FastCheck.assert(FastCheck.property(origin, origin, (one, another) => {
       const pair = derive(one)
@@ -93,7 +93,7 @@ describe("a pair of tokens", () => {
         { ...one, salt: another.salt },
         { ...one, idempotencyKey: another.idempotencyKey },
         { ...one, refreshName: another.refreshName },
-        // What moves from one part to the next makes another origin.
+        // Moving characters from one part to the next changes the origin.
         { ...one, presented: one.presented + one.salt, salt: "" }
       ]
       const isSame = (given: Given) => JSON.stringify(given) === JSON.stringify(one)
@@ -106,7 +106,7 @@ describe("a pair of tokens", () => {
     }))
   })
 
-  it("has 256 bits in each token, and no token contains a part of the other", () => {
+  it("has 256 bits in each token, and the tokens share no part", () => {
     FastCheck.assert(FastCheck.property(origin, (given) => {
       const { access, refresh } = derive(given)
       expect(access).toMatch(/^sl_at_7_42_[\w-]{43}$/)
@@ -117,7 +117,7 @@ describe("a pair of tokens", () => {
     }))
   })
 
-  it("has a refresh token that its key knows, changed in any character or by another key it does not", () => {
+  it("has a refresh token that only its key accepts, and only without changes", () => {
     const [, retired] = keysOf({ key: masterKey(2), retired: [masterKey(1)] })
     const other = keysOf({ key: masterKey(2) })[0]
     const place = FastCheck.nat(200)

@@ -1,4 +1,4 @@
-/** A parameter has one reading, wherever and however often it is sent. */
+/** A parameter has one meaning, independent of the place and number of its values. */
 import { describe, expect } from "@effect/vitest"
 import { Effect } from "effect"
 import { Service } from "../../pages/test/support/Service.ts"
@@ -67,7 +67,7 @@ describe("a parameter in query and body", () => {
 })
 
 describe("a blank body beside a query", () => {
-  testing("is ignored, whatever its media type", (world) =>
+  testing("is ignored, with any media type", (world) =>
     Effect.gen(function*() {
       const { send } = yield* Service
       for (const type of ["application/json", "application/x-www-form-urlencoded", "text/plain", undefined]) {
@@ -82,7 +82,7 @@ describe("a blank body beside a query", () => {
     }))
 
   testing(
-    "is no parameter: without a query, or with something in it, its media type counts",
+    "is checked for its media type if there is no query, or if it is not blank",
     (world) =>
       Effect.gen(function*() {
         const { send } = yield* Service
@@ -93,7 +93,7 @@ describe("a blank body beside a query", () => {
       })
   )
 
-  testing("is no reason to refuse the deletion of a subscription", (world) =>
+  testing("does not prevent the deletion of a subscription", (world) =>
     Effect.gen(function*() {
       const { send } = yield* Service
       const { access_token } = yield* world.tokens({}, world.platformBrowser)
@@ -107,7 +107,7 @@ describe("a blank body beside a query", () => {
 
 describe("HTTP Basic", () => {
   testing(
-    "is one authentication with an equal client_id beside it, in query or body",
+    "is accepted with an equal client_id in query or body",
     (world) =>
       Effect.gen(function*() {
         const { client_id, client_secret } = world.client
@@ -125,7 +125,7 @@ describe("HTTP Basic", () => {
   )
 
   testing(
-    "is refused with another client_id or a second secret beside it, and the message names it",
+    "is refused with another client_id or a second secret, and the message names it",
     (world) =>
       Effect.gen(function*() {
         const { client_id, client_secret } = world.client

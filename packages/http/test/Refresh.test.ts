@@ -7,7 +7,7 @@ const isInvalidGrant = (status: number) =>
   expect.objectContaining({ status, body: expect.stringContaining("\"error\":\"invalid_grant\"") })
 
 describe("POST /oauth/token with a refresh token (requirements §4.3)", () => {
-  testing("answers a new pair without scope", (world) =>
+  testing("returns a new pair without scope", (world) =>
     Effect.gen(function*() {
       const first = yield* world.tokens()
       const body = World.json(yield* world.refresh(first.refresh_token))
@@ -21,7 +21,7 @@ describe("POST /oauth/token with a refresh token (requirements §4.3)", () => {
     }))
 
   testing(
-    "a wider scope is refused and uses nothing up; a narrower one is not followed, and the answer says so",
+    "a wider scope is refused and uses no token; a narrower one is not applied, and the response says so",
     (world) =>
       Effect.gen(function*() {
         const { refresh_token } = yield* world.tokens({ scope: "read write" })
@@ -40,7 +40,7 @@ describe("POST /oauth/token with a refresh token (requirements §4.3)", () => {
       })
   )
 
-  testing("the older access token stays good until it expires", (world) =>
+  testing("the previous access token stays valid until it expires", (world) =>
     Effect.gen(function*() {
       const first = yield* world.tokens()
       yield* world.refresh(first.refresh_token)
@@ -59,7 +59,7 @@ describe("POST /oauth/token with a refresh token (requirements §4.3)", () => {
       })
   )
 
-  testing("a replay within 60 s of the immediate predecessor does nothing else", (world) =>
+  testing("a replay of the previous token within 60 s is only refused", (world) =>
     Effect.gen(function*() {
       const first = yield* world.tokens()
       const second = World.tokensOf(yield* world.refresh(first.refresh_token))
@@ -82,7 +82,7 @@ describe("POST /oauth/token with a refresh token (requirements §4.3)", () => {
   )
 
   testing(
-    "unknown, another client's and expired refresh tokens are 400 invalid_grant",
+    "unknown and expired refresh tokens, and those of another client, get 400 invalid_grant",
     (world) =>
       Effect.gen(function*() {
         const { refresh_token } = yield* world.tokens()
@@ -94,7 +94,7 @@ describe("POST /oauth/token with a refresh token (requirements §4.3)", () => {
       })
   )
 
-  testing("each refresh starts the 90 days again", (world) =>
+  testing("each refresh restarts the 90 days", (world) =>
     Effect.gen(function*() {
       const first = yield* world.tokens()
       yield* TestClock.adjust("89 days")

@@ -11,7 +11,7 @@ const isEmptyObject = expect.objectContaining({ status: 200, body: "{}" })
 describe("POST /oauth/revoke (requirements §4.4)", () => {
   for (const kind of ["access_token", "refresh_token"] as const) {
     testing(
-      `invalidates all tokens of the application for the user, by its ${kind}`,
+      `revokes all tokens of the application for the user, with its ${kind}`,
       (world) =>
         Effect.gen(function*() {
           const first = yield* world.tokens()
@@ -47,7 +47,7 @@ describe("POST /oauth/revoke (requirements §4.4)", () => {
   )
 
   testing(
-    "answers {} to a request that was not read or not authenticated, too, but never 200, and records it",
+    "an unreadable or unauthenticated request also gets {}, but never 200, and is recorded",
     (world) =>
       Effect.gen(function*() {
         const { audit, send } = yield* Service
@@ -83,7 +83,7 @@ describe("POST /oauth/revoke (requirements §4.4)", () => {
   )
 
   testing(
-    "writes a limited number of lines a minute about the refused revocations of one network",
+    "records a limited number of refused revocations per minute and network",
     (world) =>
       Effect.gen(function*() {
         const { audit, send } = yield* Service
@@ -97,7 +97,7 @@ describe("POST /oauth/revoke (requirements §4.4)", () => {
   )
 
   testing(
-    "answers 200 only when the token has ended, whatever way the request is sent",
+    "answers 200 only if the token is revoked, for every form of the request",
     (world) =>
       Effect.gen(function*() {
         const { audit, send } = yield* Service
@@ -143,7 +143,7 @@ describe("POST /oauth/revoke (requirements §4.4)", () => {
       })
   )
 
-  testing("only when the store is down it is 503 with Retry-After, and still {}", (world) =>
+  testing("answers 503 with Retry-After and {} while the store is unavailable", (world) =>
     Effect.gen(function*() {
       const { switches } = yield* Service
       const { access_token: token } = yield* world.tokens()
@@ -152,7 +152,7 @@ describe("POST /oauth/revoke (requirements §4.4)", () => {
       expect(response).toMatchObject({ status: 503, body: "{}", headers: { "retry-after": expect.any(String) } })
     }))
 
-  testing("in the strict profile a wrong client is invalid_client", (world) =>
+  testing("in the strict profile, a wrong client gets invalid_client", (world) =>
     Effect.gen(function*() {
       const wrong = yield* world.form("/oauth/revoke", { ...world.client, client_secret: "wrong", token: "x" })
       expect(wrong.status).toBe(401)

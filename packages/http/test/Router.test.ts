@@ -17,7 +17,7 @@ const serve = (body: Message.Response["body"]): Message.Handler => {
   return Router.make([page], Router.fallback(refuse))
 }
 
-it("says which route answers a path: the exact one first, of two patterns the later one", () => {
+it("finds the route of a path: an exact one first, then the later of two patterns", () => {
   const refuse: Router.Refuse = () => ({ status: 400, headers: {}, body: "" })
   const route = (path: string): Router.Route => ({ path, methods: {}, refuse })
   const paths = ["/a/{id}", "/a/b", "/{first}/{second}", "/a.b/{id}/c"]
@@ -35,7 +35,7 @@ it("says which route answers a path: the exact one first, of two patterns the la
 })
 
 describe("HEAD", () => {
-  it.effect("names the length in bytes of what GET brings, be it text or bytes, and brings nothing", () =>
+  it.effect("has the length of the GET response in bytes, and no body", () =>
     Effect.gen(function*() {
       const text = "départ"
       const bytes = new TextEncoder().encode(text)

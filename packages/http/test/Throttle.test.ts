@@ -9,7 +9,7 @@ const limit: Throttle.Limit = { failures: 3, window: Duration.minutes(1) }
 const key = { limit, value: "key" }
 const other = { limit, value: "other" }
 
-describe("the limit on guessing", () => {
+describe("the limit on guesses", () => {
   it.effect("a key has no attempts left after its last one, and only that key, until the window is over", () =>
     Effect.gen(function*() {
       const throttle = yield* Throttle.Throttle
@@ -24,7 +24,7 @@ describe("the limit on guessing", () => {
     }).pipe(Effect.provide(MemoryThrottle.layer)))
 
   it.effect.prop(
-    "of any order of attempts, failed or given back, no more than the limit are open or failed",
+    "for any order of failed and returned attempts, the limit is never exceeded",
     { succeeds: Schema.Array(Schema.Boolean) },
     ({ succeeds }) =>
       Effect.gen(function*() {
@@ -40,7 +40,7 @@ describe("the limit on guessing", () => {
     { fastCheck: { numRuns: 30 } }
   )
 
-  it.effect("remembers a bounded number of keys, and forgets those that were unused for longest", () =>
+  it.effect("stores a bounded number of keys, and evicts the least recently used ones", () =>
     Effect.gen(function*() {
       const throttle = yield* Throttle.Throttle
       const keyOf = (n: number): Throttle.Key => ({ limit: { ...limit, failures: 1 }, value: `key ${n}` })
@@ -53,7 +53,7 @@ describe("the limit on guessing", () => {
       expect(yield* isBlocked(100_000)).toBe(true)
     }).pipe(Effect.provide(MemoryThrottle.layer)))
 
-  it("counts all addresses that are too long to be one as the same", () => {
+  it("counts all overlong addresses as one", () => {
     const [first] = loginKeys("a".repeat(60_000), "192.0.2.1")
     expect(first?.value.length).toBeLessThan(100)
     expect(loginKeys("b".repeat(400), "192.0.2.1")[0]).toEqual(first)

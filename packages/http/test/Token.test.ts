@@ -13,7 +13,7 @@ const isInvalidGrant = (status: number) =>
 
 describe("POST /oauth/token with a code (requirements §4.2)", () => {
   testing(
-    "answers the token response of requirements §2.2 with scope and the state of the authorization request",
+    "returns the token response of requirements §2.2 with scope and the state of the authorization request",
     (world) =>
       Effect.gen(function*() {
         yield* TestClock.adjust("1234567 millis")
@@ -32,7 +32,7 @@ describe("POST /oauth/token with a code (requirements §4.2)", () => {
       })
   )
 
-  testing("leaves out state where there was none", (world) =>
+  testing("omits state if the request had none", (world) =>
     Effect.gen(function*() {
       const response = yield* world.exchange(yield* world.codeOf())
       expect(World.json(response)).not.toHaveProperty("state")
@@ -45,7 +45,7 @@ describe("POST /oauth/token with a code (requirements §4.2)", () => {
       expect((yield* world.exchange("wrong")).headers).toMatchObject({ "cache-control": "no-store" })
     }))
 
-  testing("takes the parameters from the query, as documented", (world) =>
+  testing("accepts parameters in the query, as documented", (world) =>
     Effect.gen(function*() {
       const { send } = yield* Service
       const code = yield* world.codeOf()
@@ -54,7 +54,7 @@ describe("POST /oauth/token with a code (requirements §4.2)", () => {
       expect(response.status).toBe(200)
     }))
 
-  testing("takes the client's credentials by HTTP Basic", (world) =>
+  testing("accepts client credentials with HTTP Basic", (world) =>
     Effect.gen(function*() {
       const code = yield* world.codeOf()
       const { client_id, client_secret } = world.client
@@ -64,7 +64,7 @@ describe("POST /oauth/token with a code (requirements §4.2)", () => {
       expect(response.status).toBe(200)
     }))
 
-  testing("needs no redirect_uri; if one is given it must equal the authorized one", (world) =>
+  testing("needs no redirect_uri; if there is one, it must equal the authorized one", (world) =>
     Effect.gen(function*() {
       const code = yield* world.codeOf()
       const other = yield* world.exchange(code, { redirect_uri: "https://app.test/other" })
@@ -79,7 +79,7 @@ describe("POST /oauth/token with a code (requirements §4.2)", () => {
       expect(yield* world.exchange(code)).toEqual(isInvalidGrant(400))
     }))
 
-  testing("a code's second use is refused and revokes what the first use gave", (world) =>
+  testing("the second use of a code is refused and revokes the tokens of the first", (world) =>
     Effect.gen(function*() {
       const code = yield* world.codeOf()
       const tokens = World.tokensOf(yield* world.exchange(code))
@@ -89,7 +89,7 @@ describe("POST /oauth/token with a code (requirements §4.2)", () => {
       expect(audit.map(({ action }) => action)).toContain("replay_refused")
     }))
 
-  testing("PKCE: the verifier must fit the challenge (RFC 7636 §4.6)", (world) =>
+  testing("the PKCE verifier must match the challenge (RFC 7636 §4.6)", (world) =>
     Effect.gen(function*() {
       const verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
       const challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
@@ -136,7 +136,7 @@ describe("POST /oauth/token refuses", () => {
       })
   )
 
-  testing("with 503 and Retry-After when the store is down, and says nothing else", (world) =>
+  testing("with 503 and Retry-After while the store is unavailable, without details", (world) =>
     Effect.gen(function*() {
       const { switches } = yield* Service
       switches.storeIsDown = true
@@ -167,7 +167,7 @@ describe("the profile for strict clients", () => {
       expect(World.json(response)).toMatchObject({ error: "invalid_request" })
     }), rfc)
 
-  testing("takes no credentials from the query", (world) =>
+  testing("accepts no credentials in the query", (world) =>
     Effect.gen(function*() {
       const { send } = yield* Service
       const query = new URLSearchParams({ ...world.client, grant_type: "refresh_token", refresh_token: "x" })

@@ -1,4 +1,4 @@
-/** Two implementations of one derivation: every test here compares them, `NodeSecrets.test.ts` has the rules. */
+/** Compares two implementations of one derivation. `NodeSecrets.test.ts` has the rules. */
 import { describe, expect, it } from "@effect/vitest"
 import { MasterKey, Secrets } from "@startlist/core"
 import { NodeSecrets, WebSecrets } from "@startlist/http"
@@ -29,7 +29,7 @@ const shown = ({ accessToken, refreshToken }: Secrets.TokenPair) => [
 ]
 
 describe("secrets by Web Crypto and @noble/hashes", () => {
-  it("a token made under one implementation is accepted by the other, and is the same", () => {
+  it("both implementations make and accept the same tokens", () => {
     const [nodeKey] = onNode.keys
     const [webKey] = onWeb.keys
     const [, retired] = secretsOf(WebSecrets.layerWith(others)).keys
@@ -43,7 +43,7 @@ describe("secrets by Web Crypto and @noble/hashes", () => {
     }))
   })
 
-  it("a token that is changed, or made by another key, is refused by both", () => {
+  it("both refuse a changed token, and one of another key", () => {
     const [nodeKey] = onNode.keys
     const [webKey] = onWeb.keys
     const [otherKey] = secretsOf(WebSecrets.layerWith(others)).keys
@@ -58,7 +58,7 @@ describe("secrets by Web Crypto and @noble/hashes", () => {
     }))
   })
 
-  it("fingerprints are the same for every text", () => {
+  it("hashes are the same for every text", () => {
     FastCheck.assert(FastCheck.property(text, (value) => {
       expect(onWeb.hash(value)).toBe(onNode.hash(value))
     }))

@@ -20,7 +20,7 @@ const LogEntry = Schema.Struct({
 const Page = Schema.Struct({ events: Schema.Array(LogEntry), cursor: Schema.String, has_more: Schema.Boolean })
 const pageOf = (response: Message.Response) => Schema.decodeUnknownSync(Page)(World.json(response))
 
-/** The field that is refused, with its status. */
+/** The refused field, with the status. */
 const refusal = (response: Message.Response) => [
   response.status,
   Schema.decodeUnknownSync(Schema.Struct({ errors: Schema.Array(Schema.Struct({ field: Schema.String })) }))(
@@ -28,7 +28,7 @@ const refusal = (response: Message.Response) => [
   ).errors[0]?.field
 ]
 
-/** A platform user's application that has subscribed, and its requests. */
+/** A subscribed application of a platform user, and its requests. */
 const subscribed = (world: TestWorld) =>
   Effect.gen(function*() {
     const { send } = yield* Service
@@ -45,7 +45,7 @@ const subscribed = (world: TestWorld) =>
   })
 
 describe("GET /api/v1/webhook_subscription/events", () => {
-  testing("has each event once, as it is posted, and where to go on", (world) =>
+  testing("has each event once, as it is posted, and a cursor to continue", (world) =>
     Effect.gen(function*() {
       const { happen, id, page } = yield* subscribed(world)
       const empty = pageOf(yield* page())
@@ -75,7 +75,7 @@ describe("GET /api/v1/webhook_subscription/events", () => {
     }))
 
   testing(
-    "refuses what is no cursor, or one of a future that is not there, and a limit out of range",
+    "refuses an invalid cursor, a cursor in the future, and a limit out of range",
     (world) =>
       Effect.gen(function*() {
         const { page } = yield* subscribed(world)
@@ -90,7 +90,7 @@ describe("GET /api/v1/webhook_subscription/events", () => {
       })
   )
 
-  testing("is for platform users only, and for this method only", (world) =>
+  testing("accepts only platform users, and only GET", (world) =>
     Effect.gen(function*() {
       const { send } = yield* Service
       const { access_token } = yield* world.tokens()

@@ -80,7 +80,7 @@ describe("POST /api/v1/webhook_subscription (requirements §4.6)", () => {
   const html = { contentType: "text/html; charset=\"secret detail\"", body: "secret detail" }
   const failures: ReadonlyArray<readonly [code: string, answer: Callbacks.Answer, message: string]> = [
     ["unreachable", Callbacks.Answer.Unreachable({ detail: "secret detail" }), "could not be reached"],
-    ["forbidden_address", Callbacks.Answer.Forbidden({ detail: "secret detail" }), "is not called"],
+    ["forbidden_address", Callbacks.Answer.Forbidden({ detail: "secret detail" }), "is not allowed"],
     ["timeout", Callbacks.Answer.TimedOut({ detail: "secret detail" }), "within 2 seconds"],
     ["wrong_status", answered({ status: 500, body: "secret detail" }), "with status 500"],
     ["wrong_status", answered({ status: 302, ...html }), "with status 302"],
@@ -91,7 +91,7 @@ describe("POST /api/v1/webhook_subscription (requirements §4.6)", () => {
   ]
   for (const [code, answer, message] of failures) {
     testing(
-      `callback validation fails: 422 with the code ${code} (requirements §7) and "${message}", and no body of the answer`,
+      `a failed callback validation gets 422 with the code ${code} (requirements §7) and "${message}", without the body of the callback's response`,
       (world) =>
         Effect.gen(function*() {
           const { switches } = yield* Service
@@ -107,7 +107,7 @@ describe("POST /api/v1/webhook_subscription (requirements §4.6)", () => {
     )
   }
 
-  testing("the validation answer may take 2 seconds (requirements §8)", (world) =>
+  testing("a callback may take 2 seconds to answer the validation (requirements §8)", (world) =>
     Effect.gen(function*() {
       const { switches } = yield* Service
       const { post } = yield* subscribing(world)

@@ -1,4 +1,4 @@
-/** The description of the control plane, from the schemas by which its bodies are read. */
+/** The description of the control plane, from the schemas of its bodies. */
 import * as JSONSchema from "effect/JSONSchema"
 import type * as Schema from "effect/Schema"
 import * as Bodies from "./ControlBodies.ts"
@@ -13,26 +13,26 @@ const operations = {
   "GET /fake": { summary: "Shows the address, the time, the application and the users", status: 200 },
   "GET /fake/openapi.json": { summary: "This document", status: 200 },
   "POST /fake/consent": {
-    summary: "Decides about an authorization URL as a user; answers where the browser is sent",
+    summary: "Decides about an authorization URL as a user. Returns the redirect of the browser",
     status: 200,
     body: Bodies.Consent
   },
   "POST /fake/time": {
-    summary: "Moves the time forward, and sends what is due on the way",
+    summary: "Moves the time forward, and delivers events that become due",
     status: 200,
     body: Bodies.Time
   },
-  "POST /fake/responses": { summary: "Plans what happens to the next answers", status: 204, body: Bodies.Responses },
-  "POST /fake/deliveries": { summary: "Plans what happens to the next events", status: 204, body: Bodies.Deliveries },
-  "GET /fake/deliveries": { summary: "Waits until what is due was sent, and lists all deliveries", status: 200 },
-  "DELETE /fake/faults": { summary: "Forgets faults that have not happened yet", status: 204 },
-  "POST /fake/registrations": { summary: "Makes a registration", status: 201, body: Bodies.Registration },
-  "PATCH /fake/registrations/{id}": { summary: "Changes a registration: an event", status: 204, body: Bodies.Updates },
-  "POST /fake/revocations": { summary: "A user takes the access back: an event", status: 204, body: Bodies.Revocation },
-  "POST /fake/users": { summary: "Makes a user", status: 201, body: Bodies.User },
-  "POST /fake/applications": { summary: "Makes an application", status: 201, body: Bodies.Application },
-  "GET /fake/requests": { summary: "Lists the requests of the application, with their answers", status: 200 },
-  "DELETE /fake/requests": { summary: "Forgets the requests of the application", status: 204 }
+  "POST /fake/responses": { summary: "Plans faults of the next responses", status: 204, body: Bodies.Responses },
+  "POST /fake/deliveries": { summary: "Plans faults of the next events", status: 204, body: Bodies.Deliveries },
+  "GET /fake/deliveries": { summary: "Waits until all due events are delivered, and lists all deliveries", status: 200 },
+  "DELETE /fake/faults": { summary: "Removes faults that have not happened yet", status: 204 },
+  "POST /fake/registrations": { summary: "Creates a registration", status: 201, body: Bodies.Registration },
+  "PATCH /fake/registrations/{id}": { summary: "Changes a registration, which causes an event", status: 204, body: Bodies.Updates },
+  "POST /fake/revocations": { summary: "Revokes the access on behalf of a user, which causes an event", status: 204, body: Bodies.Revocation },
+  "POST /fake/users": { summary: "Creates a user", status: 201, body: Bodies.User },
+  "POST /fake/applications": { summary: "Creates an application", status: 201, body: Bodies.Application },
+  "GET /fake/requests": { summary: "Lists the requests of the application with their responses", status: 200 },
+  "DELETE /fake/requests": { summary: "Removes the recorded requests of the application", status: 204 }
 } as const satisfies Readonly<Record<string, Described>>
 
 export type Operation = keyof typeof operations
@@ -61,8 +61,8 @@ export const document = (url: string) => {
         responses: {
           [status]: { description: "Done" },
           ...(schema === undefined ? {} : {
-            400: { description: "The body is not as described" },
-            422: { description: "It cannot be done: the message names the field" }
+            400: { description: "The body does not match its schema" },
+            422: { description: "The request cannot be done. The message names the field" }
           })
         }
       }

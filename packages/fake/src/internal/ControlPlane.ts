@@ -10,7 +10,7 @@ import type { People } from "./People.ts"
 const error = (status: number, message: string): Response => Response.json({ message }, { status })
 const noContent = () => new Response(null, { status: 204 })
 
-/** Reads the body, and does something with it. */
+/** Reads the body and handles the request. */
 const reading = <A, I>(schema: Schema.Schema<A, I>, use: (value: A) => Promise<Response> | Response) => {
   const decode = Schema.decodeUnknownEither(Schema.parseJson(schema), { onExcessProperty: "error" })
   return async (request: Request): Promise<Response> => {
@@ -114,7 +114,7 @@ export const make = (fake: Fake, people: People): (request: Request) => Promise<
     },
     "GET /fake/openapi.json": async () => Response.json((await import("./ControlDescription.ts")).document(fake.url))
   }
-  /** What a browser uses. */
+  /** Endpoints for a browser. */
   const pages: Readonly<Record<string, Control>> = {
     "GET /fake/sign-in": (request) =>
       new Response(people.page(new URL(request.url).searchParams.get("return_to") ?? ""), {
@@ -144,8 +144,8 @@ export const make = (fake: Fake, people: People): (request: Request) => Promise<
     const control = controls[`${request.method} ${path}`]
     if (control === undefined) {
       return paths.has(path)
-        ? error(405, `${request.method} is not possible here`)
-        : error(404, "there is no such control; /fake/openapi.json lists them")
+        ? error(405, `${request.method} is not allowed for this path. See /fake/openapi.json`)
+        : error(404, "there is no such control. See /fake/openapi.json for all of them")
     }
     try {
       return await control(request, Number(id))

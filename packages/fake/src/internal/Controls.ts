@@ -4,7 +4,7 @@ import type * as Duration from "effect/Duration"
 import type { DeliveryFault } from "./Receivers.ts"
 import type { NextResponses, RecordedRequest } from "./Traffic.ts"
 
-/** A control that cannot be obeyed. */
+/** A control that cannot be executed. */
 export class InvalidControl extends Error {
   readonly field: string
   constructor(field: string, message: string) {
@@ -13,7 +13,7 @@ export class InvalidControl extends Error {
   }
 }
 
-/** An application, with all that it has to know. */
+/** An application with its credentials. */
 export interface Application {
   readonly clientId: number
   readonly clientSecret: string
@@ -21,7 +21,7 @@ export interface Application {
   readonly name: string
 }
 
-/** The fields of a registration that events tell of. */
+/** The fields of a registration that events contain. */
 export type Updates = Partial<Startlist.Registration["updates"]>
 
 /** A user by identifier or e-mail address. */
@@ -38,25 +38,25 @@ export interface Fake {
     readonly redirectUris?: ReadonlyArray<string>
     readonly requirePkce?: boolean
   }) => Promise<Application>
-  /** What a user decides about an authorization request, without a browser. Answers where the browser is sent. */
+  /** Decides about an authorization request as a user, without a browser. Returns the URL of the redirect. */
   readonly consent: (authorizationUrl: string, user: Who, decision?: "allow" | "deny") => Promise<string>
-  /** The user takes access back. `clientId`: default the first application. */
+  /** Revokes access on behalf of a user. `clientId`: default the first application. */
   readonly revoke: (user: Who, clientId?: number) => Promise<void>
-  /** A registration of an athlete. Answers its identifier. */
+  /** Creates a registration of an athlete. Returns its identifier. */
   readonly addRegistration: (
     parties?: { readonly athlete?: Who; readonly organizer?: Who; readonly club?: Who },
     updates?: Updates
   ) => Promise<number>
   readonly changeRegistration: (id: number, updates: Updates) => Promise<void>
-  /** By the time of the fake. */
+  /** The time of the fake. */
   readonly now: () => Date
-  /** Moves the time forward, for example by `8 hours`. Everything due in that time happens: tokens expire, events are sent again. */
+  /** Moves the time forward, for example by `8 hours`. Tokens expire and events are retried as in that time. */
   readonly advance: (duration: Duration.DurationInput) => Promise<void>
-  /** Waits until every event that is due has been sent and answered. */
+  /** Waits until every due event has been delivered and answered. */
   readonly settle: () => Promise<void>
   readonly nextResponses: (next: NextResponses) => void
   readonly nextDeliveries: (fault: DeliveryFault, count?: number) => void
-  /** Forgets the faults that have not happened yet. */
+  /** Removes the faults that have not happened yet. */
   readonly clearFaults: () => void
   /** Requests of the application, oldest first. */
   readonly requests: () => ReadonlyArray<RecordedRequest>

@@ -1,8 +1,8 @@
-/** Serves the fake: its control plane, and the service with everything on record. */
+/** Serves the fake: its control plane, and the service with a record of all requests. */
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http"
 import type { Traffic } from "./Traffic.ts"
 
-/** The largest body that is read (1 MiB): the service refuses far smaller ones. */
+/** Maximum size of a body (1 MiB). The service refuses far smaller ones. */
 const maxBytes = 1_048_576
 
 const bodyOf = async (incoming: IncomingMessage): Promise<Buffer> => {
@@ -30,7 +30,7 @@ const write = async (outgoing: ServerResponse, response: Response): Promise<void
 }
 
 const unavailable = () =>
-  Response.json({ error: "temporarily_unavailable", error_description: "the fake is unavailable, as was asked" }, {
+  Response.json({ error: "temporarily_unavailable", error_description: "the fake is unavailable because of a planned fault" }, {
     status: 503,
     headers: { "retry-after": "1" }
   })

@@ -1,14 +1,14 @@
-/** The server of a fake: its port is known before anything can answer. */
+/** The server of a fake, whose port is known before it can serve. */
 import { createServer, type RequestListener, type Server } from "node:http"
 
 export interface Listening {
   readonly server: Server
   readonly port: number
-  /** Answers with this listener from now on: also the requests that came earlier, which wait for it. */
+  /** Starts to serve with this listener, including earlier requests, which have waited. */
   readonly serve: (listener: RequestListener) => void
 }
 
-/** Listens. Rejected if the port is taken. */
+/** Listens. Rejects if the port is in use. */
 export const open = async (port: number, host: string): Promise<Listening> => {
   let serve: Listening["serve"] = () => {}
   const listener = new Promise<RequestListener>((resolve) => {

@@ -23,7 +23,7 @@ export const make = (): MovableClock => {
   const now = () => Date.now() + offset
   const nanos = () => BigInt(now()) * 1_000_000n
 
-  /** Wakes a sleeper whose time has come; else looks again later. */
+  /** Wakes a sleeping fiber if its time has come, or checks again later. */
   const check = (sleeper: Sleeper): void => {
     clearTimeout(sleeper.timer)
     const left = sleeper.wakesAt - now()

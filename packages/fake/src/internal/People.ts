@@ -1,4 +1,4 @@
-/** The users of a fake, who sign in by a click. */
+/** The users of a fake, who sign in with one click. */
 import type { Startlist } from "@startlist/embed"
 import { randomBytes } from "node:crypto"
 
@@ -14,7 +14,7 @@ export const everyone: ReadonlyArray<Omit<User, "id">> = [
 
 const escape = (text: string): string => text.replace(/[&<>"']/g, (one) => `&#${one.charCodeAt(0)};`)
 
-/** A path of this server: nobody is sent elsewhere. */
+/** A path of this server, to prevent redirects to other servers. */
 const isOwnPath = (path: string): boolean => /^\/(?!\/)[!-~]*$/.test(path) && !path.includes("\\")
 
 const cookieOf = (headers: Startlist.SignIn["identify"] extends (request: infer R) => unknown ? R : never): string => {
@@ -45,7 +45,7 @@ export const make = () => {
       users.set(user.id, user)
       return user
     },
-    /** A page on which one chooses who to be. */
+    /** The page to choose a user. */
     page: (returnTo: string): string =>
       `<!doctype html><html lang="en"><meta name="viewport" content="width=device-width"><title>Who are you?</title>
 <h1>Who are you?</h1><p>This service is a fake. Choose a user; there is no password.</p>
@@ -56,7 +56,7 @@ ${
         ).join("\n")
       }
 </form></html>`,
-    /** A session of this user: the cookie, and where the browser goes on. */
+    /** Starts a session of this user: a cookie and a redirect. */
     enter: (user: User, returnTo: string): { readonly cookie: string; readonly location: string } => {
       const session = secret()
       sessions.set(session, { user, csrf: secret() })

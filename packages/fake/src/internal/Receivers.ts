@@ -1,4 +1,4 @@
-/** Sends requests to callbacks, with faults on the way. */
+/** Sends requests to callbacks, with planned faults. */
 import { Answer, Callbacks } from "@startlist/core/Callbacks"
 import * as AddressGuard from "@startlist/dispatcher/AddressGuard"
 import * as Dispatcher from "@startlist/dispatcher/Dispatcher"
@@ -13,14 +13,14 @@ export type DeliveryFault = typeof deliveryFaults[number]
 
 export interface Receivers {
   readonly layer: Layer.Layer<Callbacks>
-  /** What happens to the next events that have not been attempted yet. */
+  /** A fault of the next events that have not been attempted yet. */
   readonly next: (fault: DeliveryFault, count: number) => void
   readonly clear: () => void
-  /** Number of requests to callbacks that wait for their answer. */
+  /** Number of requests to callbacks without a response yet. */
   readonly inFlight: () => number
 }
 
-/** Addresses of this machine and of private networks: the application under test is there. */
+/** This machine and private networks, where the application under test runs. */
 const privateNetworks = ["127.0.0.0/8", "::1/128", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"]
 
 const lost = Answer.Unreachable({ detail: "the fake has lost this attempt" })
@@ -31,7 +31,7 @@ export const make = (): Receivers => {
   const faults = new Map<string, DeliveryFault | undefined>()
   let running = 0
 
-  /** The fault of this attempt: drawn at the first attempt of an event, and kept for the others. */
+  /** The fault of this attempt. Chosen at the first attempt of an event, and the same for the others. */
   const faultOf = (event: string): DeliveryFault | undefined => {
     if (!faults.has(event)) {
       const fault = waiting.shift()

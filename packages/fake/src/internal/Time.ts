@@ -1,4 +1,4 @@
-/** Moves the time of a fake forward, and lets everything happen that is due on the way. */
+/** Moves the time of a fake forward, with everything that becomes due. */
 import type { Delivery, DeliveryStore } from "@startlist/core/Delivery"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -27,14 +27,14 @@ export const make = (
 ) => {
   const now = () => clock.unsafeCurrentTimeMillis()
 
-  /** When the next attempts are due. Newest first, so the first of each object is what remains. */
+  /** Times of the next attempts. Deliveries are newest first, so the oldest of each object remains in the map. */
   const dueTimes = async (): Promise<ReadonlyArray<number>> => {
     const filter = { applicationId: Option.none(), state: Option.some("pending" as const), after: Option.none() }
     const pending = await Effect.runPromise(store().list({ ...filter, limit: 100_000 }))
     return heads(pending).map(({ dueAt }) => dueAt.epochMillis)
   }
 
-  /** Waits until nothing is due, and no receiver has a request in its hands. */
+  /** Waits until nothing is due, and no request to a receiver is in progress. */
   const settle = async (): Promise<void> => {
     const end = Date.now() + patience
     while (Date.now() < end) {

@@ -1,12 +1,12 @@
-/** Requests of the application, on record, and what happens to the answers. */
+/** Records requests of the application, and plans faults of the responses. */
 
-/** `lost`: done, but the connection ends in place of the answer. `slow`: it comes late. `unavailable`: 503, nothing is done. */
+/** `lost`: processed, but the connection closes without a response. `slow`: a late response. `unavailable`: 503, not processed. */
 export const responseFaults = ["lost", "slow", "unavailable"] as const
 export type ResponseFault = typeof responseFaults[number]
 
 export interface NextResponses {
   readonly fault: ResponseFault
-  /** How many. Default: 1. */
+  /** Number of responses. Default: 1. */
   readonly count?: number
   /** Only for requests of this path. Default: any. */
   readonly path?: string
@@ -14,7 +14,7 @@ export interface NextResponses {
   readonly delay?: number
 }
 
-/** A request of the application. Its secrets are fakes, so nothing is left out. */
+/** A request of the application. Its secrets are fakes, so nothing is omitted. */
 export interface RecordedRequest {
   /** In milliseconds since 1970, by the time of the fake. */
   readonly at: number
@@ -23,7 +23,7 @@ export interface RecordedRequest {
   readonly target: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** The status of the answer, also if it was lost. */
+  /** The status of the response, also of a lost one. */
   readonly status: number
   readonly fault?: ResponseFault
 }
@@ -34,7 +34,7 @@ interface Planned {
   readonly delay: number
 }
 
-/** The newest requests are kept. */
+/** Maximum number of recorded requests. The newest are stored. */
 const maxRecorded = 1000
 
 export const make = () => {
@@ -50,7 +50,7 @@ export const make = () => {
       for (let i = 0; i < count; i++) planned.push({ delay, fault, path })
     },
     clear: (): void => void planned.splice(0),
-    /** What happens to the answer to this path; each plan is used once. */
+    /** Takes the next planned fault for this path. */
     take: (path: string): Planned | undefined => {
       const place = planned.findIndex((one) => one.path === undefined || one.path === path)
       return place < 0 ? undefined : planned.splice(place, 1)[0]

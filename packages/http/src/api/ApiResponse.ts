@@ -1,6 +1,6 @@
 /**
- * Answers of `/api/v1/*`. Errors are `{"message", "errors": [{"resource", "field", "code", "message"}]}` with stable codes,
- * and `error` and `error_description` (RFC 6750 §3.1): common client libraries look only there.
+ * Responses of `/api/v1/*`. Errors are `{"message", "errors": [{"resource", "field", "code", "message"}]}` with stable codes,
+ * and `error` and `error_description` (RFC 6750 §3.1), because common client libraries read only these.
  */
 import type { StoreError } from "@startlist/core/Store"
 import type { Response } from "../Message.ts"
@@ -31,7 +31,7 @@ export const noContent: Response = { status: 204, headers: { "cache-control": "n
 
 export type ErrorName = "invalid_request" | "invalid_token" | "insufficient_scope" | "temporarily_unavailable"
 
-/** The name of RFC 6750 §3.1 for a status; RFC 6749 §4.1.2.1 has the one for a server that cannot answer now. */
+/** The error code of RFC 6750 §3.1 for a status. That of an unavailable server is from RFC 6749 §4.1.2.1. */
 const nameOf = (status: number): ErrorName => {
   switch (status) {
     case 401:
@@ -83,7 +83,7 @@ const codes: Readonly<Record<(Refusal | StoreError)["_tag"], string>> = {
   StoreError: "unavailable"
 }
 
-/** A general refusal in the words of this family. */
+/** A general refusal in the format of this family. */
 export const refused = (refusal: Refusal | StoreError): Response => {
   const { headers, message, status } = describe(refusal)
   return error(status, message, [{ resource: "Request", field: "", code: codes[refusal._tag], message }], headers)

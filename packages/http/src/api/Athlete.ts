@@ -13,11 +13,11 @@ import * as Bearer from "./Bearer.ts"
 /** Scopes that allow reading the athlete's profile. */
 const readingScopes: ReadonlyArray<string> = ["read", "read+write", "profile:read"]
 
-const notAthlete = ApiResponse.error(403, "the user of this token is no athlete", [{
+const notAthlete = ApiResponse.error(403, "the token's user is not an athlete", [{
   resource: "Athlete",
   field: "role",
   code: "forbidden",
-  message: "the user of this token is no athlete"
+  message: "the token's user is not an athlete"
 }])
 
 export const make: Effect.Effect<Route, never, OAuth | UserStore> = Effect.gen(function*() {

@@ -1,4 +1,4 @@
-/** Access to a resource by an access token (requirements §4.5, RFC 6750). */
+/** Access to resources with an access token (requirements §4.5, RFC 6750). */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
@@ -35,7 +35,7 @@ export const challenge =
 /** The token is unknown, expired, replaced or revoked (requirements §7). */
 export const invalidToken = unauthorized("the access token is not valid", challenge)
 
-/** The token is good, but not for this (RFC 6750 §3.1). The challenge names the scope that is needed, if it is one. */
+/** The token is valid, but does not allow this (RFC 6750 §3.1). The challenge names the required scope, if there is one. */
 export const insufficientScope = (resource: string, message: string, scope?: string): Response => {
   const challenge = `Bearer realm="startlist", error="insufficient_scope", error_description="${message}"`
   return ApiResponse.error(
@@ -46,7 +46,7 @@ export const insufficientScope = (resource: string, message: string, scope?: str
   )
 }
 
-/** Lets the bearer of a good token through to `use`; everybody else gets 401 with a challenge. */
+/** Runs `use` for a valid token. Other requests get 401 with a challenge. */
 export type WithBearer = <A, E>(
   request: Pick<Request, "headers">,
   use: (access: Access) => Effect.Effect<A, E>
@@ -60,7 +60,7 @@ export const make: Effect.Effect<WithBearer, never, OAuth> = Effect.map(OAuth, (
   const presented = Redacted.make(token.value)
   return Effect.matchEffect(oauth.authenticate(presented), {
     onSuccess: (access) => {
-      // Nobody needs it again, and to let it go now is cheaper than to leave it to the garbage collection.
+      // Not used again. Wiping it now is cheaper than garbage collection.
       Redacted.unsafeWipe(presented)
       return use(access)
     },

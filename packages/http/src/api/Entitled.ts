@@ -1,4 +1,4 @@
-/** The answers to access tokens that may not use the webhook interface (requirements §5.8). */
+/** Refusals of access tokens that may not use the webhook API (requirements §5.8). */
 import * as Effect from "effect/Effect"
 import { InsufficientScope, type NotEntitled, NotPlatformUser } from "@startlist/core/Subscriptions"
 import type { Response } from "../Message.ts"

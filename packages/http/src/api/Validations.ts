@@ -1,4 +1,4 @@
-/** Validations of callbacks: a slow callback must not occupy what other applications need. */
+/** Limits on callback validations: slow callbacks must not block other applications. */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type { ApplicationId } from "@startlist/core/Application"

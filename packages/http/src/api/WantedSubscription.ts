@@ -12,7 +12,7 @@ import type { Problem } from "./ApiResponse.ts"
 
 const jsonType = "application/json"
 
-/** It travels in the query of the validation request, beside a challenge and what the URL has already. */
+/** Maximum length of the verify token, which is sent in the query of the validation request. */
 const maxVerifyTokenLength = 1000
 
 const isText = Schema.is(Text)
@@ -37,7 +37,7 @@ const problem = (field: string, code: string, message: string): Problem => ({
   message: `${field} ${message}`
 })
 
-/** A required string in which every store can keep what it says, or what is wrong with it. */
+/** A required string that every store can save, or the problem with it. */
 const readString = (value: unknown, field: string): Either.Either<string, Problem> => {
   if (value === undefined || value === null || value === "") return Either.left(problem(field, "missing", "is missing"))
   if (typeof value !== "string") return Either.left(problem(field, "invalid", "must be a string"))

@@ -18,7 +18,7 @@ const defaultLimit = 100
 const invalid = (field: string, message: string) =>
   ApiResponse.error(422, message, [{ resource: "WebhookEvents", field, code: "invalid", message }])
 
-const invalidAfter = invalid("after", "after is not a cursor of this log: leave it out to begin with the oldest event")
+const invalidAfter = invalid("after", "after is not a cursor of this log. Omit it to begin with the oldest event.")
 const invalidLimit = invalid("limit", `limit must be an integer from 1 to ${maxLimit}`)
 
 /** A number in decimal digits, within these limits. */
@@ -28,7 +28,7 @@ const parse = (text: string | undefined, otherwise: number, from: number, to: nu
   return number >= from && number <= to ? Option.some(number) : Option.none()
 }
 
-/** The body is the text that was or will be posted, byte for byte: what a signature is over. */
+/** `body` is the exact text of the request to the callback, which the signature covers. */
 const toBody = ({ delivery: { event, state, subscriptionId }, position }: LogEntry) => ({
   webhook_id: event.id,
   body: body(event, subscriptionId),
@@ -53,7 +53,7 @@ export const make: Effect.Effect<Route, never, OAuth | Subscriptions> = Effect.g
         const limit = parse(get(parameters, "limit"), defaultLimit, 1, maxLimit)
         if (Option.isNone(after)) return invalidAfter
         if (Option.isNone(limit)) return invalidLimit
-        // One more tells whether there is more.
+        // One more than the limit shows whether there are more.
         const entries = yield* subscriptions.events(access, { after: after.value, limit: limit.value + 1 })
         return ApiResponse.json(200, toPage(entries, after.value, limit.value))
       }).pipe(

@@ -33,28 +33,28 @@ const error = (status: number, field: string, code: string, message: string): Re
   ApiResponse.error(status, message, [{ resource: "WebhookSubscription", field, code, message }])
 
 const notFound = error(404, "id", "not_found", "there is no such subscription")
-const alreadySubscribed = error(409, "callback_url", "already_exists", "the application has a subscription already")
+const alreadySubscribed = error(409, "callback_url", "already_exists", "the application already has a subscription")
 
 const urlProblems: Readonly<Record<InvalidCallbackUrl["reason"], string>> = {
   too_long: "callback_url must not be longer than 255 characters",
-  invalid: "callback_url must be an absolute https address without user name and fragment"
+  invalid: "callback_url must be an absolute https URL without user name and fragment"
 }
 
-/** Which kind of failure it was, and which status and media type the callback answered instead. */
+/** The kind of failure, with the status or media type of the callback's response. */
 const validationProblem = ({ answered, reason }: ValidationFailed): string => {
   switch (reason) {
     case "unreachable":
       return "the callback could not be reached"
     case "forbidden_address":
-      return "the callback has an address that is not called"
+      return "the address of the callback is not allowed"
     case "timeout":
       return "the callback did not answer the validation within 2 seconds"
     case "wrong_status":
-      return `the callback answered the validation with status ${answered?.status}, it must be 200`
+      return `the callback answered the validation with status ${answered?.status}. It must answer with status 200.`
     case "wrong_content_type":
       return `the callback answered the validation ${as(answered?.mediaType ?? "")}, it must be application/json`
     case "wrong_body":
-      return "the callback did not answer the validation with a JSON object of exactly hub.challenge"
+      return "the callback did not answer the validation with a JSON object that contains only hub.challenge"
   }
 }
 
@@ -73,7 +73,7 @@ export const make: Effect.Effect<Route, never, Needed> = Effect.gen(function*() 
   const alone = yield* Validations.make
   const withBearer = yield* Bearer.make
 
-  /** Runs `use` with a token that gives access to this interface. Nothing else is looked at before that is checked. */
+  /** Runs `use` if the token gives access to the webhook API. This is checked before everything else. */
   const managing = <E>(
     request: Request,
     use: (access: Access) => Effect.Effect<Response, E | NotEntitled>
@@ -126,7 +126,7 @@ export const make: Effect.Effect<Route, never, Needed> = Effect.gen(function*() 
 
 const nothing = new Uint8Array()
 
-/** The `id` that DELETE accepts; one that is no identifier names no subscription, like any wrong one. */
+/** The `id` of DELETE. An invalid identifier names no subscription, like a wrong one. */
 const readId = ({ body, ...request }: Request) =>
   Either.map(readOnce({ ...request, body: isBlank(body) ? nothing : body }), (parameters) =>
     Option.map(

@@ -4,9 +4,9 @@ import { Fragmented, type Refusal } from "../Refusal.ts"
 
 const most = maxBodyBytes + 1
 
-/** Collects the pieces of a body, cut one byte behind the limit. Every object that Node makes of a piece is let go. */
+/** Collects the pieces of a body up to one byte over the limit. Copies them, so that Node's objects can be freed. */
 export class Body {
-  /** The first piece itself, since most bodies have only one; from the second on a buffer of its own. */
+  /** The first piece itself, since most bodies have only one. From the second piece on, an own buffer. */
   private buffer: Uint8Array = new Uint8Array()
   private size = 0
   private received = 0
@@ -32,7 +32,7 @@ export class Body {
     return this.buffer.subarray(0, this.size)
   }
 
-  /** Why the body is not read, whatever it says. */
+  /** The reason why the body is refused without reading it. */
   get refusal(): Refusal | undefined {
     return this.pieces > maxBodyPieces ? fragmented : undefined
   }

@@ -1,4 +1,4 @@
-/** What cannot be parsed as a request: it is answered behind the requests before it on its connection. */
+/** Responses to invalid HTTP, sent after those to earlier requests on the connection. */
 import type { Server, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
 
@@ -22,8 +22,8 @@ const answer = (socket: Duplex, code = ""): void => {
 }
 
 /**
- * Answers what Node cannot parse, and requests that take too long, then closes the connection. Without this, Node closes
- * it immediately, and cuts an answer to an earlier request that is being sent.
+ * Answers invalid HTTP and slow requests, and then closes the connection. Without this, Node closes it immediately, even
+ * during the response to an earlier request.
  */
 export const answerDamaged = (server: Server): void => {
   const latest = new WeakMap<Duplex, ServerResponse>()
@@ -33,7 +33,7 @@ export const answerDamaged = (server: Server): void => {
     const last = latest.get(socket)
     if (last === undefined || last.writableFinished || socket.destroyed) return answer(socket, code)
     if (last.req.complete || last.headersSent) last.once("close", () => answer(socket, code))
-    // The body of this request is what is damaged: this is its answer.
+    // The body of this request is invalid, so this is its response.
     else if (last.socket === null) last.once("socket", () => answerInTurn(socket, code))
     else answer(socket, code)
   }
@@ -42,7 +42,7 @@ export const answerDamaged = (server: Server): void => {
     latest.set(socket, response)
   })
   server.on("clientError", ({ code }: NodeJS.ErrnoException, socket) => {
-    // Node reports each piece that comes behind the first damage.
+    // Node also reports each later piece.
     if (damaged.has(socket)) return
     damaged.add(socket)
     answerInTurn(socket, code)

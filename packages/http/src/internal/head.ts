@@ -1,8 +1,8 @@
-/** Checks the head of a request before anything in it is read. */
+/** Checks the head of a request before its contents are used. */
 import { maxHeaders, maxSwallowedBytes } from "../Message.ts"
 import { type Refusal, Repeated, TooLarge, TooManyHeaders } from "../Refusal.ts"
 
-/** Headers with one value, of which Node keeps the first and other servers the last (RFC 9110 §5.3). */
+/** Headers that may occur only once. If repeated, Node uses the first and other servers the last (RFC 9110 §5.3). */
 const single: ReadonlyMap<string, string> = new Map(
   ["Authorization", "Content-Length", "Content-Type", "Host", "Idempotency-Key", "Origin"].map((name) =>
     [name.toLowerCase(), name] as const
@@ -10,10 +10,10 @@ const single: ReadonlyMap<string, string> = new Map(
 )
 const lengths = new Set([...single.keys()].map((name) => name.length))
 
-/** Single values that have no comma: a server that joins repeated headers puts one there. */
+/** Headers whose value has no comma. A server that joins repeated headers adds one. */
 const withoutComma = new Set(["content-length", "content-type", "host", "origin"])
 
-/** Takes names and values in turn, as `rawHeaders` of Node has them. */
+/** Checks names and values in turn, as in Node's `rawHeaders`. */
 export const refusalOf = (headers: ReadonlyArray<string>): Refusal | undefined => {
   if (headers.length / 2 > maxHeaders) return new TooManyHeaders({ most: maxHeaders })
   let seen = ""
@@ -30,6 +30,6 @@ export const refusalOf = (headers: ReadonlyArray<string>): Refusal | undefined =
   return undefined
 }
 
-/** For a body whose announced length is more than would ever be read, even to be thrown away. */
+/** Refuses a body whose announced length is more than is ever read, even to drain it. */
 export const refusalOfLength = (contentLength: string | null): Refusal | undefined =>
   Number(contentLength ?? 0) > maxSwallowedBytes ? new TooLarge() : undefined

@@ -1,4 +1,4 @@
-/** HMAC-SHA-256 (RFC 2104) by two one-shot hashes: half the time of `createHmac`, and nothing for the garbage collection. */
+/** HMAC-SHA-256 (RFC 2104) with two one-shot hashes: takes half the time of `createHmac`, without garbage. */
 import { Buffer } from "node:buffer"
 import { createHmac, hash } from "node:crypto"
 

@@ -1,4 +1,4 @@
-/** Reading the body of a `node:http` request, up to a limit of size and time. */
+/** Reads the body of a `node:http` request, with limits of size and time. */
 import type { Buffer } from "node:buffer"
 import type { IncomingMessage } from "node:http"
 import type { Refusal } from "../Refusal.ts"
@@ -10,15 +10,15 @@ const empty = new Uint8Array()
 export const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0"
 
-/** Called with the body, cut one byte behind the limit, and why to refuse it; or when it did not come in time. */
+/** Called with the body, up to one byte over the limit, and the reason to refuse it, or when it is late. */
 export interface Reader {
   readonly onBody: (body: Uint8Array, refusal?: Refusal) => void
   readonly onTimeout: () => void
 }
 
 /**
- * Calls one of both, once; neither if the client goes away before. Most bodies come in one packet with their head and
- * are complete when the head is parsed: these need no event. Chunks are counted, so each of them does.
+ * Calls one of both callbacks once, or neither if the client disconnects. Most bodies arrive in one packet with the head
+ * and need no event. Chunked bodies need one event per chunk, because chunks are counted.
  */
 export const readBody = (incoming: IncomingMessage, timeout: number, reader: Reader): void => {
   if (!hasBody(incoming)) return reader.onBody(empty)
@@ -33,7 +33,7 @@ export const readBody = (incoming: IncomingMessage, timeout: number, reader: Rea
   })
 }
 
-/** Collects what comes until the end. */
+/** Collects the pieces until the end. */
 const collectBody = (incoming: IncomingMessage, timeout: number, { onBody, onTimeout }: Reader): void => {
   const body = new Body()
 
@@ -55,5 +55,5 @@ const collectBody = (incoming: IncomingMessage, timeout: number, { onBody, onTim
   incoming.on("data", collect).on("end", finish).on("close", stop).on("error", ignore)
 }
 
-/** A connection that breaks is reported by `close`. */
+/** `close` reports a broken connection. */
 const ignore = (): void => {}

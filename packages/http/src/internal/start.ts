@@ -1,22 +1,22 @@
-/** From layers to something that runs, for servers that do not run on Effect. */
+/** Builds layers for servers that do not use Effect. */
 import type * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as ManagedRuntime from "effect/ManagedRuntime"
 
-/** A layer that provides everything that is needed. If it does not, the compiler names what is missing. */
+/** A layer that provides all needed services. The compiler names missing ones. */
 export type Complete<Provided, E, Needed> =
   & Layer.Layer<Provided, E>
   & ([Exclude<Needed, Provided>] extends [never] ? unknown
     : { readonly "no layer provides": Exclude<Needed, Provided> })
 
-/** What runs, and how to end it. */
+/** A running value, and a function that ends it. */
 export interface Started<A> {
   readonly value: A
-  /** Ends everything that the layers began, and waits for it. */
+  /** Releases the layers, and waits for it. */
   readonly dispose: () => Promise<void>
 }
 
-/** Builds the layers and makes something of them. Rejected if a layer cannot be built. */
+/** Builds the layers and runs an effect with them. Rejects if a layer cannot be built. */
 export function start<A, Provided, E, Needed>(
   make: Effect.Effect<A, never, Needed>,
   layer: Complete<Provided, E, Needed>

@@ -1,18 +1,18 @@
-/** What a request asks for, as a binding finds it. */
+/** Parses request targets. */
 
-/** A request target taken apart: the raw path, and the raw query without `?`. */
+/** The parts of a request target: the raw path, and the raw query without `?`. */
 export interface Target {
   readonly path: string
   readonly query: string
 }
 
-/** Takes a target apart. Proxies may send an absolute one (RFC 9112 §3.2.2), and a Web `Request` always has one. */
+/** Splits a target. Proxies may send an absolute one (RFC 9112 §3.2.2), and a Web `Request` always has one. */
 export const parseTarget = (target: string): Target => {
   const local = toOriginForm(target)
   const mark = local.indexOf("?")
   return mark < 0 ? { path: local, query: "" } : { path: local.slice(0, mark), query: local.slice(mark + 1) }
 }
 
-/** Without its scheme and host, an absolute target is like any other. */
+/** Removes scheme and host of an absolute target. */
 const toOriginForm = (target: string): string =>
   target.startsWith("/") ? target : target.replace(/^https?:\/\/[^/?#]*/i, "").replace(/^(?=$|\?)/, "/")

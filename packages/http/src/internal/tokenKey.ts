@@ -1,9 +1,9 @@
-/** The derivation of tokens from a master key, whatever computes the hashes: every runtime makes and accepts the same. */
+/** Derives tokens from a master key, in the same way on every runtime. */
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { prefixes, type TokenKey } from "@startlist/core/Secrets"
 
-/** What a runtime computes. */
+/** The hash functions of a runtime. */
 export interface Hashing {
   /** An HMAC-SHA-256 in base64url, under a key of 32 bytes that HKDF (RFC 5869, no salt) derives for this information. */
   readonly hmacFor: (info: string) => (text: string) => string
@@ -11,7 +11,7 @@ export interface Hashing {
   readonly isSame: (one: string, other: string) => boolean
 }
 
-/** In base64url, 16 bytes: who forges a tag can end a grant, no more. */
+/** Length in base64url: 16 bytes, because a forged tag can only end a grant. */
 const tagLength = 22
 
 /** One HKDF of the master key for each purpose. */

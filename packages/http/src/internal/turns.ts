@@ -1,4 +1,4 @@
-/** Pipelined requests: one at a time is processed per connection, since their answers leave in order anyway. */
+/** Processes pipelined requests of a connection one at a time, since their responses must be in order. */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 
@@ -19,7 +19,7 @@ export const make = (): Turns => {
   }
 
   return ({ socket }, outgoing, serve) => {
-    // Node gives a response its socket when the one before it has left.
+    // Node assigns a response its socket after the previous response.
     if (outgoing.socket !== null) return serve()
     if (socket.destroyed) return
     if (total >= maxWaiting) {

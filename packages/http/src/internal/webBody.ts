@@ -1,9 +1,7 @@
-/** Reading a body that comes as a Web stream, up to a limit of size. */
+/** Reads a body from a Web stream, up to a limit of size. */
 import { Body } from "./body.ts"
 
-/**
- * Reads a stream to its end, to its limit, or until the signal. Then it cancels the stream. Rejects if the stream breaks.
- */
+/** Reads a stream to its end, to its limit, or until the signal, and then cancels it. Rejects if the stream breaks. */
 export const readStream = async (stream: ReadableStream<Uint8Array> | null, signal: AbortSignal): Promise<Body> => {
   const body = new Body()
   if (stream === null) return body

@@ -1,4 +1,4 @@
-/** How a client proves itself at the token, revocation and introspection endpoints (RFC 6749 §2.3.1). */
+/** Client authentication at the token, revocation and introspection endpoints (RFC 6749 §2.3.1). */
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -21,9 +21,9 @@ export interface Presented {
   readonly usedBasic: boolean
 }
 
-/** Id and secret as RFC 6749 §2.3.1 has them: each form-encoded, joined by a colon, in base64 of UTF-8. */
+/** Id and secret in Basic credentials (RFC 6749 §2.3.1): each form-encoded, joined by a colon, in base64 of UTF-8. */
 const parseBasic = (value: string): Option.Option<readonly [id: string, secret: string]> => {
-  // A decoder skips spaces, which a token68 has none of (RFC 9110 §11.2).
+  // Check first: a decoder would skip spaces, which a token68 must not have (RFC 9110 §11.2).
   if (value.includes(" ")) return Option.none()
   try {
     const bytes = Uint8Array.from(atob(value), (character) => character.charCodeAt(0))
@@ -39,7 +39,7 @@ const parseBasic = (value: string): Option.Option<readonly [id: string, secret: 
 
 const invalid = (description: string) => Either.left(OAuthResponse.error(400, "invalid_request", description))
 
-/** Reads the parameters and the client's credentials, or answers why they cannot be read. */
+/** Reads the parameters and the client's credentials, or returns a refusal. */
 const readCredentials = (request: Request, policy: Policy.Service): Either.Either<Presented, Refusal | Response> => {
   if (!policy.acceptQueryParameters && request.query !== "") return invalid("parameters must be sent in the body")
   const readable = readOnce(request)
@@ -55,7 +55,7 @@ const readCredentials = (request: Request, policy: Policy.Service): Either.Eithe
       : Either.right({ parameters, client: { id: clientId.value, secret: Redacted.make(secret) }, usedBasic })
   }
   if (basic === undefined) return present(get(parameters, "client_id"), get(parameters, "client_secret"))
-  // RFC 6749 §2.3: one method for each request. The same `client_id` beside it is no second method.
+  // RFC 6749 §2.3: one method per request. The same `client_id` as a parameter is not a second method.
   if (get(parameters, "client_secret") !== undefined) {
     return invalid("client_secret is sent beside Basic credentials. Send the secret once.")
   }
@@ -69,7 +69,7 @@ const readCredentials = (request: Request, policy: Policy.Service): Either.Eithe
   })
 }
 
-/** The client that a refused request claims to be from, as far as it can be read: for the audit. */
+/** The client that a refused request names, if it can be read: for the audit. */
 export const claimedId = (request: Request): Option.Option<ApplicationId> => {
   const basic = credentials(request, "basic")
   const named = basic === undefined
@@ -94,7 +94,7 @@ export const make: Effect.Effect<WithClient, never, Throttle> = Effect.gen(funct
   const audit = yield* Audit
   const policy = yield* Policy
 
-  // A secret has 256 bits: it is checked first, and only failures are limited. So nobody can lock a client out.
+  // Check the secret first and limit only failures, so that nobody can lock a client out. A secret has 256 bits.
   const failed = Effect.fnUntraced(function*({ client, usedBasic }: Presented, address: string) {
     const wait = yield* throttle.take(clientKeys(client.id, address))
     if (Option.isSome(wait)) return yield* TooMany.after(wait.value)

@@ -30,7 +30,7 @@ const toBody = ({ applicationId, expiresAt, issuedAt, kind, scope, userId }: Int
   ...(kind === "access" ? { token_type: "Bearer" } : {})
 })
 
-/** RFC 7662 §2.3: as at a resource (RFC 6750 §3). */
+/** Refused like at a resource (RFC 7662 §2.3, RFC 6750 §3). */
 const notOperator = OAuthResponse.error(401, "invalid_token", "the bearer may not introspect", {
   "www-authenticate": challenge
 })

@@ -1,4 +1,4 @@
-/** `GET /.well-known/oauth-authorization-server`: what a client library needs to know (RFC 8414). */
+/** `GET /.well-known/oauth-authorization-server`: metadata for client libraries (RFC 8414). */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { Policy } from "@startlist/core/Policy"

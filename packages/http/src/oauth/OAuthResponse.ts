@@ -1,10 +1,10 @@
-/** Answers of `/oauth/*` as RFC 6749 has them. */
+/** Responses of `/oauth/*` (RFC 6749). */
 import type { StoreError } from "@startlist/core/Store"
 import type { Response } from "../Message.ts"
 import { describe, type Refusal } from "../Refusal.ts"
 import type { Refuse } from "../Router.ts"
 
-/** RFC 6749 §5.1: nothing that carries tokens is cached. */
+/** RFC 6749 §5.1: responses with tokens are not cached. */
 const jsonHeaders: Response["headers"] = {
   "content-type": "application/json;charset=UTF-8",
   "cache-control": "no-store",
@@ -18,7 +18,7 @@ export const json = (status: number, body: unknown, headers?: Response["headers"
   body: JSON.stringify(body)
 })
 
-/** The codes of RFC 6749 §5.2 and RFC 6750 §3.1, and what RFC 6749 §4.1.2.1 calls a server that cannot answer now. */
+/** Error codes of RFC 6749 §5.2 and §4.1.2.1, and RFC 6750 §3.1. */
 export type ErrorCode =
   | "invalid_request"
   | "invalid_client"
@@ -36,10 +36,10 @@ export const error = (
   headers?: Response["headers"]
 ): Response => json(status, { error: code, error_description: description }, headers)
 
-/** The secret is right. No client can help itself here by another one, so there is no challenge. */
+/** The secret is correct, so there is no challenge: another one would not help. */
 export const suspendedClient: Response = error(401, "invalid_client", "the application is suspended")
 
-/** A challenge only where the client tried that scheme (RFC 6749 §5.2). */
+/** With a challenge only if the client used that scheme (RFC 6749 §5.2). */
 export const invalidClient = (usedBasic: boolean): Response =>
   error(
     401,
@@ -53,7 +53,7 @@ const laterTags: ReadonlySet<(Refusal | StoreError)["_tag"]> = new Set(["Busy", 
 const codeOf = ({ _tag }: Refusal | StoreError): ErrorCode =>
   laterTags.has(_tag) ? "temporarily_unavailable" : "invalid_request"
 
-/** The general refusals in the words of RFC 6749. */
+/** The general refusals in the format of RFC 6749. */
 export const refuse: Refuse = (_request, refusal) => {
   const { headers, message, status } = describe(refusal)
   return error(status, codeOf(refusal), message, headers)

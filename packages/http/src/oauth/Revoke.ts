@@ -1,4 +1,4 @@
-/** `POST /oauth/revoke`: an application gives up its access (requirements §4.4, RFC 7009). */
+/** `POST /oauth/revoke`: an application revokes its own access (requirements §4.4, RFC 7009). */
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -36,7 +36,7 @@ export const make: Effect.Effect<Route, never, OAuth | Throttle> = Effect.gen(fu
       yield* audit.record({ at: yield* DateTime.now, action: "revocation", actor, subject, address })
     })
 
-  /** Anybody can send such requests, so the number of lines is limited for each network. */
+  /** Anybody can send such requests, so the number of audit entries per network is limited. */
   const recordRefused = (request: Request, status: number) =>
     Effect.gen(function*() {
       const { address } = request

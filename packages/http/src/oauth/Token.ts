@@ -1,4 +1,4 @@
-/** `POST /oauth/token`: code or refresh token for tokens (requirements §4.2 and §4.3). */
+/** `POST /oauth/token`: exchanges a code or a refresh token for tokens (requirements §4.2 and §4.3). */
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -60,8 +60,8 @@ export const make: Effect.Effect<Route, never, OAuth | Throttle> = Effect.gen(fu
   const withClient = yield* ClientAuthentication.make
 
   /**
-   * Requirements §7 asks for 401 where a token was replaced or revoked; without a challenge, for which common clients
-   * drop the body. A code is no token: RFC 6749 §5.2 has 400.
+   * Requirements §7 has 401 for a replaced or revoked token. No challenge, because common clients then ignore the body.
+   * For a code, RFC 6749 §5.2 has 400.
    */
   const statusOf = (reason: InvalidGrant["reason"], grantType: GrantType): 400 | 401 =>
     grantType === "refresh_token" && (reason === "replaced" || reason === "replayed" || reason === "revoked")
@@ -90,17 +90,17 @@ export const make: Effect.Effect<Route, never, OAuth | Throttle> = Effect.gen(fu
     )
   }
 
-  // No spread: with fields behind it, it takes a twentieth of a refresh.
+  // No spread: it would take 5 % of a refresh.
   const refresh = ({ client, idempotencyKey, onReplay }: Common, parameters: Parameters) => {
     const text = get(parameters, "refresh_token")
     if (text === undefined) return Effect.succeed(missing("refresh_token"))
     const scope = Option.map(optional(parameters, "scope"), parseScope)
     const token = Redacted.make(text)
     return Effect.map(oauth.refresh({ client, idempotencyKey, onReplay, token, scope }), (tokens) => {
-      // Nobody needs these again, and to let them go now is cheaper than to leave them to the garbage collection.
+      // Not used again. Wiping them now is cheaper than garbage collection.
       Redacted.unsafeWipe(token)
       Redacted.unsafeWipe(client.secret)
-      // Requirements §4.3 has no scope here; RFC 6749 §5.1 wants it named where it is more than was asked for.
+      // Requirements §4.3 has no scope here. RFC 6749 §5.1 requires it if it differs from the requested one.
       const isMore = Option.isSome(scope) && tokens.scope.some((name) => !scope.value.includes(name))
       return issued(tokens, isMore ? tokens.scope.join(" ") : undefined)
     })
@@ -141,10 +141,10 @@ export const make: Effect.Effect<Route, never, OAuth | Throttle> = Effect.gen(fu
   return { path: "/oauth/token", methods: { POST: endpoint }, refuse: OAuthResponse.refuse }
 })
 
-/** What both grant types need of a request. */
+/** The parts of a request that both grant types need. */
 type Common = Required<Pick<Exchange, "client" | "idempotencyKey" | "onReplay">>
 
-/** What this endpoint has words for. */
+/** Refusals with their own message at this endpoint. */
 type Refused = InvalidGrant | MissingParameter | ScopeExceeded
 
 type GrantType = "authorization_code" | "refresh_token"
@@ -152,7 +152,7 @@ type GrantType = "authorization_code" | "refresh_token"
 const isGrantType = (value: string): value is GrantType => value === "authorization_code" || value === "refresh_token"
 
 const descriptions: Readonly<Record<InvalidGrant["reason"], string>> = {
-  unknown: "the code or refresh token is not known, or the code has expired",
+  unknown: "the code or refresh token is unknown, or the code has expired",
   expired: "the refresh token has expired",
   mismatch: "the code or refresh token was issued for another client, redirect_uri or code_challenge",
   replaced: "the refresh token was replaced by a newer one",

@@ -1,4 +1,4 @@
-/** What every binding does with requests, over real sockets: one suite, a function of the binding. */
+/** The laws of all bindings, over real sockets: a suite as a function of the binding. */
 import { it } from "@effect/vitest"
 import { HttpConfig, Message, Refusal, Router } from "@startlist/http"
 import { Deferred, Effect, Layer, Logger, Schema, type Scope } from "effect"
@@ -10,7 +10,7 @@ export interface Options {
   readonly timeout?: string & `${number} millis`
 }
 
-/** Serves the handler on a free port of loopback until the scope ends; answers the port. */
+/** Serves the handler on a free port of loopback until the scope closes. Returns the port. */
 export type Serve = (handler: Message.Handler, options: Options) => Effect.Effect<number, never, Scope.Scope>
 
 export interface Answer {
@@ -24,7 +24,7 @@ export const ok = (body: string): Message.Response => ({ status: 200, headers: {
 export const echo: Message.Handler = (request) =>
   Effect.succeed(ok(JSON.stringify({ ...request, body: new TextDecoder().decode(request.body) })))
 
-/** Routes that answer everything with `answer`, and a refusal with its name; `/health` is served in every state. */
+/** Routes that answer requests with `answer` and refusals with their name. `/health` is always served. */
 export const answering = (answer: () => Effect.Effect<Message.Response>): Message.Handler => {
   const refuse: Router.Refuse = (_request, refusal) => {
     const { headers, status } = Refusal.describe(refusal)
@@ -66,7 +66,7 @@ export const send = (
     outgoing.on("error", (error) => resume(Effect.fail(error))).end(body)
   })
 
-/** What a raw connection gets for what it sends, in these pieces, until the server closes it. */
+/** Sends these pieces on a raw connection. Returns everything received until the server closes it. */
 export const raw = (port: number, ...pieces: ReadonlyArray<string>): Effect.Effect<string> =>
   Effect.async((resume) => {
     const chunks: Array<Buffer> = []
@@ -80,7 +80,7 @@ export const raw = (port: number, ...pieces: ReadonlyArray<string>): Effect.Effe
 
 export const suite = (name: string, serve: Serve): void => {
   describe(name, () => {
-    it.scopedLive("hands over method, raw path, raw query, body and address", () =>
+    it.scopedLive("passes on method, raw path, raw query, body and address", () =>
       Effect.gen(function*() {
         const port = yield* serve(echo, {})
         const answer = yield* send(port, "/a%2Fb?x=%zz&y", { method: "POST", body: "hé" })
@@ -93,7 +93,7 @@ export const suite = (name: string, serve: Serve): void => {
         })
       }))
 
-    it.scopedLive("answers with exact Content-Length in bytes, every cookie, and nothing else than the response says", () =>
+    it.scopedLive("sends the exact Content-Length in bytes, every cookie, and nothing that the response does not have", () =>
       Effect.gen(function*() {
         const html = { "content-type": "text/html;charset=UTF-8", "x-one": "1" }
         const cookies = ["__Host-a=1; Path=/; HttpOnly; Secure; SameSite=Lax", "b=x-_~1; Max-Age=0; Path=/b"]
@@ -110,7 +110,7 @@ export const suite = (name: string, serve: Serve): void => {
         expect(Object.keys(headers).filter((name) => !known.includes(name))).toEqual([])
       }))
 
-    it.scopedLive("sends bytes as they are", () =>
+    it.scopedLive("sends bytes unchanged", () =>
       Effect.gen(function*() {
         const port = yield* serve(
           () => Effect.succeed({ status: 200, headers: {}, body: new Uint8Array([104, 105]) }),
@@ -119,7 +119,7 @@ export const suite = (name: string, serve: Serve): void => {
         expect((yield* send(port, "/")).body).toBe("hi")
       }))
 
-    it.scopedLive("sends a compressed body as it is, with its own length; HEAD names the same", () =>
+    it.scopedLive("sends a compressed body unchanged with its own length, also for HEAD", () =>
       Effect.gen(function*() {
         const refuse: Router.Refuse = () => ok("")
         const page = { path: "/", methods: { GET: () => Effect.succeed(ok("page ".repeat(1000))) }, refuse }
@@ -137,7 +137,7 @@ export const suite = (name: string, serve: Serve): void => {
         expect([head.headers["content-length"], head.body]).toEqual([bytes, ""])
       }))
 
-    it.scopedLive("a 204 has no body and no length, a redirect goes where it says", () =>
+    it.scopedLive("a 204 has no body and no length, and a redirect has its Location", () =>
       Effect.gen(function*() {
         const port = yield* serve(({ path }) =>
           Effect.succeed(
@@ -152,7 +152,7 @@ export const suite = (name: string, serve: Serve): void => {
         expect([redirect.status, redirect.headers.location]).toEqual([303, "/there?a=b"])
       }))
 
-    it.scopedLive("the answer to a HEAD names the length of what a GET would bring", () =>
+    it.scopedLive("the response to a HEAD has the length of the GET response", () =>
       Effect.gen(function*() {
         const port = yield* serve(
           () => Effect.succeed({ status: 200, headers: { "content-length": "7" }, body: "" }),
@@ -162,7 +162,7 @@ export const suite = (name: string, serve: Serve): void => {
         expect([headers["content-length"], body]).toEqual(["7", ""])
       }))
 
-    it.scopedLive("keeps a connection for the next request", () =>
+    it.scopedLive("keeps a connection open for the next request", () =>
       Effect.gen(function*() {
         const port = yield* serve(echo, {})
         const request = "GET /1 HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -172,7 +172,7 @@ export const suite = (name: string, serve: Serve): void => {
         expect(answers).toContain("\"path\":\"/2\"")
       }))
 
-    it.scopedLive("hands over the same body in whatever pieces the request comes", () =>
+    it.scopedLive("passes on the same body for any division into pieces", () =>
       Effect.gen(function*() {
         const port = yield* serve(echo, {})
         const head = "POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
@@ -193,7 +193,7 @@ export const suite = (name: string, serve: Serve): void => {
         expect(empty).toContain("\"body\":\"\"")
       }))
 
-    it.scopedLive("interrupts the work when the client goes away", () =>
+    it.scopedLive("interrupts the handler when the client disconnects", () =>
       Effect.gen(function*() {
         const started = yield* Deferred.make<void>()
         const interrupted = yield* Deferred.make<void>()
@@ -209,7 +209,7 @@ export const suite = (name: string, serve: Serve): void => {
         yield* Deferred.await(interrupted)
       }))
 
-    it.scopedLive("cuts a body one byte behind the limit and reads the rest away, so that the client sees the answer", () =>
+    it.scopedLive("cuts a body one byte over the limit and drains the rest, so that the client gets the response", () =>
       Effect.gen(function*() {
         const port = yield* serve(({ body }) => Effect.succeed(ok(String(body.byteLength))), {})
         const big = yield* send(port, "/", { method: "POST", body: "x".repeat(500_000) })
@@ -218,7 +218,7 @@ export const suite = (name: string, serve: Serve): void => {
         expect(exact.body).toBe(String(Message.maxBodyBytes))
       }))
 
-    it.scopedLive("does not read an endless body: it hands over what it has and closes the connection", () =>
+    it.scopedLive("does not read an endless body: it passes on the beginning and closes the connection", () =>
       Effect.gen(function*() {
         const read = yield* Deferred.make<number>()
         const port = yield* serve(({ body }) => Effect.as(Deferred.succeed(read, body.byteLength), ok("")), {})
@@ -232,20 +232,20 @@ export const suite = (name: string, serve: Serve): void => {
             socket.on("drain", more)
             more()
           })
-          // The server closes while this side still sends: whether the answer arrives before the reset is chance.
+          // The server closes while this side still sends, so the response may be lost by the reset.
           socket.on("error", () => {}).on("close", () => resume(Effect.void))
         })
         expect(yield* Deferred.await(read)).toBe(Message.maxBodyBytes + 1)
       }))
 
-    it.scopedLive("answers 408 to a body that does not come in time, and closes", () =>
+    it.scopedLive("answers 408 to a body that does not arrive in time, and closes", () =>
       Effect.gen(function*() {
         const port = yield* serve(echo, { timeout: "50 millis" })
         const answer = yield* raw(port, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nslow")
         expect(answer).toMatch(/^HTTP\/1\.1 408 /)
       }))
 
-    it.scopedLive("answers 503 when the work takes too long, and interrupts it", () =>
+    it.scopedLive("interrupts a handler that takes too long, and answers 503", () =>
       Effect.gen(function*() {
         const interrupted = yield* Deferred.make<void>()
         const port = yield* serve(
@@ -257,7 +257,7 @@ export const suite = (name: string, serve: Serve): void => {
         yield* Deferred.await(interrupted)
       }))
 
-    it.scopedLive("a bug is 500, says nothing, and is logged without the query", () =>
+    it.scopedLive("a bug gets 500 without details, and is logged without the query", () =>
       Effect.gen(function*() {
         const logged: Array<string> = []
         const logger = Logger.make(({ cause, message }) => void logged.push(`${String(message)} ${String(cause)}`))
@@ -273,7 +273,7 @@ export const suite = (name: string, serve: Serve): void => {
         expect(logged.join()).not.toContain("hidden")
       }))
 
-    it.scopedLive("refuses a body in thousands of pieces with 400, without reading it to its end", () =>
+    it.scopedLive("refuses a body in thousands of pieces with 400, without reading all of it", () =>
       Effect.gen(function*() {
         const port = yield* serve(answering(() => Effect.succeed(ok("read"))), {})
         const post = (chunk: string, count: number) =>
@@ -287,7 +287,7 @@ export const suite = (name: string, serve: Serve): void => {
         expect(yield* post("1\r\na\r\n", 16_000)).toMatch(/^HTTP\/1\.1 400 [^]*Fragmented$/)
       }))
 
-    it.scopedLive("refuses more than a hundred headers with 431, however many the server drops", () =>
+    it.scopedLive("refuses more than a hundred headers with 431, even if the server drops some", () =>
       Effect.gen(function*() {
         const port = yield* serve(answering(() => Effect.succeed(ok("served"))), {})
         const named = (count: number) => Array.from({ length: count }, (_, i) => `a${i}:\r\n`).join("")
@@ -299,7 +299,7 @@ export const suite = (name: string, serve: Serve): void => {
         for (const count of [400, 2000, 3000]) expect(yield* get(count)).toMatch(/^HTTP\/1\.1 431 /)
       }))
 
-    it.scopedLive("answers what is no request with 400 or 431, behind all of the answer to the request before it", () =>
+    it.scopedLive("answers invalid HTTP with 400 or 431, after the whole response to the previous request", () =>
       Effect.gen(function*() {
         const damages = [
           ["\0\r\n\r\n", "400"],
@@ -329,7 +329,7 @@ export const suite = (name: string, serve: Serve): void => {
         expect(new Set(served)).toEqual(new Set(["/first"]))
       }))
 
-    it.scopedLive("refuses a header of one value that is sent twice with 400", () =>
+    it.scopedLive("refuses a repeated single-value header with 400", () =>
       Effect.gen(function*() {
         const port = yield* serve(answering(() => Effect.succeed(ok("served"))), {})
         const pairs = [
@@ -349,7 +349,7 @@ export const suite = (name: string, serve: Serve): void => {
         expect(yield* raw(port, `${head}Accept: a\r\nAccept: b\r\n\r\n`)).toMatch(/^HTTP\/1\.1 200 /)
       }))
 
-    it.scopedLive("believes X-Forwarded-For only from a trusted proxy", () =>
+    it.scopedLive("trusts X-Forwarded-For only from a trusted proxy", () =>
       Effect.gen(function*() {
         const headers = { "x-forwarded-for": "203.0.113.9, 198.51.100.7" }
         const untrusted = yield* serve(echo, {})

@@ -3,7 +3,7 @@ import { NodeHttp } from "@startlist/http"
 import { Effect } from "effect"
 import { createServer, type RequestListener } from "node:http"
 
-/** Answers the port. */
+/** Listens, and returns the port. */
 export const listen = (listener: RequestListener) =>
   Effect.gen(function*() {
     const server = NodeHttp.harden(createServer(listener))

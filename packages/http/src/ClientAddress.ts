@@ -8,8 +8,8 @@ export const parseNetworks = (cidrs: ReadonlyArray<string>): ReadonlyArray<Netwo
   cidrs.map((cidr) => ipaddr.parseCIDR(cidr))
 
 /**
- * The nearest address that is not a trusted proxy: the peer, or the last untrusted entry of `X-Forwarded-For`, which each
- * proxy extends on the right. The client may have invented entries further left.
+ * The nearest address that is not a trusted proxy: the peer, or the last untrusted entry of `X-Forwarded-For`, which
+ * each proxy extends on the right. The client may have invented entries further left.
  */
 export const clientAddress = (
   peer: string | undefined,

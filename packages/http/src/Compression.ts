@@ -48,8 +48,8 @@ const isOwnRequest = (request: Pick<Request, "headers">): boolean => {
 const isPrivate = ({ headers }: Response): boolean => headers["cache-control"] === "no-store"
 
 /**
- * Compresses the response if the client accepts it and the body is large enough. A response with `Cache-Control: no-store`
- * may contain secrets, so it is compressed only if no other site can have caused the request.
+ * Compresses the response if the client accepts it and the body is large enough. A `no-store` response may contain
+ * secrets, so it is compressed only if no other site can have caused the request.
  */
 export const compress = (request: Request, response: Response): Effect.Effect<Response> => {
   const { body, headers, status } = response

@@ -34,8 +34,8 @@ export interface Options {
  * Applications may send their secrets in queries, so do not record queries: switch off the platform's request log
  * (`disableLogger`) and its tracer (`HttpMiddleware.withTracerDisabledWhen`).
  *
- * The server interrupts its fiber when the client disconnects. A body over the limit is cut off, and the endpoint refuses
- * it. A body that does not arrive in time gets 408.
+ * The server interrupts its fiber when the client disconnects. A body over the limit is cut off, and the endpoint
+ * refuses it. A body that does not arrive in time gets 408.
  */
 export const app = (
   handler: Message.Handler,
@@ -73,8 +73,8 @@ export const app = (
   })
 
 /**
- * A guard for your own routes, as an app or as the handler of an endpoint of an `HttpApi`. Your route gets requests with a
- * valid token and the access of that token. All others get the responses of `/api/v1/athlete`.
+ * A guard for your own routes, as an app or as the handler of an endpoint of an `HttpApi`. Your route gets requests
+ * with a valid token and the access of that token. All others get the responses of `/api/v1/athlete`.
  */
 export const guard = <A, E, R>(
   requirement: Guard.Requirement,
@@ -91,8 +91,8 @@ export const guard = <A, E, R>(
   })
 
 /**
- * Reads the body up to the limit. Ending its stream would close the connection, which is still needed for the response: so
- * the reader waits for the end of the request.
+ * Reads the body up to the limit. Ending its stream would close the connection, which is still needed for the response:
+ * so the reader waits for the end of the request.
  */
 const readBody = (request: HttpServerRequest.HttpServerRequest): Effect.Effect<Body, never, Scope.Scope> =>
   Effect.gen(function*() {

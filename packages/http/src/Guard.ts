@@ -42,8 +42,8 @@ const judge = (access: Access, { roles, scopes }: Requirement): Checked =>
     : { access }
 
 /**
- * Refuses a missing or invalid token with 401 and a challenge, one with the wrong scope or role with 403, and every request
- * with 503 while the store is unavailable.
+ * Refuses a missing or invalid token with 401 and a challenge, one with the wrong scope or role with 403, and every
+ * request with 503 while the store is unavailable.
  */
 export const make: Effect.Effect<Check, never, OAuth> = Effect.map(
   Bearer.make,

@@ -18,7 +18,10 @@ export interface Request {
   readonly address: string
   /** Identifier of the request in the log and on error pages. Default: the header `X-Request-Id`. */
   readonly id?: string
-  /** The reason if the binding refuses this request. The router answers in the format of the route, and calls no endpoint. */
+  /**
+   * The reason if the binding refuses this request. The router answers in the format of the route, and calls no
+   * endpoint.
+   */
   readonly refusal?: Refusal
 }
 

@@ -24,9 +24,9 @@ const flattened = <Group extends Routes<unknown>>(groups: ReadonlyArray<Group>) 
   )
 
 /**
- * A handler for these routes and no others, below the path of `HttpConfig.authUrl`: with `https://club.example/connect` it
- * answers `/connect/oauth/token`, and everything outside `/connect` with 404. If two routes have the same path, the later
- * one wins. A missing route needs no layer, and no page links to it.
+ * A handler for these routes and no others, below the path of `HttpConfig.authUrl`: with `https://club.example/connect`
+ * it answers `/connect/oauth/token`, and everything outside `/connect` with 404. If two routes have the same path, the
+ * later one wins. A missing route needs no layer, and no page links to it.
  *
  * Bindings pass on the whole path. If a proxy has removed the prefix, set `prefix: ""`.
  */

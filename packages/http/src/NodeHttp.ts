@@ -34,12 +34,11 @@ export interface Options {
 /**
  * A listener for `http.createServer`, or for some paths of an existing server.
  *
- * Every request runs in its own fiber, which is interrupted when the client disconnects. A body over the limit is cut off,
- * and the endpoint refuses it. A body that does not arrive in time gets 408, and a client that does not read its response
- * in time is disconnected. At most `capacity` requests are processed at the same time, one per connection, so accepted ones
- * are answered soon under any load.
+ * Every request runs in its own fiber, which is interrupted when the client disconnects. The endpoint refuses a body
+ * over the limit; a body that does not arrive in time gets 408. A client that does not read its response in time is
+ * disconnected. At most `capacity` requests are processed at a time, one per connection, so the wait is always short.
  *
- * The server must keep at least 200 headers of a request (`maxHeadersCount`; `harden` sets it), because it drops others.
+ * Configure the server with `harden`: it must keep at least 200 headers of a request (`maxHeadersCount`).
  */
 export const listener = (handler: Handler, options: Options = {}): Effect.Effect<RequestListener> =>
   Effect.gen(function*() {
@@ -109,8 +108,8 @@ export type GuardedListener<Incoming extends IncomingMessage, Outgoing extends S
 ) => unknown
 
 /**
- * A guard for your own routes in `node:http` or Express. Your route gets requests with a valid token and the access of that
- * token. All others get the responses of `/api/v1/athlete`.
+ * A guard for your own routes in `node:http` or Express. Your route gets requests with a valid token and the access of
+ * that token. All others get the responses of `/api/v1/athlete`.
  */
 export type NodeGuard = <Incoming extends IncomingMessage, Outgoing extends ServerResponse>(
   requirement: Guard.Requirement,
@@ -148,8 +147,8 @@ export const start = async <Provided, E, Needed>(
 }
 
 /**
- * Sets timeouts for headers and whole requests, and the maximum number of headers. Invalid HTTP gets 400, 408, 413 or 431
- * after the responses to earlier requests.
+ * Sets timeouts for headers and whole requests, and the maximum number of headers. Invalid HTTP gets 400, 408, 413 or
+ * 431 after the responses to earlier requests.
  */
 export const harden = (server: Server): Server => {
   server.headersTimeout = 10_000
@@ -211,8 +210,8 @@ const write = (outgoing: ServerResponse, { body, headers, status }: Response): v
 }
 
 /**
- * Responds to a client that is still sending, and drains the rest of the request for at most `lingering`. Closing a socket
- * with unread input resets it, which can destroy response bytes that the client has not read (RFC 9112 §9.6).
+ * Responds to a client that is still sending, and drains the rest of the request for at most `lingering`. Closing a
+ * socket with unread input resets it, which can destroy response bytes that the client has not read (RFC 9112 §9.6).
  */
 const writeLast = (outgoing: ServerResponse, body: Response["body"]): void => {
   const incoming = outgoing.req

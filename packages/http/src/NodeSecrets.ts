@@ -60,7 +60,7 @@ export const layerWith = (keys: MasterKey.MasterKeys): Layer.Layer<Secrets, Mast
   )
 
 /**
- * With a random key, for one process and stores in memory. After a restart, and on other nodes, replaced refresh tokens are
- * unknown instead of replayed, and repeated requests are refused.
+ * With a random key, for one process and stores in memory. After a restart, and on other nodes, replaced refresh tokens
+ * are unknown instead of replayed, and repeated requests are refused.
  */
 export const layerDrawn: Layer.Layer<Secrets> = Layer.sync(Secrets, () => make([makeKey(randomBytes(size))]))

@@ -20,7 +20,9 @@ import type { Throttle } from "./Throttle.ts"
 
 type Routes<R> = Effect.Effect<ReadonlyArray<Route>, never, R>
 
-/** `/oauth/token`, `/oauth/revoke`, `/oauth/introspect` and the metadata. See `Authorization` for `/oauth/authorize`. */
+/**
+ * `/oauth/token`, `/oauth/revoke`, `/oauth/introspect` and the metadata. See `Authorization` for `/oauth/authorize`.
+ */
 export const oauth: Routes<Applications | OAuth | Secrets | Throttle> = Effect.all([
   Token.make,
   Revoke.make,

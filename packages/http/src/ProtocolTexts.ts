@@ -42,7 +42,7 @@ export const fields: FieldTexts = {
   error: ["Error code of RFC 6749 or RFC 6750", "invalid_request"],
   error_description: ["Description of the error for people", "code is missing"],
   errors: ["All errors of the request", undefined],
-  event_time: ["Time of the change, in whole seconds since 1970", 1_780_300_800],
+  event_time: ["Time at which the change was committed, in whole seconds since 1970", 1_780_300_800],
   events: ["At most `limit` events, oldest first", undefined],
   exp: ["Time at which the token expires, in whole seconds since 1970", 1_780_329_600],
   expires_in: ["Seconds from `created_at` until the access token expires", 28_800],

@@ -42,8 +42,8 @@ export interface Router extends Handler {
 }
 
 /**
- * One handler for all routes. Requests without a route go to `otherwise`. If two routes have the same path, the later one
- * wins: an embedder can replace a page.
+ * One handler for all routes. Requests without a route go to `otherwise`. If two routes have the same path, the later
+ * one wins: an embedder can replace a page.
  */
 export const make = (routes: ReadonlyArray<Route>, otherwise: Handler): Router => {
   const exact = new Map(routes.filter(({ path }) => !path.includes("{")).map((route) => [route.path, toHandler(route)]))

@@ -65,7 +65,9 @@ export const loginKeys = (limits: LoginLimits, email: string, address: string): 
   { limit: limits.perAccount, value: `login:${accountOf(email)}` }
 ]
 
-/** The key for a login from a browser that has signed in to this account before. Guesses from elsewhere do not count. */
+/**
+ * The key for a login from a browser that has signed in to this account before. Guesses from elsewhere do not count.
+ */
 export const browserKeys = (limits: LoginLimits, email: string, browser: string): ReadonlyArray<Key> => [
   { limit: limits.perAccountAndNetwork, value: `login:${accountOf(email)}#${browser}` }
 ]
@@ -93,8 +95,8 @@ export class Throttle extends Context.Tag("@startlist/http/Throttle")<Throttle, 
 export declare namespace Throttle {
   export interface Service {
     /**
-     * Takes one attempt of each key. If a key has none left, takes nothing and returns the time to wait. Atomic: parallel
-     * calls never take more attempts than are left.
+     * Takes one attempt of each key. If a key has none left, takes nothing and returns the time to wait. Atomic:
+     * parallel calls never take more attempts than are left.
      */
     readonly take: (keys: ReadonlyArray<Key>) => Effect.Effect<Option.Option<Duration.Duration>>
     /** Returns the attempt that was taken, because it did not fail. */

@@ -1,4 +1,6 @@
-/** The binding to the Web's `Request` and `Response`, for Hono, Next and other `fetch` servers. Imports nothing of Node. */
+/**
+ * The binding to the Web's `Request` and `Response`, for Hono, Next and other `fetch` servers. Imports nothing of Node.
+ */
 import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -36,9 +38,9 @@ export type WebHandler = (request: Request, connection?: Connection) => Promise<
 /**
  * A handler of Web requests.
  *
- * Every request runs in its own fiber, which is interrupted when its signal is aborted. A body over the limit is cut off,
- * and the endpoint refuses it. A body that does not arrive in time gets 408. A request that is refused because of its head
- * is refused without reading its body.
+ * Every request runs in its own fiber, which is interrupted when its signal is aborted. A body over the limit is cut
+ * off, and the endpoint refuses it. A body that does not arrive in time gets 408. A request that is refused because of
+ * its head is refused without reading its body.
  */
 export const handler = (handler: Message.Handler, options: Options = {}): Effect.Effect<WebHandler> =>
   Effect.gen(function*() {
@@ -83,8 +85,8 @@ export const handler = (handler: Message.Handler, options: Options = {}): Effect
   })
 
 /**
- * A guard for your own routes. Your route gets requests with a valid token and the access of that token. All others get the
- * responses of `/api/v1/athlete`.
+ * A guard for your own routes. Your route gets requests with a valid token and the access of that token. All others get
+ * the responses of `/api/v1/athlete`.
  */
 export type WebGuard = (
   requirement: Guard.Requirement,
@@ -131,7 +133,9 @@ const toRequest = (
 
 const utf8 = new TextEncoder()
 
-/** Adds `Content-Length`, so that a server need not send chunks. Responses without content have none (RFC 9110 §8.6). */
+/**
+ * Adds `Content-Length`, so that a server need not send chunks. Responses without content have none (RFC 9110 §8.6).
+ */
 const toResponse = ({ body, headers, status }: Message.Response): Response => {
   const all = new Headers()
   for (const [name, value] of Object.entries(headers)) {

@@ -68,8 +68,8 @@ export declare namespace AccountStore {
     /** Disabling a user also ends the user's sessions. Returns whether the account exists. */
     readonly setDisabled: (id: UserId, disabled: boolean) => Effect.Effect<boolean, StoreError>
     /**
-     * Starts a session if the user is not disabled and still has this password hash: a sign-in with the previous password
-     * must not outlive a password change. Returns whether it started.
+     * Starts a session if the user is not disabled and still has this password hash: a sign-in with the previous
+     * password must not outlive a password change. Returns whether it started.
      */
     readonly insertSession: (session: Session, passwordHash: string) => Effect.Effect<boolean, StoreError>
     /** All sessions of a user, newest first. */
@@ -77,8 +77,8 @@ export declare namespace AccountStore {
     /** Ends all sessions of a user, or all but one. Returns the number of ended sessions. */
     readonly endSessions: (id: UserId, except?: TokenHash) => Effect.Effect<number, StoreError>
     /**
-     * Replaces the password hash if it is still `from`, and ends all sessions of the user, or all but one. Atomic. Returns
-     * whether it was replaced.
+     * Replaces the password hash if it is still `from`, and ends all sessions of the user, or all but one. Atomic.
+     * Returns whether it was replaced.
      */
     readonly replacePassword: (change: {
       readonly id: UserId

@@ -22,8 +22,8 @@ export class Backup extends Context.Tag("@startlist/node/Backup")<Backup, Backup
 export declare namespace Backup {
   export interface Service {
     /**
-     * Copies the embedded database and its generated keys to a new folder in `DATA_DIR/backups`, and returns its path. The
-     * copy is a complete data folder: the service can start on it.
+     * Copies the embedded database and its generated keys to a new folder in `DATA_DIR/backups`, and returns its path.
+     * The copy is a complete data folder: the service can start on it.
      */
     readonly make: Effect.Effect<string, NotEmbedded | BackupFailed>
   }

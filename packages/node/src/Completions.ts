@@ -1,8 +1,8 @@
 /** Corrects the completions for bash that @effect/cli 0.77 generates. */
 
 /**
- * The script looks for `startlist,delivery,list` where it has `startlist__delivery`, replaces hyphens in names by `__`, and
- * writes the choices of an option as one word with commas.
+ * The script looks for `startlist,delivery,list` where it has `startlist__delivery`, replaces hyphens in names by `__`,
+ * and writes the choices of an option as one word with commas.
  */
 export const mend = (script: string): string =>
   script

@@ -162,8 +162,8 @@ const nonEmpty = (environment: Readonly<Record<string, string | undefined>>): Ma
   )
 
 /**
- * Decodes an environment and reads the files of `…_FILE`. `isTerminal`: whether a person reads the log. Fails with the first
- * wrong, contradictory or misspelt setting; the message names it and contains no secret.
+ * Decodes an environment and reads the files of `…_FILE`. `isTerminal`: whether a person reads the log. Fails with the
+ * first wrong, contradictory or misspelt setting; the message names it and contains no secret.
  */
 export const decode = (
   environment: Readonly<Record<string, string | undefined>>,

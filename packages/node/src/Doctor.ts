@@ -1,6 +1,6 @@
 /**
- * `startlist doctor`: checks everything that a start and a delivery need, and prints one finding per line with advice. It
- * changes nothing: it creates no keys, no data folder and no tables.
+ * `startlist doctor`: checks everything that a start and a delivery need, and prints one finding per line with advice.
+ * It changes nothing: it creates no keys, no data folder and no tables.
  */
 import { accessSync, constants, existsSync, statSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"

@@ -46,7 +46,7 @@ const describe = (answer: Answer, challenge: string): Finding =>
     Forbidden: ({ detail }) =>
       bad(
         what,
-        `its address is not allowed: ${detail}`,
+        `is not allowed, see CALLBACK_ALLOW: ${detail}`,
         "if it is meant to be on your network, add its address range to CALLBACK_ALLOW"
       )
   })

@@ -23,7 +23,9 @@ const json = (path: string, document: Effect.Effect<Uint8Array>): Route =>
     refuse: Response.refuse
   })
 
-/** `/openapi.json`, `/asyncapi.json` and `/docs`. Each is built on its first request, and all responses share its bytes. */
+/**
+ * `/openapi.json`, `/asyncapi.json` and `/docs`. Each is built on its first request, and all responses share its bytes.
+ */
 export const routes: Effect.Effect<ReadonlyArray<Route>> = Effect.gen(function*() {
   const document = yield* once(Effect.map(description, ({ document }) => new TextEncoder().encode(document())))
   const page = yield* Pages.reference(yield* once(reference))

@@ -4,8 +4,8 @@ import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
 
 /**
- * Starts to listen. The resulting effect waits for the next SIGHUP; several that arrive before it waits count as one. On a
- * terminal, SIGHUP means that the terminal closes: the service stops as with SIGTERM.
+ * Starts to listen. The resulting effect waits for the next SIGHUP; several that arrive before it waits count as one.
+ * On a terminal, SIGHUP means that the terminal closes: the service stops as with SIGTERM.
  */
 export const listen: Effect.Effect<Effect.Effect<void>, never, Scope.Scope> = Effect.gen(function*() {
   const queue = yield* Queue.sliding<void>(1)

@@ -16,7 +16,9 @@ export interface Listener {
   readonly port: number
   /** Starts to serve. Earlier requests have waited. */
   readonly serve: (listener: RequestListener) => Effect.Effect<void>
-  /** Stops accepting connections, waits at most `patience` for requests to finish, then closes the other connections. */
+  /**
+   * Stops accepting connections, waits at most `patience` for requests to finish, then closes the other connections.
+   */
   readonly drain: Effect.Effect<void>
   /**
    * Stops accepting connections and waits until each has had its last response. Idle connections stay open until their
@@ -84,8 +86,8 @@ const endConnections = (server: Server, unanswered: Unanswered): void => {
 }
 
 /**
- * Limits the connections: all by `maxConnections`, and those of one address by a quarter of it, so that one client cannot
- * use them all. Trusted proxies have only the first limit. Connections over a limit are closed unread.
+ * Limits the connections: all by `maxConnections`, and those of one address by a quarter of it, so that one client
+ * cannot use them all. Trusted proxies have only the first limit. Connections over a limit are closed unread.
  */
 const boundConnections = (
   server: Server,
@@ -130,7 +132,9 @@ const nearby = parseNetworks([
   "fe80::/10"
 ])
 
-/** Warns once about a nearby proxy that is not trusted: all its clients share one limit and one address in the audit. */
+/**
+ * Warns once about a nearby proxy that is not trusted: all its clients share one limit and one address in the audit.
+ */
 const warnOfProxy = (server: Server, trustedProxies: ReadonlyArray<string>): Effect.Effect<void> =>
   Effect.map(Effect.runtime(), (runtime) => {
     const trusted = parseNetworks(trustedProxies)

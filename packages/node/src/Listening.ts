@@ -1,6 +1,6 @@
 /**
- * `startlist listen`: polls an application's event log and posts each event, signed again, to a receiver on this machine.
- * It needs only the application's access token, and no incoming connections.
+ * `startlist listen`: polls an application's event log and posts each event, signed again, to a receiver on this
+ * machine. It needs only the application's access token, and no incoming connections.
  */
 import { randomBytes } from "node:crypto"
 import { createInterface } from "node:readline"

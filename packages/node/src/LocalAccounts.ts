@@ -31,7 +31,10 @@ export declare namespace Registrar {
       user: NewUser,
       password: Redacted.Redacted<string>
     ) => Effect.Effect<User, EmailTaken | StoreError>
-    /** A token with which this user can choose another password once. None if no user with a password has this identifier. */
+    /**
+     * A token with which this user can choose another password once. None if no user with a password has this
+     * identifier.
+     */
     readonly makeReset: (
       id: UserId
     ) => Effect.Effect<

@@ -12,8 +12,8 @@ import { throttled } from "./internal/throttled.ts"
 const said = (part: unknown): string => part instanceof Error ? rootMessage(part) : Inspectable.toStringUnknown(part)
 
 /**
- * Appends the reason of an expected failure, such as an unavailable database, to the message: as JSON an error would lose
- * its message, and as an error it would add its stack. The cause of a bug is not changed.
+ * Appends the reason of an expected failure, such as an unavailable database, to the message: as JSON an error would
+ * lose its message, and as an error it would add its stack. The cause of a bug is not changed.
  */
 const inOneLine = (options: Logger.Logger.Options<unknown>): Logger.Logger.Options<unknown> => {
   const failure = Cause.failureOrCause(options.cause)

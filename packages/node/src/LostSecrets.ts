@@ -11,8 +11,8 @@ import { type StoreError, untilSaved } from "@startlist/core/Store"
 import { SubscriptionStore } from "@startlist/core/Subscription"
 
 /**
- * Gives these applications a new signing secret, and ends their subscriptions as their owners would. Pending deliveries are
- * cancelled, since no receiver has the new secret yet.
+ * Gives these applications a new signing secret, and ends their subscriptions as their owners would. Pending deliveries
+ * are cancelled, since no receiver has the new secret yet.
  */
 export const replace = (
   applications: ReadonlyArray<ApplicationId>

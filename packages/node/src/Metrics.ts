@@ -1,4 +1,6 @@
-/** Metrics of this process, recorded with Effect's metrics (which OTLP also exports) and rendered as Prometheus text. */
+/**
+ * Metrics of this process, recorded with Effect's metrics (which OTLP also exports) and rendered as Prometheus text.
+ */
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"

@@ -8,8 +8,8 @@ import { Api } from "./operator/Api.ts"
 export { Api } from "./operator/Api.ts"
 
 /**
- * A client of the service at `url` (`https://host:port`), with its operator token. Each operation is a method of its group
- * and returns the decoded response; refusals are typed errors. Needs an `HttpClient`.
+ * A client of the service at `url` (`https://host:port`), with its operator token. Each operation is a method of its
+ * group and returns the decoded response; refusals are typed errors. Needs an `HttpClient`.
  */
 export const client = (options: { readonly url: string; readonly token: Redacted.Redacted<string> }) =>
   HttpApiClient.make(Api, {

@@ -19,9 +19,9 @@ export declare namespace PersonalData {
     /** The registrations of an athlete, oldest first. */
     readonly registrationsOf: (id: UserId) => Effect.Effect<ReadonlyArray<RegistrationId>, StoreError>
     /**
-     * Erases a person in one transaction: account, sessions, texts of registrations and their events, addresses in the audit.
-     * Revokes the grants with events, and cancels pending deliveries that contain texts of the person. The identifier is not
-     * used again. `OwnsApplications`: end these applications, or give them another owner, first.
+     * Erases a person in one transaction: account, sessions, texts of registrations and their events, addresses in the
+     * audit. Revokes the grants with events, and cancels pending deliveries that contain texts of the person. The
+     * identifier is not used again. `OwnsApplications`: end these applications, or give them another owner, first.
      */
     readonly erase: (id: UserId) => Effect.Effect<void, OwnsApplications | UserNotFound | StoreError>
     /** Prevents the erasure of this person until the caller's transaction ends. Waits for an erasure in progress. */

@@ -25,8 +25,9 @@ const unnamed = HashMap.empty<string, unknown>()
 export type Record = (request: Request, response: Response, seconds: number) => void
 
 /**
- * Gives each request an identifier, logs bugs with it, calls `record` and `log`, and adds the `common` headers. Each request
- * has its own fiber, so log annotations are never restored. One step for all of it, because every request passes here.
+ * Gives each request an identifier, logs bugs with it, calls `record` and `log`, and adds the `common` headers. Each
+ * request has its own fiber, so log annotations are never restored. One step for all of it, because every request
+ * passes here.
  */
 export const identified = (
   handler: Handler,

@@ -11,8 +11,8 @@ import { isProbe } from "./Status.ts"
 export type RequestLog = (request: Request, response: Response, seconds: number) => Effect.Effect<void>
 
 /**
- * With `LOG_REQUESTS`, requests are logged at `info` and probes at `debug`; without it, all are logged at `debug`. None if
- * the log level excludes these lines, so that requests have no extra cost.
+ * With `LOG_REQUESTS`, requests are logged at `info` and probes at `debug`; without it, all are logged at `debug`. None
+ * if the log level excludes these lines, so that requests have no extra cost.
  */
 export const make = (
   { logLevel, logRequests }: Pick<Configuration, "logLevel" | "logRequests">,

@@ -39,7 +39,9 @@ const recordOf = (record: Readonly<Record<string, unknown>>): string => {
   return [align(Object.entries(record).map(([name, value]) => [printable(name), cell(value)])), ...details].join("\n\n")
 }
 
-/** A record as one line per field; a page (`{applications: […], next?}`) as one line per record and the next `--after`. */
+/**
+ * A record as one line per field; a page (`{applications: […], next?}`) as one line per record and the next `--after`.
+ */
 export const render = (answer: unknown): string => {
   if (!isRecord(answer)) return "done"
   const page = Object.values(answer).find((value): value is ReadonlyArray<unknown> =>

@@ -1,6 +1,6 @@
 /**
- * Traces and metrics by OTLP, if the configuration names a collector. Sampled requests and the deliveries of their events
- * have spans. Events store the `traceparent` of their request, so deliveries on any node continue the trace.
+ * Traces and metrics by OTLP, if the configuration names a collector. Sampled requests and the deliveries of their
+ * events have spans. Events store the `traceparent` of their request, so deliveries on any node continue the trace.
  */
 import { randomUUID } from "node:crypto"
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
@@ -94,8 +94,8 @@ const isSampled = ({ followsCaller, ratio }: Sampler, { parent }: Caller): boole
 }
 
 /**
- * Creates a span for each sampled request except probes, in the caller's trace if it names one. Attributes: method, route,
- * path and status, never the query.
+ * Creates a span for each sampled request except probes, in the caller's trace if it names one. Attributes: method,
+ * route, path and status, never the query.
  */
 export const makeTraced =
   (sampler: Sampler) => (handler: Handler, routeOf: (path: string) => string): Handler => (request) => {

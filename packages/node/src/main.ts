@@ -30,8 +30,8 @@ const describe = (cause: Cause.Cause<unknown>): string => {
 const isServe = process.argv.length === 3 && process.argv[2] === "serve"
 
 /**
- * Fails a command whose output cannot be written, such as a secret that is shown once. EPIPE is not a failure: the reader
- * has read enough. A service continues even if its log cannot be written.
+ * Fails a command whose output cannot be written, such as a secret that is shown once. EPIPE is not a failure: the
+ * reader has read enough. A service continues even if its log cannot be written.
  */
 if (!isServe) {
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {

@@ -1,6 +1,9 @@
 /** Records requests of the application, and plans faults of the responses. */
 
-/** `lost`: processed, but the connection closes without a response. `slow`: a late response. `unavailable`: 503, not processed. */
+/**
+ * `lost`: processed, but the connection closes without a response. `slow`: a late response. `unavailable`: 503, not
+ * processed.
+ */
 export const responseFaults = ["lost", "slow", "unavailable"] as const
 export type ResponseFault = typeof responseFaults[number]
 

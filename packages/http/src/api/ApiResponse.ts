@@ -1,6 +1,6 @@
 /**
- * Responses of `/api/v1/*`. Errors are `{"message", "errors": [{"resource", "field", "code", "message"}]}` with stable codes,
- * and `error` and `error_description` (RFC 6750 §3.1), because common client libraries read only these.
+ * Responses of `/api/v1/*`. Errors are `{"message", "errors": [{"resource", "field", "code", "message"}]}` with stable
+ * codes, and `error` and `error_description` (RFC 6750 §3.1), because common client libraries read only these.
  */
 import type { StoreError } from "@startlist/core/Store"
 import type { Response } from "../Message.ts"

@@ -35,7 +35,9 @@ export const challenge =
 /** The token is unknown, expired, replaced or revoked (requirements §7). */
 export const invalidToken = unauthorized("the access token is not valid", challenge)
 
-/** The token is valid, but does not allow this (RFC 6750 §3.1). The challenge names the required scope, if there is one. */
+/**
+ * The token is valid, but does not allow this (RFC 6750 §3.1). The challenge names the required scope, if there is one.
+ */
 export const insufficientScope = (resource: string, message: string, scope?: string): Response => {
   const challenge = `Bearer realm="startlist", error="insufficient_scope", error_description="${message}"`
   return ApiResponse.error(

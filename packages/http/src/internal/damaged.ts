@@ -22,8 +22,8 @@ const answer = (socket: Duplex, code = ""): void => {
 }
 
 /**
- * Answers invalid HTTP and slow requests, and then closes the connection. Without this, Node closes it immediately, even
- * during the response to an earlier request.
+ * Answers invalid HTTP and slow requests, and then closes the connection. Without this, Node closes it immediately,
+ * even during the response to an earlier request.
  */
 export const answerDamaged = (server: Server): void => {
   const latest = new WeakMap<Duplex, ServerResponse>()

@@ -17,8 +17,8 @@ export interface Reader {
 }
 
 /**
- * Calls one of both callbacks once, or neither if the client disconnects. Most bodies arrive in one packet with the head
- * and need no event. Chunked bodies need one event per chunk, because chunks are counted.
+ * Calls one of both callbacks once, or neither if the client disconnects. Most bodies arrive in one packet with the
+ * head and need no event. Chunked bodies need one event per chunk, because chunks are counted.
  */
 export const readBody = (incoming: IncomingMessage, timeout: number, reader: Reader): void => {
   if (!hasBody(incoming)) return reader.onBody(empty)

@@ -157,7 +157,7 @@ const suspend = Command.make(
   { id, ...common },
   ({ id, ...options }) =>
     asking(options, ({ applications }) => applications.suspendApplication({ path: { client_id: id } }))
-).pipe(Command.withDescription("suspends an application: it gets no tokens, responses or events until it is restored"))
+).pipe(Command.withDescription("suspends an application: its requests are refused and its events wait"))
 
 const restore = Command.make(
   "restore",

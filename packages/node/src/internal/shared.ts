@@ -5,8 +5,9 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 
 /**
- * Runs `work` for the first caller, and shares its result with all callers until `timeToLive` after its end. It runs in its
- * own fiber, so that an interrupted caller does not end it. `Effect.cachedWithTTL` can lose its semaphore to an interruption.
+ * Runs `work` for the first caller, and shares its result with all callers until `timeToLive` after its end. It runs in
+ * its own fiber, so that an interrupted caller does not end it. `Effect.cachedWithTTL` can lose its semaphore to an
+ * interruption.
  */
 export const shared = <A, R>(
   work: Effect.Effect<A, never, R>,

@@ -5,7 +5,9 @@ import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
 import { requestIdField } from "../RequestId.ts"
 
-/** Maximum number of equal lines per `windowMillis`. Further ones are counted, and their number is logged at the end. */
+/**
+ * Maximum number of equal lines per `windowMillis`. Further ones are counted, and their number is logged at the end.
+ */
 const limit = 10
 
 const windowMillis = 10_000

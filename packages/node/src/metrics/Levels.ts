@@ -18,7 +18,7 @@ const gauge = (name: string, description: string, ...labels: ReadonlyArray<strin
 const pending = gauge("deliveries_pending", "Pending deliveries, over all nodes")
 const due = gauge(
   "deliveries_due",
-  "Pending deliveries whose next attempt is due and not paused or suspended, over all nodes"
+  "Pending deliveries whose next attempt is due, unless paused or suspended, over all nodes"
 )
 const oldestDue = gauge("delivery_oldest_due_seconds", "Time since the oldest due delivery became due, over all nodes")
 const connections = gauge("database_connections", "Connections in this node's pool, by state", "state")

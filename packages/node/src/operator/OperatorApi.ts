@@ -94,8 +94,8 @@ const toProblem = (issue: HttpApiDecodeError["issues"][number]): Problem => {
 }
 
 /**
- * Replaces the fixed error body of `HttpApi` by ours. The first issue of a field has its own message; the others are about
- * `null` and absence, which are also allowed.
+ * Replaces the fixed error body of `HttpApi` by ours. The first issue of a field has its own message; the others are
+ * about `null` and absence, which are also allowed.
  */
 const rewordDecodeError = (body: string): Option.Option<PlainResponse> =>
   Option.map(Schema.decodeOption(Schema.parseJson(HttpApiDecodeError))(body), ({ issues }) => {

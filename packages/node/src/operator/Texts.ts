@@ -132,7 +132,7 @@ export const operations: OperationTexts = {
   "applications.suspendApplication": {
     summary: "Suspend an application",
     description:
-      "The application gets no tokens, responses or events until it is restored. Its events wait, and nothing is lost."
+      "Refuses all requests of the application until it is restored. Its events wait, and nothing is lost."
   },
   "applications.restoreApplication": {
     summary: "Restore a suspended application",

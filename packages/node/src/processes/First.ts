@@ -1,6 +1,6 @@
 /**
- * The first of several processes of a node. It serves no requests: it starts the others, replaces those that end, counts
- * failed sign-ins for all, and merges their metrics.
+ * The first of several processes of a node. It serves no requests: it starts the others, replaces those that end,
+ * counts failed sign-ins for all, and merges their metrics.
  *
  * - `PROCESSES` of them serve requests on the same address. Node gives them the connections in turn.
  * - One more process delivers.

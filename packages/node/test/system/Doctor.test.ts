@@ -115,7 +115,7 @@ describe("a database", () => {
         expect((yield* kept).rows).toHaveLength(1)
         expect(yield* reseal("--end-unreadable")).toEqual({
           code: 0,
-          stdout: expect.stringMatching(/until their owners make one: the applications 1\n$/),
+          stdout: expect.stringMatching(/their owners must subscribe again: 1\n$/),
           stderr: ""
         })
         expect((yield* kept).rows).toEqual([])
@@ -299,7 +299,7 @@ describe("settings", () => {
     Effect.gen(function*() {
       expect(yield* warnings({ HOST: "0.0.0.0" })).toEqual([expect.stringContaining("AUTH_URL is not set")])
       expect(yield* warnings({ HOST: "0.0.0.0", AUTH_URL: "http://auth.example.org" })).toEqual([
-        expect.stringContaining("in clear")
+        expect.stringContaining("are sent unencrypted")
       ])
       expect(yield* warnings({ HOST: "0.0.0.0", AUTH_URL: "https://auth.example.org" })).toEqual([])
       expect(yield* warnings({ AUTH_URL: "http://[::1]:8080" })).toEqual([])

@@ -102,7 +102,7 @@ it.scopedLive(
 
       yield* Effect.promise(() => post(`${url}/fake/time`, { advance: "9 hours" }))
       expect(yield* Effect.promise(() => again.exit)).toEqual({ code: 1, signal: null })
-      expect(again.stderr()).toContain("the access token has ended")
+      expect(again.stderr()).toContain("the access token has expired or was revoked")
       fake.child.kill("SIGTERM")
       expect(yield* Effect.promise(() => fake.exit)).toEqual({ code: 0, signal: null })
     }),
@@ -122,7 +122,7 @@ it.scopedLive("listen names the problem, and continues when the service is avail
     const fake = yield* started(["fake", "--json"])
     const [printed = ""] = yield* Effect.promise(() => line(fake.stdout, /^\{.*\}$/m))
     const { url } = JSON.parse(printed)
-    expect(yield* run(["--url", url, "--forward-to", "http://localhost:1/"])).toContain("the access token has ended")
+    expect(yield* run(["--url", url, "--forward-to", "http://localhost:1/"])).toContain("the access token has expired or was revoked")
     const taken = yield* started(["fake", "--port", new URL(url).port])
     expect(yield* Effect.promise(() => taken.exit)).toEqual({ code: 1, signal: null })
     expect(taken.stderr()).toContain("EADDRINUSE")

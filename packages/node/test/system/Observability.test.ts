@@ -1,4 +1,6 @@
-/** Metrics, request identifiers in the log and traces of a running service, and the dashboard and alerts that use them. */
+/**
+ * Metrics, request identifiers in the log and traces of a running service, and the dashboard and alerts that use them.
+ */
 import { expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { readFileSync } from "node:fs"

@@ -156,7 +156,7 @@ describe("signals", () => {
         const service = yield* makeService()
         service.child.kill("SIGHUP")
         yield* Effect.promise(async () => {
-          await eventually(() => Promise.resolve(service.stdout()), (log) => log.includes("SIGHUP: "))
+          await eventually(() => Promise.resolve(service.stdout()), (log) => log.includes("SIGHUP is ignored: "))
           expect((await get(service, "/readyz")).status).toBe(200)
         })
       }),

@@ -1,6 +1,6 @@
 /**
- * The event log on real nodes: two writers, one reader, transactions that stay open across its pages, and a killed node.
- * `EVENT_LOG_SECONDS=60` runs it for a minute.
+ * The event log on real nodes: two writers, one reader, transactions that stay open across its pages, and a killed
+ * node. `EVENT_LOG_SECONDS=60` runs it for a minute.
  */
 import { expect, it } from "@effect/vitest"
 import { Registrations } from "@startlist/core"

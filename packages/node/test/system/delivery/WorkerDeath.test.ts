@@ -1,4 +1,6 @@
-/** A worker dies, or is paused past its lease: a receiver may get an event twice, but never loses one (laws 4 and 5). */
+/**
+ * A worker dies, or is paused past its lease: a receiver may get an event twice, but never loses one (laws 4 and 5).
+ */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { makeDatabaseProxy } from "./support/DatabaseProxy.ts"

@@ -22,7 +22,7 @@ export interface Report {
   readonly explained: number
   /** The search became too long. */
   readonly undecided: number
-  /** Number of omitted histories: they took so long that a grace period could end. */
+  /** Number of omitted histories: a grace period could have ended in them. */
   readonly tooLong: number
   readonly operations: Readonly<Record<Request["kind"], number>>
   /** Operations whose outcome is unknown. */

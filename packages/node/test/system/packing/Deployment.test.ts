@@ -1,6 +1,6 @@
 /**
- * Deployment files: every setting in them exists, and everything that must be closed is closed. systemd checks the unit if
- * it is installed. Not tested: Docker Compose and Caddy themselves.
+ * Deployment files: every setting in them exists, and everything that must be closed is closed. systemd checks the unit
+ * if it is installed. Not tested: Docker Compose and Caddy themselves.
  */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"

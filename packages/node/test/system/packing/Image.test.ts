@@ -1,6 +1,6 @@
 /**
- * The image, without Docker: parses the Dockerfile, runs its build and its copies in a clean copy of the repository, and
- * starts the result as a user that can write only the data folder.
+ * The image, without Docker: parses the Dockerfile, runs its build and its copies in a clean copy of the repository,
+ * and starts the result as a user that can write only the data folder.
  *
  * Not tested: the base image, `npm ci` in it, and Docker itself.
  */

@@ -1,6 +1,6 @@
 /**
- * The Kubernetes manifests are valid by the published models of the API, without unknown fields. kustomize renders them if
- * kubectl is installed. Not tested: a cluster.
+ * The Kubernetes manifests are valid by the published models of the API, without unknown fields. kustomize renders them
+ * if kubectl is installed. Not tested: a cluster.
  */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"

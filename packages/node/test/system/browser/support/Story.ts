@@ -135,7 +135,10 @@ export const anOrdinaryDay = Array.from({ length: 130 }, (_, index) => {
   }
 })
 
-/** A site in use, once per `version`: an athlete, a platform user with two applications, grants, and a day of deliveries. */
+/**
+ * A site in use, once per `version`: an athlete, a platform user with two applications, grants, and a day of
+ * deliveries.
+ */
 export const tell = (site: Pick<HttpConfig, "run" | "app">, version = "") =>
   site.run(Effect.gen(function*() {
     const athlete = yield* createUser("athlete", `camille${version}@example.org`)

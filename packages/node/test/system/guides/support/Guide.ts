@@ -1,6 +1,6 @@
 /**
- * Parses the guides. A fenced block is run if its language is `sh`, `ts`, `python` or `sql`, unless its info string gives a
- * reason. Marks after the language:
+ * Parses the guides. A fenced block is run if its language is `sh`, `ts`, `python` or `sql`, unless its info string
+ * gives a reason. Marks after the language:
  *
  * - `background`: starts the service and stays, as in another terminal;
  * - `file=NAME`: a part of this file, which a test of its own uses;

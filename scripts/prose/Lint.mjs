@@ -15,15 +15,15 @@ const options = {
   rules: [{ ruleId: "prh", rule: plugin(prh), options: { rulePaths: [words] } }]
 }
 
-/** CommonJS modules have their default export one level down. */
+/** The default export of CommonJS modules is one level deeper. */
 function plugin(module) {
   return module.default ?? module
 }
 
-/** A string of fewer words is a name or a key. */
+/** Minimum number of words of a message. A shorter string is a name or a key. */
 const minWords = 3
 
-/** The comments and messages of a source, each at its place: the rest is blank. */
+/** The comments and messages of a source at their places, with blanks in place of the rest. */
 export const proseOf = (path, source) => {
   const { comments, program } = parseSync(path, source)
   const ranges = comments.map(({ end, start }) => [start, end])

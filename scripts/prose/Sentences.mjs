@@ -1,7 +1,7 @@
 /** Measures the sentences of a Markdown text, without its tables, code and headings. */
 import { parse } from "@textlint/markdown-to-ast"
 
-/** Nodes whose text is no sentence. */
+/** Nodes whose text is not a sentence. */
 const skipped = new Set(["CodeBlock", "Table", "Header", "HtmlBlock", "Html", "Comment", "Image"])
 
 const textOf = (node) => {

@@ -1,6 +1,6 @@
-/** The other side of `Process`: what a started program says to the run. */
+/** The other side of `Process`: messages of a started program to the run. */
 
-/** Says that the program is ready, and ends it with the run, however that ends: in order, so that a profile is written. */
+/** Reports that the program is ready, and ends it normally with the run, so that it writes its profile. */
 export const ready = (said: object): void => {
   process.once("disconnect", () => process.exit())
   process.once("SIGTERM", () => process.exit())

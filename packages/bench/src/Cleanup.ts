@@ -1,11 +1,11 @@
-/** What a run leaves behind on a machine: nothing, however it ends. */
+/** Cleans up after a run, for any end of it. */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
 const pending = new Set<() => Promise<void>>()
 
-/** Registers something to undo. Answers the way to undo it now. */
+/** Registers a cleanup. Returns a function that runs it now. */
 export const onEnd = (undo: () => Promise<void>): () => Promise<void> => {
   const once = async () => {
     if (pending.delete(once)) await undo()
@@ -14,12 +14,12 @@ export const onEnd = (undo: () => Promise<void>): () => Promise<void> => {
   return once
 }
 
-/** Undoes everything, the newest first. */
+/** Runs all cleanups, the newest first. */
 export const run = async (): Promise<void> => {
   for (const undo of [...pending].reverse()) await undo().catch((error: unknown) => console.error(error))
 }
 
-/** From now on an interrupted run cleans up too, and one that meets a bug. */
+/** Also cleans up after an interruption or a bug. */
 export const onSignals = (): void => {
   process.once("uncaughtException", (error) => {
     console.error(error)
@@ -30,7 +30,7 @@ export const onSignals = (): void => {
   }
 }
 
-/** A folder that is gone after the run. */
+/** A folder that is removed after the run. */
 export const temporaryFolder = (): { readonly path: string; readonly remove: () => Promise<void> } => {
   const path = mkdtempSync(join(tmpdir(), "startlist-bench-"))
   return { path, remove: onEnd(async () => rmSync(path, { recursive: true, force: true })) }

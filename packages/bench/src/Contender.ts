@@ -1,4 +1,4 @@
-/** A program under comparison. It measures one round of itself, in fresh processes and, if it has one, a fresh database. */
+/** A program under comparison. It measures one round in fresh processes, with a fresh database if it needs one. */
 import { join } from "node:path"
 import * as Cleanup from "./Cleanup.ts"
 import * as Database from "./Database.ts"
@@ -9,16 +9,16 @@ import * as Protocol from "./Protocol.ts"
 
 export interface Contender {
   readonly name: string
-  /** A limit does not do the work: it shows what could be reached at most. */
+  /** A limit does not do the work: it shows the best possible result. */
   readonly role: "ours" | "peer" | "limit"
   readonly measure: (effort: Effort) => Promise<Measurement>
 }
 
 export interface Server extends Pick<Contender, "name" | "role"> {
-  /** Of `servers/`. */
+  /** Name of a program in `servers/`. */
   readonly program: string
   readonly args: ReadonlyArray<string>
-  /** What it gets afresh, as its last argument. */
+  /** Fresh storage, passed as its last argument. */
   readonly storage?: "database" | "folder"
   /** The Node binary that runs it; default: the one that runs the benchmarks. */
   readonly node?: string
@@ -40,7 +40,7 @@ const provide = async (
   return { where: [], remove: async () => {} }
 }
 
-/** Starts a server under test and lets it go when `use` is done with it. One that does the work is tried first. */
+/** Starts a server under test and stops it after `use`. Checks first that it does the work, unless it is a limit. */
 export const serving = async <A>(
   { args, build, node, program, role, storage }: Omit<Server, "name">,
   use: (running: Process.Running<Protocol.Ready>) => Promise<A>
@@ -73,12 +73,12 @@ export const server = (
 })
 
 export interface Work extends Pick<Contender, "name" | "role"> {
-  /** Of `workers/`. */
+  /** Name of a program in `workers/`. */
   readonly program: string
   readonly args: ReadonlyArray<string>
   /** The folder of the build that it belongs to; default: this one. */
   readonly build?: string | undefined
-  /** Makes the database that the program gets as its first argument. */
+  /** Creates the database, whose URL is the program's first argument. */
   readonly prepare: (database: Database.Fresh) => Promise<void>
 }
 
@@ -95,7 +95,7 @@ export const workOn = async (
   }
 }
 
-/** A program that calls a database itself, and measures that; each time a fresh one. */
+/** A program that measures its own calls of a database, which is fresh in each round. */
 export const work = (options: Work): Contender => ({
   name: options.name,
   role: options.role,
@@ -110,7 +110,7 @@ export const work = (options: Work): Contender => ({
   }
 })
 
-/** The same on databases that take long to make: each is made once, and dropped when `use` is done with them. */
+/** The same with databases that take long to create: each is created once, and dropped after `use`. */
 export const working = async <A>(
   options: ReadonlyArray<Work>,
   use: (contenders: ReadonlyArray<Contender>) => Promise<A>

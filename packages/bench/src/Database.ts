@@ -1,10 +1,10 @@
-/** A PostgreSQL server for the run, with durable commits; it goes with the run. */
+/** A PostgreSQL server for the run, with durable commits. */
 import * as PostgresServer from "@startlist/test-support/PostgresServer"
 import * as Pg from "pg"
 import * as Cleanup from "./Cleanup.ts"
 import { spawnAt } from "./Process.ts"
 
-/** Beside the defaults: `fsync`, `full_page_writes` and `synchronous_commit` are on. */
+/** Settings that differ from the defaults. `fsync`, `full_page_writes` and `synchronous_commit` are on. */
 export const settings: Readonly<Record<string, string>> = {
   shared_buffers: "2GB",
   max_wal_size: "16GB",
@@ -19,7 +19,7 @@ const startServer = async (changed: Settings): Promise<PostgresServer.PostgresSe
   const server = await PostgresServer.make({
     folder: path,
     settings: { ...settings, ...changed },
-    // Ctrl-C on the terminal is for the run: what it has opened is closed first.
+    // Ctrl-C on the terminal is for the run, which first closes its connections.
     spawn: (command, args, options) => spawnAt("anywhere", command, args, { ...options, detached: true }).child
   })
   Cleanup.onEnd(server.stop)
@@ -29,7 +29,7 @@ const startServer = async (changed: Settings): Promise<PostgresServer.PostgresSe
 const servers = new Map<string, Promise<PostgresServer.PostgresServer>>()
 let made = 0
 
-/** The server of the run with these settings, which is started by the first that needs it. */
+/** The server of the run with these settings, started on first use. */
 const serverWith = (changed: Settings): Promise<PostgresServer.PostgresServer> => {
   const key = JSON.stringify(changed)
   const server = servers.get(key) ?? startServer(changed)
@@ -42,7 +42,7 @@ export interface Fresh {
   readonly url: string
   /** Runs statements, for preparations. */
   readonly query: <Row extends Pg.QueryResultRow>(text: string, values?: ReadonlyArray<unknown>) => Promise<Array<Row>>
-  /** What a server does from time to time, now, so that nobody pays for another one: statistics, and a checkpoint. */
+  /** Analyzes the tables and makes a checkpoint, so that neither happens during a measurement. */
   readonly settle: () => Promise<void>
   readonly drop: () => Promise<void>
 }
@@ -57,7 +57,7 @@ const withClient = async <A>(url: string, use: (client: Pg.Client) => Promise<A>
   }
 }
 
-/** Makes an empty database on a server with these settings beside `settings`. */
+/** Creates an empty database on a server with these settings in addition to `settings`. */
 export const fresh = async (changed: Settings = {}): Promise<Fresh> => {
   const { urlOf } = await serverWith(changed)
   const name = `bench_${++made}`
@@ -79,7 +79,7 @@ export const fresh = async (changed: Settings = {}): Promise<Fresh> => {
   }
 }
 
-/** Its version. */
+/** Version of the server. */
 export const version = async (): Promise<string> => {
   const { urlOf } = await serverWith({})
   return await withClient(urlOf("postgres"), async (client) => {

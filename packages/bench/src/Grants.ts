@@ -1,4 +1,4 @@
-/** Grants in bulk: as many as are wanted, in the tables of the stores, each with a refresh and an access token. */
+/** Inserts grants in bulk in the tables of the stores, each with a refresh token and an access token. */
 import { TokenHash } from "@startlist/core/Secrets"
 import { trusted } from "@startlist/core/Store"
 import * as Postgres from "@startlist/postgres/Postgres"
@@ -7,38 +7,38 @@ import { hash } from "node:crypto"
 import type * as Database from "./Database.ts"
 import { lifetimes, scope } from "./Protocol.ts"
 
-/** The one application of all grants. */
+/** The application of all grants. */
 export const applicationId = 1
 
-/** In characters. */
+/** Lengths of hashes in characters. */
 const lengths = { a: 22, r: 43 }
 
-/** The fingerprint of a token, in as many characters as real ones have: computed alike here and in SQL. */
+/** A hash of a token with the length of a real one, computed in the same way as in SQL. */
 export const hashOf = (kind: "a" | "r", user: number, version: number): TokenHash =>
   trusted(TokenHash, `${kind}${hash("md5", `${user}-${version}`)}`.padEnd(lengths.r, "0").slice(0, lengths[kind]))
 
 const sqlHashOf = (kind: "a" | "r", user: string, version: string): string =>
   `left(rpad('${kind}' || md5((${user})::text || '-' || (${version})::text), ${lengths.r}, '0'), ${lengths[kind]})`
 
-/** Makes the tables of the stores in a fresh database. */
+/** Creates the tables of the stores in a fresh database. */
 export const migrate = (url: string): Promise<void> => Effect.runPromise(Postgres.migrate({ url: Redacted.make(url) }))
 
 /** Number of live access tokens in a grant that is refreshed all the time (`Policy.maxAccessTokens`). */
 const liveTokens = 20
 
-/** As long as a real one. */
+/** A salt with the length of a real one. */
 export const salt = "0".repeat(22)
 
 /** First consent of all grants, in milliseconds: refreshing does not change it. */
 const grantedAt = Date.UTC(2026, 0, 1)
 
-/** Creation, lifetime and scope of an access token, as they stand behind its fingerprint (`AccessTokens`). */
+/** Creation, lifetime and scope of an access token, which follow its hash in a row (`AccessTokens`). */
 const aboutToken = (now: number): string => ` ${now.toString(36)} ${(lifetimes.access * 1000).toString(36)} ${scope}`
 
-/** The column of what seldom changes. */
+/** The column with values that rarely change. */
 const consent = JSON.stringify({ role: "athlete", scope: [scope], epoch: 1, at: grantedAt })
 
-/** The column of the refresh token, as SQL of its fingerprint: issued and expiring to the base 36. */
+/** The column of the refresh token, as SQL of its hash: times of issue and expiry in base 36. */
 const sqlRefresh = (hash: string): string => {
   const now = Date.now()
   return `${hash}::text || ' ${salt} ${now.toString(36)} ${(now + lifetimes.refresh * 1000).toString(36)}'`
@@ -68,8 +68,8 @@ const aboutTokens = aboutToken(Date.now())
 const middleTokens = Array.from({ length: liveTokens - 2 }, (_, index) => `\n${hashOf("a", 0, index)}${aboutTokens}`)
 
 /**
- * The text between the oldest and the newest access token of a grant in use. The oldest one leaves with each rotation, so
- * PostgreSQL logs the list from its start: the oldest must be another one each time here, too.
+ * The text between the oldest and the newest access token of a grant in use. Each rotation removes the oldest one, so
+ * PostgreSQL logs the list from its start. For the same effect, the oldest one also changes here.
  */
 const betweenTokens = `${aboutTokens}${middleTokens.join("")}\n`
 
@@ -77,7 +77,7 @@ const betweenTokens = `${aboutTokens}${middleTokens.join("")}\n`
 export const accessOf = (user: number, version: number): string =>
   `\n${hashOf("a", user, version - 1)}${betweenTokens}${hashOf("a", user, version)}${aboutTokens}`
 
-/** What rotates a refresh token, for one grant: the single-row form of the statement of the stores. */
+/** The statement that rotates the refresh token of one grant: the single-row form of the stores' statement. */
 export const rotation = (parameter: (name: "user" | "version" | "access" | "refresh") => string): string => `
 UPDATE startlist_grants SET active = true, consent = '${consent}', codes = NULL, access = ${parameter("access")},
   refresh = ${sqlRefresh(parameter("refresh"))},
@@ -96,10 +96,10 @@ export const findApplication = (id: string): string =>
   `SELECT id, version, owner_id, name, redirect_uris, require_pkce, secrets, created_at
 FROM startlist_applications WHERE id = ${id}`
 
-/** `\gset` fails unless one row is answered. */
+/** `\gset` fails unless the statement returns one row. */
 const checked = (statement: string): string => `${statement} \\gset found_`
 
-/** Each caller has a grant of its own; `:v` is its version. */
+/** Each caller has its own grant, with version `:v`. */
 const ownGrant = "\\set who :client_id * 10 + 1\n"
 const rotate = checked(rotation((name) =>
   ({
@@ -113,7 +113,7 @@ const rotate = checked(rotation((name) =>
 const anyGrant = "\\set who random(1, :users)\n"
 const findGrant = checked(find(":who"))
 
-/** Scripts for pgbench, for grants that `fill` made. */
+/** Scripts for pgbench, for grants of `fill`. */
 export const scripts = {
   rotation: `${ownGrant}${rotate}\n\\set v :v + 1\n`,
   refresh: `${ownGrant}${checked(findApplication(`${applicationId}`))}\n${findGrant}\n${rotate}\n\\set v :v + 1\n`,
@@ -125,5 +125,5 @@ ${checked("SELECT id, role, email, first_name, last_name FROM startlist_users WH
 /** Number of grants in all scenarios except the growth. */
 export const usual = 10_000
 
-/** What the scripts need. */
+/** Variables of the scripts. */
 export const variables = { v: 1, users: usual }

@@ -1,18 +1,18 @@
-/** A load generator that costs less than what it measures: keep-alive sockets, one request in flight on each. */
+/** A load generator with little CPU time of its own: keep-alive sockets, one request in flight on each. */
 import { connect, type Socket } from "node:net"
 import { type Effort, makeStopwatch, type Measurement } from "./Measurement.ts"
 
-/** What one connection says. */
+/** The requests of one connection. */
 export interface Conversation {
-  /** The next request: its head but for the length, and its body. */
+  /** The next request: its head without the length, and its body. */
   readonly next: () => { readonly head: string; readonly body: string }
-  /** Whether the answer is correct: a benchmark must not measure wrong answers. */
+  /** Whether the response is correct: a benchmark must not measure wrong responses. */
   readonly accepts: (status: number, body: string) => boolean
 }
 
 const lengthPattern = /\r\ncontent-length: (\d+)/i
 
-/** Talks on one connection until `ended` says that it is over. */
+/** Sends requests on one connection until `ended` returns true. */
 const talk = (socket: Socket, { accepts, next }: Conversation, ended: (began: number) => boolean): Promise<void> =>
   new Promise((resolve, reject) => {
     let received = ""

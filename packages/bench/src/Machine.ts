@@ -1,4 +1,4 @@
-/** Where it was measured. */
+/** The machine of a measurement. */
 import { readFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { cpus, release, totalmem, type } from "node:os"
@@ -7,7 +7,7 @@ import * as Database from "./Database.ts"
 import * as Pgbench from "./Pgbench.ts"
 import { isPinned } from "./Process.ts"
 
-/** Name and value of what figures depend on. */
+/** Name and value of everything that affects the figures. */
 export type Description = Readonly<Record<string, string>>
 
 const peers = [
@@ -23,7 +23,7 @@ const peers = [
 
 const require = createRequire(import.meta.url)
 
-/** From the package's own description, which not all of them export. */
+/** Version of a package. Reads its package.json from the disk, since not all packages export it. */
 const versionOf = (name: string): string => {
   for (let folder = dirname(require.resolve(name));; folder = dirname(folder)) {
     try {

@@ -1,4 +1,4 @@
-/** What one contender reached in one round, and what rounds come to. */
+/** The result of one contender in one round, and summaries of rounds. */
 
 /** Milliseconds. */
 export interface Latency {
@@ -12,16 +12,16 @@ export interface Measurement {
   readonly latency?: Latency
 }
 
-/** How long and how often to measure. */
+/** Duration and number of measurements. */
 export interface Effort {
   readonly isQuick: boolean
-  /** The revision that the present build is compared with. */
+  /** The revision to compare the present build with. */
   readonly before?: string | undefined
-  /** Length of the soak; none leaves it out. */
+  /** Duration of the soak. Without it, the soak is omitted. */
   readonly minutes?: number | undefined
   readonly rounds: number
   readonly seconds: number
-  /** Number of calls and maximum time of the warm-up, in which the compiler optimises the code. */
+  /** Number of calls and maximum duration of the warm-up, in which the compiler optimises the code. */
   readonly warmUpCalls: number
   readonly warmUpSeconds: number
 }
@@ -50,7 +50,9 @@ export const makeStopwatch = ({ seconds, warmUpCalls, warmUpSeconds }: Effort) =
   let from = Number.POSITIVE_INFINITY
   let until = Number.POSITIVE_INFINITY
   return {
-    /** A call that began at `began` and did so much has ended now. Answers whether there shall be another. */
+    /**
+     * Records the end of a call that began at `began`, with its amount of work. Returns whether to make another call.
+     */
     ended: (began: number, done = 1): boolean => {
       const now = performance.now()
       if (from === Number.POSITIVE_INFINITY) {

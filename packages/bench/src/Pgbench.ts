@@ -1,4 +1,4 @@
-/** `pgbench`, where the machine has it: the limit of what one statement after another can reach. */
+/** `pgbench`, if it is installed: the limit for statements that run one after another. */
 import { spawnSync } from "node:child_process"
 import { once } from "node:events"
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
@@ -9,7 +9,7 @@ import * as Database from "./Database.ts"
 import { latencyOf } from "./Measurement.ts"
 import { spawnAt } from "./Process.ts"
 
-/** In the path, or where Debian keeps it. */
+/** Finds it in the path, or in Debian's folder. */
 const find = (): string | undefined => {
   if (spawnSync("pgbench", ["--version"]).status === 0) return "pgbench"
   const versions = "/usr/lib/postgresql"
@@ -25,11 +25,11 @@ const program = find()
 export const version = (): string | undefined =>
   program === undefined ? undefined : String(spawnSync(program, ["--version"]).stdout).trim()
 
-/** Without `pgbench` on the machine there is none. */
+/** The contender, or none without `pgbench`. */
 export const contender = (options: {
   readonly name: string
   readonly callers: number
-  /** Prepared statements; each must answer one row (`\gset`), or the run fails. */
+  /** Prepared statements. Each must return one row (`\gset`), or the run fails. */
   readonly script: string
   readonly variables?: Readonly<Record<string, number>>
   readonly prepare: (database: Database.Fresh) => Promise<void>

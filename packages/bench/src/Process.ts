@@ -1,4 +1,4 @@
-/** Processes, each on the core that it is given: the load on the first, what is measured on the last. */
+/** Processes bound to cores: the load on the first, the measured program on the last. */
 import { type ChildProcess, spawn, type SpawnOptions, spawnSync } from "node:child_process"
 import { once } from "node:events"
 import { readFileSync } from "node:fs"
@@ -9,10 +9,10 @@ import * as Cleanup from "./Cleanup.ts"
 
 const cores = availableParallelism()
 
-/** Whether processes are bound to cores: where there are two, and `taskset`. */
+/** Whether processes are bound to cores, which needs two cores and `taskset`. */
 export const isPinned: boolean = cores > 1 && spawnSync("taskset", ["--version"]).status === 0
 
-/** Which cores a process may use. */
+/** The cores that a process may use. */
 export type Place = "load" | "measured" | "anywhere"
 
 const coresOf: Readonly<Record<Place, string>> = {
@@ -21,7 +21,7 @@ const coresOf: Readonly<Record<Place, string>> = {
   anywhere: `0-${cores - 1}`
 }
 
-/** Spawns a program there. It is killed at the end of the run at the latest. */
+/** Spawns a program on these cores. It is killed at the end of the run at the latest. */
 export const spawnAt = (
   place: Place,
   command: string,
@@ -49,22 +49,22 @@ export const becomeLoad = (): void => {
   if (isPinned) spawnSync("taskset", ["-acp", coresOf.load, String(process.pid)])
 }
 
-/** A program of this package at work. */
+/** A running program of this package. */
 export interface Running<Ready> {
   readonly pid: number
-  /** What it said when it was ready. */
+  /** Its message when it was ready. */
   readonly ready: Ready
-  /** Asks it something; one question at a time. */
+  /** Asks a question. Only one at a time. */
   readonly ask: <Answer>(question: object) => Promise<Answer>
   readonly stop: () => Promise<void>
 }
 
 const isSource = import.meta.url.endsWith(".ts")
 
-/** Sources run too, for the tests. */
+/** Tests run the sources. */
 const flags = isSource ? ["--import", "tsx", "--conditions=@startlist/source"] : ["--conditions=@startlist/built"]
 
-/** From now on every program writes a CPU profile into this folder when it ends. */
+/** Makes every later program write a CPU profile into this folder when it ends. */
 export const profileInto = (folder: string): void => {
   flags.push("--cpu-prof", `--cpu-prof-dir=${folder}`)
 }
@@ -76,7 +76,7 @@ export const start = async <Ready>(
   place: Place = "measured",
   { build, env, node = process.execPath }: {
     readonly build?: string | undefined
-    /** Beside the environment of the run. */
+    /** Variables in addition to the environment of the run. */
     readonly env?: Readonly<Record<string, string>>
     readonly node?: string | undefined
   } = {}
@@ -111,7 +111,7 @@ export const start = async <Ready>(
   }
 }
 
-/** Resident memory of a process in MB, where the system tells. */
+/** Resident memory of a process in MB, if the system provides it. */
 export const residentMegabytes = (pid: number): number => {
   try {
     return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024

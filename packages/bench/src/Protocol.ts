@@ -1,32 +1,32 @@
 /** The requests to a server under test, and the expected answers. */
 import type { Conversation } from "./Load.ts"
 
-/** What a server says of itself when it listens. */
+/** The message of a server when it listens. */
 export interface Ready {
   readonly port: number
   readonly clientId: string
   readonly clientSecret: string
-  /** One for each connection, and one to try the server with. */
+  /** One per connection, and one to check the server. */
   readonly athletes: ReadonlyArray<Athlete>
 }
 
-/** A user, and the tokens that the client has for them. */
+/** A user, and the client's tokens for the user. */
 export interface Athlete {
   readonly id: number
   readonly accessToken: string
   readonly refreshToken: string
 }
 
-/** How many connections are kept busy. */
+/** Number of parallel connections. */
 export const connections = 64
 
-/** The scope of every token: the servers check it where a resource is read. */
+/** The scope of every token, which servers check when a resource is read. */
 export const scope = "read"
 
 /** 28 800 s: eight hours, and 90 days. */
 export const lifetimes = { access: 28_800, refresh: 7_776_000 }
 
-/** What `GET /api/v1/athlete` answers. */
+/** The response of `GET /api/v1/athlete`. */
 export const athleteBody = (id: number): string => JSON.stringify({ id, first_name: "Ada", last_name: "Runner" })
 
 const refreshPattern = /"refresh_token":"([^"]{20,})"/
@@ -45,7 +45,7 @@ export const bearerRequest = (token: string) => ({
   body: ""
 })
 
-/** Each connection refreshes with the token that the last answer gave, which must be another one each time. */
+/** Each connection refreshes with the token of its last response, which must be a new one each time. */
 export const refreshing = (ready: Ready): ReadonlyArray<Conversation> =>
   ready.athletes.slice(0, connections).map((athlete) => refreshingAs(ready, athlete))
 
@@ -59,13 +59,13 @@ const refreshingAs = (ready: Ready, { refreshToken }: Athlete): Conversation => 
       token = fresh
       const expiresIn = Number(expiryPattern.exec(body)?.[1])
       return accessPattern.test(body) && body.includes("\"token_type\":\"Bearer\"") &&
-        // Some count from the moment at which they answer.
+        // Some servers count from the time of the response.
         expiresIn <= lifetimes.access && expiresIn > lifetimes.access - 5
     }
   }
 }
 
-/** Each connection asks for the athlete of its own token. */
+/** Each connection requests the athlete of its own token. */
 export const asking = ({ athletes }: Ready): ReadonlyArray<Conversation> =>
   athletes.slice(0, connections).map(({ accessToken, id }) => {
     const request = bearerRequest(accessToken)
@@ -85,8 +85,8 @@ const send = async (port: number, { body, head }: { readonly head: string; reado
 }
 
 /**
- * Whether a server does the work that it is measured for: fails if it takes a wrong secret, an unknown token or a
- * replaced one, or if new tokens do not work.
+ * Checks that a server does the measured work. Fails if it accepts a wrong secret, an unknown token or a replaced
+ * token, or if new tokens do not work.
  */
 export const probe = async (ready: Ready): Promise<void> => {
   const athlete = ready.athletes[connections]

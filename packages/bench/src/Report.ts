@@ -7,7 +7,7 @@ import type { Description } from "./Machine.ts"
 import type { Effort } from "./Measurement.ts"
 import type { Judged, Scenario, Table } from "./Scenario.ts"
 
-/** What one run of a scenario came to, and where. */
+/** The result of one run of a scenario, and its machine. */
 interface Section {
   readonly machine: Description
   readonly rounds: number
@@ -25,7 +25,7 @@ const read = (): Results => existsSync(resultsFile) ? JSON.parse(readFileSync(re
 
 const row = (cells: ReadonlyArray<string>): string => `| ${cells.join(" | ")} |`
 
-/** Numbers to the right. */
+/** Aligns numbers to the right. */
 const rule = (columns: ReadonlyArray<string>): string => row(columns.map((_, index) => index === 0 ? "---" : "---:"))
 
 const judged = ({ goal, isReached, result }: Judged): string =>
@@ -113,7 +113,7 @@ export const add = (
   spawnSync(join(root, "node_modules/.bin/dprint"), ["fmt", resultsFile, documentFile], { cwd: root })
 }
 
-/** For the terminal. */
+/** Prints a result to the terminal. */
 export const print = ({ columns, goals, rows, title }: Table): void => {
   const widths = columns.map((column, index) =>
     Math.max(column.length, ...rows.map((cells) => cells[index]?.length ?? 0))

@@ -1,19 +1,19 @@
-/** A scenario of the benchmarks, and the comparison that most of them are made of. */
+/** Scenarios of the benchmarks, and the comparison that most of them use. */
 import type { Contender } from "./Contender.ts"
 import { type Effort, type Latency, type Measurement, median } from "./Measurement.ts"
 
 export interface Scenario {
-  /** For `npm run bench -- NAME`. */
+  /** Name for `npm run bench -- NAME`. */
   readonly name: string
   readonly title: string
   /** Description of the measurement, in Markdown. */
   readonly about: string
   readonly run: (effort: Effort) => Promise<ReadonlyArray<Table>>
-  /** Rounds and seconds that it takes, where these are not those of the run. */
+  /** Rounds and seconds, if they differ from those of the run. */
   readonly effortOf?: (effort: Effort) => Effort
 }
 
-/** What a scenario came to. */
+/** The result of a scenario. */
 export interface Table {
   readonly title: string
   readonly columns: ReadonlyArray<string>
@@ -21,14 +21,14 @@ export interface Table {
   readonly goals: ReadonlyArray<Judged>
 }
 
-/** A goal beside what was reached. */
+/** A goal and the result. */
 export interface Judged {
   readonly goal: string
   readonly result: string
   readonly isReached: boolean
 }
 
-/** What ours shall be, as a ratio to another contender: of rates, or of median latencies. */
+/** A goal for ours, as a ratio to another contender: of rates, or of median latencies. */
 export interface Goal {
   readonly than: string
   readonly by?: "latency"
@@ -42,11 +42,11 @@ export interface Comparison {
   readonly title: string
   readonly contenders: ReadonlyArray<Contender>
   readonly goals: ReadonlyArray<Goal>
-  /** Over the last column, which says how many times as fast the first one is. Default: `ours is`. */
+  /** Title of the last column, which has the speed of the first contender as a ratio. Default: `ours is`. */
   readonly ratio?: string
 }
 
-/** What one contender reached, round by round. */
+/** The results of one contender, by round. */
 interface Result {
   readonly contender: Contender
   readonly rounds: ReadonlyArray<Measurement>
@@ -73,8 +73,8 @@ const cells = ({ rounds }: Result): ReadonlyArray<string> => {
 }
 
 /**
- * The median of the ratios that the rounds had, each by itself: what runs in one round runs within a minute, and a machine
- * that changes its pace from one to the next is as fast for both.
+ * The median of the ratios of the rounds. A round takes less than a minute, so a machine whose speed changes between
+ * rounds has the same speed for both contenders.
  */
 const ratioOf = (of: (measurement: Measurement) => number, ours: Result, other: Result): number =>
   median(ours.rounds.flatMap((measurement, round) => {

@@ -9,7 +9,7 @@ const program = fileURLToPath(new URL("../../node/dist/program/startlist.js", im
 export interface Started {
   readonly pid: number
   readonly port: number
-  /** From the start of the process until it said that it listens. */
+  /** Milliseconds from the start of the process to its start line. */
   readonly millis: number
   readonly stop: () => Promise<void>
 }
@@ -17,7 +17,7 @@ export interface Started {
 /** A new master key. */
 export const makeKey = (): string => randomBytes(32).toString("base64")
 
-/** Starts it with a data folder and, if one is given, on a database; a database needs the keys of its nodes. */
+/** Starts it with a data folder, and optionally a database, which needs the keys of its nodes. */
 export const start = async (
   folder: string,
   databaseUrl?: string,

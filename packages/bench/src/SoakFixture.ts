@@ -18,7 +18,7 @@ export const subscriptions = 10
 /** Number of grants that are refreshed, each once in 40 s. */
 export const grants = 2000
 
-/** So that a grant has one to four live access tokens, as with eight hours and a client that is in use all day. */
+/** Gives a grant one to four valid access tokens, as with eight hours and a client that is in use all day. */
 const accessTokenLifetime = "2m"
 
 /** Number of registrations, each of an athlete who has granted all applications. */
@@ -26,7 +26,7 @@ const registrations = 200
 
 const operatorToken = "benchmark-".repeat(4)
 
-/** Seconds after which an unanswered request has failed. */
+/** Timeout of a request in seconds. */
 const patience = 30
 
 const noUpdates = {
@@ -83,7 +83,7 @@ const receive = async (received: (comment: string) => void): Promise<string> => 
   return `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}/callback`
 }
 
-/** All subscriptions; and registrations of athletes who have granted all applications. */
+/** Inserts all subscriptions, and registrations of athletes who have granted all applications. */
 const fill = async ({ query, settle }: Database.Fresh, athletes: ReadonlyArray<number>, callbackUrl: string) => {
   await query(
     `INSERT INTO startlist_subscriptions (application_id, version, callback_url, created_at, updated_at)
@@ -104,7 +104,7 @@ const fill = async ({ query, settle }: Database.Fresh, athletes: ReadonlyArray<n
   await settle()
 }
 
-/** The two flows of an application: its tokens are refreshed in turn, and asked with at random. */
+/** Both flows of an application: refreshes its tokens in turn, and sends requests with random ones. */
 const clientFlows = ({ athletes, clientId, clientSecret }: Ready, ask: Ask): ReadonlyArray<Flow> => {
   const current = athletes.map((athlete) => ({ ...athlete }))
   const waiting = [...current]
@@ -123,7 +123,7 @@ const clientFlows = ({ athletes, clientId, clientSecret }: Ready, ask: Ask): Rea
           form,
           `${credentials}&refresh_token=${grant.refreshToken}`
         )
-        // An overloaded service has not touched the token.
+        // An overloaded service has not changed the token.
         if (status === 503) waiting.push(grant)
         if (status !== 200) return false
         const { access_token: accessToken, refresh_token: refreshToken } = JSON.parse(body)
@@ -148,7 +148,7 @@ const clientFlows = ({ athletes, clientId, clientSecret }: Ready, ask: Ask): Rea
 
 /** A running fixture. */
 export interface Soaked {
-  /** Of the service. */
+  /** Process id of the service. */
   readonly pid: number
   readonly flows: ReadonlyArray<Flow>
   /** Number of deliveries that have not arrived yet, and of those that arrived again. */
@@ -203,7 +203,10 @@ export const start = async (
   }
   let changes = 0
   let repeated = 0
-  /** By the comment of a change that was saved, or may have been: when it was due, and how many deliveries are missing. */
+  /**
+   * By comment of a change that may have been saved: the time at which it was due, and its number of missing
+   * deliveries.
+   */
   const expected = new Map<string, { readonly due: number; missing: number }>()
   const callbackUrl = await receive((comment) => {
     const change = expected.get(comment)

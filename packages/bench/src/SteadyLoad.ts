@@ -1,4 +1,4 @@
-/** A load at a steady rate: a request begins when it is due, whether or not earlier ones have been answered. */
+/** A load at a steady rate: a request begins when it is due, even if earlier ones have no response yet. */
 import { setTimeout } from "node:timers/promises"
 import { type Latency, latencyOf } from "./Measurement.ts"
 
@@ -6,7 +6,7 @@ import { type Latency, latencyOf } from "./Measurement.ts"
 export interface Flow {
   readonly name: string
   readonly perSecond: number
-  /** Makes one request. Answers whether the answer was what it must be. */
+  /** Sends one request. Returns whether the response was correct. */
   readonly call: (due: number) => Promise<boolean>
 }
 
@@ -17,17 +17,17 @@ export interface Slice {
   readonly succeeded: number
 }
 
-/** What came of operations, by name and by the slice of time in which they were due. */
+/** Results of operations, by name and by the slice of time in which they were due. */
 export interface Recorder {
-  /** When the first slice begins, by `performance.now()`. */
+  /** Start of the first slice, by `performance.now()`. */
   readonly from: number
   readonly until: number
-  /** An operation that was due then has ended now. Time in a queue counts. */
+  /** Records the end of an operation that was due at a time. Includes the time in a queue. */
   readonly ended: (name: string, due: number, isRight: boolean) => void
   readonly slice: (name: string, index: number) => Slice
 }
 
-/** Records operations that are due between `from` and the end of the last slice, and leaves out all others. */
+/** Records operations that are due between `from` and the end of the last slice, and omits all others. */
 export const makeRecorder = (from: number, slices: number, sliceMillis: number): Recorder => {
   const found = new Map<string, Array<{ readonly samples: Array<number>; failed: number }>>()
   const of = (name: string) => {
@@ -69,7 +69,7 @@ const drive = async ({ call, name, perSecond }: Flow, began: number, { ended, un
   await Promise.all(inFlight)
 }
 
-/** Makes all requests that are due from now until the end of the last slice, and waits for the answers. */
+/** Sends all requests that are due from now until the end of the last slice, and waits for the responses. */
 export const run = async (flows: ReadonlyArray<Flow>, recorder: Recorder): Promise<void> => {
   const began = performance.now()
   await Promise.all(flows.map((flow) => drive(flow, began, recorder)))

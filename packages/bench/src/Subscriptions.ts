@@ -1,9 +1,9 @@
-/** Applications with subscriptions, and athletes with registrations who have granted them all, in bulk. */
+/** Inserts applications with subscriptions, and athletes with registrations who have granted all of them, in bulk. */
 import type * as Database from "./Database.ts"
 import * as Grants from "./Grants.ts"
 import { scope } from "./Protocol.ts"
 
-/** Where nothing listens. */
+/** A URL at which nothing listens. */
 const callbackUrl = "http://127.0.0.1:9/callback"
 
 const noUpdates = JSON.stringify({
@@ -15,13 +15,13 @@ const noUpdates = JSON.stringify({
   comment: ""
 })
 
-/** How many deliveries there were, and how many wait, spread over all subscriptions. */
+/** Numbers of ended and pending deliveries, spread over all subscriptions. */
 export interface Queue {
   readonly ended: number
   readonly pending: number
 }
 
-/** What a service that has run for a while has. */
+/** Contents of a service that has run for some time. */
 export const usual: Queue = { ended: 20_000, pending: 0 }
 
 /** Applications and subscriptions 1 to `subscriptions`; athletes and registrations 1 to `athletes`; deliveries. */

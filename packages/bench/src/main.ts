@@ -1,8 +1,7 @@
 /**
- * `npm run bench [-- NAME…] [--quick] [--rounds N] [--seconds S]`: each scenario beside its peers and its limit,
- * alternating in one run. Prints what came of it and writes `docs/benchmarks.md`; `--dry` only prints. With
- * `--profile FOLDER` every measured process leaves a CPU profile there. `--before REVISION` is for the scenario `before`,
- * `--minutes N` for `soak`. `--seconds 60` measures a minute in each round.
+ * `npm run bench [-- NAME…] [--quick] [--rounds N] [--seconds S]`: measures scenarios, prints the results and writes
+ * `docs/benchmarks.md`. `--dry` only prints. With `--profile FOLDER`, every measured process writes a CPU profile
+ * there. `--before REVISION` is for the scenario `before`, `--minutes N` for `soak`.
  */
 import { integer, number, parse, refuse } from "@startlist/test-support/Arguments"
 import { resolve } from "node:path"

@@ -4,7 +4,7 @@ import { compare, fastestPeer } from "../src/Scenario.ts"
 
 const effort = { isQuick: true, rounds: 3, seconds: 1, warmUpCalls: 0, warmUpSeconds: 0 }
 
-/** Says which turn it had. */
+/** Records its turn. */
 const fake = (name: string, role: Contender["role"], rates: ReadonlyArray<number>, turns: Array<string>): Contender => {
   let round = 0
   return {
@@ -37,7 +37,7 @@ describe("A comparison", () => {
       ]
     }, effort)
 
-  it("takes turns, and judges medians of the ratios in a round: rates from below, latencies from above", async () => {
+  it("alternates, and compares medians of the ratios of rounds with goals: minimum rates, maximum latencies", async () => {
     const progress = vi.spyOn(console, "error").mockImplementation(() => {})
     const { goals, rows } = await run()
     expect(progress).toHaveBeenCalledWith("  Something")

@@ -6,11 +6,11 @@ import { refusalOf, send } from "./internal/request.ts"
 import { createTokens, type Fresh, readFresh, type Tokens, type TokenStore } from "./Tokens.ts"
 
 export interface Options {
-  /** The address of the service, such as `https://startlist.example`. */
+  /** URL of the service, such as `https://startlist.example`. */
   readonly url: string
   readonly clientId: number | string
   readonly clientSecret: string
-  /** One of the redirect URIs that are registered. */
+  /** One of the registered redirect URIs. */
   readonly redirectUri: string
   /** Default: the global one. */
   readonly fetch?: typeof globalThis.fetch
@@ -18,7 +18,7 @@ export interface Options {
   readonly now?: () => number
 }
 
-/** What the application asks a user for. */
+/** A request for a user's consent. */
 export interface Wanted {
   /** Separated by spaces, such as `profile:read read`. */
   readonly scope: string
@@ -27,27 +27,27 @@ export interface Wanted {
   readonly locale?: "en" | "fr"
 }
 
-/** Where the browser goes, and what to keep in the user's session until it comes back. */
+/** The URL for the browser, and a value to store in the user's session until it returns. */
 export interface Authorization {
   readonly url: string
   readonly keep: { readonly state: string; readonly verifier: string }
 }
 
 export interface Client {
-  /** Begins an authorization: redirect the browser to `url`. PKCE and state are made here. */
+  /** Begins an authorization with PKCE and state: redirect the browser to `url`. */
   readonly authorize: (wanted: Wanted) => Promise<Authorization>
   /**
-   * Ends it: `back` is the address at which the browser came back. Answers the tokens. Fails with `AccessDenied`, with
-   * `Refused` (also if `back` does not belong to this session), or with `TryLater`: then `finish` can be called again.
+   * Completes an authorization and returns the tokens. `back` is the URL to which the browser returned. Fails with
+   * `AccessDenied`, `Refused` (also if `back` belongs to another session) or `TryLater`: then call `finish` again.
    */
   readonly finish: (back: string | URL, keep: Authorization["keep"]) => Promise<Fresh>
-  /** The tokens of all users, in a store. */
+  /** Tokens of all users, in a store. */
   readonly tokens: (store: TokenStore) => Tokens
-  /** Ends all tokens of the user to whom this token belongs. Fails with `TryLater` or `Refused`: nothing was revoked. */
+  /** Revokes all tokens of the user of this token. Fails with `TryLater` or `Refused`: then nothing was revoked. */
   readonly revoke: (token: string) => Promise<void>
   /**
-   * Subscribes to events. `accessToken` is one of a platform user; the callback must answer while this waits: give its
-   * requests to an inbox with the same verify token.
+   * Subscribes to events. `accessToken` belongs to a platform user. The callback must answer before this returns: pass
+   * its requests to an inbox with the same verify token.
    */
   readonly subscribe: (accessToken: string, callbackUrl: string, verifyToken: string) => Promise<void>
   /** Receives events. */
@@ -104,7 +104,7 @@ export const createClient = (options: Options): Client => {
       const code = returned.get("code")
       if (code === null) throw new Refused("invalid_response", "the redirect has no code")
       const parameters = { grant_type: "authorization_code", code, redirect_uri: redirectUri, code_verifier: verifier }
-      // The state is known to this session alone and used once: a repeat after a lost answer has the same key.
+      // Only this session knows the state, which is used once. A repeat after a lost response has the same key.
       return ask(parameters, state)
     },
     tokens: (store) =>

@@ -1,6 +1,6 @@
 /** Errors, by the action that they require. */
 
-/** The user has to consent again: the grant is over, or there never was one. */
+/** The user must consent again: the grant has ended, or never existed. */
 export class ConnectAgain extends Error {
   override readonly name = "ConnectAgain"
   readonly user: string
@@ -10,10 +10,10 @@ export class ConnectAgain extends Error {
   }
 }
 
-/** The service does not answer now: nothing is lost, the same call works later. */
+/** The service is temporarily unavailable. Nothing is lost: repeat the call later. */
 export class TryLater extends Error {
   override readonly name = "TryLater"
-  /** Seconds to wait before the next try, if the service named them. */
+  /** Seconds to wait before the next attempt, if the service has named a time. */
   readonly retryAfter: number | undefined
   constructor(message: string, retryAfter?: number, options?: ErrorOptions) {
     super(message, options)
@@ -29,7 +29,7 @@ export class AccessDenied extends Error {
   }
 }
 
-/** The service refuses the request, and will again: a mistake of the application, or somebody else's redirect. */
+/** The service refuses the request permanently: a mistake of the application, or a redirect of another session. */
 export class Refused extends Error {
   override readonly name = "Refused"
   /** The OAuth error, such as `invalid_client`; `invalid_state` if the redirect belongs to another session. */

@@ -1,4 +1,4 @@
-/** Events as the service sends them (its interface, section 6), as a union of what they mean. */
+/** Events of the service (section 6 of its API), as a union by kind. */
 
 interface Common {
   /** The `webhook-id`: the same in every attempt. */
@@ -21,14 +21,14 @@ export interface RegistrationChanged extends Common {
   }
 }
 
-/** A user has taken access back: forget the tokens of this user. */
+/** A user has revoked the access: remove the tokens of this user. */
 export interface AccessRevoked extends Common {
   readonly type: "access.revoked"
   readonly role: "athlete" | "organizer"
   readonly userId: number
 }
 
-/** An event that this version does not know. Accept it, and look at `body` if you like. */
+/** An event of a kind that this version does not support. Accept it. `body` has its content. */
 export interface UnknownEvent {
   readonly type: "unknown"
   readonly id: string
@@ -51,7 +51,7 @@ const parse = (text: string): unknown => {
   }
 }
 
-/** What a body means. Never fails: what it does not know is `unknown`. */
+/** Parses a body. Never fails: unsupported bodies are `unknown`. */
 export const toEvent = (id: string, text: string): Event => {
   const body = parse(text)
   const unknown: UnknownEvent = { type: "unknown", id, body }
@@ -70,7 +70,7 @@ export const toEvent = (id: string, text: string): Event => {
   return unknown
 }
 
-/** Which events must be handled one after the other: those about the same object. */
+/** The ordering key of an event: events about the same object must be handled in order. */
 export const objectOf = (text: string): string => {
   const body = parse(text)
   if (typeof body !== "object" || body === null) return ""

@@ -1,8 +1,8 @@
 /**
  * Receives events: checks them, stores each one once, responds, and only then handles them.
  *
- * An event that was acknowledged is in the store until it was handled, so a crash loses none. The handler may see an event
- * a second time if a process died while it was at work: make it repeatable, as you would for any queue.
+ * An acknowledged event is in the store until it is handled, so a crash loses none. After a crash, the handler may get
+ * an event again: make it idempotent.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { Refused } from "./Errors.ts"
@@ -11,7 +11,7 @@ import { isEqual, unguessable } from "./internal/encoding.ts"
 import { refusalOf, send } from "./internal/request.ts"
 import { isAuthentic } from "./internal/signature.ts"
 
-/** An event as it is stored. */
+/** A stored event. */
 export interface StoredEvent {
   /** The `webhook-id`. */
   readonly id: string
@@ -19,56 +19,59 @@ export interface StoredEvent {
   readonly body: string
 }
 
-/** Where events live until they are handled, and their identifiers for as long as repeats may come (30 days). */
+/** Stores events until they are handled, and their identifiers while repeats are possible (30 days). */
 export interface EventStore {
-  /** Stores an event, unless its identifier is known. Answers whether it is new. */
+  /** Stores an event, unless its identifier is known. Returns whether it is new. */
   readonly add: (event: StoredEvent) => Promise<boolean>
   /**
-   * Makes `owner` the one process that handles events until `until` (milliseconds since 1970, like `now`), unless another
-   * one is. One atomic step. Answers whether it is.
+   * Makes `owner` the only process that handles events until `until` (milliseconds since 1970, like `now`), unless
+   * another process is. Atomic. Returns whether `owner` is.
    */
   readonly lease: (owner: string, now: number, until: number) => Promise<boolean>
-  /** At most `limit` events that are not handled, oldest first, without the first `skip`. */
+  /** At most `limit` unhandled events, oldest first, without the first `skip`. */
   readonly waiting: (limit: number, skip: number) => Promise<ReadonlyArray<StoredEvent>>
-  /** These events are handled. */
+  /** Marks these events as handled. */
   readonly done: (ids: ReadonlyArray<string>) => Promise<void>
-  /** Where the reader of the event log goes on. */
+  /** The cursor of the event log. */
   readonly cursor: () => Promise<string | undefined>
   readonly keepCursor: (cursor: string | undefined) => Promise<void>
 }
 
 export interface InboxOptions {
   readonly store: EventStore
-  /** What you gave when you subscribed. */
+  /** The verify token of your subscription. */
   readonly verifyToken: string
-  /** The signing secrets of the application: one, and for a day after a rotation two. Asked for with each event. */
+  /**
+   * Returns the signing secrets of the application: two for a day after a rotation, otherwise one. Called per event.
+   */
   readonly signingSecrets: () => ReadonlyArray<string> | Promise<ReadonlyArray<string>>
-  /** Handles an event. If it fails, the event is handled again later, and those about the same object wait for it. */
+  /** Handles an event. If it fails, the event is retried later, and events about the same object wait for it. */
   readonly handle: (event: Event) => unknown
-  /** Told of what went wrong. Default: `console.error`. */
+  /** Called with errors. Default: `console.error`. */
   readonly onError?: (error: unknown) => void
 }
 
 export interface Inbox {
-  /** For servers that speak `fetch`. */
+  /** For servers with `fetch` handlers. */
   readonly fetch: (request: Request) => Promise<Response>
-  /** For `node:http` and Express. Mount it before anything that reads bodies. */
+  /** For `node:http` and Express. Mount it before body parsers. */
   readonly node: (request: IncomingMessage, response: ServerResponse) => void
-  /** Handles what is stored, until nothing is left. Call it at the start; it runs by itself after each event. */
+  /** Handles all stored events. Call it at the start; it runs by itself after each event. */
   readonly process: () => Promise<void>
   /**
-   * Reads the event log from where it was left, stores what is missing, and handles it. `accessToken` is one of a platform
-   * user. Answers how many events were missing. Fails with `TryLater` or `Refused`; what was read is kept.
+   * Reads the event log from the last cursor, and stores and handles missing events. `accessToken` belongs to a
+   * platform user. Returns the number of missing events. Fails with `TryLater` or `Refused`; events read until then are
+   * stored.
    */
   readonly catchUp: (accessToken: string) => Promise<number>
-  /** Handles nothing more, and waits for the handler. */
+  /** Stops handling events, and waits for the handler. */
   readonly close: () => Promise<void>
 }
 
-/** The largest body of an event that is read (1 MiB). */
+/** Maximum size of an event's body (1 MiB). */
 const maxBytes = 1_048_576
 
-/** Time limit in milliseconds for handling one event. After it, another process may begin to handle it too. */
+/** Time limit in milliseconds for handling one event. After it, another process may also begin to handle it. */
 const lease = 60_000
 
 /** Pause in milliseconds before the next check, if another process handles events, or after a failure. */
@@ -76,7 +79,7 @@ const pauses = { other: 1000, failure: 5000 }
 
 const status = (code: number) => new Response(null, { status: code })
 
-/** The body, or nothing if it is too large: then it is not read to its end. */
+/** Reads the body. Stops and returns nothing if it is too large. */
 const readLimited = async ({ body }: Request): Promise<Uint8Array<ArrayBuffer> | undefined> => {
   const pieces: Array<Uint8Array<ArrayBuffer>> = []
   let size = 0
@@ -119,8 +122,8 @@ export const createInbox = (
   let timer: ReturnType<typeof setTimeout> | undefined
 
   /**
-   * Handles these events in their order; those behind a failed one about the same object are left for later. Returns how
-   * many are left, or nothing if this process has to stop.
+   * Handles these events in order. Later events about the object of a failed one are skipped. Returns the number of
+   * remaining events, or nothing if this process must stop.
    */
   const handleAll = async (events: ReadonlyArray<StoredEvent>, failed: Set<string>): Promise<number | undefined> => {
     let left = 0
@@ -196,7 +199,7 @@ export const createInbox = (
       if (request.method === "POST") return await receive(request)
       return new Response(null, { status: 405, headers: { allow: "GET, POST" } })
     } catch (error) {
-      // Nothing was acknowledged: the service sends it again.
+      // Not acknowledged, so the service retries it.
       onError(error)
       return status(503)
     }
@@ -210,7 +213,7 @@ export const createInbox = (
       if (isPage(found.body)) return found.body
       throw new Refused("invalid_response", `${url} is not a Startlist service`)
     }
-    // The cursor is of another time, as after a restored backup: from the start, since known events are left out.
+    // The log does not have the cursor, as after a restored backup. Start at the beginning: known events are skipped.
     if (found.status === 422 && cursor !== undefined) return undefined
     throw refusalOf(found)
   }

@@ -1,4 +1,4 @@
-/** Stores in the memory of one process: for tests, and to begin with. They forget everything when the process ends. */
+/** Stores in the memory of one process, for tests and first steps. Everything is lost when the process ends. */
 import type { EventStore, StoredEvent } from "./Inbox.ts"
 import type { Connection, TokenStore } from "./Tokens.ts"
 

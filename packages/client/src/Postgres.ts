@@ -1,4 +1,4 @@
-/** Stores in PostgreSQL, over a pool of `pg` or whatever has its `query`. */
+/** Stores in PostgreSQL, with a pool of `pg` or any object with its `query`. */
 import type { EventStore, StoredEvent } from "./Inbox.ts"
 import type { Connection, TokenStore } from "./Tokens.ts"
 
@@ -10,7 +10,7 @@ export interface Pool {
   ) => Promise<{ readonly rows: Array<Record<string, unknown>>; readonly rowCount: number | null }>
 }
 
-/** The tables. Run it once; it may be run again. */
+/** SQL that creates the tables. You can run it repeatedly. */
 export const tables = `
 CREATE TABLE IF NOT EXISTS startlist_connections (user_key text PRIMARY KEY, revision text NOT NULL, connection jsonb NOT NULL);
 CREATE TABLE IF NOT EXISTS startlist_inbox (
@@ -44,7 +44,7 @@ export const postgresTokens = (pool: Pool): TokenStore => ({
   }
 })
 
-/** Removes identifiers of events that were handled so long ago that no repeat can come. */
+/** Removes identifiers of handled events that are too old to be repeated. */
 export const removeOldEvents = (pool: Pool) =>
   pool.query("DELETE FROM startlist_inbox WHERE body IS NULL AND added_at < now() - interval '60 days'")
 

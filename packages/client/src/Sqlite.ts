@@ -1,4 +1,4 @@
-/** Stores in SQLite, over a database of `node:sqlite` or `better-sqlite3`. Several processes may use one file. */
+/** Stores in SQLite, with a database of `node:sqlite` or `better-sqlite3`. Several processes may use one file. */
 import type { EventStore, StoredEvent } from "./Inbox.ts"
 import type { Connection, TokenStore } from "./Tokens.ts"
 
@@ -13,7 +13,7 @@ export interface Database {
   }
 }
 
-/** The tables. Run it once; it may be run again. */
+/** SQL that creates the tables. You can run it repeatedly. */
 export const tables = `
 PRAGMA journal_mode = WAL;
 CREATE TABLE IF NOT EXISTS startlist_connections (user_key TEXT PRIMARY KEY, revision TEXT NOT NULL, connection TEXT NOT NULL);

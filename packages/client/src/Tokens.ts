@@ -1,55 +1,56 @@
 /**
- * Keeps the tokens of users fresh, from any number of processes over one store, without a lock.
+ * Refreshes the tokens of users, from any number of processes with one store, without locks.
  *
- * Before a refresh, its `Idempotency-Key` is written to the store. Every process that finds it there sends the same
- * request, and the service gives all of them the same answer. So a process may die between any two lines, and an answer may get lost: the
- * next one who asks repeats the request. The service repeats its answer for 10 minutes, until the new tokens are used.
+ * A process stores the `Idempotency-Key` of a refresh before it sends the request. If the process dies or the response
+ * is lost, the next caller sends the same request, and the service repeats its response: for 10 minutes, until the new
+ * tokens are used.
  */
 import { ConnectAgain, Refused } from "./Errors.ts"
 import { unguessable } from "./internal/encoding.ts"
 
-/** Tokens as the service gave them. */
+/** Tokens from the service. */
 export interface Fresh {
   readonly accessToken: string
   readonly refreshToken: string
-  /** When the access token ends, in milliseconds since 1970 by the clock of this machine. */
+  /** Time at which the access token expires, in milliseconds since 1970 by the clock of this machine. */
   readonly expiresAt: number
-  /** The granted scope, after an exchange of a code. */
+  /** The granted scope, only after the exchange of a code. */
   readonly scope: string | undefined
 }
 
 /** The record of a user in a store, as plain JSON. Encrypt it if you can: a reader of it can act for the user. */
 export interface Connection {
-  /** Names this write, and no other one. */
+  /** Unique identifier of this write. */
   readonly revision: string
   readonly accessToken: string
   readonly refreshToken: string
   readonly expiresAt: number
-  /** The `Idempotency-Key` of a refresh that has begun and not ended. */
+  /** The `Idempotency-Key` of a refresh in progress. */
   readonly refreshing: string | undefined
 }
 
-/** Where connections live: a database that all processes share. */
+/** Stores connections, in a database that all processes share. */
 export interface TokenStore {
   readonly load: (user: string) => Promise<Connection | undefined>
   /**
-   * Writes `next` (`undefined`: removes it) if what is stored has the revision `before` (`undefined`: nothing is stored), as
-   * one atomic step. Answers whether it did.
+   * Stores `next` (`undefined`: removes the record) if the stored revision is `before` (`undefined`: no record).
+   * Atomic. Returns whether it was stored.
    */
   readonly save: (user: string, next: Connection | undefined, before: string | undefined) => Promise<boolean>
 }
 
 export interface Tokens {
-  /** Keeps the tokens of a user who has just connected, in place of any before. */
+  /** Stores the tokens of a user who has just connected, in place of previous ones. */
   readonly connect: (user: string, fresh: Fresh) => Promise<void>
   /**
-   * A good access token, refreshed if it ends within a minute. `insteadOf`: a token that the service refused with 401; it
-   * is not given again. Fails with `ConnectAgain`, `TryLater`, or `Refused` (a mistake of the application: nothing is lost).
+   * Returns a valid access token, refreshed if it expires within a minute. `insteadOf`: a token that the service
+   * refused with 401, which is not returned again. Fails with `ConnectAgain`, `TryLater` or `Refused` (a mistake of the
+   * application).
    */
   readonly accessFor: (user: string, options?: { readonly insteadOf?: string }) => Promise<string>
-  /** Revokes the access, and forgets the user. Fails with `TryLater` or `Refused`: then nothing has changed. */
+  /** Revokes the access, and removes the user. Fails with `TryLater` or `Refused`: then nothing has changed. */
   readonly disconnect: (user: string) => Promise<void>
-  /** Forgets a user whose access has ended, as an event says. */
+  /** Removes a user after an event about revoked access. */
   readonly forget: (user: string) => Promise<void>
 }
 
@@ -59,7 +60,9 @@ const margin = 60_000
 /** Time in milliseconds to wait for the refresh of another process before sending the same request. */
 const patience = 500
 
-/** A look at the store that is older than this, in milliseconds, is not acted upon: the process may have been suspended. */
+/**
+ * Maximum age in milliseconds of a value from the store. The process may have been suspended since it read the value.
+ */
 const maxAge = 5000
 
 const pause = (millis: number) => new Promise<void>((resolve) => void setTimeout(resolve, millis))
@@ -84,7 +87,7 @@ export const createTokens = ({ now, refresh, revoke, store }: {
   readonly refresh: (refreshToken: string, idempotencyKey: string) => Promise<Fresh>
   readonly revoke: (token: string) => Promise<void>
 }): Tokens => {
-  /** The refreshes that this process waits for. */
+  /** Refreshes in progress in this process. */
   const running = new Map<string, Promise<string>>()
 
   const isGood = ({ accessToken, expiresAt }: Connection, insteadOf: string | undefined): boolean =>
@@ -98,7 +101,7 @@ export const createTokens = ({ now, refresh, revoke, store }: {
     refreshing: undefined
   })
 
-  /** Waits a little for the process that began this refresh. */
+  /** Waits briefly for the process that began this refresh. */
   const awaitOther = async (user: string, { revision }: Connection): Promise<void> => {
     const end = performance.now() + patience
     while (performance.now() < end) {
@@ -114,14 +117,14 @@ export const createTokens = ({ now, refresh, revoke, store }: {
       return await store.save(user, toConnection(fresh), begun.revision) ? fresh.accessToken : undefined
     } catch (error) {
       if (!(error instanceof Refused && error.code === "invalid_grant")) throw error
-      // If the store has changed, somebody else has ended this refresh, and there are newer tokens.
+      // If the store has changed, another process has completed this refresh, and there are newer tokens.
       if (await store.save(user, undefined, begun.revision)) throw new ConnectAgain(user)
       return undefined
     }
   }
 
   const obtain = async (user: string, insteadOf: string | undefined): Promise<string> => {
-    /** The refresh of somebody else that was waited for. */
+    /** The refresh of another process that this call has waited for. */
     let waitedFor: string | undefined
     while (true) {
       const lookedAt = performance.now()

@@ -1,6 +1,6 @@
 /**
- * For applications that use a Startlist service: sends users to consent, keeps their tokens fresh, receives events. It
- * runs on Node and wherever there are `fetch` and Web Crypto, and depends on nothing.
+ * For applications that use a Startlist service: asks users for consent, refreshes their tokens, receives events. It
+ * runs on Node and every runtime with `fetch` and Web Crypto, and has no dependencies.
  */
 export { type Authorization, type Client, createClient, type Options, type Wanted } from "./Client.ts"
 export { AccessDenied, ConnectAgain, Refused, TryLater } from "./Errors.ts"

@@ -33,7 +33,7 @@ const client = () =>
     now: () => fake.now().getTime()
   })
 
-/** Serves an inbox with `node:http`. Answers the callback URL. */
+/** Serves an inbox with `node:http`. Returns the callback URL. */
 const serve = async (inbox: Inbox): Promise<string> => {
   const server = createServer(inbox.node)
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
@@ -72,7 +72,7 @@ const comments = (events: ReadonlyArray<Event>) =>
   events.flatMap((event) => event.type === "registration.changed" ? [event.updates.comment] : [])
 
 describe("an inbox", () => {
-  it("answers the challenge, takes events once, and handles them after the answer", async () => {
+  it("answers the challenge, accepts events once, and handles them after the response", async () => {
     const events: Array<Event> = []
     const url = await serve(makeInbox(memoryEvents(), (event) => events.push(event)))
     const { registration } = await subscribed(url)
@@ -95,7 +95,7 @@ describe("an inbox", () => {
     await expect(client().subscribe(token, url, "another")).rejects.toMatchObject({ name: "Refused" })
   })
 
-  it("handles again what failed, and keeps the order about its object", async () => {
+  it("retries a failed event, and keeps the order of its object", async () => {
     const events: Array<Event> = []
     const errors: Array<unknown> = []
     const store = memoryEvents()
@@ -117,7 +117,7 @@ describe("an inbox", () => {
     expect(comments(events)).toEqual(["other", "one", "two"])
   })
 
-  it("handles the events about other objects, however many wait behind one that fails", async () => {
+  it("handles events about other objects, for any number of events that wait for a failed one", async () => {
     const store = memoryEvents()
     const body = (id: number) =>
       JSON.stringify({ aspect_type: "updated", object_type: "registration", object_id: id, comment: "" })
@@ -134,20 +134,20 @@ describe("an inbox", () => {
     expect(await store.waiting(1000, 0)).toHaveLength(250)
   })
 
-  it("handles after a restart what was taken before it", async () => {
+  it("handles events after a restart that were accepted before it", async () => {
     const store = memoryEvents()
     const dead = makeInbox(store, () => new Promise(() => {}))
     const { registration } = await subscribed(await serve(dead))
     await fake.changeRegistration(registration, { comment: "one" })
     await fake.settle()
     const events: Array<Event> = []
-    // The lease of the process that died is over.
+    // The lease of the dead process has expired.
     await fake.advance("2 minutes")
     await makeInbox(store, (event) => events.push(event)).process()
     expect(comments(events)).toEqual(["one"])
   })
 
-  it("acknowledges nothing that is not stored: the service sends it again", async () => {
+  it("does not acknowledge an event that is not stored, so the service retries it", async () => {
     const store = memoryEvents()
     let isDown = true
     const events: Array<Event> = []
@@ -165,7 +165,7 @@ describe("an inbox", () => {
     expect(comments(events)).toEqual(["one"])
   })
 
-  it("of two processes over one store, one handles at a time", async () => {
+  it("lets only one of two processes with one store handle events at a time", async () => {
     const store = memoryEvents()
     let running = 0
     let most = 0
@@ -200,7 +200,7 @@ describe("an inbox", () => {
     )
   }
 
-  it("does not read on when a body is too large", async () => {
+  it("stops reading a body that is too large", async () => {
     let isCancelled = false
     const endless = new ReadableStream({
       pull: (controller) => controller.enqueue(new Uint8Array(65_536)),
@@ -208,14 +208,14 @@ describe("an inbox", () => {
         isCancelled = true
       }
     })
-    // Node's types do not know `duplex`, without which its `fetch` takes no stream.
+    // Node's types do not have `duplex`, which its `fetch` requires for streams.
     const init = { method: "POST", body: endless, duplex: "half" } as RequestInit
     const inbox = makeInbox(memoryEvents(), () => {})
     expect((await inbox.fetch(new Request("http://localhost/callback", init))).status).toBe(413)
     expect(isCancelled).toBe(true)
   })
 
-  it("refuses what is not signed, changed, too old or too large", async () => {
+  it("refuses events that are unsigned, changed, too old or too large", async () => {
     const inbox = makeInbox(memoryEvents(), () => {})
     const now = fake.now().getTime() / 1000
     const answers = [
@@ -233,7 +233,7 @@ describe("an inbox", () => {
 })
 
 describe("catching up", () => {
-  it("stores what was missed, once, and goes on from there", async () => {
+  it("stores missing events once, and continues from there", async () => {
     const events: Array<Event> = []
     const store = memoryEvents()
     const inbox = makeInbox(store, (event) => events.push(event))
@@ -247,7 +247,7 @@ describe("catching up", () => {
     expect(await inbox.catchUp(token)).toBe(0)
   })
 
-  it("keeps its cursor if something else answers in place of the service", async () => {
+  it("does not change its cursor if another server answers in place of the service", async () => {
     const store = memoryEvents()
     await store.keepCursor("7")
     const { clientId, clientSecret } = fake.application
@@ -258,7 +258,7 @@ describe("catching up", () => {
     expect(await store.cursor()).toBe("7")
   })
 
-  it("begins again if its cursor is of another time", async () => {
+  it("starts at the beginning if the log does not have its cursor", async () => {
     const events: Array<Event> = []
     const store = memoryEvents()
     const inbox = makeInbox(store, (event) => events.push(event))

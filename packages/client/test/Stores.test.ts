@@ -72,9 +72,9 @@ const both = async (tokens: TokenStore, events: EventStore) => {
   await keepsEvents(events)
 }
 
-it("stores in memory keep tokens and events", () => both(memoryTokens(), memoryEvents()))
+it("stores in memory save tokens and events", () => both(memoryTokens(), memoryEvents()))
 
-it("stores in SQLite keep tokens and events", async () => {
+it("stores in SQLite save tokens and events", async () => {
   const opened = new wasm.Database(":memory:")
   const database: Sqlite.Database = {
     exec: (text) => opened.exec(text),
@@ -89,8 +89,8 @@ it("stores in SQLite keep tokens and events", async () => {
   opened.close()
 })
 
-it("stores in node:sqlite, where Node has it, keep tokens and events", async (context) => {
-  // By a name that is not looked up when this is compiled: Node 20 has no such module.
+it("stores in node:sqlite, if Node has it, save tokens and events", async (context) => {
+  // The compiler does not resolve a computed name. Node 20 does not have this module.
   const name = "node:sqlite"
   const sqlite = await import(name).catch(() => undefined)
   if (sqlite === undefined) return context.skip("this Node has no node:sqlite")
@@ -100,7 +100,7 @@ it("stores in node:sqlite, where Node has it, keep tokens and events", async (co
   database.close()
 })
 
-it.scopedLive("stores in PostgreSQL keep tokens and events", () =>
+it.scopedLive("stores in PostgreSQL save tokens and events", () =>
   Effect.gen(function*() {
     const { admin } = yield* TestDatabase.TestDatabase
     yield* Effect.promise(async () => {
@@ -111,7 +111,7 @@ it.scopedLive("stores in PostgreSQL keep tokens and events", () =>
     })
   }).pipe(Effect.provide(TestDatabase.layer)))
 
-it("a store that forgets what has begun loses the user after a lost answer", async () => {
+it("a store that loses refreshes in progress loses the user after a lost response", async () => {
   const fake = await Fake.start()
   try {
     const { clientId, clientSecret } = fake.application

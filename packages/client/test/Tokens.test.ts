@@ -47,7 +47,7 @@ describe("authorization", () => {
     expect([await athlete(tokens.accessToken), tokens.scope]).toEqual([200, scope])
   })
 
-  it("tells a refusal by the user, a foreign redirect and an error of the application apart", async () => {
+  it("distinguishes a refusal by the user, a redirect of another session and an error of the application", async () => {
     const client = clientOf()
     const { keep, url } = await client.authorize({ scope })
     await expect(client.finish(await fake.consent(url, alice, "deny"), keep)).rejects.toMatchObject({
@@ -60,7 +60,7 @@ describe("authorization", () => {
     await expect(client.finish(mistaken, keep)).rejects.toMatchObject({ code: "invalid_scope" })
   })
 
-  it("an exchange whose answer was lost can be repeated", async () => {
+  it("an exchange whose response was lost can be repeated", async () => {
     const client = clientOf()
     const { keep, url } = await client.authorize({ scope })
     const back = await fake.consent(url, alice)
@@ -71,7 +71,7 @@ describe("authorization", () => {
 })
 
 describe("tokens", () => {
-  it("are given as they are while they are good, and refreshed once however many ask", async () => {
+  it("are returned unchanged while they are valid, and refreshed once for any number of callers", async () => {
     const store = memoryTokens()
     const clients = [clientOf(), clientOf(), clientOf()]
     await connected(clients[0] ?? clientOf(), store)
@@ -87,11 +87,11 @@ describe("tokens", () => {
     const after = new Set(await ask())
     expect(after.size).toBe(1)
     expect(await athlete([...after][0] ?? "")).toBe(200)
-    // A process that lost patience with another one repeats its request: the same refresh.
+    // A process whose wait for another one has timed out repeats its request: the same refresh.
     expect(new Set(refreshes().map(({ headers }) => headers["idempotency-key"])).size).toBe(1)
   })
 
-  it("after a lost answer the same request is repeated, by any process", async () => {
+  it("after a lost response, any process repeats the same request", async () => {
     const store = memoryTokens()
     await connected(clientOf(), store)
     await fake.advance("8 hours")
@@ -103,7 +103,7 @@ describe("tokens", () => {
     expect(refreshes()).toHaveLength(2)
   })
 
-  it("a service that is away, or says when to come back, is to be tried later", async () => {
+  it("an unavailable service, or one with Retry-After, causes TryLater", async () => {
     const store = memoryTokens()
     await connected(clientOf(), store)
     await fake.advance("8 hours")
@@ -112,7 +112,7 @@ describe("tokens", () => {
     expect(await athlete(await clientOf().tokens(store).accessFor("1"))).toBe(200)
   })
 
-  it("a user who took access back has to connect again, once and for all", async () => {
+  it("a user who revoked the access must connect again", async () => {
     const store = memoryTokens()
     const tokens = clientOf().tokens(store)
     await connected(clientOf(), store)
@@ -124,7 +124,7 @@ describe("tokens", () => {
     expect(refreshes()).toEqual([])
   })
 
-  it("a token that the service refused is not given again", async () => {
+  it("a token that the service refused is not returned again", async () => {
     const store = memoryTokens()
     const tokens = clientOf().tokens(store)
     await connected(clientOf(), store)
@@ -134,7 +134,7 @@ describe("tokens", () => {
     expect(await tokens.accessFor("1")).toBe(other)
   })
 
-  it("a disconnected user is revoked and forgotten; one whose revocation failed is not", async () => {
+  it("the grant of a disconnected user is revoked and removed, unless the revocation fails", async () => {
     const store = memoryTokens()
     const tokens = clientOf().tokens(store)
     await connected(clientOf(), store)
@@ -148,7 +148,7 @@ describe("tokens", () => {
     await tokens.disconnect("1")
   })
 
-  it("a process that was suspended between two looks at the store does not send an old refresh token", async () => {
+  it("a process that was suspended between two reads of the store does not send an old refresh token", async () => {
     const store = memoryTokens()
     await connected(clientOf(), store)
     await fake.advance("8 hours")
@@ -157,7 +157,7 @@ describe("tokens", () => {
     const resumed = new Promise<void>((resolve) => {
       resume = resolve
     })
-    // It has written that it refreshes, and stops there.
+    // It has stored that it refreshes, and stops there.
     const suspended: TokenStore = {
       load: store.load,
       save: async (...input) => {
@@ -184,7 +184,7 @@ describe("tokens", () => {
   })
 })
 
-/** A process that can die between any two awaits. What it had asked for goes on, as on a network. */
+/** A process that can die between any two awaits. Its requests continue, as on a network. */
 const process = (store: TokenStore, fetch: typeof globalThis.fetch) => {
   let isAlive = true
   const mortal = <A extends ReadonlyArray<never>, B>(call: (...input: A) => Promise<B>) => async (...input: A) => {
@@ -205,7 +205,7 @@ const never = Symbol("no answer")
 const within = <A>(promise: Promise<A>, millis: number): Promise<A | typeof never> =>
   Promise.race([promise, new Promise<typeof never>((resolve) => void setTimeout(resolve, millis, never))])
 
-it("one user stays connected, whatever response is lost and whichever process dies", async () => {
+it("one user stays connected, for any lost response and any dying process", async () => {
   const step = FastCheck.oneof(
     FastCheck.record({
       kind: FastCheck.constant("ask" as const),
@@ -224,7 +224,7 @@ it("one user stays connected, whatever response is lost and whichever process di
       await connected(clientOf(), store)
       await fake.advance("8 hours")
       let last: string | undefined
-      /** Many processes ask in parallel. All that get an answer get the same valid one. */
+      /** Many processes ask in parallel. All that get a token get the same valid one. */
       const askAll = async (count: number, insteadOf: string | undefined) => {
         const processes = Array.from({ length: count }, () => process(store, fetch))
         const outcomes = await Promise.allSettled(processes.map(({ ask }) => ask(insteadOf)))
@@ -245,7 +245,7 @@ it("one user stays connected, whatever response is lost and whichever process di
             fake.nextResponses({ fault: "unavailable", path: "/oauth/token" })
             break
           case "wait":
-            // All of them together are less than the ten minutes in which the service repeats an answer.
+            // Together shorter than the ten minutes in which the service repeats a response.
             await fake.advance("1 minute")
             break
           case "die": {

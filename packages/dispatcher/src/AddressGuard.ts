@@ -1,8 +1,8 @@
 /**
- * Which addresses a callback may be at: the public internet, and what the operator opened by name.
+ * Allowed addresses of callbacks: the public internet, and blocks that the operator allows.
  *
- * The rules are about addresses alone, as the dialler sees them. A spelling that the
- * dialler does not read as an address (`0177.1`, `0x7f000001`, `１２７.０.０.１`, a trailing dot, a zone) is refused.
+ * The rules apply to addresses as the dialler reads them. Other spellings (`0177.1`, `0x7f000001`, `１２７.０.０.１`, a
+ * trailing dot, a zone) are refused.
  */
 import * as Option from "effect/Option"
 import ipaddr from "ipaddr.js"
@@ -10,10 +10,10 @@ import { isIP } from "./internal/isIP.ts"
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6
 
-/** A block of addresses: its first one and the number of bits that its addresses have in common. */
+/** A block of addresses: its first address and the length of its prefix in bits. */
 export type Block = readonly [Address, number]
 
-/** The block of this CIDR notation (`10.0.0.0/8`, `fd00::/8`); none if it is not one, or of IPv4-mapped addresses. */
+/** Parses CIDR notation (`10.0.0.0/8`, `fd00::/8`). None if it is invalid, or a block of IPv4-mapped addresses. */
 export const parseBlock = (cidr: string): Option.Option<Block> => {
   const [first = "", bits = "", ...rest] = cidr.split("/")
   const address = parse(first)
@@ -23,11 +23,11 @@ export const parseBlock = (cidr: string): Option.Option<Block> => {
   return length <= address.toByteArray().length * 8 ? Option.some([address, length]) : Option.none()
 }
 
-/** An address as the dialler reads it; an IPv4-mapped one is the IPv4 address that is really called. */
+/** Parses an address like the dialler. IPv4-mapped addresses become IPv4 addresses, which the socket really calls. */
 const parse = (text: string): Address | undefined => {
   const family = isIP(text)
   if (family === 0 || text.includes("%")) return undefined
-  // As hexadecimal groups: ipaddr.js takes `::8.8.8.8` for an IPv4-mapped address, which it is not.
+  // As hexadecimal groups: ipaddr.js wrongly reads `::8.8.8.8` as an IPv4-mapped address.
   const address = ipaddr.parse(family === 6 ? new URL(`http://[${text}]`).hostname.slice(1, -1) : text)
   return address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() ? address.toIPv4Address() : address
 }
@@ -64,7 +64,7 @@ const specialIPv4 = table(
 /** Global unicast, the only IPv6 space in use on the internet (RFC 4291 §2.4 and the IANA registry for it). */
 const globalIPv6 = table("2000::/3")
 
-/** What the IANA IPv6 Special-Purpose Address Registry has inside 2000::/3. The rest of it lies outside. */
+/** The blocks of the IANA IPv6 Special-Purpose Address Registry inside 2000::/3. Its other blocks are outside. */
 const specialIPv6 = table(
   "2001::/23", // protocol assignments: Teredo, benchmarks, AMT, ORCHID, DRIP
   "2001:db8::/32", // documentation
@@ -73,7 +73,7 @@ const specialIPv6 = table(
   "3fff::/20" // documentation
 )
 
-/** Whether this is a globally routable unicast address, by the registries of IANA. Anything but an address is not. */
+/** Whether this is a globally routable unicast address by IANA's registries. False for any other text. */
 export const isPublic = (text: string): boolean => {
   const address = parse(text)
   if (address === undefined) return false
@@ -89,11 +89,11 @@ export const isWithin = (blocks: ReadonlyArray<Block>, text: string): boolean =>
 }
 
 /**
- * Whether a callback with this scheme may be called at this address: with https on the public internet and in the
- * blocks that the operator allows, with http in those blocks only.
+ * Whether a callback with this scheme may be called at this address: https on the public internet and in the blocks
+ * that the operator allows, http only in those blocks.
  */
 export const permits = (protocol: CallbackProtocol, allow: ReadonlyArray<Block>, address: string): boolean =>
   isWithin(allow, address) || (protocol === "https:" && isPublic(address))
 
-/** The schemes that are called at all. */
+/** Schemes that a callback may have. */
 export type CallbackProtocol = "http:" | "https:"

@@ -1,30 +1,30 @@
-/** The URL of a callback: its form, and what of it is called. */
+/** Parses and checks callback URLs. */
 import * as Option from "effect/Option"
 import { isIP } from "./internal/isIP.ts"
 import { type Block, type CallbackProtocol, isWithin } from "./AddressGuard.ts"
 
-/** A callback URL that may be called, in the parts that the dialler needs. */
+/** The parts of an accepted callback URL that the dialler needs. */
 export interface CallbackUrl {
   readonly protocol: CallbackProtocol
-  /** Scheme, host and port: what shares connections. */
+  /** Scheme, host and port. Callbacks with the same origin share connections. */
   readonly origin: string
-  /** The port, also if the URL leaves it out. */
+  /** The port. Without one in the URL, that of the scheme. */
   readonly port: number
-  /** A name or an address, as it is dialled: lower case, no brackets, odd spellings of IPv4 already resolved. */
+  /** Name or address to dial: lower case, without brackets, and with unusual spellings of IPv4 normalized. */
   readonly host: string
   /** Path and query, as they are sent. */
   readonly target: string
 }
 
-/** The characters of a URI (RFC 3986 §2): printable ASCII without the ones that parsers read in different ways. */
+/** The characters of a URI (RFC 3986 §2): printable ASCII without characters that parsers interpret differently. */
 const uri = /^https?:\/\/(?!\/)[\w\-.~:/?[\]@!$&'()*+,;=%]+$/i
 
 /** RFC 3986 §3.2: everything up to the path, the query or the end. */
 const authority = /^[^/]+\/\/([^/?]*)/
 
 /**
- * Reads a callback URL: https, or http to where the operator allows it (to an address in `allow`, or a name, which is
- * judged when it is resolved); at most 255 characters (requirements §8), no user info, no fragment, no trailing dot.
+ * Parses a callback URL: https, or http if the operator allows it (an address in `allow`, or a name, which is checked
+ * when it is resolved). At most 255 characters (requirements §8), without user info, fragment and trailing dot.
  */
 export const parse = (text: string, allow: ReadonlyArray<Block>): Option.Option<CallbackUrl> => {
   if (text.length > 255 || !uri.test(text) || authority.exec(text)?.[1]?.includes("@") !== false) return Option.none()
@@ -51,17 +51,17 @@ const tryParse = (text: string): URL | undefined => {
   }
 }
 
-/** Appends parameters to the query that a target has, or gives it one. */
+/** Appends parameters to the query of a target. */
 export const withQuery = (target: string, parameters: Readonly<Record<string, string>>): string => {
   // Spaces as %20: a receiver that only decodes percent signs reads them too. A literal plus is already %2B.
   const query = new URLSearchParams(parameters).toString().replaceAll("+", "%20")
   return `${target}${target.includes("?") ? "&" : "?"}${query}`
 }
 
-/** How many different callback URLs are remembered. */
+/** Maximum number of cached callback URLs. */
 const maxRemembered = 4096
 
-/** `parse` for one `allow`, which remembers: the same few URLs are called again and again. */
+/** `parse` with a cache, for one `allow`: the same few URLs are called repeatedly. */
 export const makeParser = (allow: ReadonlyArray<Block>): (text: string) => Option.Option<CallbackUrl> => {
   const remembered = new Map<string, Option.Option<CallbackUrl>>()
   return (text) => {

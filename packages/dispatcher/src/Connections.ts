@@ -1,31 +1,31 @@
-/** Connections to callbacks: each serves one request at a time, and waits a little for the next. */
+/** Connections to callbacks. Each serves one request at a time, and stays open for a short time for the next one. */
 import type { Socket } from "node:net"
 import { Client, type Dispatcher } from "undici"
 import type { CallbackUrl } from "./CallbackUrl.ts"
 import type { Dial } from "./Dialler.ts"
 
-/** A connection, or the attempt to make one, that belongs to one request. */
+/** A connection, or an attempt to connect, for one request. */
 export interface Connection {
   readonly send: (request: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) => void
-  /** The answer was read to its end: the next request may have the connection. */
+  /** Releases the connection for the next request, after the response was read to its end. */
   readonly release: () => void
-  /** Ends the connection immediately, whatever its state, and frees its socket. */
+  /** Closes the connection immediately in any state, and frees its socket. */
   readonly discard: () => void
 }
 
 export interface Connections {
   readonly acquire: (url: CallbackUrl) => Connection
-  /** Ends all of them, with the requests that they serve. */
+  /** Closes all connections, and ends their requests. */
   readonly close: () => void
 }
 
-/** Connections that wait for a next request, of all callbacks together. */
+/** Maximum number of idle connections, over all callbacks. */
 const maxIdle = 1024
 
 /** Maximum number of bytes of a response on the wire: headers, the excerpt of the body, and HTTP framing. */
 const maxAnswerBytes = 256 * 1024
 
-/** The answer is endless. */
+/** The response exceeds `maxAnswerBytes`. */
 export class AnswerTooLarge extends Error {
   readonly code = "ANSWER_TOO_LARGE"
 }
@@ -75,7 +75,7 @@ export const make = (dial: Dial): Connections => {
           dialled(...result)
         })
       },
-      // The deadline of the request rules; undici's timers are exact to half a second only.
+      // The request has its own deadline: undici's timers are only exact to half a second.
       headersTimeout: 0,
       bodyTimeout: 0,
       maxHeaderSize: 16 * 1024,
@@ -99,7 +99,7 @@ export const make = (dial: Dial): Connections => {
       }
     }
     all.add(connection)
-    // One that was closed while it served a request tells that request, or, if nothing was sent yet, connects again.
+    // A connection that closes during a request reports it to the request, or reconnects if nothing was sent yet.
     client.on("disconnect", () => {
       if (isIdle(url.origin, connection)) connection.discard()
     })

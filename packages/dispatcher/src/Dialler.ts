@@ -1,4 +1,4 @@
-/** Opens connections to callbacks, to addresses that the guard permits and to no others. */
+/** Opens connections to callbacks, only to addresses that the guard permits. */
 import { connect as connectTcp, isIP, type LookupFunction, type Socket } from "node:net"
 import { connect as connectTls, createSecureContext, rootCertificates } from "node:tls"
 import { type Block, permits } from "./AddressGuard.ts"
@@ -15,10 +15,10 @@ export class UnresolvedName extends Error {
   readonly code = "ESERVFAIL"
 }
 
-/** Called once, with the socket that is ready for HTTP, or with an error. */
+/** Called once, with a socket that is ready for HTTP, or with an error. */
 export type Dialled = (...result: [error: null, socket: Socket] | [error: Error, socket: null]) => void
 
-/** Starts a connection. The socket that is returned can be destroyed at any time to give it up. */
+/** Starts a connection. Destroy the returned socket at any time to cancel it. */
 export type Dial = (url: CallbackUrl, dialled: Dialled) => Socket | undefined
 
 export interface Options {
@@ -29,10 +29,10 @@ export interface Options {
 }
 
 /**
- * TLS 1.2 or later, verified whatever the environment says, with the callback's name as SNI.
+ * TLS 1.2 or later with the callback's name as SNI, and always verified, with any environment variables.
  *
- * The socket gets the very addresses that were checked, so a name that resolves differently a moment later changes
- * nothing. A name is refused if any of its addresses is.
+ * The socket connects to the addresses that were checked, so a name that resolves differently later has no effect. A
+ * name is refused if any of its addresses is.
  */
 export const make = ({ allow, ca, resolve }: Options): Dial => {
   const secureContext = createSecureContext({
@@ -79,8 +79,8 @@ export const make = ({ allow, ca, resolve }: Options): Dial => {
 const toError = (reason: unknown): Error => reason instanceof Error ? reason : new Error("broken", { cause: reason })
 
 /**
- * Resolves a name for the socket, which then dials exactly these addresses. A failure ends the socket itself: a lookup
- * callback treats a falsy error as success, and a throw in it would end the process.
+ * Resolves a name for the socket, which then dials exactly these addresses. On a failure, it destroys the socket: a
+ * lookup callback treats a falsy error as success, and a throw in it would end the process.
  */
 const guarded = (
   resolve: Resolve,
@@ -96,7 +96,7 @@ const guarded = (
   }).catch((reason: unknown) => fail(toError(reason)))
 }
 
-/** Rejects if any address is not permitted. `localhost` is loopback, and no resolver is asked for it (RFC 6761 §6.3). */
+/** Rejects if any address is not permitted. `localhost` is loopback without a lookup (RFC 6761 §6.3). */
 const addressesOf = async (
   name: string,
   resolve: Resolve,

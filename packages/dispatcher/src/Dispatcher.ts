@@ -1,4 +1,4 @@
-/** Core's `Callbacks` over HTTP: the validation GET and the event POST, each one try within one deadline. */
+/** Core's `Callbacks` over HTTP: the validation GET and the event POST, each a single attempt with one deadline. */
 import {
   type Answer,
   awaiting,
@@ -25,9 +25,9 @@ import * as Resolver from "./Resolver.ts"
 import { sign } from "./Signature.ts"
 
 export interface Options {
-  /** Blocks of addresses that may be called besides the public internet, with http too. Default: none. */
+  /** Blocks of addresses that are allowed in addition to the public internet, also with http. Default: none. */
   readonly allow?: ReadonlyArray<Block>
-  /** How names become addresses. Default: the hosts file and the name servers of this machine. */
+  /** Resolves names. Default: the hosts file and the name servers of this machine. */
   readonly resolve?: Resolver.Resolve
   /** Certificate authorities in PEM to trust besides those that Node trusts. Default: none. */
   readonly ca?: ReadonlyArray<string>
@@ -49,7 +49,7 @@ const make = (options: Options) =>
     const start = Exchange.make(connections, (bug) => void runFork(reportBug(Cause.die(bug))))
     const parse = CallbackUrl.makeParser(allow)
 
-    /** Giving it up frees the socket. */
+    /** Interruption frees the socket. */
     const exchange = (
       { callbackUrl, timeout }: Pick<Post, "callbackUrl" | "timeout">,
       content: (url: CallbackUrl.CallbackUrl) => Exchange.Content,
@@ -105,7 +105,7 @@ const make = (options: Options) =>
     })
   })
 
-/** Calls callbacks on the public internet and where `options` allow it. Its connections end with the layer's scope. */
+/** Calls callbacks on the public internet and where `options` allow it. Connections close with the layer's scope. */
 export const layerWith = (options: Options): Layer.Layer<Callbacks> => Layer.scoped(Callbacks, make(options))
 
 /** Calls callbacks on the public internet, with https. */

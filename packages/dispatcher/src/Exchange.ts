@@ -1,4 +1,4 @@
-/** One request to a callback and what came of it: all within one deadline, and little of the answer is read. */
+/** One request to a callback and its outcome, with one deadline. Reads only a small part of the response. */
 import { Answer, broken } from "@startlist/core/Callbacks"
 import * as Option from "effect/Option"
 import type { Dispatcher } from "undici"
@@ -14,11 +14,11 @@ export interface Content {
   /** Names and values in turn. */
   readonly headers: Array<string>
   readonly body: string | null
-  /** When it is sent, in milliseconds since 1970; a `Retry-After` that is a date counts from here. */
+  /** Time of the request in milliseconds since 1970. A `Retry-After` with a date is relative to it. */
   readonly at: number
   /**
-   * `excerpt`: status and headers decide, and of the body the beginning is kept for the log. `whole`: an answer of
-   * 200 counts only when its body is complete; one that is too large counts as empty.
+   * `excerpt`: status and headers decide, and the beginning of the body is stored for the log. `whole`: a 200 counts
+   * only if its body is complete. A body that is too large counts as empty.
    */
   readonly reads: "excerpt" | "whole"
 }
@@ -34,19 +34,19 @@ const excerptBytes = 16 * 1024
 const excerptWait = 250
 const excerptReserve = 50
 
-/** The largest body of a validation (requirements §4.7 needs some sixty bytes). */
+/** Maximum size of a validation's body in bytes (requirements §4.7 needs about sixty). */
 const wholeBytes = 4 * 1024
 
-/** 100 Continue and the like. Nobody sends more than two or three. */
+/** Maximum number of interim responses, such as 100 Continue. Servers send at most two or three. */
 const maxInterim = 8
 
 /**
- * Sends a request and calls `done` once, after at most `timeout` milliseconds for everything: name, connection, TLS,
- * request and answer. Returns a function that gives the request up: it frees the socket, and `done` is not called.
+ * Sends a request and calls `done` once, after at most `timeout` milliseconds for everything: lookup, connection, TLS,
+ * request and response. Returns a function that cancels the request: it frees the socket, and `done` is not called.
  */
 export type Start = (url: CallbackUrl, content: Content, timeout: number, done: (answer: Answer) => void) => () => void
 
-/** Exchanges over these connections. `report` gets each bug that an exchange meets; the exchange fails with it. */
+/** Exchanges over these connections. An exchange fails on a bug, which is also passed to `report`. */
 export const make =
   (connections: Connections, report: (bug: unknown) => void): Start => (url, content, timeout, done) => {
     const exchange = new Exchange(connections.acquire(url), content, timeout, done, report)
@@ -87,7 +87,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#timer = setTimeout(onTime, timeout, this)
   }
 
-  /** Runs one event of the exchange. A bug in it must end neither the process nor another exchange. */
+  /** Handles one event of the exchange. A bug in it must not end the process or another exchange. */
   #on(event: () => void): void {
     if (this.#isOver) return
     try {
@@ -103,7 +103,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#on(() => this.#connection.send({ method, path: target, headers, body }, this))
   }
 
-  /** A process that was paused may find its connection ready long after the deadline. Then nothing is sent. */
+  /** Sends nothing after the deadline: a process that was paused may find its connection ready long after it. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#on(() => {
       if (performance.now() - this.#startedAt < this.#timeout) return
@@ -124,7 +124,7 @@ class Exchange implements Dispatcher.DispatchHandler {
       this.#status = status
       this.#headers = headers
       this.#isWhole &&= status === 200
-      // Most answers are complete with their headers, and need no other timer.
+      // Most responses are complete with their headers, and need no other timer.
       if (!this.#isWhole) queueMicrotask(() => this.#on(() => this.#awaitBody()))
     })
   }
@@ -151,7 +151,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#on(() => this.#end(this.#isDecided() ? this.#answered() : fromError(error)))
   }
 
-  /** The deadline, or enough of waiting for the rest of a body. */
+  /** Called at the deadline, or at the end of the wait for the rest of a body. */
   onTime(): void {
     this.#on(() => this.#end(this.#isDecided() ? this.#answered() : timedOut))
   }
@@ -192,7 +192,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     })
   }
 
-  /** Nothing is decompressed: a coded body counts as none. */
+  /** The text of the body. Nothing is decompressed: a body with a content coding counts as empty. */
   #body(): string {
     const isTooLarge = this.#isWhole && this.#bytes > wholeBytes
     if (this.#bytes === 0 || isTooLarge || this.#headers["content-encoding"] !== undefined) return ""
@@ -208,6 +208,6 @@ class Exchange implements Dispatcher.DispatchHandler {
 
 const onTime = (exchange: Exchange) => exchange.onTime()
 
-/** A header that came twice is joined, as RFC 9110 §5.3 has it. */
+/** Joins the values of a repeated header (RFC 9110 §5.3). */
 const text = (value: string | ReadonlyArray<string> | undefined): string =>
   typeof value === "string" ? value : value?.join(", ") ?? ""

@@ -1,4 +1,4 @@
-/** What a failed request means, in words for the owner of the callback: no stack, no address, nothing of our network. */
+/** Describes failed requests for the owner of the callback, without stacks, addresses and details of our network. */
 import { Answer } from "@startlist/core/Callbacks"
 
 const unreachable = (detail: string): Answer => Answer.Unreachable({ detail })
@@ -9,7 +9,7 @@ export const refusedUrl: Answer = Answer.Forbidden({ detail: "this URL may not b
 
 export const tooManyInterim: Answer = unreachable("too many interim answers (1xx)")
 
-/** By the `code` that Node, undici, OpenSSL or c-ares gave the error. */
+/** Descriptions by the `code` of errors of Node, undici, OpenSSL and c-ares. */
 const details: Readonly<Record<string, string>> = {
   ENOTFOUND: "the name has no address",
   ENODATA: "the name has no address",
@@ -35,7 +35,7 @@ const details: Readonly<Record<string, string>> = {
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "the answer is not valid HTTP"
 }
 
-/** The answer that stands for an error of the connection or of the protocol. */
+/** Converts an error of the connection or of the protocol to an `Answer`. */
 export const fromError = (error: unknown): Answer => {
   const code = codeOf(error)
   if (code === "FORBIDDEN_ADDRESS") {

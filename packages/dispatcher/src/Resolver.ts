@@ -1,4 +1,4 @@
-/** From the name in a callback URL to the addresses behind it. */
+/** Resolves the host name of a callback URL. */
 import { promises as dns } from "node:dns"
 import { readFileSync } from "node:fs"
 import { isIP } from "node:net"
@@ -11,15 +11,13 @@ export class NoAddress extends Error {
   readonly code = "ENODATA"
 }
 
-/** Milliseconds that the addresses of one family wait for those of the other, which may never come (RFC 8305 §3). */
+/** Milliseconds to wait for the addresses of the other family, which may never arrive (RFC 8305 §3). */
 const familyDelay = 150
 
 /**
- * Asks the hosts file, as it is now, and then name servers (`address` or `address:port`; default: those of this
- * machine).
- *
- * Not `dns.lookup`: that one runs on the few threads which the process has for files and hashing, so four names whose
- * servers hang would stop everybody.
+ * Looks a name up in the present hosts file, and then at name servers (`address` or `address:port`; default: those of
+ * this machine). Not `dns.lookup`: it blocks the four threads that the process also needs for files and hashing, so
+ * four names whose servers hang would block everything.
  */
 export const make = (servers: ReadonlyArray<string> = []): Resolve => {
   const hosts = readHosts()
@@ -32,8 +30,8 @@ export const make = (servers: ReadonlyArray<string> = []): Resolve => {
 }
 
 /**
- * Returns the addresses of all families that answer in time. A name server may answer with an empty list and no error,
- * as for a CNAME without addresses: the rejection is an error even then.
+ * Returns the addresses of all families that arrive in time. Always rejects with an error if there is no address: a
+ * name server may return an empty list without an error, as for a CNAME without addresses.
  */
 const firstOf = (families: ReadonlyArray<Promise<ReadonlyArray<string>>>): Promise<ReadonlyArray<string>> =>
   new Promise((resolve, reject) => {
@@ -54,7 +52,7 @@ const hostsFile = process.platform === "win32"
   ? `${process.env["SystemRoot"] ?? "C:\\Windows"}\\System32\\drivers\\etc\\hosts`
   : "/etc/hosts"
 
-/** The names of the hosts file (hosts(5)): on each line an address, its names, and perhaps a comment. */
+/** Parses the hosts file (hosts(5)): each line has an address, its names, and perhaps a comment. */
 const readHosts = (): ReadonlyMap<string, ReadonlyArray<string>> => {
   const hosts = new Map<string, Array<string>>()
   for (const line of readText(hostsFile).split("\n")) {

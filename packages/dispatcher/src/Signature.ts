@@ -1,4 +1,4 @@
-/** The proof of origin of an event, as Standard Webhooks describes it (https://www.standardwebhooks.com). */
+/** Signatures of events by Standard Webhooks (https://www.standardwebhooks.com). */
 import * as Redacted from "effect/Redacted"
 import { createHmac, createSecretKey, type KeyObject } from "node:crypto"
 
@@ -12,18 +12,18 @@ export interface Signed {
 }
 
 /**
- * The `webhook-signature`: `v1,` and BASE64(HMAC-SHA-256(key, id.timestamp.body)) for each secret, separated by
- * spaces. A receiver accepts if it knows one of them, so that secrets can be rotated.
+ * The `webhook-signature`: `v1,` and BASE64(HMAC-SHA-256(key, id.timestamp.body)) for each secret, separated by spaces.
+ * A receiver needs only one of the secrets, so they can be rotated.
  */
 export const sign = (message: Signed, secrets: ReadonlyArray<Redacted.Redacted<string>>): string => {
   const content = `${message.id}.${message.timestamp}.${message.body}`
   return secrets.map((secret) => `v1,${createHmac("sha256", key(secret)).update(content).digest("base64")}`).join(" ")
 }
 
-/** Made once for each secret: it signs event after event. */
+/** Cached keys by secret, since each secret signs many events. */
 const keys = new WeakMap<Redacted.Redacted<string>, KeyObject>()
 
-/** The bytes behind `whsec_`. */
+/** The bytes of the base64 text after `whsec_`. */
 const key = (secret: Redacted.Redacted<string>): KeyObject => {
   const known = keys.get(secret)
   if (known !== undefined) return known

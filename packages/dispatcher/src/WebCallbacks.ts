@@ -1,8 +1,8 @@
 /**
- * Core's `Callbacks` by `fetch`, for runtimes that have no sockets. It imports nothing of Node.
+ * Core's `Callbacks` with `fetch`, for runtimes without sockets. Imports nothing of Node.
  *
- * `fetch` resolves names itself and does not say to which address: only addresses that stand in the URL are guarded.
- * Use it where the runtime or the network keeps outgoing requests from private addresses, and `Dispatcher` elsewhere.
+ * `fetch` resolves names itself without showing their addresses, so only addresses in the URL are checked. Use it only
+ * if the runtime or the network blocks requests to private addresses; otherwise use `Dispatcher`.
  */
 import { Answer, Callbacks, type Post, type Validation } from "@startlist/core/Callbacks"
 import * as Effect from "effect/Effect"
@@ -18,7 +18,7 @@ import { sign } from "./internal/webSignature.ts"
 import * as RetryAfter from "./RetryAfter.ts"
 
 export interface Options {
-  /** Blocks of addresses that may be called besides the public internet, with http too. Default: none. */
+  /** Blocks of addresses that are allowed in addition to the public internet, also with http. Default: none. */
   readonly allow?: ReadonlyArray<Block>
   /** Default: `Startlist`. */
   readonly userAgent?: string
@@ -32,11 +32,11 @@ interface Content {
   readonly url: string
   readonly init: () => Promise<RequestInit> | RequestInit
   readonly reads: "excerpt" | "whole"
-  /** As in `Exchange`: a `Retry-After` that is a date counts from here. */
+  /** Time of the request. As in `Exchange`, a `Retry-After` with a date is relative to it. */
   readonly at: number
 }
 
-/** One request. Its interruption aborts it. */
+/** Sends one request. Interruption aborts it. */
 const exchange = ({ at, init, reads, url }: Content): Effect.Effect<Answer> =>
   Effect.suspend(() => {
     const startedAt = performance.now()

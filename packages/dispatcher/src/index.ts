@@ -1,7 +1,6 @@
 /**
- * Startlist's outbound HTTP: handshake, delivery, address guard, signing.
- *
- * Each module is a namespace of its own: `Dispatcher.layerWith`, `AddressGuard.parseBlock`.
+ * Startlist's outgoing HTTP: validation and delivery, address guard, signatures. Each module is a namespace:
+ * `Dispatcher.layerWith`, `AddressGuard.parseBlock`.
  */
 export * as AddressGuard from "./AddressGuard.ts"
 export * as CallbackUrl from "./CallbackUrl.ts"

@@ -8,14 +8,14 @@ const mapped = (address: string) => `::ffff:${address}`
 
 describe("the address guard, by the special-purpose registries of IANA", () => {
   it.each([...ipv4, ...ipv6])(
-    "refuses $block, first, last and inside, and nothing beside it",
+    "refuses the first, last and inner addresses of $block, and not its neighbours",
     ({ neighbours, refused }) => {
       for (const address of refused) expect([address, AddressGuard.isPublic(address)]).toEqual([address, false])
       for (const address of neighbours ?? []) expect([address, AddressGuard.isPublic(address)]).toEqual([address, true])
     }
   )
 
-  it.each(ipv4)("judges $block the same when it is IPv4-mapped", ({ neighbours, refused }) => {
+  it.each(ipv4)("treats $block the same if it is IPv4-mapped", ({ neighbours, refused }) => {
     for (const address of refused) expect([address, AddressGuard.isPublic(mapped(address))]).toEqual([address, false])
     for (const address of neighbours ?? []) {
       expect([address, AddressGuard.isPublic(mapped(address))]).toEqual([address, true])
@@ -52,11 +52,11 @@ describe("the allow list", () => {
   const allow = (...cidrs: ReadonlyArray<string>) =>
     cidrs.map((cidr) => Option.getOrThrow(AddressGuard.parseBlock(cidr)))
 
-  it.each([...ipv4, ...ipv6])("opens nothing of $block by itself", ({ refused }) => {
+  it.each([...ipv4, ...ipv6])("allows no address of $block by default", ({ refused }) => {
     for (const address of refused) expect(AddressGuard.permits("https:", [], address)).toBe(false)
   })
 
-  it("opens what it names, and nothing else", () => {
+  it("allows only the addresses that it contains", () => {
     const opened = allow("10.1.0.0/16", "fd00::/8")
     expect(
       ["10.1.0.1", "10.2.0.1", "127.0.0.1", "fd12::1", "fc00::1", "::ffff:10.1.0.1"].map((address) =>
@@ -65,7 +65,7 @@ describe("the allow list", () => {
     ).toEqual([true, false, false, true, false, true])
   })
 
-  it("is the only place for http; https may also go to the public internet", () => {
+  it("is required for http; https may also call the public internet", () => {
     const opened = allow("127.0.0.0/8")
     expect(AddressGuard.permits("http:", opened, "127.0.0.1")).toBe(true)
     expect(AddressGuard.permits("http:", opened, "8.8.8.8")).toBe(false)
@@ -73,7 +73,7 @@ describe("the allow list", () => {
   })
 
   it.each(["127.0.0.0/8", "10.0.0.1/32", "0.0.0.0/0", "::1/128", "fd00::/8", "::/0"])(
-    "understands %s",
+    "accepts %s",
     (cidr) => expect(Option.isSome(AddressGuard.parseBlock(cidr))).toBe(true)
   )
 
@@ -97,7 +97,7 @@ describe("the allow list", () => {
   ])("does not understand %j", (cidr) => expect(Option.isNone(AddressGuard.parseBlock(cidr))).toBe(true))
 })
 
-describe("odd spellings of addresses in callback URLs", () => {
+describe("unusual spellings of addresses in callback URLs", () => {
   const hostOf = (url: string) => Option.getOrUndefined(CallbackUrl.parse(url, []))?.host
 
   it.each([

@@ -49,7 +49,7 @@ describe("a callback URL", () => {
     expect([255, 256].map((length) => isAccepted(url(length)))).toEqual([true, false])
   })
 
-  it("is http only where the allow list may lead", () => {
+  it("may be http only if the allow list may permit its host", () => {
     const urls = [
       "http://127.0.0.1:3000/",
       "http://[::1]/",
@@ -63,7 +63,7 @@ describe("a callback URL", () => {
       .toEqual([false, false, false])
   })
 
-  it("keeps its own query, and parameters are appended to it", () => {
+  it("keeps its own query, to which parameters are appended", () => {
     const target = (url: string) =>
       CallbackUrl.withQuery(Option.getOrThrow(CallbackUrl.parse(url, [])).target, { "hub.mode": "a b+c&d=é/\"" })
     const appended = "hub.mode=a%20b%2Bc%26d%3D%C3%A9%2F%22"

@@ -1,16 +1,16 @@
-/** Certificates for the tests, made on the spot. */
+/** Creates certificates for the tests. */
 import "reflect-metadata"
 import * as x509 from "@peculiar/x509"
 
 x509.cryptoProvider.set(crypto)
 
-/** What a TLS server needs, in PEM. */
+/** Key and certificates of a TLS server, in PEM. */
 export interface Pair {
   readonly cert: string
   readonly key: string
 }
 
-/** What a certificate says. */
+/** Contents of a certificate. */
 export interface Subject {
   readonly names?: ReadonlyArray<string>
   readonly addresses?: ReadonlyArray<string>

@@ -80,7 +80,7 @@ describe.concurrent("a request", () => {
       })
     }))
 
-  it.scopedLive("uses no proxy of the environment", () =>
+  it.scopedLive("ignores proxies in the environment", () =>
     Effect.gen(function*() {
       const proxy = yield* responding((_, response) => response.writeHead(418).end())
       const variables = ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "NODE_USE_ENV_PROXY"]
@@ -99,7 +99,7 @@ describe.concurrent("a request", () => {
       expect(proxy.accepted()).toBe(0)
     }))
 
-  it.scopedLive("that cannot be written is an answer too, and no defect", () =>
+  it.scopedLive("that cannot be written also has an outcome, and is not a defect", () =>
     Effect.gen(function*() {
       const callbacks = yield* dispatcher()
       const receiver = yield* responding((_, response) => response.end())
@@ -110,7 +110,7 @@ describe.concurrent("a request", () => {
 })
 
 describe.concurrent("a connection", () => {
-  it.scopedLive("is used again by the next request, of a validation and of deliveries", () =>
+  it.scopedLive("is used again by the next request, for validations and deliveries", () =>
     Effect.gen(function*() {
       const callbacks = yield* dispatcher()
       const receiver = yield* responding((_, response) => response.end("{}"))
@@ -119,7 +119,7 @@ describe.concurrent("a connection", () => {
       expect(receiver.accepted()).toBe(1)
     }))
 
-  it.scopedLive("serves one request at a time, so that a slow one delays no other", () =>
+  it.scopedLive("serves one request at a time, so that a slow one does not delay others", () =>
     Effect.gen(function*() {
       const callbacks = yield* dispatcher()
       let first = true
@@ -141,7 +141,7 @@ describe.concurrent("a connection", () => {
       let served = 0
       const receiver = yield* responding(({ socket }, response) => {
         served++
-        // The header says keep-alive; the connection ends all the same.
+        // The connection closes although the header is keep-alive.
         response.end("ok", () => socket.end())
       })
       for (let n = 0; n < 20; n++) {
@@ -151,7 +151,7 @@ describe.concurrent("a connection", () => {
       expect(served).toBe(20)
     }))
 
-  it.scopedLive("that the receiver closes as the next request arrives is reported, and the request is not repeated", () =>
+  it.scopedLive("that the receiver closes when the next request arrives is reported, and the request is not repeated", () =>
     Effect.gen(function*() {
       const callbacks = yield* dispatcher()
       let requests = 0
@@ -165,7 +165,7 @@ describe.concurrent("a connection", () => {
       expect([requests, receiver.accepted()]).toEqual([2, 1])
     }))
 
-  it.scopedLive("that the receiver closes at any moment gives each attempt an answer, and sends none twice", () =>
+  it.scopedLive("that the receiver closes at any moment gives each attempt an outcome, and sends none twice", () =>
     Effect.gen(function*() {
       const callbacks = yield* dispatcher()
       const seen: Array<string> = []
@@ -189,7 +189,7 @@ describe.concurrent("a connection", () => {
       expect(acknowledged.length).toBeGreaterThan(100)
     }))
 
-  it.scopedLive("on which something arrives unasked is not used again", () =>
+  it.scopedLive("that receives unexpected bytes is not used again", () =>
     Effect.gen(function*() {
       const callbacks = yield* dispatcher()
       const answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"
@@ -202,7 +202,7 @@ describe.concurrent("a connection", () => {
       }
     }))
 
-  it.scopedLive("is closed when it was idle for a few seconds", () =>
+  it.scopedLive("is closed after a few idle seconds", () =>
     Effect.gen(function*() {
       const callbacks = yield* dispatcher()
       const receiver = yield* responding((_, response) => {
@@ -220,11 +220,11 @@ describe.concurrent("a connection", () => {
       yield* receiver.allClosed
     }))
 
-  it.scopedLive("costs no memory when it is over: a thousand failed ones leave nothing open", () =>
+  it.scopedLive("frees its resources: a thousand failed ones leave nothing open", () =>
     Effect.gen(function*() {
       const callbacks = yield* dispatcher()
       const receiver = yield* responding(({ socket }) => socket.destroy())
-      // Time is not what is tested: on a busy machine fifty at a time may take more than 2 s.
+      // A long timeout: on a busy machine, fifty at a time may take more than 2 s.
       const deliver = callbacks.deliver(post(receiver.url, { timeout: Duration.seconds(15) }))
       const answers = yield* Effect.replicateEffect(deliver, 1000, { concurrency: 50 })
       expect(new Set(answers.map(({ _tag }) => _tag))).toEqual(new Set(["Unreachable"]))

@@ -21,8 +21,8 @@ const troubles = watchProcess()
 afterAll(() => expect(troubles).toEqual([]))
 
 /**
- * Delivers to a hostile receiver and to a good one at the same time. The good one gets its event promptly, and when
- * the hostile one has its answer none of its connections is open any more.
+ * Delivers to a hostile receiver and to a good one at the same time. The good one gets its event promptly. After the
+ * attempt, no connection to the hostile one is open.
  */
 const delivered = (hostile: Effect.Effect<Receiver, never, Scope.Scope>) =>
   Effect.gen(function*() {
@@ -55,7 +55,7 @@ describe.concurrent("a delivery to a receiver that", () => {
     }
   }
   for (const [name, respond] of Object.entries(never)) {
-    it.scopedLive(`${name} has timed out at the deadline`, () =>
+    it.scopedLive(`${name} times out at the deadline`, () =>
       Effect.gen(function*() {
         const { answer, took } = yield* delivered(raw(respond))
         expect(answer._tag).toBe("TimedOut")
@@ -110,7 +110,7 @@ describe.concurrent("a delivery to a receiver that", () => {
       })
     }))
 
-  it.scopedLive("is not there is unreachable", () =>
+  it.scopedLive("does not listen is unreachable", () =>
     Effect.gen(function*() {
       const gone = yield* Effect.scoped(raw(() => {}))
       const callbacks = yield* dispatcher()
@@ -143,7 +143,7 @@ describe.concurrent("a delivery to a receiver that", () => {
     "closes within its body": (socket) => socket.end(`${ok}Content-Length: 100\r\n\r\nx`)
   }
   for (const [name, respond] of Object.entries(endless)) {
-    it.scopedLive(`${name} has acknowledged, and its body is not waited for`, () =>
+    it.scopedLive(`${name} has acknowledged, without waiting for its body`, () =>
       Effect.gen(function*() {
         const { answer, took } = yield* delivered(raw(respond))
         const { afterMs, body } = expectAnswered(answer, 200)
@@ -153,7 +153,7 @@ describe.concurrent("a delivery to a receiver that", () => {
       }))
   }
 
-  it.scopedLive("sends a gzip bomb has acknowledged, and nothing is unpacked", () =>
+  it.scopedLive("sends a gzip bomb has acknowledged, and nothing is decompressed", () =>
     Effect.gen(function*() {
       const bomb = zlib.gzipSync(Buffer.alloc(8 * 1024 * 1024))
       const { answer } = yield* delivered(
@@ -199,7 +199,7 @@ describe.concurrent("a delivery to a receiver that", () => {
     ["soon", Option.none()]
   ]
   for (const [value, seconds] of retryAfter) {
-    it.scopedLive(`answers 429 with Retry-After ${value} asks for ${Option.getOrElse(seconds, () => "no")} seconds`, () =>
+    it.scopedLive(`answers 429 with Retry-After ${value} delays by ${Option.getOrElse(seconds, () => "no")} seconds`, () =>
       Effect.gen(function*() {
         const callbacks = yield* dispatcher()
         const receiver = yield* responding((_, response) => response.writeHead(429, { "retry-after": value }).end())

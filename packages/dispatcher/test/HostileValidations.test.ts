@@ -23,7 +23,7 @@ describe.concurrent("the validation of a receiver that", () => {
     "never ends its body": (socket) => socket.write(`${ok}Content-Length: 10\r\n\r\nx`)
   }
   for (const [name, respond] of Object.entries(late)) {
-    it.scopedLive(`${name} has timed out at the deadline`, () =>
+    it.scopedLive(`${name} times out at the deadline`, () =>
       Effect.gen(function*() {
         const { answer, took } = yield* validated(respond)
         expect(answer._tag).toBe("TimedOut")
@@ -31,7 +31,7 @@ describe.concurrent("the validation of a receiver that", () => {
       }))
   }
 
-  it.scopedLive("sends more than 4 KiB has an empty answer, even if the beginning would do", () =>
+  it.scopedLive("sends more than 4 KiB has an empty answer, even if the beginning is correct", () =>
     Effect.gen(function*() {
       const body = `{"hub.challenge":"c-1"}`
       for (const [length, kept] of [[4096, 4096], [4097, 0], [10_000_000_000, 0]] as const) {
@@ -45,7 +45,7 @@ describe.concurrent("the validation of a receiver that", () => {
       }
     }))
 
-  it.scopedLive("closes within its body is unreachable", () =>
+  it.scopedLive("closes the connection within its body is unreachable", () =>
     Effect.gen(function*() {
       const { answer } = yield* validated((socket) => socket.end(`${ok}Content-Length: 100\r\n\r\n{}`))
       expect(answer).toEqual({
@@ -54,7 +54,7 @@ describe.concurrent("the validation of a receiver that", () => {
       })
     }))
 
-  it.scopedLive("packs its answer has an empty one", () =>
+  it.scopedLive("compresses its answer has an empty one", () =>
     Effect.gen(function*() {
       const callbacks = yield* dispatcher()
       const receiver = yield* responding((_, response) =>

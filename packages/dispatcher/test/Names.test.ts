@@ -7,13 +7,13 @@ import { dispatcher, loopback, post, responding, validation, watchProcess } from
 const troubles = watchProcess()
 afterAll(() => expect(troubles).toEqual([]))
 
-/** Addresses that sockets connected to, after their lookup. No test here connects anywhere but loopback. */
+/** Addresses to which sockets would connect, after their lookup. All tests here connect only to loopback. */
 const dialled: Array<string> = []
 
 const isTcp = (options: unknown): options is net.TcpSocketConnectOpts =>
   typeof options === "object" && options !== null && "host" in options
 
-/** Stands in for `Socket.connect`: looks the name up as that would, writes down what came, and goes on to loopback. */
+/** Replaces `Socket.connect`: looks the name up in the same way, records the result, and connects to loopback. */
 const connect = net.Socket.prototype.connect
 function recordingConnect(this: net.Socket, ...args: ReadonlyArray<unknown>): net.Socket {
   const options = [args[0]].flat()[0]
@@ -83,7 +83,7 @@ describe("an address in the URL", () => {
     "https://[ff02::1]/"
   ]
   it.scopedLive.each(bad)(
-    "%s is forbidden without an allow list, and nothing is dialled",
+    "%s is forbidden without an allow list, and not dialled",
     (url) =>
       Effect.gen(function*() {
         expect(yield* both(url, { allow: [] })).toEqual([forbidden, forbidden])
@@ -100,7 +100,7 @@ describe("an address in the URL", () => {
       expect(new Set(dialled)).toEqual(new Set(["8.8.8.8", "2606:4700::1111", "::ffff:808:808"]))
     }))
 
-  it.scopedLive("is dialled if the allow list opens it, and no other", () =>
+  it.scopedLive("is dialled if the allow list contains it, but no other address", () =>
     Effect.gen(function*() {
       const allow = [Option.getOrThrow(AddressGuard.parseBlock("10.1.0.0/16"))]
       expect((yield* both("http://10.1.0.1/", { allow })).map(({ _tag }) => _tag)).toEqual([
@@ -112,7 +112,7 @@ describe("an address in the URL", () => {
     }))
 })
 
-describe("a URL that is not accepted (any more)", () => {
+describe("a URL that is not or no longer accepted", () => {
   it.scopedLive.each([
     "http://8.8.8.8/",
     "http://example.com/",
@@ -145,7 +145,7 @@ describe("a name", () => {
       expect(dialled).toEqual([])
     }))
 
-  it.scopedLive("that has a good and a bad address is forbidden, in either order", () =>
+  it.scopedLive("that has a good and a bad address is forbidden, in any order", () =>
     Effect.gen(function*() {
       for (
         const addresses of [["8.8.8.8", "10.0.0.1"], ["::1", "2606:4700::1111"], ["8.8.8.8", "1.1.1.1", "0.0.0.0"]]
@@ -156,7 +156,7 @@ describe("a name", () => {
       expect(dialled).toEqual([])
     }))
 
-  it.scopedLive("that has what is no address is forbidden", () =>
+  it.scopedLive("that resolves to an invalid address is forbidden", () =>
     Effect.gen(function*() {
       for (const answer of ["other.example", "0177.0.0.1", "", "8.8.8.8."]) {
         expect(yield* both("https://odd.example/", { allow: [], resolve: names(answer) })).toEqual([
@@ -173,7 +173,7 @@ describe("a name", () => {
       expect(dialled).toEqual([])
     }))
 
-  it.scopedLive("that answers differently between check and connect is dialled at the address that was checked", () =>
+  it.scopedLive("whose addresses change between check and connect is dialled at the checked address", () =>
     Effect.gen(function*() {
       const answers = [["8.8.8.8"], ["127.0.0.1"], ["10.0.0.1"]]
       let asked = 0
@@ -184,7 +184,7 @@ describe("a name", () => {
       expect([asked, dialled]).toEqual([2, ["8.8.8.8"]])
     }))
 
-  it.scopedLive("is resolved once per connection, and dialled at what it resolved to", () =>
+  it.scopedLive("is resolved once per connection, and dialled at the resolved address", () =>
     Effect.gen(function*() {
       let asked = 0
       const receiver = yield* responding(({ headers }, response) => response.end(headers.host))
@@ -215,7 +215,7 @@ describe("a name", () => {
       expect(answers).toEqual([{ _tag: "Unreachable", detail }, { _tag: "Unreachable", detail }])
     }))
 
-  it.scopedLive("that hangs times out, and another one is served in the meantime", () =>
+  it.scopedLive("that hangs times out while another name is served", () =>
     Effect.gen(function*() {
       const receiver = yield* responding((_, response) => response.end())
       const resolve: Resolver.Resolve = (name) =>
@@ -229,7 +229,7 @@ describe("a name", () => {
       expect(Duration.toMillis(took)).toBeLessThan(1500)
     }))
 
-  it.scopedLive("localhost is loopback whatever the name servers say, and only if that is allowed", () =>
+  it.scopedLive("localhost is loopback with any name server, and only if loopback is allowed", () =>
     Effect.gen(function*() {
       const receiver = yield* responding((_, response) => response.end())
       const resolve = names("8.8.8.8")

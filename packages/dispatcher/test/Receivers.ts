@@ -1,4 +1,4 @@
-/** Receivers on loopback for the tests: real servers that behave, or misbehave, on purpose. */
+/** Receivers on loopback for the tests: real servers with valid or invalid behaviour. */
 import { expect } from "@effect/vitest"
 import { Callbacks } from "@startlist/core"
 import { AddressGuard, Dispatcher } from "@startlist/dispatcher"
@@ -8,7 +8,7 @@ import * as net from "node:net"
 
 export const loopback = ["127.0.0.0/8", "::1/128"].map((cidr) => Option.getOrThrow(AddressGuard.parseBlock(cidr)))
 
-/** A dispatcher that may call loopback. It lives as long as the scope. */
+/** A dispatcher that may call loopback, until the scope closes. */
 export const dispatcher = (options: Dispatcher.Options = {}) =>
   Effect.map(Layer.build(Dispatcher.layerWith({ allow: loopback, ...options })), Context.get(Callbacks.Callbacks))
 
@@ -36,13 +36,13 @@ export const validation = (
   ...changed
 })
 
-/** A server that listens, and what can be known about its connections. */
+/** A listening server, with observations of its connections. */
 export interface Receiver {
   readonly port: number
   readonly url: string
-  /** Connections so far. */
+  /** Number of connections until now. */
   readonly accepted: () => number
-  /** Ends when no connection is open; fails after three seconds, since then one has leaked. */
+  /** Waits until no connection is open. Fails after three seconds, because then one has leaked. */
   readonly allClosed: Effect.Effect<void>
 }
 
@@ -89,7 +89,7 @@ export const raw = (respond: (socket: net.Socket) => void): Effect.Effect<Receiv
     socket.resume()
   }))
 
-/** A server that answers every request when its body has come. */
+/** A server that answers every request after its body. */
 export const responding = (
   respond: (request: http.IncomingMessage, response: http.ServerResponse, body: string) => void
 ): Effect.Effect<Receiver, never, Scope.Scope> =>
@@ -98,7 +98,7 @@ export const responding = (
     request.setEncoding("utf8").on("data", (chunk) => body += chunk).on("end", () => respond(request, response, body))
   }))
 
-/** Writes again and again as long as the other side takes it. */
+/** Writes repeatedly while the other side reads. */
 export const flood = (socket: net.Socket, chunk: string | Buffer): void => {
   const write = () => {
     while (!socket.destroyed && socket.write(chunk));
@@ -107,7 +107,7 @@ export const flood = (socket: net.Socket, chunk: string | Buffer): void => {
   write()
 }
 
-/** What went wrong in the background, where nobody waits for it. */
+/** Collects errors in the background, which fail no effect. */
 export const watchProcess = (): ReadonlyArray<unknown> => {
   const troubles: Array<unknown> = []
   for (const event of ["unhandledRejection", "uncaughtExceptionMonitor"] as const) {
@@ -116,7 +116,7 @@ export const watchProcess = (): ReadonlyArray<unknown> => {
   return troubles
 }
 
-/** The beginning of an answer that acknowledges, up to where more headers or the body may follow. */
+/** The beginning of an acknowledging response, after which more headers or the body can follow. */
 export const ok = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"
 
 export const expectAnswered = (answer: Callbacks.Answer, status: number) => {

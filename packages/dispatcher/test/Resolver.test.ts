@@ -71,7 +71,7 @@ describe.concurrent("the resolver", () => {
       }))
   }
 
-  it.scopedLive("a name without an address fails its own deliveries only, whatever stands in for the address", () =>
+  it.scopedLive("a name without an address fails only its own deliveries, for any kind of empty answer", () =>
     Effect.gen(function*() {
       const resolve = Resolver.make([yield* makeNameServer(zone)])
       const callbacks = yield* dispatcher({ resolve })
@@ -83,7 +83,7 @@ describe.concurrent("the resolver", () => {
       }
     }))
 
-  it.scopedLive("knows the names of the hosts file, and asks nobody for them", () =>
+  it.scopedLive("resolves names in the hosts file without name servers", () =>
     Effect.gen(function*() {
       const hosts = yield* Effect.promise(() => fs.readFile("/etc/hosts", "utf8"))
       expect(hosts).toMatch(/^127\.0\.0\.1\s.*\blocalhost\b/m)
@@ -96,7 +96,7 @@ describe.concurrent("the resolver", () => {
       expect(asked).toBe(0)
     }))
 
-  it.scopedLive("serves others while the servers of many names hang", () =>
+  it.scopedLive("resolves other names while the servers of many names hang", () =>
     Effect.gen(function*() {
       const server = yield* makeNameServer(zone)
       const callbacks = yield* dispatcher({ resolve: Resolver.make([server]) })

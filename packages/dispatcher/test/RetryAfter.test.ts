@@ -33,7 +33,7 @@ describe("Retry-After", () => {
     "Sun, 06 Nov 1994 08:48:00 GMT",
     "Sun, 99 Foo"
   ])(
-    "%j asks for nothing",
+    "%j causes no wait",
     (value) => expect(seconds(value)).toBeUndefined()
   )
 })

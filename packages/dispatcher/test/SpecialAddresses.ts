@@ -1,6 +1,6 @@
-/** The special-purpose registries of IANA as addresses to try. */
+/** The special-purpose registries of IANA as test addresses. */
 
-/** First, last and inside addresses of a block of a registry, and the neighbours that are free. */
+/** First, last and inner addresses of a block, and allowed addresses next to it. */
 export interface Row {
   readonly block: string
   readonly refused: ReadonlyArray<string>
@@ -94,7 +94,9 @@ export const ipv4: ReadonlyArray<Row> = [
   { block: "240.0.0.0/4 and broadcast", refused: ["240.0.0.0", "250.1.2.3", "255.255.255.254", "255.255.255.255"] }
 ]
 
-/** The IANA IPv6 Special-Purpose Address Registry, what embeds IPv4 addresses, and what is not global unicast. */
+/**
+ * The IANA IPv6 Special-Purpose Address Registry, embedded IPv4 addresses, and addresses that are not global unicast.
+ */
 export const ipv6: ReadonlyArray<Row> = [
   { block: "::/128 (unspecified)", refused: ["::", "0:0:0:0:0:0:0:0"] },
   { block: "::1/128 (loopback)", refused: ["::1", "0:0:0:0:0:0:0:1"] },

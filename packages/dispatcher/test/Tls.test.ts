@@ -32,7 +32,7 @@ const answers = (url: string) =>
   })
 
 describe("TLS", () => {
-  it.scopedLive("is spoken with the callback's name as SNI, and its certificate is verified", () =>
+  it.scopedLive("uses the callback's name as SNI, and verifies the certificate", () =>
     Effect.gen(function*() {
       const pair = yield* Effect.promise(() => authority.issue({ names: ["good.example"] }))
       const { names, port } = yield* serving(pair)
@@ -84,7 +84,7 @@ describe("TLS", () => {
       }))
   }
 
-  it.scopedLive("is verified even if the environment says otherwise", () =>
+  it.scopedLive("is verified even if the environment disables verification", () =>
     Effect.gen(function*() {
       yield* Effect.acquireRelease(
         Effect.sync(() => process.env["NODE_TLS_REJECT_UNAUTHORIZED"] = "0"),
@@ -111,14 +111,14 @@ describe("TLS", () => {
       }))
   }
 
-  it.scopedLive("is spoken in version 1.2", () =>
+  it.scopedLive("works in version 1.2", () =>
     Effect.gen(function*() {
       const pair = yield* Effect.promise(() => authority.issue({ names: ["good.example"] }))
       const { port } = yield* serving(pair, { maxVersion: "TLSv1.2" })
       for (const answer of yield* answers(`https://good.example:${port}/`)) expect(answer._tag).toBe("Answered")
     }))
 
-  it.scopedLive("with a receiver that has none is unreachable", () =>
+  it.scopedLive("with a receiver without TLS is unreachable", () =>
     Effect.gen(function*() {
       const receiver = yield* listening(tls.createServer((socket) => socket.destroy()).on("tlsClientError", () => {}))
       for (const answer of yield* answers(`https://good.example:${receiver.port}/`)) {

@@ -21,7 +21,7 @@ const deliver = (callbackUrl: string, options: WebCallbacks.Options = {}) =>
     Effect.provide(WebCallbacks.layerWith(options))
   )
 
-/** A receiver whose answers a test writes; answers its address. */
+/** A receiver with the responses of a test. Returns its URL. */
 const receiver = (respond: RequestListener) =>
   Effect.acquireRelease(
     Effect.async<Server>((resume) => {
@@ -54,7 +54,7 @@ describe("callbacks by fetch", () => {
       expect(yield* deliver(url, loopback)).toMatchObject({ body: "undefined" })
     }))
 
-  it.scopedLive("the status decides, however slowly the body comes", () =>
+  it.scopedLive("the status decides, even if the body is slow", () =>
     Effect.gen(function*() {
       const url = yield* receiver((_, response) => void response.writeHead(200).write("the beginning"))
       expect(yield* deliver(url, loopback)).toMatchObject({ _tag: "Answered", status: 200, body: "the beginning" })

@@ -18,7 +18,7 @@ const text = FastCheck.oneof(
   FastCheck.string()
 )
 
-it("is what node:net says of every text without a zone", () => {
+it("has the result of node:net for every text without a zone", () => {
   FastCheck.assert(
     FastCheck.property(text.filter((one) => !one.includes("%")), (one) => {
       expect([one, isIP(one)]).toEqual([one, net.isIP(one)])

@@ -1,6 +1,6 @@
 /**
- * Startlist as one layer, for servers on Effect: all services of the core, deliveries, retention and the limits on
- * guessing, given stores, callbacks, secrets and users.
+ * Startlist as one layer for Effect servers: all services of the core, deliveries, retention and limits on guesses,
+ * given stores, callbacks, secrets and users.
  */
 import type { Callbacks } from "@startlist/core/Callbacks"
 import * as Retention from "@startlist/core/Retention"
@@ -14,16 +14,16 @@ import type { Throttle } from "@startlist/http/Throttle"
 import * as Layer from "effect/Layer"
 
 export interface Options {
-  /** Whether this process delivers events. Default: yes. At least one process has to. */
+  /** Whether this process delivers events. Default: true. At least one process must. */
   readonly worker?: boolean
   /**
-   * Whether this process removes what is past its retention (`Policy.deliveryRetention`). Default: yes. Any number of
-   * processes may do so; one is enough.
+   * Whether this process removes deliveries past their retention (`Policy.deliveryRetention`). Default: true. One
+   * process is enough; several do no harm.
    */
   readonly retention?: boolean
 }
 
-/** The services, and what runs as long as the layer lives. */
+/** The services, and background work until the layer is released. */
 export const layer = (
   { retention = true, worker = true }: Options = {}
 ): Layer.Layer<

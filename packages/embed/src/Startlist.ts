@@ -1,9 +1,8 @@
 /**
- * Startlist for servers that do not run on Effect: options in, promises and plain objects out.
+ * Startlist for servers without Effect, with promises and plain objects.
  *
- * It is the same services, endpoints and pages, put together in the way that most servers want. The stores and what
- * calls callbacks are chosen from the packages that have them, as opaque values: `Memory.layer` or those of
- * `@startlist/postgres`, and `Dispatcher.layer`.
+ * It combines the services, endpoints and pages as most servers need them. Import the stores (`Memory.layer`, or those
+ * of `@startlist/postgres`) and the callbacks (`Dispatcher.layer`) from their packages, and pass them as opaque values.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http"
 import * as Effect from "effect/Effect"
@@ -25,14 +24,14 @@ export interface Options extends WebOptions {
 export interface Startlist extends WebStartlist {
   /** For `http.createServer`, `app.use` of Express, or the raw request and response of Fastify. */
   readonly listener: RequestListener
-  /** Guards a route of the server's own in `node:http` or Express, as `guardHandler` guards one for Web requests. */
+  /** Guards your own route in `node:http` or Express, like `guardHandler` for Web requests. */
   readonly guardListener: <Incoming extends IncomingMessage, Outgoing extends ServerResponse>(
     requirement: Guard.Requirement,
     handle: (incoming: Incoming, outgoing: Outgoing, access: Plain.Access) => unknown
   ) => (incoming: Incoming, outgoing: Outgoing) => Promise<void>
 }
 
-/** Starts Startlist inside this process. Rejected if the stores cannot be opened, or an option is wrong. */
+/** Starts Startlist inside this process. Rejects if the stores cannot be opened, or an option is wrong. */
 export const make = async (options: Options): Promise<Startlist> => {
   const { bound, common } = await assemble(
     options,

@@ -1,8 +1,8 @@
 /**
- * `Startlist` for runtimes without Node: isolates, as Workers are, and whatever else has only the interfaces of the Web.
+ * `Startlist` for runtimes without Node that have only Web APIs, such as the isolates of Workers.
  *
- * It imports nothing of Node. The options are those of `Startlist.make`, with layers that import nothing of Node
- * either: `Memory.layer`, `WebSecrets` and `WebCallbacks`.
+ * Imports nothing of Node. The options are those of `Startlist.make`, with layers that import nothing of Node either:
+ * `Memory.layer`, `WebSecrets` and `WebCallbacks`.
  */
 import * as Effect from "effect/Effect"
 import { assemble, type Options, type WebStartlist } from "./internal/Assembly.ts"
@@ -12,6 +12,6 @@ export type { Calls, Settings, WithSecret } from "./internal/Calls.ts"
 export type { Asked, Consents, NotAnswered, SentBack } from "./internal/Consents.ts"
 export type * from "./internal/Plain.ts"
 
-/** Starts Startlist inside this process or isolate. Rejected if the stores cannot be opened, or an option is wrong. */
+/** Starts Startlist inside this process or isolate. Rejects if the stores cannot be opened, or an option is wrong. */
 export const make = async (options: Options): Promise<WebStartlist> =>
   (await assemble(options, () => Effect.void)).common

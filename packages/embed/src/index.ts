@@ -1,6 +1,6 @@
 /**
- * Startlist inside of another server: `Embedding.layer` on Effect, `Startlist.make` without, and `WebStartlist.make`
- * where there is no Node.
+ * Startlist inside another server: `Embedding.layer` with Effect, `Startlist.make` without Effect, and
+ * `WebStartlist.make` without Node.
  */
 export * as Embedding from "./Embedding.ts"
 export * as Startlist from "./Startlist.ts"

@@ -50,10 +50,10 @@ const stateOfDelivery = (options: Embedding.Options) =>
     return [first, yield* state]
   }).pipe(Effect.provide(layer(options)), (effect) => VirtualTime.run(effect, { seed: 1 }))
 
-it.effect("delivers events and removes them when their retention is over", () =>
+it.effect("delivers events and removes them after their retention", () =>
   Effect.map(stateOfDelivery({}), (states) => expect(states).toEqual(["delivered", undefined])))
 
-it.effect("leaves deliveries, or their removal, to other processes", () =>
+it.effect("can leave deliveries, or their removal, to other processes", () =>
   Effect.gen(function*() {
     expect(yield* stateOfDelivery({ worker: false })).toEqual(["pending", "pending"])
     expect(yield* stateOfDelivery({ retention: false })).toEqual(["delivered", "delivered"])

@@ -1,4 +1,4 @@
-/** The promise-based face: plain values in and out, nothing of Effect but the layers that are given as options. */
+/** The promise-based API: plain values, and nothing of Effect except the layers in the options. */
 import { Memory } from "@startlist/core"
 import { Startlist } from "@startlist/embed"
 import { NodeSecrets } from "@startlist/http"
@@ -52,7 +52,7 @@ const register = async ({ applications }: Startlist.Startlist) => {
   return { id: created.application.id, secret: created.secret }
 }
 
-/** The user's way through the consent page, and the application's to its tokens. */
+/** The user consents on the page, and the application gets its tokens. */
 const connect = async (
   { handler }: Startlist.Startlist,
   client: { readonly id: number; readonly secret: string },
@@ -95,7 +95,7 @@ const subscribed = async (startlist: Startlist.Startlist) => {
 }
 
 describe("Startlist.make", () => {
-  it("serves, checks tokens and lets a user take back what was granted", async () => {
+  it("serves, checks tokens and lets a user revoke a grant", async () => {
     const startlist = await start()
     const client = await register(startlist)
     const token = await connect(startlist, client, "alice@club.example")
@@ -122,14 +122,14 @@ describe("Startlist.make", () => {
     expect(await startlist.grants.revoke(99, 8)).toEqual({ ok: false, reason: "not_found" })
   })
 
-  it("tells those for whom there is no room to come back", async () => {
+  it("refuses requests over its capacity with Retry-After", async () => {
     const { listener } = await start({ limits: { capacity: 0 } })
     const asked = Effect.flatMap(listen(listener), (port) => send(port, "/connect/api/v1/athlete"))
     const { headers, status } = await Effect.runPromise(Effect.scoped(asked))
     expect([status, headers["retry-after"]]).toEqual([503, "1"])
   })
 
-  it("gives up what takes longer than it may", async () => {
+  it("interrupts requests that exceed their time limit", async () => {
     const { handler } = await start({
       limits: { timeout: "20 millis" },
       authentication: { identify: () => new Promise(() => {}), signInUrl: fail, signOutUrl: "/sign-out" }
@@ -138,7 +138,7 @@ describe("Startlist.make", () => {
     expect(status).toBe(503)
   })
 
-  it("an application has the links that are given; an empty one is removed, the others stay", async () => {
+  it("an application has the given links; an empty one is removed, the others stay", async () => {
     const startlist = await start()
     const { id } = await register(startlist)
     const { change, find } = startlist.applications
@@ -150,7 +150,7 @@ describe("Startlist.make", () => {
     expect((await find(id))?.links).toEqual({ logo })
   })
 
-  it("says in the type what can be expected, and refuses without throwing", async () => {
+  it("returns typed refusals without throwing", async () => {
     const { applications, registrations } = await start()
     const refused = await applications.create(8, { name: "", redirectUris: [] })
     expect(refused).toEqual({ ok: false, reason: "invalid", field: "name", message: expect.any(String) })
@@ -163,7 +163,7 @@ describe("Startlist.make", () => {
     expect(await registrations.find(1)).toBeUndefined()
   })
 
-  it("changes a registration, and its event is on its way to the subscription", async () => {
+  it("changes a registration, and saves a delivery of its event", async () => {
     const startlist = await start({ worker: false })
     const client = await subscribed(startlist)
     expect(await startlist.subscriptions.find(client.id)).toMatchObject({ callbackUrl: "https://app.test/events" })
@@ -184,7 +184,7 @@ describe("Startlist.make", () => {
     ])
   })
 
-  it("refuses text that no store can keep, by the name of its field", async () => {
+  it("refuses text that no store can save, with the name of its field", async () => {
     const { events, registrations } = await start({ worker: false })
     const wrong = (field: string) => ({ ok: false, reason: "invalid", field, message: expect.any(String) })
     expect(await registrations.create({ athleteId: 8 }, { comment: "a\0b" })).toEqual(wrong("comment"))
@@ -197,7 +197,7 @@ describe("Startlist.make", () => {
     expect(await events.registrationChanged(own)).toEqual(wrong("platform_id"))
   })
 
-  it("finds nothing by a number that is no identifier", async () => {
+  it("finds nothing by a number that is not an identifier", async () => {
     const startlist = await start()
     await register(startlist)
     const { applications, deliveries } = startlist
@@ -208,7 +208,7 @@ describe("Startlist.make", () => {
     expect(await deliveries.list({ after: Number.NaN })).toEqual([])
   })
 
-  it("takes an address with a slash at its end for the same one, and refuses what is no address", async () => {
+  it("ignores a slash at the end of its URL, and refuses an invalid URL", async () => {
     const { handler } = await start({ url: "https://club.example/connect/" })
     const path = "/.well-known/oauth-authorization-server/connect"
     const metadata = await (await handler(new Request(`https://club.example${path}`))).json()
@@ -219,7 +219,7 @@ describe("Startlist.make", () => {
     }
   })
 
-  it("removes deliveries when their retention is over, unless that is turned off", async () => {
+  it("removes deliveries after their retention, unless that is turned off", async () => {
     vi.useFakeTimers()
     try {
       const policy = { deliveryRetention: Duration.hours(1) }
@@ -240,7 +240,7 @@ describe("Startlist.make", () => {
     }
   })
 
-  it("needs to know who is signed in only where pages are", async () => {
+  it("needs `authentication` only with pages", async () => {
     const { authentication: _, ...options } = defaults
     await (await Startlist.make({ ...options, endpoints: ["oauth", "athlete", "webhooks"] })).close()
     await expect(Startlist.make({ ...options, endpoints: ["oauth", "consent"] })).rejects.toThrow(
@@ -248,7 +248,7 @@ describe("Startlist.make", () => {
     )
   })
 
-  it("lets a server have a consent page of its own", async () => {
+  it("supports a server's own consent page", async () => {
     const startlist = await start({ endpoints: ["oauth", "athlete"] })
     const client = await register(startlist)
     const queryOf = (changes: Record<string, string> = {}) =>
@@ -297,13 +297,13 @@ describe("Startlist.make", () => {
     await expect(start({ endpoints })).rejects.toThrow(`"consents" is unknown; use oauth`)
   })
 
-  it("mounts what is chosen", async () => {
+  it("mounts only the selected endpoints", async () => {
     const { handler } = await start({ endpoints: ["webhooks"] })
     const status = async (path: string) => (await handler(new Request(`https://club.example/connect${path}`))).status
     expect([await status("/api/v1/webhook_subscription"), await status("/oauth/token")]).toEqual([401, 404])
   })
 
-  it("a server that cannot say who is signed in is a service that is unavailable", async () => {
+  it("pages are unavailable while the server cannot identify its users", async () => {
     const { handler } = await start({
       authentication: {
         identify: () => Promise.reject(new Error("the session store is away")),
@@ -316,7 +316,7 @@ describe("Startlist.make", () => {
     expect(await answer.text()).not.toContain("session store")
   })
 
-  it("is rejected if the stores cannot be opened", async () => {
+  it("rejects if the stores cannot be opened", async () => {
     const stores = Layer.fail("no such database").pipe(Layer.provideMerge(Memory.layer))
     await expect(start({ stores })).rejects.toThrow("no such database")
   })

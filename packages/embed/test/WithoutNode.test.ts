@@ -1,4 +1,4 @@
-/** What a bundler finds behind the modules that are for runtimes without Node. */
+/** Bundles the modules for runtimes without Node. */
 import { build } from "esbuild"
 import { isBuiltin } from "node:module"
 import { fileURLToPath } from "node:url"
@@ -17,7 +17,7 @@ const builtinsBehind = async (...specifiers: ReadonlyArray<string>): Promise<Rea
     bundle: true,
     write: false,
     metafile: true,
-    // Nothing is left out because nobody uses it.
+    // Keep unused modules, too.
     treeShaking: false,
     ignoreAnnotations: true,
     format: "esm",
@@ -30,7 +30,7 @@ const builtinsBehind = async (...specifiers: ReadonlyArray<string>): Promise<Rea
   )
 }
 
-it("what is for runtimes without Node reaches no module of Node", async () => {
+it("modules for runtimes without Node import no module of Node", async () => {
   const builtins = await builtinsBehind(
     "@startlist/core",
     "@startlist/pages",
@@ -46,7 +46,7 @@ it("what is for runtimes without Node reaches no module of Node", async () => {
   expect(builtins).toEqual([])
 })
 
-it("Startlist, NodeSecrets and Dispatcher reach some, so that this test can see them", async () => {
+it("imports of Node by Startlist, NodeSecrets and Dispatcher are detected", async () => {
   const builtins = await builtinsBehind(
     "@startlist/embed/Startlist",
     "@startlist/http/NodeSecrets",

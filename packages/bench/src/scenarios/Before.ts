@@ -1,4 +1,4 @@
-/** The present build beside that of an earlier revision. */
+/** Compares the present build with that of an earlier revision. */
 import { execFileSync } from "node:child_process"
 import { join } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
@@ -13,7 +13,7 @@ import { compare, count, type Goal, type Scenario, type Table } from "../Scenari
 interface Build {
   readonly name: string
   readonly role: "ours" | "peer"
-  /** Its folder; none for the present one. */
+  /** Its folder. None for the present build. */
   readonly build?: string
   readonly fill: (count: number) => (database: Database.Fresh) => Promise<void>
 }
@@ -50,7 +50,7 @@ const work = (what: string, grants: number, { fill, ...build }: Build): Contende
 /** The grants whose refreshes are logged, and the number of refreshes. */
 interface Situation {
   readonly name: string
-  /** Of `workers/Stores`. */
+  /** An operation of `workers/Stores`. */
   readonly what: string
   readonly grants: number
   readonly refreshes: number
@@ -66,7 +66,7 @@ interface LogRow {
   readonly refreshes: string
 }
 
-/** Bytes of write-ahead log for each refresh. Each build does the same number of them, however fast it is. */
+/** Bytes of write-ahead log per refresh. Both builds make the same number of refreshes. */
 const logOf = async ({ grants, refreshes, what }: Situation, build: Build, effort: Effort): Promise<number> => {
   const database = await Database.fresh()
   const look = async () => {
@@ -79,7 +79,7 @@ const logOf = async ({ grants, refreshes, what }: Situation, build: Build, effor
     const options = work(what, grants, build)
     await options.prepare(database)
     const exactly = { ...effort, warmUpCalls: refreshes, warmUpSeconds: 3600, seconds: 0 }
-    // The first change of a page after a checkpoint logs the whole page: these are over before it counts.
+    // The first change of a page after a checkpoint logs the whole page, so these changes come before the measurement.
     await Contender.workOn(database, options, exactly)
     const before = await look()
     await Contender.workOn(database, options, exactly)

@@ -1,4 +1,4 @@
-/** `npm start` and `npm run startlist` in this repository, as people wait for them. */
+/** Waiting times of `npm start` and `npm run startlist` in this repository. */
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { readdirSync, rmSync } from "node:fs"
@@ -11,14 +11,14 @@ import { count, type Judged, type Scenario } from "../Scenario.ts"
 const root = fileURLToPath(new URL("../../../../", import.meta.url))
 const dist = join(root, "packages/node/dist")
 
-/** As after `npm ci` on a fresh clone. */
+/** Restores the state after `npm ci` on a fresh clone. */
 const removeProgram = (): void => {
   const made = readdirSync(dist).filter((name) => name.endsWith(".image") || name === "program")
   for (const name of [...made, ".program.json"]) rmSync(join(dist, name), { recursive: true, force: true })
 }
 
 interface Run {
-  /** From the start of npm to the output that `until` matches. */
+  /** Milliseconds from the start of npm to the output that `until` matches. */
   readonly millis: number
   readonly url: string
   readonly stop: () => Promise<void>
@@ -28,7 +28,7 @@ const run = async (folder: string, args: ReadonlyArray<string>, until: RegExp, m
   const began = performance.now()
   const child = spawn("npm", [...args], {
     cwd: root,
-    // A process group of its own: the signal reaches the program below npm, too.
+    // Its own process group, so that the signal also reaches the program below npm.
     detached: true,
     env: { ...process.env, DATA_DIR: join(folder, "data"), PORT: "0", ...more },
     stdio: ["ignore", "pipe", "inherit"]

@@ -1,4 +1,4 @@
-/** Events, from being saved to being recorded as delivered. */
+/** Delivery of events, from saved to recorded as delivered. */
 import type { Contender } from "../Contender.ts"
 import * as Database from "../Database.ts"
 import type { Effort } from "../Measurement.ts"
@@ -10,8 +10,8 @@ import type { Delivered, Question } from "../workers/Delivering.ts"
 const countOf = ({ isQuick }: Effort): number => isQuick ? 10_000 : 40_000
 
 /**
- * A program that delivers, at `where`: so many events to warm up, and then as many again and again until `seconds` have
- * been measured. Answers how many a second. `settle` is called whenever events have been saved.
+ * Runs a program that delivers: a batch of `events` to warm up, and then further batches until `seconds` have been
+ * measured. Returns events per second. `settle` is called after each batch is saved.
  */
 export const deliver = async (
   program: string,

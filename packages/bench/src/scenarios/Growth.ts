@@ -1,4 +1,4 @@
-/** What the hot paths cost when there is more of everything. */
+/** Costs of the hot paths as the data grows. */
 import * as Contender from "../Contender.ts"
 import * as Grants from "../Grants.ts"
 import type { Effort } from "../Measurement.ts"
@@ -7,10 +7,10 @@ import { compare, count, type Goal, type Scenario, type Table } from "../Scenari
 import * as Subscriptions from "../Subscriptions.ts"
 import { subscriptions } from "../workers/Delivering.ts"
 
-/** The largest of all sizes, beside the smallest: its rate is at least 1/1.3 of it. */
+/** The goal for the largest size: at least 1/1.3 of the rate of the smallest. */
 const flat = (smallest: string): Goal => ({ than: smallest, atLeast: 0.77 })
 
-/** Sizes in which each database is made once; the largest is judged beside the smallest. */
+/** Compares sizes of one database, each created once. The goal compares the largest with the smallest. */
 const grow = async (
   title: string,
   sizes: ReadonlyArray<number>,

@@ -1,4 +1,4 @@
-/** Whole requests through HTTP: the refresh of a token, and a resource for its bearer. */
+/** Complete HTTP requests: the refresh of a token, and a resource with a bearer token. */
 import * as Contender from "../Contender.ts"
 import { asking, refreshing } from "../Protocol.ts"
 import { compare, fastestPeer, type Scenario } from "../Scenario.ts"

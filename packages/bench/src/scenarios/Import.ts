@@ -5,7 +5,7 @@ import { promisify } from "node:util"
 import { type Effort, median } from "../Measurement.ts"
 import type { Scenario, Table } from "../Scenario.ts"
 
-/** Ours, and what an application that uses Effect imports anyway. */
+/** Our library, and the modules that an application with Effect imports in any case. */
 const modules = ["@startlist/core", "@startlist/http", "effect"] as const
 
 /** Milliseconds from the start of the import to its end, in a process that has done nothing before. */

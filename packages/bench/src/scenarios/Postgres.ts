@@ -1,4 +1,4 @@
-/** Refresh and bearer check on PostgreSQL: through HTTP, at the stores, and of one caller alone. */
+/** Refresh and bearer check on PostgreSQL: through HTTP, at the stores, and with a single caller. */
 import * as Contender from "../Contender.ts"
 import * as Grants from "../Grants.ts"
 import type { Effort } from "../Measurement.ts"
@@ -15,7 +15,7 @@ const peers = [
 
 const prepare = Grants.fill(Grants.usual)
 
-/** `pgbench` with the callers of the others. */
+/** `pgbench` with the same number of callers. */
 const pgbench = (name: string, script: keyof typeof Grants.scripts) =>
   Pgbench.contender({
     name,

@@ -14,7 +14,7 @@ interface Runtime {
   readonly node: string
 }
 
-/** From the newest to the oldest. The first use downloads them. */
+/** All versions, newest first. The first use downloads them. */
 const find = (): ReadonlyArray<Runtime> => {
   const script = fileURLToPath(new URL("../../../../scripts/runtimes.mjs", import.meta.url))
   const found = execFileSync(process.execPath, [script], { encoding: "utf8" }).trim().split("\n").reverse()

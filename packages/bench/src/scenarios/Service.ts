@@ -1,4 +1,4 @@
-/** The service as a whole: its start, its memory; and what the embedded database reaches. */
+/** The whole service: its start, its memory, and the speed of the embedded database. */
 import * as Cleanup from "../Cleanup.ts"
 import * as Contender from "../Contender.ts"
 import * as Database from "../Database.ts"
@@ -10,7 +10,7 @@ import { compare, count, type Judged, type Scenario, type Table } from "../Scena
 import * as Service from "../Service.ts"
 import { deliver } from "./Deliveries.ts"
 
-/** Milliseconds, of the first start and of those after it. */
+/** Maximum milliseconds of the first start and of later ones. */
 const readyWithin = { first: 2000, again: 1000 }
 
 interface Start {
@@ -26,7 +26,7 @@ const startOnce = async (folder: string, databaseUrl?: string): Promise<Start> =
   return { millis, megabytes }
 }
 
-/** The first start on nothing, and one over what is there. */
+/** Measures the first start without data, and a later one. */
 const starts = async ({ rounds }: Effort): Promise<Table> => {
   const found = new Map<string, Array<Start>>()
   const add = (name: string, start: Start) => {
@@ -71,12 +71,12 @@ const starts = async ({ rounds }: Effort): Promise<Table> => {
   }
 }
 
-/** Resident memory of the service, after more and more requests: half of the connections refresh, half ask. */
+/** Resident memory of the service after increasing numbers of requests: half refresh, half read a resource. */
 const memory = async ({ isQuick }: Effort): Promise<Table> => {
   const total = isQuick ? 100_000 : 1_000_000
   const { path } = Cleanup.temporaryFolder()
   const database = await Database.fresh()
-  // An embedding server on the same database makes the tokens.
+  // An embedding server on the same database creates the tokens.
   const masterKey = Service.makeKey()
   const fixture = await Process.start<Ready>("servers/Startlist", ["postgres", database.url], "measured", {
     env: { MASTER_KEY: masterKey }
@@ -105,7 +105,7 @@ const memory = async ({ isQuick }: Effort): Promise<Table> => {
   }
 }
 
-/** A heap breathes: the second half of the requests counts as growth only where it needed more than the first had. */
+/** The size of a heap varies, so only the excess of the second half's maximum over that of the first is growth. */
 const judgeGrowth = (megabytes: ReadonlyArray<number>): Judged => {
   const middle = megabytes.length / 2
   const ratio = Math.max(...megabytes.slice(middle)) / Math.max(...megabytes.slice(0, middle))

@@ -1,4 +1,4 @@
-/** The service at a steady rate for many minutes: what drifts? */
+/** Runs the service at a steady rate for many minutes, and detects drift. */
 import { cpus } from "node:os"
 import { setTimeout } from "node:timers/promises"
 import * as Database from "../Database.ts"
@@ -17,7 +17,7 @@ interface Size {
 
 /** The state at the end of a slice. */
 interface Look {
-  /** Bytes of write-ahead log since the server was made. */
+  /** Bytes of write-ahead log since the server was created. */
   readonly log: number
   readonly tables: Readonly<Record<string, Size>>
   readonly megabytes: number
@@ -54,7 +54,7 @@ const names = ["refresh", "bearer check", "change", "delivery"]
 
 const millis = (value: number): string => value.toFixed(value < 10 ? 2 : 1)
 
-/** The value of late slices beside that of early ones. */
+/** A goal for the ratio of a late value to an early one. */
 const flat = (what: string, late: number, early: number, atMost: number): Judged => ({
   goal: `${what}: at most ${atMost} times`,
   result: (late / early).toFixed(2),
@@ -152,7 +152,7 @@ const resources = (
   }
 }
 
-/** Waits for what is still to be delivered. */
+/** Waits for the remaining deliveries. */
 const settled = async (deliveries: SoakFixture.Soaked["deliveries"]): Promise<Judged> => {
   const patience = performance.now() + 120_000
   while (deliveries().missing > 0 && performance.now() < patience) await setTimeout(100)

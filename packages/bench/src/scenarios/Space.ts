@@ -16,7 +16,7 @@ interface Size {
 interface Templates extends Times {
   readonly bytes: number
   readonly perSecond: number
-  /** Of each grant. */
+  /** Refreshes per grant. */
   readonly refreshes: number
 }
 
@@ -26,7 +26,7 @@ const sizeAtMost = (limit: number, ratio: number): Judged => ({
   isReached: ratio <= limit
 })
 
-/** All grants refreshed again and again, with autovacuum as it is shipped: the tables and the statements, early and late. */
+/** Refreshes all grants repeatedly with default autovacuum. Compares tables and statements, early and late. */
 const refreshed = async (
   title: string,
   pace: "every eight hours" | "in turn",

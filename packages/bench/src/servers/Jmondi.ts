@@ -25,7 +25,7 @@ const client: OAuthClient = {
   scopes
 }
 
-/** By the fingerprint of the refresh token, and of the identifier of the access token. */
+/** Tokens by the hash of the refresh token, and of the identifier of the access token. */
 const byRefresh = new Map<string, OAuthToken>()
 const byAccess = new Map<string, OAuthToken>()
 
@@ -89,7 +89,7 @@ const refresh = async (form: Record<string, string>, headers: Record<string, unk
   }
 }
 
-/** The signature, the time, the scope, and whether the token still stands. */
+/** Checks the signature, the time, the scope, and whether the token is still stored. */
 const authenticate = async (bearer: string): Promise<string | undefined> => {
   const claims = await jwt.verify(bearer).catch(() => undefined)
   if (claims === undefined || !String(claims["scope"]).split(" ").includes(scope)) return undefined
@@ -97,7 +97,7 @@ const authenticate = async (bearer: string): Promise<string | undefined> => {
   return token && bodies.get(Number(token.user?.id))
 }
 
-/** The first tokens, made as the library makes them. */
+/** The first tokens, created like those of the library. */
 const issued = await Promise.all(athletes.map(async ({ accessToken, id, refreshToken }) => {
   keep({
     accessToken,

@@ -1,13 +1,13 @@
-/** What the peers' servers have in common: an application, its athletes, their tokens, and how little HTTP it takes. */
+/** Shared parts of the peers' servers: an application, its athletes, their tokens, and minimal HTTP. */
 import { hash, randomBytes } from "node:crypto"
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http"
 import * as Child from "../Child.ts"
 import { type Athlete, connections, type Ready } from "../Protocol.ts"
 
-/** 256 random bits, as ours have. */
+/** 256 random bits, like our tokens. */
 export const makeToken = (): string => randomBytes(32).toString("base64url")
 
-/** The stored fingerprint of a token or secret. */
+/** The stored hash of a token or secret. */
 export const fingerprint = (value: string): string => hash("sha256", value, "base64url")
 
 /** The application and its athletes, from 1 on, with fresh tokens. */
@@ -39,14 +39,14 @@ export const readForm = (request: IncomingMessage): Promise<Record<string, strin
     request.on("end", () => resolve(Object.fromEntries(new URLSearchParams(Buffer.concat(chunks).toString()))))
   })
 
-/** Of which one is looked at. */
+/** Headers of a request. Only `authorization` is read. */
 export type Headers = Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
 
 /** The token of an `Authorization` header. */
 export const bearerOf = ({ headers }: { readonly headers: Headers }): string | undefined =>
   /^bearer +([\w.~+/-]+=*)$/i.exec(String(headers["authorization"] ?? ""))?.[1]
 
-/** Serves on a free port and says so. */
+/** Serves on a free port, and reports it to the run. */
 export const listen = (listener: RequestListener, fixture: Omit<Ready, "port">): void => {
   const server = createServer(listener)
   server.listen(0, "127.0.0.1", () => {

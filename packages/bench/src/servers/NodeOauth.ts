@@ -19,7 +19,7 @@ const server = new OAuth2Server({
   refreshTokenLifetime: lifetimes.refresh
 })
 
-/** Its answers are plain data. */
+/** Its responses are plain data. */
 interface Answer {
   readonly status: number
   readonly body: object

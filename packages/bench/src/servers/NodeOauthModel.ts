@@ -1,4 +1,4 @@
-/** What `@node-oauth/oauth2-server` asks of its embedder, over a store of tokens by their fingerprints. */
+/** The model that `@node-oauth/oauth2-server` needs, with a store of tokens by their hashes. */
 import type { RefreshTokenModel, Token } from "@node-oauth/oauth2-server"
 import { scope } from "../Protocol.ts"
 import { fingerprint, makeToken } from "./Listening.ts"
@@ -10,12 +10,12 @@ export interface StoredToken {
   readonly expiresAt: Date
 }
 
-/** Where clients and tokens are kept. */
+/** Store of clients and tokens. */
 export interface TokenStore {
   readonly findClientSecret: (clientId: string) => Promise<string | undefined>
   readonly findRefresh: (hash: string) => Promise<StoredToken | undefined>
   readonly findAccess: (hash: string) => Promise<StoredToken | undefined>
-  /** Whether it was still there: of two refreshes with one token, one wins. */
+  /** Removes a token. Returns whether it was stored: of two refreshes with one token, only one succeeds. */
   readonly removeRefresh: (hash: string) => Promise<boolean>
   readonly save: (tokens: {
     readonly access: readonly [hash: string, token: StoredToken]

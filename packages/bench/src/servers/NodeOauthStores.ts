@@ -1,10 +1,10 @@
-/** The stores of `NodeOauth`: maps, or three tables through `pg` as its users write them. */
+/** The stores of `NodeOauth`: maps, or three tables with `pg`, as its users write them. */
 import * as Pg from "pg"
 import { athleteBody, lifetimes, type Ready, scope } from "../Protocol.ts"
 import { fingerprint } from "./Listening.ts"
 import type { StoredToken, TokenStore } from "./NodeOauthModel.ts"
 
-/** A store, and the answer for an athlete. */
+/** A store, and the response for an athlete. */
 export interface Stores {
   readonly tokens: TokenStore
   readonly athlete: (id: number) => Promise<string | undefined>

@@ -1,11 +1,11 @@
-/** The stores of `OidcProvider`: maps, or one table through `pg` as in the adapters of its documentation. */
+/** The stores of `OidcProvider`: maps, or one table with `pg`, like the adapters in its documentation. */
 import type { Adapter, AdapterFactory, AdapterPayload } from "oidc-provider"
 import * as Pg from "pg"
 import { fingerprint } from "./Listening.ts"
 
 const unused = async () => undefined
 
-/** Tokens are kept by their fingerprints: the payload's own copy is left out. */
+/** Tokens are stored by their hashes, so the payload's own copy is omitted. */
 const withoutToken = ({ jti: _, ...payload }: AdapterPayload): AdapterPayload => payload
 
 export const inMemory: AdapterFactory = (): Adapter => {

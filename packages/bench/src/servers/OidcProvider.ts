@@ -17,7 +17,7 @@ if (pool) {
 
 const bodies = new Map(athletes.map(({ id }) => [id, athleteBody(id)]))
 
-/** What the resource answers for a user. */
+/** The response of the resource for a user. */
 const athlete = async (id: number): Promise<string | undefined> => {
   if (!pool) return bodies.get(id)
   const text = "SELECT first_name, last_name FROM users WHERE id = $1"
@@ -40,7 +40,7 @@ const provider = new Provider("http://127.0.0.1", {
   }],
   cookies: { keys: [Listening.makeToken()] },
   features: { devInteractions: { enabled: false } },
-  // Nothing is signed here, but without keys of one's own it says so.
+  // Nothing is signed here, but without its own keys the library logs a warning.
   jwks: {
     keys: [{ ...generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey.export({ format: "jwk" }), kid: "1" }]
   },
@@ -55,7 +55,7 @@ const provider = new Provider("http://127.0.0.1", {
   ttl: { AccessToken: lifetimes.access, Grant: lifetimes.refresh, RefreshToken: lifetimes.refresh }
 })
 
-/** The first tokens, made as the library makes them. */
+/** The first tokens, created like those of the library. */
 const client = await provider.Client.find(clientId)
 if (client === undefined) throw new Error("the client is missing")
 const issued = await Promise.all(athletes.map(async ({ id }) => {
@@ -71,7 +71,7 @@ const issued = await Promise.all(athletes.map(async ({ id }) => {
   }
 }))
 
-/** A resource of the server itself: the token, its time and its scope. */
+/** A resource of the server itself: checks the token, its time and its scope. */
 const authenticate = async (bearer: string): Promise<string | undefined> => {
   const token = await provider.AccessToken.find(bearer)
   return token?.isValid && token.scopes.has(scope) ? athlete(Number(token.accountId)) : undefined

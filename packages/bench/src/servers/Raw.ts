@@ -1,6 +1,6 @@
 /**
- * The limits: a server that parses the same form and answers the same JSON, and checks nothing. Bare on `node:http`; or,
- * with the argument `fiber`, behind the binding of `@startlist/http`, in one fiber for each request.
+ * The limits: a server that parses the same form and sends the same JSON without any check. Directly on `node:http`, or
+ * with the argument `fiber`, behind the binding of `@startlist/http` with one fiber per request.
  */
 import * as NodeHttp from "@startlist/http/NodeHttp"
 import * as Effect from "effect/Effect"

@@ -1,11 +1,11 @@
-/** Receives events: answers 200 and counts, at less cost than sending them has. */
+/** Receives events: answers 200 and counts them, with less CPU time than the sender needs. */
 import { createServer, type Socket } from "node:net"
 import * as Child from "../Child.ts"
 
 /** The requests received since the last question. */
 export interface Received {
   readonly right: number
-  /** After an attempt that timed out an event comes again. */
+  /** Repeated events, after attempts that timed out. */
   readonly repeated: number
   /** Requests that were not signed events. */
   readonly wrong: ReadonlyArray<string>

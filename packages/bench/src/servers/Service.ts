@@ -1,5 +1,5 @@
 /**
- * The service as its environment says, except for the retention, which no setting makes this short. Arguments: seconds
+ * The service with the settings of the environment and a short retention, which no setting allows. Arguments: seconds
  * for which ended deliveries are stored, and seconds between two purges.
  */
 // The rule is for packages that others install. No setting of the program makes the retention shorter than a day.

@@ -1,6 +1,7 @@
 /**
- * Startlist behind its `node:http` binding, as a server that embeds it has it. Arguments: `memory`; or `postgres` and
- * the database; or `embedded` and a folder; then the number of athletes. `MASTER_KEY` seals what another one reads.
+ * Startlist with its `node:http` binding, like in an embedding server. Arguments: `memory`, or `postgres` and the
+ * database, or `embedded` and a folder; then the number of athletes. `MASTER_KEY` is that of another process on the
+ * same database.
  */
 import { randomBytes } from "node:crypto"
 import { createServer } from "node:http"
@@ -26,8 +27,8 @@ import { connections, scope } from "../Protocol.ts"
 
 const noCallbacks = Layer.succeed(Callbacks, {
   accepts: () => false,
-  deliver: () => Effect.dieMessage("nothing is delivered here"),
-  validate: () => Effect.dieMessage("nothing is validated here")
+  deliver: () => Effect.dieMessage("this server does not deliver events"),
+  validate: () => Effect.dieMessage("this server does not validate callbacks")
 })
 
 const parameters = {
@@ -43,7 +44,7 @@ const parameters = {
 
 const [, , kind, where = "", athleteCount = connections + 1] = process.argv
 
-/** Athletes with tokens: one for each connection and one more, unless more are asked for. */
+/** Inserts athletes with tokens. Default: one per connection, and one more. */
 const prepare = Effect.gen(function*() {
   const users = yield* Users.Users
   const oauth = yield* OAuth.OAuth
@@ -99,9 +100,9 @@ const usersInMemory = Layer.sync(Users.Users, () => {
   const users = new Map<UserId, User>()
   return {
     find: (id) => Effect.sync(() => Option.fromNullable(users.get(id))),
-    findByEmail: () => Effect.dieMessage("nobody signs in here"),
-    list: () => Effect.dieMessage("nobody lists users here"),
-    remove: () => Effect.dieMessage("nobody leaves here"),
+    findByEmail: () => Effect.dieMessage("this server has no sign-in"),
+    list: () => Effect.dieMessage("this server does not list users"),
+    remove: () => Effect.dieMessage("this server does not remove users"),
     insert: (fields) =>
       Effect.sync(() => {
         const user = { ...fields, id: UserId.make(users.size + 1) }

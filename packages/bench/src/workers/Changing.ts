@@ -1,6 +1,7 @@
 /**
- * Changes the status of registrations, each with its own athlete, whose event goes to a number of subscriptions. Arguments:
- * the database; how many callers; how many subscriptions; `insert`: the bare insert of the same rows instead.
+ * Changes the status of registrations, each with its own athlete, whose events go to a number of subscriptions.
+ * Arguments: the database, the number of callers, the number of subscriptions, and optionally `insert`: only inserts
+ * the same rows.
  */
 import { randomBytes } from "node:crypto"
 import { Callbacks } from "@startlist/core/Callbacks"
@@ -18,7 +19,7 @@ import { type Effort, makeStopwatch, type Measurement } from "../Measurement.ts"
 
 const [, , url = "", callers = "", subscriptions = "", kind] = process.argv
 
-/** Each caller calls again and again. */
+/** Runs callers, each of which calls repeatedly. */
 const measureWith = (call: (caller: number) => Promise<unknown>) => async (effort: Effort): Promise<Measurement> => {
   const { ended, result } = makeStopwatch(effort)
   await Promise.all(Array.from({ length: Number(callers) }, async (_, caller) => {
@@ -33,8 +34,8 @@ const measureWith = (call: (caller: number) => Promise<unknown>) => async (effor
 
 const noCallbacks = Layer.succeed(Callbacks, {
   accepts: () => false,
-  deliver: () => Effect.dieMessage("nothing is delivered here"),
-  validate: () => Effect.dieMessage("nothing is validated here")
+  deliver: () => Effect.dieMessage("this program does not deliver events"),
+  validate: () => Effect.dieMessage("this program does not validate callbacks")
 })
 const seal = Seal.layerWith({ key: Redacted.make(randomBytes(32).toString("base64")) })
 
@@ -52,7 +53,7 @@ const change = Effect.gen(function*() {
   return yield* Effect.never
 })
 
-/** The event and its deliveries, and nothing that must be looked up or locked. */
+/** Inserts the event and its deliveries, without lookups and locks. */
 const insert = `
 WITH event AS (
   INSERT INTO startlist_events (id, aspect_type, object_type, object_id, updates, time, remaining)

@@ -1,6 +1,6 @@
 /**
- * Works the queue of deliveries without sending anything. Arguments: the database; `claim`: claims a batch and puts all of
- * it back, behind the others, so that the queue stays as long as it is; `list`: reads the newest page of an application.
+ * Uses the queue of deliveries without sending requests. Arguments: the database; `claim` claims a batch and returns it
+ * to the end of the queue, whose length does not change; `list` reads the newest page of an application.
  */
 import { randomBytes } from "node:crypto"
 import { ApplicationId } from "@startlist/core/Application"

@@ -8,12 +8,12 @@ const concurrency = 256
 const post = makePost(callbackUrl, concurrency)
 const pool = new Pg.Pool({ connectionString: url, max: 10 })
 pool.on("error", (error) => console.error(error))
-/** A line for each job would be what is measured. */
+/** Logs nothing: a line per job would dominate the measurement. */
 const logger = new Logger(() => (level, message) => level === "error" ? console.error(message) : undefined)
 const utils = await makeWorkerUtils({ pgPool: pool, logger })
 await utils.migrate()
 
-/** A finished job is removed. */
+/** Whether all jobs are finished: a finished job is removed. */
 const isDone = async (): Promise<boolean> => {
   const { rows } = await pool.query("SELECT FROM graphile_worker._private_jobs LIMIT 1")
   return rows.length === 0
@@ -39,7 +39,7 @@ serve(
       logger,
       noHandleSignals: true,
       taskList: {
-        // A job has the payload that was added.
+        // A job has the payload with which it was added.
         deliver: async (payload) => {
           await post(payload as Job)
           if (++posted === count) allPosted()

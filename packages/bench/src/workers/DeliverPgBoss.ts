@@ -1,6 +1,6 @@
 /**
- * `pg-boss`: eight loops that fetch 500, post them, and complete them together; its own workers take a pause of half a
- * second between batches. Arguments: the database; the callback.
+ * `pg-boss`: eight loops that fetch 500 events, post them, and complete them together. Its own workers would pause for
+ * half a second between batches. Arguments: the database; the callback.
  */
 import PgBoss from "pg-boss"
 import { type Job, makeJobs, makePost, serve, subscriptions } from "./Delivering.ts"
@@ -13,7 +13,7 @@ await boss.start()
 const queue = "deliver"
 await boss.createQueue(queue)
 
-/** Until nothing is left to fetch. */
+/** Runs until the queue is empty. */
 const loop = async (): Promise<void> => {
   for (;;) {
     const jobs = await boss.fetch<Job>(queue, { batchSize: 500 })

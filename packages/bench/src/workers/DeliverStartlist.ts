@@ -1,4 +1,4 @@
-/** Startlist's worker over its stores and its dispatcher. Arguments: the database or a folder; the callback. */
+/** Startlist's worker with its stores and its dispatcher. Arguments: the database or a folder; the callback. */
 import { randomBytes } from "node:crypto"
 import * as SqlClient from "@effect/sql/SqlClient"
 import { ApplicationStore } from "@startlist/core/Application"
@@ -23,7 +23,7 @@ import { serve, subscriptions } from "./Delivering.ts"
 
 const [, , where = "", callbackUrl = ""] = process.argv
 
-/** An athlete who has granted as many applications as there are subscriptions, all to the one callback. */
+/** Inserts an athlete who has granted one application per subscription, all with the same callback. */
 const prepare = Effect.gen(function*() {
   const users = yield* Users.Users
   const applications = yield* ApplicationStore
@@ -72,7 +72,7 @@ const program = Effect.gen(function*() {
         ...queue,
         settle: (settlements) =>
           Effect.tap(queue.settle(settlements), (ids) => {
-            // An attempt that failed is recorded too, but is not the last one.
+            // A failed attempt is also recorded, but is not the last one.
             const delivered = new Set(
               settlements.flatMap(({ delivery }) => delivery.state === "delivered" ? [delivery.id] : [])
             )
@@ -86,7 +86,7 @@ const program = Effect.gen(function*() {
         after: Option.none(),
         limit: 1
       })
-      // On a machine that stood still a save may be recorded though its answer came too late to be counted.
+      // If the machine pauses, a save may be recorded although its response is too late to be counted.
       const allRecorded = Effect.repeat(Effect.delay(pending, "1 second"), { until: (waiting) => waiting.length === 0 })
       const began = performance.now()
       const worker = yield* Effect.forkDaemon(Effect.provideService(Worker.run, DeliveryQueue, counting))

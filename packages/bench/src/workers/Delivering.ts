@@ -1,19 +1,19 @@
-/** What the programs that deliver have in common. */
+/** Shared parts of the programs that deliver. */
 import { createHmac, randomBytes } from "node:crypto"
 import { Pool } from "undici"
 import * as Child from "../Child.ts"
 
-/** How many subscriptions the events are for. */
+/** Number of subscriptions of the events. */
 export const subscriptions = 100
 
-/** What such a program is asked. */
+/** Questions to such a program. */
 export type Question = { readonly save: number } | { readonly deliver: number }
 
 export interface Delivered {
   readonly millis: number
 }
 
-/** Serves: `save` keeps events, in hundreds, while nothing is delivered; `deliver` ends when they are recorded. */
+/** Answers questions: `save` stores events in hundreds without delivery; `deliver` returns when all are recorded. */
 export const serve = (
   save: (count: number) => Promise<void>,
   deliver: (count: number) => Promise<Delivered>
@@ -26,7 +26,7 @@ export const serve = (
   Child.ready({})
 }
 
-/** An event for one subscription, as the peers keep it. */
+/** An event for one subscription, as the peers store it. */
 export interface Job {
   readonly id: string
   readonly subscriptionId: number
@@ -44,7 +44,7 @@ const updates = {
 
 let objects = 0
 
-/** One event for each subscription, as a status change gives. */
+/** One event per subscription, like those of a status change. */
 export const makeJobs = (): ReadonlyArray<Job> => {
   const id = `evt_${randomBytes(32).toString("base64url")}`
   const object_id = ++objects
@@ -63,7 +63,7 @@ export const makeJobs = (): ReadonlyArray<Job> => {
   })
 }
 
-/** Posts as ours does: signed, with an answer within two seconds; anything but 200 is a failure. */
+/** Posts an event like our dispatcher: signed, with a timeout of two seconds. Any status except 200 is a failure. */
 export const makePost = (callbackUrl: string, concurrency: number) => {
   const { origin, pathname } = new URL(callbackUrl)
   const keys = Array.from({ length: subscriptions + 1 }, () => randomBytes(32))
@@ -89,7 +89,7 @@ export const makePost = (callbackUrl: string, concurrency: number) => {
   }
 }
 
-/** Waits until a condition holds that only the database knows. */
+/** Polls the database until a condition holds. */
 export const until = async (holds: () => Promise<boolean>): Promise<void> => {
   while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 5))
 }

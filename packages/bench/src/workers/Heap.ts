@@ -1,4 +1,4 @@
-/** Refreshes grants in memory, and says how large the heap is. */
+/** Refreshes grants in memory, and reports the size of the heap. */
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
 import * as Applications from "@startlist/core/Applications"
@@ -65,8 +65,8 @@ const program = Effect.gen(function*() {
 
 const callbacks = Layer.succeed(Callbacks, {
   accepts: () => false,
-  deliver: () => Effect.dieMessage("nothing is delivered here"),
-  validate: () => Effect.dieMessage("nothing is validated here")
+  deliver: () => Effect.dieMessage("this program does not deliver events"),
+  validate: () => Effect.dieMessage("this program does not validate callbacks")
 })
 const people = Layer.succeed(UserStore, { find: (id) => Effect.succeedSome(userOf(id)) })
 const layer = Services.layer.pipe(

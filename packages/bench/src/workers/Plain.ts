@@ -1,6 +1,6 @@
 /**
- * The same through `pg` alone: one caller, one connection, the single-row form of a statement, prepared. Arguments: the
- * database; `rotation` or `bearer`.
+ * The same statement with `pg` alone: one caller, one connection, prepared, for a single row. Arguments: the database;
+ * `rotation` or `bearer`.
  */
 import * as Pg from "pg"
 import * as Child from "../Child.ts"

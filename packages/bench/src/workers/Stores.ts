@@ -1,6 +1,6 @@
 /**
- * Calls the stores on PostgreSQL, without HTTP. Arguments: the database; `rotation`, `bearer`, `refresh`, `in turn` or `every eight hours`; how
- * many callers; how many grants there are.
+ * Calls the stores on PostgreSQL, without HTTP. Arguments: the database; `rotation`, `bearer`, `refresh`, `in turn` or
+ * `every eight hours`; the number of callers; the number of grants.
  */
 import { randomBytes } from "node:crypto"
 import { ApplicationId } from "@startlist/core/Application"
@@ -24,7 +24,7 @@ const applicationId = ApplicationId.make(Grants.applicationId)
 
 const anyUser = (): number => 1 + Math.floor(Math.random() * Number(users))
 
-/** The fingerprints that a grant has at its next version, instead of tokens: what is measured is the stores. */
+/** Hashes of a grant's next version. No tokens, because only the stores are measured. */
 const deriving = ({ userId, version }: Grant.Grant): Grant.Deriving => ({
   hash: (text) => trusted(TokenHash, text),
   keys: [{
@@ -36,7 +36,7 @@ const deriving = ({ userId, version }: Grant.Grant): Grant.Deriving => ({
   }]
 })
 
-/** Milliseconds that each find and each save in turn took since the last question. */
+/** Durations in milliseconds of finds and saves since the last question. */
 const took = { find: new Array<number>(), save: new Array<number>() }
 
 const timed = <A, E, R>(times: Array<number>, call: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
@@ -48,7 +48,7 @@ const timed = <A, E, R>(times: Array<number>, call: Effect.Effect<A, E, R>): Eff
     })
   })
 
-/** What those in turn answer beside its measurement. */
+/** Additional result of the operations in turn. */
 export interface Times {
   readonly find: Latency
   readonly save: Latency
@@ -60,7 +60,7 @@ const make = Effect.gen(function*() {
   const find = (user: number) =>
     Effect.map(Effect.flatten(grants.find(applicationId, trusted(UserId, user))), Grant.asOf)
 
-  /** Decides and saves. Answers what a find would find next. */
+  /** Decides and saves. Returns the stored grant. */
   const rotate = (grant: Grant.Grant, now = DateTime.unsafeNow()) =>
     Effect.gen(function*() {
       const { epoch, generation, userId, version } = grant
@@ -78,7 +78,7 @@ const make = Effect.gen(function*() {
       return decision.change.grant
     })
 
-  /** Saves alone: each caller keeps what it saved. */
+  /** Only saves: each caller remembers its saved grant. */
   const rotation = (caller: number) =>
     Effect.map(find(caller * 10 + 1), (first) => {
       let found = first
@@ -87,7 +87,7 @@ const make = Effect.gen(function*() {
       })
     })
 
-  /** A whole refresh of any grant that no other caller is at. */
+  /** A complete refresh of any grant that no other caller uses. */
   const busy = new Set<number>()
   const idleUser = (): number => {
     const user = anyUser()
@@ -109,7 +109,7 @@ const make = Effect.gen(function*() {
         Effect.flatMap(DateTime.now, (now) => Access.find(grant, Grants.hashOf("a", user, 1), now)))
     }))
 
-  /** Each grant in turn, with a pause in seconds between its refreshes. Finding and saving are timed apart. */
+  /** Refreshes each grant in turn, with a pause in seconds between its refreshes. Times find and save separately. */
   let next = 0
   const inTurn = (pause: number) => () =>
     Effect.succeed(Effect.suspend(() => {

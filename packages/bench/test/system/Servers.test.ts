@@ -3,7 +3,7 @@ import * as Contender from "../../src/Contender.ts"
 import * as Load from "../../src/Load.ts"
 import { asking, refreshing } from "../../src/Protocol.ts"
 
-/** Some hundred calls: no measurement. */
+/** A few hundred calls, which are not a measurement. */
 const few = { isQuick: true, rounds: 1, seconds: 0.2, warmUpCalls: 100, warmUpSeconds: 5 }
 
 const servers = [
@@ -14,9 +14,9 @@ const servers = [
   { name: "oidc-provider", program: "OidcProvider", args: [] }
 ]
 
-describe("The servers that are compared in memory", () => {
+describe("The compared servers in memory", () => {
   for (const { args, name, program } of servers) {
-    it(`${name} does the work: it refuses what must be refused, and all its answers under load are right`, async () => {
+    it(`${name} does the work: it refuses invalid requests, and all its responses under load are correct`, async () => {
       await Contender.serving({ role: "peer", program, args }, async ({ ready }) => {
         // In this order: a grant keeps its twenty newest access tokens, and many refreshes remove the first one.
         for (const conversations of [asking(ready), refreshing(ready)]) {
@@ -27,7 +27,7 @@ describe("The servers that are compared in memory", () => {
     }, 60_000)
   }
 
-  it("a server that takes everything is not measured", async () => {
+  it("a server that accepts everything is not measured", async () => {
     const raw = Contender.serving({ role: "peer", program: "Raw", args: [] }, async () => {})
     await expect(raw).rejects.toThrow("a wrong secret: 200")
   }, 60_000)

@@ -1,4 +1,4 @@
-/** Bytes as text, and randomness, by what Node and browsers have in common. */
+/** Encodings and random bytes, with APIs that Node and browsers share. */
 
 export const base64url = (bytes: Uint8Array): string =>
   btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")
@@ -12,7 +12,7 @@ export const unguessable = (): string => base64url(crypto.getRandomValues(new Ui
 export const sha256 = async (text: string): Promise<Uint8Array> =>
   new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)))
 
-/** Compares in a time that does not tell where the difference is. */
+/** Compares in constant time. */
 export const isEqual = async (a: string, b: string): Promise<boolean> => {
   const [one, two] = await Promise.all([sha256(a), sha256(b)])
   return one.reduce((difference, byte, place) => difference | (byte ^ (two[place] ?? 0)), 0) === 0

@@ -1,7 +1,7 @@
-/** One request to the service, with its failures sorted by what to do. */
+/** Requests to the service, with failures by the required action. */
 import { Refused, TryLater } from "../Errors.ts"
 
-/** A response that has been read. */
+/** A response with its body. */
 export interface Answer {
   readonly status: number
   readonly body: unknown
@@ -23,7 +23,7 @@ const parse = (text: string): unknown => {
   }
 }
 
-/** Sends a request. Fails with `TryLater` if there is no answer, or one that says so (429, 5xx). */
+/** Sends a request. Fails with `TryLater` without a response, or with status 429 or 5xx. */
 export const send = async (fetch: typeof globalThis.fetch, url: string, init: RequestInit): Promise<Answer> => {
   let response: Response
   let text: string
@@ -44,6 +44,6 @@ const textOf = (body: unknown, field: string): string | undefined => {
   return typeof value === "string" ? value : undefined
 }
 
-/** The refusal in an answer, in the words of RFC 6749 §5.2 or RFC 6750 §3.1. */
+/** The refusal in a response (RFC 6749 §5.2, RFC 6750 §3.1). */
 export const refusalOf = ({ body, status }: Answer): Refused =>
   new Refused(textOf(body, "error") ?? `status_${status}`, textOf(body, "error_description") ?? `status ${status}`)

@@ -1,7 +1,7 @@
-/** Whether an event comes from the service, and just now (Standard Webhooks). */
+/** Verifies that an event comes from the service and is recent (Standard Webhooks). */
 import { fromBase64 } from "./encoding.ts"
 
-/** An event may be so old, or ahead, in seconds. */
+/** Maximum difference of an event's timestamp from the clock, in seconds. */
 const tolerance = 300
 
 export interface Signed {
@@ -16,7 +16,7 @@ const keyOf = (secret: string) =>
     "verify"
   ])
 
-/** The comparison is that of Web Crypto, which takes the same time whatever is wrong. */
+/** Compares with Web Crypto, in constant time. */
 export const isAuthentic = async (
   { body, id, signatures, timestamp }: Signed,
   secrets: ReadonlyArray<string>,

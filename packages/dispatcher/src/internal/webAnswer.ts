@@ -1,4 +1,4 @@
-/** What of the body of a `Response` is read: `Exchange` has the same limits. */
+/** Reads the body of a `Response`, with the limits of `Exchange`. */
 import * as Effect from "effect/Effect"
 
 /** Length of an excerpt in characters and in bytes, and the maximum wait for it in milliseconds. */
@@ -6,10 +6,10 @@ const excerptLength = 200
 const excerptBytes = 4 * excerptLength
 const excerptWait = 250
 
-/** The largest body of a validation. A larger one counts as empty. */
+/** Maximum size of a validation's body in bytes. A larger one counts as empty. */
 const wholeBytes = 4 * 1024
 
-/** Collects pieces until there are more than `most` bytes, the stream ends or breaks, or the signal. */
+/** Collects pieces until the end of the stream, more than `most` bytes, an error, or the signal. */
 const collect = async (
   { body }: Response,
   most: number,
@@ -39,8 +39,8 @@ const collect = async (
 const textOf = (pieces: ReadonlyArray<Uint8Array<ArrayBuffer>>) => Effect.promise(() => new Blob([...pieces]).text())
 
 /**
- * The body as text: `whole` for an answer of 200 to a validation, which fails if it breaks off; of every other the
- * beginning. Nothing is decoded: what has a content coding counts as empty.
+ * The body as text: `whole` for a 200 to a validation, which fails if the body is incomplete; otherwise the beginning.
+ * Nothing is decompressed: a body with a content coding counts as empty.
  */
 export const readAnswer = (response: Response, reads: "excerpt" | "whole"): Effect.Effect<string, "broken"> => {
   const isWhole = reads === "whole" && response.status === 200

@@ -1,4 +1,4 @@
-/** The signature of `Signature.ts` by Web Crypto. */
+/** The signature of `Signature.ts` with Web Crypto. */
 import * as Redacted from "effect/Redacted"
 import type { Signed } from "../Signature.ts"
 
@@ -15,7 +15,7 @@ const signOnce = async (content: string, secret: Redacted.Redacted<string>): Pro
   return `v1,${toBase64(await crypto.subtle.sign("HMAC", key, utf8.encode(content)))}`
 }
 
-/** The `webhook-signature`, as `Signature.sign` makes it. */
+/** The same `webhook-signature` as that of `Signature.sign`. */
 export const sign = async (message: Signed, secrets: ReadonlyArray<Redacted.Redacted<string>>): Promise<string> => {
   const content = `${message.id}.${message.timestamp}.${message.body}`
   return (await Promise.all(secrets.map((secret) => signOnce(content, secret)))).join(" ")

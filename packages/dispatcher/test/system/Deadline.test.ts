@@ -5,7 +5,7 @@ import { dispatcher, listening, post, raw, responding, validation } from "../Rec
 import * as http from "node:http"
 import * as net from "node:net"
 
-/** An answer a given time after the start of the attempt, which a test sets: the way there is part of the time. */
+/** Responds a given time after the start of the attempt, which the test sets. The connection is part of that time. */
 const answeringAfter = (millis: number, answer: (response: http.ServerResponse) => void) => {
   const attempt = { startedAt: 0 }
   return Effect.map(
@@ -20,8 +20,8 @@ const json = (response: http.ServerResponse) =>
   response.writeHead(200, { "content-type": "application/json" }).end("{}")
 
 /**
- * Makes an attempt in which a tenth of a second decides. One that began late, or in which this machine did not let the
- * process run for half of that, when it mattered, shows nothing and is made again.
+ * Makes an attempt whose outcome depends on a tenth of a second. Repeats it if it began late, or if the machine paused
+ * the process for half of that time.
  */
 const undisturbed = <A>(from: number, attempt: { startedAt: number }, effect: Effect.Effect<A>): Effect.Effect<A> =>
   Effect.gen(function*() {
@@ -48,7 +48,7 @@ const undisturbed = <A>(from: number, attempt: { startedAt: number }, effect: Ef
 const both = (callbacks: Callbacks.Callbacks.Service, url: string) =>
   Effect.all([callbacks.deliver(post(url)), callbacks.validate(validation(url))], { concurrency: 2 })
 
-// Real time is the subject here: two seconds, from the start of the attempt (requirements §8).
+// These tests use real time: two seconds from the start of the attempt (requirements §8).
 describe.concurrent("two seconds", () => {
   it.scopedLive("are enough for a 200 after 1.9 s", () =>
     Effect.gen(function*() {
@@ -72,7 +72,7 @@ describe.concurrent("two seconds", () => {
     }))
 
   it.scopedLive(
-    "are not over for a delivery whose headers came in time and whose body does not end",
+    "do not limit a delivery whose headers arrived in time and whose body does not end",
     () =>
       Effect.gen(function*() {
         const callbacks = yield* dispatcher()
@@ -87,7 +87,7 @@ describe.concurrent("two seconds", () => {
     30_000
   )
 
-  it.scopedLive("include the name", () =>
+  it.scopedLive("include the lookup of the name", () =>
     Effect.gen(function*() {
       const callbacks = yield* dispatcher({ resolve: () => new Promise(() => {}) })
       const [took, answer] = yield* Effect.timed(callbacks.deliver(post("https://hangs.example/")))
@@ -107,7 +107,7 @@ describe.concurrent("two seconds", () => {
       yield* receiver.allClosed
     }))
 
-  it.scopedLive("can be fewer, as the caller wants", () =>
+  it.scopedLive("can be shortened by the caller", () =>
     Effect.gen(function*() {
       const callbacks = yield* dispatcher()
       const receiver = yield* raw(() => {})
@@ -142,7 +142,7 @@ describe.concurrent("interruption", () => {
       }))
   }
 
-  it.scopedLive("of a name that is being resolved opens no connection later", () =>
+  it.scopedLive("during the lookup of a name opens no connection later", () =>
     Effect.gen(function*() {
       let answer = (_: ReadonlyArray<string>) => {}
       const receiver = yield* responding((_, response) => response.end())
@@ -174,7 +174,7 @@ describe.concurrent("interruption", () => {
     }))
 })
 
-it.scopedLive("a process that is paused until its deadline has passed sends nothing when it wakes", () =>
+it.scopedLive("a process that is paused until after its deadline sends nothing when it resumes", () =>
   Effect.gen(function*() {
     const other = yield* raw(() => {})
     let received = 0
@@ -187,7 +187,7 @@ it.scopedLive("a process that is paused until its deadline has passed sends noth
       Effect.sync(() => net.connect(Number(new URL(other.url).port), "127.0.0.1")),
       (socket) => Effect.sync(() => socket.destroy())
     )
-    // Woken by this, the process is paused before it looks at its connection, which has become ready as well.
+    // This wakes the process, which is paused before it handles its connection, which has also become ready.
     const answer = yield* Effect.async<Callbacks.Answer>((resume) => {
       socket.once("connect", () => {
         const until = performance.now() + 300

@@ -1,4 +1,4 @@
-/** What `Startlist.make` and `WebStartlist.make` have in common: everything but the binding to `node:http`. */
+/** The shared parts of `Startlist.make` and `WebStartlist.make`: everything except the binding to `node:http`. */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -29,27 +29,27 @@ export type Endpoints = "oauth" | "athlete" | "webhooks" | "consent" | "account"
 
 export type MaybePromise<A> = A | Promise<A>
 
-/** Identifies the user of the browser, and has the addresses for signing in and out. */
+/** Identifies the user of the browser, and has the URLs for signing in and out. */
 export interface SignIn {
   /** The signed-in user of a request, and an unguessable value of the session for our forms. */
   readonly identify: (
     request: PlainRequest
   ) => MaybePromise<{ readonly user: Plain.User; readonly csrf: string } | undefined>
-  /** Where a browser is sent to sign in; it is to come back to `returnTo`, a path with query. */
+  /** URL to sign in. Afterwards, send the browser back to `returnTo`, a path with query. */
   readonly signInUrl: (returnTo: string) => string
-  /** The address to which the form "use another account" posts its fields `csrf` and `return_to`. */
+  /** URL to which the form "use another account" posts its fields `csrf` and `return_to`. */
   readonly signOutUrl: string
 }
 
 export interface Options extends Embedding.Options {
-  /** The public address at which Startlist is mounted: an origin, and a path if there is one. A slash at its end is cut. */
+  /** Public URL at which Startlist is mounted: an origin, and optionally a path. A slash at its end is removed. */
   readonly url: string
   /**
-   * Where everything is kept: `Memory.layer`, or `Postgres.layer({ url })` with the key that seals signing secrets,
+   * The stores: `Memory.layer`, or `Postgres.layer({ url })` with the key that seals signing secrets,
    * `.pipe(Layer.provide(Seal.layerWith({ key })))`.
    */
   readonly stores: Layer.Layer<Stores, unknown>
-  /** What sends to callbacks: `Dispatcher.layer`, or `WebCallbacks.layer` where there are no sockets. */
+  /** Calls callbacks: `Dispatcher.layer`, or `WebCallbacks.layer` without sockets. */
   readonly callbacks: Layer.Layer<Callbacks, unknown>
   /**
    * Makes tokens: `NodeSecrets.layerWith({ key })` with the key that seals signing secrets, or `NodeSecrets.layerDrawn`
@@ -58,50 +58,50 @@ export interface Options extends Embedding.Options {
   readonly secrets: Layer.Layer<Secrets, unknown>
   /** Identifies the user of the browser. The pages `consent`, `account` and `developer` need it. */
   readonly authentication?: SignIn
-  /** The server's own users by identifier. */
+  /** Finds a user of your server by identifier. */
   readonly findUser: (id: number) => MaybePromise<Plain.User | undefined>
   /** Groups of endpoints to mount. Default: all. */
   readonly endpoints?: ReadonlyArray<Endpoints>
-  /** Pages of the server's own in place of ours. */
+  /** Your own pages in place of ours. */
   readonly templates?: Partial<Templates.Service>
-  /** Numbers and choices that differ from the documented ones. */
+  /** Settings of the policy that differ from the documented ones. */
   readonly policy?: Partial<Policy.Service>
-  /** Named in the metadata in place of `url`, and in redirects (RFC 9207), which carry no `iss` without it. */
+  /** Issuer in the metadata (default: `url`) and in redirects (RFC 9207), which have no `iss` without this option. */
   readonly issuer?: string
-  /** CIDRs of proxies whose `X-Forwarded-For` is believed. */
+  /** CIDRs of proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies?: ReadonlyArray<string>
-  /** How much time each request gets. */
+  /** Time limit of requests. */
   readonly limits?: WebHttp.Options
 }
 
-/** The outcome of a check of an access token: the access, or a complete answer to the request. */
+/** The outcome of a check of an access token: the access, or a complete response. */
 export type Checked =
   | { readonly ok: true; readonly access: Plain.Access }
   | { readonly ok: false; readonly answer: PlainResponse }
 
-/** Everything that speaks promises and `fetch`. */
+/** Startlist with promises and `fetch`. */
 export interface WebStartlist extends Calls {
-  /** For whatever speaks `fetch`: Hono, Next, Deno, Bun, Workers, … */
+  /** For servers with `fetch` handlers: Hono, Next, Deno, Bun, Workers, … */
   readonly handler: WebHttp.WebHandler
   /**
-   * Guards a route of the server's own: the answers to Web requests whose token is not good for it are those of
-   * `/api/v1/athlete`; the others come with the access that their token gives.
+   * Guards your own route. It gets Web requests with a valid token and the access of that token. All others get the
+   * responses of `/api/v1/athlete`.
    */
   readonly guardHandler: (
     requirement: Guard.Requirement,
     handle: (request: Request, access: Plain.Access) => MaybePromise<Response>
   ) => (request: Request) => Promise<Response>
-  /** Checks the `Authorization` header, where a framework has its own way to answer. */
+  /** Checks the `Authorization` header, for frameworks with their own response type. */
   readonly check: (authorization: string | undefined, requirement?: Guard.Requirement) => Promise<Checked>
   /** For a consent page of your own, mounted in place of `consent`. */
   readonly consents: Consent.Consents
-  /** Ends the deliveries and the connections of the stores, and waits for it. */
+  /** Stops deliveries and closes the connections of the stores, and waits for both. */
   readonly close: () => Promise<void>
 }
 
 const protocol = { oauth: Protocol.oauth, athlete: Protocol.athlete, webhooks: Protocol.webhooks }
 
-/** The pages, with what they need. They are loaded by those who mount one: with them come a renderer and two languages. */
+/** The pages with their services. Loaded only if one is mounted, because they include a renderer and two languages. */
 const pagesOf = async ({ templates, authentication }: Options) => {
   if (authentication === undefined) throw new TypeError("authentication is missing: the pages need it")
   const { Templates, Pages, Authentication } = await import("@startlist/pages")
@@ -129,7 +129,7 @@ const all: ReadonlyArray<Endpoints> = ["oauth", "athlete", "webhooks", "consent"
 
 const isPage = (name: Endpoints): name is "consent" | "account" | "developer" => !(name in protocol)
 
-/** The handler of the chosen endpoints. */
+/** The handler of the selected endpoints. */
 const mounted = async (options: Options) => {
   const { endpoints = all } = options
   const unknown = endpoints.find((name) => !all.includes(name))
@@ -151,7 +151,7 @@ const layerUsers = (findUser: Options["findUser"]): Layer.Layer<CoreUser.UserSto
     find: (id) => Effect.map(asked(() => findUser(id)), (user) => Option.map(Option.fromNullable(user), Plain.fromUser))
   })
 
-/** Every address of ours begins with it: a slash more, and none of them would be found. */
+/** Checks `url` and removes slashes at its end, which would break all paths below it. */
 const placeOf = (url: string): string => {
   const place = url.replace(/(?<!\/)\/+$/, "")
   if (/^https?:\/\/[^/?#\s]+(?:\/[^?#\s]*)?$/i.test(place)) return place
@@ -176,10 +176,10 @@ const layerOf = (options: Options) => {
   )
 }
 
-/** What a binding of its own may use besides the mounted handler. */
+/** Services for a binding, in addition to the mounted handler. */
 type Provided = Layer.Layer.Success<ReturnType<typeof layerOf>>
 
-/** What every binding has in common, and what `bind` makes of the mounted handler. */
+/** The shared part of every binding, and the result of `bind` for the mounted handler. */
 export const assemble = async <Bound>(
   options: Options,
   bind: (handler: Handler) => Effect.Effect<Bound, never, Provided>

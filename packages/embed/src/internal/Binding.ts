@@ -1,4 +1,4 @@
-/** How the calls are made of the services of the core. */
+/** Implements the calls with the services of the core. */
 import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -28,7 +28,7 @@ const impossible = (field: string) => ({ reason: "invalid", field, message: "no 
 const invalid = (problem: { readonly field: string; readonly message: string }) =>
   Effect.succeed({ ok: false, reason: "invalid", field: problem.field, message: problem.message } as const)
 
-/** Reads an identifier. Any other number names nothing. */
+/** Parses an identifier. None for any other number. */
 const identify = <A extends number>(schema: Schema.Schema<A, number>) => {
   const isId = Schema.is(schema)
   return (id: number): Option.Option<A> => isId(id) ? Option.some(id) : Option.none()
@@ -39,13 +39,13 @@ const deliveryOf = identify(DeliveryId)
 const registrationOf = identify(RegistrationId)
 const userOf = identify(UserId)
 
-/** A filter by identifier: one that is not given lets everything through, one that names nothing lets nothing through. */
+/** A filter by identifier. Without an identifier it matches everything; with an invalid one, nothing. */
 const only = <A>(id: number | undefined, of: (id: number) => Option.Option<A>): Option.Option<Option.Option<A>> =>
   id === undefined ? Option.some(Option.none()) : Option.map(of(id), Option.some)
 
 const isUpdate = Schema.is(Schema.partialWith(Updates, { exact: true }))
 
-/** The first of the six fields that no store could keep, or that is of another type. */
+/** The first of the six fields that has the wrong type or that a store cannot save. */
 const impossibleUpdate = (updates: Partial<Updates>): Plain.Invalid | undefined => {
   const wrong = Object.entries(updates).find(([field, value]) => !isUpdate({ [field]: value }))
   return wrong === undefined ? undefined : {
@@ -69,10 +69,10 @@ const withSigning = (found: Effect.Effect<SigningSecrets, ApplicationNotFound | 
   )
     .pipe(Effect.catchTag("ApplicationNotFound", () => Effect.succeed(notFound)))
 
-/** How an effect becomes a promise: a store that is away rejects it. */
+/** Runs an effect as a promise, which rejects while the store is unavailable. */
 export type Run = <A>(effect: Effect.Effect<A, StoreError>) => Promise<A>
 
-/** Whose identifier cannot be one, by the name on the wire. */
+/** The first field with an invalid identifier, by its name on the wire. */
 const impossibleParty = ({ athleteId, clubId, organizerId, platformUserId }: Plain.Parties): string | undefined =>
   Object.entries({
     athlete_id: athleteId,
@@ -94,7 +94,7 @@ export const make = (run: Run): Effect.Effect<Calls, never, Services> =>
     const subscriptions = yield* Subscriptions
     const deliveries = yield* Deliveries
 
-    /** Runs for an identifier, if it is one. */
+    /** Runs an effect with an identifier, if the number is one. */
     const onId = <I, A, B>(
       id: Option.Option<I>,
       otherwise: B,

@@ -1,4 +1,4 @@
-/** The services of the core, called with plain values and answered by promises. */
+/** The services of the core as functions of plain values that return promises. */
 import type { State } from "@startlist/core/Delivery"
 import type { Updates } from "@startlist/core/Event"
 import type * as Plain from "./Plain.ts"
@@ -8,17 +8,17 @@ export interface Settings {
   readonly name: string
   readonly redirectUris: ReadonlyArray<string>
   readonly requirePkce: boolean
-  /** What the consent page shows: https, at most 255 characters each. `""` removes one; the others stay. */
+  /** Links on the consent page: https, at most 255 characters each. `""` removes a link; the others stay. */
   readonly links?: Plain.Links
 }
 
-/** An application and its secret, which is shown this one time. */
+/** An application and its secret, which is shown only this once. */
 export interface WithSecret {
   readonly application: Plain.Application
   readonly secret: string
 }
 
-/** A new application, with what signs its events. */
+/** A new application with the secret that signs its events. */
 export interface Created extends WithSecret {
   readonly signingSecret: string
 }
@@ -34,14 +34,14 @@ export interface Calls {
       id: number,
       settings: Partial<Settings>
     ) => Promise<Plain.Result<{ readonly application: Plain.Application }, Plain.Invalid | Plain.NotFound>>
-    /** A new secret; the present one stays good for `overlapSeconds` (default: the policy's, a day). */
+    /** Makes a new secret. The present one stays valid for `overlapSeconds` (default: the policy's, a day). */
     readonly rotateSecret: (
       id: number,
       options?: { readonly overlapSeconds?: number }
     ) => Promise<Plain.Result<WithSecret, Plain.NotFound>>
     /** The secrets that sign the application's events now, newest first. */
     readonly signingSecrets: (id: number) => Promise<Plain.Result<Plain.SigningSecrets, Plain.NotFound>>
-    /** A new one; the present one signs too for a while (the policy's overlap, a day). */
+    /** Makes a new signing secret. During the policy's overlap (default: a day), the present one also signs. */
     readonly rotateSigningSecret: (id: number) => Promise<Plain.Result<Plain.SigningSecrets, Plain.NotFound>>
     readonly find: (id: number) => Promise<Plain.Application | undefined>
     /** Newest first, at most `limit` (default 100), those after the one with the id `after`. */
@@ -50,13 +50,13 @@ export interface Calls {
     ) => Promise<ReadonlyArray<Plain.Application>>
   }
   readonly registrations: {
-    /** Stores a new registration. No event: its status has not changed. */
+    /** Stores a new registration, without an event: its status has not changed. */
     readonly create: (
       parties: Plain.Parties,
       updates?: Partial<Updates>
     ) => Promise<Plain.Result<{ readonly registration: Plain.Registration }, Plain.Invalid>>
     readonly find: (id: number) => Promise<Plain.Registration | undefined>
-    /** Changes any of the six fields; the events for all concerned subscriptions are saved with the change. */
+    /** Changes any of the six fields. The events for all subscriptions concerned are saved with the change. */
     readonly change: (
       id: number,
       updates: Partial<Updates>
@@ -64,17 +64,17 @@ export interface Calls {
   }
   readonly events: {
     /**
-     * Tells of a changed registration that the server keeps itself, under an identifier of its own; `updates` has all
-     * six fields. Answers the `webhook-id`.
+     * Reports a change of a registration that your server stores itself, under its own identifier. `updates` has all
+     * six fields. Returns the `webhook-id`.
      */
     readonly registrationChanged: (
       changed: Plain.Registration
     ) => Promise<Plain.Result<{ readonly eventId: string }, Plain.Invalid>>
   }
   readonly grants: {
-    /** What a user has authorised, oldest first. */
+    /** Grants of a user, oldest first. */
     readonly list: (userId: number) => Promise<ReadonlyArray<Plain.Authorization>>
-    /** The user revokes an application's access: its tokens are dead when this is done, and its event is saved. */
+    /** Revokes an application's access for the user. Afterwards its tokens are invalid, and the event is saved. */
     readonly revoke: (applicationId: number, userId: number) => Promise<Plain.Result<{}, Plain.NotFound>>
   }
   readonly subscriptions: {
@@ -89,7 +89,7 @@ export interface Calls {
       readonly after?: number
       readonly limit?: number
     }) => Promise<ReadonlyArray<Plain.Delivery>>
-    /** Delivers the event once more: a new delivery with the same `webhook-id`. */
+    /** Delivers the event again: a new delivery with the same `webhook-id`. */
     readonly redeliver: (
       id: number
     ) => Promise<Plain.Result<{ readonly delivery: Plain.Delivery }, Plain.NotFound>>

@@ -1,4 +1,4 @@
-/** `/oauth/authorize` for a consent page of the server's own: the checked request, and the two answers to it. */
+/** `/oauth/authorize` for your own consent page: the checked request, and both answers to it. */
 import type { AuthorizationRequest } from "@startlist/core/Authorization"
 import type { OAuth } from "@startlist/core/OAuth"
 import type { UserStore } from "@startlist/core/User"
@@ -11,42 +11,42 @@ import * as Option from "effect/Option"
 import type { Run } from "./Binding.ts"
 import * as Plain from "./Plain.ts"
 
-/** What an application asks a user for. */
+/** A request of an application for a user's consent. */
 export interface Asked {
   readonly application: Plain.Application
   readonly scope: ReadonlyArray<string>
-  /** The role that the user must have, if the application says so. */
+  /** The role that the user must have, if the application requires one. */
   readonly role: Plain.Role | undefined
   readonly redirectUri: string
 }
 
 /**
- * Why there is no answer: the browser is not sent back, and your page says what is wrong. `malformed`: the query cannot be
- * read. `wrong_role`: the user has another role than the application asks for.
+ * The reason why the browser cannot be sent back: show it on your page. `malformed`: the query cannot be read.
+ * `wrong_role`: the user does not have the role that the application requires.
  */
 export interface NotAnswered {
   readonly reason: Authorization.NotRedirectable["reason"] | "malformed" | "wrong_role"
 }
 
-/** An address of the application, to which the browser is sent with 303. */
+/** A URL of the application, to which you send the browser with 303. */
 export interface SentBack {
   readonly redirect: string
 }
 
 /**
- * `query` is the query of the request to your page, as it came, with or without its question mark. Nothing is stored
- * between the page and the decision: give the same query again.
+ * `query` is the unchanged query of the request to your page, with or without its question mark. Nothing is stored
+ * between the page and the decision: pass the same query again.
  */
 export interface Consents {
   /** Checks a request. With `redirect`, the application made a mistake, and the redirect reports it. */
   readonly check: (query: string) => Promise<Plain.Result<Asked, SentBack | NotAnswered>>
-  /** The user allows it. `address` is the client's, for the audit. */
+  /** The user allows the access. `address` is the network address of the client, for the audit. */
   readonly allow: (
     query: string,
     user: Plain.User,
     address?: string
   ) => Promise<Plain.Result<SentBack, SentBack | NotAnswered>>
-  /** The user does not allow it. */
+  /** The user refuses the access. */
   readonly deny: Consents["allow"]
 }
 

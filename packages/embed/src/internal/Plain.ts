@@ -1,4 +1,4 @@
-/** What the promise-based face takes and gives: plain objects, numbers, strings and dates. */
+/** Plain objects, numbers, strings and dates of the promise-based API. */
 import * as DateTime from "effect/DateTime"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
@@ -11,12 +11,12 @@ import type * as CoreRegistration from "@startlist/core/Registration"
 import type * as CoreSubscription from "@startlist/core/Subscription"
 import * as CoreUser from "@startlist/core/User"
 
-/** Either what was asked for, or the reason why not. Trouble with the store rejects the promise instead. */
+/** The result, or the reason of a refusal. Errors of the store reject the promise instead. */
 export type Result<A, Refused> =
   | ({ readonly ok: true } & A)
   | ({ readonly ok: false } & Refused)
 
-/** There is no such thing. */
+/** The record does not exist. */
 export interface NotFound {
   readonly reason: "not_found"
 }
@@ -42,7 +42,7 @@ export interface User {
 export const fromUser = ({ email, firstName = "", id, lastName = "", role }: User): CoreUser.User =>
   CoreUser.User.make({ id: CoreUser.UserId.make(id), role, email, firstName, lastName })
 
-/** What an access token gives access to. */
+/** The access that a token gives. */
 export interface Access {
   readonly applicationId: number
   readonly userId: number
@@ -58,7 +58,7 @@ export const toAccess = ({ createdAt, expiresAt, ...access }: CoreAccess.Access)
   expiresAt: DateTime.toDateUtc(expiresAt)
 })
 
-/** Addresses that users see before they allow an application. */
+/** Links that users see before they allow an application. */
 export type Links = Core.Links
 
 export interface Application {
@@ -76,7 +76,7 @@ export const toApplication = (
 ): Application => ({ id, name, ownerId, redirectUris, requirePkce, links, createdAt: DateTime.toDateUtc(createdAt) })
 
 export interface SigningSecrets {
-  /** Newest first; one that was replaced has an end. */
+  /** Newest first. A replaced secret has an end. */
   readonly secrets: ReadonlyArray<{ readonly value: string; readonly expiresAt?: Date }>
 }
 
@@ -102,7 +102,7 @@ export const toAuthorization = ({ application, grant }: Authorized): Authorizati
   grantedAt: DateTime.toDateUtc(grant.grantedAt)
 })
 
-/** The users whose applications hear of a registration. */
+/** The users whose applications get the events of a registration. */
 export interface Parties {
   readonly athleteId: number
   readonly organizerId?: number | undefined
@@ -113,7 +113,7 @@ export interface Parties {
 export interface Registration {
   readonly id: number
   readonly parties: Parties
-  /** The six fields of which its events tell (requirements §6.2). */
+  /** The six fields in its events (requirements §6.2). */
   readonly updates: Updates
 }
 
@@ -167,7 +167,7 @@ export interface Delivery {
   readonly objectType: "registration" | "athlete" | "organizer"
   readonly objectId: number
   readonly state: CoreDelivery.State
-  /** When its event happened. */
+  /** Time of the event. */
   readonly eventTime: Date
   readonly attempts: ReadonlyArray<{
     readonly at: Date

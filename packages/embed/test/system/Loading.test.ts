@@ -1,4 +1,4 @@
-/** What a process loads that mounts a part of Startlist. */
+/** Modules that a process loads if it mounts a part of Startlist. */
 import { execFile } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -16,7 +16,7 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** The packages of which a program loads modules, with their number. */
+/** Number of loaded modules by package. */
 const loadedBy = async (program: string): Promise<ReadonlyMap<string, number>> => {
   const file = join(folder, `${Math.random()}`)
   const flags = ["--import", "tsx", "--conditions=@startlist/source", "--import", hooks, "--input-type=module"]

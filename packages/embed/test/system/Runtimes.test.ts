@@ -1,6 +1,6 @@
 /**
- * The loop in runtimes other than Node. One bundle without any module of Node runs in Deno, in Bun and in an isolate of
- * workerd; what is made for Node runs in those that are compatible with it. They are downloaded as npm packages.
+ * The loop in other runtimes than Node. One bundle without modules of Node runs in Deno, Bun and an isolate of workerd;
+ * the modules for Node run in compatible runtimes. The runtimes are downloaded as npm packages.
  */
 import { request } from "node:http"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
@@ -25,7 +25,7 @@ const compatible: ReadonlyArray<Runtime> = [
   { name: "bun", entry: "bunListener", platform: "node", args: ["bunListener.js"] }
 ]
 
-/** The status for a request whose body never comes. */
+/** The status of a request whose body never arrives. */
 const statusWithoutBody = (url: string, headers: Readonly<Record<string, string>>): Promise<number | undefined> =>
   new Promise((resolve, reject) => {
     const outgoing = request(url, { method: "POST", headers }, (response) => {
@@ -45,7 +45,7 @@ for (const runtime of onWeb) {
     })
     afterAll(() => server.close())
 
-    it("guards routes of the server's own with the answers of Startlist's", async () => {
+    it("guards the server's own routes with the responses of Startlist", async () => {
       const [ours, theirs] = await Promise.all([
         fetch(`${server.origin}/results`),
         fetch(`${server.url}/api/v1/athlete`)
@@ -55,13 +55,13 @@ for (const runtime of onWeb) {
       expect(await ours.json()).toEqual(await theirs.json())
     })
 
-    it("compresses, once", async () => {
+    it("compresses only once", async () => {
       const sheet = await fetch(`${server.url}/assets/pages.0.css`, { headers: { "accept-encoding": "gzip" } })
       expect([sheet.status, sheet.headers.get("content-encoding")]).toEqual([200, "gzip"])
       expect(await sheet.text()).toContain(":root")
     })
 
-    it("refuses by the head of a request, before its body", async () => {
+    it("refuses a request because of its head, before its body", async () => {
       const url = `${server.url}/oauth/token`
       const type = { "content-type": "application/x-www-form-urlencoded" }
       expect(await statusWithoutBody(url, { ...type, "content-length": "2000000" })).toBe(413)

@@ -1,4 +1,4 @@
-/** From layers to a server in one call, and what the compiler says if a layer is missing. */
+/** Starts a server from layers in one call, and tests the compiler's error for a missing layer. */
 import { Memory, Services } from "@startlist/core"
 import { MemoryThrottle, Mount, NodeHttp, NodeSecrets, Protocol, WebHttp } from "@startlist/http"
 import { Authentication, Pages } from "@startlist/pages"
@@ -27,7 +27,7 @@ const services = Services.layer.pipe(
 const everything = Mount.make([Protocol.routes, Pages.routes], { notFound: Pages.notFound })
 
 describe("start", () => {
-  it("makes a listener, and disposes of the layers", async () => {
+  it("makes a listener, and releases the layers", async () => {
     const events: Array<string> = []
     const resource = Layer.scopedDiscard(
       Effect.acquireRelease(Effect.sync(() => events.push("begun")), () => Effect.sync(() => events.push("ended")))
@@ -48,7 +48,7 @@ describe("start", () => {
     expect(events).toEqual(["begun", "ended"])
   })
 
-  it("makes a handler of Web requests, which serves only what was chosen and needs only its layers", async () => {
+  it("makes a handler of Web requests, which serves only selected routes and needs only their layers", async () => {
     const { dispose, handler } = await WebHttp.start(Mount.make([Protocol.webhooks]), services)
     const ask = async (path: string) => (await handler(new Request(`https://club.example${path}`))).status
     expect(await ask("/api/v1/webhook_subscription")).toBe(401)
@@ -56,14 +56,14 @@ describe("start", () => {
     await dispose()
   })
 
-  it("is rejected if a layer cannot be built", async () => {
+  it("rejects if a layer cannot be built", async () => {
     const broken = Layer.effectDiscard(Effect.fail("the database is away"))
     await expect(NodeHttp.start(everything, Layer.mergeAll(services, authentication, broken)))
       .rejects.toThrow("the database is away")
   })
 })
 
-/** Programs by name: the layers with which each wants to start. */
+/** Programs by name, with the layers of each. */
 const programs = {
   complete: "Layer.merge(services, MemoryThrottle.layer)",
   missing: "services",
@@ -82,7 +82,7 @@ void NodeHttp.start(Mount.make([Protocol.routes]), ${layer})
 void [services, noCallbacks, MemoryThrottle]
 `
 
-/** What the compiler says about them all. */
+/** Output of the compiler for all programs. */
 const compile = async (): Promise<string> => {
   const root = fileURLToPath(new URL("../../../..", import.meta.url))
   const folder = join(root, "node_modules/.cache/startlist-types")
@@ -107,7 +107,7 @@ describe("the compiler", { timeout: 60_000 }, () => {
     said = await compile()
   })
 
-  /** What it says about one of them: the lines from its name to that of the next file. */
+  /** Its output for one program: the lines from its name to that of the next file. */
   const about = (program: keyof typeof programs): string =>
     said.split(/^(?=\S)/m).filter((error) => error.includes(`startlist-types/${program}.ts`)).join("")
 

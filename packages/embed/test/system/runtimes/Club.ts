@@ -1,4 +1,4 @@
-/** A server by Web requests: its own pages, its own API, Startlist at `/connect`, and what prepares the tests. */
+/** A server with Web requests: its own pages and API, Startlist at `/connect`, and preparations for the tests. */
 import { parseBlock } from "@startlist/dispatcher/AddressGuard"
 import * as WebCallbacks from "@startlist/dispatcher/WebCallbacks"
 import * as WebStartlist from "@startlist/embed/WebStartlist"
@@ -12,7 +12,7 @@ export type Fetch = (request: Request, address?: string) => Promise<Response>
 /** The receivers of the tests are on loopback. */
 export const allow = Option.toArray(parseBlock("127.0.0.0/8"))
 
-/** A server with this public origin, of modules that are not of Node. */
+/** A server with this public origin, without modules of Node. */
 export const start = async (origin: string): Promise<Fetch> =>
   serve(await WebStartlist.make({ ...Connect.options(origin), callbacks: WebCallbacks.layerWith({ allow }) }))
 
@@ -28,7 +28,7 @@ export const serve = (startlist: WebStartlist.WebStartlist): Fetch => {
   }
 }
 
-/** What the loop needs that no public interface does. */
+/** Operations for the loop that have no public API. */
 const prepare = (
   { applications, deliveries, registrations }: WebStartlist.WebStartlist,
   asked: Prepare

@@ -1,11 +1,11 @@
-/** Startlist for a server without Node: all that it takes. */
+/** Startlist for a server without Node. */
 import * as Memory from "@startlist/core/Memory"
 import * as WebCallbacks from "@startlist/dispatcher/WebCallbacks"
 import type * as WebStartlist from "@startlist/embed/WebStartlist"
 import * as WebSecrets from "@startlist/http/WebSecrets"
 import * as Users from "./Users.ts"
 
-/** Startlist of a server with this public origin; it is mounted at `/connect`. */
+/** Startlist of a server with this public origin, mounted at `/connect`. */
 export const options = (origin: string): WebStartlist.Options => ({
   url: `${origin}/connect`,
   stores: Memory.layer,

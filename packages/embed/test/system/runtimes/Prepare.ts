@@ -1,4 +1,4 @@
-/** Calls of `Startlist` from the process of the tests to the one of a server. */
+/** Calls of `Startlist` from the test process to that of a server. */
 import type { Calls } from "@startlist/embed/WebStartlist"
 import type { Embedding } from "@startlist/test-support/EmbeddedServer"
 

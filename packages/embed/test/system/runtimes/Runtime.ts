@@ -1,4 +1,4 @@
-/** Servers in runtimes other than the one of the tests: bundled, started, prepared from outside. */
+/** Bundles, starts and prepares servers in other runtimes than that of the tests. */
 import { build, type BuildOptions } from "esbuild"
 import { execFileSync, spawn } from "node:child_process"
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs"
@@ -9,19 +9,19 @@ import type { Prepare } from "./Prepare.ts"
 
 const here = (name: string) => fileURLToPath(new URL(name, import.meta.url))
 
-/** What a runtime is started with, in a folder that has the bundle. */
+/** How to start a runtime, in a folder with the bundle. */
 export interface Runtime {
   readonly name: "deno" | "bun" | "workerd"
   /** The module that serves, without extension. */
   readonly entry: string
   readonly args: ReadonlyArray<string>
-  /** Files that it needs beside the bundle. */
+  /** Files that it needs in addition to the bundle. */
   readonly files?: ReadonlyArray<string>
-  /** `browser` lets no module of Node into the bundle. */
+  /** `browser` allows no module of Node in the bundle. */
   readonly platform: "browser" | "node"
 }
 
-/** A bundle of everything but undici: what a runtime has in place of it must not be hidden. */
+/** Bundles everything except undici, so that a runtime uses its own replacement of it. */
 const bundled = {
   bundle: true,
   format: "esm",
@@ -38,10 +38,10 @@ const binaryOf = (name: string): string =>
 /** Time in milliseconds for a start, on a machine that is busy with other tests. */
 const patience = 40_000
 
-/** Every runtime says its port: workerd on the descriptor 3, the servers themselves on stdout. */
+/** The port that a runtime prints: workerd on descriptor 3, the servers themselves on stdout. */
 const portOf = /(?:"port":|127\.0\.0\.1:)(\d+)[\s}]/
 
-/** Starts the server; answers its origin, and a function that ends it. */
+/** Starts the server. Returns its origin, and a function that stops it. */
 const launch = async ({ args, name }: Runtime, cwd: string) => {
   const child = spawn(binaryOf(name), args, { cwd, stdio: ["ignore", "pipe", "pipe", "pipe"] })
   const ended = new Promise<void>((resolve) => child.once("close", () => resolve()))
@@ -74,7 +74,7 @@ const launch = async ({ args, name }: Runtime, cwd: string) => {
 
 /** Builds, starts and prepares a server. */
 export const start = async (runtime: Runtime): Promise<Embedding & { readonly origin: string }> => {
-  // From here, undici is found.
+  // This folder has undici.
   const cache = here("../../../../../node_modules/.cache/")
   mkdirSync(cache, { recursive: true })
   const folder = mkdtempSync(join(cache, "runtime-"))

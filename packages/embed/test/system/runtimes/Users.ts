@@ -5,7 +5,7 @@ const users = new Map<number, { readonly user: Startlist.User; readonly password
 
 const sessions = new Map<string, { readonly user: Startlist.User; readonly csrf: string }>()
 
-/** Adds a user; answers the identifier. */
+/** Adds a user. Returns the identifier. */
 export const add = (user: Omit<Startlist.User, "id">, password: string): number => {
   const id = users.size + 1
   users.set(id, { user: { ...user, id }, password })
@@ -17,7 +17,7 @@ export const find = (id: number): Startlist.User | undefined => users.get(id)?.u
 const sessionOf = (cookie: string | null | undefined): string =>
   /(?:^|; *)session=([\w-]+)/.exec(cookie ?? "")?.[1] ?? ""
 
-/** Who sends this `Cookie` header. */
+/** The user of a `Cookie` header. */
 export const signedIn = (cookie: string | undefined) => sessions.get(sessionOf(cookie))
 
 const page = (returnTo: string) =>
@@ -29,7 +29,7 @@ const page = (returnTo: string) =>
 export const signInPage = (url: URL): Response =>
   new Response(page(url.searchParams.get("return_to") ?? "/"), { headers: { "content-type": "text/html" } })
 
-/** What the form of the page at `/sign-in` does. */
+/** Handles the form of the page at `/sign-in`. */
 export const signIn = async (request: Request): Promise<Response> => {
   const form = new URLSearchParams(await request.text())
   const known = [...users.values()].find(({ user }) => user.email === form.get("email"))

@@ -1,4 +1,4 @@
-/** `bun bunListener.js`. Bun has a module of its own in place of undici, in which the dispatcher finds no `Client`. */
+/** `bun bunListener.js`. Bun replaces undici by its own module, which does not have the `Client` of the dispatcher. */
 import * as WebCallbacks from "@startlist/dispatcher/WebCallbacks"
 import { allow } from "./Club.ts"
 import { listen } from "./listener.ts"

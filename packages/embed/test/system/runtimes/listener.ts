@@ -1,4 +1,4 @@
-/** Modules for Node (`node:http`, `node:crypto`) in a runtime that is compatible with it. */
+/** Modules for Node (`node:http`, `node:crypto`) in a compatible runtime. */
 import { getRequestListener } from "@hono/node-server"
 import type { Callbacks } from "@startlist/core/Callbacks"
 import * as Startlist from "@startlist/embed/Startlist"
@@ -9,7 +9,7 @@ import { createServer } from "node:http"
 import { serve } from "./Club.ts"
 import * as Connect from "./Connect.ts"
 
-/** Listens on a free port, and says on which one. */
+/** Listens on a free port, and prints it. */
 export const listen = (callbacks: Layer<Callbacks>): void => {
   const server = NodeHttp.harden(createServer())
   server.listen(0, "127.0.0.1", async () => {

@@ -1,6 +1,6 @@
 /**
- * A Worker. Startlist lives in a Durable Object, because stores in memory and deliveries belong to one object that
- * outlives requests: of a Worker itself there are many isolates, and its timers end with the request.
+ * A Worker. Startlist runs in a Durable Object, because stores in memory and deliveries need a single object that
+ * outlives requests: a Worker itself has many isolates, and its timers end with the request.
  */
 import { type Fetch, start } from "./Club.ts"
 

@@ -1,4 +1,4 @@
-/** The database as the stores use it: named statements with parameters, run on the fiber's open transaction if there is one. */
+/** The database of the stores: named statements with parameters, which run in the fiber's open transaction, if any. */
 import { TransactionConnection } from "@effect/sql/SqlClient"
 import type * as SqlClient from "@effect/sql/SqlClient"
 import type { Connection } from "@effect/sql/SqlConnection"
@@ -14,21 +14,21 @@ import * as Stream from "effect/Stream"
 import { isRetryable } from "./internal/sqlState.ts"
 import { within } from "./internal/deadline.ts"
 
-/** One SQL statement with `$1`, `$2`, … and the name under which a connection keeps it prepared. */
+/** An SQL statement with `$1`, `$2`, … and the name of its prepared statement. */
 export interface Statement {
   readonly name: string
   readonly text: string
 }
 
-/** What a statement is run with: numbers, booleans and text; sets travel as JSON text. */
+/** Parameters of a statement: numbers, booleans and text. Sets are sent as JSON text. */
 export type Parameter = string | number | boolean | null
 
-/** What the stores share. Made by the layers of `Postgres` and `Embedded`; `Postgres.ready` needs it. */
+/** The database that the stores share. The layers of `Postgres` and `Embedded` create it; `Postgres.ready` needs it. */
 export class Database extends Context.Tag("@startlist/postgres/Database")<Database, Database.Service>() {}
 
 export declare namespace Database {
   export interface Service {
-    /** In front of every table name. */
+    /** Prefix of every table name. */
     readonly prefix: string
     /** Runs a statement. `Row` describes its select list; rows are not validated. */
     readonly query: <Row>(
@@ -36,34 +36,34 @@ export declare namespace Database {
       parameters: ReadonlyArray<Parameter>
     ) => Effect.Effect<ReadonlyArray<Row>, StoreError>
     /**
-     * Runs an effect in a transaction; inside an open one, in a savepoint of it. It begins with the first statement: what
-     * the effect does before that, such as hashing a password, holds no connection.
+     * Runs an effect in a transaction, or in a savepoint of an open one. It begins with the first statement: before
+     * that, the effect holds no connection, for example while it hashes a password.
      */
     readonly transaction: <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E | StoreError>
-    /** Runs an effect after the caller's transaction has been committed; immediately, without a transaction. */
+    /** Runs an effect after the commit of the caller's transaction, or immediately without a transaction. */
     readonly afterCommit: (effect: Effect.Effect<void>) => Effect.Effect<void>
     /** Signals that there may be deliveries to claim: to this node immediately, to other nodes a moment later. */
     readonly wake: Effect.Effect<void>
     readonly wakeUps: Stream.Stream<void>
-    /** Whether it works in this process, on this thread: then nothing else happens while a statement runs. */
+    /** Whether the database runs on this thread, so that a statement blocks everything else. */
     readonly isInProcess: boolean
-    /** The connections of the pool now; none if there is no pool of ours. */
+    /** Present connections of our pool, if there is one. */
     readonly connections: Effect.Effect<Option.Option<Connections>>
     /**
-     * Copies the database's folder to a path that does not exist yet; none if the database is not embedded. No statement
-     * runs during the copy. A copy that failed, or was interrupted, is incomplete.
+     * Copies the database's folder to a path that does not exist yet. None if the database is not embedded. No
+     * statement runs during the copy. A failed or interrupted copy is incomplete.
      */
     readonly copyFiles: Option.Option<(path: string) => Effect.Effect<void, StoreError>>
   }
 
-  /** Connections of a pool, and how many statements wait for one. */
+  /** Numbers of connections of a pool, and of statements that wait for one. */
   export interface Connections {
     readonly open: number
     readonly idle: number
     readonly waiting: number
   }
 
-  /** How statements reach the database outside of a transaction. Rows are the driver's, hence `any`. */
+  /** Runs statements outside of a transaction. Rows are the driver's, hence `any`. */
   export type Direct = (
     statement: Statement,
     parameters: ReadonlyArray<Parameter>
@@ -71,17 +71,17 @@ export declare namespace Database {
   ) => Effect.Effect<ReadonlyArray<any>, SqlError>
 }
 
-/** The connection of the open transaction that the fiber is inside of (`SqlClient.withTransaction`), if there is one. */
+/** The connection of the fiber's open transaction (`SqlClient.withTransaction`), if there is one. */
 const joined = (fiber: Fiber.RuntimeFiber<unknown, unknown>) =>
   Context.getOption(fiber.currentContext, TransactionConnection)
 
-/** Whether the fiber is inside `SqlClient.withTransaction`: then it must not leave that connection. */
+/** Whether the fiber is inside `SqlClient.withTransaction`, and must use its connection. */
 export const isJoined = (fiber: Fiber.RuntimeFiber<unknown, unknown>): boolean => Option.isSome(joined(fiber))
 
 /** Effects to run after the commit of the open transaction. */
 class AfterCommit extends Context.Tag("@startlist/postgres/AfterCommit")<AfterCommit, Array<Effect.Effect<void>>>() {}
 
-/** A connection that is there when the first statement needs it. */
+/** A connection that is opened for the first statement. */
 const lazily = (acquire: Effect.Effect<Connection, SqlError>): Connection => ({
   execute: (...asked) => Effect.flatMap(acquire, (connection) => connection.execute(...asked)),
   executeRaw: (...asked) => Effect.flatMap(acquire, (connection) => connection.executeRaw(...asked)),
@@ -96,7 +96,7 @@ const begun = <A, E>(sql: SqlClient.SqlClient, effect: Effect.Effect<A, E>): Eff
     Effect.gen(function*() {
       const scope = yield* Scope.make()
       let open: Connection | undefined
-      // Not to be interrupted, as everybody after would get the interruption of the first.
+      // Uninterruptible, because later statements would get the interruption of the first.
       const acquire = yield* Effect.cached(Effect.uninterruptible(
         Effect.tap(Scope.extend(sql.reserve, scope), (connection) =>
           Effect.tap(connection.executeUnprepared("BEGIN", [], undefined), () => {
@@ -125,7 +125,7 @@ const begun = <A, E>(sql: SqlClient.SqlClient, effect: Effect.Effect<A, E>): Eff
 
 const toStoreError = (cause: unknown) => new StoreError({ cause })
 
-/** A database over a client, and a direct way for what is outside of transactions. */
+/** A database with a client, and a direct connection for statements outside of transactions. */
 export const make = (options: {
   readonly sql: SqlClient.SqlClient
   readonly prefix: string
@@ -150,7 +150,7 @@ export const make = (options: {
         const once = Option.isSome(transaction)
           ? transaction.value[0].execute(statement.text, parameters, undefined)
           : direct(statement, parameters)
-        // A schedule is made only when it is needed: it costs more than all else here.
+        // Create the schedule only if it is needed: it costs more than the rest of this function.
         return Effect.catchAll(once, (error) =>
           Option.isNone(transaction) && isRetryable(error)
             ? Effect.mapError(Effect.retry(once, { times: 2, while: isRetryable }), toStoreError)

@@ -27,35 +27,35 @@ import type { Provided } from "./Postgres.ts"
 import type { Seal } from "./Seal.ts"
 
 export interface Options {
-  /** The data folder; made if it is missing. */
+  /** The data folder, which is created if it is missing. */
   readonly folder: string
-  /** In front of every table name; default `startlist_`. */
+  /** Prefix of every table name (default: `startlist_`). */
   readonly prefix?: string | undefined
-  /** Bring the tables up to date at the start (default), or leave them as they are. */
+  /** Whether to migrate the tables at the start (default: true). */
   readonly migrate?: boolean | undefined
-  /** Further tables that are brought up to date with ours. */
+  /** Further migrations, to run with ours. */
   readonly migrations?: ReadonlyArray<Migrations.MigrationSet> | undefined
-  /** The image from which a new folder starts. Default: one with the tables of the stores, which came with this package. */
+  /** The image for a new folder. Default: the one in this package, with the tables of the stores. */
   readonly image?: Image | undefined
-  /** Whether a folder is opened whose data was moved to PostgreSQL; default no. */
+  /** Whether to open a folder whose data was moved to PostgreSQL (default: false). */
   readonly evenIfMoved?: boolean | undefined
 }
 
-/** An image with the tables of `migrations` besides those of the stores: a first start has nothing left to bring up to date. */
+/** An image that also has the tables of `migrations`, so that a first start needs no migration. */
 export interface Image {
-  /** The folder that it is kept in. */
+  /** The folder of the image. */
   readonly folder: string
-  /** Changes when `migrations` do. */
+  /** A text that changes with `migrations`. */
   readonly fingerprint: string
 }
 
 /**
- * The data folder cannot be used; nothing in it was changed.
+ * The data folder cannot be used. Nothing in it was changed.
  *
  * - `locked`: another process uses it.
  * - `version`: it was written by another major version of PostgreSQL.
- * - `damaged`: it is no data folder, or not a whole one.
- * - `inaccessible`: it cannot be made or read.
+ * - `damaged`: it is not a data folder, or incomplete.
+ * - `inaccessible`: it cannot be created or read.
  * - `moved`: its data was moved to a PostgreSQL server (`Move`), which `to` names.
  */
 export class EmbeddedError extends Schema.TaggedError<EmbeddedError>("@startlist/postgres/EmbeddedError")(
@@ -84,7 +84,7 @@ export class EmbeddedError extends Schema.TaggedError<EmbeddedError>("@startlist
   }
 }
 
-/** What PostgreSQL wrote last into a folder that it closed or lost: without these it cannot be one. */
+/** Size in bytes of PostgreSQL's control file. With another size, the folder is damaged. */
 const controlFileBytes = 8192
 
 const clusterIn = (folder: string): string => join(folder, "pgdata")
@@ -145,17 +145,17 @@ const open = (
     )
   })
 
-/** Looks first: most starts have nothing to do for which a transaction would be begun, and nobody else is here. */
+/** Checks before it migrates: most starts need no migration, and no other process uses the folder. */
 const update = (set: Migrations.MigrationSet) =>
   Effect.flatMap(
     Migrations.status(set),
     ({ missing, unknown }) => missing.length + unknown.length === 0 ? Effect.void : Migrations.run(set)
   )
 
-/** Why a folder's database does not open. */
+/** The reason why the database of a folder does not open. */
 export type ConnectError = EmbeddedError | Migrations.MigrationError | SqlError
 
-/** A client over the database of a folder, which is locked for the scope. Its tables are brought up to date first. */
+/** A client of the database in a folder, which is locked for the scope. Migrates the tables first. */
 export const connect = (options: Options): Effect.Effect<SqlClient.SqlClient, ConnectError, Scope.Scope> =>
   Effect.gen(function*() {
     const sql = yield* Pglite.makeClient(yield* open(options))
@@ -168,7 +168,7 @@ export const connect = (options: Options): Effect.Effect<SqlClient.SqlClient, Co
 const copyFiles = (sql: SqlClient.SqlClient, folder: string) => (path: string): Effect.Effect<void, StoreError> =>
   Effect.scoped(Effect.gen(function*() {
     const connection = yield* sql.reserve
-    // What a start from the copy has to replay is in the files then.
+    // Write all changes to the files, so that a start from the copy need not replay them.
     yield* connection.execute("CHECKPOINT", [], undefined)
     yield* Effect.uninterruptible(
       Effect.tryPromise(() =>
@@ -199,12 +199,12 @@ const context = (
     return Context.make(Database, database).pipe(Context.add(SqlClient.SqlClient, sql))
   })
 
-/** The stores in the database of a folder, made at the first start. One process at a time. */
+/** The stores in the database of a folder, which the first start creates. For one process at a time. */
 export const layerWith = (
   options: Options
 ): Layer.Layer<Provided, ConnectError, Seal> => Layer.provideMerge(stores.layer, Layer.scopedContext(context(options)))
 
-/** Makes the image from which new data folders start, if it is not there. */
+/** Creates the image for new data folders, if it is missing. */
 export const prepareImage = (
   options: Pick<Options, "image" | "migrations"> = {}
 ): Effect.Effect<void, Migrations.MigrationError> => Effect.asVoid(EmbeddedImage.load(kindOf(options)))

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises"
 import { createRequire } from "node:module"
 import { dirname, join } from "node:path"
 
-/** As much of it as is needed: TypeScript describes it with the browser only. */
+/** The needed part of `WebAssembly`: TypeScript has its types only for browsers. */
 declare const WebAssembly: { readonly compile: (program: Uint8Array) => Promise<object> }
 
 let compiling: Promise<object> | undefined
@@ -13,12 +13,12 @@ const compile = async (): Promise<object> => {
   return WebAssembly.compile(await readFile(join(pglite, "pglite.wasm")))
 }
 
-/** PGlite's program; it is compiled when it is first asked for. */
+/** PGlite's program, compiled on first use. */
 export const compiled = (): Promise<object> => compiling ??= compile()
 
 /**
- * Begins to compile the engine on other threads, so that opening a folder takes less time. A failure to compile is reported
- * when a folder is opened.
+ * Begins to compile the engine on other threads, so that opening a folder takes less time. Opening a folder reports a
+ * failure of it.
  */
 export const prepare = (): void => {
   compiled().catch(() => {})

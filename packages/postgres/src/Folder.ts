@@ -1,4 +1,4 @@
-/** Folders for data. */
+/** Private folders for data. */
 import type { Stats } from "node:fs"
 import { mkdir, stat } from "node:fs/promises"
 import { dirname, resolve } from "node:path"
@@ -7,8 +7,8 @@ import * as Option from "effect/Option"
 const isFolder = (path: string): Promise<boolean> => stat(path).then((found) => found.isDirectory(), () => false)
 
 /**
- * Why a folder is not private: others may write in it, and may have planted a key or a database. Nothing repairs that
- * silently. Windows has no such modes.
+ * The reason why a folder is not private: others may write in it, and may have planted a key or a database. So its mode
+ * is not corrected silently. Windows has no such modes.
  */
 export const whyNotPrivate = (folder: string, { mode }: Pick<Stats, "mode">): Option.Option<string> =>
   process.platform !== "win32" && (mode & 0o022) !== 0
@@ -20,19 +20,19 @@ export const whyNotPrivate = (folder: string, { mode }: Pick<Stats, "mode">): Op
     : Option.none()
 
 /**
- * Makes a folder, and those above it that are missing, for their owner alone. One by one: to Node's own `recursive` a
- * file system that refuses with ENOENT, as `/proc` does, causes endless retries.
+ * Creates a folder and its missing parents, only for their owner. One by one: Node's own `recursive` retries endlessly
+ * if the file system refuses with ENOENT, like `/proc`.
  */
 const makeAll = async (folder: string): Promise<void> => {
   if (await isFolder(folder)) return
   if (dirname(folder) !== folder) await makeAll(dirname(folder))
   await mkdir(folder, { mode: 0o700 }).catch(async (error) => {
-    // Somebody else was faster.
+    // Another process was faster.
     if (!await isFolder(folder)) throw error
   })
 }
 
-/** Makes a folder for its owner alone. Fails if it exists and others may write in it. */
+/** Creates a folder only for its owner. Fails if it exists and others may write in it. */
 export const make = async (path: string): Promise<void> => {
   const folder = resolve(path)
   await makeAll(folder)

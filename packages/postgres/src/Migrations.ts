@@ -1,4 +1,4 @@
-/** Brings the tables up to date. Any number of nodes may do so at the same time. */
+/** Migrates the tables. Any number of nodes may do so at the same time. */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
@@ -13,19 +13,19 @@ import { isMissingTable } from "./internal/sqlState.ts"
 
 export type { Migration } from "./internal/migration.ts"
 
-/** Steps that belong together, and the table in which the taken ones are recorded. */
+/** Migrations that belong together, and the table that records applied ones. */
 export interface MigrationSet {
-  /** Lower-case letters, digits and `_`. Each set needs a table of its own. */
+  /** Name of the table: lower-case letters, digits and `_`. Each set needs its own table. */
   readonly table: string
-  /** By number and name (`0001_initial`), taken in this order, each once and each as a whole. */
+  /** By number and name (`0001_initial`). Applied in this order, each once and atomically. */
   readonly migrations: Readonly<Record<string, Migration>>
 }
 
 /**
- * The tables could not be brought up to date.
+ * The tables could not be migrated.
  *
- * - `newer`: a newer program has taken a step with whose result this one cannot work. Nothing was changed.
- * - `failed`: a step failed. The steps before it were taken, and it left nothing behind.
+ * - `newer`: a newer program has applied a migration that this program does not support. Nothing was changed.
+ * - `failed`: a migration failed without any effect. The migrations before it were applied.
  * - `unreachable`: the database does not answer.
  */
 export class MigrationError extends Schema.TaggedError<MigrationError>("@startlist/postgres/MigrationError")(
@@ -48,10 +48,10 @@ export class MigrationError extends Schema.TaggedError<MigrationError>("@startli
   }
 }
 
-/** The prefix of all tables when none is given. */
+/** Default prefix of all tables. */
 export const defaultPrefix = "startlist_"
 
-/** What the stores need. `prefix` stands in front of every table name. */
+/** The migrations of the stores. `prefix` begins every table name. */
 export const startlist = (prefix: string = defaultPrefix): MigrationSet => ({
   table: `${prefix}migrations`,
   migrations: migrations(prefix)
@@ -59,17 +59,17 @@ export const startlist = (prefix: string = defaultPrefix): MigrationSet => ({
 
 const isName = /^[a-z_][a-z0-9_]{0,62}$/
 
-/** Where a database stands. Names of steps, in their order. */
+/** State of a database: names of migrations, in order. */
 export interface Status {
-  /** Still to be taken. */
+  /** Not applied yet. */
   readonly missing: ReadonlyArray<string>
-  /** Taken by a newer program. */
+  /** Applied by a newer program. */
   readonly unknown: ReadonlyArray<string>
-  /** Those of the unknown with whose result this program cannot work. */
+  /** Unknown migrations that this program does not support. */
   readonly breaking: ReadonlyArray<string>
 }
 
-/** Compares a set with the steps that were taken, without a change. Where its table is missing, none was. */
+/** Compares a set with the applied migrations, without changes. Without its table, none are applied. */
 export const status = (
   { migrations, table }: MigrationSet
 ): Effect.Effect<Status, SqlError, SqlClient.SqlClient> =>
@@ -89,10 +89,11 @@ export const status = (
   })
 
 /**
- * Takes the steps that have not been taken yet, while nodes of an older program go on. Answers their names.
+ * Applies the missing migrations while nodes of an older program continue. Returns their names.
  *
- * A step waits at most two seconds for its locks, and then lets the requests pass that wait behind it. It says in the log
- * what it waits for, and tries until it succeeds. These lines are annotated with the step (`migration`). Of several runners one takes a step, and the others wait for it.
+ * A migration waits at most two seconds for its locks. Then it lets waiting requests pass, logs its obstacle (annotated
+ * with `migration`), and retries until it succeeds. If several nodes run migrations, one applies each, and the others
+ * wait.
  */
 export const run = (
   set: MigrationSet
@@ -129,8 +130,8 @@ export const run = (
   })
 
 /**
- * Builds an index while requests go on, as a slow step: `index("startlist_grants_scope", "startlist_grants (scope)")`.
- * An index that an earlier attempt left unfinished is removed first.
+ * A slow migration that builds an index while requests continue: `index("startlist_grants_scope", "startlist_grants
+ * (scope)")`. First removes an incomplete index of an earlier attempt.
  */
 export const index = (name: string, on: string): Migration => ({
   slow: true,
@@ -142,7 +143,9 @@ export const index = (name: string, on: string): Migration => ({
   })
 })
 
-/** Writes, without a change: fails where the database only reads, as a standby does, or a server whose disk is full. */
+/**
+ * Writes without changing anything. Fails if the database is read-only, such as a standby or a server with a full disk.
+ */
 export const writable: Effect.Effect<void, StoreError, Database> = Effect.flatMap(
   Database,
   ({ prefix, query }) =>
@@ -154,7 +157,7 @@ export const writable: Effect.Effect<void, StoreError, Database> = Effect.flatMa
     )
 )
 
-/** Fails while the database is away, or steps of a set have not been taken, or a newer program has broken with this one. Ends within five seconds. */
+/** Fails if the database is unavailable, or migrations are missing or unsupported. Ends within five seconds. */
 export const ready = (set: MigrationSet): Effect.Effect<void, StoreError, SqlClient.SqlClient> =>
   Effect.gen(function*() {
     const sql = yield* SqlClient.SqlClient

@@ -1,4 +1,4 @@
-/** Moves the data of an embedded database to PostgreSQL: all of it in one transaction, or nothing. */
+/** Moves all data of an embedded database to PostgreSQL, in one transaction. */
 import * as PgClient from "@effect/sql-pg/PgClient"
 import type * as SqlClient from "@effect/sql/SqlClient"
 import type { Connection } from "@effect/sql/SqlConnection"
@@ -14,15 +14,15 @@ import * as Migrations from "./Migrations.ts"
 import * as Postgres from "./Postgres.ts"
 
 export interface Options extends Embedded.Options {
-  /** The database that receives the data. Its tables are made if they are missing; they must be empty. */
+  /** The target database. Its tables must be empty; missing ones are created. */
   readonly to: Pool.Connection
-  /** How the folder names that database from then on. Contains no password. */
+  /** Name of the target, which is stored in the folder. Contains no password. */
   readonly description: string
   /** Called after each part of a table. */
   readonly report?: (progress: Progress) => Effect.Effect<void>
 }
 
-/** How many rows of a table have been copied. */
+/** Number of copied rows of a table. */
 export interface Progress {
   readonly table: string
   readonly copied: number
@@ -38,12 +38,12 @@ export interface Moved {
 /**
  * The data was not moved.
  *
- * - `elsewhere`: the folder says that its data was moved to another database.
+ * - `elsewhere`: the data of the folder was moved to another database.
  * - `occupied`: a table of the target has rows.
- * - `busy`: somebody writes to the target, or another move into it is under way.
- * - `differs`: what arrived is not what was sent. Nothing of it was kept.
+ * - `busy`: another client writes to the target, or another move into it is in progress.
+ * - `differs`: the copied data differs from the source. Nothing was committed.
  * - `undecided`: the target cannot tell whether an earlier move into it was committed.
- * - `failed`: a statement failed. Run the move again: it finds out whether the data arrived.
+ * - `failed`: a statement failed. Run the move again: it detects whether the data was committed.
  */
 export class MoveError extends Schema.TaggedError<MoveError>("@startlist/postgres/MoveError")("MoveError", {
   reason: Schema.Literal("elsewhere", "occupied", "busy", "differs", "undecided", "failed"),
@@ -75,7 +75,7 @@ const batch = 500
 /** Number of copied rows between two reports. */
 const reportEvery = 10_000
 
-/** A connection, and what its statements are about: for the error. */
+/** A connection, with the subject of its statements for error messages. */
 interface End {
   readonly run: <Row>(
     subject: string,
@@ -98,7 +98,7 @@ const endOf = (connection: Connection): End => ({
     })
 })
 
-/** Quoted: the names come from the catalog. */
+/** Quotes names, which come from the catalog. */
 const quoted = (name: string): string => `"${name.replaceAll("\"", "\"\"")}"`
 
 interface Named {
@@ -120,7 +120,7 @@ interface Fingerprint {
   readonly hash: string
 }
 
-/** The number of rows, and a sum of their hashes: it does not depend on their order. */
+/** The number of rows and the sum of their hashes, which does not depend on their order. */
 const fingerprint = ({ run }: End, table: string): Effect.Effect<Fingerprint, MoveError> =>
   Effect.map(
     run<Fingerprint>(
@@ -132,7 +132,7 @@ const fingerprint = ({ run }: End, table: string): Effect.Effect<Fingerprint, Mo
     ([found]) => found ?? { rows: "0", hash: "0" }
   )
 
-/** Nobody writes to the tables of the target until the end. Answers the first that has rows. */
+/** Locks the target's tables against writes until the end. Returns the first table with rows. */
 const lock = (target: End, tables: ReadonlyArray<string>): Effect.Effect<string | undefined, MoveError> =>
   Effect.gen(function*() {
     yield* target.run("the target", "SET LOCAL lock_timeout = '5s'")
@@ -148,7 +148,7 @@ const lock = (target: End, tables: ReadonlyArray<string>): Effect.Effect<string 
     return undefined
   })
 
-/** Rows travel as JSON, by the names of their columns: a column of JSON arrives as it was written. */
+/** Copies rows as JSON objects by column name. The text of JSON columns is not changed. */
 const copyTable = (source: End, target: End, table: string, report: (copied: number) => Effect.Effect<void>) =>
   Effect.gen(function*() {
     const columns = yield* source.run<Named>(
@@ -174,7 +174,7 @@ const copyTable = (source: End, target: End, table: string, report: (copied: num
     yield* source.run(table, "CLOSE moved")
   })
 
-/** The next identifiers are those that the source would have given. */
+/** Sets the sequences, so that identifiers continue after those of the source. */
 const copySequences = (source: End, target: End, prefix: string) =>
   Effect.flatMap(
     source.run<Named & { readonly value: string }>(
@@ -228,7 +228,7 @@ const copyAll = (
     return { tables: copied, hadArrived: false }
   })
 
-/** Within a transaction of this connection, which is committed if the effect succeeds. */
+/** Runs an effect in a transaction of this connection, which is committed if the effect succeeds. */
 const inTransaction = <A, E>(end: End, begin: string, effect: Effect.Effect<A, E>): Effect.Effect<A, E | MoveError> =>
   Effect.uninterruptibleMask((restore) =>
     Effect.gen(function*() {
@@ -241,12 +241,12 @@ const inTransaction = <A, E>(end: End, begin: string, effect: Effect.Effect<A, E
 
 type Outcome = "committed" | "aborted" | "in progress" | null
 
-/** Whether an earlier move into this target was committed. The mark was written before, so it alone does not say. */
+/** Whether an earlier move into this target was committed. The mark does not show it, since it is written before. */
 const wasCommitted = (target: End, mark: MovedMark.MovedMark, { description, folder }: Options) =>
   Effect.gen(function*() {
     if (mark.to !== description) return yield* new MoveError({ reason: "elsewhere", subject: mark.to })
     const undecided = () => new MoveError({ reason: "undecided", subject: MovedMark.fileOf(folder) })
-    // Fails for a transaction that this server has not seen: it is another one under the same name.
+    // Fails if the server does not know the transaction: it is another server with the same name.
     const [row] = yield* Effect.mapError(
       target.run<{ readonly outcome: Outcome }>("the target", "SELECT pg_xact_status($1::xid8) AS outcome", [
         mark.transaction
@@ -269,9 +269,9 @@ const connect = <R>(sql: Effect.Effect<SqlClient.SqlClient, Embedded.ConnectErro
   Effect.map(Effect.flatMap(sql, (client) => client.reserve), endOf)
 
 /**
- * Moves everything in the database of a folder to PostgreSQL, while nobody uses the folder. Compares counts and hashes of
- * what was sent and what arrived. The folder keeps its data, and is marked: it is not opened any more. A move that was
- * cut off, at whatever moment, is run again.
+ * Moves everything in the database of a folder to PostgreSQL, while no process uses the folder. Compares counts and
+ * hashes of source and target. The folder keeps its data, but is marked and no longer opened. After an interruption at
+ * any moment, run it again.
  */
 export const move = (
   options: Options

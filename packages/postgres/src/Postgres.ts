@@ -21,22 +21,22 @@ import * as WakeUps from "./internal/wakeUps.ts"
 import * as Migrations from "./Migrations.ts"
 import type { Seal } from "./Seal.ts"
 
-/** How to reach the database, and what to do there first. */
+/** Connection to the database, and migrations. */
 export interface Options extends Pool.Connection {
-  /** In front of every table name; default `startlist_`. The schema is the first of the connection's search path. */
+  /** Prefix of every table name (default: `startlist_`). The schema is the first of the connection's search path. */
   readonly prefix?: string | undefined
-  /** Bring the tables up to date at the start (default), or expect that `Migrations.run` has done it. */
+  /** Whether to migrate the tables at the start (default: true). If false, run `Migrations.run` before. */
   readonly migrate?: boolean | undefined
-  /** Further tables that are brought up to date with ours. */
+  /** Further migrations, to run with ours. */
   readonly migrations?: ReadonlyArray<Migrations.MigrationSet> | undefined
 }
 
-/** What the layers give: the stores, and the client over the same pool, for tables of one's own. */
+/** The services of the layers: the stores, and a client with the same pool for your own tables. */
 export type Provided = Stores | Database | SqlClient.SqlClient
 
 const live = Effect.withClock(Clock.make())
 
-/** Bring the tables of Startlist, and `options.migrations`, up to date on a connection of its own. */
+/** Runs the migrations of Startlist and `options.migrations` on a separate connection. */
 export const migrate = (options: Options): Effect.Effect<void, Migrations.MigrationError | SqlError> =>
   Effect.forEach(
     [Migrations.startlist(options.prefix), ...options.migrations ?? []],
@@ -84,7 +84,7 @@ const context = (
     )
   }).pipe(Effect.provide(Reactivity.layer))
 
-/** The stores in the database of `options.url`. The tables are brought up to date first. */
+/** The stores in the database of `options.url`. Migrates the tables first. */
 export const layer = (
   options: Options
 ): Layer.Layer<Provided | PgClient.PgClient, Migrations.MigrationError | SqlError, Seal> =>
@@ -96,7 +96,7 @@ export const layerConfig = (
 ): Layer.Layer<Provided | PgClient.PgClient, ConfigError.ConfigError | Migrations.MigrationError | SqlError, Seal> =>
   Layer.unwrapEffect(Effect.map(Config.unwrap(config), layer))
 
-/** The stores in the database that the environment names, in `DATABASE_URL`. */
+/** The stores in the database of `DATABASE_URL` in the environment. */
 export const layerFromEnv: Layer.Layer<
   Provided | PgClient.PgClient,
   ConfigError.ConfigError | Migrations.MigrationError | SqlError,
@@ -104,8 +104,8 @@ export const layerFromEnv: Layer.Layer<
 > = layerConfig({ url: Config.redacted("DATABASE_URL") })
 
 /**
- * The stores over a client that the embedder has already. No pool of our own: no prepared statements, and other nodes
- * are not woken but find new deliveries when they poll. `Migrations.run` makes the tables.
+ * The stores with the embedder's own client, without our pool: no prepared statements, and other nodes find new
+ * deliveries only when they poll. `Migrations.run` creates the tables.
  */
 export const layerClient = (
   options: { readonly prefix?: string | undefined } = {}
@@ -128,7 +128,7 @@ export const layerClient = (
     )
   )
 
-/** Fails while the database is away, or the tables are not up to date. Ends within five seconds. */
+/** Fails if the database is unavailable, or the tables are not up to date. Ends within five seconds. */
 export const ready: Effect.Effect<void, StoreError, Database | SqlClient.SqlClient> = Effect.flatMap(
   Database,
   ({ prefix }) => Migrations.ready(Migrations.startlist(prefix))

@@ -1,4 +1,4 @@
-/** How much waits to be delivered: for those who watch the service. */
+/** Metrics of the queue of deliveries. */
 import type { StoreError } from "@startlist/core/Store"
 import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
@@ -9,27 +9,27 @@ import { heldText } from "./internal/claim.ts"
 import type { Int8 } from "./internal/rows.ts"
 
 /**
- * Deliveries that were claimed and could not be signed, since no key opens a signing secret of their application. They are
- * claimed again after each lease, so this grows as long as they wait.
+ * Claimed deliveries that could not be signed, because no key opens a signing secret of their application. They are
+ * claimed again after each lease, so this counter grows while they wait.
  */
 export const withoutKey = Metric.counter("startlist_deliveries_without_key_total", {
   description: "Claims of deliveries that wait because no key opens a signing secret of their application"
 })
 
-/** The deliveries that have not come to their end. */
+/** Pending deliveries. */
 export interface Queue {
-  /** All of them. */
+  /** Number of pending deliveries. */
   readonly pending: number
   /**
-   * Those whose next attempt is due: in flight, or waiting for a worker or for an earlier event of their object. Without
-   * those that wait because their subscription is paused or their application suspended.
+   * Number of those whose next attempt is due: in flight, or waiting for a worker or an earlier event of their object.
+   * Does not include deliveries of paused subscriptions and suspended applications.
    */
   readonly due: number
-  /** How long the oldest of these has been due. */
+  /** Time since the oldest of these became due. */
   readonly oldestDue: Duration.Duration
 }
 
-/** Counts what is pending, now. */
+/** Counts pending deliveries. */
 export const look: Effect.Effect<Queue, StoreError, Database> = Effect.gen(function*() {
   const { prefix: p, query } = yield* Database
   const now = yield* DateTime.now

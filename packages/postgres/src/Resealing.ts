@@ -1,4 +1,4 @@
-/** The second half of a change of the master key: what the retired keys sealed is sealed with the present one. */
+/** The second half of a change of the master key: seals secrets of retired keys again with the present one. */
 import { type ApplicationId, ApplicationStore } from "@startlist/core/Application"
 import { StoreError } from "@startlist/core/Store"
 import * as Effect from "effect/Effect"
@@ -7,11 +7,11 @@ import { type Int8, toApplicationId } from "./internal/rows.ts"
 import { signingColumns, type SigningRow, toSigning } from "./internal/signingRows.ts"
 import { CannotOpen, Seal } from "./Seal.ts"
 
-/** Numbers of secrets, by what was done with them. */
+/** Applications by result. */
 export interface Result {
   /** Applications whose signing secrets are now sealed with the present key and were not before. */
   readonly resealed: number
-  /** Applications that have a signing secret that no given key opens. It stays as it is. */
+  /** Applications with a signing secret that no key opens, and that is not changed. */
   readonly unreadable: ReadonlyArray<ApplicationId>
 }
 
@@ -19,8 +19,8 @@ export interface Result {
 const batch = 500
 
 /**
- * Whether there was something to do. A change that comes in between is read again: it may have sealed by itself. The row
- * is decoded here, because the store leaves out the secrets that no key opens, and saving would remove them.
+ * Returns whether there was something to do. Reads again after a concurrent change, which may have sealed the secrets.
+ * Decodes the row itself, because the store omits secrets that no key opens, and saving would remove them.
  */
 const reseal = (id: ApplicationId) =>
   Effect.gen(function*() {
@@ -37,13 +37,13 @@ const reseal = (id: ApplicationId) =>
     return true
   }).pipe(Effect.retry({ while: ({ _tag }) => _tag === "Conflict", times: 20 }))
 
-/** A row whose secret cannot be opened holds nobody else up. */
+/** A row whose secret cannot be opened does not block the others. */
 const orUnreadable = (error: { readonly _tag: string; readonly cause?: unknown }): boolean =>
   error._tag === "StoreError" && error.cause instanceof CannotOpen
 
 /**
- * Seals everything again that was not sealed with the present key. Nodes that know the present key may run at the same time,
- * and it can be repeated. Fails with `StoreError` if the database is unavailable.
+ * Seals all secrets of other keys again with the present key. Nodes with the present key may run at the same time, and
+ * it can be repeated. Fails with `StoreError` if the database is unavailable.
  */
 export const run: Effect.Effect<Result, StoreError, ApplicationStore | Database | Seal> = Effect.gen(function*() {
   const { prefix: p, query } = yield* Database

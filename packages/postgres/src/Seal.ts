@@ -79,7 +79,7 @@ export const make = (masterKeys: MasterKey.MasterKeys): Effect.Effect<Seal.Servi
       })
     }
 
-    /** By owner and sealed text, which together say all that opening looks at. Only what could be opened. */
+    /** Opened secrets by owner and sealed text, which are the whole input. Failures are not cached. */
     const remembered = new Map<string, Either.Either<Redacted.Redacted<string>>>()
 
     return Seal.of({
@@ -104,6 +104,6 @@ export const make = (masterKeys: MasterKey.MasterKeys): Effect.Effect<Seal.Servi
     })
   })
 
-/** A seal with the present master key. Retired keys still open what they sealed. */
+/** A seal with the present master key. Retired keys still open the secrets that they sealed. */
 export const layerWith = (masterKeys: MasterKey.MasterKeys): Layer.Layer<Seal, MasterKey.InvalidKey> =>
   Layer.effect(Seal, make(masterKeys))

@@ -6,9 +6,9 @@ export interface Server {
   readonly port: number
 }
 
-/** A URL, taken apart. */
+/** The parts of a URL. */
 export interface Target {
-  /** As `pg` takes it: with the first server alone, and without `target_session_attrs`. */
+  /** The URL for `pg`: with only the first server, and without `target_session_attrs`. */
   readonly url: string
   /** None if there is only one server: its address may be the path of a socket. */
   readonly servers: ReadonlyArray<Server>
@@ -23,7 +23,7 @@ const toServer = (text: string): Server | undefined => {
   return name === "" || Number(port) > 65_535 ? undefined : { host: name.replace(/^\[|\]$/g, ""), port: Number(port) }
 }
 
-/** None if it is no such URL, or if it asks for a server that need not take writes (`target_session_attrs`). */
+/** Parses a URL. None if it is invalid, or allows a server that does not take writes (`target_session_attrs`). */
 export const parse = (given: string): Target | undefined => {
   const [, start, hosts = "", path = "", query = ""] = pattern.exec(given) ?? []
   if (start === undefined) return undefined

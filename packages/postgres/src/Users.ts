@@ -1,4 +1,4 @@
-/** Users in a table, for a server that has none of its own; any other provides `UserStore` over its own table. */
+/** Users in a table, for servers without their own. Other servers provide `UserStore` with their own table. */
 import { address, Role, User, type UserId, UserStore } from "@startlist/core/User"
 import { Line, type StoreError } from "@startlist/core/Store"
 import * as Context from "effect/Context"
@@ -11,7 +11,7 @@ import * as Coalesce from "./internal/coalesce.ts"
 import * as Input from "./internal/input.ts"
 import { type Int8, toUserId } from "./internal/rows.ts"
 
-/** A user before the table has given an identifier. What people type has no control or format characters. */
+/** A user without an identifier yet. Texts have no control or format characters. */
 export const NewUser = Schema.Struct({
   role: Role,
   email: Line.pipe(Schema.pattern(address), Schema.maxLength(254)),
@@ -20,7 +20,7 @@ export const NewUser = Schema.Struct({
 })
 export type NewUser = typeof NewUser.Type
 
-/** Two users cannot share an e-mail address; case does not distinguish. */
+/** Two users cannot have the same e-mail address, without regard to case. */
 export class EmailTaken extends Schema.TaggedError<EmailTaken>("@startlist/postgres/EmailTaken")("EmailTaken", {
   email: Schema.String
 }) {}
@@ -29,14 +29,14 @@ export class Users extends Context.Tag("@startlist/postgres/Users")<Users, Users
 
 export declare namespace Users {
   export interface Service extends UserStore.Service {
-    /** The user with this address, whatever its case. */
+    /** The user with this e-mail address, without regard to case. */
     readonly findByEmail: (email: string) => Effect.Effect<Option.Option<User>, StoreError>
-    /** Newest first. `after` starts behind that identifier. */
+    /** Users, newest first. `after`: only those older than this identifier. */
     readonly list: (page: {
       readonly after: Option.Option<UserId>
       readonly limit: number
     }) => Effect.Effect<ReadonlyArray<User>, StoreError>
-    /** Removes the user with all that the table knows. Answers whether there was one. The identifier is not given again. */
+    /** Removes a user. Returns whether the user existed. The identifier is not used again. */
     readonly remove: (id: UserId) => Effect.Effect<boolean, StoreError>
     /** Stores a new user and gives it an identifier. */
     readonly insert: (user: NewUser) => Effect.Effect<User, EmailTaken | StoreError>
@@ -84,7 +84,7 @@ const make = ({ isInProcess, prefix: p, query }: Database.Service): Effect.Effec
         return ids.map((id) => Option.fromNullable(found.get(id)))
       })
     return {
-      // Concurrent finds are joined to one statement: many resources show their user.
+      // Concurrent finds are batched, because many resources show their user.
       find: yield* Coalesce.make({ isInProcess, run: findAll }),
       findByEmail: (email) => Effect.map(query<UserRow>(findByEmail, [email.toLowerCase()]), first),
       list: ({ after, limit }) =>
@@ -101,7 +101,7 @@ const make = ({ isInProcess, prefix: p, query }: Database.Service): Effect.Effec
     }
   })
 
-/** The users of the table `users`, which `Migrations.startlist` makes. */
+/** The users of the table `users`, which `Migrations.startlist` creates. */
 export const layer: Layer.Layer<Users | UserStore, never, Database> = Layer.effectContext(
   Effect.map(
     Effect.flatMap(Database, make),

@@ -1,4 +1,4 @@
-/** Applications. `find` is on the way of every token request: concurrent ones are one statement. */
+/** Applications. Concurrent calls of `find` are batched, because every token request needs it. */
 import type { Application, ApplicationId, ApplicationStore } from "@startlist/core/Application"
 import { Conflict } from "@startlist/core/Store"
 import * as Effect from "effect/Effect"
@@ -30,7 +30,7 @@ export const make = (
       text: `SELECT ${columns} FROM ${p}applications WHERE owner_id = $3::bigint AND id < $1::bigint AND state <> 'e'
         ORDER BY id DESC LIMIT $2::integer`
     }
-    // The identifier comes first: what is sealed is bound to it.
+    // Get the identifier first, because sealed secrets are bound to it.
     const nextId = { name: `${p}application_next`, text: `SELECT nextval('${p}applications_id_seq') AS id` }
     const insert = {
       name: `${p}application_insert`,

@@ -1,14 +1,16 @@
-/** Every call of a store ends, also when the database does not answer. */
+/** Ends every call of a store, even if the database does not answer. */
 import { StoreError } from "@startlist/core/Store"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 
-/** How long a store call takes at most. Real time, whatever clock the program runs on. */
+/** Timeout of a store call, in real time for any clock of the program. */
 export const deadlineMillis = 4500
 
 export const timedOut = () => new StoreError({ cause: new Error("the database did not answer in time") })
 
-/** Ends an effect at the deadline, or when its caller is interrupted; what it was doing is left to end by itself. */
+/**
+ * Ends an effect at the deadline, or when its caller is interrupted. Its statement ends by itself in the background.
+ */
 export const within = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E | StoreError> =>
   Effect.uninterruptibleMask((restore) =>
     Effect.flatMap(Effect.forkDaemon(restore(effect)), (fiber) => {

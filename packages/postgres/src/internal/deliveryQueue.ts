@@ -1,4 +1,4 @@
-/** The queue of deliveries: claims, settlements, and what is put into it. */
+/** The queue of deliveries: claims, settlements, and new deliveries. */
 import type { Claimed, ClaimRequest, DeliveryQueue, Settlement } from "@startlist/core/DeliveryQueue"
 import type { StoreError } from "@startlist/core/Store"
 import * as Effect from "effect/Effect"
@@ -28,7 +28,7 @@ import { subscriptionColumns, type SubscriptionRow, toSubscription } from "./sub
 /** A subscription, and the signing secrets of its application. */
 type Versions = readonly [id: number, version: number, signingVersion: number]
 
-/** No deliveries, but candidates: these were all somebody else's. */
+/** No deliveries, but candidates: other nodes have claimed all of them. */
 interface ClaimRow {
   readonly candidates: number
   readonly decided: boolean
@@ -37,12 +37,12 @@ interface ClaimRow {
   readonly subscriptions: ReadonlyArray<Versions> | null
 }
 
-/** What a claim says of the receiver. */
+/** The receiver of claimed deliveries. */
 interface Subscribed extends Pick<Claimed, "subscription" | "signingSecrets"> {
   readonly signingVersion: number
 }
 
-/** The columns of what was claimed. */
+/** The columns of claimed deliveries. */
 type ClaimedColumns = readonly [
   ids: ReadonlyArray<number>,
   subscriptions: ReadonlyArray<number>,
@@ -55,7 +55,7 @@ type ClaimedColumns = readonly [
 /** Maximum number of decoded subscriptions in memory: most claims are for the same ones. */
 const maxKnown = 4096
 
-/** How often a claim that met only deliveries under another node's hand looks for others. */
+/** Maximum number of retries of a claim that found only deliveries of concurrent claims. */
 const maxLooks = 3
 
 export const make = (
@@ -84,7 +84,7 @@ export const make = (
     text: `UPDATE ${p}deliveries SET claims = 0
       WHERE id = ANY (ARRAY(SELECT value::bigint FROM json_array_elements_text($1::json))) AND claim_token = $2::text`
   }
-  // Newest first, so that what stays of a lane has its head. The rows are locked in the order in which settling locks them.
+  // Newest first, so that the rest of an ordering key has its head. Rows are locked in the same order as by settling.
   const cancel = {
     name: `${p}delivery_cancel`,
     text: `UPDATE ${p}deliveries d SET state = 'c', ended_at = $2::bigint, claim_token = NULL, lease_ends = NULL
@@ -95,7 +95,7 @@ export const make = (
       )) AND d.state = 'p'
       RETURNING d.id, d.subscription_id, d.object_type::text, d.object_id`
   }
-  // In a later snapshot: what was queued behind a head that was being cancelled.
+  // In a later snapshot, which has deliveries that were queued behind a head during its cancellation.
   const promote = {
     name: `${p}delivery_promote`,
     text: promoteText(
@@ -107,8 +107,8 @@ export const make = (
       ) as [string, string, string, string]
     )
   }
-  // The event is copied: nothing that removes the original's rows can take this one's. The lock waits for an erasure that
-  // clears it, and an erasure that comes later waits for the copy.
+  // Copies the event, so that removing the original does not affect the copy. The lock waits for an erasure that clears
+  // the event, and a later erasure waits for the copy.
   const again = {
     name: `${p}delivery_again`,
     text: `WITH original AS MATERIALIZED (
@@ -162,8 +162,8 @@ export const make = (
     })
 
   /**
-   * The subscriptions of a claim: only those that are not known in this version are read. One whose secrets no key opens
-   * holds nobody else up: what was claimed for it waits until the lease is over, and is claimed again.
+   * The subscriptions of a claim. Decodes only versions that are not in the cache. A subscription whose secrets no key
+   * opens does not block others: its deliveries wait until the lease expires, and are claimed again.
    */
   const subscribedBy = (versions: ReadonlyArray<Versions>) =>
     Effect.gen(function*() {
@@ -219,7 +219,7 @@ export const make = (
         }
         claimed.push({ delivery, subscription, signingSecrets, token, leaseEnds, claims: claims[place] ?? 1 })
       })
-      // These waited for a key. Their claims must not count against them once it is there.
+      // These wait for a key. Do not count their claims.
       if (waiting.length > 0) {
         yield* Metric.incrementBy(withoutKey, waiting.length)
         yield* query(uncount, [JSON.stringify(waiting), token])

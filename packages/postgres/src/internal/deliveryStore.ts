@@ -1,4 +1,4 @@
-/** The record of deliveries: what is to be sent, and what was tried. */
+/** The store of deliveries and their attempts. */
 import type { DeliveryStore } from "@startlist/core/Delivery"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -14,7 +14,7 @@ export const make = (database: Database.Service): DeliveryStore.Service => {
     text: `SELECT ${deliveryColumns} FROM ${p}deliveries d JOIN ${p}events e ON e.seq = d.event_seq
       WHERE d.id = $1::bigint`
   }
-  /** The newest of each state, as an index has them, merged: few rows are read that are not asked for. */
+  /** Merges the newest deliveries of each state, in the order of an index, so that few other rows are read. */
   const list = (letters: ReadonlyArray<string>, name: string, conditionOf: (letter: string) => string): Statement => {
     const newest = (letter: string) => `
         SELECT * FROM (

@@ -1,7 +1,7 @@
 /**
  * The data folder of an empty, migrated database, packed: unpacking it takes a tenth of a second, creating it three.
  *
- * `npm run image` makes it when the package is built; if it is missing, the first start makes it.
+ * `npm run image` creates it when the package is built. If it is missing, the first start creates it.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
@@ -16,10 +16,12 @@ import * as Migrations from "../Migrations.ts"
 import * as Pglite from "./pglite.ts"
 import { fingerprint } from "./schema.ts"
 
-/** Changes with the way in which an image is made and written. */
+/** Version of the format of images. */
 const format = "2"
 
-/** Which image: the tables that it has besides those of the stores, what changes with them, and where it is kept. */
+/**
+ * Identifies an image: its tables in addition to those of the stores, a text that changes with them, and its folder.
+ */
 export interface Kind {
   readonly migrations: ReadonlyArray<Migrations.MigrationSet>
   readonly fingerprint: string
@@ -28,8 +30,8 @@ export interface Kind {
 }
 
 /**
- * Named by what it was made of. The package is found by its name: a program that bundles this module moves it, and leaves
- * the image where it is.
+ * Path of the image, named by its contents. Finds the package by its name, because a program that bundles this module
+ * moves the module, but not the image.
  */
 const imageFile = async (kind: Kind): Promise<string> => {
   const { resolve } = createRequire(import.meta.url)
@@ -41,8 +43,8 @@ const imageFile = async (kind: Kind): Promise<string> => {
 }
 
 /**
- * Nobody makes another database in it, so it needs none to make them from: they are two thirds of the files. Nor would
- * anybody vacuum them, without which no transaction begins after two thousand million others.
+ * Removes the template databases, which are two thirds of the files. They are not needed, because no other database is
+ * created. They would also need a vacuum, without which transactions stop after two thousand million.
  */
 const dropTemplates = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
@@ -62,7 +64,7 @@ const beginLog = Effect.gen(function*() {
 
 const isSegment = /^pg_wal\/[0-9A-F]{24}$/
 
-/** From a database that was closed: an image of a running one would start with a recovery, which takes seconds. */
+/** Packs a closed database: an image of a running one would start with a recovery, which takes seconds. */
 const make = (kind: Kind) =>
   Effect.scoped(Effect.gen(function*() {
     const folder = yield* Effect.acquireRelease(
@@ -80,7 +82,7 @@ const make = (kind: Kind) =>
     return yield* Effect.promise(() => pack(folder, (path) => !isSegment.test(path) || path === `pg_wal/${segment}`))
   }))
 
-/** Written beside and renamed, so that nobody reads half of it. Not being able to keep it is no failure. */
+/** Writes a file under another name and renames it, so that no process reads half of it. */
 const keep = async (file: string, image: Buffer): Promise<void> => {
   const beside = `${file}.${randomUUID()}`
   await Fs.mkdir(dirname(file), { recursive: true })
@@ -88,7 +90,7 @@ const keep = async (file: string, image: Buffer): Promise<void> => {
   await Fs.rename(beside, file)
 }
 
-/** The image: the one that was built, or a fresh one, which is kept for the next time. */
+/** The built image, or a new one, which is stored for later starts. */
 export const load = (kind: Kind): Effect.Effect<Image, Migrations.MigrationError> =>
   Effect.gen(function*() {
     const file = yield* Effect.promise(() => imageFile(kind))
@@ -99,7 +101,7 @@ export const load = (kind: Kind): Effect.Effect<Image, Migrations.MigrationError
     return read(bytes) ?? (yield* Effect.dieMessage("the image is not what was written"))
   })
 
-/** A folder's path in the archive, or a file's with its size and how much of it comes before nothing but zeros. */
+/** The path of a folder, or of a file with its size and the length without trailing zeros. */
 type Entry = readonly [path: string] | readonly [path: string, size: number, stored: number]
 
 const withoutZeros = (content: Buffer): Buffer => {
@@ -110,11 +112,11 @@ const withoutZeros = (content: Buffer): Buffer => {
 
 interface Image {
   readonly entries: ReadonlyArray<Entry>
-  /** What the files contain, in the order of the entries. */
+  /** Contents of the files, in the order of the entries. */
   readonly contents: Buffer
 }
 
-/** One line of JSON, which is a checksum and the entries, and the contents. */
+/** One line of JSON with a checksum and the entries, followed by the contents. */
 const pack = async (folder: string, isNeeded: (path: string) => boolean): Promise<Buffer> => {
   const entries: Array<Entry> = []
   const contents: Array<Buffer> = []
@@ -138,7 +140,7 @@ const pack = async (folder: string, isNeeded: (path: string) => boolean): Promis
   return Buffer.concat([Buffer.from(`${JSON.stringify([crc32(content), entries])}\n`), content])
 }
 
-/** None if the bytes are not all that were written. */
+/** Parses an archive. None if it is incomplete. */
 const read = (bytes: Buffer): Image | undefined => {
   const end = bytes.indexOf("\n") + 1
   const contents = bytes.subarray(end)
@@ -150,7 +152,7 @@ const read = (bytes: Buffer): Image | undefined => {
   }
 }
 
-/** Unpacks into a folder that does not exist yet, down to the disk. */
+/** Unpacks into a folder that does not exist yet, and flushes to the disk. */
 const unpack = async ({ contents, entries }: Image, folder: string): Promise<void> => {
   let at = 0
   const files: Array<string> = []
@@ -175,7 +177,7 @@ const unpack = async ({ contents, entries }: Image, folder: string): Promise<voi
   }))
 }
 
-/** Makes `folder` from the image, whole or not at all. */
+/** Creates `folder` from the image, atomically. */
 export const install = (folder: string, kind: Kind): Effect.Effect<void, Migrations.MigrationError> =>
   Effect.flatMap(load(kind), (image) =>
     Effect.promise(async () => {

@@ -1,10 +1,9 @@
 /**
- * The log of an application's events (law 12).
+ * The event log of an application (law 12).
  *
- * A delivery gets its position when somebody first reads it, and readers of one application do so one after the other. So
- * nothing can be committed in front of a position that was handed out, however long a transaction is open. The numbers of
- * the rows cannot promise that: they are drawn before the commit. Transaction identifiers can, but do not survive a
- * dump, and do not order the changes of one object.
+ * A delivery gets its position when it is first read, and readers of one application wait for each other. So nothing
+ * can be committed before a returned position, even in long transactions. Row numbers do not guarantee this: they are
+ * drawn before the commit. Transaction identifiers do not survive a dump, and do not order the changes of one object.
  */
 import { type DeliveryStore, type LogEntry, type LogRequest, UnknownPosition } from "@startlist/core/Delivery"
 import type { StoreError } from "@startlist/core/Store"

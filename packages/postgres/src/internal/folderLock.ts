@@ -1,4 +1,4 @@
-/** Keeps a second process (and a second layer) away from a folder. The kernel ends the lock with its holder. */
+/** Locks a folder against a second process or layer. The kernel releases the lock with its holder. */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { closeSync, openSync, rmSync, statSync } from "node:fs"
@@ -6,14 +6,14 @@ import * as Net from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
-/** A socket to listen on: the lock is held while somebody does. */
+/** A socket address. Listening on it holds the lock. */
 interface Place {
   readonly name: string
-  /** A file outlives a holder that was killed, but then refuses connections; every other name is gone with its holder. */
+  /** A file outlives a killed holder, but then refuses connections. Other names disappear with their holder. */
   readonly isFile: boolean
 }
 
-/** The file in a folder, by a name that is short enough for a socket however long the folder's path is. */
+/** The file in a folder, with a name that is short enough for a socket even if the folder's path is long. */
 const fileIn = (folder: string): Effect.Effect<ReadonlyArray<Place>, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.try(() => openSync(folder, "r")),
@@ -24,9 +24,9 @@ const fileIn = (folder: string): Effect.Effect<ReadonlyArray<Place>, never, Scop
   )
 
 /**
- * Names that come from the folder's identity. On Windows a pipe. On Linux one in the abstract namespace, in which nothing
- * is ever left behind, and a file in the folder besides: containers that share a folder have a namespace each, but see
- * each other's files. Elsewhere a file.
+ * Names from the folder's identity: on Windows a pipe, on Linux an abstract socket, which disappears with its holder,
+ * and a file in the folder, because containers that share a folder do not share abstract sockets. On other systems a
+ * file.
  */
 const placesOf = (folder: string): Effect.Effect<ReadonlyArray<Place>, never, Scope.Scope> => {
   const { dev, ino } = statSync(folder)
@@ -41,7 +41,7 @@ const placesOf = (folder: string): Effect.Effect<ReadonlyArray<Place>, never, Sc
   }
 }
 
-/** Listens; `held` if somebody else does, `impossible` where there can be no such socket, as on some mounts. */
+/** Listens. `held`: another process listens. `impossible`: the file system does not support sockets. */
 const listen = (name: string): Effect.Effect<Net.Server | "held" | "impossible"> =>
   Effect.async((resume) => {
     const server = Net.createServer((socket) => socket.destroy())
@@ -77,7 +77,7 @@ const close = (server: Net.Server): Effect.Effect<void> =>
 const takeFor = (place: Place) =>
   Effect.acquireRelease(take(place), (taken) => typeof taken === "string" ? Effect.void : close(taken))
 
-/** Holds the lock of an existing folder for the scope; fails immediately with `onHeld` if it is taken. */
+/** Holds the lock of an existing folder for the scope. Fails immediately with `onHeld` if another process holds it. */
 export const acquire = <E>(folder: string, onHeld: () => E): Effect.Effect<void, E, Scope.Scope> =>
   Effect.gen(function*() {
     const taken = yield* Effect.forEach(yield* placesOf(folder), takeFor)

@@ -1,4 +1,4 @@
-/** How a grant looks in its row. Rows are not validated again: this is the hot path. */
+/** Converts grants to rows and back. Rows are not validated again, because this is the hot path. */
 import { AccessTokens } from "@startlist/core/AccessTokens"
 import type { Grant } from "@startlist/core/Grant"
 import { trusted } from "@startlist/core/Store"
@@ -16,13 +16,13 @@ export interface GrantRow {
   readonly consent: Consent
   readonly codes: ReadonlyArray<CodeRow> | null
   readonly access: string
-  /** Fingerprint, salt, issue and expiry of the current refresh token. */
+  /** Hash, salt, issue and expiry of the current refresh token. */
   readonly refresh: string | null
   readonly generation: number
   readonly version: number
 }
 
-/** What seldom changes is one column, as each column has its price in every find and save. */
+/** One column for all values that rarely change, because each column has a cost in every find and save. */
 interface Consent {
   readonly role: Role
   readonly scope: Scope
@@ -60,7 +60,7 @@ const fromCode = ({ challenge, expiresAt, hash, redeemed, redirectUri, scope, st
   redeemed
 })
 
-/** Numbers to this base are short. */
+/** Base of numbers in text, to keep them short. */
 const base = 36
 
 const toRefresh = (text: string): RefreshToken => {
@@ -101,7 +101,9 @@ export const keyColumns: ReadonlyArray<Input.Column<Pick<Grant, "applicationId" 
   ["user_id", "bigint", ({ userId }) => userId]
 ]
 
-/** Everything else, in the order of the table: what changes with every refresh is last, and so the log is short. */
+/**
+ * All other columns in the order of the table. Those that every refresh changes are last, which keeps the log short.
+ */
 export const valueColumns: ReadonlyArray<Input.Column<Grant>> = [
   ["application_epoch", "integer", ({ applicationEpoch }) => applicationEpoch],
   ["active", "boolean", ({ status }) => status === "active"],

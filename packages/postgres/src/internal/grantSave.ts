@@ -1,11 +1,11 @@
-/** The statement that saves grants: each row is judged on its own version, and takes its events with it. */
+/** The statement that saves grants with their events. Each row is saved if its own version matches. */
 import type { Change } from "@startlist/core/Grant"
 import type { Parameter, Statement } from "../Database.ts"
 import { keyColumns, valueColumns } from "./grantRows.ts"
 import * as Input from "./input.ts"
 import { outbox, outgoingParameter } from "./outbox.ts"
 
-/** Which branches a batch needs. A statement has only these: an empty branch costs too. */
+/** The branches that a batch needs. Others are omitted, because an empty branch also has a cost. */
 interface Parts {
   readonly first: boolean
   readonly outgoing: boolean
@@ -60,10 +60,10 @@ SELECT ${key}, ${outgoing ? "(SELECT count(*) FROM told)::integer" : "0"} AS tol
 }
 
 /**
- * What saves a batch of changes: the statement with the branches that it needs, and its parameters.
+ * The statement and the parameters that save a batch of changes.
  *
- * The input is sorted by key, so that rows are locked in one order and batches cannot wait for each other in a circle.
- * The statement answers the keys that were saved, each with the number of deliveries that it queued.
+ * The input is sorted by key, so that all batches lock rows in the same order and cannot deadlock. The statement
+ * returns the saved keys, each with its number of queued deliveries.
  */
 export const saver = (
   p: string

@@ -1,4 +1,4 @@
-/** Grants. Concurrent finds and saves are joined to one statement each. */
+/** Grants. Concurrent finds are batched, and so are concurrent saves. */
 import type { ApplicationId } from "@startlist/core/Application"
 import type { Change, Found } from "@startlist/core/Grant"
 import type { GrantStore } from "@startlist/core/GrantStore"
@@ -34,7 +34,7 @@ const columns = [...keyColumns, ...valueColumns].map(([name]) => `g.${name}`).jo
 
 export const make = ({ isInProcess, prefix: p, query, wake }: Database.Service): Effect.Effect<GrantStore.Service> =>
   Effect.gen(function*() {
-    // A lateral lookup goes by the primary key, however many rows the planner expects from JSON.
+    // A lateral lookup uses the primary key for any number of rows that the planner expects from JSON.
     const findStatement = Input.statement(`${p}grant_find`, (isAlone) => `
       SELECT ${columns}, a.state, a.epoch FROM (${Input.rowsText(keyColumns, isAlone)}) i CROSS JOIN LATERAL (
         SELECT * FROM ${p}grants g WHERE g.application_id = i.application_id AND g.user_id = i.user_id OFFSET 0

@@ -1,13 +1,14 @@
 /**
- * What a joined statement is given: many rows as one JSON array, one alone as a parameter for each column. All the rest
- * of it is one text. Alone it takes two thirds of the time: there is no JSON to take apart, and no set to join with.
+ * The input of a batched statement: many rows as one JSON array, a single row as one parameter per column. The rest of
+ * the statement is the same. A single row takes two thirds of the time, because there is no JSON to parse and no set to
+ * join.
  */
 import type { Parameter, Statement } from "../Database.ts"
 
-/** A column of the input: its name, its type, and what it is of a row; lists and objects for the type `json`. */
+/** A column of the input: its name, its type, and its value of a row (lists and objects for the type `json`). */
 export type Column<Row> = readonly [name: string, type: string, of: (row: Row, place: number) => Parameter | object]
 
-/** Where a row is in its batch. */
+/** The position of a row in its batch. */
 export const place: Column<unknown> = ["place", "integer", (_, place) => place]
 
 /** A statement in both forms. The function returns the form for the given rows. */

@@ -1,10 +1,10 @@
-/** What the background processes of a PostgreSQL server do, for the embedded one, which has none. */
+/** The work of a PostgreSQL server's background processes, which the embedded database does not have. */
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 
-/** A restart after a crash replays at most about so much. */
+/** Bytes of write-ahead log between checkpoints: the maximum that a start after a crash replays, approximately. */
 const checkpointBytes = 32 * 1024 * 1024
 
 const every = (interval: Duration.DurationInput) => Effect.repeat(Schedule.spaced(interval))

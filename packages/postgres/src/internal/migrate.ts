@@ -1,9 +1,8 @@
 /**
- * Takes one step of a migration beside running nodes.
+ * Applies one migration while nodes continue.
  *
- * Requests wait behind a lock that a step waits for, so a step waits shortly, lets them pass, and tries again. It locks
- * one table: with two it would hold one and ask for the other while requests do the opposite, and under load it would
- * never have both.
+ * Requests wait behind a lock for which a migration waits, so it waits only briefly, lets them pass, and retries. It
+ * locks only one table: requests lock tables in another order, so under load it would never get two.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
 import { SqlError } from "@effect/sql/SqlError"
@@ -12,18 +11,18 @@ import * as Effect from "effect/Effect"
 import type { Migration } from "./migration.ts"
 import { isLockTimeout, isRetryable } from "./sqlState.ts"
 
-/** How long a step waits for its lock, in milliseconds. Requests have a deadline of 4.5 s. */
+/** Timeout of a migration for its lock, in milliseconds. Requests have a deadline of 4.5 s. */
 const lockTimeout = 2000
 
 /** Seconds between two attempts, in which requests pass. */
 const pauses = [1, 2, 4, 8]
 
-/** How often a step looks whether another node has finished, in milliseconds. */
+/** Interval in milliseconds of checks whether another node has finished. */
 const poll = 200
 
 type Sql = SqlClient.SqlClient
 
-/** What came of one attempt to take a step. */
+/** The outcome of one attempt. */
 type Attempt = "taken" | "another node is at work"
 
 const isTaken = (sql: Sql, table: string, name: string) =>
@@ -53,7 +52,7 @@ const lockedTables = (sql: Sql) =>
     (rows) => rows.map(({ name }) => name)
   )
 
-/** Its author has to make it a step of its own. */
+/** The migration locks a second table. Its author must split it. */
 const undeclared = (name: string, table: string) =>
   Effect.die(new Error(`the step ${name} locks the table ${table}, which is not the one that it changes`))
 
@@ -75,7 +74,7 @@ const inTransaction = (sql: Sql, table: string, name: string, migration: Migrati
     }).pipe(Effect.map((attempt): Attempt => attempt))
   )
 
-/** Whether no other node is taking a step of this set. Nobody waits here: a waiting statement would hold up a slow step. */
+/** Whether no other node applies a migration of this set. Does not wait, because that would block a slow migration. */
 const alone = (sql: Sql, table: string) =>
   Effect.map(
     sql<{ readonly alone: boolean }>`SELECT pg_try_advisory_xact_lock(
@@ -83,7 +82,7 @@ const alone = (sql: Sql, table: string) =>
     ([row]) => row?.alone === true
   )
 
-/** One attempt outside of a transaction. Two nodes may do it at the same time: a slow step can be repeated. */
+/** One attempt outside of a transaction. Two nodes may do it at the same time: slow migrations are repeatable. */
 const outside = (sql: Sql, table: string, name: string, migration: Migration) =>
   Effect.gen(function*() {
     const building = yield* sql`SELECT 1 FROM pg_stat_progress_create_index WHERE datname = current_database()`
@@ -119,7 +118,7 @@ const waits = (sql: Sql, name: string, { changes }: Migration, seconds: number) 
     yield* Effect.logWarning(`the migration ${name} waits for ${cause}, and tries again in ${seconds} s`)
   })
 
-/** Makes the table in which the steps of a set are recorded. */
+/** Creates the table that records the applied migrations of a set. */
 export const prepare = (table: string): Effect.Effect<void, SqlError, SqlClient.SqlClient> =>
   Effect.gen(function*() {
     const sql = yield* SqlClient.SqlClient
@@ -129,7 +128,7 @@ export const prepare = (table: string): Effect.Effect<void, SqlError, SqlClient.
     while (!(yield* attempt)) yield* Effect.sleep(Duration.millis(poll))
   })
 
-/** Takes the step, and retries until it succeeds. Does nothing if the step was taken already. */
+/** Applies the migration, and retries until it succeeds. Does nothing if it was already applied. */
 export const take = (
   table: string,
   name: string,

@@ -1,21 +1,21 @@
-/** A step of a migration, as its author writes it. */
+/** Migrations, as their authors write them. */
 import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import type * as Effect from "effect/Effect"
 
-/** One step. */
+/** One migration. */
 export interface Migration {
   readonly run: Effect.Effect<void, SqlError, SqlClient.SqlClient>
   /**
-   * The one table of earlier steps that it changes, other than by writing rows. It is locked first. A step that locks
-   * another one fails, so that its author finds out: what concerns two tables is two steps.
+   * The table of earlier migrations whose definition it changes. It is locked first. A migration that locks another
+   * table fails: use one migration per table.
    */
   readonly changes?: string
   /**
-   * The step takes longer than requests can wait. It runs outside of a transaction, locks nothing that requests need, and
-   * can be repeated wherever it ended: an index by `index`, or rows that are filled in batch by batch.
+   * The migration takes longer than requests can wait. It runs outside of a transaction, locks nothing that requests
+   * need, and is repeatable after any interruption: an index by `index`, or changes of rows in batches.
    */
   readonly slow?: boolean
-  /** Programs that do not know the step cannot work with its result: they neither start nor stay ready. Default no. */
+  /** Older programs do not support the result: they do not start, and are no longer ready. Default: false. */
   readonly breaking?: boolean
 }

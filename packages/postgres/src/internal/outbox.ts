@@ -11,8 +11,8 @@ export const objectLetters: Readonly<Record<Event["objectType"], string>> = {
 }
 
 /**
- * Events as `outbox` reads them. All of a batch are in one list, with the place of the change that each belongs to: lists
- * inside of the changes would be taken apart one by one, which costs as much as the change.
+ * Events for `outbox`. All events of a batch are in one list, each with the position of its change: parsing a list
+ * inside each change would cost as much as the change.
  */
 export const outgoingOf = (outgoing: ReadonlyArray<Outgoing>, place = 0): ReadonlyArray<unknown> =>
   outgoing.map(({ audience, event }) => ({
@@ -34,12 +34,11 @@ export const outgoingParameter = (changes: ReadonlyArray<{ readonly outgoing: Re
   JSON.stringify(changes.flatMap(({ outgoing }, place) => outgoingOf(outgoing, place)))
 
 /**
- * Whether a new delivery of object `o` to subscription `t` is the first of its lane, as CTEs `heads` and `held`.
+ * CTEs `heads` and `held`: whether a new delivery of object `o` to subscription `t` is the first of its ordering key.
  *
- * The head of the lane is locked against being settled at the same time. Otherwise the lane could advance without its new
- * member, which would then never become the head. All of an object are found together, by the index that has them in
- * order. They are locked in the order of identifiers, like settling; by them alone (OFFSET keeps the other conditions
- * out), so that the planner takes the primary key, and the state is that of the locked row.
+ * Locks the heads against concurrent settling, which could otherwise choose the next head without the new delivery.
+ * Locks in the order of identifiers, like settling, and with no other condition (OFFSET), so that the planner uses the
+ * primary key and reads the locked state.
  */
 export const lanes = (p: string): string => `
 heads AS (
@@ -55,7 +54,7 @@ held AS (
   ) d WHERE d.state = 'p'
 )`
 
-/** Inserts a delivery for each of `targets`; needs `lanes`. `position` is the one in the log of events. */
+/** Inserts a delivery for each of `targets`. Needs `lanes`. `position` is the position in the event log. */
 export const insertDeliveries = (p: string, position = "NULL::bigint"): string => `
   INSERT INTO ${p}deliveries
     (application_id, subscription_id, event_seq, object_type, object_id, state, head, due_at, log_position)
@@ -67,14 +66,12 @@ export const insertDeliveries = (p: string, position = "NULL::bigint"): string =
   RETURNING id, due_at`
 
 /**
- * The CTEs that queue the events in the column \`outgoing\` of \`source\`, a single row, ending in \`told\` (one row per
- * delivery). With \`saved\`, only the events whose place is among its rows: by a filter, which keeps their order.
+ * The CTEs that queue the events in the column `outgoing` of `source`, a single row. The last one, `told`, has one row
+ * per delivery. With `saved`, only events whose position is among its rows.
  *
- * Lookups are lateral, so that they go by index however many rows the planner expects: 100 of a list of JSON objects, 10
- * of any array. Where these multiply, it prepares for a million (hash tables on disk, compiled code). The audience is
- * resolved in the snapshot of the save. Its subscriptions are locked against removal, each once, so that a removal either
- * happens before (the lock finds no row) or sees these deliveries. Grants of an earlier epoch of their application concern
- * nobody.
+ * Lateral lookups use indexes for any expected number of rows: the planner expects 100 per JSON list and 10 per array,
+ * and would prepare for their product. Subscriptions are locked against removal, so that a removal is either earlier
+ * (the lock finds no row) or sees these deliveries. Grants of an earlier epoch of their application are ignored.
  */
 export const outbox = (p: string, source: string, saved?: string): string => `
 outgoing AS MATERIALIZED (

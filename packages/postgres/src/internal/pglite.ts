@@ -12,10 +12,10 @@ import * as Stream from "effect/Stream"
 import { fsyncSync } from "node:fs"
 import * as Engine from "../Engine.ts"
 
-/** Of the PostgreSQL that PGlite is: it opens no other data. */
+/** Major version of PGlite's PostgreSQL, which cannot open other data. */
 export const majorVersion = "18"
 
-/** As PGlite starts it, but with writes that reach the disk, and less memory for buffers than a server would take. */
+/** PGlite's arguments, but with durable writes, and less memory for buffers than a server. */
 const startParams = [
   ...PGlite.defaultStartParams.filter((parameter) => parameter !== "-F"),
   "-c",
@@ -24,12 +24,12 @@ const startParams = [
   "wal_sync_method=fsync",
   "-c",
   "shared_buffers=32MB",
-  // The number of buffers that it tries at each start; the default is a thousand.
+  // Number of buffers that it allocates at each start. The default is a thousand.
   "-c",
   "max_files_per_process=256"
 ]
 
-/** Emscripten's file system on Node forgets to flush: it has no `fsync`, and PostgreSQL's succeeds without effect. */
+/** Adds `fsync` to Emscripten's file system on Node, where PostgreSQL's `fsync` succeeds without effect. */
 class DurableFS extends NodeFS {
   override async init(pg: PGlite, options: Parameters<NodeFS["init"]>[1]) {
     const { emscriptenOpts } = await super.init(pg, options)
@@ -48,7 +48,7 @@ class DurableFS extends NodeFS {
   }
 }
 
-/** The arrays that `pg` knows, each with its elements. */
+/** The array types of `pg`, each with the type of its elements. */
 const arrays = [
   [1000, types.BOOL],
   [1001, types.BYTEA],
@@ -76,7 +76,9 @@ const arrays = [
   [1040, types.MACADDR]
 ] as const
 
-/** Asks the catalog for no arrays: that is a tenth of a second of every start. Those of an embedder's types are text, as in `pg`. */
+/**
+ * Does not read array types from the catalog, which takes 0.1 s per start. Arrays of other types are text, as in `pg`.
+ */
 class Engined extends PGlite {
   override async _initArrayTypes(options?: { readonly force?: boolean }) {
     if (options?.force === true) return super._initArrayTypes(options)
@@ -88,7 +90,7 @@ class Engined extends PGlite {
   }
 }
 
-/** Like `pg`: `bigint` is text. */
+/** Parsers like those of `pg`: `bigint` is text. */
 const options: PGliteOptions = { parsers: { [types.INT8]: String }, relaxedDurability: false }
 
 const start = async (more: PGliteOptions): Promise<PGlite> => {
@@ -97,16 +99,16 @@ const start = async (more: PGliteOptions): Promise<PGlite> => {
   return pg
 }
 
-/** Opens a data folder. PostgreSQL's own complaints go to `onError`. */
+/** Opens a data folder. Passes PostgreSQL's own error output to `onError`. */
 export const open = (folder: string, onError: (line: string) => void): Promise<PGlite> =>
   start({ fs: new DurableFS(folder), startParams, onStderr: (line) => (onError(line), true) })
 
-/** Creates a database in an empty folder, without care for a power failure. */
+/** Creates a database in an empty folder, without protection against a power failure. */
 export const create = (folder: string): Promise<PGlite> => start({ fs: new NodeFS(folder) })
 
 const escape = Statement.defaultEscape("\"")
 
-/** As `@effect/sql-pg` has it, which would bring `pg` along. */
+/** The same as in `@effect/sql-pg`, which would also load `pg`. */
 const compiler = Statement.makeCompiler({
   dialect: "pg",
   placeholder: (index) => `$${index}`,
@@ -121,16 +123,16 @@ const compiler = Statement.makeCompiler({
 })
 
 /**
- * A turn of the event loop. A statement runs on this thread: one right after the other, they would keep answers unread
- * until these seem to be late, and each would be asked for the little that was there when the one before it began.
+ * Waits for a turn of the event loop between statements, which run on this thread. Otherwise responses would stay
+ * unread until they seem late, and batches would stay small.
  */
 const turn = Effect.async<void>((resume) => void setImmediate(resume, Effect.void))
 
-/** A client for the life of the scope; it does not close the database. */
+/** A client for the scope. Does not close the database. */
 export const makeClient = (pg: PGlite): Effect.Effect<SqlClient.SqlClient> =>
   Effect.gen(function*() {
     const permit = yield* Effect.makeSemaphore(1)
-    // A statement cannot be taken back; its connection must not be given to somebody else before it has ended.
+    // A statement cannot be cancelled, and its connection cannot be used before it has ended.
     const attempt = <A>(run: () => Promise<A>) =>
       Effect.uninterruptible(
         Effect.tryPromise({ try: run, catch: (cause) => new SqlError({ cause, message: "a statement failed" }) })
@@ -151,7 +153,7 @@ export const makeClient = (pg: PGlite): Effect.Effect<SqlClient.SqlClient> =>
       executeStream: (text, parameters, transformRows) =>
         Stream.unwrap(Effect.map(execute(text, parameters, transformRows), Stream.fromIterable))
     }
-    // A fiber that is interrupted while it takes a permit would lose it for all (`Semaphore.withPermits` has that moment).
+    // Not `Semaphore.withPermits`, which loses a permit if the fiber is interrupted while it takes the permit.
     const acquirer = Effect.uninterruptible(
       permit.take(1).pipe(
         Effect.zipRight(Effect.flatMap(Effect.scope, (scope) => Scope.addFinalizer(scope, permit.release(1)))),

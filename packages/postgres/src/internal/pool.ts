@@ -1,4 +1,4 @@
-/** A pool of connections to PostgreSQL, and the direct way through it: prepared statements, no spans, a deadline. */
+/** A pool of connections to PostgreSQL, with direct statements: prepared, without spans, with a deadline. */
 import { SqlError } from "@effect/sql/SqlError"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -11,23 +11,23 @@ import * as Prepared from "./prepared.ts"
 import * as ServerUrl from "../ServerUrl.ts"
 import * as Servers from "./servers.ts"
 
-/** How to reach PostgreSQL. */
+/** Options of the connections. */
 export interface Connection {
   /**
-   * `postgres://user:password@host:port/database?sslmode=…`. Of several servers (`host1:port,host2:port`), connections go
-   * to the one that takes writes.
+   * `postgres://user:password@host:port/database?sslmode=…`. With several servers (`host1:port,host2:port`),
+   * connections use the one that takes writes.
    */
   readonly url: Redacted.Redacted<string>
-  /** Default 10. */
+  /** Maximum number of connections (default: 10). */
   readonly maxConnections?: number | undefined
   /**
-   * Whether a connection is ours for as long as it lives; default yes. Not so behind a pooler that gives each transaction
-   * another connection: then nothing is prepared or set on it, nobody listens, and only this process keeps the deadline.
+   * Whether a connection is not shared (default: true). Set it to false behind a pooler in transaction mode: then there
+   * are no prepared statements, settings and notifications, and only this process enforces deadlines.
    */
   readonly preparedStatements?: boolean | undefined
 }
 
-/** By URL: all connections to a database learn from each other which server takes writes. */
+/** Servers by URL, so that all connections to a database know which server takes writes. */
 const known = new Map<string, Servers.Servers>()
 
 /** Settings of every connection. `pg` refuses an invalid URL. */
@@ -64,8 +64,8 @@ export const makePatient = (connection: Connection): Effect.Effect<Pg.Pool, neve
 const planning = "SET jit = off; SET plan_cache_mode = force_generic_plan"
 
 /**
- * Refuses a connection that takes no writes: nothing of ours works on it. Settings are made by statements, since a pooler
- * refuses those that it does not know in the startup packet.
+ * Refuses a connection that takes no writes, which the stores need. Makes settings with statements, because a pooler
+ * refuses unknown settings in the startup packet.
  */
 const prepare = async (client: Pg.ClientBase, connection: Connection, deadline: string): Promise<void> => {
   const asking = "SHOW transaction_read_only"
@@ -86,7 +86,7 @@ const acquire = (connection: Connection, deadline: string, config: Pg.PoolConfig
         ...config,
         onConnect: (client) => prepare(client, connection, deadline)
       })
-      // A connection that breaks while idle leaves the pool; there is nothing else to do.
+      // An idle connection that breaks leaves the pool. Nothing else is needed.
       pool.on("error", () => {})
       return pool
     }),
@@ -98,7 +98,7 @@ const acquire = (connection: Connection, deadline: string, config: Pg.PoolConfig
       )
   )
 
-/** Statements outside of transactions, each on whatever connection is free. One that fails takes its connection along. */
+/** Statements outside of transactions, each on any free connection. A failed statement closes its connection. */
 export const direct = (pool: Pg.Pool, isPrepared = true): Database.Direct => (statement, parameters) =>
   Effect.async((resume) => {
     const fail = (cause: unknown) => resume(Effect.fail(new SqlError({ cause, message: "a statement failed" })))
@@ -119,16 +119,16 @@ export const direct = (pool: Pg.Pool, isPrepared = true): Database.Direct => (st
     })
   })
 
-/** A statement without a name is planned each time, and leaves nothing behind. */
+/** Statements without a name, which are planned each time and not stored on the connection. */
 const unnamed = ({ text }: Statement): Statement => ({ name: "", text })
 
-/** When a connection breaks, its statement gets the error. */
+/** Ignores the error of a broken connection, because its statement also gets it. */
 const ignore = () => {}
 
 /** Pause in milliseconds between two checks of the listening connection. */
 const pulseMillis = 5000
 
-/** A connection of its own that hears notifications of a channel, until it breaks. */
+/** A separate connection that receives notifications of a channel, until it breaks. */
 export const listen = (
   connection: Connection,
   channel: string,

@@ -1,7 +1,6 @@
 /**
- * Statements on connections of `pg`. The first time, `pg` prepares one there and learns its columns. From then on it is
- * only bound and run: to be told the columns again takes longer than one row. They are the same, as the server refuses a
- * prepared statement whose columns have changed.
+ * Prepared statements on connections of `pg`, which prepares each on first use and reads its columns. Later runs omit
+ * the columns, which take longer than one row. They cannot change: the server then refuses the prepared statement.
  */
 import * as Pg from "pg"
 import type { Parameter, Statement } from "../Database.ts"
@@ -14,7 +13,7 @@ interface Column {
   readonly parse: (text: string) => unknown
 }
 
-/** The columns of what a connection has prepared, by the name of the statement. */
+/** The columns of prepared statements on a connection, by name. */
 const prepared = new WeakMap<Pg.ClientBase, Map<string, ReadonlyArray<Column>>>()
 
 /** Runs a statement on a connection. */

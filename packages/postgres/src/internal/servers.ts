@@ -1,12 +1,12 @@
-/** Which of several servers takes writes, as libpq finds it with `target_session_attrs=read-write`. */
+/** Finds the server that takes writes, like libpq with `target_session_attrs=read-write`. */
 import { Socket } from "node:net"
 import * as Pg from "pg"
 import type { Server } from "../ServerUrl.ts"
 
-/** Timeout in milliseconds for the question whether a server takes writes. */
+/** Timeout in milliseconds for the check whether a server takes writes. */
 const patience = 2000
 
-/** Asks one server whether it takes writes. Fails if it does not, or does not answer. */
+/** Checks that a server takes writes. Fails if it does not, or does not answer. */
 const probe = async (config: Pg.ClientConfig, server: Server): Promise<Server> => {
   const { connectionString, ...others } = config
   const client = new Pg.Client({
@@ -28,7 +28,7 @@ const probe = async (config: Pg.ClientConfig, server: Server): Promise<Server> =
   }
 }
 
-/** What `pg` reads in a URL, so that host and port can be replaced. */
+/** The options that `pg` reads from a URL, so that host and port can be replaced. */
 const parsed = (url: string): Pg.ClientConfig => {
   const { database, password, ssl, user } = new Pg.Client({ connectionString: url }) as Pg.Client & {
     readonly ssl?: Pg.ClientConfig["ssl"]
@@ -36,11 +36,11 @@ const parsed = (url: string): Pg.ClientConfig => {
   return { database, user, ...(password === null ? {} : { password }), ...(ssl === undefined ? {} : { ssl }) }
 }
 
-/** The servers of one database: connections go to the one that was found to take writes, until one of them breaks. */
+/** The servers of one database. Connections use the one that takes writes, until one of them breaks. */
 export interface Servers {
-  /** A socket that connects to it, whatever address it is given. None if there is only one server. */
+  /** A socket that connects to that server and ignores the given address. None if there is only one server. */
   readonly stream: (() => Socket) | undefined
-  /** The server that was found takes no writes any more. */
+  /** Reports that the server no longer takes writes. */
   readonly forget: () => void
 }
 

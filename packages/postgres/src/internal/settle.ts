@@ -1,16 +1,15 @@
 /**
  * The recording of attempts, as a function in the database: one call in place of a transaction of two statements.
  *
- * A step of the migrations created this function. To change it, add a step that replaces it.
+ * A migration created this function. To change it, add a migration that replaces it.
  */
 
 /**
- * Records attempts whose claim is still the delivery's own: who ends a delivery ends its claim. `$1` is a JSON array of
- * settlements; `into` goes between what is selected and its source: in the function, the variables for the identifiers
- * that were recorded, and for those that have ended, with their lanes.
+ * Records attempts whose claim still holds: ending a delivery ends its claim. `$1` is a JSON array of settlements.
+ * `into` is the INTO clause of the function, for the recorded identifiers, and the ended ones with their ordering keys.
  *
- * Saves hold the heads of lanes by FOR KEY SHARE, and in the order of identifiers, as it goes here. An update waits for
- * that if it changes a column of a unique index, as the state is: to lock the rows before costs as much as to find them.
+ * Lock order: saves take FOR KEY SHARE on heads by ascending id, and so does this UPDATE. It conflicts with them
+ * because `state` is part of a unique index. An explicit lock first would double the cost.
  */
 export const recordText = (p: string, into = ""): string => `
   WITH input AS MATERIALIZED (
@@ -28,8 +27,8 @@ export const recordText = (p: string, into = ""): string => `
   ${into} FROM settled`
 
 /**
- * Puts the next of each lane in front, for deliveries that have ended: these are arrays of their identifiers and the
- * columns of their lanes. The others came behind the front. Starting there skips the dead entries before it.
+ * Makes the next delivery of each ordering key its head, after ended deliveries. The parameters are arrays of the ended
+ * identifiers and the columns of their ordering keys. The scan starts at these identifiers, which skips dead entries.
  */
 export const promoteText = (p: string, ids: string, subscriptions: string, types: string, objects: string): string => `
   UPDATE ${p}deliveries d SET head = true
@@ -44,12 +43,11 @@ export const promoteText = (p: string, ids: string, subscriptions: string, types
   )) AND NOT d.head`
 
 /**
- * Two statements: what was queued while the first waited is seen by a later snapshot only, and the next of each lane
- * must be put in front together with the end of its predecessor. In a volatile function each statement has a snapshot
- * of its own.
+ * Two statements in one transaction: only a later snapshot has deliveries that were queued while the first statement
+ * waited, and in a volatile function, each statement has its own snapshot.
  *
- * Each delivery is looked up by its identifier, in their order, whatever the statistics say: where they knew of few that
- * are pending, the planner compared all settlements with all of these.
+ * Looks up each delivery by its identifier, in order. With statistics of few pending deliveries, the planner would
+ * compare all settlements with all of them.
  */
 export const settleFunction = (p: string): string => `
 CREATE FUNCTION ${p}settle(json) RETURNS json LANGUAGE plpgsql VOLATILE

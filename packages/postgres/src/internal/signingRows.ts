@@ -30,7 +30,7 @@ export const sealedOf = (
     ])
   )
 
-/** Opens the secrets of a row, each or why not. */
+/** Opens the secrets of a row: each result is a secret or an error. */
 const opened = (seal: Seal.Service, { application_id, signing_secrets }: SigningRow) =>
   signing_secrets.map(([sealed, expiresAt]) =>
     Either.map(
@@ -39,7 +39,7 @@ const opened = (seal: Seal.Service, { application_id, signing_secrets }: Signing
     )
   )
 
-/** Without the secrets that no key opens: the others can be shown, and new ones be made. */
+/** The secrets of a row without those that no key opens, so that the others can be shown and replaced. */
 export const toSigningSecrets = (seal: Seal.Service) => (row: SigningRow): SigningSecrets => ({
   applicationId: toApplicationId(row.application_id),
   version: row.signing_version,
@@ -47,8 +47,8 @@ export const toSigningSecrets = (seal: Seal.Service) => (row: SigningRow): Signi
 })
 
 /**
- * All of them, or why one does not open: events must not go out with fewer signatures. No effect but its result, because a
- * claim decodes a row for every delivery or two.
+ * All secrets of a row, or the error of one: events must not be sent with fewer signatures. Returns a plain value
+ * instead of an effect, because a claim decodes many rows.
  */
 export const toSigning =
   (seal: Seal.Service) => (row: SigningRow): Either.Either<ReadonlyArray<SigningSecret>, StoreError> =>

@@ -1,20 +1,20 @@
-/** What an SQLSTATE says about a statement that failed. */
+/** Classifies failed statements by SQLSTATE. */
 
-/** The five characters, for errors of the server; none for errors of the connection. */
+/** The SQLSTATE of an error of the server. None for errors of the connection. */
 const sqlState = (error: unknown): string | undefined => {
   if (typeof error !== "object" || error === null) return undefined
   if ("code" in error && typeof error.code === "string" && /^[0-9][0-9A-Z]{4}$/.test(error.code)) return error.code
   return "cause" in error ? sqlState(error.cause) : undefined
 }
 
-/** Deadlocks and serialization failures: nothing was done, and it may go well the next time. */
+/** Deadlocks and serialization failures: nothing was done, and a retry may succeed. */
 export const isRetryable = (error: unknown): boolean => sqlState(error)?.startsWith("40") ?? false
 
-/** The statement has waited for a lock for as long as it may. */
+/** The statement has reached its lock timeout. */
 export const isLockTimeout = (error: unknown): boolean => sqlState(error) === "55P03"
 
 /** A table of the statement does not exist. */
 export const isMissingTable = (error: unknown): boolean => sqlState(error) === "42P01"
 
-/** The statement itself was refused, and nothing of it was done: its parts may be tried one by one. */
+/** The server has refused the statement without any effect, so its parts may be tried one by one. */
 export const isRefused = (error: unknown): boolean => /^(?:21|22|23|40|42)/.test(sqlState(error) ?? "")

@@ -1,4 +1,4 @@
-/** All stores over one database. */
+/** All stores of one database. */
 import { ApplicationStore } from "@startlist/core/Application"
 import { DeliveryStore } from "@startlist/core/Delivery"
 import { DeliveryQueue } from "@startlist/core/DeliveryQueue"

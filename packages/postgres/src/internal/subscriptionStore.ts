@@ -1,4 +1,4 @@
-/** Subscriptions: one row per application, gone when removed; identifiers are never given twice. */
+/** Subscriptions: one row per application until it is removed. Identifiers are never used twice. */
 import { Conflict, type StoreError } from "@startlist/core/Store"
 import { AlreadySubscribed, type Subscription, type SubscriptionStore } from "@startlist/core/Subscription"
 import * as Effect from "effect/Effect"
@@ -69,7 +69,7 @@ export const make = ({ prefix: p, query, transaction }: Database.Service): Subsc
         (rows) => rows.length === 1 ? Effect.void : new Conflict()
       ),
     // Two statements: the first waits for the saves that are queueing deliveries for this subscription (they hold a lock
-    // on its row), and only a later snapshot sees what they have queued.
+    // on its row), and only a later snapshot has their deliveries.
     remove: (id, now) =>
       transaction(
         Effect.flatMap(query(remove, [id]), (removed) =>

@@ -44,14 +44,14 @@ interface Request {
   readonly allowances: Readonly<Record<string, number>>
 }
 
-/** The first pending one of its object for its subscription. */
+/** The first pending delivery of an object for a subscription. */
 const leads = (rows: ReadonlyArray<Row>, row: Row) =>
   row.isPending &&
   rows.find(({ isPending, object, subscription }) =>
       isPending && object === row.object && subscription === row.subscription
     ) === row
 
-/** The rule in words of the port, one by one: the numbers of the rows that are to be claimed, in order. */
+/** The rule of the port as a plain loop: the numbers of the rows to claim, in order. */
 const expected = (rows: ReadonlyArray<Row>, { allowances, limit, perSubscription }: Request) => {
   const taken = new Map<number, number>()
   return rows
@@ -71,7 +71,7 @@ const instant = (millis: number) => DateTime.unsafeMake(millis)
 
 describe("a claim", () => {
   it.live(
-    "takes exactly the earliest due, within the limit and the allowances, whatever the queue",
+    "takes exactly the earliest due deliveries, within the limit and the allowances, for any queue",
     () =>
       Effect.gen(function*() {
         const { admin, url } = yield* TestDatabase.TestDatabase
@@ -136,7 +136,7 @@ describe("a claim", () => {
     60_000
   )
 
-  it.live("inside somebody's transaction leaves alone how that commits", () =>
+  it.live("inside the caller's transaction does not change how that commits", () =>
     Effect.gen(function*() {
       const { url } = yield* TestDatabase.TestDatabase
       yield* Effect.gen(function*() {

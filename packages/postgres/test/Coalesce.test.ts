@@ -4,7 +4,7 @@ import { Effect, Exit, Fiber } from "effect"
 import { describe, expect } from "vitest"
 import * as Coalesce from "../src/internal/coalesce.ts"
 
-/** A batched operation that answers with what it was asked, refuses `"bad"`, and tells what it was called with. */
+/** A batched operation that returns its requests, refuses `"bad"`, and records its calls. */
 const recorded = (keyOf?: (request: string) => string, isInProcess = false) => {
   const batches: Array<ReadonlyArray<string>> = []
   const refused = new Store.StoreError({ cause: { code: "22003" } })
@@ -16,8 +16,8 @@ const recorded = (keyOf?: (request: string) => string, isInProcess = false) => {
   return Effect.map(Coalesce.make({ isInProcess, run, ...keyOf && { keyOf } }), (call) => ({ batches, call, refused }))
 }
 
-describe("calls that are joined", () => {
-  it.live("those of one tick are one batch, and each gets its own answer", () =>
+describe("batched calls", () => {
+  it.live("calls of one tick are one batch, and each gets its own result", () =>
     Effect.gen(function*() {
       const { batches, call } = yield* recorded()
       const answers = yield* Effect.forEach(["a", "b", "c"], call, { concurrency: "unbounded" })
@@ -38,7 +38,7 @@ describe("calls that are joined", () => {
       expect(batches).toEqual([["a"], ["b"], ["c", "d"]])
     }))
 
-  it.live("in this process everybody waits for the tick, and one statement goes at a time", () =>
+  it.live("with an in-process database, all calls wait for the tick, and one statement runs at a time", () =>
     Effect.gen(function*() {
       const { batches, call } = yield* recorded(undefined, true)
       yield* call("a")
@@ -48,7 +48,7 @@ describe("calls that are joined", () => {
       expect(batches).toEqual([["a"], ["b"], requests])
     }))
 
-  it.live("many are shared out among the statements that may go, if each is worth it", () =>
+  it.live("a large backlog is split over the available statements, if each gets the minimum share", () =>
     Effect.gen(function*() {
       const batches: Array<number> = []
       const run = (batch: ReadonlyArray<number>) =>
@@ -68,7 +68,7 @@ describe("calls that are joined", () => {
       expect(yield* ask(here, 9)).toEqual([9])
     }))
 
-  it.live("a batch that is refused is run one by one: only the bad request fails", () =>
+  it.live("the calls of a refused batch run one by one: only the bad request fails", () =>
     Effect.gen(function*() {
       const { batches, call, refused } = yield* recorded()
       const answers = yield* Effect.forEach(["a", "bad", "c"], (request) => Effect.exit(call(request)), {
@@ -78,7 +78,7 @@ describe("calls that are joined", () => {
       expect(batches).toEqual([["a", "bad", "c"], ["a"], ["bad"], ["c"]])
     }))
 
-  it.live("a request that cannot even be sent harms only itself", () =>
+  it.live("a request that cannot be sent fails alone", () =>
     Effect.gen(function*() {
       const bug = new TypeError("bug")
       const call = yield* Coalesce.make({
@@ -95,14 +95,14 @@ describe("calls that are joined", () => {
       expect(yield* call("d")).toBe("d")
     }))
 
-  it.live("two requests of one key are never in one batch", () =>
+  it.live("two requests with one key are never in the same batch", () =>
     Effect.gen(function*() {
       const { batches, call } = yield* recorded((request) => request.slice(0, 1))
       yield* Effect.forEach(["a1", "b1", "a2", "a3"], call, { concurrency: "unbounded" })
       expect(batches).toEqual([["a1", "b1"], ["a2"], ["a3"]])
     }))
 
-  it.live("one whose caller was interrupted before its batch was sent is not run", () =>
+  it.live("a call that is interrupted before its batch is not run", () =>
     Effect.gen(function*() {
       const { batches, call } = yield* recorded()
       const abandoned = yield* Effect.fork(call("abandoned"))
@@ -125,7 +125,7 @@ describe("calls that are joined", () => {
       expect(failures).toEqual(numbers.map(() => away))
     }))
 
-  it.live("those that came while one was alone fail with it when the database is away", () =>
+  it.live("calls that wait for a lone call fail with it when the database is unavailable", () =>
     Effect.gen(function*() {
       const away = new Store.StoreError({ cause: new Error("away") })
       let isAway = false
@@ -140,7 +140,7 @@ describe("calls that are joined", () => {
       expect(failures).toEqual([away, away])
     }))
 
-  it.live("one that was alone and is interrupted stands in nobody's way", () =>
+  it.live("an interrupted lone call does not block others", () =>
     Effect.gen(function*() {
       const batches: Array<ReadonlyArray<string>> = []
       const run = (batch: ReadonlyArray<string>) =>

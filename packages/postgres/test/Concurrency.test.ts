@@ -18,7 +18,7 @@ import { describe, expect } from "vitest"
 import * as fixtures from "@startlist/test-support/StoreFixtures"
 import * as TestDatabase from "@startlist/test-support/TestDatabase"
 
-/** Two nodes, each with a pool of its own, on one database. */
+/** Two nodes, each with its own pool, on one database. */
 const nodes = Effect.gen(function*() {
   const { url } = yield* TestDatabase.TestDatabase
   const make = Layer.build(fixtures.node({ url }))
@@ -83,7 +83,7 @@ const subscribe = (application: Application.Application) =>
     }))
 
 describe("two nodes on one PostgreSQL", () => {
-  it.live("of fifty parallel refreshes with one token exactly one succeeds, and one token is current", () =>
+  it.live("fifty parallel refreshes with one token: exactly one succeeds, and one token is current", () =>
     onTwoNodes((one, two) =>
       Effect.gen(function*() {
         const oauth = Context.get(one, OAuth.OAuth)
@@ -107,7 +107,7 @@ describe("two nodes on one PostgreSQL", () => {
       })
     ))
 
-  it.live("of fifty parallel refreshes with one token and one Idempotency-Key all get one answer", () =>
+  it.live("fifty parallel refreshes with one token and one Idempotency-Key: all get the same response", () =>
     onTwoNodes((one, two) =>
       Effect.gen(function*() {
         const who = yield* Effect.provide(registered, one)
@@ -129,7 +129,7 @@ describe("two nodes on one PostgreSQL", () => {
       })
     ))
 
-  it.live("of fifty parallel exchanges of one code at most one succeeds, and the replay leaves no live token", () =>
+  it.live("fifty parallel exchanges of one code: at most one succeeds, and the replay leaves no valid token", () =>
     onTwoNodes((one, two) =>
       Effect.gen(function*() {
         const who = yield* Effect.provide(registered, one)
@@ -141,7 +141,7 @@ describe("two nodes on one PostgreSQL", () => {
     ))
 
   it.live(
-    "after a revoke has returned no token is live, whatever refresh raced it, 200 times",
+    "after a revocation, no token is valid, for any concurrent refresh, 200 times",
     () =>
       onTwoNodes((one, two) =>
         Effect.gen(function*() {
@@ -171,7 +171,7 @@ describe("two nodes on one PostgreSQL", () => {
     120_000
   )
 
-  it.live("of two parallel subscriptions of one application exactly one is stored", () =>
+  it.live("two parallel subscriptions of one application: exactly one is stored", () =>
     onTwoNodes((one, two) =>
       Effect.gen(function*() {
         const { application } = yield* Effect.provide(registered, one)
@@ -192,7 +192,7 @@ describe("two nodes on one PostgreSQL", () => {
       })
     ))
 
-  it.live("a removed subscription has no pending delivery, whatever saves raced the removal", () =>
+  it.live("a removed subscription has no pending delivery, for any concurrent save", () =>
     onTwoNodes((one, two) =>
       Effect.gen(function*() {
         const { admin } = yield* TestDatabase.TestDatabase
@@ -221,7 +221,7 @@ describe("two nodes on one PostgreSQL", () => {
     ))
 
   it.live(
-    "events of one object are claimed in order and none is left behind, however saves and settling interleave",
+    "events of one object are claimed in order and completely, for any interleaving of saves and settling",
     () =>
       onTwoNodes((one, two) =>
         Effect.gen(function*() {
@@ -266,7 +266,7 @@ describe("two nodes on one PostgreSQL", () => {
     60_000
   )
 
-  it.live("two saves of one grant that meet in one batch are judged apart: one is saved, the other conflicts", () =>
+  it.live("two saves of one grant in one batch are checked separately: one is saved, the other conflicts", () =>
     onTwoNodes((one) =>
       Effect.gen(function*() {
         const who = yield* Effect.provide(registered, one)

@@ -2,7 +2,7 @@ import { Effect, Fiber, FiberId, Option } from "effect"
 import { expect, it } from "vitest"
 import { within } from "../src/internal/deadline.ts"
 
-it("a call that is interrupted ends, whatever step it is at", async () => {
+it("an interrupted call ends at any step", async () => {
   for (let last = 0; last < 40; last++) {
     let step = 0
     const fiber = Effect.runFork(within(Effect.never), {

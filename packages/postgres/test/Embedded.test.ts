@@ -35,7 +35,7 @@ const fingerprint = (folder: string) => {
 
 describe("the embedded database", () => {
   it.live(
-    "keeps what was saved over a restart, and is ready when it is open",
+    "keeps saved data over a restart, and is ready when it is open",
     () =>
       inFolder((folder) =>
         Effect.gen(function*() {
@@ -47,7 +47,7 @@ describe("the embedded database", () => {
   )
 
   it.live(
-    "gives the rest of the process a turn before every statement: answers to requests are read, however much there is to save",
+    "lets the rest of the process run before every statement: responses are read, for any number of saves",
     () =>
       inFolder((folder) =>
         Effect.gen(function*() {
@@ -67,7 +67,7 @@ describe("the embedded database", () => {
   )
 
   it.live(
-    "refuses a folder of another PostgreSQL, a damaged one and a newer one, and touches nothing",
+    "refuses a folder of another PostgreSQL, a damaged one and a newer one, and changes nothing",
     () =>
       inFolder((folder) =>
         Effect.gen(function*() {
@@ -102,7 +102,7 @@ describe("the embedded database", () => {
   )
 
   it.live(
-    "gives and takes what `pg` does: bigints as text, arrays of its types, dates, JSON, and values of several rows",
+    "has the same values as `pg`: bigints as text, arrays of its types, dates, JSON, and values of several rows",
     () =>
       inFolder((folder) =>
         Effect.gen(function*() {
@@ -138,7 +138,7 @@ describe("the embedded database", () => {
   )
 
   it.live(
-    "is made from an image, which has tables of one's own too and is made again when it is not whole",
+    "is created from an image, which also has the embedder's tables, and is created again if it is incomplete",
     () =>
       inFolder((parent) =>
         Effect.gen(function*() {
@@ -176,7 +176,7 @@ describe("the embedded database", () => {
   )
 
   it.live(
-    "refuses a database whose tables are newer, and keeps them as they are",
+    "refuses a database whose tables are newer, and does not change them",
     () =>
       inFolder((folder) =>
         Effect.gen(function*() {

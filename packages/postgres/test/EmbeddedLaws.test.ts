@@ -5,7 +5,7 @@ import { Context, Effect, Layer } from "effect"
 import * as fixtures from "@startlist/test-support/StoreFixtures"
 import { temporaryFolder } from "@startlist/test-support/TemporaryFolder"
 
-/** A folder that is opened and closed, beside the one that stays open. */
+/** A folder that is opened and closed, in addition to the one that stays open. */
 class Folder extends Context.Tag("Folder")<Folder, string>() {}
 
 const stores = Layer.unwrapScoped(

@@ -40,7 +40,7 @@ const enqueue = (applicationId: Application.ApplicationId, objectId: number) =>
 
 type Log = Delivery.DeliveryStore.Service["log"]
 
-/** Reads page after page, beside a transaction that was open before the first page and is committed after it. */
+/** Reads all pages, with a concurrent transaction that begins before the first page and is committed after it. */
 const besideAnOpenTransaction = (log: Log, applicationId: Application.ApplicationId) =>
   Effect.gen(function*() {
     const sql = yield* SqlClient.SqlClient
@@ -60,13 +60,13 @@ const besideAnOpenTransaction = (log: Log, applicationId: Application.Applicatio
     return [...first, ...second].map(({ delivery }) => delivery.event.objectId)
   })
 
-it.live("a reader misses nothing that is committed behind a later number", () =>
+it.live("a reader misses no event that is committed after one with a higher row number", () =>
   onPostgres(Effect.gen(function*() {
     const { log } = yield* Delivery.DeliveryStore
     expect(yield* besideAnOpenTransaction(log, yield* subscribed)).toEqual([2, 1])
   })))
 
-it.live("a cursor by the numbers of the rows would miss it: the test finds that", () =>
+it.live("the test detects that a cursor by row numbers would miss it", () =>
   onPostgres(Effect.gen(function*() {
     const { list } = yield* Delivery.DeliveryStore
     const byNumber: Log = ({ after, applicationId, limit }) =>
@@ -81,13 +81,13 @@ it.live("a cursor by the numbers of the rows would miss it: the test finds that"
     expect(yield* besideAnOpenTransaction(byNumber, yield* subscribed)).toEqual([2])
   })))
 
-it.live("the events about one object are in their order, whichever transaction began first", () =>
+it.live("the events about one object are in order, for any order of the transactions' begins", () =>
   onPostgres(Effect.gen(function*() {
     const applicationId = yield* subscribed
     const { log } = yield* Delivery.DeliveryStore
     const sql = yield* SqlClient.SqlClient
     const [begun, go] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
-    // It has a transaction identifier from the start, and changes the object after the other one has.
+    // It has a transaction identifier from the start, and changes the object after the other transaction.
     const early = yield* Effect.fork(sql.withTransaction(
       enqueue(applicationId, 8).pipe(
         Effect.zipRight(Deferred.succeed(begun, undefined)),
@@ -104,7 +104,7 @@ it.live("the events about one object are in their order, whichever transaction b
     expect(about7.map(({ delivery }) => delivery.id)).toEqual([first, expect.any(Number)])
   })))
 
-it.live("a cursor that was never given is refused, also after a restore", () =>
+it.live("a cursor that the log has never returned is refused, also after a restore", () =>
   onPostgres(Effect.gen(function*() {
     const applicationId = yield* subscribed
     const { log } = yield* Delivery.DeliveryStore

@@ -21,7 +21,7 @@ import * as TestDatabase from "@startlist/test-support/TestDatabase"
 
 const instant = (millis: number) => DateTime.unsafeMake(millis)
 
-/** A registration of an athlete who has granted access to an application that has subscribed. */
+/** A registration of an athlete who has granted access to a subscribed application. */
 const told = Effect.gen(function*() {
   const userId = User.UserId.make(1)
   const applications = yield* Application.ApplicationStore
@@ -92,8 +92,8 @@ const comments = (claimed: ReadonlyArray<DeliveryQueue.Claimed>) =>
   claimed.map(({ delivery }) => "comment" in delivery.event.updates ? delivery.event.updates.comment : "")
 
 /**
- * Runs `first` in a transaction that stays open until `second` either has ended or waits for it, then commits. Both
- * have ended when this has.
+ * Runs `first` in a transaction that stays open until `second` has ended or waits for it, and then commits. Waits for
+ * the end of both.
  */
 const overlapping = <A, E, R, A2, E2, R2>(first: Effect.Effect<A, E, R>, second: Effect.Effect<A2, E2, R2>) =>
   Effect.gen(function*() {
@@ -142,7 +142,7 @@ const onPostgres = <A, E>(
     Effect.provide(TestDatabase.layer)
   )
 
-describe("what a commit in between must not break", () => {
+describe("interleaved commits", () => {
   it.live("an event that is saved while the one before it is settled is delivered after it", () =>
     onPostgres(Effect.gen(function*() {
       const { registration: { id } } = yield* told
@@ -175,7 +175,7 @@ describe("what a commit in between must not break", () => {
       expect(yield* claim).toEqual([])
     })))
 
-  it.live("a new subscription can be made while the old one is being removed", () =>
+  it.live("a new subscription can be created while the old one is being removed", () =>
     onPostgres(Effect.gen(function*() {
       const { subscription } = yield* told
       const subscriptions = yield* Subscription.SubscriptionStore
@@ -186,7 +186,7 @@ describe("what a commit in between must not break", () => {
       expect(next.id).toBeGreaterThan(subscription.id)
     })))
 
-  it.live("a delivery under another node's hand is skipped, not waited for", () =>
+  it.live("a delivery that another node is claiming is skipped without waiting", () =>
     onPostgres(Effect.gen(function*() {
       const { registration: { id } } = yield* told
       yield* change(id, "one")
@@ -194,13 +194,13 @@ describe("what a commit in between must not break", () => {
       expect([comments(held), comments(none)]).toEqual([["one"], []])
     })))
 
-  it.live("a subscription that is renewed, or removed, before a claim has read it is not called as it was", () =>
+  it.live("a subscription that is renewed or removed before a claim has read it is not used in its old version", () =>
     onPostgres(Effect.gen(function*() {
       const { registration: { id }, subscription } = yield* told
       const database = yield* Database.Database
       const subscriptions = yield* Subscription.SubscriptionStore
       const renewed = { ...subscription, version: 2, callbackUrl: "https://app.test/other" }
-      /** A worker that has not seen the subscription; the other happens when the claim is committed. */
+      /** A worker that has not read the subscription. The change happens when the claim is committed. */
       const claimBefore = <A, E>(other: Effect.Effect<A, E>) =>
         Effect.provide(
           claim,

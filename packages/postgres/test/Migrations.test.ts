@@ -29,7 +29,7 @@ const own: Migrations.MigrationSet = {
 }
 
 describe("migrations", () => {
-  it.live("six nodes start on an empty database at the same time: all succeed, and the steps are taken once", () =>
+  it.live("six nodes start on an empty database at the same time: all succeed, and each migration is applied once", () =>
     fresh(Effect.gen(function*() {
       const { admin, url } = yield* TestDatabase.TestDatabase
       const node = Effect.scoped(Effect.provide(Postgres.ready, Postgres.layer({ url, migrations: [own] }))).pipe(
@@ -41,7 +41,7 @@ describe("migrations", () => {
       expect(yield* tables).toContain("own_notes")
     })))
 
-  it.live("a database that a newer program has broken with is refused with a line that says so, and nothing is touched", () =>
+  it.live("a database with an unsupported migration of a newer program is refused with a reason, and not changed", () =>
     fresh(Effect.gen(function*() {
       const { admin, url } = yield* TestDatabase.TestDatabase
       yield* Postgres.migrate({ url })
@@ -52,7 +52,7 @@ describe("migrations", () => {
       expect(yield* tables).toEqual(before)
     })))
 
-  it.live("a step that fails leaves nothing behind, and a later run starts where the last good one ended", () =>
+  it.live("a failed migration has no effect, and a later run continues after the last good one", () =>
     fresh(Effect.gen(function*() {
       const { url } = yield* TestDatabase.TestDatabase
       const broken = Effect.flatMap(
@@ -67,7 +67,7 @@ describe("migrations", () => {
       yield* Postgres.migrate({ url, migrations: [own] })
     })))
 
-  it.live("the status of a database names the steps that are missing, and those of a newer program", () =>
+  it.live("the status of a database names missing migrations, and those of a newer program", () =>
     fresh(Effect.gen(function*() {
       const { admin, url } = yield* TestDatabase.TestDatabase
       const client = PgClient.layer({ url: Redacted.make(Redacted.value(url)) })
@@ -90,7 +90,7 @@ describe("migrations", () => {
       expect(yield* look).toEqual({ missing: [], unknown: ["0998", "0999"], breaking: ["0999"], ready: false })
     })))
 
-  it.live("two sets of tables live side by side under prefixes of their own", () =>
+  it.live("two sets of tables with different prefixes are independent", () =>
     fresh(Effect.gen(function*() {
       const { url } = yield* TestDatabase.TestDatabase
       yield* Postgres.migrate({ url, prefix: "one_" })
@@ -100,7 +100,7 @@ describe("migrations", () => {
       expect(Exit.isFailure(exit)).toBe(true)
     })))
 
-  it.live("a client of the embedder's, with column names transformed, runs them as well", () =>
+  it.live("an embedder's client that transforms column names also runs them", () =>
     fresh(Effect.gen(function*() {
       const { url } = yield* TestDatabase.TestDatabase
       const client = PgClient.layer({
@@ -112,7 +112,7 @@ describe("migrations", () => {
       expect(yield* tables).toContain("startlist_grants")
     })))
 
-  it.live("a step that locks a table that it does not name fails, and says which", () =>
+  it.live("a migration that locks a table that it does not name fails, and names the table", () =>
     fresh(Effect.gen(function*() {
       const { url } = yield* TestDatabase.TestDatabase
       const alter = Effect.flatMap(SqlClient.SqlClient, (sql) => sql`ALTER TABLE own_notes ADD COLUMN text text`)
@@ -127,7 +127,7 @@ describe("migrations", () => {
       yield* Postgres.migrate({ url, migrations: [more({ changes: "own_notes" })] })
     })))
 
-  it.live("a step that the server ends to resolve a deadlock is taken again", () =>
+  it.live("a migration that the server ends to resolve a deadlock is retried", () =>
     fresh(Effect.gen(function*() {
       const { url } = yield* TestDatabase.TestDatabase
       let attempts = 0
@@ -140,7 +140,7 @@ describe("migrations", () => {
       expect(attempts).toBe(2)
     })))
 
-  it.live("an index that an attempt left unfinished is built again, and of two runners both succeed", () =>
+  it.live("an incomplete index of an earlier attempt is built again, and two parallel runs both succeed", () =>
     fresh(Effect.gen(function*() {
       const { admin, url } = yield* TestDatabase.TestDatabase
       yield* Postgres.migrate({ url, migrations: [own] })

@@ -35,8 +35,8 @@ const types = {
 }
 const division = { name: "division", text: "SELECT 1 / $1::integer AS result" }
 
-describe("a statement that a connection has prepared", () => {
-  it.live("answers the same rows again, of all types", () =>
+describe("a prepared statement", () => {
+  it.live("returns the same rows again, for all types", () =>
     Effect.gen(function*() {
       const run = ask(yield* client)
       const text = "é\\\""
@@ -53,7 +53,7 @@ describe("a statement that a connection has prepared", () => {
       for (let time = 0; time < 3; time++) expect(yield* run(types, [text, null])).toEqual([row(1), row(2)])
     }).pipe(Effect.scoped, Effect.provide(TestDatabase.layer)))
 
-  it.live("is refused alone: the connection goes on, and so does the statement", () =>
+  it.live("can be used again after a refusal, and so can its connection", () =>
     Effect.gen(function*() {
       const run = ask(yield* client)
       for (let time = 0; time < 2; time++) {

@@ -137,7 +137,7 @@ const everything = Effect.gen(function*() {
   return { claimed: claimed.length }
 })
 
-/** What the function does that settles: a plan of the call does not show it. */
+/** The statements of the settling function, which a plan of the call does not show. */
 const inSettle: ReadonlyArray<Recorded> = [
   {
     statement: { name: "record", text: recordText("startlist_") },
@@ -157,7 +157,7 @@ const literal = (value: Database.Parameter) =>
 
 describe("the queries", () => {
   it.live(
-    "none of them reads a table of 100 000 rows from end to end, planned for its values or, as they are, once for all",
+    "none of them scans a table of 100 000 rows, with custom plans and with generic plans",
     () =>
       Effect.gen(function*() {
         const { admin, url } = yield* TestDatabase.TestDatabase

@@ -19,7 +19,7 @@ const withKeys = (present: number, ...retired: ReadonlyArray<number>) => {
   )
 }
 
-/** The application that is the `place`th, with a subscription. */
+/** The application number `place`, with a subscription. */
 const subscribe = (place: number) =>
   Effect.gen(function*() {
     const applications = yield* Application.ApplicationStore
@@ -50,7 +50,7 @@ it.live("a key is changed in steps, each of which leaves every secret readable",
     const expected = everyone.map((application) => [secretOf(application)])
     const readAll = Effect.forEach(everyone, read)
     yield* subscribe(1).pipe(withKeys(1))
-    // Nodes learn the new key before any seals with it, then seal with it one after the other.
+    // All nodes get the new key before the first one seals with it.
     yield* subscribe(2).pipe(withKeys(1, 2))
     yield* subscribe(3).pipe(withKeys(2, 1))
     expect(yield* readAll.pipe(withKeys(1, 2))).toEqual(expected)
@@ -61,7 +61,7 @@ it.live("a key is changed in steps, each of which leaves every secret readable",
     expect(yield* read(1).pipe(withKeys(1))).toEqual([])
   }).pipe(Effect.provide(TestDatabase.layer)))
 
-it.live("a secret that no key opens is named, stays as it is, and holds nobody else up", () =>
+it.live("a secret that no key opens is reported, not changed, and does not block others", () =>
   Effect.gen(function*() {
     yield* subscribe(1).pipe(withKeys(1))
     yield* subscribe(2).pipe(withKeys(9))

@@ -6,7 +6,7 @@ import { describe, expect } from "vitest"
 import * as fixtures from "@startlist/test-support/StoreFixtures"
 import * as TestDatabase from "@startlist/test-support/TestDatabase"
 
-/** Uses every kind of secret that there is, and answers those that were handed out. */
+/** Uses every kind of secret. Returns the secrets that clients got. */
 const everySecret = Effect.gen(function*() {
   const users = yield* Users.Users
   const applications = yield* Applications.Applications
@@ -50,7 +50,7 @@ const everySecret = Effect.gen(function*() {
 })
 
 describe("secrets at rest", () => {
-  it.live("no table has a token, code, client secret or signing secret in clear", () =>
+  it.live("no table has a token, code, client secret or signing secret in plain text", () =>
     Effect.gen(function*() {
       const { admin, url } = yield* TestDatabase.TestDatabase
       const { opened, renewed, secrets } = yield* Effect.provide(everySecret, fixtures.node({ url }))
@@ -67,7 +67,7 @@ describe("secrets at rest", () => {
       expect(all).toContain("https://app.test/events")
       expect(secrets.length).toBe(11)
       for (const secret of secrets) {
-        // Without its prefix and its name, which is no secret.
+        // Without its prefix and its name, which is not secret.
         const bare = secret.replace(/^[a-z]+_(?:[a-z]+_)?(?:\d+_)*/, "")
         expect(all).not.toContain(bare)
         expect(all).not.toContain(Buffer.from(bare, "base64").toString("hex"))
@@ -84,7 +84,7 @@ describe("the seal", () => {
   const key = (fill: number) => Redacted.make(Buffer.alloc(32, fill).toString("base64"))
   const secret = Redacted.make("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
 
-  it.effect("opens what it sealed, for its owner only, and never seals alike twice", () =>
+  it.effect("opens sealed secrets only for their owner, and never has the same output twice", () =>
     Effect.gen(function*() {
       const { open, seal } = yield* Seal.make({ key: key(1) })
       const sealed = seal("application:7", secret)
@@ -95,7 +95,7 @@ describe("the seal", () => {
       )
     }))
 
-  it.effect("opens with a retired key what that key sealed, and refuses what an unknown key sealed", () =>
+  it.effect("opens secrets of a retired key, and refuses those of an unknown key", () =>
     Effect.gen(function*() {
       const old = yield* Seal.make({ key: key(1) })
       const sealed = old.seal("application:7", secret)
@@ -107,7 +107,7 @@ describe("the seal", () => {
       )
     }))
 
-  it.effect("refuses what was changed in any byte", () =>
+  it.effect("refuses a sealed secret with any changed byte", () =>
     Effect.gen(function*() {
       const { open, seal } = yield* Seal.make({ key: key(1) })
       const sealed = seal("application:7", secret)
@@ -121,7 +121,7 @@ describe("the seal", () => {
       expect(Either.isLeft(yield* Effect.either(open("application:7", "")))).toBe(true)
     }))
 
-  it.effect("wants a key of 32 bytes", () =>
+  it.effect("requires a key of 32 bytes", () =>
     Effect.gen(function*() {
       for (const bad of ["", "short", Buffer.alloc(31).toString("base64"), "!".repeat(44)]) {
         expect(yield* Effect.flip(Seal.make({ key: Redacted.make(bad) }))).toEqual(new MasterKey.InvalidKey())

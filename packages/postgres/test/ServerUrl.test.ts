@@ -4,7 +4,7 @@ import * as ServerUrl from "../src/ServerUrl.ts"
 const start = "postgres://ada:p%40ss@"
 
 describe("the URL of a database", () => {
-  it("names one server, which `pg` reads as it is given", () => {
+  it("names one server, and `pg` gets it unchanged", () => {
     for (
       const url of [`${start}db/startlist`, "postgresql://db:5433/x?options=-c%20a=b", "postgres://ada@%2Frun%2Fpg/x"]
     ) {
@@ -21,7 +21,7 @@ describe("the URL of a database", () => {
       })
   })
 
-  it("is refused if it is invalid, or asks for a server that need not take writes", () => {
+  it("is refused if it is invalid, or allows a server that does not take writes", () => {
     const refused = [
       "",
       "db/startlist",

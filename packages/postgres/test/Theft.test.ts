@@ -1,4 +1,4 @@
-/** What somebody can do who has the whole database, the keys, or both, but no token: not make one that is accepted. */
+/** With the whole database, the keys, or both, but without a token, nobody can create a token that is accepted. */
 import { it } from "@effect/vitest"
 import { AccessTokens, Applications, Grant, OAuth, Secrets, Token, type User } from "@startlist/core"
 import { GrantStore } from "@startlist/core/GrantStore"
@@ -54,7 +54,7 @@ const inEveryForm = (grant: Grant.Grant, secret: string): ReadonlyArray<string> 
   )
 ]
 
-/** Tries a text as everything that it could be; the client's own secret is thrown in. */
+/** Tries a text as every kind of token, with the correct client secret. */
 const isAccepted = (client: InUse["client"], text: string) =>
   Effect.gen(function*() {
     const oauth = yield* OAuth.OAuth
@@ -68,7 +68,7 @@ const isAccepted = (client: InUse["client"], text: string) =>
     return yield* Effect.exists(attempts, (attempt) => Effect.isSuccess(attempt))
   })
 
-/** None of these is accepted, and the grant is as it was. */
+/** None of these is accepted, and the grant is not changed. */
 const mustFail = (stolen: InUse, texts: ReadonlyArray<string>) =>
   Effect.gen(function*() {
     const before = yield* grantOf(stolen)
@@ -91,9 +91,9 @@ type Layers = Effect.Effect.Context<ReturnType<typeof mustFail>> | Effect.Effect
 
 const everything = Effect.all([inUse, stolenRow, Secrets.Secrets])
 
-describe("no accepted token can be made", () => {
+describe("no accepted token can be created", () => {
   testing(
-    "of the database",
+    "with the database",
     Effect.gen(function*() {
       const [stolen, row] = yield* everything
       const grant = yield* grantOf(stolen)
@@ -101,7 +101,7 @@ describe("no accepted token can be made", () => {
     })
   )
 
-  /** What the keys derive from these, with the salt of the grant and without. */
+  /** Tokens that the keys derive from these, with the salt of the grant and without. */
   const derived = (grant: Grant.Grant, keys: ReadonlyArray<Secrets.TokenKey>, texts: ReadonlyArray<string>) => {
     const salts = [...Option.toArray(Option.map(grant.refresh, ({ salt }) => salt)), ""]
     return keys.flatMap((key) =>
@@ -121,7 +121,7 @@ describe("no accepted token can be made", () => {
   }
 
   testing(
-    "of the keys",
+    "with the keys",
     Effect.gen(function*() {
       const [stolen, , { keys }] = yield* everything
       const grant = yield* grantOf(stolen)
@@ -131,7 +131,7 @@ describe("no accepted token can be made", () => {
   )
 
   testing(
-    "of the database and the keys",
+    "with the database and the keys",
     Effect.gen(function*() {
       const [stolen, row, { keys }] = yield* everything
       const grant = yield* grantOf(stolen)
@@ -149,7 +149,7 @@ describe("no accepted token can be made", () => {
 
 describe("with the keys", () => {
   testing(
-    "a replaced token can be made up, which ends the grant and gives nothing",
+    "a replaced token can be forged, which only revokes the grant",
     Effect.gen(function*() {
       const [{ client, user }, , { keys }] = yield* everything
       const oauth = yield* OAuth.OAuth

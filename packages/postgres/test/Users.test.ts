@@ -19,7 +19,7 @@ for (const [name, database] of Object.entries({ embedded, postgres })) {
   layer(Users.layer.pipe(Layer.provide(database), Layer.provide(fixtures.seal), Layer.orDie), {
     timeout: "120 seconds"
   })(name, (it) => {
-    it.effect("a user is found by identifier and by address, every field as it was given", () =>
+    it.effect("a user is found by identifier and by address, with every field unchanged", () =>
       Effect.gen(function*() {
         const users = yield* Users.Users
         const given = FastCheck.sample(Arbitraries.newUser("found"), 30)
@@ -34,7 +34,7 @@ for (const [name, database] of Object.entries({ embedded, postgres })) {
         expect(together).toEqual(inserted.map(Option.some))
       }))
 
-    it.effect("an address belongs to one user, whatever its case", () =>
+    it.effect("an address belongs to one user, without regard to case", () =>
       Effect.gen(function*() {
         const users = yield* Users.Users
         for (const [mine, theirs] of [["Ada", "aDA"], ["Élan", "éLAN"]]) {
@@ -45,7 +45,7 @@ for (const [name, database] of Object.entries({ embedded, postgres })) {
         }
       }))
 
-    it.effect("of parallel inserts of one address exactly one succeeds", () =>
+    it.effect("parallel inserts of one address: exactly one succeeds", () =>
       Effect.gen(function*() {
         const users = yield* Users.Users
         const insert = Effect.either(users.insert({ ...someone, email: "race@example.test" }))

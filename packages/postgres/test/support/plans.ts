@@ -1,4 +1,4 @@
-/** Watching what the stores ask of the database, and how that is planned. */
+/** Records the statements of the stores and their plans. */
 import { Database, Users } from "@startlist/postgres"
 import { Effect, Layer } from "effect"
 import type { Pool } from "pg"
@@ -9,7 +9,7 @@ export interface Recorded {
   readonly parameters: ReadonlyArray<Database.Parameter>
 }
 
-/** The stores over a database that remembers what it was asked. */
+/** The stores with a database that records its statements. */
 export const recording = (database: Database.Database["Type"], recorded: Map<string, Recorded>) =>
   Layer.provide(
     Layer.merge(stores.layer, Users.layer),
@@ -22,7 +22,7 @@ export const recording = (database: Database.Database["Type"], recorded: Map<str
     })
   )
 
-/** The first column of each index, which a condition must have, or else the index is read from end to end. */
+/** The first column of each index. Without a condition on it, the whole index is scanned. */
 export const firstColumns = (admin: Pool): Effect.Effect<ReadonlyMap<string, string>> =>
   Effect.promise(async () => {
     const { rows } = await admin.query(`SELECT c.relname AS index, pg_get_indexdef(i.indexrelid, 1, false) AS first
@@ -30,7 +30,7 @@ export const firstColumns = (admin: Pool): Effect.Effect<ReadonlyMap<string, str
     return new Map(rows.map(({ first, index }) => [index, /[a-z_]+/.exec(first)?.[0] ?? ""]))
   })
 
-/** The tables and indexes that a plan reads from one end to the other. */
+/** The tables and indexes that a plan scans completely. */
 export const scannedBy = (firsts: ReadonlyMap<string, string>) => {
   const own = (node: Readonly<Record<string, unknown>>): ReadonlyArray<string> => {
     if (node["Node Type"] === "Seq Scan") return [String(node["Relation Name"])]
@@ -47,7 +47,7 @@ export const scannedBy = (firsts: ReadonlyMap<string, string>) => {
   return scanned
 }
 
-/** A figure of all nodes of a plan. */
+/** The sum of a figure over all nodes of a plan. */
 const sumOf = (figure: (node: Readonly<Record<string, unknown>>) => number) => {
   const sum = (plan: unknown): number => {
     if (Array.isArray(plan)) return plan.reduce((total: number, part) => total + sum(part), 0)
@@ -58,14 +58,14 @@ const sumOf = (figure: (node: Readonly<Record<string, unknown>>) => number) => {
   return sum
 }
 
-/** How many deliveries a plan has looked at when it ran. */
+/** Number of deliveries that a plan has read. */
 export const touched = sumOf((node) =>
   node["Relation Name"] === "startlist_deliveries" && String(node["Node Type"]).includes("Scan")
     ? (Number(node["Actual Rows"]) + Number(node["Rows Removed by Filter"] ?? 0)) * Number(node["Actual Loops"])
     : 0
 )
 
-/** How many pairs of rows a plan has compared in vain when it ran, because no index and no order told what to join. */
+/** Number of pairs of rows that a plan has compared without a match, because it joins without index and order. */
 export const compared = sumOf((node) =>
   "Rows Removed by Join Filter" in node
     ? Number(node["Rows Removed by Join Filter"]) * Number(node["Actual Loops"])

@@ -14,7 +14,7 @@ const instant = (millis: number) => DateTime.unsafeMake(millis)
 
 describe("a backlog", () => {
   it.live(
-    "a claim walks through no backlog: 100 000 events of one object, whose first waits, and one of another",
+    "a claim scans no backlog: 100 000 events of one object, whose first waits, and one of another object",
     () =>
       Effect.gen(function*() {
         const { admin, url } = yield* TestDatabase.TestDatabase
@@ -37,7 +37,7 @@ describe("a backlog", () => {
   )
 
   it.live(
-    "a claim looks at little more than it takes of 20 000 that are due, though the statistics know of none",
+    "a claim reads few more than it takes of 20 000 due deliveries, although the statistics know of none",
     () =>
       Effect.gen(function*() {
         const { admin } = yield* unexpected
@@ -56,7 +56,7 @@ describe("a backlog", () => {
   )
 
   it.live(
-    "settling compares no delivery with the others of its batch, though the statistics know of none",
+    "settling compares no delivery with the others of its batch, although the statistics know of none",
     () =>
       Effect.gen(function*() {
         const { admin } = yield* unexpected
@@ -83,7 +83,7 @@ describe("a backlog", () => {
   )
 
   it.live(
-    "a change that 100 subscriptions hear of walks through no backlog, though the statistics know of none",
+    "a change with events for 100 subscriptions scans no backlog, although the statistics know of none",
     () =>
       Effect.gen(function*() {
         const { admin, url } = yield* unexpected
@@ -93,7 +93,7 @@ describe("a backlog", () => {
           yield* Effect.provide(changeOnce, recording(database, recorded))
         }).pipe(Effect.provide(Postgres.layer({ url })))
         const save = recorded.get("startlist_registration_save_one")
-        // The same once more, to be watched.
+        // Repeat it with a recorded plan.
         yield* Effect.promise(() => admin.query("UPDATE startlist_registrations SET version = 1"))
         const { rows } = yield* Effect.promise(() =>
           admin.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${save?.statement.text}`, [...save?.parameters ?? []])
@@ -111,7 +111,7 @@ describe("a backlog", () => {
   )
 
   it.live(
-    "what 25 000 deliveries leave behind is cleared away soon, however many have ended",
+    "dead entries of 25 000 deliveries are removed soon, for any number of ended deliveries",
     () =>
       Effect.gen(function*() {
         const server = yield* TestServer.make({ autovacuum_naptime: "1s" })
@@ -135,7 +135,7 @@ describe("a backlog", () => {
   )
 })
 
-/** One athlete with a registration, who has granted 100 applications access that have subscribed. */
+/** An athlete with a registration, who has granted access to 100 subscribed applications. */
 const audience = `
   INSERT INTO startlist_grants (application_id, user_id, active, consent, access, generation, version)
     SELECT i, 1, true, '{"role":"athlete","scope":["read"],"epoch":1,"at":0}', '', 1, 1 FROM generate_series(1, 100) i;
@@ -149,14 +149,14 @@ const audience = `
     SELECT 'evt_' || i, 'updated', 'registration', i, i, 100 FROM generate_series(1, 200) i;
 `
 
-/** Ended deliveries, so that a pending one is one of very many rows. */
+/** Ended deliveries, so that a pending delivery is one of many rows. */
 const history = `
   INSERT INTO startlist_deliveries
       (application_id, subscription_id, event_seq, object_id, due_at, ended_at, object_type, state, head)
     SELECT 1, 1, 1, 1, 0, 0, 'r', 'd', true FROM generate_series(1, 100000);
 `
 
-/** For each of them 200 deliveries that wait, one of them about that registration. */
+/** 200 pending deliveries per application, one of them about that registration. */
 const burst = `
   INSERT INTO startlist_deliveries (application_id, subscription_id, event_seq, object_id, due_at, object_type, state, head)
     SELECT s, s, e, e, 0, 'r', 'p', true FROM generate_series(1, 200) e, generate_series(1, 100) s;
@@ -206,7 +206,7 @@ const claimAll = Effect.gen(function*() {
   return claims.map(({ delivery, subscription }) => [subscription.id, delivery.event.objectId])
 })
 
-/** Subscription 1 has a backlog behind a delivery that is not due yet, and one delivery more; subscription 2 has one. */
+/** Subscription 1 has a backlog after a delivery that is not due yet, and another delivery. Subscription 2 has one. */
 const backlog = `
   INSERT INTO startlist_applications
       (version, owner_id, name, redirect_uris, require_pkce, secrets, created_at, signing_version, signing_secrets)

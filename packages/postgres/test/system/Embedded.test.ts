@@ -25,7 +25,7 @@ const insert = Effect.flatMap(
 
 const isThere = (id: User.UserId) => Effect.flatMap(Users.Users, (users) => Effect.map(users.find(id), Option.isSome))
 
-/** Another process that opens the folder; lines are what it says. */
+/** Another process that opens the folder, with its lines of output. */
 const holder = (folder: string) =>
   Effect.acquireRelease(
     Effect.sync(() => {
@@ -47,7 +47,7 @@ const holder = (folder: string) =>
 
 describe("the embedded database", () => {
   it.live(
-    "refuses a folder that another process, or another layer of this one, has open",
+    "refuses a folder that another process, or another layer of this process, has open",
     () =>
       inFolder((folder) =>
         Effect.gen(function*() {
@@ -66,7 +66,7 @@ describe("the embedded database", () => {
 
   // Containers that share a folder do not see each other's sockets, unless they are files: as if the holder were in another.
   it.live.skipIf(process.platform !== "linux")(
-    "refuses a folder that another container has open; what a killed one left behind refuses nobody",
+    "refuses a folder that another container has open, but not one that a killed container had open",
     () =>
       inFolder((parent) =>
         Effect.gen(function*() {
@@ -111,7 +111,7 @@ describe("the embedded database", () => {
   )
 
   it.live(
-    "begins again when its first start was killed on the way",
+    "begins again after its first start was killed",
     () =>
       inFolder((folder) =>
         Effect.gen(function*() {

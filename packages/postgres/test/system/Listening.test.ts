@@ -1,4 +1,4 @@
-/** The connection that listens, on a network that drops everything without a word. */
+/** The listening connection, on a network that silently drops all packets. */
 import { expect, it } from "@effect/vitest"
 import { Effect, Fiber, Redacted } from "effect"
 import * as Pg from "pg"
@@ -7,7 +7,7 @@ import * as SilentNetwork from "@startlist/test-support/SilentNetwork"
 import * as TestServer from "@startlist/test-support/TestServer"
 import * as Pool from "../../src/internal/pool.ts"
 
-it.scopedLive("a connection that is dropped silently is noticed within seconds", () =>
+it.scopedLive("a silently dropped connection is detected within seconds", () =>
   Effect.gen(function*() {
     const { url } = yield* TestServer.make()
     const network = yield* SilentNetwork.make(Number(new URL(url).port))

@@ -12,7 +12,7 @@ import * as TestServer from "@startlist/test-support/TestServer"
 const until = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.retry(effect, Schedule.intersect(Schedule.spaced("20 millis"), Schedule.recurUpTo("20 seconds")))
 
-/** Holds if a store call fails before a timer that began with it: a machine that stands still holds up both. */
+/** Expects that a store call fails before a timer that began with it, which a paused machine also delays. */
 const failing = <A, E extends { readonly _tag: string }, R>(call: Effect.Effect<A, E, R>) =>
   Effect.flip(call).pipe(
     Effect.map(({ _tag }) => _tag),
@@ -37,7 +37,7 @@ const layerOf = (options: Postgres.Options) =>
   Users.layer.pipe(Layer.provideMerge(Postgres.layer(options)), Layer.provide(fixtures.seal))
 
 describe("lost connections", () => {
-  it.live("while the server is away every call fails within 5 s, and works again once it is back", () =>
+  it.live("while the server is unavailable every call fails within 5 s, and later succeeds again", () =>
     Effect.gen(function*() {
       const server = yield* TestServer.make()
       const layer = layerOf({ url: Redacted.make(server.url) })
@@ -52,7 +52,7 @@ describe("lost connections", () => {
     }).pipe(Effect.scoped))
 
   it.live(
-    "a server that is connected but silent fails calls within 5 s, those that wait behind others too",
+    "with a connected but silent server, all calls fail within 5 s, including waiting ones",
     () =>
       Effect.gen(function*() {
         const { url } = yield* TestDatabase.TestDatabase
@@ -76,7 +76,7 @@ describe("lost connections", () => {
   )
 
   it.live(
-    "backends that are terminated under load cost the calls that they served, and no others later",
+    "backends that are terminated under load fail the calls that they served, and no later ones",
     () =>
       Effect.gen(function*() {
         const { terminate, url } = yield* TestDatabase.TestDatabase
@@ -110,7 +110,7 @@ describe("lost connections", () => {
 })
 
 describe("wake-ups", () => {
-  it.live("a save wakes the workers of its own node and of the others, also after the connection that listens broke", () =>
+  it.live("a save wakes the workers of its own node and of the others, also after a broken listening connection", () =>
     Effect.gen(function*() {
       const { terminate, url } = yield* TestDatabase.TestDatabase
       const node = Layer.build(Postgres.layer({ url }))
@@ -131,7 +131,7 @@ describe("wake-ups", () => {
     }).pipe(Effect.scoped, Effect.provide([TestDatabase.layer, fixtures.seal])))
 })
 
-/** A way to the server on which nothing is passed on while it is silenced. */
+/** A proxy to the server that drops everything while it is silenced. */
 const silenceable = (url: string) =>
   Effect.acquireRelease(
     Effect.async<{ readonly url: string; silence: () => void; speak: () => void; close: () => void }>((resume) => {
@@ -156,7 +156,7 @@ const silenceable = (url: string) =>
           silence: () => {
             isSilent = true
           },
-          // Swallowed bytes are lost: the connections of that time are broken, as after a partition.
+          // Dropped bytes are lost: the connections of that time are broken, as after a partition.
           speak: () => {
             isSilent = false
             for (const socket of sockets) socket.destroy()

@@ -1,4 +1,4 @@
-/** A program that keeps an embedded database open: prints `ready` or why not, writes users until it is killed. */
+/** A program that keeps an embedded database open: prints `ready` or an error, and writes users until it is killed. */
 import { Embedded, Users } from "@startlist/postgres"
 import { Effect, Layer } from "effect"
 import * as fixtures from "@startlist/test-support/StoreFixtures"

@@ -1,4 +1,4 @@
-/** More programs than the fast tier has. */
+/** More programs than in the fast tier. */
 import { Embedded, Postgres } from "@startlist/postgres"
 import * as fixtures from "@startlist/test-support/StoreFixtures"
 import { temporaryFolder } from "@startlist/test-support/TemporaryFolder"

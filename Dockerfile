@@ -1,7 +1,7 @@
 # syntax=docker/dockerfile:1
-# The service in an image: docs/operating.md says how to run it.
+# The image of the service. See docs/operating.md to run it.
 
-# As .node-version has it: what the tests run on.
+# The version in .node-version, with which the tests run.
 ARG NODE_VERSION=20
 
 FROM node:${NODE_VERSION}-bookworm-slim AS build
@@ -10,7 +10,7 @@ COPY . .
 RUN --mount=type=cache,target=/root/.npm npm ci --loglevel=warn --no-audit --no-fund
 RUN node packages/node/scripts/program.mjs && chmod 0755 packages/node/dist/program/startlist.js
 
-# The program is bundled: it needs only what has files of its own beside its code.
+# The program is bundled. It only needs packages that have files beside their code.
 FROM node:${NODE_VERSION}-bookworm-slim
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080 DATA_DIR=/data LOG_FORMAT=json
 WORKDIR /app
@@ -27,7 +27,7 @@ USER node
 VOLUME ["/data"]
 EXPOSE 8080
 STOPSIGNAL SIGTERM
-# Whether the process lives. Whether it should get requests (its database, its stop) is /readyz, for the proxy in front.
+# Checks that the process is alive. The proxy checks /readyz, which fails without the database and during a stop.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/healthz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 ENTRYPOINT ["startlist"]

@@ -3,15 +3,15 @@ import { LongestFirst } from "./packages/test-support/src/LongestFirst.ts"
 import { SlowestFiles } from "./packages/test-support/src/SlowestFiles.ts"
 import projects from "./vitest.workspace.ts"
 
-// What all projects of vitest.workspace.ts share.
+// Settings of all projects in vitest.workspace.ts.
 export default defineConfig({
   test: {
     projects,
     reporters: ["default", new SlowestFiles()],
     sequence: { sequencer: LongestFirst },
-    // Tests wait for databases and processes more than they compute.
+    // More than cores: tests mostly wait for databases and processes.
     maxWorkers: 4,
-    // With fewer, tinypool ends a worker that still has a task.
+    // With fewer workers, tinypool ends a worker that still has a task.
     minWorkers: 4,
     // Loading `effect` takes longer than most files of the fast tier. vitest reads this here, not from a project.
     poolOptions: { forks: { isolate: false } },

@@ -1,6 +1,6 @@
 /**
- * Bundles the program from the sources, and makes the image of the embedded database, if something changed since the
- * last time. `--fresh` starts from nothing, for a package that is published.
+ * Bundles the program from the sources, and creates the image of the embedded database, if something has changed since
+ * the last build. `--fresh` always builds everything, for published packages.
  */
 import { execFile } from "node:child_process"
 import { createHash, randomUUID } from "node:crypto"
@@ -18,10 +18,10 @@ const manifest = join(dist, ".program.json")
 /** The program. */
 export const entry = join(folder, "startlist.js")
 
-/** Clocks of file systems lag by up to this many milliseconds. */
+/** Maximum lag of file system clocks in milliseconds. */
 const clockLag = 10
 
-/** Files of earlier builds stay for a day: a service that runs may load them later. */
+/** Files of earlier builds stay for a day, because a running service may load them later. */
 const keptMillis = 24 * 60 * 60 * 1000
 
 /** The change time, because `git checkout` and `cp -p` cannot set it. */
@@ -32,7 +32,7 @@ const stampOf = (path) => {
 
 const hashOf = (path) => createHash("sha256").update(readFileSync(path)).digest("hex")
 
-/** Whether the program is what a build would make now. */
+/** Whether the program is up to date. */
 export const isCurrent = () => {
   try {
     const { entryHash, stamps } = JSON.parse(readFileSync(manifest, "utf8"))
@@ -43,7 +43,9 @@ export const isCurrent = () => {
   }
 }
 
-/** What decides the result besides the bundled files. npm writes the second file whenever it changes a dependency. */
+/**
+ * Files that affect the result in addition to the bundled ones. npm writes the second one when it changes a dependency.
+ */
 const settings = (inputs) =>
   [
     relative(root, fileURLToPath(import.meta.url)),
@@ -52,7 +54,7 @@ const settings = (inputs) =>
     ...new Set(inputs.flatMap((path) => path.match(/^packages\/[^/]+\//) ?? []))
   ].flatMap((path) => path.endsWith("/") ? [`${path}package.json`, `${path}tsconfig.json`] : [path])
 
-/** Readers see the old file or the new one. */
+/** Replaces a file atomically. */
 const replace = async (file, contents) => {
   const beside = `${file}.${randomUUID()}`
   await writeFile(beside, contents)
@@ -102,19 +104,19 @@ const bundle = async () => {
   const inputs = Object.keys(metafile.inputs)
   const stamps = Object.fromEntries([...inputs, ...settings(inputs)].map((path) => {
     const stamp = stampOf(path)
-    // A file that changes during the build makes the next one necessary.
+    // A file that changes during the build requires another build.
     return [path, Number.parseFloat(stamp) < began - clockLag ? stamp : "changing"]
   }))
   return { entryHash: hashOf(entry), stamps }
 }
 
-/** One line for people. What esbuild says about sources is on stderr already. */
+/** The failure as one line. esbuild has already printed its errors to stderr. */
 const explain = (error) => {
   if (error.code === "ERR_MODULE_NOT_FOUND") return "The dependencies are missing. Run `npm ci --loglevel=warn`."
   return `Startlist cannot be built.${error.errors === undefined ? ` ${error.message}` : ""}`
 }
 
-/** Brings the program up to date. Ends this process with status 1 if that is impossible. */
+/** Builds the program if it is not up to date. Ends this process with status 1 if that fails. */
 export const build = async () => {
   if (isCurrent()) return
   const notice = setTimeout(() => console.error("Building Startlist. This takes a few seconds."), 1000)

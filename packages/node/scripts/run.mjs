@@ -1,4 +1,4 @@
-/** `npm start` and `npm run startlist`: brings the program up to date, and runs it in this process. */
+/** `npm start` and `npm run startlist`: builds the program if necessary, and runs it in this process. */
 import { pathToFileURL } from "node:url"
 import { build, entry } from "./program.mjs"
 

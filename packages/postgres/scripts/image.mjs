@@ -1,4 +1,4 @@
-/** Makes the image from which the embedded database starts. Needs `tsc -b`; does nothing if the image is there. */
+/** Creates the image from which the embedded database starts, if it is missing. Needs `tsc -b`. */
 import { prepareImage } from "@startlist/postgres/Embedded"
 import * as Effect from "effect/Effect"
 

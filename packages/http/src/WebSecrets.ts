@@ -33,7 +33,7 @@ const isSame = (one: string, other: string): boolean => {
 }
 
 const makeHmac = (key: Uint8Array) => {
-  // What depends on the key alone is computed once.
+  // Computed once, because it depends only on the key.
   const keyed = hmac.create(sha256, key)
   return (text: string): string => Encoding.encodeBase64Url(keyed.clone().update(utf8.encode(text)).digest())
 }

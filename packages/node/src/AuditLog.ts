@@ -10,7 +10,7 @@ import type { StoreError } from "@startlist/core/Store"
 import * as Audit from "@startlist/http/Audit"
 import * as Series from "./metrics/Series.ts"
 
-/** Who acts, or on whom. */
+/** An actor or a subject. */
 export interface Party {
   readonly type: "user" | "application" | "operator" | "unknown"
   readonly id?: number

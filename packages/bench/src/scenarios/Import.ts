@@ -1,4 +1,4 @@
-/** What it costs a program at its start to import the library. */
+/** The time to import the library at the start of a program. */
 import { execFile } from "node:child_process"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"

@@ -237,7 +237,7 @@ export const Deliveries = group("deliveries")
       .addError(Refusal.Wire.Conflict)
   )
 
-/** Who did what, when, and from where. */
+/** The audit trail. */
 export const Audit = group("audit")
   .add(HttpApiEndpoint.get("listAudit", "/operator/v1/audit").setUrlParams(Wire.AuditQuery).addSuccess(Wire.AuditPage))
 

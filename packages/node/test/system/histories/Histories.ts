@@ -255,7 +255,7 @@ export const summary = ({ explained, faults, operations, seconds, tooLong, undec
     table(operations)
   }; unknown outcomes: ${unknown}; faults: ${table(faults)}`
 
-/** What a person reads of a counterexample. */
+/** A counterexample as text. */
 export const explain = ({ history, shrunk }: NonNullable<Report["counterexample"]>): string =>
   `No order explains these ${shrunk.length} operations, whichever of the other ${
     history.length - shrunk.length

@@ -5,7 +5,7 @@
  * one number.
  */
 
-/** What a caller asks. */
+/** A request of a caller. */
 export type Request =
   | { readonly kind: "consent" }
   | { readonly kind: "exchange"; readonly code: number; readonly key: string | undefined }
@@ -15,7 +15,7 @@ export type Request =
 
 export const kinds: ReadonlyArray<Request["kind"]> = ["consent", "exchange", "refresh", "revoke", "check"]
 
-/** What the service answered: a status, and the code or the pair that it gave. */
+/** The response of the service: a status, and the issued code or pair. */
 export interface Answer {
   readonly status: number
   readonly code?: number | undefined

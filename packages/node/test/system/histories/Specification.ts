@@ -12,7 +12,7 @@ export interface State {
   readonly live: ReadonlyArray<Name>
   /** Pairs that a revocation has ended. */
   readonly dead: ReadonlyArray<number>
-  /** What the current pair was issued for, if it was requested with an `Idempotency-Key`. */
+  /** The request for the current pair, if it had an `Idempotency-Key`. */
   readonly origin: string | null
   readonly pending: ReadonlyArray<number>
   readonly used: ReadonlyArray<number>
@@ -21,7 +21,7 @@ export interface State {
 /** Before the first consent. */
 export const initial: State = { live: [], dead: [], origin: null, pending: [], used: [] }
 
-/** What the service does with a request. */
+/** The result of a request. */
 interface Outcome {
   readonly status: number
   readonly state: State

@@ -54,7 +54,7 @@ const settled = async ({ measure }: MeasuredService): Promise<number> => {
   }
 }
 
-/** How much more is in use with every request (bytes). */
+/** Growth in bytes per request. */
 const growthOf = async (service: MeasuredService, rounds: number): Promise<number> => {
   const points: Array<Point> = []
   for (let i = 0; i < rounds; i++) {

@@ -107,7 +107,7 @@ describe.each(["startlist", "startlist@"])("the systemd unit %s", (unit) => {
 
   it.skipIf(!isThere)("is valid and hardened (needs systemd-analyze)", () => {
     const verified = spawnSync("systemd-analyze", ["verify", path], { encoding: "utf8" })
-    // Where the program is installed, it is; here it need not be.
+    // The program need not be installed on this machine.
     const found = verified.stderr.split("\n").filter((line) => line !== "" && !line.includes("is not executable"))
     expect(found.filter((line) => line.includes(`/${unit}`) || line.startsWith(unit))).toEqual([])
     const judged = spawnSync("systemd-analyze", ["security", "--offline=true", path], { encoding: "utf8" })

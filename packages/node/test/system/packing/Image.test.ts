@@ -27,7 +27,7 @@ const instructions = (stage: ImageTemplate, keyword: string): ReadonlyArray<stri
     found.getArgumentsContent() ?? ""
   )
 
-/** What the stages are, by their order: the instructions from one FROM to the next. */
+/** The stages, in order: the instructions from one FROM to the next. */
 const stages = dockerfile.getFROMs().map((from) => {
   const stage = dockerfile.getContainingImage(from.getRange().start)
   if (stage === null) throw new Error("a FROM without a stage")
@@ -61,7 +61,7 @@ const environment: Readonly<Record<string, string>> = Object.fromEntries(
 )
 
 class Image extends Context.Tag("@startlist/node/test/Image")<Image, {
-  /** What `WORKDIR` of the last stage has in it. */
+  /** Contents of `WORKDIR` in the last stage. */
   readonly app: string
 }>() {}
 

@@ -41,7 +41,7 @@ const manifestsOf = (text: string): ReadonlyArray<Manifest> =>
     return isKind(manifest.kind) ? manifest : expect.fail(`no model of ${manifest.kind}`)
   })
 
-/** What the models do not accept. The compiler finds fields that they do not have: a misspelt one would do nothing. */
+/** Fields that the models do not have, which the compiler reports: a misspelt one would have no effect. */
 const findingsIn = (manifests: ReadonlyArray<Manifest>) =>
   Effect.map(temporaryFolder, (place) => {
     for (const manifest of manifests) kinds[manifest.kind].make(manifest).validate()

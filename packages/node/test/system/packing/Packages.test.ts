@@ -65,7 +65,7 @@ const pack = async (copy: string, folder: string) => {
   const packed = new Map<string, Packed>()
   for (const name of published) {
     const said = await execute(join(copy, "packages", name), "npm", ["pack", "--json", "--pack-destination", folder])
-    // What the scripts say comes before.
+    // After the output of the scripts.
     const [answer]: ReadonlyArray<Packed> = JSON.parse(said.slice(said.indexOf("[\n")))
     if (answer === undefined) throw new Error(`npm pack says nothing of ${name}`)
     packed.set(name, answer)

@@ -7,7 +7,7 @@ export interface Answer {
   readonly body: string
 }
 
-/** What cannot be read as a response. */
+/** Bytes that are not a valid response. */
 export class Unreadable extends Error {}
 
 const statusLine = /^HTTP\/1\.1 (\d{3}) [\t\x20-\x7e]*$/

@@ -100,7 +100,7 @@ const formsAt = async (service: MeasuredService, world: World, page: Sent): Prom
   })
 }
 
-/** What no form and no document shows: the other grant, the other way to authenticate, and signing in. */
+/** Requests that no form and no document has: the other grant type, the other client authentication, and signing in. */
 const besides: ReadonlyArray<Operation & { readonly headers: Pairs }> = [
   {
     method: "POST",

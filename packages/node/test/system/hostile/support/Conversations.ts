@@ -22,7 +22,7 @@ export interface Conversation {
   readonly cuts: ReadonlyArray<number>
   /** Number of times that the requests are pipelined. */
   readonly times: number
-  /** How much of it is sent before the client goes away; `null`: all, and it waits for the answers. */
+  /** Share that is sent before the client disconnects. `null`: sends everything and waits for the responses. */
   readonly until: number | null
 }
 

@@ -62,7 +62,7 @@ const api: Check = (answer, path) => {
 const document: Check = (answer, path) =>
   answer.status === 200 ? (answer.body === "" ? "an empty document" : undefined) : api(answer, path)
 
-/** Where a page may send a browser: to a page, or to an application on this machine. */
+/** Allowed redirects of a page: to a page, or to an application on this machine. */
 const isSafeTarget = (location: string): boolean =>
   /^\/(?![/\\])[!-~]*$/.test(location) ||
   /^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?(?:[/?][!-~]*)?$/.test(location)

@@ -51,7 +51,7 @@ export const known: Readonly<Record<string, unknown>> = {
 export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** What a document has at this path. */
+/** The value in a document at this path. */
 export const at = (value: unknown, ...path: ReadonlyArray<string>): unknown =>
   path.reduce((inner, name) => isRecord(inner) ? inner[name] : undefined, value)
 

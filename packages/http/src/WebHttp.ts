@@ -75,7 +75,9 @@ export const handler = (handler: Message.Handler, options: Options = {}): Effect
           onTimeout: () => tooSlow
         })
       }).pipe(
-        Effect.catchAllDefect((bug) => Effect.as(Effect.logError("a request failed because of a bug", Cause.die(bug)), broken))
+        Effect.catchAllDefect((bug) =>
+          Effect.as(Effect.logError("a request failed because of a bug", Cause.die(bug)), broken)
+        )
       )
 
     return async (request, connection = {}) => {

@@ -36,19 +36,22 @@ describe("a consent page of another server", () => {
         }).toString())
     }))
 
-  testing("answers consent with a code and refusal with an error; both are recorded", (world) =>
-    Effect.gen(function*() {
-      const { audit } = yield* Service
-      const authorization = yield* Authorization.make
-      const request = requestOf(queryOf(world, { state: "opaque" }))
-      const checked = yield* Effect.flatMap(Parameters.read(request), authorization.check)
-      const { query } = redirectOf(yield* authorization.allow(request, checked, world.athlete))
-      expect(query).toMatchObject({ scope: "read", state: "opaque" })
-      expect(tokensOf(yield* world.exchange(query["code"] ?? "")).scope).toBe("read")
-      expect(redirectOf(yield* authorization.deny(request, checked, world.athlete)).query)
-        .toMatchObject({ error: "access_denied", state: "opaque" })
-      expect(audit.slice(-2).map(({ action }) => action)).toEqual(["consent", "consent_refused"])
-    }))
+  testing(
+    "answers consent with a code and refusal with an error; both are recorded",
+    (world) =>
+      Effect.gen(function*() {
+        const { audit } = yield* Service
+        const authorization = yield* Authorization.make
+        const request = requestOf(queryOf(world, { state: "opaque" }))
+        const checked = yield* Effect.flatMap(Parameters.read(request), authorization.check)
+        const { query } = redirectOf(yield* authorization.allow(request, checked, world.athlete))
+        expect(query).toMatchObject({ scope: "read", state: "opaque" })
+        expect(tokensOf(yield* world.exchange(query["code"] ?? "")).scope).toBe("read")
+        expect(redirectOf(yield* authorization.deny(request, checked, world.athlete)).query)
+          .toMatchObject({ error: "access_denied", state: "opaque" })
+        expect(audit.slice(-2).map(({ action }) => action)).toEqual(["consent", "consent_refused"])
+      })
+  )
 
   testing(
     "learns whether the application or only the user may see an error",

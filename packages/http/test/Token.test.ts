@@ -64,13 +64,16 @@ describe("POST /oauth/token with a code (requirements §4.2)", () => {
       expect(response.status).toBe(200)
     }))
 
-  testing("needs no redirect_uri; if there is one, it must equal the authorized one", (world) =>
-    Effect.gen(function*() {
-      const code = yield* world.codeOf()
-      const other = yield* world.exchange(code, { redirect_uri: "https://app.test/other" })
-      expect(other).toEqual(isInvalidGrant(400))
-      expect((yield* world.exchange(code, { redirect_uri: World.redirectUri })).status).toBe(200)
-    }))
+  testing(
+    "needs no redirect_uri; if there is one, it must equal the authorized one",
+    (world) =>
+      Effect.gen(function*() {
+        const code = yield* world.codeOf()
+        const other = yield* world.exchange(code, { redirect_uri: "https://app.test/other" })
+        expect(other).toEqual(isInvalidGrant(400))
+        expect((yield* world.exchange(code, { redirect_uri: World.redirectUri })).status).toBe(200)
+      })
+  )
 
   testing("refuses a code after its lifetime of 5 minutes", (world) =>
     Effect.gen(function*() {
@@ -136,18 +139,21 @@ describe("POST /oauth/token refuses", () => {
       })
   )
 
-  testing("with 503 and Retry-After while the store is unavailable, without details", (world) =>
-    Effect.gen(function*() {
-      const { switches } = yield* Service
-      switches.storeIsDown = true
-      const response = yield* world.refresh("x")
-      expect(response.status).toBe(503)
-      expect(response.headers["retry-after"]).toBeDefined()
-      expect(World.json(response)).toEqual({
-        error: "temporarily_unavailable",
-        error_description: "try again later"
+  testing(
+    "with 503 and Retry-After while the store is unavailable, without details",
+    (world) =>
+      Effect.gen(function*() {
+        const { switches } = yield* Service
+        switches.storeIsDown = true
+        const response = yield* world.refresh("x")
+        expect(response.status).toBe(503)
+        expect(response.headers["retry-after"]).toBeDefined()
+        expect(World.json(response)).toEqual({
+          error: "temporarily_unavailable",
+          error_description: "try again later"
+        })
       })
-    }))
+  )
 })
 
 describe("the profile for strict clients", () => {

@@ -107,19 +107,22 @@ describe("POST /api/v1/webhook_subscription (requirements §4.6)", () => {
     )
   }
 
-  testing("a callback may take 2 seconds to answer the validation (requirements §8)", (world) =>
-    Effect.gen(function*() {
-      const { switches } = yield* Service
-      const { post } = yield* subscribing(world)
-      switches.validate = (validation) => Effect.delay(answers(validation), "2001 millis")
-      const late = yield* Effect.fork(post(wanted))
-      yield* TestClock.adjust("2 seconds")
-      expect(World.json(yield* Fiber.join(late))).toEqual(problem("callback_url", "timeout"))
-      switches.validate = (validation) => Effect.delay(answers(validation), "1999 millis")
-      const inTime = yield* Effect.fork(post(wanted))
-      yield* TestClock.adjust("2 seconds")
-      expect((yield* Fiber.join(inTime)).status).toBe(201)
-    }))
+  testing(
+    "a callback may take 2 seconds to answer the validation (requirements §8)",
+    (world) =>
+      Effect.gen(function*() {
+        const { switches } = yield* Service
+        const { post } = yield* subscribing(world)
+        switches.validate = (validation) => Effect.delay(answers(validation), "2001 millis")
+        const late = yield* Effect.fork(post(wanted))
+        yield* TestClock.adjust("2 seconds")
+        expect(World.json(yield* Fiber.join(late))).toEqual(problem("callback_url", "timeout"))
+        switches.validate = (validation) => Effect.delay(answers(validation), "1999 millis")
+        const inTime = yield* Effect.fork(post(wanted))
+        yield* TestClock.adjust("2 seconds")
+        expect((yield* Fiber.join(inTime)).status).toBe(201)
+      })
+  )
 
   testing("names all problems of the body together", (world) =>
     Effect.gen(function*() {

@@ -22,7 +22,11 @@ const Document = Schema.Struct({
 }, Fields)
 
 const securitySchemes = {
-  client: { type: "http", scheme: "basic", description: "client_id and client_secret. You can also send them as parameters" },
+  client: {
+    type: "http",
+    scheme: "basic",
+    description: "client_id and client_secret. You can also send them as parameters"
+  },
   accessToken: { type: "http", scheme: "bearer", description: "The access token of a user" },
   operatorToken: { type: "http", scheme: "bearer", description: "OPERATOR_TOKEN" }
 }

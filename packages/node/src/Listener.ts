@@ -42,7 +42,9 @@ const whyNot = (error: NodeJS.ErrnoException, host: string, port: number): Inval
     case "EADDRINUSE":
       return new InvalidConfiguration({ message: `PORT: ${port} is already in use on ${host}. Choose another port.` })
     case "EACCES":
-      return new InvalidConfiguration({ message: `PORT: this user may not listen on ${port}. Choose a port above 1023.` })
+      return new InvalidConfiguration({
+        message: `PORT: this user may not listen on ${port}. Choose a port above 1023.`
+      })
     default:
       return new InvalidConfiguration({ message: `HOST: cannot listen on ${host}: ${error.message}` })
   }

@@ -78,9 +78,12 @@ const readPage = ({ token, url }: Source, after: Option.Option<string>) =>
     Effect.timeoutFail({ duration: "30 seconds", onTimeout: () => new Away({ message: `${url} does not answer` }) }),
     Effect.flatMap(({ status, text }): Effect.Effect<typeof Page.Type, Away | CommandFailed> => {
       if (status === 200) {
-        return Effect.mapError(decodePage(text), () => new CommandFailed({ message: `${url} is not a Startlist service` }))
+        return Effect.mapError(decodePage(text), () =>
+          new CommandFailed({ message: `${url} is not a Startlist service` }))
       }
-      if (status === 429 || status >= 500) return new Away({ message: `${url} answers with status ${status}` })
+      if (status === 429 || status >= 500) {
+        return new Away({ message: `${url} answers with status ${status}` })
+      }
       return new CommandFailed({ message: refusals[status] ?? `${url} answered with status ${status}` })
     })
   )

@@ -46,7 +46,10 @@ const transport = ({ token, url }: Target) => (client: HttpClient.HttpClient) =>
         Effect.catchTags({
           RequestError: (error) =>
             new CommandFailed({ message: `${url} does not answer${codeOf(error)}: is the service running there?` }),
-          ResponseError: (error) => new CommandFailed({ message: `${url} closed the connection before the end of its response${codeOf(error)}` })
+          ResponseError: (error) =>
+            new CommandFailed({
+              message: `${url} closed the connection before the end of its response${codeOf(error)}`
+            })
         }),
         withinLimit(url),
         Effect.provideService(FetchHttpClient.RequestInit, { redirect: "manual" })

@@ -11,7 +11,8 @@ import * as Process from "./processes/Process.ts"
 /** A node with a single process has no first process that could replace it, so it ignores SIGHUP. */
 const remain = Effect.flatMap(
   HangUp.listen,
-  (hangUp) => Effect.forever(Effect.zipRight(hangUp, Effect.logWarning("SIGHUP is ignored: set PROCESSES to replace processes")))
+  (hangUp) =>
+    Effect.forever(Effect.zipRight(hangUp, Effect.logWarning("SIGHUP is ignored: set PROCESSES to replace processes")))
 )
 
 /** Runs until it is interrupted. Compiles the embedded database while the rest of the program loads. */

@@ -32,7 +32,8 @@ const readToken = ({ dataDir, operatorToken }: Configuration.Configuration) =>
         try: async () => Redacted.make((await readFile(file, "utf8")).trim()),
         catch: () =>
           new CommandFailed({
-            message: `no operator token: give --token, set OPERATOR_TOKEN, or run this command as a user who can read ${file}`
+            message:
+              `no operator token: give --token, set OPERATOR_TOKEN, or run this command as a user who can read ${file}`
           })
       })
     }

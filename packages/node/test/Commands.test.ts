@@ -160,7 +160,9 @@ layer(InProcessService.layer({ DELIVERY_DELAYS: "1ms" }), { timeout: "60 seconds
           await fetch(`${service.url}/api/v1/webhook_subscription`, { method: "DELETE", headers: { authorization } })
           const gone = await command(service, "delivery", "redeliver", "--state", "exhausted", ...application)
           expect([gone.code, gone.stdout]).toEqual([1, "redelivered  0\nrefused      3\n"])
-          expect(gone.stderr).toMatch(/^3 of 3 deliveries were not redelivered\. \d+: its subscription no longer exists/)
+          expect(gone.stderr).toMatch(
+            /^3 of 3 deliveries were not redelivered\. \d+: its subscription no longer exists/
+          )
         })
       }),
     60_000

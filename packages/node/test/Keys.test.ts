@@ -90,8 +90,11 @@ it.scoped("a data folder that cannot be made stops the start with a line that na
     expect(message).toMatch(/^DATA_DIR: /)
   }))
 
-it.effect.runIf(existsSync("/proc/self"))("so does one in a file system that does not allow folders", () =>
-  Effect.gen(function*() {
-    const { message } = yield* Effect.flip(load({ DATA_DIR: "/proc/x/data" }))
-    expect(message).toMatch(/^DATA_DIR: ENOENT: .*'\/proc\/x'$/)
-  }))
+it.effect.runIf(existsSync("/proc/self"))(
+  "so does one in a file system that does not allow folders",
+  () =>
+    Effect.gen(function*() {
+      const { message } = yield* Effect.flip(load({ DATA_DIR: "/proc/x/data" }))
+      expect(message).toMatch(/^DATA_DIR: ENOENT: .*'\/proc\/x'$/)
+    })
+)

@@ -24,11 +24,22 @@ const operations = {
   },
   "POST /fake/responses": { summary: "Plans faults of the next responses", status: 204, body: Bodies.Responses },
   "POST /fake/deliveries": { summary: "Plans faults of the next events", status: 204, body: Bodies.Deliveries },
-  "GET /fake/deliveries": { summary: "Waits until all due events are delivered, and lists all deliveries", status: 200 },
+  "GET /fake/deliveries": {
+    summary: "Waits until all due events are delivered, and lists all deliveries",
+    status: 200
+  },
   "DELETE /fake/faults": { summary: "Removes faults that have not happened yet", status: 204 },
   "POST /fake/registrations": { summary: "Creates a registration", status: 201, body: Bodies.Registration },
-  "PATCH /fake/registrations/{id}": { summary: "Changes a registration, which causes an event", status: 204, body: Bodies.Updates },
-  "POST /fake/revocations": { summary: "Revokes the access on behalf of a user, which causes an event", status: 204, body: Bodies.Revocation },
+  "PATCH /fake/registrations/{id}": {
+    summary: "Changes a registration, which causes an event",
+    status: 204,
+    body: Bodies.Updates
+  },
+  "POST /fake/revocations": {
+    summary: "Revokes the access on behalf of a user, which causes an event",
+    status: 204,
+    body: Bodies.Revocation
+  },
   "POST /fake/users": { summary: "Creates a user", status: 201, body: Bodies.User },
   "POST /fake/applications": { summary: "Creates an application", status: 201, body: Bodies.Application },
   "GET /fake/requests": { summary: "Lists the requests of the application with their responses", status: 200 },

@@ -30,7 +30,10 @@ const write = async (outgoing: ServerResponse, response: Response): Promise<void
 }
 
 const unavailable = () =>
-  Response.json({ error: "temporarily_unavailable", error_description: "the fake is unavailable because of a planned fault" }, {
+  Response.json({
+    error: "temporarily_unavailable",
+    error_description: "the fake is unavailable because of a planned fault"
+  }, {
     status: 503,
     headers: { "retry-after": "1" }
   })

@@ -127,7 +127,10 @@ const rotateSecret = Command.make(
   "rotate-secret",
   {
     id,
-    overlap: optionalNumber("overlap-seconds", "seconds for which the present secret stays valid (default: SECRET_OVERLAP)"),
+    overlap: optionalNumber(
+      "overlap-seconds",
+      "seconds for which the present secret stays valid (default: SECRET_OVERLAP)"
+    ),
     ...common
   },
   ({ id, overlap, ...options }) =>

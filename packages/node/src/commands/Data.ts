@@ -41,7 +41,9 @@ export const move = Command.make(
     Effect.gen(function*() {
       const { dataDir, databaseUrl } = yield* Configuration.current
       if (Option.isSome(databaseUrl)) {
-        yield* new CommandFailed({ message: "DATABASE_URL: is set, but this command moves the database in DATA_DIR. Unset it." })
+        yield* new CommandFailed({
+          message: "DATABASE_URL: is set, but this command moves the database in DATA_DIR. Unset it."
+        })
       }
       const url = yield* parseUrl(Option.isSome(to) ? to.value : yield* StandardInput.secret("Database URL"))
       const Database = yield* Effect.promise(() => import("../Database.ts"))

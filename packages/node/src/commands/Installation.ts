@@ -100,7 +100,13 @@ export const doctor = Command.make(
       const { bad } = yield* Effect.promise(() => import("../Finding.ts"))
       const findings = Either.isRight(settings)
         ? yield* inspect(settings.right, callback)
-        : [bad("configuration", settings.left.message, "correct the variable; docs/configuration.md describes all variables")]
+        : [
+          bad(
+            "configuration",
+            settings.left.message,
+            "correct the variable; docs/configuration.md describes all variables"
+          )
+        ]
       yield* report(findings, json)
     })
 ).pipe(Command.withDescription("checks configuration, keys, database, clock and callback, and says what to do"))

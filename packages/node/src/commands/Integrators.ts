@@ -10,7 +10,9 @@ export const fake = Command.make(
   {
     port: optionalNumber("port", "port to listen on (default: any free port)"),
     redirectUris: Options.text("redirect-uri").pipe(
-      Options.withDescription("further redirect URI of the application, besides those on localhost; you can repeat this option"),
+      Options.withDescription(
+        "further redirect URI of the application, besides those on localhost; you can repeat this option"
+      ),
       Options.repeated
     ),
     json: common.json

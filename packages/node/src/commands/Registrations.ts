@@ -45,7 +45,10 @@ const change = Command.make(
     status: optional("status", "registration_status"),
     documentType: optional("document-type", "document_type"),
     documentStatus: optional("document-status", "document_status"),
-    reasons: Options.text("reason").pipe(Options.withDescription("reason; you can repeat this option"), Options.repeated),
+    reasons: Options.text("reason").pipe(
+      Options.withDescription("reason; you can repeat this option"),
+      Options.repeated
+    ),
     comment: optional("comment", "free text"),
     ...common
   },

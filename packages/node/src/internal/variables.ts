@@ -110,7 +110,9 @@ export const contradiction = (given: Variables): Option.Option<string> => {
     return Option.some("PROCESSES: more than 1 needs DATABASE_URL, since the embedded database belongs to one process")
   }
   if (given.processes !== 1 && !given.roles.has("api")) {
-    return Option.some("PROCESSES: needs the role api, since it is the number of processes that serve requests. Remove it.")
+    return Option.some(
+      "PROCESSES: needs the role api, since it is the number of processes that serve requests. Remove it."
+    )
   }
   if (given.callbackTraceparent && Option.isNone(given.otlp.traces)) {
     return Option.some("CALLBACK_TRACEPARENT: needs traces. Set OTEL_EXPORTER_OTLP_ENDPOINT, or remove it.")

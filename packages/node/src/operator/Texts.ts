@@ -119,7 +119,8 @@ export const operations: OperationTexts = {
   },
   "applications.rotateSecret": {
     summary: "Replace the client secret",
-    description: "Makes a new client secret and shows it only in this response. The present one stays valid for the overlap."
+    description:
+      "Makes a new client secret and shows it only in this response. The present one stays valid for the overlap."
   },
   "applications.showSigningSecrets": {
     summary: "Show the signing secrets",
@@ -131,8 +132,7 @@ export const operations: OperationTexts = {
   },
   "applications.suspendApplication": {
     summary: "Suspend an application",
-    description:
-      "Refuses all requests of the application until it is restored. Its events wait, and nothing is lost."
+    description: "Refuses all requests of the application until it is restored. Its events wait, and nothing is lost."
   },
   "applications.restoreApplication": {
     summary: "Restore a suspended application",
@@ -140,8 +140,7 @@ export const operations: OperationTexts = {
   },
   "applications.revokeAllGrants": {
     summary: "Revoke all grants of an application",
-    description:
-      "Revokes all grants of the application immediately. Every user must allow it again. No event is sent."
+    description: "Revokes all grants of the application immediately. Every user must allow it again. No event is sent."
   },
   "applications.endApplication": {
     summary: "End an application permanently",

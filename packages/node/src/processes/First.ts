@@ -142,7 +142,9 @@ const replaceAll = (places: ReadonlyArray<Place>, startIn: (place: Place) => Eff
     }
     yield* Effect.log("every process was replaced")
   }).pipe(
-    Effect.catchAll(() => Effect.logError("a new process did not start (see the lines above), so the present processes continue"))
+    Effect.catchAll(() =>
+      Effect.logError("a new process did not start (see the lines above), so the present processes continue")
+    )
   )
 
 const placesOf = ({ processes, roles }: Configuration) => [

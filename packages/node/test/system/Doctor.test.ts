@@ -155,7 +155,10 @@ describe("a database", () => {
         admin.query("SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()")
       )
       const empty = about(yield* examine(yield* onDatabase()), "tables")
-      expect([empty.level, empty.seen]).toEqual(["warning", expect.stringMatching(/^migrations not applied yet: 0001_initial/)])
+      expect([empty.level, empty.seen]).toEqual([
+        "warning",
+        expect.stringMatching(/^migrations not applied yet: 0001_initial/)
+      ])
       expect((yield* tables).rows).toEqual([])
       yield* prepare
       yield* Effect.promise(() =>
@@ -212,7 +215,12 @@ describe("a database", () => {
 describe("a database that answers", () => {
   const cases = [
     ["and takes no writes", "default_transaction_read_only=on", "database", /takes no writes$/],
-    ["in which the user may not create tables", "role=pg_read_all_data", "tables", /^this database user may not create tables/]
+    [
+      "in which the user may not create tables",
+      "role=pg_read_all_data",
+      "tables",
+      /^this database user may not create tables/
+    ]
   ] as const
   for (const [name, setting, what, seen] of cases) {
     it.scopedLive(`${name}: bad`, () =>
@@ -257,7 +265,10 @@ describe("a data folder", () => {
     Effect.gen(function*() {
       const folder = yield* temporaryFolder
       const findings = yield* examine(yield* configured({ DATA_DIR: join(folder, "new") }))
-      expect(about(findings, "database")).toMatchObject({ level: "good", seen: expect.stringContaining("does not exist yet") })
+      expect(about(findings, "database")).toMatchObject({
+        level: "good",
+        seen: expect.stringContaining("does not exist yet")
+      })
       expect(readdirSync(folder)).toEqual([])
     }))
 
@@ -309,7 +320,9 @@ describe("settings", () => {
     Effect.gen(function*() {
       const AUTH_URL = "https://auth.example.org"
       for (const CALLBACK_ALLOW of ["127.0.0.0/8", "10.0.0.0/8,::1/128", "0.0.0.0/0"]) {
-        expect(yield* warnings({ AUTH_URL, CALLBACK_ALLOW })).toEqual([expect.stringContaining("CALLBACK_ALLOW contains ")])
+        expect(yield* warnings({ AUTH_URL, CALLBACK_ALLOW })).toEqual([
+          expect.stringContaining("CALLBACK_ALLOW contains ")
+        ])
         expect(yield* warnings({ CALLBACK_ALLOW })).toEqual([])
       }
       expect(yield* warnings({ AUTH_URL, CALLBACK_ALLOW: "10.0.0.0/8" })).toEqual([])

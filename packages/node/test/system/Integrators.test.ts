@@ -109,25 +109,31 @@ it.scopedLive(
   60_000
 )
 
-it.scopedLive("listen names the problem, and continues when the service is available again", () =>
-  Effect.gen(function*() {
-    const run = (args: ReadonlyArray<string>) =>
-      Effect.gen(function*() {
-        const { exit, stderr } = yield* started(["listen", ...args], { STARTLIST_ACCESS_TOKEN: "x" })
-        yield* Effect.promise(() => exit)
-        return stderr()
+it.scopedLive(
+  "listen names the problem, and continues when the service is available again",
+  () =>
+    Effect.gen(function*() {
+      const run = (args: ReadonlyArray<string>) =>
+        Effect.gen(function*() {
+          const { exit, stderr } = yield* started(["listen", ...args], { STARTLIST_ACCESS_TOKEN: "x" })
+          yield* Effect.promise(() => exit)
+          return stderr()
+        })
+      expect(yield* run(["--forward-to", "ftp://x"])).toContain("is not an http or https URL")
+      expect(yield* run(["--forward-to", "http://localhost:1/", "--secret", "abc"])).toContain("begins with whsec_")
+      const fake = yield* started(["fake", "--json"])
+      const [printed = ""] = yield* Effect.promise(() => line(fake.stdout, /^\{.*\}$/m))
+      const { url } = JSON.parse(printed)
+      expect(yield* run(["--url", url, "--forward-to", "http://localhost:1/"])).toContain(
+        "the access token has expired or was revoked"
+      )
+      const taken = yield* started(["fake", "--port", new URL(url).port])
+      expect(yield* Effect.promise(() => taken.exit)).toEqual({ code: 1, signal: null })
+      expect(taken.stderr()).toContain("EADDRINUSE")
+      const away = yield* started(["listen", "--url", "http://127.0.0.1:1", "--forward-to", "http://localhost:1/"], {
+        STARTLIST_ACCESS_TOKEN: "x"
       })
-    expect(yield* run(["--forward-to", "ftp://x"])).toContain("is not an http or https URL")
-    expect(yield* run(["--forward-to", "http://localhost:1/", "--secret", "abc"])).toContain("begins with whsec_")
-    const fake = yield* started(["fake", "--json"])
-    const [printed = ""] = yield* Effect.promise(() => line(fake.stdout, /^\{.*\}$/m))
-    const { url } = JSON.parse(printed)
-    expect(yield* run(["--url", url, "--forward-to", "http://localhost:1/"])).toContain("the access token has expired or was revoked")
-    const taken = yield* started(["fake", "--port", new URL(url).port])
-    expect(yield* Effect.promise(() => taken.exit)).toEqual({ code: 1, signal: null })
-    expect(taken.stderr()).toContain("EADDRINUSE")
-    const away = yield* started(["listen", "--url", "http://127.0.0.1:1", "--forward-to", "http://localhost:1/"], {
-      STARTLIST_ACCESS_TOKEN: "x"
-    })
-    yield* Effect.promise(() => line(away.stdout, /does not answer: retrying/))
-  }), 60_000)
+      yield* Effect.promise(() => line(away.stdout, /does not answer: retrying/))
+    }),
+  60_000
+)

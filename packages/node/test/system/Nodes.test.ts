@@ -192,31 +192,35 @@ layer(nodes, { timeout: "120 seconds" })("two nodes", (it) => {
     })
   )
 
-  it.scoped("two parallel subscriptions: one is created, and each event is delivered once", () =>
-    Effect.gen(function*() {
-      const { one, other } = yield* TwoNodes
-      const receiver = yield* makeReceiver
-      yield* Effect.promise(async () => {
-        for (let round = 0; round < 10; round++) {
-          const { athlete, client, platform } = await prepare(one)
-          const { access_token } = await obtainTokens(one, client, platform)
-          const answers = await inParallel(2, one, other, (service) => subscribe(service, access_token, receiver.url))
-          expect(answers.map(({ status }) => status).sort()).toEqual([201, 409])
-          await obtainTokens(other, client, athlete)
-          const registration = await createRegistration(one, { athlete_id: athlete.id })
-          const statuses = await Promise.all(
-            ["a", "b"].map((registration_status, i) =>
-              changeRegistration(i === 0 ? one : other, registration, { registration_status })
+  it.scoped(
+    "two parallel subscriptions: one is created, and each event is delivered once",
+    () =>
+      Effect.gen(function*() {
+        const { one, other } = yield* TwoNodes
+        const receiver = yield* makeReceiver
+        yield* Effect.promise(async () => {
+          for (let round = 0; round < 10; round++) {
+            const { athlete, client, platform } = await prepare(one)
+            const { access_token } = await obtainTokens(one, client, platform)
+            const answers = await inParallel(2, one, other, (service) => subscribe(service, access_token, receiver.url))
+            expect(answers.map(({ status }) => status).sort()).toEqual([201, 409])
+            await obtainTokens(other, client, athlete)
+            const registration = await createRegistration(one, { athlete_id: athlete.id })
+            const statuses = await Promise.all(
+              ["a", "b"].map((registration_status, i) =>
+                changeRegistration(i === 0 ? one : other, registration, { registration_status })
+              )
             )
-          )
-          expect(statuses).toEqual([200, 200])
-          await receiver.posts(2 * (round + 1))
-        }
-        const ids = (await receiver.posts(20)).map(({ headers }) => headers["webhook-id"])
-        expect(new Set(ids).size).toBe(20)
-        expect(ids).toHaveLength(20)
-      })
-    }), 60_000)
+            expect(statuses).toEqual([200, 200])
+            await receiver.posts(2 * (round + 1))
+          }
+          const ids = (await receiver.posts(20)).map(({ headers }) => headers["webhook-id"])
+          expect(new Set(ids).size).toBe(20)
+          expect(ids).toHaveLength(20)
+        })
+      }),
+    60_000
+  )
 
   it.scoped("no table contains a token, code, secret, session or password in plain text", () =>
     Effect.gen(function*() {

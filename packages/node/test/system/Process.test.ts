@@ -155,7 +155,10 @@ describe("the start", () => {
       const { port } = new URL(service.url)
       const DATA_DIR = yield* temporaryFolder
       const { code, stderr } = yield* Effect.promise(() => runStartlist(["serve"], { DATA_DIR, PORT: port }))
-      expect({ code, stderr }).toEqual({ code: 1, stderr: `startlist: PORT: ${port} is already in use on 127.0.0.1. Choose another port.\n` })
+      expect({ code, stderr }).toEqual({
+        code: 1,
+        stderr: `startlist: PORT: ${port} is already in use on 127.0.0.1. Choose another port.\n`
+      })
     }), 60_000)
 
   it.scopedLive(

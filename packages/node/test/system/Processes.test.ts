@@ -109,7 +109,9 @@ layer(node, { timeout: "120 seconds" })("a node of several processes", (it) => {
       expect(ended).toMatchObject({
         code: 1,
         stdout: "",
-        stderr: expect.stringMatching(/^startlist: PORT: \d+ is already in use on 127\.0\.0\.1\. Choose another port\.\n$/)
+        stderr: expect.stringMatching(
+          /^startlist: PORT: \d+ is already in use on 127\.0\.0\.1\. Choose another port\.\n$/
+        )
       })
     }),
     60_000

@@ -243,7 +243,7 @@ describe("the controls over HTTP", () => {
       [422, "POST", "/revocations", { user: 2 }, "granted nothing"],
       [422, "PATCH", "/registrations/99", { comment: "x" }, "registration"],
       [404, "GET", "/nothing", undefined, "/fake/openapi.json"],
-      [405, "DELETE", "/time", undefined, "not possible"]
+      [405, "DELETE", "/time", undefined, "is not allowed for this path"]
     ] as const
     for (const [status, method, path, body, message] of answers) {
       const answer = await control(method, path, body)

@@ -172,8 +172,8 @@ layer(InProcessService.layer({ DELIVERY_DELAYS: "1ms" }), { timeout: "60 seconds
     "a command that fails prints one line",
     on(async (service) => {
       const cases: ReadonlyArray<readonly [args: ReadonlyArray<string>, line: RegExp]> = [
-        [["delivery", "redeliver"], /give the id of a delivery, or --state/],
-        [["delivery", "redeliver", "1", "--state", "exhausted"], /give the id of a delivery, or --state/],
+        [["delivery", "redeliver"], /give either the id of a delivery, or --state/],
+        [["delivery", "redeliver", "1", "--state", "exhausted"], /give either the id of a delivery, or --state/],
         [["delivery", "redeliver", "--state", "exhausted", "--since", "yesterday"], /date/i],
         [["delivery", "show", "999999"], /Delivery not found/],
         [["application", "show", "999999"], /Application not found/],

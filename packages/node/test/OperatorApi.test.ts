@@ -21,7 +21,7 @@ type Case = readonly [
 const unpaired = "\ud800"
 
 const cases: ReadonlyArray<Case> = [
-  ["a body that is no JSON", ["POST", "/users", "{"], 400, ["Request", "", "malformed"]],
+  ["a body that is not JSON", ["POST", "/users", "{"], 400, ["Request", "", "malformed"]],
   ["an array", ["POST", "/users", "[]"], 400, ["Request", "", "invalid"]],
   ["null", ["POST", "/users", "null"], 400, ["Request", "", "invalid"]],
   ["nesting without end", ["POST", "/users", `${"[".repeat(30_000)}${"]".repeat(30_000)}`], 400, [

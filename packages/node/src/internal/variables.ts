@@ -111,7 +111,7 @@ export const contradiction = (given: Variables): Option.Option<string> => {
   }
   if (given.processes !== 1 && !given.roles.has("api")) {
     return Option.some(
-      "PROCESSES: needs the role api, since it is the number of processes that serve requests. Remove it."
+      "PROCESSES: needs the role api, and ROLES does not contain it. Add api or remove PROCESSES."
     )
   }
   if (given.callbackTraceparent && Option.isNone(given.otlp.traces)) {

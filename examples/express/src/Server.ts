@@ -20,6 +20,15 @@ export const make = (startlist: Startlist.Startlist): Express => {
     })
   )
 
+  // A page of the server's own, with what Startlist stores for the signed-in user.
+  app.get("/connections", async ({ headers }, response) => {
+    const session = Users.signedIn(headers.cookie)
+    if (session === undefined) return response.redirect(303, "/sign-in?return_to=/connections")
+    const connections = await startlist.grants.list(session.user.id)
+    const lines = connections.map(({ application, scope }) => `${application.name}: ${scope.join(", ")}\n`)
+    response.type("text").send(`Your connected applications:\n${lines.join("")}`)
+  })
+
   const form = express.urlencoded({ extended: false })
   app.get("/sign-in", (request, response) => {
     response.send(Users.signInPage(String(request.query["return_to"] ?? "/")))

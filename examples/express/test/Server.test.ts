@@ -1,13 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import type { Startlist } from "@startlist/embed"
 import * as EmbeddedServer from "@startlist/test-support/EmbeddedServer"
 import * as Loop from "@startlist/test-support/Loop"
 import * as Connect from "../src/Connect.ts"
 import * as Server from "../src/Server.ts"
 import * as Users from "../src/Users.ts"
 
-const start = async (): Promise<EmbeddedServer.Embedding> => {
+const start = async (options: Partial<Startlist.Options> = {}) => {
   const { close, origin, serve } = await EmbeddedServer.listen()
-  const startlist = await Connect.start(origin, { callbacks: EmbeddedServer.callbacks })
+  const startlist = await Connect.start(origin, { callbacks: EmbeddedServer.callbacks, ...options })
   serve(Server.make(startlist))
   return {
     url: `${origin}/connect`,
@@ -20,10 +21,10 @@ const start = async (): Promise<EmbeddedServer.Embedding> => {
   }
 }
 
-Loop.suite("the loop inside Express", EmbeddedServer.layer(start))
+Loop.suite("the loop inside Express", EmbeddedServer.layer(() => start()))
 
 describe("beside Startlist, the Express server", () => {
-  let server: EmbeddedServer.Embedding
+  let server: Awaited<ReturnType<typeof start>>
   beforeAll(async () => {
     server = await start()
   })
@@ -34,6 +35,36 @@ describe("beside Startlist, the Express server", () => {
   it("has its own pages", async () => {
     expect(await (await get("/")).text()).toBe("The club's own page.\n")
     expect((await get("/nowhere")).status).toBe(404)
+  })
+
+  it("has a page with the applications that its user has connected", async () => {
+    expect((await fetch(new URL("/connections", server.url), { redirect: "manual" })).status).toBe(303)
+    const { applications, consents } = server.startlist
+    const person = { role: "platform", firstName: "Ada", lastName: "Lovelace" } as const
+    const user = { ...person, email: "ada@club.example", id: Users.add({ ...person, email: "ada@club.example" }, "ada") }
+    const created = await applications.create(user.id, { name: "Race Day", redirectUris: [] })
+    if (!created.ok) throw new Error(created.message)
+    const query = new URLSearchParams({
+      response_type: "code",
+      client_id: String(created.application.id),
+      redirect_uri: "http://localhost/",
+      scope: "profile:read read"
+    })
+    expect((await consents.allow(String(query), user)).ok).toBe(true)
+    const cookie = Users.signIn("ada@club.example", "ada")?.split(";")[0] ?? ""
+    const page = await get("/connections", { cookie })
+    expect(await page.text()).toBe("Your connected applications:\nRace Day: profile:read, read\n")
+  })
+
+  it("can have an error page of its own in place of Startlist's", async () => {
+    const own = await start({
+      templates: {
+        failure: ({ status }) => `<!doctype html><html lang="en"><title>Club</title><p>Error ${status}</p></html>`
+      }
+    })
+    const page = await fetch(new URL("/connect/nowhere", own.url), { headers: { accept: "text/html" } })
+    expect(await page.text()).toContain("<title>Club</title><p>Error 404</p>")
+    await own.close()
   })
 
   it("guards its own API with the answers of Startlist's", async () => {

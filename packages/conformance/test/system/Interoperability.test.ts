@@ -99,8 +99,8 @@ const titles: Readonly<Record<Sites.Profile, string>> = {
 const write = (rows: Readonly<Record<Sites.Profile, ReadonlyArray<readonly [Client, Outcomes]>>>): string =>
   [
     "# Interoperability",
-    `This page lists independent client libraries that work with Startlist. A test uses each library as its documentation says, against the
-service as a process. \`packages/conformance/test/system/Interoperability.test.ts\` observes every result in the table and fails if one
+    `This page is for you if you choose a client library. It lists independent libraries that work with Startlist. A test uses each library as its
+documentation says, against the service as a process. \`packages/conformance/test/system/Interoperability.test.ts\` observes every result in the table and fails if one
 differs. \`npm run documents -w @startlist/conformance\` writes this page.`,
     `A step is _ok_ if the library reports success **and** its effect is visible from outside: tokens open \`GET /api/v1/athlete\`, revoked
 ones do not. _PKCE_ is authorization and exchange with S256. At _replaced refresh token_, the test sends a refresh again with the
@@ -120,7 +120,7 @@ replaced token. The cell says what a program can read of the error. _Not offered
     "## Clients in other languages",
     `The tests send the requests of these libraries over a socket, byte for byte, to the service with its default profile.
 The requests follow the sources of the named version and of its HTTP library: see
-\`packages/conformance/test/system/raw/RawClients.ts\`. _Tokens_ open the API, and _revoked_ ones do not any more.`,
+\`packages/conformance/test/system/raw/RawClients.ts\`. _Tokens_ open the API. _Revoked_ tokens do not.`,
     table(
       ["client", "version", "language", "what it does", "answer"],
       rawClients.map(({ client, does, expected, language, version }) => [client, version, language, does, expected])

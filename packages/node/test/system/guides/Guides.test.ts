@@ -53,13 +53,6 @@ describe("the pages", () => {
         "docs/operating.md: systemd",
         "docs/operating.md: docker",
         "docs/operating.md: systemd",
-        "docs/operating.md: systemd",
-        "docs/operating.md: kubernetes",
-        "docs/operating.md: pg_dump",
-        "docs/operating.md: Move.test.ts",
-        "docs/operating.md: Processes.test.ts",
-        "docs/operating.md: systemd",
-        "docs/operating.md: docker",
         "docs/start.md: interactive",
         "packages/node/README.md: published",
       ]

@@ -64,12 +64,12 @@ const summary = (documents: ReadonlyArray<Document>, findings: Findings): string
 export const write = (documents: ReadonlyArray<Document>, findings: Findings): string =>
   [
     "# Compliance",
-    `This page lists what the RFCs require of an authorization server and a resource server, in our words, and what the service does. The
-service has two profiles (\`PROFILE\` in [configuration](configuration.md)). \`documented\` is the default: it follows the documented
+    `This page is for you if you must know which RFCs the service meets. It lists the requirements on an authorization server and a resource server, in our
+words, and what the service does. The service has two profiles (\`PROFILE\` in [configuration](configuration.md)). \`documented\` is the default: it follows the documented
 interface where an RFC differs. \`rfc\` is for strict clients.`,
     `Every line with _yes_ or _deviates_ is a test in \`packages/conformance/test\`. It sends requests to the service, as a process, over
-HTTP. Where it deviates, the same test must fail, and another test shows what holds instead.
-So a deviation that has disappeared is noticed, like a new one. \`npm run documents -w @startlist/conformance\` writes
+HTTP. Where the service deviates, this test must fail, and another test shows the actual behaviour.
+So a new deviation makes a test fail, and a removed one too. \`npm run documents -w @startlist/conformance\` writes
 this page from those tests. Requirements on clients are not listed. The reasons for the deviations are in
 [behaviour](behaviour.md).`,
     summary(documents, findings),

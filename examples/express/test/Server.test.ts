@@ -56,11 +56,9 @@ describe("beside Startlist, the Express server", () => {
   })
 
   it("can have an error page of its own in place of Startlist's", async () => {
-    const own = await start({
-      templates: {
-        failure: ({ status }) => `<!doctype html><html lang="en"><title>Club</title><p>Error ${status}</p></html>`
-      }
-    })
+    const failure = ({ status }: { readonly status: number }) =>
+      `<!doctype html><html lang="en"><title>Club</title><p>Error ${status}</p></html>`
+    const own = await start({ templates: { failure } })
     const page = await fetch(new URL("/connect/nowhere", own.url), { headers: { accept: "text/html" } })
     expect(await page.text()).toContain("<title>Club</title><p>Error 404</p>")
     await own.close()

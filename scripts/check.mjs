@@ -1,4 +1,4 @@
-/** `npm run check`: types, Effect diagnostics, lint and format. Prints nothing unless something is wrong. */
+/** `npm run check`: types, Effect diagnostics, lint, format and words. Prints nothing unless something is wrong. */
 import { spawnSync } from "node:child_process"
 import { delimiter, join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -11,7 +11,8 @@ const checks = [
   { command: "tsc -b" },
   { command: "effect-tsgo diagnostics --project tsconfig.json --format text", finds: /\beffect\(\w+\): / },
   { command: "oxlint --deny-warnings" },
-  { command: "dprint check" }
+  { command: "dprint check" },
+  { command: "node scripts/prose.mjs" }
 ]
 
 for (const { command, finds } of checks) {

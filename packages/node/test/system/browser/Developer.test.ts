@@ -55,7 +55,7 @@ describe.skipIf(isMissing)("developer pages in Chromium (skipped without Chromiu
         expect(page.url()).toBe(`${site.url}${home}`)
         await page.reload()
         expect(await page.content()).not.toContain(secret)
-        expect(await page.getByRole("alert").textContent()).toContain("perhaps by sending it twice")
+        expect(await page.getByRole("alert").textContent()).toContain("perhaps because the form was sent twice")
         const applications = await site.run(
           Effect.flatMap(
             Applications,

@@ -7,7 +7,8 @@ import { createApplication, createUser } from "@startlist/test-support/Operator"
 import type { Service } from "@startlist/test-support/ServiceProcess"
 import { load } from "../hostile/support/Load.ts"
 
-const [clients, warmUp, measured] = [64, 4000, 8000]
+/** Enough clients to keep two processes busy: an idle process batches fewer lookups, so each check takes more time. */
+const [clients, warmUp, measured] = [256, 8000, 12_000]
 
 /** Seconds of processor time of each process of a node; the name of the only one is empty. */
 const processorSeconds = async ({ url }: Service): Promise<ReadonlyMap<string, number>> => {

@@ -9,7 +9,7 @@ export default defineConfig({
     projects,
     reporters: ["default", new SlowestFiles()],
     sequence: { sequencer: LongestFirst },
-    // More than cores: tests mostly wait for databases and processes.
+    // More than cores: tests mostly wait. `npm run test:system` has fewer, because its processes need cores themselves.
     maxWorkers: 4,
     // With fewer workers, tinypool ends a worker that still has a task.
     minWorkers: 4,

@@ -1,11 +1,17 @@
 import { fileURLToPath } from "node:url"
 import type { TestProjectInlineConfiguration } from "vitest/config"
+import { patience } from "./packages/test-support/src/Patience.ts"
 
 // Workspace packages resolve to their sources, so that tests need no build. Vite needs it in both places.
 const conditions = ["@startlist/source", "node", "import", "module", "default"]
 
-/** Tests below these folders, except some. */
-const tier = (name: string, folder: string, exclude: ReadonlyArray<string>): TestProjectInlineConfiguration => ({
+/** Tests below these folders, except some. A time-out, in milliseconds, ends only what hangs: machines may be slow. */
+const tier = (
+  name: string,
+  folder: string,
+  exclude: ReadonlyArray<string>,
+  timeout: number
+): TestProjectInlineConfiguration => ({
   root: fileURLToPath(new URL(".", import.meta.url)),
   resolve: { conditions },
   ssr: { resolve: { conditions } },
@@ -16,14 +22,15 @@ const tier = (name: string, folder: string, exclude: ReadonlyArray<string>): Tes
     setupFiles: "packages/test-support/src/setup.ts",
     include: [`{packages,examples}/*/${folder}/**/*.test.{ts,tsx}`],
     exclude: ["**/node_modules/**", ...exclude],
-    testTimeout: 20_000,
-    hookTimeout: 60_000
+    testTimeout: timeout,
+    hookTimeout: timeout,
+    expect: { poll: { timeout: patience, interval: 100 } }
   }
 })
 
 // CONTRIBUTING.md describes the tiers.
 export default [
-  tier("fast", "test", ["**/test/system/**"]),
-  tier("system", "test/system", ["**/test/system/measured/**"]),
-  tier("measured", "test/system/measured", [])
+  tier("fast", "test", ["**/test/system/**"], patience),
+  tier("system", "test/system", ["**/test/system/measured/**"], 5 * patience),
+  tier("measured", "test/system/measured", [], 5 * patience)
 ]

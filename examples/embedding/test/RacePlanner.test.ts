@@ -173,7 +173,7 @@ it.effect.prop(
         ofReceiver: { seed, probability: 0.5, faults: ApplicationReceiver.anyFault }
       }
     ),
-  { fastCheck: { numRuns: 15 }, timeout: 60_000 }
+  { fastCheck: { numRuns: 15 } }
 )
 
 /** No losses: more than three in a row are possible, and the application tries three times. */

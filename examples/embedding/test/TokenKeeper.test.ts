@@ -50,7 +50,7 @@ it.effect.prop(
         expect(access.applicationId).toBe(client.id)
       }
     }).pipe(Effect.provide(layer)),
-  { fastCheck: { numRuns: 30 }, timeout: 60_000 }
+  { fastCheck: { numRuns: 30 } }
 )
 
 it.effect.prop(
@@ -66,5 +66,5 @@ it.effect.prop(
       for (const token of given) yield* oauth.authenticate(token)
       expect(new Set(given.map(Redacted.value)).size).toBe(1)
     }).pipe(Effect.provide(layer), (program) => VirtualTime.run(program, { seed })),
-  { fastCheck: { numRuns: 60 }, timeout: 60_000 }
+  { fastCheck: { numRuns: 60 } }
 )

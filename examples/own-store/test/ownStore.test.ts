@@ -25,5 +25,5 @@ describe("stores on SQLite with one word less", () => {
         "subscriptions: an identifier is never used twice, not even after a removal",
         "delivering again: a delivery to a removed subscription is not delivered again, not even to the next one"
       ])
-    }), 180_000)
+    }))
 })

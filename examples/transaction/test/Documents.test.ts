@@ -114,8 +114,7 @@ for (const [name, database] of [["PostgreSQL", onPostgres], ["the embedded datab
             comment: "validated by Eve",
             events: ["validated by Eve", "validated by Ada"]
           })
-        }).pipe(Effect.provide(fixtures.services(database))),
-      60_000
+        }).pipe(Effect.provide(fixtures.services(database)))
     )
   })
 }

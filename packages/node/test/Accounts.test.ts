@@ -65,7 +65,7 @@ const start = (user: User.User) =>
 for (const [name, kept] of Object.entries({ memory, embedded, postgres })) {
   const accounts = LocalAccounts.layer.pipe(Layer.provide(TestSecrets.layer("accounts")), Layer.provideMerge(kept))
 
-  layer(accounts, { timeout: "120 seconds" })(name, (it) => {
+  layer(accounts)(name, (it) => {
     it.effect("only the right password signs in; the case of the address does not matter", () =>
       Effect.gen(function*() {
         const { verifyPassword } = yield* Accounts.Accounts

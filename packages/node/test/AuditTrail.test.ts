@@ -71,8 +71,7 @@ describe("the database keeps the trail", () => {
           expect(yield* actions).toEqual(["newest", "young", "old"])
           expect(yield* log.purge(DateTime.unsafeMake(50 * day), 10)).toBe(1)
           expect(yield* actions).toEqual(["newest", "young"])
-        }).pipe(Effect.provide(database)),
-      60_000
+        }).pipe(Effect.provide(database))
     )
   }
 })
@@ -84,7 +83,7 @@ const messageOf = (error: unknown): string => {
   return inner instanceof Error ? inner.message : String(inner)
 }
 
-layer(InProcessService.layer(), { timeout: "60 seconds" })("every call of the operator", (it) => {
+layer(InProcessService.layer())("every call of the operator", (it) => {
   it.effect(
     "is recorded with its path and outcome, without its query: reads, refusals, calls without a token",
     on(async (service) => {

@@ -14,7 +14,7 @@ import { makeReceiver } from "@startlist/test-support/Receiver"
 import * as InProcessService from "@startlist/test-support/InProcessService"
 import { on } from "@startlist/test-support/InProcessService"
 
-layer(InProcessService.layer({ DELIVERY_DELAYS: "1ms" }), { timeout: "60 seconds" })("commands", (it) => {
+layer(InProcessService.layer({ DELIVERY_DELAYS: "1ms" }))("commands", (it) => {
   it.effect(
     "an application is shown and updated; only the given settings change",
     on(async (service) => {
@@ -164,8 +164,7 @@ layer(InProcessService.layer({ DELIVERY_DELAYS: "1ms" }), { timeout: "60 seconds
             /^3 of 3 deliveries were not redelivered\. \d+: its subscription no longer exists/
           )
         })
-      }),
-    60_000
+      })
   )
 
   it.effect(

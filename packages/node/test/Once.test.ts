@@ -78,5 +78,5 @@ describe("a value that is computed on first use", () => {
         if (get === undefined) return expect.fail(`no GET of ${path}`)
         expect(yield* askTwice(get({ ...request, path }, []))).toMatchObject({ status: 200 })
       }
-    }), 30_000)
+    }))
 })

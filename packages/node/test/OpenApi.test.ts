@@ -475,6 +475,5 @@ it.scopedLive(
       const seen = new Set([...caller.seen, ...owner.seen])
       expect(seen.size).toBeGreaterThan(100)
       expect([...seen].sort()).toEqual([...promised(document)].sort())
-    }),
-  180_000
+    })
 )

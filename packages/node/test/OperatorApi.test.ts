@@ -197,7 +197,7 @@ const cases: ReadonlyArray<Case> = [
   ]]
 ]
 
-layer(InProcessService.layer(), { timeout: "60 seconds" })("the operator API", (it) => {
+layer(InProcessService.layer())("the operator API", (it) => {
   for (const [name, [method, path, body], status, ...problems] of cases) {
     it.effect(
       `${name}: ${status}`,

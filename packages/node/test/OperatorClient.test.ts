@@ -22,7 +22,7 @@ const athlete = {
 
 const firstPage = { after: Option.none(), limit: 10 }
 
-layer(InProcessService.layer(), { timeout: 60_000 })("the typed client", (it) => {
+layer(InProcessService.layer())("the typed client", (it) => {
   it.effect("returns the decoded response of the service", () =>
     Effect.gen(function*() {
       const client = yield* clientWith((token) => token)

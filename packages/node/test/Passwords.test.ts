@@ -30,7 +30,7 @@ const actions = async (service: Service, user: Person): Promise<ReadonlyArray<st
     action
   )
 
-layer(InProcessService.layer(), { timeout: "60 seconds" })("passwords", (it) => {
+layer(InProcessService.layer())("passwords", (it) => {
   it.effect(
     "a password change ends every other session, and the old password is refused",
     on(async (service) => {

@@ -112,8 +112,7 @@ it.scopedLive(
         const next = await operate(service, "POST", "/users", { role: "athlete", email, password: "pass word" })
         expect(next.body.id).not.toBe(athlete.id)
       })
-    }),
-  60_000
+    })
 )
 
 /** A receiver that fails, and repeats the request in its response. */
@@ -201,8 +200,7 @@ it.scopedLive(
         }
         for (let place = 0; place < 3; place++) await round(place)
       })
-    }),
-  120_000
+    })
 )
 
 it.scopedLive(
@@ -228,8 +226,7 @@ it.scopedLive(
         expect((await erase()).status).toBe(204)
         expect(await dump(service.database.admin)).not.toContain(leaving.email)
       })
-    }),
-  60_000
+    })
 )
 
 it.scopedLive("a disabled user has no session and cannot sign in", () =>
@@ -252,4 +249,4 @@ it.scopedLive("a disabled user has no session and cannot sign in", () =>
       expect((await operate(service, "DELETE", `/users/${athlete.id}/sessions`)).status).toBe(204)
       expect((await operate(service, "GET", `/users/${athlete.id}/export`)).body.sessions).toEqual([])
     })
-  }), 60_000)
+  }))

@@ -19,7 +19,7 @@ import { Effect } from "effect"
 
 const scopes = { SCOPES: "profile:read,read,webhooks", WEBHOOK_SCOPE: "webhooks" }
 
-layer(InProcessService.layer(scopes), { timeout: "60 seconds" })("the running service", (it) => {
+layer(InProcessService.layer(scopes))("the running service", (it) => {
   it.effect(
     "a refused revocation is in the audit with application and status, and the token stays valid",
     on(async (service) => {

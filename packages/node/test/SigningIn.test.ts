@@ -26,7 +26,7 @@ const guessAtOnce = async (service: Service, email: string, count: number): Prom
   return answers.map(({ status }) => status)
 }
 
-layer(InProcessService.layer(), { timeout: "60 seconds" })("signing in", (it) => {
+layer(InProcessService.layer())("signing in", (it) => {
   it.effect(
     "a burst of guesses gets no more attempts than the limit, and does not lock out a browser that the account knows",
     on(async (service) => {
@@ -72,7 +72,7 @@ layer(InProcessService.layer(), { timeout: "60 seconds" })("signing in", (it) =>
   )
 })
 
-layer(InProcessService.layer({ SIGN_IN_FAILURES: "4" }), { timeout: "60 seconds" })(
+layer(InProcessService.layer({ SIGN_IN_FAILURES: "4" }))(
   "signing in, with a setting",
   (it) => {
     it.effect(

@@ -55,6 +55,5 @@ it.live(
         yield* applications.revokeAll(id)
         expect(yield* check).toEqual([false, 1])
       }).pipe(Effect.provide(layer))
-    }).pipe(Effect.provide([TestDatabase.layer, fixtures.seal, fixtures.secrets])),
-  60_000
+    }).pipe(Effect.provide([TestDatabase.layer, fixtures.seal, fixtures.secrets]))
 )

@@ -132,8 +132,7 @@ describe("a claim", () => {
           )
           yield* Effect.promise(() => FastCheck.assert(property, { numRuns: 150 }))
         }).pipe(Effect.provide(Postgres.layer({ url })))
-      }).pipe(Effect.scoped, Effect.provide([TestDatabase.layer, fixtures.seal])),
-    60_000
+      }).pipe(Effect.scoped, Effect.provide([TestDatabase.layer, fixtures.seal]))
   )
 
   it.live("inside the caller's transaction does not change how that commits", () =>

@@ -167,8 +167,7 @@ describe("two nodes on one PostgreSQL", () => {
             }
           }
         })
-      ),
-    120_000
+      )
   )
 
   it.live("two parallel subscriptions of one application: exactly one is stored", () =>
@@ -262,8 +261,7 @@ describe("two nodes on one PostgreSQL", () => {
           yield* Effect.all([change, work(one, "one"), work(two, "two")], { concurrency: "unbounded" })
           expect(delivered).toEqual(Array.from({ length: changes }, (_, index) => String(index)))
         })
-      ),
-    60_000
+      )
   )
 
   it.live("two saves of one grant in one batch are checked separately: one is saved, the other conflicts", () =>

@@ -42,8 +42,7 @@ describe("the embedded database", () => {
           const { id } = yield* Effect.provide(Effect.zipLeft(insert, Postgres.ready), open(folder))
           expect(yield* Effect.provide(isThere(id), open(folder))).toBe(true)
         })
-      ),
-    60_000
+      )
   )
 
   it.live(
@@ -62,8 +61,7 @@ describe("the embedded database", () => {
           clearImmediate(counting)
           expect(turns).toBeGreaterThanOrEqual(10)
         }).pipe(Effect.provide(open(folder)))
-      ),
-    60_000
+      )
   )
 
   it.live(
@@ -97,8 +95,7 @@ describe("the embedded database", () => {
           expect(yield* spoiled((cluster) => writeFileSync(join(cluster, "global", "pg_control"), Buffer.alloc(8192))))
             .toEqual(["EmbeddedError", "damaged"])
         })
-      ),
-    60_000
+      )
   )
 
   it.live(
@@ -133,8 +130,7 @@ describe("the embedded database", () => {
             { id: 2, "a name": "y" }
           ])
         }).pipe(Effect.provide(open(folder)))
-      ),
-    60_000
+      )
   )
 
   it.live(
@@ -171,8 +167,7 @@ describe("the embedded database", () => {
           expect(runs).toBe(2)
           expect(readdirSync(options.image.folder)).toEqual([image])
         })
-      ),
-    60_000
+      )
   )
 
   it.live(
@@ -189,7 +184,6 @@ describe("the embedded database", () => {
           const error = yield* Effect.flip(Effect.scoped(Layer.build(open(folder, { migrations: [own] }))))
           expect(error.message).toBe("the database is newer than this program: it has \"0999_from_the_future\"")
         })
-      ),
-    60_000
+      )
   )
 })

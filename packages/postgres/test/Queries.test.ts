@@ -199,7 +199,6 @@ describe("the queries", () => {
         ).toEqual([])
         // From 100 000 on, PostgreSQL compiles a plan (jit_above_cost). It takes the cheaper of the two.
         expect(plans.filter((both) => Math.min(...both.map(({ cost }) => cost)) >= 50_000)).toEqual([])
-      }).pipe(Effect.scoped, Effect.provide([TestDatabase.layer, fixtures.seal])),
-    120_000
+      }).pipe(Effect.scoped, Effect.provide([TestDatabase.layer, fixtures.seal]))
   )
 })

@@ -49,6 +49,7 @@ if (version !== "") prepare(version)
 step("Tests")
 run(root, "npm", "test")
 run(root, "npm", "run", "test:system")
+run(root, "npm", "run", "test:measured")
 
 step("Archives")
 const folder = mkdtempSync(join(tmpdir(), "startlist-release-"))

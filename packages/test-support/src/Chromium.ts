@@ -2,6 +2,7 @@
 import { Effect, type Scope } from "effect"
 import { existsSync } from "node:fs"
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core"
+import { patience } from "./Patience.ts"
 
 const known = [
   process.env["CHROMIUM"],
@@ -89,6 +90,7 @@ export const person = async (browser: Browser, look: Templates = {}): Promise<Pe
     viewport: look.phone === true ? { width: 390, height: 780 } : { width: 1200, height: 800 },
     deviceScaleFactor: 1
   })
+  context.setDefaultTimeout(patience)
   const complaints = complaintsOf(context)
   return { context, page: await context.newPage(), complaints }
 }

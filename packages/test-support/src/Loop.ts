@@ -44,7 +44,7 @@ const on = (test: (service: LoopServer["Type"]) => Promise<void>) => (): Effect.
   Effect.flatMap(LoopServer, (service) => Effect.promise(() => test(service)))
 
 export const suite = (name: string, server: Layer.Layer<LoopServer>): void =>
-  layer(server, { timeout: "60 seconds", excludeTestServices: true })(name, (it) => {
+  layer(server, { excludeTestServices: true })(name, (it) => {
     it.effect(
       "allow: the redirect carries code, scope and state, and the exchange gives exactly the documented fields",
       on(async (service) => {

@@ -2,6 +2,7 @@
 import { Effect } from "effect"
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http"
 import { Webhook } from "standardwebhooks"
+import { patience } from "./Patience.ts"
 
 export interface Received {
   readonly method: string
@@ -52,9 +53,6 @@ export interface Receiver {
   /** The secret that signs the events of a path. */
   readonly verify: (path: string, secret: string) => void
 }
-
-/** Timeout in milliseconds for the next event: several leases, on a machine that is busy with other tests. */
-const patience = 40_000
 
 const defaultPath = "/callback"
 

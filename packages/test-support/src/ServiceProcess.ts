@@ -4,6 +4,7 @@ import { type ChildProcess, execFileSync, spawn, type SpawnOptions } from "node:
 import { readdirSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { patience } from "./Patience.ts"
 import { temporaryFolder } from "./TemporaryFolder.ts"
 
 const packages = fileURLToPath(new URL("../../", import.meta.url))
@@ -34,9 +35,6 @@ export const testProgram = (file: URL): Program => [
   ...(isBuilt ? ["--import", "tsx", "--conditions=@startlist/built"] : fromSources),
   fileURLToPath(file)
 ]
-
-/** Timeout of a start in milliseconds, on a machine that is busy with other tests. */
-const patience = 60_000
 
 export type Environment = Readonly<Record<string, string>>
 

@@ -61,7 +61,7 @@ describe("the simulation", () => {
         "callback faults"
       ]
       for (const what of all) assert.isAbove(counts.get(what) ?? 0, 0, what)
-    }), 180_000)
+    }))
 
   it.live("has the same history for the same seed, and another for another", () =>
     Effect.gen(function*() {
@@ -81,7 +81,7 @@ describe("the simulation", () => {
 
   // The system tier searches for other seeds.
   for (const bug of bugs) {
-    it.live(`finds ${bug.name} from seed ${bug.seed}`, () => expectFound(bug, bug.seed, 60), 180_000)
+    it.live(`finds ${bug.name} from seed ${bug.seed}`, () => expectFound(bug, bug.seed, 60))
   }
 })
 

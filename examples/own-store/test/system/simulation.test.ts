@@ -12,7 +12,7 @@ describe("stores on SQLite", () => {
     Effect.gen(function*() {
       const stores = Layer.orDie(OwnStores.layerWith(options))
       yield* Simulation.check({ seeds: 5, hours: 0.05, pace: 600, stores })
-    }), 180_000)
+    }))
 })
 
 describe("stores on SQLite with one word less", () => {
@@ -28,7 +28,6 @@ describe("stores on SQLite with one word less", () => {
         const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8")
         // The history may be worded differently one day. The operations are these.
         assert.include(readme, exit.counterexample.slice(0, exit.counterexample.indexOf("history:")))
-      }),
-    180_000
+      })
   )
 })

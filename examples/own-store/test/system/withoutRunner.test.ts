@@ -19,23 +19,23 @@ describe("the laws of the stores", () => {
   it("run with node:test", async () => {
     const { output, status } = await node("--test", file("../laws.node.ts"))
     expect([status, output], output.slice(-2000)).toEqual([0, expect.stringMatching(/^# fail 0$|ℹ fail 0$/m)])
-  }, 300_000)
+  })
 
   it("say what is wrong with node:test", async () => {
     const { output, status } = await node("--test", file("../brokenLaws.node.ts"))
     expect([status, output], output.slice(-2000)).toEqual([1, expect.stringMatching(/^# fail 1$|ℹ fail 1$/m)])
     expect(output).toContain("an identifier is never used twice")
     expect(output).toMatch(/Run it again: STARTLIST_SEED=\d+/)
-  }, 300_000)
+  })
 
   it("run without any test runner", async () => {
     const { output, status } = await node(file("../laws.script.ts"))
     expect([status, output]).toEqual([0, expect.stringMatching(/^(\d+) of \1 laws hold/m)])
-  }, 300_000)
+  })
 
   it("say what is wrong without any test runner", async () => {
     const { output, status } = await node(file("../laws.script.ts"), "with a bug")
     expect([status, output]).toEqual([1, expect.stringContaining("an identifier is never used twice")])
     expect(output).toMatch(/Run it again: STARTLIST_SEED=\d+/)
-  }, 300_000)
+  })
 })

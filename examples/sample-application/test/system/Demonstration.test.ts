@@ -3,10 +3,8 @@ import axe from "axe-core"
 import type { Browser, BrowserContext, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import * as Chromium from "@startlist/test-support/Chromium"
+import { patience } from "@startlist/test-support/Patience"
 import * as Demo from "./Demo.ts"
-
-/** Timeout of a step in milliseconds, on a machine that is busy with other tests. */
-const patience = 30_000
 
 describe.skipIf(Chromium.isMissing)("the demonstration, in Chromium", () => {
   let demo: Demo.Demo
@@ -37,7 +35,7 @@ describe.skipIf(Chromium.isMissing)("the demonstration, in Chromium", () => {
     complaints = Chromium.complaintsOf(context)
     page = await context.newPage()
     watching = await context.newPage()
-  }, 120_000)
+  })
 
   afterAll(async () => {
     await browser?.close()
@@ -49,7 +47,7 @@ describe.skipIf(Chromium.isMissing)("the demonstration, in Chromium", () => {
     expect(await page.locator("h1").textContent()).toBe("Race Planner")
     expect(await page.locator("aside").textContent()).toContain(demo.account("platform").password)
     await watching.goto(demo.link)
-  }, patience)
+  })
 
   it("the athlete refuses, and the application says so", async () => {
     await press("Connect as athlete")
@@ -57,7 +55,7 @@ describe.skipIf(Chromium.isMissing)("the demonstration, in Chromium", () => {
     await page.locator("button[name=decision][value=deny]").click()
     await page.waitForURL(`${demo.link}**`)
     await page.locator("#notice", { hasText: "You did not allow the access." }).waitFor()
-  }, patience)
+  })
 
   it("the athlete allows, and the application shows who it is and its tokens, shortened", async () => {
     await press("Connect as athlete")
@@ -68,13 +66,13 @@ describe.skipIf(Chromium.isMissing)("the demonstration, in Chromium", () => {
     expect(access).toMatch(/^sl_at_[\w-]{4}…[\w-]{4}$/)
     expect(refresh).toMatch(/^sl_rt_[\w-]{4}…[\w-]{4}$/)
     expect(await page.content()).not.toMatch(/sl_[ar]t_[\w-]{20}/)
-  }, patience)
+  })
 
   it("the athlete's data can be read with the access token", async () => {
     await press("Call GET /api/v1/athlete")
     const answer = await page.locator("#notice pre").textContent()
     expect(JSON.parse(answer ?? "")).toEqual({ id: expect.any(Number), first_name: "Alice", last_name: "Moreau" })
-  }, patience)
+  })
 
   it("a refresh replaces both tokens", async () => {
     const before = await tokens()
@@ -84,7 +82,7 @@ describe.skipIf(Chromium.isMissing)("the demonstration, in Chromium", () => {
     expect(after).toHaveLength(2)
     expect(after).not.toContain(before[0])
     expect(after).not.toContain(before[1])
-  }, patience)
+  })
 
   it("the platform user connects from the same browser, by switching the account", async () => {
     await press("Connect as platform user")
@@ -93,17 +91,17 @@ describe.skipIf(Chromium.isMissing)("the demonstration, in Chromium", () => {
     await page.locator("button[name=decision][value=allow]").click()
     await page.waitForURL(`${demo.link}**`)
     await page.locator("#platform", { hasText: "Connected with a platform user." }).waitFor()
-  }, patience)
+  })
 
   it("the application subscribes: its callback answers the challenge", async () => {
     await press("Subscribe")
     await page.locator("#notice", { hasText: "subscribed Race Planner" }).waitFor()
     expect(await page.locator("#webhook").textContent()).toContain("/webhook")
-  }, patience)
+  })
 
   it("the application has had its signing secret from the start", async () => {
     expect(await page.locator("#webhook .secret").textContent()).toMatch(/^whsec_\S{4}…/)
-  }, patience)
+  })
 
   it("a changed registration arrives as an event by itself, its signature verified", async () => {
     await press("Accept the document")
@@ -114,7 +112,7 @@ describe.skipIf(Chromium.isMissing)("the demonstration, in Chromium", () => {
     expect(text).toContain("Signature verified.")
     expect(text).toMatch(/registration \d+ has changed/)
     expect(text).toContain("accepted")
-  }, patience)
+  })
 
   for (const colorScheme of ["light", "dark"] as const) {
     it(`axe finds nothing to complain of, ${colorScheme}`, async () => {
@@ -123,7 +121,7 @@ describe.skipIf(Chromium.isMissing)("the demonstration, in Chromium", () => {
       const found: axe.AxeResults = await page.evaluate("axe.run()")
       expect(found.violations.map(({ id, nodes }) => ({ id, html: nodes.map((node) => node.html) }))).toEqual([])
       expect(found.passes.length).toBeGreaterThan(0)
-    }, patience)
+    })
   }
 
   it("the athlete revokes in the account pages: that event arrives by itself, and the tokens are refused", async () => {
@@ -142,14 +140,14 @@ describe.skipIf(Chromium.isMissing)("the demonstration, in Chromium", () => {
     expect(await farewell.textContent()).toContain("tried once more and refused with 401")
     await account.getByText("No application has access to your account.").waitFor()
     await account.close()
-  }, patience)
+  })
 
   it("the application gives the platform user's access back, and these tokens are refused, too", async () => {
     await page.goto(demo.link)
     await page.locator("#platform").getByRole("button", { name: /^Revoke/ }).click()
     const farewell = page.locator("#platform .notice")
     expect(await farewell.textContent()).toContain("tried once more and refused with 401")
-  }, patience)
+  })
 
   it("no page complained on the console, and no content security policy was violated", () => {
     expect(complaints).toEqual([])
@@ -160,5 +158,5 @@ describe.skipIf(Chromium.isMissing)("the demonstration, in Chromium", () => {
     expect(await demo.interrupt()).toBe(0)
     expect(Date.now() - asked).toBeLessThan(10_000)
     await expect(fetch(demo.link)).rejects.toThrow()
-  }, patience)
+  })
 })

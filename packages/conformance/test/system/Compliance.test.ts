@@ -76,7 +76,7 @@ const caught = (promise: Promise<void>): Promise<Error | undefined> =>
 const titleOf = ({ name }: Document, { level, says, section }: Requirement): string =>
   `${name} §${section} ${level}: ${says}`
 
-layer(Sites.layer(environment), { timeout: "120 seconds" })("the RFCs", (it) => {
+layer(Sites.layer(environment))("the RFCs", (it) => {
   for (const document of documents) {
     for (const requirement of document.requirements.filter(({ status }) => status._tag === "checked")) {
       for (const profile of Sites.profiles) {

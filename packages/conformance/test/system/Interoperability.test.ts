@@ -129,7 +129,7 @@ The requests follow the sources of the named version and of its HTTP library: se
 
 const environment = (url: string): Readonly<Record<string, string>> => ({ AUTH_URL: url, BASE_URL: url })
 
-layer(Sites.layer(environment), { timeout: "120 seconds" })("clients that nobody here wrote", (it) => {
+layer(Sites.layer(environment))("clients that nobody here wrote", (it) => {
   for (const client of clients) {
     for (const profile of Sites.profiles) {
       // The strict profile refuses secrets in a query. No client is refused for another reason.

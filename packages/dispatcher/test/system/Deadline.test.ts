@@ -60,7 +60,7 @@ describe.concurrent("two seconds", () => {
         expect(afterMs).toBeGreaterThanOrEqual(1890)
         expect(afterMs).toBeLessThanOrEqual(2000)
       }
-    }), 30_000)
+    }))
 
   it.scopedLive("are too little for a 200 after 2.1 s", () =>
     Effect.gen(function*() {
@@ -83,8 +83,7 @@ describe.concurrent("two seconds", () => {
         expect(answer).toMatchObject({ _tag: "Answered", status: 200, body: "so far" })
         expect(Duration.toMillis(took)).toBeLessThan(2000)
         yield* allClosed
-      }),
-    30_000
+      })
   )
 
   it.scopedLive("include the lookup of the name", () =>

@@ -53,7 +53,7 @@ const make = (endpoints: string) => `
 
 const ofPages = ["@startlist/pages", "preact", "preact-render-to-string", "cookie"]
 
-describe("a process that mounts", { timeout: 30_000 }, () => {
+describe("a process that mounts", () => {
   it("the protocol loads no page and no renderer", async () => {
     for (
       const program of [

@@ -63,6 +63,5 @@ it.scopedLive(
         expect((await refresh(restored, application, tokens.refresh_token)).status).toBe(200)
         await obtainTokens(restored, application, athlete)
       })
-    }),
-  180_000
+    })
 )

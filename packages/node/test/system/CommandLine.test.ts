@@ -35,7 +35,7 @@ const json = async (
 
 const oneLine = /^startlist: [^\n]+\n$/
 
-layer(TestService.layer(), { timeout: "120 seconds" })("the command line", (it) => {
+layer(TestService.layer())("the command line", (it) => {
   it.effect(
     "an operator creates users, an application and a registration, changes it, and lists the deliveries",
     on(async (service) => {
@@ -102,8 +102,7 @@ layer(TestService.layer(), { timeout: "120 seconds" })("the command line", (it) 
       const filter = { state: "pending", application: application.client_id }
       expect(await json(service, "delivery list", filter)).toEqual({ deliveries: [] })
       expect((await run(service, "delivery", "list")).stdout).toBe("none\n")
-    }),
-    180_000
+    })
   )
 
   const refusals: ReadonlyArray<readonly [args: string, line: RegExp]> = [
@@ -128,8 +127,7 @@ layer(TestService.layer(), { timeout: "120 seconds" })("the command line", (it) 
         expect({ code, stdout }).toEqual({ code: 1, stdout: "" })
         expect(stderr).toMatch(oneLine)
         expect(stderr).toMatch(line)
-      }),
-      180_000
+      })
     )
   }
 
@@ -149,8 +147,7 @@ layer(TestService.layer(), { timeout: "120 seconds" })("the command line", (it) 
       const browser = new Browser()
       const page = await browser.open(`${service.url}/login`)
       expect((await signIn(browser, page, "input@example.test", "swordfish and chips")).status).toBe(200)
-    }),
-    180_000
+    })
   )
 
   it.effect(
@@ -161,8 +158,7 @@ layer(TestService.layer(), { timeout: "120 seconds" })("the command line", (it) 
       })
       expect(code).toBe(1)
       expect(stderr).toMatch(/^startlist: no operator token: give --token, set OPERATOR_TOKEN, or .*nowhere.*\n$/)
-    }),
-    180_000
+    })
   )
 
   it.effect.skipIf(!existsSync("/dev/full"))(
@@ -179,8 +175,7 @@ layer(TestService.layer(), { timeout: "120 seconds" })("the command line", (it) 
         code: 1,
         stderr: expect.stringMatching(/^startlist: the output cannot be written: ENOSPC[^\n]*\n$/)
       })
-    }),
-    180_000
+    })
   )
 
   it.effect(
@@ -199,8 +194,7 @@ layer(TestService.layer(), { timeout: "120 seconds" })("the command line", (it) 
       ])
       socket.destroy()
       silent.close()
-    }),
-    180_000
+    })
   )
 
   it.effect(
@@ -209,8 +203,7 @@ layer(TestService.layer(), { timeout: "120 seconds" })("the command line", (it) 
       const given = ["--url", service.url, "--token", service.operatorToken]
       const { code, stdout } = await runStartlist(["application", "list", ...given], {})
       expect([code, stdout.length > 0]).toEqual([0, true])
-    }),
-    180_000
+    })
   )
 
   it.effect(
@@ -223,8 +216,7 @@ layer(TestService.layer(), { timeout: "120 seconds" })("the command line", (it) 
       }
       expect(help.stdout).not.toContain("\u001B[")
       expect((await run(service, "--version")).stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
-    }),
-    180_000
+    })
   )
 
   it.effect(
@@ -238,8 +230,7 @@ layer(TestService.layer(), { timeout: "120 seconds" })("the command line", (it) 
           stderr: `startlist: DATA_DIR: the data folder ${service.dataDir} is in use by another process\n`
         })
       }
-    }),
-    180_000
+    })
   )
 
   it.scoped(
@@ -262,8 +253,7 @@ layer(TestService.layer(), { timeout: "120 seconds" })("the command line", (it) 
           const forbidden = await run(service, "doctor", "--callback", "https://10.0.0.1/")
           expect(forbidden.stderr).toMatch(/^startlist: callback: .*CALLBACK_ALLOW/)
         })
-      }),
-    180_000
+      })
   )
 })
 

@@ -10,4 +10,4 @@ it.scopedLive("20 kills on the embedded database lose nothing", () =>
     expect(broken).toEqual([])
     expect(answered.changes).toBeGreaterThan(20)
     expect(answered.refreshes).toBeGreaterThan(20)
-  }), 600_000)
+  }))

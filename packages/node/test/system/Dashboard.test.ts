@@ -127,5 +127,5 @@ describe.skipIf(!isInstalled)("a service scraped by Prometheus (skipped without 
           []
         )
       })
-    }), 240_000)
+    }))
 })

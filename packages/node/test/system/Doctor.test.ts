@@ -75,7 +75,7 @@ describe("a database", () => {
       const findings = yield* examine(yield* onDatabase())
       expect(findings.filter(({ level }) => level !== "good")).toEqual([])
       expect(about(findings, "master key").seen).toContain("1 applications")
-    }).pipe(Effect.provide(testDatabase)), 60_000)
+    }).pipe(Effect.provide(testDatabase)))
 
   it.scopedLive(
     "whose secrets were sealed with another master key: bad, and no secret is shown",
@@ -89,8 +89,7 @@ describe("a database", () => {
         expect(JSON.stringify(findings)).not.toContain("secret-word")
         const both = yield* examine(yield* onDatabase(`${key(2)},${key(1)}`))
         expect(about(both, "master key").level).toBe("good")
-      }).pipe(Effect.provide(testDatabase)),
-    60_000
+      }).pipe(Effect.provide(testDatabase))
   )
 
   it.scopedLive(
@@ -120,8 +119,7 @@ describe("a database", () => {
         })
         expect((yield* kept).rows).toEqual([])
         expect(about(yield* examine(yield* onDatabase(key(2))), "master key").level).toBe("good")
-      }).pipe(Effect.provide(testDatabase)),
-    60_000
+      }).pipe(Effect.provide(testDatabase))
   )
 
   it.scopedLive(
@@ -144,8 +142,7 @@ describe("a database", () => {
         const { advice, level, seen } = about(yield* examine(yield* onDatabase()), "tables")
         expect([level, seen]).toEqual(["bad", "newer than this program: 9999_future"])
         expect(advice).toContain("newer")
-      }).pipe(Effect.provide(testDatabase)),
-    60_000
+      }).pipe(Effect.provide(testDatabase))
   )
 
   it.scopedLive("that is behind, or empty: a warning, and nothing is changed", () =>
@@ -167,7 +164,7 @@ describe("a database", () => {
       const behind = about(yield* examine(yield* onDatabase()), "tables")
       expect([behind.level, behind.seen]).toEqual(["warning", "migrations not applied yet: 0002_audit_append_only"])
       expect(behind.advice).toContain("startlist migrate")
-    }).pipe(Effect.provide(testDatabase)), 60_000)
+    }).pipe(Effect.provide(testDatabase)))
 
   it.scopedLive("whose clock differs by up to 2 s is good, by more a warning", () =>
     Effect.gen(function*() {
@@ -178,7 +175,7 @@ describe("a database", () => {
         expect([by, clock.level]).toEqual([by, level])
         if (level === "warning") expect(clock.advice).toContain("NTP")
       }
-    }).pipe(Effect.provide(testDatabase)), 60_000)
+    }).pipe(Effect.provide(testDatabase)))
 
   it.scopedLive(
     "that does not exist: bad, with appropriate advice, and without the password",
@@ -207,8 +204,7 @@ describe("a database", () => {
           })
           expect(JSON.stringify(findings)).not.toContain("secret-word")
         }
-      }).pipe(Effect.provide(testDatabase)),
-    60_000
+      }).pipe(Effect.provide(testDatabase))
   )
 })
 
@@ -232,7 +228,7 @@ describe("a database that answers", () => {
           yield* configured({ DATABASE_URL: given.href, OPERATOR_TOKEN, MASTER_KEY: key(1) })
         )
         expect(about(findings, what)).toMatchObject({ level: "bad", seen: expect.stringMatching(seen) })
-      }).pipe(Effect.provide(testDatabase)), 60_000)
+      }).pipe(Effect.provide(testDatabase)))
   }
 })
 
@@ -259,7 +255,7 @@ describe("a data folder", () => {
       const doctor = spawnStartlist(["doctor"], { DATA_DIR: join(folder, "new"), PORT: "1" }, undefined, asWhom)
       const { code } = yield* Effect.promise(() => doctor.exit)
       expect([code, doctor.stdout()]).toEqual([1, expect.stringContaining(`may not read and write in ${folder}`)])
-    }), 60_000)
+    }))
 
   it.scopedLive("that does not exist yet is fine, and still does not exist afterwards", () =>
     Effect.gen(function*() {
@@ -362,8 +358,7 @@ describe("the command", () => {
         expect(wrong.code).toBe(1)
         expect(wrong.stdout).toMatch(/^FAIL {2}configuration: PORT: "eighty" is not .*\n {6}correct the variable/)
         expect(wrong.stderr).toMatch(/^startlist: configuration: PORT: [^\n]*\n$/)
-      }),
-    60_000
+      })
   )
 
   it.scopedLive("warnings are not a failure, and --json has everything", () =>
@@ -379,5 +374,5 @@ describe("the command", () => {
         seen: expect.stringContaining("AUTH_URL"),
         advice: expect.stringContaining("https://")
       })
-    }), 60_000)
+    }))
 })

@@ -15,7 +15,7 @@ const started = (args: ReadonlyArray<string>, environment: Record<string, string
   )
 
 const line = (stdout: () => string, pattern: RegExp) =>
-  expect.poll(stdout, { timeout: 20_000, interval: 20 }).toMatch(pattern).then(() => pattern.exec(stdout()) ?? [])
+  expect.poll(stdout, { interval: 20 }).toMatch(pattern).then(() => pattern.exec(stdout()) ?? [])
 
 const post = async (url: string, body: unknown) => {
   const response = await fetch(url, { method: "POST", body: JSON.stringify(body) })
@@ -105,8 +105,7 @@ it.scopedLive(
       expect(again.stderr()).toContain("the access token has expired or was revoked")
       fake.child.kill("SIGTERM")
       expect(yield* Effect.promise(() => fake.exit)).toEqual({ code: 0, signal: null })
-    }),
-  60_000
+    })
 )
 
 it.scopedLive(
@@ -134,6 +133,5 @@ it.scopedLive(
         STARTLIST_ACCESS_TOKEN: "x"
       })
       yield* Effect.promise(() => line(away.stdout, /does not answer: retrying/))
-    }),
-  60_000
+    })
 )

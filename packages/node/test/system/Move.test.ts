@@ -87,8 +87,7 @@ layer(TestDatabase.layerEmpty)("startlist move", (it) => {
           // Identifiers continue after those of the embedded database.
           expect((await createUser(after, "athlete")).id).toBe(3)
         })
-      }),
-    300_000
+      })
   )
 })
 
@@ -140,7 +139,6 @@ layer(TestDatabase.layer)("startlist move", (it) => {
         })
         mark(rows[0].id)
         expect(yield* move).toEqual({ code: 0, said: "" })
-      }),
-    120_000
+      })
   )
 })

@@ -81,7 +81,7 @@ const losingAnswers = async ({ url }: Service) => {
 
 const count = <A>(values: ReadonlyArray<A>, value: A): number => values.filter((other) => other === value).length
 
-layer(nodes, { timeout: "120 seconds" })("two nodes", (it) => {
+layer(nodes)("two nodes", (it) => {
   it.effect(
     "50 parallel refreshes with one token: one succeeds with a valid pair, 49 are refused with 401",
     on(async (one, other) => {
@@ -173,8 +173,7 @@ layer(nodes, { timeout: "120 seconds" })("two nodes", (it) => {
       }
       expect(refreshed).toBeGreaterThan(0)
       expect(refreshed).toBeLessThan(200)
-    }),
-    120_000
+    })
   )
 
   it.effect(
@@ -218,8 +217,7 @@ layer(nodes, { timeout: "120 seconds" })("two nodes", (it) => {
           expect(new Set(ids).size).toBe(20)
           expect(ids).toHaveLength(20)
         })
-      }),
-    60_000
+      })
   )
 
   it.scoped("no table contains a token, code, secret, session or password in plain text", () =>
@@ -265,5 +263,5 @@ layer(nodes, { timeout: "120 seconds" })("two nodes", (it) => {
           expect(dump).not.toContain(secret.replace(/^[a-z]+_(?:[a-z]+_)?/, ""))
         }
       })
-    }), 60_000)
+    }))
 })

@@ -135,8 +135,7 @@ it.scopedLive(
           checkQueries(path, content, families)
         }
       })
-    }),
-  120_000
+    })
 )
 
 /** Expects that the guide names every metric that is served, and no other. */
@@ -211,8 +210,7 @@ it.scopedLive(
         expect(messagesOf("the-operator")).toEqual(["GET /operator/v1/applications/999999 404"])
         expect(messagesOf("nothing-here")).toEqual(["GET /nothing 404"])
       })
-    }),
-  60_000
+    })
 )
 
 it.scopedLive(
@@ -246,8 +244,7 @@ it.scopedLive(
         expect(service.stdout()).not.toContain("query-word")
         expect(quiet.stdout()).not.toContain("GET ")
       })
-    }),
-  120_000
+    })
 )
 
 it.scopedLive("INSTALLATION is a label of every metric", () =>
@@ -258,7 +255,7 @@ it.scopedLive("INSTALLATION is a label of every metric", () =>
       expect(lines.filter((line) => !line.includes("installation=\"blue\""))).toEqual([])
       expect(lines.join()).toContain("startlist_build_info{installation=\"blue\",version=\"0.1.0\"} 1")
     })
-  }), 60_000)
+  }))
 
 interface Span {
   readonly traceId: string
@@ -354,8 +351,7 @@ for (const told of [false, true]) {
             expect(metrics).toContain(`startlist_${name}`)
           }
         })
-      }),
-    120_000
+      })
   )
 }
 
@@ -407,6 +403,5 @@ it.scopedLive(
         expect(metrics).toEqual(traces)
         for (const { headers } of collector.bodies) expect(headers["api-key"]).toBe("a b")
       })
-    }),
-  60_000
+    })
 )

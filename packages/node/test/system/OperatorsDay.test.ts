@@ -224,6 +224,5 @@ it.scopedLive(
           expect(await service.stop("SIGTERM")).toEqual({ code: 0, signal: null })
         }
       })
-    }),
-  300_000
+    })
 )

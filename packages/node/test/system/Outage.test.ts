@@ -62,8 +62,7 @@ describe("an outage of PostgreSQL", () => {
           expect(await athleteStatus(service, tokens.access_token)).toBe(401)
           expect((await operate(service, "GET", "/applications")).status).toBe(200)
         })
-      }),
-    120_000
+      })
   )
 
   it.scopedLive(
@@ -89,8 +88,7 @@ describe("an outage of PostgreSQL", () => {
           expect(Date.now() - began).toBeLessThan(5000)
           await eventually(isReady, (ready) => ready)
         })
-      }),
-    120_000
+      })
   )
 
   it.scopedLive(
@@ -112,8 +110,7 @@ describe("an outage of PostgreSQL", () => {
           expect(await storm.settle()).toEqual([])
           expect(service.child.exitCode).toBe(null)
         })
-      }),
-    240_000
+      })
   )
 
   it.scopedLive("terminating its backends twenty times under load has the same result", () =>
@@ -133,7 +130,7 @@ describe("an outage of PostgreSQL", () => {
         expect(await storm.settle()).toEqual([])
         expect(service.child.exitCode).toBe(null)
       })
-    }), 240_000)
+    }))
 
   it.scopedLive("a service that is stopped during the outage exits with 0 within 10 s", () =>
     Effect.gen(function*() {
@@ -152,5 +149,5 @@ describe("an outage of PostgreSQL", () => {
         storm.abandon()
       })
       yield* server.start
-    }), 120_000)
+    }))
 })

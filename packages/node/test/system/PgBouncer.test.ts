@@ -82,6 +82,6 @@ describe.skipIf(!isInstalled)("behind PgBouncer (skipped without PgBouncer)", ()
           await storm.progress(40)
           expect(await storm.settle()).toEqual([])
         })
-      }), 240_000)
+      }))
   }
 })

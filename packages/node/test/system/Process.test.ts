@@ -27,15 +27,14 @@ describe("the start", () => {
         expect(lines[0]).toContain(`listens on ${service.url}; database: `)
         expect(lines[0]).toContain(`open ${service.url}/ next`)
         expect(service.stderr()).toBe("")
-      }),
-    60_000
+      })
   )
 
   it.scopedLive("without a terminal, each log line is a JSON object", () =>
     Effect.gen(function*() {
       const service = yield* makeService()
       expect(JSON.parse(service.stdout())).toMatchObject({ logLevel: "INFO" })
-    }), 60_000)
+    }))
 
   it.live(
     "a misspelt variable stops the start with a line without its value",
@@ -49,8 +48,7 @@ describe("the start", () => {
           stderr:
             "startlist: DATABSE_URL: there is no such setting. If you mean DATABASE_URL, rename it; otherwise remove it.\n"
         })
-      }),
-    60_000
+      })
   )
 
   it.scopedLive(
@@ -62,8 +60,7 @@ describe("the start", () => {
           logLevel: "WARN",
           message: expect.stringMatching(/^HOST is 0\.0\.0\.0 and AUTH_URL is not set: .*: set AUTH_URL /)
         })
-      }),
-    60_000
+      })
   )
 
   it.scopedLive(
@@ -76,8 +73,7 @@ describe("the start", () => {
         expect(code).toBe(1)
         expect(stderr).toMatch(/^startlist: DATA_DIR: others may write in [^\n]*chmod 700 [^\n]*\n$/)
         expect(readdirSync(DATA_DIR)).toEqual([])
-      }),
-    60_000
+      })
   )
 
   it.scopedLive(
@@ -95,8 +91,7 @@ describe("the start", () => {
         expect(new Set(yield* hstsOf(open.url))).toEqual(new Set([null]))
         const secure = yield* makeService({ AUTH_URL: "https://auth.example.org" })
         expect(new Set(yield* hstsOf(secure.url))).toEqual(new Set(["max-age=31536000"]))
-      }),
-    60_000
+      })
   )
 
   it.scopedLive(
@@ -117,8 +112,7 @@ describe("the start", () => {
         const trusting = yield* makeService({ TRUSTED_PROXIES: "127.0.0.1/32" })
         yield* ask(trusting.url, forwarded)
         expect(warnings(trusting.stdout())).toEqual([])
-      }),
-    60_000
+      })
   )
 
   for (
@@ -144,8 +138,7 @@ describe("the start", () => {
             runStartlist(["serve"], { DATA_DIR, ...environment })
           )
           expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: "", stderr: line })
-        }),
-      60_000
+        })
     )
   }
 
@@ -159,7 +152,7 @@ describe("the start", () => {
         code: 1,
         stderr: `startlist: PORT: ${port} is already in use on 127.0.0.1. Choose another port.\n`
       })
-    }), 60_000)
+    }))
 
   it.scopedLive(
     "a damaged data folder: exit 1, a line that names it, and nothing in it is changed",
@@ -172,8 +165,7 @@ describe("the start", () => {
         expect(code).toBe(1)
         expect(stderr).toMatch(/^startlist: DATA_DIR: the data folder [^\n]* is damaged\n$/)
         expect(readdirSync(join(DATA_DIR, "pgdata"))).toEqual(["PG_VERSION"])
-      }),
-    60_000
+      })
   )
 
   it.scopedLive(
@@ -190,8 +182,7 @@ describe("the start", () => {
         expect(code).toBe(1)
         expect(stderr).toMatch(/^startlist: DATABASE_URL: .*ECONNREFUSED.*\n$/)
         expect(stderr).not.toContain("secret-word")
-      }),
-    60_000
+      })
   )
 })
 
@@ -214,8 +205,7 @@ describe("health", () => {
           const authorization = `Bearer ${service.operatorToken}`
           expect((await get(`${service.url}/metrics`, { ...proxied, authorization })).status).toBe(200)
         })
-      }),
-    60_000
+      })
   )
 
   it.scopedLive("a node with ROLES=worker serves only health, readiness and metrics", () =>
@@ -226,7 +216,7 @@ describe("health", () => {
         expect((await get(`${service.url}/oauth/authorize`)).status).toBe(404)
         expect((await get(`${service.url}/operator/v1/applications`)).status).toBe(404)
       })
-    }), 60_000)
+    }))
 
   it.scopedLive("the log contains no query string and no secret, at any level", () =>
     Effect.gen(function*() {
@@ -254,7 +244,7 @@ describe("health", () => {
           ]
         ) expect(log).not.toContain(secret)
       })
-    }), 60_000)
+    }))
 })
 
 /** A collector that accepts everything. */
@@ -300,8 +290,7 @@ describe("telemetry", () => {
           const secrets = [tokens.access_token, tokens.refresh_token, client.client_secret, service.operatorToken]
           for (const secret of [...secrets, platform.password, "query-word"]) expect(everything).not.toContain(secret)
         })
-      }),
-    60_000
+      })
   )
 
   it.scopedLive("an unreachable collector does not affect the service", () =>
@@ -313,7 +302,7 @@ describe("telemetry", () => {
         expect(await service.stop()).toEqual({ code: 0, signal: null })
         expect(Date.now() - asked).toBeLessThan(10_000)
       })
-    }), 60_000)
+    }))
 })
 
 /** A callback that answers the challenge immediately, and holds each event until it is released. */
@@ -356,7 +345,7 @@ describe("the stop", () => {
         expect(exit).toEqual({ code: 0, signal: null })
         const again = yield* Effect.promise(() => fetch(`${service.url}/healthz`).catch(() => "refused"))
         expect(again).toBe("refused")
-      }), 60_000)
+      }))
   }
 
   it.scopedLive(
@@ -388,8 +377,7 @@ describe("the stop", () => {
           expect(answer.toLowerCase()).toContain("connection: close")
           expect(await exit).toEqual({ code: 0, signal: null })
         })
-      }),
-    60_000
+      })
   )
 
   it.scopedLive(
@@ -415,8 +403,7 @@ describe("the stop", () => {
           expect(Date.now() - asked).toBeLessThan(10_000)
           expect(service.stdout()).not.toContain("WARN")
         })
-      }),
-    60_000
+      })
   )
 
   it.scopedLive(
@@ -445,8 +432,7 @@ describe("the stop", () => {
           expect(Date.now() - asked).toBeLessThan(10_000)
           silent.destroy()
         })
-      }),
-    60_000
+      })
   )
 })
 
@@ -460,4 +446,4 @@ it.scopedLive("a second start on the same folder finds the keys of the first", (
       await second.stop()
       expect(second.operatorToken).toBe(first.operatorToken)
     })
-  }), 60_000)
+  }))

@@ -41,7 +41,7 @@ const valuesOf = async (service: Service, metric: string): Promise<Readonly<Reco
   return Object.fromEntries(samples.map(([, name, value]) => [name, Number(value)]))
 }
 
-layer(node, { timeout: "120 seconds" })("a node of several processes", (it) => {
+layer(node)("a node of several processes", (it) => {
   it.effect(
     "logs once that it listens, with the names of its processes",
     on(async (node) => {
@@ -98,8 +98,7 @@ layer(node, { timeout: "120 seconds" })("a node of several processes", (it) => {
           return now[name] !== undefined && now[name] !== before[name]
         })
       }
-    }),
-    120_000
+    })
   )
 
   it.effect(
@@ -113,8 +112,7 @@ layer(node, { timeout: "120 seconds" })("a node of several processes", (it) => {
           /^startlist: PORT: \d+ is already in use on 127\.0\.0\.1\. Choose another port\.\n$/
         )
       })
-    }),
-    60_000
+    })
   )
 })
 
@@ -132,8 +130,7 @@ describe("signals", () => {
         expect(Date.now() - began).toBeLessThan(10_000)
         expect(children.filter((pid) => isAlive(pid))).toEqual([])
         expect(node.stdout()).not.toMatch(/is replaced|ERROR/)
-      }),
-    120_000
+      })
   )
 
   it.scopedLive(
@@ -147,8 +144,7 @@ describe("signals", () => {
           await node.stop("SIGKILL")
           await eventually(() => Promise.resolve(children.filter((pid) => isAlive(pid))), (alive) => alive.length === 0)
         })
-      }),
-    120_000
+      })
   )
 
   it.scopedLive(
@@ -161,8 +157,7 @@ describe("signals", () => {
           await eventually(() => Promise.resolve(service.stdout()), (log) => log.includes("SIGHUP is ignored: "))
           expect((await get(service, "/readyz")).status).toBe(200)
         })
-      }),
-    60_000
+      })
   )
 })
 

@@ -44,8 +44,7 @@ describe("connections", () => {
             new Set(["HTTP/1.1 408 Request Timeout"])
           )
         })
-      }),
-    90_000
+      })
   )
 
   it.scopedLive(
@@ -62,8 +61,7 @@ describe("connections", () => {
           while (!await isServed(service));
           for (const socket of kept) socket.destroy()
         })
-      }),
-    60_000
+      })
   )
 
   it.scopedLive("of a trusted proxy are limited only by the total", () =>
@@ -76,5 +74,5 @@ describe("connections", () => {
         expect(await ended(await open(service))).toBe("")
         for (const socket of [...kept, last]) socket.destroy()
       })
-    }), 60_000)
+    }))
 })

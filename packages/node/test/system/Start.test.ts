@@ -61,8 +61,7 @@ describe("in a clean copy", () => {
         expect(lines(second.stdout)).toEqual([expect.stringContaining("Startlist listens on http://127.0.0.1:")])
         expect(second.stderr).toBe("")
         expect(statSync(join(folder, program)).mtimeMs).toBe(built)
-      }),
-    240_000
+      })
   )
 
   it.scopedLive("npm run startlist prints only the output of the command", () =>
@@ -72,7 +71,7 @@ describe("in a clean copy", () => {
       expect(yield* Effect.promise(() => version(folder))).toEqual({ stdout: "0.1.0\n", stderr: "", code: 0 })
       const unknown = yield* Effect.promise(() => run(folder, ["run", "startlist", "--", "nonsense"]))
       expect(unknown).toMatchObject({ code: 1, stdout: "", stderr: expect.stringMatching(/^startlist: [^\n]+\n$/) })
-    }), 240_000)
+    }))
 
   it.scopedLive(
     "changed, restored and missing files are noticed, also by two concurrent commands",
@@ -107,7 +106,6 @@ describe("in a clean copy", () => {
         expect(broken.stderr).toMatch(/packages\/node\/src\/main\.ts:\d+:\d+/)
         expect(broken.stderr).toMatch(/Startlist cannot be built\.\n$/)
         expect(broken.stderr).not.toMatch(/^\s+at /m)
-      }),
-    240_000
+      })
   )
 })

@@ -82,7 +82,6 @@ describe("an upgrade", () => {
         }
         const { rows } = yield* Effect.promise(() => admin.query("SELECT name FROM startlist_migrations ORDER BY name"))
         expect(rows.map(({ name }) => name)).toEqual(Object.keys(newer.migrations))
-      }),
-    300_000
+      })
   )
 })

@@ -32,8 +32,7 @@ describe("a backlog", () => {
           expect(touched(rows)).toBeLessThan(100)
           yield* Effect.promise(() => admin.query("UPDATE startlist_deliveries SET lease_ends = NULL"))
         }
-      }).pipe(Effect.scoped, Effect.provide([TestDatabase.layer, fixtures.seal])),
-    120_000
+      }).pipe(Effect.scoped, Effect.provide([TestDatabase.layer, fixtures.seal]))
   )
 
   it.live(
@@ -51,8 +50,7 @@ describe("a backlog", () => {
         )
         expect(touched(rows)).toBeGreaterThanOrEqual(128)
         expect(touched(rows)).toBeLessThan(1500)
-      }).pipe(Effect.scoped, Effect.provide([TestDatabase.layer, fixtures.seal])),
-    120_000
+      }).pipe(Effect.scoped, Effect.provide([TestDatabase.layer, fixtures.seal]))
   )
 
   it.live(
@@ -78,8 +76,7 @@ describe("a backlog", () => {
         expect(touched(rows)).toBeGreaterThanOrEqual(256)
         expect(touched(rows)).toBeLessThan(1000)
         expect(compared(rows)).toBe(0)
-      }).pipe(Effect.scoped, Effect.provide([TestDatabase.layer, fixtures.seal])),
-    120_000
+      }).pipe(Effect.scoped, Effect.provide([TestDatabase.layer, fixtures.seal]))
   )
 
   it.live(
@@ -106,8 +103,7 @@ describe("a backlog", () => {
         expect(touched(rows)).toBeLessThan(1000)
         const scanned = scannedBy(yield* firstColumns(admin))(rows)
         expect(scanned.filter((name) => name.startsWith("startlist_deliveries"))).toEqual([])
-      }).pipe(Effect.scoped, Effect.provide([TestDatabase.layer, fixtures.seal])),
-    120_000
+      }).pipe(Effect.scoped, Effect.provide([TestDatabase.layer, fixtures.seal]))
   )
 
   it.live(
@@ -130,8 +126,7 @@ describe("a backlog", () => {
           until: (count) => count > before,
           schedule: Schedule.spaced("100 millis")
         })
-      }).pipe(Effect.scoped),
-    60_000
+      }).pipe(Effect.scoped)
   )
 })
 

@@ -60,8 +60,7 @@ describe("the embedded database", () => {
             yield* insert
           }).pipe(Effect.provide(open(folder)))
         })
-      ),
-    180_000
+      )
   )
 
   // Containers that share a folder do not see each other's sockets, unless they are files: as if the holder were in another.
@@ -87,8 +86,7 @@ describe("the embedded database", () => {
           yield* Effect.provide(insert, open(folder))
           expect(readdirSync(folder)).toEqual(["pgdata"])
         })
-      ),
-    180_000
+      )
   )
 
   it.live(
@@ -106,8 +104,7 @@ describe("the embedded database", () => {
             expect(yield* Effect.provide(isThere(id), open(folder))).toBe(true)
           }
         })
-      ),
-    120_000
+      )
   )
 
   it.live(
@@ -121,7 +118,6 @@ describe("the embedded database", () => {
           expect(yield* Effect.provide(isThere(id), open(folder))).toBe(true)
           expect(readdirSync(folder)).toEqual(["pgdata"])
         })
-      ),
-    180_000
+      )
   )
 })

@@ -71,8 +71,7 @@ describe("lost connections", () => {
           proxy.speak()
           yield* until(Effect.all(all, { concurrency: "unbounded" }))
         }).pipe(Effect.provide(layer))
-      }).pipe(Effect.scoped, Effect.provide(TestDatabase.layer)),
-    60_000
+      }).pipe(Effect.scoped, Effect.provide(TestDatabase.layer))
   )
 
   it.live(
@@ -104,8 +103,7 @@ describe("lost connections", () => {
           expect(kept.every(Option.isSome)).toBe(true)
           yield* until(Effect.forEach([1, 2, 3], (index) => insert(-index)))
         }).pipe(Effect.provide(layerOf({ url })))
-      }).pipe(Effect.provide(TestDatabase.layer)),
-    60_000
+      }).pipe(Effect.provide(TestDatabase.layer))
   )
 })
 

@@ -25,4 +25,4 @@ it("the reference has a page for each module, named by its import path, and no w
   expect(page("@startlist/core/GrantStore/namespaces/GrantStore/interfaces/Service.md")).toContain(
     "Saves `change.grant` over version"
   )
-}, 180_000)
+})

@@ -8,8 +8,7 @@ const root = fileURLToPath(new URL("../../../../", import.meta.url))
 const ask = (script: string, ...args: ReadonlyArray<string>) => {
   const { status, stderr, stdout } = spawnSync("npm", ["run", "--silent", script, "--", ...args], {
     cwd: root,
-    encoding: "utf8",
-    timeout: 20_000
+    encoding: "utf8"
   })
   const said = stderr.split("\n").filter((line) => line !== "" && !line.startsWith("npm warn"))
   return { status, said, stdout }

@@ -11,6 +11,6 @@ describe("the laws of the stores notice that", () => {
     it(fault.name, async () => {
       const law = await firstBroken(suiteOf(fault, inMemory))
       expect(law !== undefined).toBe(!isNone(fault))
-    }, 60_000)
+    })
   }
 })

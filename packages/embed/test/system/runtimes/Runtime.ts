@@ -5,6 +5,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import type { Embedding } from "@startlist/test-support/EmbeddedServer"
+import { patience } from "@startlist/test-support/Patience"
 import type { Prepare } from "./Prepare.ts"
 
 const here = (name: string) => fileURLToPath(new URL(name, import.meta.url))
@@ -34,9 +35,6 @@ const bundled = {
 /** The binary. The first use downloads it. */
 const binaryOf = (name: string): string =>
   execFileSync(process.execPath, [here("../../../../../scripts/runtimes.mjs"), name], { encoding: "utf8" }).trim()
-
-/** Time in milliseconds for a start, on a machine that is busy with other tests. */
-const patience = 40_000
 
 /** The port that a runtime prints: workerd on descriptor 3, the servers themselves on stdout. */
 const portOf = /(?:"port":|127\.0\.0\.1:)(\d+)[\s}]/

@@ -37,7 +37,7 @@ const authorizedNames = ({ site }: Scene, user: Parameters<OAuth.Service["author
   }))
 
 describe.skipIf(isMissing)("consent in Chromium (skipped without Chromium)", () => {
-  layer(Testing.layer, { timeout: "60 seconds", excludeTestServices: true })((it) => {
+  layer(Testing.layer, { excludeTestServices: true })((it) => {
     for (const { allow, deny, locale, wait, wrong } of languages) {
       it.effect(
         `${locale}: Allow leads to the application at another origin, with code, scope and state`,

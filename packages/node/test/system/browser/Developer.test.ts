@@ -32,13 +32,10 @@ const isAccepted = ({ site }: Scene, id: ApplicationId, secret: string) =>
 
 const secretOf = ({ page }: Scene) => page.getByLabel("client_secret").inputValue()
 
-/** Waits for a condition, up to a timeout. */
-const eventually = <A>(look: () => A | Promise<A>) => expect.poll(look, { timeout: 10_000, interval: 100 })
-
 const heading = ({ page }: Scene) => page.locator("h1").textContent()
 
 describe.skipIf(isMissing)("developer pages in Chromium (skipped without Chromium)", () => {
-  layer(Testing.layer, { timeout: "60 seconds", excludeTestServices: true })((it) => {
+  layer(Testing.layer, { excludeTestServices: true })((it) => {
     it.effect(
       "a registered application's secret is shown once: not after a reload, and never in a URL",
       inBrowser({}, async (scene) => {
@@ -166,7 +163,7 @@ describe.skipIf(isMissing)("developer pages in Chromium (skipped without Chromiu
         await openAs(page, site, owner.email, path)
         await press(page, "Send a test event")
         expect(new URL(page.url()).pathname).toMatch(new RegExp(`^${path}/deliveries/\\d+$`))
-        await eventually(() => site.sent.length).toBe(before + 1)
+        await expect.poll(() => site.sent.length).toBe(before + 1)
         expect(JSON.parse(site.sent[before] ?? "")).toMatchObject({
           aspect_type: "updated",
           object_type: "registration",
@@ -175,7 +172,7 @@ describe.skipIf(isMissing)("developer pages in Chromium (skipped without Chromiu
           subscription_id: subscription.id,
           event_time: expect.any(Number)
         })
-        await eventually(async () => {
+        await expect.poll(async () => {
           await page.reload()
           return await page.locator("main").textContent()
         }).toContain("thank you")
@@ -194,7 +191,7 @@ describe.skipIf(isMissing)("developer pages in Chromium (skipped without Chromiu
         await press(page, "Send a test event")
         const main = page.locator("main")
         const failed = page.url()
-        await eventually(async () => {
+        await expect.poll(async () => {
           await page.goto(failed)
           return await main.textContent()
         }).toContain("Statefailed")
@@ -211,7 +208,7 @@ describe.skipIf(isMissing)("developer pages in Chromium (skipped without Chromiu
         await page.getByRole("link", { name: /^Delivery \d+$/ }).click()
         await press(page, "Deliver again")
         expect(page.url()).not.toBe(failed)
-        await eventually(async () => {
+        await expect.poll(async () => {
           await page.reload()
           return await main.textContent()
         }).toContain("Statedelivered")

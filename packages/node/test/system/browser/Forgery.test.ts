@@ -34,7 +34,7 @@ const ownedBy = ({ site }: Scene, owner: Parameters<OAuth.Service["authorized"]>
 const tokenOf = (page: Scene["page"]) => page.locator("input[name=csrf]").first().inputValue()
 
 describe.skipIf(isMissing)("forgery in Chromium (skipped without Chromium)", () => {
-  layer(Testing.layer, { timeout: "60 seconds", excludeTestServices: true })((it) => {
+  layer(Testing.layer, { excludeTestServices: true })((it) => {
     it.effect(
       "a form of another page or site, without a token or with another user's token, changes nothing",
       inBrowser({}, async (scene) => {

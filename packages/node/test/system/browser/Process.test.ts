@@ -10,7 +10,7 @@ import { isMissing, launch, person } from "@startlist/test-support/Chromium"
 import { openAs, press } from "./support/EveryPage.ts"
 
 describe.skipIf(isMissing)("the service in Chromium (skipped without Chromium)", () => {
-  layer(TestService.layer(), { timeout: "90 seconds", excludeTestServices: true })((it) => {
+  layer(TestService.layer(), { excludeTestServices: true })((it) => {
     it.scoped("an athlete allows an application, and revokes its access", () =>
       Effect.gen(function*() {
         const service = yield* TestService.TestService
@@ -62,7 +62,7 @@ describe.skipIf(isMissing)("the service in Chromium (skipped without Chromium)",
           await expect.poll(async () => {
             await page.reload()
             return await page.getByRole("row").count()
-          }, { timeout: 10_000 }).toBe(2)
+          }).toBe(2)
           await page.goto(`${service.url}/developer/applications/${client.client_id}/deliveries`)
           expect(await page.locator("figcaption").textContent()).toContain("Delivered: 1, failed: 0")
           expect(complaints).toEqual([])

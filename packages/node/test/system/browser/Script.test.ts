@@ -33,7 +33,7 @@ const utc = /^\d{1,2} \w+ \d{4}, \d\d:\d\d:\d\d UTC$/
 const focused = (page: Page) => page.evaluate(() => document.activeElement?.outerHTML ?? "")
 
 describe.skipIf(isMissing)("the script of the pages in Chromium (skipped without Chromium)", () => {
-  layer(Testing.layer, { timeout: "60 seconds", excludeTestServices: true })((it) => {
+  layer(Testing.layer, { excludeTestServices: true })((it) => {
     it.effect(
       "secrets, identifiers and URLs have a button that copies them and confirms it",
       inBrowser({ javaScript: true }, async (scene) => {
@@ -104,7 +104,7 @@ describe.skipIf(isMissing)("the script of the pages in Chromium (skipped without
 })
 
 describe.skipIf(isMissing)("pages in Chromium without a script (skipped without Chromium)", () => {
-  layer(Testing.layer, { timeout: "60 seconds", excludeTestServices: true })((it) => {
+  layer(Testing.layer, { excludeTestServices: true })((it) => {
     it.effect(
       "the first focusable element is a link that skips the header",
       inBrowser({}, async (scene) => {

@@ -70,6 +70,5 @@ it.scopedLive(
         )
         expect(repeated).toEqual([])
       }
-    }),
-  120_000
+    })
 )

@@ -124,6 +124,5 @@ it.scopedLive(
         expect(service.child.exitCode).toBeNull()
         expect((await fetch(`${service.url}/healthz`)).status).toBe(200)
       })
-    }),
-  120_000
+    })
 )

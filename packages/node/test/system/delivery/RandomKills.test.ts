@@ -102,6 +102,5 @@ it.scopedLive(
         left.filter(({ state }) => state !== "cancelled"),
         came.filter(({ id }) => !cancelled.has(id))
       )).toEqual([])
-    }),
-  180_000
+    })
 )

@@ -104,6 +104,5 @@ it.scopedLive(
           receiver.received.some(({ method, url }) => method === "POST" && url === "/lethal.example")
         )
       })
-    }),
-  240_000
+    })
 )

@@ -41,8 +41,7 @@ describe("a worker is killed", () => {
         expect([held?.answered, repeated?.answered]).toEqual([0, 200])
         expect([held?.isSigned, repeated?.isSigned]).toEqual([true, true])
         expect(delivery?.attempts.map(({ outcome }) => outcome)).toEqual(["delivered"])
-      }),
-    120_000
+      })
   )
 
   it.scopedLive(
@@ -76,8 +75,7 @@ describe("a worker is killed", () => {
         expect(repeated?.body).toBe(acknowledged?.body)
         expect(next?.id).not.toBe(repeated?.id)
         expect(delivery?.attempts).toHaveLength(1)
-      }),
-    120_000
+      })
   )
 })
 
@@ -116,8 +114,7 @@ describe("a worker is paused for three leases", () => {
         expect(delivered?.id).toBe(held?.id)
         expect(delivered?.body).toBe(held?.body)
         expect(receiver.events(path)).toHaveLength(3)
-      }),
-    120_000
+      })
   )
 
   it.scopedLive("with a claim but no request: it starts no request when it resumes", () =>
@@ -146,5 +143,5 @@ describe("a worker is paused for three leases", () => {
       expect(more).toEqual([])
       expect(first?.at).toBeGreaterThanOrEqual(leaseEnds)
       expect(next?.id).not.toBe(first?.id)
-    }), { timeout: 120_000, concurrent: true })
+    }), { concurrent: true })
 })

@@ -112,6 +112,6 @@ describe("following the page", () => {
           const said = await Shell.run(Guide.read(page), { folder, beside, program, environment })
           expect(said).not.toBe("")
         })
-      }), 300_000)
+      }))
   }
 })

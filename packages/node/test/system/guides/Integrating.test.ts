@@ -13,12 +13,12 @@ import { fileURLToPath } from "node:url"
 import { Pool } from "pg"
 import { type Authorization, ConnectAgain, createClient } from "@startlist/client"
 import * as Postgres from "@startlist/client/Postgres"
-import { vi } from "vitest"
 import * as TestServer from "@startlist/test-support/TestServer"
 import * as CleanCopy from "@startlist/test-support/CleanCopy"
 import { athleteStatus, consent, obtainTokens, revealSigningSecret, subscribe } from "@startlist/test-support/Consent"
 import { changeRegistration, createRegistration, operate, type Person } from "@startlist/test-support/Operator"
 import { makeService, type Service } from "@startlist/test-support/ServiceProcess"
+import { eventually } from "@startlist/test-support/Eventually"
 import { freePort } from "@startlist/test-support/FreePort"
 import * as Guide from "./support/Guide.ts"
 
@@ -106,8 +106,8 @@ const story = async ({ athlete, client, platform, service }: Prepared, module: M
   await module.know(await revealSigningSecret(service, client, platform))
   const registration = await createRegistration(service, { athlete_id: athlete.id })
   expect(await changeRegistration(service, registration, { registration_status: "validated" })).toBe(200)
-  const event = await vi.waitUntil(async () => (await module.events())[0], { timeout: 20_000 })
-  expect(JSON.parse(event[1])).toMatchObject({ object_id: registration, updates: { registration_status: "validated" } })
+  const [[id, body] = ["", ""]] = await eventually(module.events, ({ length }) => length > 0)
+  expect(JSON.parse(body)).toMatchObject({ object_id: registration, updates: { registration_status: "validated" } })
 
   const forged = await fetch(callbackUrl, {
     method: "POST",
@@ -123,8 +123,8 @@ const story = async ({ athlete, client, platform, service }: Prepared, module: M
   await operate(service, "POST", `/deliveries/${delivery.id}/redeliver`)
   const settled = async () =>
     (await operate(service, "GET", "/deliveries?state=delivered")).body.deliveries.length === 2
-  await vi.waitUntil(settled, { timeout: 20_000 })
-  expect((await module.events()).map(([id]) => id)).toEqual([event[0]])
+  await eventually(settled, (isSettled) => isSettled)
+  expect((await module.events()).map(([id]) => id)).toEqual([id])
 
   await module.revoke(fresh[0] ?? "")
   expect(await athleteStatus(service, fresh[0] ?? "")).toBe(401)
@@ -321,7 +321,7 @@ describe(page, () => {
         app.stdout.setEncoding("utf8").on("data", (text: string) => said += text)
         app.stderr.setEncoding("utf8").on("data", (text: string) => said += text)
         yield* Effect.promise(async () => {
-          await expect.poll(() => said, { timeout: 20_000 }).toContain("listens on")
+          await expect.poll(() => said).toContain("listens on")
           const { headers } = await fetch(`${origin}/connect`, { redirect: "manual" })
           const cookie = headers.get("set-cookie")?.split(";")[0] ?? ""
           const back = await consent(headers.get("location") ?? "", athlete)
@@ -341,10 +341,9 @@ describe(page, () => {
           expect(own.status).toBe(201)
           const registration = await createRegistration(service, { athlete_id: athlete.id })
           await changeRegistration(service, registration, { registration_status: "validated" })
-          await expect.poll(() => said, { timeout: 20_000 }).toContain("registration.changed")
+          await expect.poll(() => said).toContain("registration.changed")
         })
-      }),
-    120_000
+      })
   )
 
   it.scopedLive("works with the client package: eight parallel workers refresh once", () =>
@@ -352,7 +351,7 @@ describe(page, () => {
       const prepared = yield* prepare
       const module = yield* typescript(prepared.environment)
       yield* Effect.promise(() => story(prepared, module))
-    }), 120_000)
+    }))
 
   it.scopedLive.skipIf(!hasPython)(
     "works in Python: four parallel processes refresh once (needs python3)",
@@ -361,7 +360,6 @@ describe(page, () => {
         const prepared = yield* prepare
         const module = yield* python(prepared.environment)
         yield* Effect.promise(() => story(prepared, module))
-      }),
-    120_000
+      })
   )
 })

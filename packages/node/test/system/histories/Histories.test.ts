@@ -21,8 +21,7 @@ describe("histories of grants", () => {
         expect(kinds.filter((kind) => operations[kind] === 0)).toEqual([])
         expect(unknown).toBeGreaterThan(0)
         expect(Object.values(faults).reduce((sum, count) => sum + count)).toBeGreaterThan(5)
-      }),
-    120_000
+      })
   )
 
   it.live(
@@ -35,7 +34,6 @@ describe("histories of grants", () => {
         expect(check(shrunk)).toBe("unexplained")
         expect(shrunk.length).toBeGreaterThan(0)
         expect(shrunk.length).toBeLessThanOrEqual(6)
-      }),
-    120_000
+      })
   )
 })

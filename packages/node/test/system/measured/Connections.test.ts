@@ -83,8 +83,7 @@ describe("one client", () => {
           expect([again.status, Number(again.headers["retry-after"]) > 0]).toEqual([429, true])
           socket.destroy()
         })
-      }),
-    60_000
+      })
   )
 
   it.scopedLive(
@@ -101,8 +100,7 @@ describe("one client", () => {
             expect(received.toString("latin1", 0, 13)).toBe(`HTTP/1.1 ${status} `)
           }
         })
-      }),
-    60_000
+      })
   )
 })
 
@@ -136,7 +134,6 @@ describe("bodies", () => {
           })
           expect(received.toString()).toMatch(/^HTTP\/1\.1 400 [^]*the body came in more than 1024 pieces/)
         })
-      }),
-    60_000
+      })
   )
 })

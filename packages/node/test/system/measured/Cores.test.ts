@@ -56,7 +56,6 @@ describe("two processes", () => {
         const two = yield* Effect.scoped(busiestPerCheck("2"))
         console.log(`two processes can make ${(one / two).toFixed(2)} times the checks of one`)
         expect(one / two).toBeGreaterThan(1.5)
-      }),
-    240_000
+      })
   )
 })

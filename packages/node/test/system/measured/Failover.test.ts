@@ -78,8 +78,7 @@ describe("several database servers", () => {
           expect(await storm.settle()).toEqual([])
           expect(service.child.exitCode).toBe(null)
         })
-      }),
-    240_000
+      })
   )
 
   it.scopedLive(
@@ -117,7 +116,6 @@ describe("several database servers", () => {
           expect(await status("/healthz")).toBe(200)
           await expect(createUser(service, "athlete")).rejects.toThrow()
         })
-      }),
-    120_000
+      })
   )
 })

@@ -72,13 +72,12 @@ describe("memory", () => {
       Effect.gen(function*() {
         const service = yield* makeMeasuredService({ LOG_LEVEL: "info" })
         expect(yield* Effect.promise(() => growthOf(service, 9))).toBeLessThan(most)
-      }),
-    120_000
+      })
   )
 
   it.scopedLive("the test detects a leak of one kilobyte per request", () =>
     Effect.gen(function*() {
       const service = yield* makeMeasuredService({ LOG_LEVEL: "info", PLANTED: "leak" })
       expect(yield* Effect.promise(() => growthOf(service, 5))).toBeGreaterThan(most)
-    }), 120_000)
+    }))
 })

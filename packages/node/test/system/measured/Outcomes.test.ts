@@ -150,8 +150,7 @@ it.scopedLive(
       expect(service.stderr()).toBe("")
       expect(service.stdout()).not.toMatch(/"logLevel":"(?:WARN|ERROR|FATAL)"/)
       expect(yield* Effect.promise(() => service.stop())).toEqual({ code: 0, signal: null })
-    }),
-  120_000
+    })
 )
 
 it.scopedLive(
@@ -200,6 +199,5 @@ it.scopedLive(
         { state: "cancelled", attempts: [] }
       ])
       expect(receiver.events("/leaving")).toHaveLength(1)
-    }),
-  120_000
+    })
 )

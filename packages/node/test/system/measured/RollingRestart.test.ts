@@ -98,8 +98,7 @@ describe("a rolling restart", () => {
           expect(node.stdout().split(greeting)).toHaveLength(4)
         })
         expect(node.stderr()).toBe("")
-      }),
-    420_000
+      })
   )
 
   it.scopedLive(
@@ -128,7 +127,6 @@ describe("a rolling restart", () => {
             await storm.progress(10)
           }
         })
-      }),
-    420_000
+      })
   )
 })

@@ -94,7 +94,7 @@ const nowhere = "/nonexistent"
 /** A user that owns nothing, if this process is root; otherwise the present user. */
 const asWhom = process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {}
 
-layer(image, { timeout: "3 minutes" })("the image", (it) => {
+layer(image)("the image", (it) => {
   it("has a Dockerfile without linter findings, for the Node version of the tests", () => {
     expect(validate(text)).toEqual([])
     const version = readFileSync(join(repository, ".node-version"), "utf8").trim()
@@ -169,7 +169,6 @@ layer(image, { timeout: "3 minutes" })("the image", (it) => {
           expect(page.html).not.toContain("type=\"password\"")
           expect(await service.stop()).toEqual({ code: 0, signal: null })
         })
-      }),
-    60_000
+      })
   )
 })

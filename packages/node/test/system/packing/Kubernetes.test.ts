@@ -73,7 +73,7 @@ describe("the Kubernetes manifests", () => {
         new Set(["Deployment", "PodDisruptionBudget", "Service"])
       )
       expect(yield* findingsIn(sources)).toBe("")
-    }), 60_000)
+    }))
 
   it.scopedLive("a value of the wrong type and a misspelt field are found", () =>
     Effect.gen(function*() {
@@ -83,7 +83,7 @@ describe("the Kubernetes manifests", () => {
       expect(yield* findingsIn([misspelt])).toContain("'\"replicaz\"' does not exist")
       const wrong = { ...first, spec: { ...Object(first["spec"]), replicas: "two" } }
       expect((yield* Effect.exit(findingsIn([wrong])))._tag).toBe("Failure")
-    }), 60_000)
+    }))
 
   it.scopedLive.skipIf(spawnSync("kubectl", ["version", "--client"]).status !== 0)(
     "are rendered by kustomize, with the settings (needs kubectl)",
@@ -93,8 +93,7 @@ describe("the Kubernetes manifests", () => {
         expect(rendered).toHaveLength(sources.length + 1)
         expect(rendered.find(({ kind }) => kind === "ConfigMap")?.["data"]).toEqual(settings)
         expect(yield* findingsIn(rendered)).toBe("")
-      }),
-    60_000
+      })
   )
 
   it.effect("have existing, consistent settings, and no secrets except mounted files", () =>

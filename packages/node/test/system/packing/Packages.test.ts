@@ -131,7 +131,7 @@ const installation = Layer.scoped(
   })
 )
 
-layer(installation, { timeout: "15 minutes" })("the packages", (it) => {
+layer(installation)("the packages", (it) => {
   it.effect("have code, types, sources, licence and a README, and nothing else", () =>
     Effect.gen(function*() {
       const { packed } = yield* Installation
@@ -235,8 +235,7 @@ layer(installation, { timeout: "15 minutes" })("the packages", (it) => {
           const laws = await execute(project, vitest, ["run", "--dir", "out"], { NO_COLOR: "1" })
           expect(laws).toMatch(/Tests {2}\d+ passed/)
         })
-      }),
-    180_000
+      })
   )
 
   for (const { name } of examples) {
@@ -319,7 +318,6 @@ layer(installation, { timeout: "15 minutes" })("the packages", (it) => {
           await execute(project, program, [...create, "--password", "correct horse"], options)
           expect(await service.stop()).toEqual({ code: 0, signal: null })
         })
-      }),
-    60_000
+      })
   )
 })

@@ -40,7 +40,6 @@ export const inBrowser = (
     const browser = yield* Chromium
     yield* Effect.promise(async () => {
       const signedIn = await person(browser, { ...look, locale: locales[locale] })
-      signedIn.page.setDefaultTimeout(8000)
       try {
         await play({ ...signedIn, browser, name: String(++scenes), site })
       } finally {

@@ -19,6 +19,7 @@ import { Postgres, Users } from "@startlist/postgres"
 import { Context, DateTime, Effect, Layer, Option, Redacted, Schedule, type Scope } from "effect"
 import { randomBytes } from "node:crypto"
 import { masterKey, services } from "@startlist/test-support/StoreFixtures"
+import { patience } from "@startlist/test-support/Patience"
 import * as TestDatabase from "@startlist/test-support/TestDatabase"
 import { type Environment, type Service, startService, testProgram } from "@startlist/test-support/ServiceProcess"
 import type { Behaviour, Receiver } from "@startlist/test-support/Receiver"
@@ -149,7 +150,7 @@ export const makeInstallation = () =>
     ) =>
       recorded(subscriber).pipe(
         Effect.filterOrFail(condition, (found) => `${what} did not come: ${summary(found)}`),
-        Effect.retry(Schedule.intersect(Schedule.spaced("50 millis"), Schedule.recurUpTo("40 seconds"))),
+        Effect.retry(Schedule.intersect(Schedule.spaced("50 millis"), Schedule.recurUpTo(patience))),
         Effect.orDieWith((last) => new Error(String(last)))
       )
 

@@ -8,6 +8,7 @@ import { spawn } from "node:child_process"
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs"
 import { delimiter, join } from "node:path"
 import { freePort } from "@startlist/test-support/FreePort"
+import { patience } from "@startlist/test-support/Patience"
 import type { Step } from "./Guide.ts"
 
 const writeProgram = (folder: string, name: string, lines: ReadonlyArray<string>): void => {
@@ -80,9 +81,6 @@ export interface Surroundings {
   readonly environment: Readonly<Record<string, string>>
 }
 
-/** Timeout in milliseconds for all blocks of a page. */
-const patience = 240_000
-
 /** Runs the blocks. Returns their output, or fails with it. */
 export const run = async (steps: ReadonlyArray<Step>, surroundings: Surroundings): Promise<string> => {
   const { beside, environment, folder, program } = surroundings
@@ -117,7 +115,7 @@ export const run = async (steps: ReadonlyArray<Step>, surroundings: Surroundings
     const impatience = setTimeout(() => {
       child.kill("SIGTERM")
       reject(new Error(`hangs\n${said}`))
-    }, patience)
+    }, 3 * patience)
     child.stdout.setEncoding("utf8").on("data", (text: string) => said += text)
     child.stderr.setEncoding("utf8").on("data", (text: string) => said += text)
     child.once("error", reject)

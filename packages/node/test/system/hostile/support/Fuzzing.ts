@@ -34,7 +34,7 @@ const batch = FastCheck.array(conversation, { minLength: 1, maxLength: 48, size:
 const batchesPerRound = 12
 
 /** Timeout of a round in milliseconds, including the shrinking of a counterexample. */
-const patience = 120_000
+const patience = 600_000
 
 /** Minimum number of rounds: before that, the service is still warming up, and growth cannot be judged. */
 const roundsForGrowth = parts

@@ -1,0 +1,22 @@
+import { expect, it } from "@effect/vitest"
+import { execFileSync } from "node:child_process"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+
+const root = fileURLToPath(new URL("../../../../", import.meta.url))
+
+/** The time-out after the body of a test, or in the options of a group. */
+const ownTimeOut = /[)}],\s*\d{2,3}_000\s*\)$|\b(?:layer|describe|it)\b[^\n]*\{ timeout: /m
+
+it("no test has a time-out of its own, which a slow machine would exceed", () => {
+  expect(
+    ["}, 60_000)", "  }),\n  120_000\n)", "layer(site, { timeout: \"60 seconds\" })("].filter((it) =>
+      ownTimeOut.test(it)
+    )
+  )
+    .toHaveLength(3)
+  const files = execFileSync("git", ["ls-files", "*.test.ts", "*.test.tsx"], { cwd: root, encoding: "utf8" })
+  const found = files.trim().split("\n").filter((file) => ownTimeOut.test(readFileSync(join(root, file), "utf8")))
+  expect(found).toEqual([])
+})

@@ -3,6 +3,7 @@ import {
   type Answer,
   awaiting,
   type Begin,
+  broken,
   Callbacks,
   type Post,
   reportBug,
@@ -15,13 +16,12 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Runtime from "effect/Runtime"
+import * as Scope from "effect/Scope"
 import type { Block } from "./AddressGuard.ts"
 import * as CallbackUrl from "./CallbackUrl.ts"
-import * as Connections from "./Connections.ts"
-import * as Dialler from "./Dialler.ts"
-import * as Exchange from "./Exchange.ts"
+import type * as Exchange from "./Exchange.ts"
 import { refusedUrl } from "./Failure.ts"
-import * as Resolver from "./Resolver.ts"
+import type * as Resolver from "./Resolver.ts"
 import { sign } from "./Signature.ts"
 
 export interface Options {
@@ -37,16 +37,41 @@ export interface Options {
   readonly traceparent?: boolean
 }
 
-const make = (options: Options) =>
-  Effect.gen(function*() {
-    const { allow = [], ca = [], resolve = Resolver.make(), traceparent = false, userAgent = "Startlist" } = options
-    const connections = yield* Effect.acquireRelease(
-      Effect.sync(() => Connections.make(Dialler.make({ allow, ca, resolve }))),
-      ({ close }) => Effect.sync(close)
-    )
+/** Loads with the first request, so that a start does not wait for what requests need. */
+const startsLater = (load: () => Promise<Exchange.Start>, report: (bug: unknown) => void): Exchange.Start => {
+  let loading: Promise<Exchange.Start> | undefined
+  let start: Exchange.Start | undefined
+  return (url, content, timeout, done) => {
+    if (start !== undefined) return start(url, content, timeout, done)
+    let cancel: (() => void) | undefined
+    let isCancelled = false
+    loading ??= load()
+    loading.then((loaded) => {
+      start = loaded
+      if (!isCancelled) cancel = start(url, content, timeout, done)
+    }).catch((bug: unknown) => {
+      loading = undefined
+      report(bug)
+      if (!isCancelled) done(broken)
+    })
+    return () => {
+      isCancelled = true
+      cancel?.()
+    }
+  }
+}
 
+const make = ({ allow = [], ca = [], resolve, traceparent = false, userAgent = "Startlist" }: Options) =>
+  Effect.gen(function*() {
     const runFork = Runtime.runFork(yield* Effect.runtime<never>())
-    const start = Exchange.make(connections, (bug) => void runFork(reportBug(Cause.die(bug))))
+    const report = (bug: unknown) => void runFork(reportBug(Cause.die(bug)))
+    const scope = yield* Effect.scope
+    const load = Effect.promise(() => import("./internal/open.ts")).pipe(
+      Effect.map(({ open }) => open({ allow, ca, resolve }, report)),
+      Effect.tap(({ close }) => Scope.addFinalizer(scope, Effect.sync(close))),
+      Effect.map(({ start }) => start)
+    )
+    const start = startsLater(() => Effect.runPromise(load), report)
     const parse = CallbackUrl.makeParser(allow)
 
     /** Interruption frees the socket. */

@@ -1,13 +1,11 @@
 /** Values computed on first use: an interrupted first caller does not affect others. */
 import { describe, expect, it } from "@effect/vitest"
-import { Callbacks, Memory } from "@startlist/core"
-import { EventId } from "@startlist/core/Event"
+import { Memory } from "@startlist/core"
 import { Accounts } from "@startlist/pages"
-import { Deferred, Duration, Effect, Fiber, Layer, Option, Redacted } from "effect"
+import { Deferred, Effect, Fiber, Layer, Redacted } from "effect"
 import * as AccountStore from "../src/AccountStore.ts"
 import * as TestSecrets from "@startlist/testing/TestSecrets"
 import * as Documentation from "../src/Documentation.ts"
-import * as Dispatcher from "../src/internal/dispatcher.ts"
 import { once } from "../src/internal/once.ts"
 import * as LocalAccounts from "../src/LocalAccounts.ts"
 
@@ -44,24 +42,6 @@ describe("a value that is computed on first use", () => {
       yield* Deferred.succeed(go, undefined)
       expect([yield* kept, yield* kept, made]).toEqual([1, 1, 1])
     }))
-
-  it.scoped("also holds for the dispatcher, whose requests then begin without a fiber", () =>
-    Effect.gen(function*() {
-      const { begin, validate } = yield* Callbacks.Callbacks
-      const to = { callbackUrl: "ftp://callback.example", timeout: Duration.seconds(2) }
-      const post = { ...to, id: EventId.make("evt_1"), timestamp: 0, body: "{}", secrets: [], trace: Option.none() }
-      const answers: Array<string> = []
-      const beginOne = () => begin?.(post, ({ _tag }) => answers.push(_tag))
-      beginOne()
-      expect(answers).toEqual([])
-      expect((yield* askTwice(validate({ ...to, challenge: "c", verifyToken: Redacted.make("v") })))._tag).toBe(
-        "Forbidden"
-      )
-      yield* Effect.yieldNow()
-      expect(answers).toEqual(["Forbidden"])
-      beginOne()
-      expect(answers).toEqual(["Forbidden", "Forbidden"])
-    }).pipe(Effect.provide(Dispatcher.layerWith({ allow: [] }))))
 
   it.effect("also holds for the check of an unknown user's password", () =>
     Effect.gen(function*() {

@@ -5,10 +5,11 @@
  * an event again: make it idempotent.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
-import { Refused } from "./Errors.ts"
 import { type Event, objectOf, toEvent } from "./Events.ts"
+import { readLimited } from "./internal/body.ts"
 import { isEqual, unguessable } from "./internal/encoding.ts"
-import { refusalOf, send } from "./internal/request.ts"
+import { readPage } from "./internal/eventLog.ts"
+import { serveNode } from "./internal/node.ts"
 import { isAuthentic } from "./internal/signature.ts"
 
 /** A stored event. */
@@ -68,9 +69,6 @@ export interface Inbox {
   readonly close: () => Promise<void>
 }
 
-/** Maximum size of an event's body (1 MiB). */
-const maxBytes = 1_048_576
-
 /** Time limit in milliseconds for handling one event. After it, another process may also begin to handle it. */
 const lease = 60_000
 
@@ -78,32 +76,6 @@ const lease = 60_000
 const pauses = { other: 1000, failure: 5000 }
 
 const status = (code: number) => new Response(null, { status: code })
-
-/** Reads the body. Stops and returns nothing if it is too large. */
-const readLimited = async ({ body }: Request): Promise<Uint8Array<ArrayBuffer> | undefined> => {
-  const pieces: Array<Uint8Array<ArrayBuffer>> = []
-  let size = 0
-  const reader = body?.getReader()
-  for (let next = await reader?.read(); next?.done === false; next = await reader?.read()) {
-    pieces.push(next.value)
-    size += next.value.length
-    if (size > maxBytes) {
-      await reader?.cancel()
-      return undefined
-    }
-  }
-  return new Uint8Array(await new Blob(pieces).arrayBuffer())
-}
-
-interface Page {
-  readonly events: ReadonlyArray<{ readonly webhook_id: string; readonly body: string; readonly cursor: string }>
-  readonly cursor: string
-  readonly has_more: boolean
-}
-
-const isPage = (body: unknown): body is Page =>
-  typeof body === "object" && body !== null && Array.isArray(Reflect.get(body, "events")) &&
-  typeof Reflect.get(body, "cursor") === "string" && typeof Reflect.get(body, "has_more") === "boolean"
 
 export const createInbox = (
   options: InboxOptions & {
@@ -205,19 +177,6 @@ export const createInbox = (
     }
   }
 
-  const readPage = async (accessToken: string, cursor: string | undefined): Promise<Page | undefined> => {
-    const query = cursor === undefined ? "" : `?after=${encodeURIComponent(cursor)}`
-    const headers = { authorization: `Bearer ${accessToken}` }
-    const found = await send(fetch, `${url}/api/v1/webhook_subscription/events${query}`, { headers })
-    if (found.status === 200) {
-      if (isPage(found.body)) return found.body
-      throw new Refused("invalid_response", `${url} is not a Startlist service`)
-    }
-    // The log does not have the cursor, as after a restored backup. Start at the beginning: known events are skipped.
-    if (found.status === 422 && cursor !== undefined) return undefined
-    throw refusalOf(found)
-  }
-
   return {
     fetch: answer,
     process,
@@ -231,7 +190,8 @@ export const createInbox = (
       let missing = 0
       while (true) {
         const cursor = await store.cursor()
-        const page = await readPage(accessToken, cursor)
+        // Without a page, it starts at the beginning: known events are skipped.
+        const page = await readPage({ fetch, url }, accessToken, cursor)
         for (const { body, webhook_id: id } of page?.events ?? []) if (await store.add({ id, body })) missing++
         await store.keepCursor(page?.cursor)
         if (page?.has_more === false) break
@@ -245,38 +205,4 @@ export const createInbox = (
       await running
     }
   }
-}
-
-const serveNode = async (
-  answer: Inbox["fetch"],
-  incoming: IncomingMessage & { readonly body?: unknown },
-  outgoing: ServerResponse
-): Promise<void> => {
-  if (incoming.body !== undefined && !(incoming.body instanceof Uint8Array)) {
-    throw new TypeError("the body of an event was parsed before: mount the inbox in front of express.json()")
-  }
-  const pieces: Array<Uint8Array> = []
-  let size = 0
-  if (incoming.body instanceof Uint8Array) pieces.push(incoming.body)
-  else {
-    for await (const piece of incoming) {
-      const bytes: Uint8Array = piece
-      size += bytes.length
-      if (size <= maxBytes + 1) pieces.push(bytes)
-    }
-  }
-  const headers = new Headers()
-  for (const name of ["webhook-id", "webhook-timestamp", "webhook-signature"]) {
-    const value = incoming.headers[name]
-    if (typeof value === "string") headers.set(name, value)
-  }
-  const { method = "GET", url = "/" } = incoming
-  const hasBody = method !== "GET" && method !== "HEAD"
-  const body = size > maxBytes
-    ? new Uint8Array(maxBytes + 1)
-    : new Uint8Array(await new Blob(pieces as Array<Uint8Array<ArrayBuffer>>).arrayBuffer())
-  const request = new Request(new URL(url, "http://localhost"), { method, headers, ...(hasBody ? { body } : {}) })
-  const response = await answer(request)
-  outgoing.writeHead(response.status, Object.fromEntries(response.headers))
-  outgoing.end(new Uint8Array(await response.arrayBuffer()))
 }

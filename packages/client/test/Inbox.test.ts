@@ -9,7 +9,7 @@ import {
   type InboxOptions,
   memoryEvents
 } from "@startlist/client"
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest"
+import { afterEach, beforeEach, describe, expect, it } from "vitest"
 
 const redirectUri = "http://localhost:7000/back"
 const verifyToken = "something only we know"
@@ -80,7 +80,7 @@ describe("an inbox", () => {
     await fake.changeRegistration(registration, { comment: "one" })
     await fake.revoke("alice@athletes.example")
     await fake.settle()
-    await vi.waitUntil(() => events.length >= 2)
+    await expect.poll(() => events.length).toBeGreaterThanOrEqual(2)
     // The events are about two objects, so they may arrive in either order.
     expect(events.toSorted((a, b) => a.type.localeCompare(b.type))).toEqual([
       expect.objectContaining({ type: "access.revoked", role: "athlete", userId: 2 }),
@@ -110,7 +110,7 @@ describe("an inbox", () => {
     await fake.changeRegistration(registration, { comment: "two" })
     await fake.changeRegistration(other, { comment: "other" })
     await fake.settle()
-    await vi.waitUntil(() => events.length > 0 && errors.length > 0)
+    await expect.poll(() => events.length > 0 && errors.length > 0).toBe(true)
     expect(comments(events)).toEqual(["other"])
     isBroken = false
     await inbox.process()
@@ -161,7 +161,7 @@ describe("an inbox", () => {
     expect(events).toEqual([])
     isDown = false
     await fake.advance("1 minute")
-    await vi.waitUntil(() => events.length > 0)
+    await expect.poll(() => events.length).toBeGreaterThan(0)
     expect(comments(events)).toEqual(["one"])
   })
 
@@ -179,7 +179,7 @@ describe("an inbox", () => {
     const [one, two] = [makeInbox(store, handle), makeInbox(store, handle)]
     for (let n = 0; n < 6; n++) await store.add({ id: `evt_${n}`, body: "{}" })
     await Promise.all([one.process(), two.process()])
-    await vi.waitUntil(() => handled.length >= 6)
+    await expect.poll(() => handled.length).toBeGreaterThanOrEqual(6)
     expect([most, handled]).toEqual([1, [0, 1, 2, 3, 4, 5].map((n) => `evt_${n}`)])
   })
 

@@ -1,6 +1,7 @@
 /** The fixture of a soak: the service over a database with grants, subscriptions and registrations, and the requests to it. */
 import { once } from "node:events"
 import { createServer } from "node:http"
+import * as Pg from "pg"
 import { Pool } from "undici"
 import * as Cleanup from "./Cleanup.ts"
 import type * as Database from "./Database.ts"
@@ -146,6 +147,31 @@ const clientFlows = ({ athletes, clientId, clientSecret }: Ready, ask: Ask): Rea
   ]
 }
 
+/**
+ * What the machine takes by itself: a request to a bare server in the place of the service, and an update of one row
+ * that is committed.
+ */
+const startProbes = async ({ query, url }: Database.Fresh) => {
+  const { ready } = await Process.start<Ready>("servers/Raw", [], "measured")
+  const ask = asking(ready.port)
+  await query("CREATE TABLE probe AS SELECT 0::bigint AS n")
+  const client = new Pg.Client({ connectionString: url })
+  await client.connect()
+  const flows: ReadonlyArray<Flow> = [
+    {
+      name: "bare request",
+      perSecond: rates.bearer,
+      call: async () => (await ask("GET", "/", "")).status === 200
+    },
+    {
+      name: "bare commit",
+      perSecond: rates.refresh,
+      call: async () => (await client.query("UPDATE probe SET n = n + 1")).rowCount === 1
+    }
+  ]
+  return { flows, stop: () => client.end() }
+}
+
 /** A running fixture. */
 export interface Soaked {
   /** Process id of the service. */
@@ -228,13 +254,17 @@ export const start = async (
       return isSaved
     }
   }
+  const probes = await startProbes(database)
   return {
     pid: service.pid,
-    flows: [...clientFlows(clients.ready, ask), change],
+    flows: [...clientFlows(clients.ready, ask), change, ...probes.flows],
     deliveries: () => ({
       missing: [...expected.values()].reduce((sum, { missing }) => sum + missing, 0),
       repeated
     }),
-    stop: service.stop
+    stop: async () => {
+      await probes.stop()
+      await service.stop()
+    }
   }
 }

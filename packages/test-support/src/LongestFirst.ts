@@ -3,6 +3,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node"
 
 /** Files that take over 40 seconds, the longest first. vitest would start with the largest. */
 const longest = [
+  "own-store/test/system/minimal",
   "system/packing/Packages",
   "node/test/system/Crash",
   "node/test/system/CrashEmbedded",
@@ -11,6 +12,7 @@ const longest = [
   "system/browser/EveryPage",
   "system/guides/Guides",
   "delivery/WorkerDeath",
+  "testing/test/system/storeFaults",
   "testing/test/system/simulation",
   "system/Compliance",
   "system/OperatorsDay",

@@ -33,3 +33,6 @@ export const run = (options: {
     (fake) => Effect.zipRight(Console.log(options.json ? json(fake) : lines(fake)), Effect.never),
     (fake) => Effect.promise(fake.stop)
   )
+
+/** Without options. */
+export const standard = run({ port: Option.none(), redirectUris: [], json: false })

@@ -26,14 +26,14 @@ const describe = (cause: Cause.Cause<unknown>): string => {
   return oneLine(error instanceof Error ? error.message : String(error))
 }
 
-/** `startlist serve` does not load the command line parser, so that it starts faster. */
-const isServe = process.argv.length === 3 && process.argv[2] === "serve"
+/** The command, if it has no arguments. Those that programs wait for then start without the command line parser. */
+const alone = process.argv.length === 3 ? process.argv[2] : undefined
 
 /**
  * Fails a command whose output cannot be written, such as a secret that is shown once. EPIPE is not a failure: the
  * reader has read enough. A service continues even if its log cannot be written.
  */
-if (!isServe) {
+if (alone !== "serve") {
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code === "EPIPE" || process.exitCode === 1) return
     process.exitCode = 1
@@ -42,9 +42,13 @@ if (!isServe) {
 }
 
 const program: Effect.Effect<void, Error> = Effect.gen(function*() {
-  if (isServe) {
+  if (alone === "serve") {
     const { serve } = yield* Effect.promise(() => import("./Serve.ts"))
     return yield* serve
+  }
+  if (alone === "fake") {
+    const { standard } = yield* Effect.promise(() => import("./FakeService.ts"))
+    return yield* standard
   }
   const { run } = yield* Effect.promise(() => import("./CommandLine.ts"))
   return yield* run(process.argv)

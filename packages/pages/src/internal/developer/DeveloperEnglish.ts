@@ -5,7 +5,7 @@ import type { DeveloperMessages } from "./DeveloperMessages.ts"
 const { duration, number } = Catalogue.formats("en-GB")
 const percent = Catalogue.percent("en-GB")
 const plural = Catalogue.plural("en-GB")
-const list = new Intl.ListFormat("en-GB")
+const list = Catalogue.list("en-GB")
 
 const objects = { registration: "registration", athlete: "athlete", organizer: "organizer" } as const
 
@@ -40,7 +40,7 @@ export const developer: DeveloperMessages = {
       `Line ${line} of the redirect URIs repeats line ${first}. Remove one of them.`,
     redirectUrisWrong: (lines) =>
       `Check ${plural(lines.length, "line", "lines")} ${
-        list.format(lines.map(String))
+        list(lines.map(String))
       } of the redirect URIs: a redirect URI begins with https://, or with http:// on localhost, 127.0.0.1 or [::1], and has no fragment.`,
     website: "Website",
     privacyPolicy: "Privacy policy",

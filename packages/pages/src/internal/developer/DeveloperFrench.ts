@@ -5,7 +5,7 @@ import type { DeveloperMessages } from "./DeveloperMessages.ts"
 const { duration, number } = Catalogue.formats("fr-FR")
 const percent = Catalogue.percent("fr-FR")
 const plural = Catalogue.plural("fr-FR")
-const list = new Intl.ListFormat("fr-FR")
+const list = Catalogue.list("fr-FR")
 
 const objects = { registration: "inscription", athlete: "athlète", organizer: "organisation" } as const
 
@@ -42,7 +42,7 @@ export const developer: DeveloperMessages = {
       `La ligne ${line} des adresses de redirection répète la ligne ${first}. Supprimez l’une des deux.`,
     redirectUrisWrong: (lines) =>
       `Vérifiez ${plural(lines.length, "la ligne", "les lignes")} ${
-        list.format(lines.map(String))
+        list(lines.map(String))
       } des adresses de redirection\u00a0: une adresse commence par https://, ou par http:// sur localhost, 127.0.0.1 ou [::1], et n’a pas de fragment.`,
     website: "Site web",
     privacyPolicy: "Politique de confidentialité",

@@ -10,7 +10,8 @@ import * as Schema from "effect/Schema"
 import type { Client } from "./OperatorClient.ts"
 import { defaultLimit, saying } from "./operator/Fields.ts"
 import { printableJson } from "./internal/printable.ts"
-import { CommandFailed, target } from "./Target.ts"
+import { CommandFailed } from "./CommandFailed.ts"
+import { target } from "./Target.ts"
 import * as Table from "./Table.ts"
 
 /** An option with a text. */

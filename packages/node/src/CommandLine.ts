@@ -14,7 +14,7 @@ import * as Help from "./Help.ts"
 import * as Completions from "./Completions.ts"
 import { startlist, tree } from "./Commands.ts"
 import { version } from "./internal/version.ts"
-import { CommandFailed } from "./Target.ts"
+import { CommandFailed } from "./CommandFailed.ts"
 
 const plain = (text: string): string => process.stdout.isTTY === true ? text : stripVTControlCharacters(text)
 

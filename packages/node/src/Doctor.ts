@@ -18,7 +18,7 @@ import { checkCallback, reach } from "./DoctorCallback.ts"
 import { bad, type Finding, good, warning } from "./Finding.ts"
 import { printable, printableJson } from "./internal/printable.ts"
 import * as Keys from "./Keys.ts"
-import { CommandFailed } from "./Target.ts"
+import { CommandFailed } from "./CommandFailed.ts"
 import * as SealedSecrets from "./SealedSecrets.ts"
 import { checkSettings } from "./Settings.ts"
 

@@ -3,7 +3,7 @@ import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { Fake } from "@startlist/fake"
-import { CommandFailed } from "./Target.ts"
+import { CommandFailed } from "./CommandFailed.ts"
 
 const lines = ({ application: { clientId, clientSecret, signingSecret }, url, users }: Fake.Fake): string =>
   [

@@ -16,7 +16,8 @@ import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import { sign } from "@startlist/dispatcher/Signature"
 import * as Configuration from "./Configuration.ts"
-import { CommandFailed, parseUrl } from "./Target.ts"
+import { CommandFailed } from "./CommandFailed.ts"
+import { parseUrl } from "./Target.ts"
 
 const LogEntry = Schema.Struct({ webhook_id: Schema.String, body: Schema.String, cursor: Schema.String })
 type LogEntry = typeof LogEntry.Type

@@ -9,7 +9,8 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { Api } from "./operator/Api.ts"
-import { CommandFailed, type Target } from "./Target.ts"
+import { CommandFailed } from "./CommandFailed.ts"
+import type { Target } from "./Target.ts"
 
 const decodeRefusal = Schema.decodeOption(Schema.parseJson(Schema.Struct({ message: Schema.String })))
 

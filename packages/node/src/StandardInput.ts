@@ -2,7 +2,7 @@
 import * as Prompt from "@effect/cli/Prompt"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
-import { CommandFailed } from "./Target.ts"
+import { CommandFailed } from "./CommandFailed.ts"
 
 const firstLine = async (): Promise<Redacted.Redacted<string>> => {
   let input = ""

@@ -3,14 +3,9 @@ import { readFile } from "node:fs/promises"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
-import * as Schema from "effect/Schema"
+import { CommandFailed } from "./CommandFailed.ts"
 import * as Configuration from "./Configuration.ts"
 import { operatorTokenFile } from "./Keys.ts"
-
-/** A failed command. The message is one line for people. */
-export class CommandFailed extends Schema.TaggedError<CommandFailed>("@startlist/node/CommandFailed")("CommandFailed", {
-  message: Schema.String
-}) {}
 
 export interface Target {
   readonly url: string

@@ -13,7 +13,7 @@ import * as Configuration from "../Configuration.ts"
 import { databaseUrl } from "../internal/setting.ts"
 import { masterKeyFile, operatorTokenFile } from "../Keys.ts"
 import * as StandardInput from "../StandardInput.ts"
-import { CommandFailed } from "../Target.ts"
+import { CommandFailed } from "../CommandFailed.ts"
 
 const exists = (path: string): Promise<boolean> => stat(path).then(() => true, () => false)
 

@@ -25,7 +25,7 @@ import {
   serviceOf
 } from "../Asking.ts"
 import type { Client } from "../OperatorClient.ts"
-import { CommandFailed } from "../Target.ts"
+import { CommandFailed } from "../CommandFailed.ts"
 import type { DeliveryRecord } from "../operator/Wire.ts"
 import * as Progress from "../Progress.ts"
 

@@ -10,7 +10,7 @@ import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
 import { common, optional } from "../Asking.ts"
 import * as Configuration from "../Configuration.ts"
-import { CommandFailed } from "../Target.ts"
+import { CommandFailed } from "../CommandFailed.ts"
 
 /** Runs the service. Each command loads only the code that it needs, so that the others start faster. */
 export const serve = Command.make(

@@ -157,6 +157,7 @@ const startProbes = async ({ query, url }: Database.Fresh) => {
   await query("CREATE TABLE probe AS SELECT 0::bigint AS n")
   const client = new Pg.Client({ connectionString: url })
   await client.connect()
+  let last: Promise<unknown> = Promise.resolve()
   const flows: ReadonlyArray<Flow> = [
     {
       name: "bare request",
@@ -166,7 +167,12 @@ const startProbes = async ({ query, url }: Database.Fresh) => {
     {
       name: "bare commit",
       perSecond: rates.refresh,
-      call: async () => (await client.query("UPDATE probe SET n = n + 1")).rowCount === 1
+      call: async () => {
+        // One after another: all update the same row.
+        const updated = last.then(() => client.query("UPDATE probe SET n = n + 1"))
+        last = updated.catch(() => {})
+        return (await updated).rowCount === 1
+      }
     }
   ]
   return { flows, stop: () => client.end() }

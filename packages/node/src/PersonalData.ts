@@ -94,8 +94,9 @@ const make = Effect.gen(function*() {
     yield* transaction(Effect.gen(function*() {
       const user = yield* users.find(id)
       if (Option.isNone(user)) return yield* new UserNotFound({ userId: id })
-      if ((yield* query(owned, [id])).length > 0) return yield* new OwnsApplications()
+      // Waits for `hold` of others, so that the next statement sees what they have saved.
       yield* users.remove(id)
+      if ((yield* query(owned, [id])).length > 0) return yield* new OwnsApplications()
       yield* query(removePassword, [id])
       yield* query(removeSessions, [id])
       yield* revoke(id)

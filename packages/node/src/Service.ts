@@ -45,6 +45,7 @@ import * as Levels from "./metrics/Levels.ts"
 import * as Requests from "./metrics/Requests.ts"
 import * as Tokens from "./metrics/Tokens.ts"
 import type * as OperatorApi from "./operator/OperatorApi.ts"
+import * as Owners from "./Owners.ts"
 import * as PersonalData from "./PersonalData.ts"
 import * as RequestId from "./RequestId.ts"
 import * as RequestLog from "./RequestLog.ts"
@@ -159,7 +160,7 @@ const layerCallbacks = (configuration: Configuration): Layer.Layer<Callbacks> =>
 /** The core's services and the sign-in. */
 const layerCore = (configuration: Configuration, keys: Keys.Keys, throttle: Layer.Layer<Throttle>) =>
   Layer.mergeAll(
-    Layer.provideMerge(PersonalData.layer, Tokens.layer(Services.layer)),
+    Owners.layer.pipe(Layer.provideMerge(PersonalData.layer), Layer.provideMerge(Tokens.layer(Services.layer))),
     LocalAccounts.layerWith(keys.masterKeys),
     Backup.layer(configuration.dataDir),
     AuditLog.layerAudit,

@@ -1,0 +1,22 @@
+/** Core's `Applications`, whose owner cannot be erased while they get an application. Call it in a transaction. */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { Applications } from "@startlist/core/Applications"
+import type { StoreError } from "@startlist/core/Store"
+import type { UserId } from "@startlist/core/User"
+import { PersonalData } from "./PersonalData.ts"
+
+const make = Effect.gen(function*() {
+  const applications = yield* Applications
+  const { hold } = yield* PersonalData
+  const holding = <A, E>(ownerId: UserId | undefined, change: Effect.Effect<A, E>): Effect.Effect<A, E | StoreError> =>
+    ownerId === undefined ? change : Effect.zipRight(hold(ownerId), change)
+  return Applications.of({
+    ...applications,
+    create: (ownerId, settings) => holding(ownerId, applications.create(ownerId, settings)),
+    change: (id, settings) => holding(settings.ownerId, applications.change(id, settings))
+  })
+})
+
+/** Replaces the `Applications` that it is provided with. */
+export const layer: Layer.Layer<Applications, never, Applications | PersonalData> = Layer.effect(Applications, make)

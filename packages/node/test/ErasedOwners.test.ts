@@ -18,7 +18,7 @@ const prepare = (lock: string) =>
       const owner = await createUser(service, "platform")
       await other.query("BEGIN")
       await other.query(lock, [owner.id])
-      /** Waits until so many statements wait for a lock. */
+      /** Waits until this number of statements wait for a lock. */
       const waiting = (count: number) =>
         eventually(async () => {
           const { rows } = await admin.query(

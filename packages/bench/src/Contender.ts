@@ -20,6 +20,8 @@ export interface Server extends Pick<Contender, "name" | "role"> {
   readonly args: ReadonlyArray<string>
   /** Fresh storage, passed as its last argument. */
   readonly storage?: "database" | "folder"
+  /** Variables in addition to the environment of the run. */
+  readonly env?: Readonly<Record<string, string>>
   /** The Node binary that runs it; default: the one that runs the benchmarks. */
   readonly node?: string
   /** The folder of the build that it belongs to; default: this one. */
@@ -42,13 +44,14 @@ const provide = async (
 
 /** Starts a server under test and stops it after `use`. Checks first that it does the work, unless it is a limit. */
 export const serving = async <A>(
-  { args, build, node, program, role, storage }: Omit<Server, "name">,
+  { args, build, env = {}, node, program, role, storage }: Omit<Server, "name">,
   use: (running: Process.Running<Protocol.Ready>) => Promise<A>
 ): Promise<A> => {
   const { remove, where } = await provide(storage)
   try {
     const running = await Process.start<Protocol.Ready>(`servers/${program}`, [...args, ...where], "measured", {
       build,
+      env,
       node
     })
     try {

@@ -130,7 +130,10 @@ const make = ({ allow = [], ca = [], resolve, traceparent = false, userAgent = "
     })
   })
 
-/** Calls callbacks on the public internet and where `options` allow it. Connections close with the layer's scope. */
+/**
+ * Calls callbacks on the public internet and where `options` allow it. Connections close with the scope of the layer. The
+ * HTTP client is loaded with the first request, whose timeout begins then.
+ */
 export const layerWith = (options: Options): Layer.Layer<Callbacks> => Layer.scoped(Callbacks, make(options))
 
 /** Calls callbacks on the public internet, with https. */

@@ -1,7 +1,7 @@
 /** The dispatcher loads its HTTP client with its first request. */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { dispatcher, expectAnswered, post, responding } from "./Receivers.ts"
+import { coldDispatcher, expectAnswered, post, responding } from "./Receivers.ts"
 
 const all = (count: number, numbers: ReadonlyArray<number>): Promise<void> =>
   expect.poll(() => numbers.length).toBe(count)
@@ -9,7 +9,7 @@ const all = (count: number, numbers: ReadonlyArray<number>): Promise<void> =>
 describe("the first requests", () => {
   it.scopedLive("all arrive, except those that are cancelled before the client is loaded", () =>
     Effect.gen(function*() {
-      const { begin, deliver } = yield* dispatcher()
+      const { begin, deliver } = yield* coldDispatcher()
       const arrived: Array<string> = []
       const receiver = yield* responding(({ headers }, response) => {
         arrived.push(String(headers["webhook-id"]))
@@ -28,7 +28,7 @@ describe("the first requests", () => {
 
   it.scopedLive("wait for it again after an interruption", () =>
     Effect.gen(function*() {
-      const { deliver } = yield* dispatcher()
+      const { deliver } = yield* coldDispatcher()
       const receiver = yield* responding((_, response) => void response.end())
       yield* Effect.timeout(deliver(post(receiver.url)), 0).pipe(Effect.ignore)
       expectAnswered(yield* deliver(post(receiver.url)), 200)

@@ -34,11 +34,17 @@ const make = async (revision: string): Promise<Build> => {
   return { name: revision, role: "peer", build: path, fill }
 }
 
-const through = (build: Build, args: ReadonlyArray<string>, conversations: typeof refreshing) =>
+const through = (build: Build, args: ReadonlyArray<string>, conversations: typeof refreshing, env = {}) =>
   Contender.server(
-    { ...build, program: "Startlist", args, ...args[0] === "postgres" ? { storage: "database" as const } : {} },
+    { ...build, program: "Startlist", args, env, ...args[0] === "postgres" ? { storage: "database" as const } : {} },
     conversations
   )
+
+/**
+ * Number of access tokens of a grant that is refreshed every four hours. The few grants of a measurement would
+ * otherwise have as many as a grant can have. A build that stores a token in a row ignores it.
+ */
+const usualTokens = { ACCESS_TOKENS: "3" }
 
 const work = (what: string, grants: number, { fill, ...build }: Build): Contender.Work => ({
   ...build,
@@ -120,6 +126,9 @@ export const before: Scenario = {
 Startlist beside an earlier revision of itself (\`--before REVISION\`), which is cloned and built for this: the same
 programs, alternating. In memory and on PostgreSQL, ${connections} connections or callers. The bytes of write-ahead log are
 counted after nearly every page has had its first change since the checkpoint, because that one logs the whole page.
+
+A grant in use has one to three live access tokens, since they live for eight hours. A grant that is refreshed all the
+time has twenty, which are all in its row.
 `,
   run: async (effort) => {
     if (effort.before === undefined) {
@@ -135,9 +144,23 @@ counted after nearly every page has had its first change since the checkpoint, b
       return compare({ title, contenders: builds.map(contender), goals }, effort)
     }
     return [
-      await versus("Refreshing a token, on PostgreSQL", (build) => through(build, ["postgres"], refreshing), 1.4),
       await versus(
-        "Saving a rotation, on PostgreSQL",
+        "Refreshing a token, on PostgreSQL",
+        (build) => through(build, ["postgres"], refreshing, usualTokens),
+        1.4
+      ),
+      await versus(
+        "Refreshing a token, on PostgreSQL, with twenty live access tokens",
+        (build) => through(build, ["postgres"], refreshing),
+        1.4
+      ),
+      await versus(
+        "Finding a grant and saving its rotation, on PostgreSQL",
+        (build) => Contender.work(work("refresh", 50_000, build)),
+        1.5
+      ),
+      await versus(
+        "Saving a rotation, on PostgreSQL, with twenty live access tokens",
         (build) => Contender.work(work("rotation", Grants.usual, build)),
         1.5
       ),

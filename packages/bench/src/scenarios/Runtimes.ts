@@ -56,10 +56,14 @@ as fast the newest version is.
 `,
   run: async (effort) => {
     const found = find()
+    const all = found.flatMap((runtime) => [
+      runtime,
+      { ...runtime, name: `${runtime.name} without Maglev`, env: { V8_FLAGS: "--no-maglev" } }
+    ])
     const contenders = (conversations: typeof refreshing) =>
-      found.map(({ name, node }, index) =>
+      all.map((runtime, index) =>
         Contender.server(
-          { name, node, role: index === 0 ? "ours" : "peer", program: "Startlist", args: ["memory"] },
+          { ...runtime, role: index === 0 ? "ours" : "peer", program: "Startlist", args: ["memory"] },
           conversations
         )
       )

@@ -1,15 +1,17 @@
 /**
  * Startlist with its `node:http` binding, like in an embedding server. Arguments: `memory`, or `postgres` and the
  * database, or `embedded` and a folder; then the number of athletes. `MASTER_KEY` is that of another process on the
- * same database.
+ * same database. `ACCESS_TOKENS` is the number of access tokens that a grant has, `V8_FLAGS` are flags of V8.
  */
 import { randomBytes } from "node:crypto"
 import { createServer } from "node:http"
+import { setFlagsFromString } from "node:v8"
 import * as Applications from "@startlist/core/Applications"
 import { Callbacks } from "@startlist/core/Callbacks"
 import * as Memory from "@startlist/core/Memory"
 import type * as Stores from "@startlist/core/Stores"
 import * as OAuth from "@startlist/core/OAuth"
+import { documented, Policy } from "@startlist/core/Policy"
 import * as Services from "@startlist/core/Services"
 import { User, UserId, UserStore } from "@startlist/core/User"
 import * as MemoryThrottle from "@startlist/http/MemoryThrottle"
@@ -24,6 +26,9 @@ import * as Users from "@startlist/postgres/Users"
 import { Effect, Layer, Option, Redacted } from "effect"
 import * as Child from "../Child.ts"
 import { connections, scope } from "../Protocol.ts"
+
+// All that takes time is compiled later.
+setFlagsFromString(process.env["V8_FLAGS"] ?? "")
 
 const noCallbacks = Layer.succeed(Callbacks, {
   accepts: () => false,
@@ -88,9 +93,15 @@ const program = Effect.gen(function*() {
 
 const seal = Seal.layerWith({ key: Redacted.make(process.env["MASTER_KEY"] ?? randomBytes(32).toString("base64")) })
 
+const policy = Layer.succeed(Policy, {
+  ...documented,
+  maxAccessTokens: Number(process.env["ACCESS_TOKENS"] ?? documented.maxAccessTokens)
+})
+
 const serve = <E>(stores: Layer.Layer<Stores.Stores | UserStore | Users.Users, E>): void => {
   const layer = Layer.merge(Services.layer, MemoryThrottle.layer).pipe(
-    Layer.provideMerge(Layer.mergeAll(stores, NodeSecrets.layerDrawn, noCallbacks))
+    Layer.provideMerge(Layer.mergeAll(stores, NodeSecrets.layerDrawn, noCallbacks)),
+    Layer.provideMerge(policy)
   )
   Effect.runFork(Effect.tapErrorCause(Effect.provide(program, layer), Effect.logError))
 }

@@ -148,7 +148,7 @@ const clientFlows = ({ athletes, clientId, clientSecret }: Ready, ask: Ask): Rea
 }
 
 /**
- * What the machine takes by itself: a request to a bare server in the place of the service, and an update of one row
+ * The same kinds of work without the service: a request to a bare server in its place, and an update of one row
  * that is committed.
  */
 const startProbes = async ({ query, url }: Database.Fresh) => {

@@ -1,16 +1,18 @@
-/** Core's `Applications`, whose owner cannot be erased while they get an application. Call it in a transaction. */
+/** Core's `Applications`, whose owner cannot be erased while they get an application. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Applications } from "@startlist/core/Applications"
 import type { StoreError } from "@startlist/core/Store"
 import type { UserId } from "@startlist/core/User"
+import { Database } from "@startlist/postgres/Database"
 import { PersonalData } from "./PersonalData.ts"
 
 const make = Effect.gen(function*() {
   const applications = yield* Applications
   const { hold } = yield* PersonalData
+  const { transaction } = yield* Database
   const holding = <A, E>(ownerId: UserId | undefined, change: Effect.Effect<A, E>): Effect.Effect<A, E | StoreError> =>
-    ownerId === undefined ? change : Effect.zipRight(hold(ownerId), change)
+    ownerId === undefined ? change : transaction(Effect.zipRight(hold(ownerId), change))
   return Applications.of({
     ...applications,
     create: (ownerId, settings) => holding(ownerId, applications.create(ownerId, settings)),
@@ -19,4 +21,7 @@ const make = Effect.gen(function*() {
 })
 
 /** Replaces the `Applications` that it is provided with. */
-export const layer: Layer.Layer<Applications, never, Applications | PersonalData> = Layer.effect(Applications, make)
+export const layer: Layer.Layer<Applications, never, Applications | Database | PersonalData> = Layer.effect(
+  Applications,
+  make
+)

@@ -109,6 +109,23 @@ it.scopedLive(
 )
 
 it.scopedLive(
+  "a fake without arguments prints what an application needs, answers, and ends with status 0 when it is stopped",
+  () =>
+    Effect.gen(function*() {
+      const fake = yield* started(["fake"])
+      const [, url = ""] = yield* Effect.promise(() => line(fake.stdout, /listens on (\S+)\./))
+      yield* Effect.promise(() => line(fake.stdout, /signing_secret {2}whsec_/))
+      expect((yield* Effect.promise(() => fetch(`${url}/fake`))).status).toBe(200)
+      fake.child.kill("SIGINT")
+      expect(yield* Effect.promise(() => fake.exit)).toEqual({ code: 0, signal: null })
+      expect(fake.stderr()).toBe("")
+      const wrong = yield* started(["fake", "now"])
+      expect(yield* Effect.promise(() => wrong.exit)).toEqual({ code: 1, signal: null })
+      expect(wrong.stderr()).toMatch(/^startlist: .*now.*\n$/)
+    })
+)
+
+it.scopedLive(
   "listen names the problem, and continues when the service is available again",
   () =>
     Effect.gen(function*() {

@@ -105,7 +105,10 @@ const withoutComparing: Program = [
   fileURLToPath(new URL("./withoutComparing.ts", import.meta.url))
 ]
 
-/** Runs the installation and its callers, until the time is over or a history is not explained. */
+/** Number of operations of a counterexample that ends a run. After a longer one, the run looks for a shorter one. */
+const shortLength = 6
+
+/** Runs the installation and its callers, until the time is over or a short history is not explained. */
 export const run = ({ minutes, nodes: nodeCount, onProgress, planted = 0, seed }: Options) =>
   Effect.gen(function*() {
     const programs = Array.from({ length: nodeCount }, (_, index) => index < planted ? withoutComparing : undefined)
@@ -126,7 +129,8 @@ const play = async (
   const operations = { consent: 0, exchange: 0, refresh: 0, revoke: 0, check: 0 }
   const caused = { kill: 0, pause: 0, sockets: 0, sessions: 0, database: 0 }
   let counterexample: Report["counterexample"]
-  const isOver = () => counterexample !== undefined || performance.now() - begin > time
+  const isShort = () => counterexample !== undefined && counterexample.shrunk.length <= shortLength
+  const isOver = () => isShort() || performance.now() - begin > time
   const report = (): Report => ({
     ...counts,
     operations,

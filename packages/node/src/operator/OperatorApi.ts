@@ -173,8 +173,8 @@ const toLine = (
 /** A refused call: its changes are rolled back, and only its audit entry is stored. */
 class Undone extends Data.TaggedError("Undone")<{ readonly response: PlainResponse }> {}
 
-/** Timeout of a call. A backup has none, since it copies files. */
-const deadline = Duration.millis(4500)
+/** Timeout of a call, which leaves a second to answer. A backup has none, since it copies files. */
+const deadline = Duration.seconds(4)
 
 const endsInTime = ({ path }: PlainRequest): boolean => path !== "/operator/v1/backups"
 

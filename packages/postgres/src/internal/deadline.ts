@@ -3,8 +3,8 @@ import { StoreError } from "@startlist/core/Store"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 
-/** Timeout of a store call, in real time for any clock of the program. */
-export const deadlineMillis = 4500
+/** Timeout of a store call, in real time for any clock of the program: leaves a second to answer within five. */
+export const deadlineMillis = 4000
 
 export const timedOut = () => new StoreError({ cause: new Error("the database did not answer in time") })
 

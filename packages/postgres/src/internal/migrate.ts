@@ -11,7 +11,7 @@ import * as Effect from "effect/Effect"
 import type { Migration } from "./migration.ts"
 import { isLockTimeout, isRetryable } from "./sqlState.ts"
 
-/** Timeout of a migration for its lock, in milliseconds. Requests have a deadline of 4.5 s. */
+/** Timeout of a migration for its lock, in milliseconds. Requests have a deadline of 4 s. */
 const lockTimeout = 2000
 
 /** Seconds between two attempts, in which requests pass. */

@@ -1,17 +1,17 @@
 # syntax=docker/dockerfile:1
 # The image of the service. See docs/operating.md to run it.
 
-# The version in .node-version, with which the tests run.
-ARG NODE_VERSION=20
+# The newest long-term line: the fastest one (docs/benchmarks.md). The tests run on all supported lines.
+ARG NODE_VERSION=26
 
-FROM node:${NODE_VERSION}-bookworm-slim AS build
+FROM node:${NODE_VERSION}-slim AS build
 WORKDIR /source
 COPY . .
 RUN --mount=type=cache,target=/root/.npm npm ci --loglevel=warn --no-audit --no-fund
 RUN node packages/node/scripts/program.mjs && chmod 0755 packages/node/dist/program/startlist.js
 
 # The program is bundled. It only needs packages that have files beside their code.
-FROM node:${NODE_VERSION}-bookworm-slim
+FROM node:${NODE_VERSION}-slim
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080 DATA_DIR=/data LOG_FORMAT=json
 WORKDIR /app
 COPY --from=build /source/LICENSE ./

@@ -1,13 +1,13 @@
-/** The arguments of a script: what is wrong with them ends it with one line and status 1. */
+/** The arguments of a script. A wrong argument ends the script with one line and status 1. */
 import { parseArgs, type ParseArgsConfig } from "node:util"
 
-/** Says why the script cannot do what was asked, and ends it. */
+/** Prints why the script cannot run, and ends it. */
 export const refuse = (why: string): never => {
   console.error(why)
   process.exit(1)
 }
 
-/** `parseArgs` of Node on the arguments of this process. */
+/** Parses the arguments of this process with `parseArgs` of Node. */
 export const parse = <const Config extends ParseArgsConfig>(config: Config): ReturnType<typeof parseArgs<Config>> => {
   try {
     return parseArgs(config)
@@ -16,7 +16,7 @@ export const parse = <const Config extends ParseArgsConfig>(config: Config): Ret
   }
 }
 
-/** The value of an option that is a number, `atLeast` so much. */
+/** The value of an option that is a number of at least `atLeast`. */
 export const number = (option: string, value: string, atLeast = 0): number => {
   const parsed = value.trim() === "" ? NaN : Number(value)
   return Number.isFinite(parsed) && parsed >= atLeast
@@ -24,7 +24,7 @@ export const number = (option: string, value: string, atLeast = 0): number => {
     : refuse(`--${option} must be a number of at least ${atLeast}, and is "${value}"`)
 }
 
-/** The same for whole numbers. */
+/** The same for an integer. */
 export const integer = (option: string, value: string, atLeast = 0): number => {
   const parsed = number(option, value, atLeast)
   return Number.isSafeInteger(parsed) ? parsed : refuse(`--${option} must be a whole number, and is "${value}"`)

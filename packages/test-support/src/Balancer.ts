@@ -1,20 +1,20 @@
 /**
- * A load balancer as small as one can be: asks each node whether it is ready, sends to those that are, in turn, and
- * never sends a request twice.
+ * A minimal load balancer. It checks which nodes are ready and sends each request to the next ready node. It never sends a
+ * request twice.
  */
 import { setTimeout as pause } from "node:timers/promises"
 
-/** How often it asks. */
+/** Interval of its checks. */
 const interval = 100
 
 export interface Balancer {
-  /** The next node's address. Waits while none is ready. */
+  /** The address of the next ready node. Waits while there is none. */
   readonly next: () => Promise<string>
   readonly isReady: (url: string) => boolean
   readonly stop: () => Promise<void>
 }
 
-/** Balances over the nodes at these addresses. */
+/** A balancer of the nodes at these addresses. */
 export const balance = (urls: ReadonlyArray<string>): Balancer => {
   const ready = new Set<string>()
   let isOver = false

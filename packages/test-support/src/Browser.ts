@@ -1,7 +1,7 @@
 /**
- * A browser without a screen: keeps cookies, follows redirects, reads forms, fills them in and presses one button.
+ * A simple browser without JavaScript. It stores cookies, follows redirects, fills in forms and presses one button.
  *
- * It knows nothing of the service: a page that a person could not use without JavaScript it cannot use either.
+ * It has no code for any page of the service, so each page that it can use works without JavaScript.
  */
 import { CookieJar } from "tough-cookie"
 
@@ -34,7 +34,7 @@ const attribute = (tag: string, name: string): string | undefined => {
   return match === null ? undefined : decode(match[1] ?? "")
 }
 
-/** Every form of a page. */
+/** All forms of a page. */
 export const formsOf = (page: Page): ReadonlyArray<Form> =>
   [...page.html.matchAll(/<form\b[^>]*>[\s\S]*?<\/form>/gi)].map(([html]) => {
     const opening = /^<form\b[^>]*>/i.exec(html)?.[0] ?? ""
@@ -60,7 +60,7 @@ export class Browser {
     this.headers = headers
   }
 
-  /** One request, no redirect followed. */
+  /** Sends one request and does not follow redirects. */
   async request(url: string, init: RequestInit = {}): Promise<Page> {
     const cookie = await this.jar.getCookieString(url)
     const response = await fetch(url, {
@@ -72,7 +72,7 @@ export class Browser {
     return { url, status: response.status, headers: response.headers, html: await response.text() }
   }
 
-  /** Follows redirects on the same origin; a redirect elsewhere is where it stops, as the page with that `location`. */
+  /** Follows redirects on the same origin. A redirect to another origin is returned, with its `location`. */
   private async follow(page: Page): Promise<Page> {
     let current = page
     for (let hops = 0; hops < 10; hops++) {
@@ -89,7 +89,7 @@ export class Browser {
     return this.follow(await this.request(url))
   }
 
-  /** Sends a form with these inputs filled in and this button pressed. */
+  /** Sends a form with these inputs and this button. */
   async submit(form: Form, inputs: Readonly<Record<string, string>> = {}, button?: readonly [string, string]) {
     const body = new URLSearchParams([
       ...Object.entries({ ...Object.fromEntries(form.fields), ...inputs }),
@@ -109,6 +109,6 @@ export const theForm = (page: Page, condition: (form: Form) => boolean = () => t
   return form
 }
 
-/** Signs in at whatever sign-in form the page shows. */
+/** Signs in with the form of the page. */
 export const signIn = (browser: Browser, page: Page, email: string, password: string): Promise<Page> =>
   browser.submit(theForm(page, ({ fields }) => fields.has("password")), { email, password })

@@ -1,4 +1,4 @@
-/** A real browser without a screen, and what it complains of. */
+/** A real browser without a screen, and the errors that it reports. */
 import { Effect, type Scope } from "effect"
 import { existsSync } from "node:fs"
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core"
@@ -13,10 +13,10 @@ const known = [
   "C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe"
 ]
 
-/** The browser of this machine, or the one that `CHROMIUM` names. */
+/** Path of the browser: `CHROMIUM`, or the one of this machine. */
 export const executablePath: string | undefined = known.find((path) => path !== undefined && existsSync(path))
 
-/** Whether browser tests are left out, and so reported as skipped by their names. */
+/** Whether browser tests are skipped. The report names each of them. */
 export const isMissing = executablePath === undefined
 
 export const start = (): Promise<Browser> =>
@@ -34,7 +34,7 @@ export const start = (): Promise<Browser> =>
     ]
   })
 
-/** A browser, closed with the scope. */
+/** A browser. It is closed with the scope. */
 export const launch: Effect.Effect<Browser, never, Scope.Scope> = Effect.acquireRelease(
   Effect.promise(start),
   (browser) => Effect.promise(() => browser.close())
@@ -44,19 +44,19 @@ export interface Templates {
   readonly locale?: "en-GB" | "fr-FR"
   readonly dark?: boolean
   readonly phone?: boolean
-  /** Pages must do without; only checks need it. */
+  /** Whether JavaScript runs. Only some checks need it, and no page. */
   readonly javaScript?: boolean
 }
 
-/** A person at a browser with cookies of their own. */
+/** A person at a browser with their own cookies. */
 export interface Person {
   readonly context: BrowserContext
   readonly page: Page
-  /** Everything that the browser complained of: errors of the console, violations of the CSP, failed loads. */
+  /** All errors of the browser: console errors, violations of the CSP, failed loads. */
   readonly complaints: ReadonlyArray<string>
 }
 
-/** A status like 403 is what a test looks at itself; of a style sheet or picture it is a fault. */
+/** A status such as 403 is an error only for a style sheet or picture. Tests check the status of pages themselves. */
 const isAnswer = (text: string, url: string): boolean =>
   /the server responded with a status of (?:4\d\d|503)/.test(text) && !url.includes("/assets/")
 
@@ -72,14 +72,14 @@ const listen = (page: Page, complaints: Array<string>): void => {
   })
 }
 
-/** What the browser complains of on all pages that the context opens from now on. */
+/** Collects the errors of all pages that the context opens from now on. */
 export const complaintsOf = (context: BrowserContext): ReadonlyArray<string> => {
   const complaints: Array<string> = []
   context.on("page", (page) => listen(page, complaints))
   return complaints
 }
 
-/** A new person, with one window open. */
+/** A new person with one open window. */
 export const person = async (browser: Browser, look: Templates = {}): Promise<Person> => {
   const context = await browser.newContext({
     locale: look.locale ?? "en-GB",

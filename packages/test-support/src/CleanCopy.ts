@@ -1,6 +1,6 @@
 /**
- * The repository as a clean clone has it, without what was built, in a folder of its own. The packages of others are
- * those that are installed here: nothing is downloaded.
+ * A copy of the repository without built files, as in a clean clone. It uses the external packages that are installed here, so
+ * nothing is downloaded.
  */
 import { Effect, type Scope } from "effect"
 import { execFile } from "node:child_process"
@@ -9,10 +9,10 @@ import { tmpdir } from "node:os"
 import { basename, join } from "node:path"
 import { fileURLToPath } from "node:url"
 
-/** Where this repository is. */
+/** Path of this repository. */
 export const repository = fileURLToPath(new URL("../../../", import.meta.url))
 
-/** The packages that are published. */
+/** Names of the published packages. */
 export const published = [
   "client",
   "core",
@@ -29,10 +29,10 @@ export const published = [
 const passed =
   /^(?:PATH|HOME|TMPDIR|NODE_EXTRA_CA_CERTS|https?_proxy|no_proxy|npm_config_(?:cache|registry|userconfig))$/i
 
-/** What a program needs to run, and nothing that `npm test` has set for itself. */
+/** The variables that a program needs, without those that `npm test` sets. */
 const environment = Object.fromEntries(Object.entries(process.env).filter(([name]) => passed.test(name)))
 
-/** Runs a program to its end; answers what it said. Fails with all that it said if it ended with anything but 0. */
+/** Runs a program to its end and returns its output. Fails with the whole output if the status is not 0. */
 export const execute = (
   folder: string,
   program: string,
@@ -47,7 +47,7 @@ export const execute = (
     })
   })
 
-/** An empty folder that anybody may enter, gone with the scope. */
+/** An empty folder that every user may read. It is removed with the scope. */
 export const emptyFolder = (name: string): Effect.Effect<string, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.promise(async () => {
@@ -71,7 +71,7 @@ const linkAll = (from: string, to: string): void => {
   }
 }
 
-/** A copy, gone with the scope. */
+/** A copy. It is removed with the scope. */
 export const make: Effect.Effect<string, never, Scope.Scope> = Effect.map(emptyFolder("copy"), (folder) => {
   cpSync(repository, folder, { recursive: true, filter: (path) => !isMade.has(basename(path)) })
   linkAll(join(repository, "node_modules"), join(folder, "node_modules"))

@@ -1,4 +1,4 @@
-/** Commands run in the test's own process: as fast as the service answers. */
+/** Runs commands in the process of the test, which saves their start. */
 import { Cause, Console, Effect, Exit, Option } from "effect"
 import * as CommandLine from "@startlist/node/CommandLine"
 import type { Target } from "./Operator.ts"
@@ -6,7 +6,7 @@ import type { Target } from "./Operator.ts"
 export interface Ran {
   readonly code: number
   readonly stdout: string
-  /** The one line of a failure. */
+  /** The line that describes a failure. */
   readonly stderr: string
 }
 
@@ -34,7 +34,7 @@ export const runHere = async (args: ReadonlyArray<string>): Promise<Ran> => {
 export const command = (service: Target, ...args: ReadonlyArray<string>): Promise<Ran> =>
   runHere([...args, "--url", service.url, "--token", service.operatorToken])
 
-/** The same with `--json`; fails if the command does. */
+/** The same with `--json`. Fails if the command fails. */
 export const commandJson = async (service: Target, ...args: ReadonlyArray<string>) => {
   const { code, stderr, stdout } = await command(service, ...args, "--json")
   if (code !== 0) throw new Error(`${args.join(" ")}: ${stderr}`)

@@ -1,8 +1,8 @@
-/** The user's part of the loop: signs in and decides, in a browser. */
+/** The authorization flow in a browser: a user signs in and decides. */
 import { Browser, type Page, signIn, theForm } from "./Browser.ts"
 import type { Client, Person } from "./Operator.ts"
 
-/** Nothing listens there: the browser stops in front of it. */
+/** A redirect URI without a server. The browser does not follow it. */
 export const redirectUri = "http://localhost:7999/callback"
 
 export interface Wanted {
@@ -23,13 +23,13 @@ export const authorizeUrl = (service: { readonly url: string }, client: Client, 
     ...wanted
   })}`
 
-/** Opens an address, signs in if asked to. */
+/** Opens an address, and signs in if the page requires it. */
 export const openAs = async (browser: Browser, url: string, user: Person): Promise<Page> => {
   const page = await browser.open(url)
   return page.html.includes("type=\"password\"") ? await signIn(browser, page, user.email, user.password) : page
 }
 
-/** Presses a button of the consent page; answers where the browser is sent. */
+/** Presses a button of the consent page and returns the redirect. */
 export const decide = async (browser: Browser, page: Page, decision: "allow" | "deny"): Promise<URL> => {
   const form = theForm(page, ({ buttons }) => buttons.some(([name]) => name === "decision"))
   const next = await browser.submit(form, {}, ["decision", decision])
@@ -38,7 +38,7 @@ export const decide = async (browser: Browser, page: Page, decision: "allow" | "
   return new URL(location)
 }
 
-/** The whole way from the application's redirect to the one back. */
+/** Sends the user to the service and returns the redirect back to the application. */
 export const consent = async (
   url: string,
   user: Person,
@@ -51,7 +51,7 @@ export interface Tokens {
   readonly refresh_token: string
 }
 
-/** Anything posted to an endpoint as a form. */
+/** Posts a form to an endpoint. */
 export const postForm = (url: string, form: Readonly<Record<string, string>>, headers: HeadersInit = {}) =>
   fetch(url, { method: "POST", body: new URLSearchParams(form), headers })
 
@@ -79,14 +79,14 @@ export const refresh = (
 export const revoke = (service: { readonly url: string }, client: Client, token: string): Promise<Response> =>
   postForm(`${service.url}/oauth/revoke`, { ...credentials(client), token })
 
-/** The status with which a resource answers this access token. */
+/** The status of a request for a resource with this access token. */
 export const athleteStatus = async (service: { readonly url: string }, token: string): Promise<number> => {
   const response = await fetch(`${service.url}/api/v1/athlete`, { headers: { authorization: `Bearer ${token}` } })
   await response.arrayBuffer()
   return response.status
 }
 
-/** Consents and exchanges: tokens of this application for this user. */
+/** Consents, and exchanges the code for tokens of this application and user. */
 export const obtainTokens = async (
   service: { readonly url: string },
   client: Client,
@@ -99,7 +99,7 @@ export const obtainTokens = async (
   return await response.json()
 }
 
-/** Validations that a busy machine may fail, because the product gives each one 2 s. */
+/** Number of attempts: on a busy machine a validation can take longer than its two seconds. */
 const validations = 4
 
 /** Subscribes the application of this platform user's token. */
@@ -120,7 +120,7 @@ export const subscribe = async (
   }
 }
 
-/** What the owner sees after pressing a button of the page about the signing secret: `reveal` or `rotate`. */
+/** The page after a button of the signing secret was pressed: `reveal` or `rotate`. */
 export const pressForSigningSecrets = async (
   service: { readonly url: string },
   client: Client,
@@ -135,7 +135,7 @@ export const pressForSigningSecrets = async (
   return shown.html.match(/whsec_[A-Za-z0-9+/]+=*/g) ?? []
 }
 
-/** The present signing secret of the application's subscription. */
+/** The current signing secret of the application. */
 export const revealSigningSecret = async (
   service: { readonly url: string },
   client: Client,

@@ -1,4 +1,4 @@
-/** The loop's server for `Startlist.make` in this process, inside of whatever serves its listener or handler. */
+/** A server in this process that serves the listener or handler of `Startlist.make`. */
 import { Memory } from "@startlist/core"
 import * as Dispatcher from "@startlist/dispatcher/Dispatcher"
 import { parseBlock } from "@startlist/dispatcher/AddressGuard"
@@ -7,12 +7,12 @@ import { Effect, Layer, Option } from "effect"
 import { createServer, type RequestListener } from "node:http"
 import { LoopServer } from "./LoopServer.ts"
 
-/** Callbacks may be on loopback here. */
+/** Allows callbacks on loopback. */
 export const callbacks = Dispatcher.layerWith({ allow: Option.toArray(parseBlock("127.0.0.0/8")) })
 
 export const stores = Memory.layer
 
-/** A server on a free port of loopback; `serve` sets what answers, once its address is known. */
+/** A server on a free port of loopback. `serve` sets the handler when the address is known. */
 export const listen = async () => {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
@@ -28,12 +28,12 @@ export const listen = async () => {
   }
 }
 
-/** A server that runs: its own way to register a user, and Startlist inside of it. */
+/** A running server with Startlist in it. */
 export interface Embedding {
   readonly url: string
-  /** Adds a user who signs in with this password; answers the identifier. */
+  /** Adds a user with this password and returns the identifier. */
   readonly addUser: (user: Omit<Startlist.User, "id">, password: string) => number | Promise<number>
-  /** Of `Startlist`, what prepares the loop: that may be in another process. */
+  /** The methods of `Startlist` that prepare a test. They may run in another process. */
   readonly startlist: {
     readonly applications: Pick<Startlist.Calls["applications"], "create">
     readonly registrations: Pick<Startlist.Calls["registrations"], "create" | "change">
@@ -68,7 +68,7 @@ const toLoopServer = ({ addUser, startlist, url }: Embedding): LoopServer["Type"
     (await startlist.deliveries.list({ applicationId: client_id })).map(({ state }) => state)
 })
 
-/** Starts it for a test file, and closes it afterwards. */
+/** Starts a server for a test file and closes it afterwards. */
 export const layer = (start: () => Promise<Embedding>): Layer.Layer<LoopServer> =>
   Layer.scoped(
     LoopServer,

@@ -1,9 +1,9 @@
-/** Waiting for what another process does: asking again and again costs it the time that it needs. */
+/** Waits for a condition in another process. It checks rarely, to leave the processor to that process. */
 import { patience } from "./Patience.ts"
 
 const interval = 100
 
-/** Looks every 100 ms until it sees what is wanted; answers that. */
+/** Checks every 100 ms until the condition is true, and returns the value. */
 export const eventually = async <A>(look: () => Promise<A>, isWanted: (seen: A) => boolean): Promise<A> => {
   const end = Date.now() + patience
   for (;;) {

@@ -1,8 +1,8 @@
-/** Ports for servers that cannot take one of the kernel's choice, or whose address must be known before they start. */
+/** Ports for servers that cannot use a port that the kernel assigns, or whose address must be known before the start. */
 import { once } from "node:events"
 import { createServer } from "node:net"
 
-/** Below the ports that the kernel gives to connections and to servers that ask for any (Linux: from 32768 on). */
+/** Range below the ports that the kernel assigns (Linux: from 32768 on). */
 const [first, last] = [10_000, 32_000]
 
 const isFree = async (port: number): Promise<boolean> => {
@@ -17,7 +17,7 @@ const isFree = async (port: number): Promise<boolean> => {
   return true
 }
 
-/** A port that nobody listens on, drawn: tests that run at the same time get different ones. */
+/** A random unused port, so that tests that run at the same time get different ones. */
 export const freePort = async (): Promise<number> => {
   while (true) {
     const port = first + Math.floor(Math.random() * (last - first))

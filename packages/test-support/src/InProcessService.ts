@@ -1,4 +1,4 @@
-/** The whole service in the process of the test, over a PostgreSQL database of its own. */
+/** The whole service in the process of the test, with its own PostgreSQL database. */
 import * as Configuration from "@startlist/node/Configuration"
 import { run } from "@startlist/node/Service"
 import { Cause, Context, Deferred, Effect, Fiber, Layer, Redacted, Runtime, type Scope } from "effect"
@@ -30,7 +30,7 @@ export const make = (environment: Environment = {}): Effect.Effect<Service, neve
       ...environment
     }, false))
     const listening = yield* Deferred.make<string>()
-    // A runtime of its own: the service needs real time where the test has virtual time.
+    // A separate runtime: the service needs real time, and the test has virtual time.
     yield* Effect.acquireRelease(
       Effect.sync(() =>
         Runtime.runFork(Runtime.defaultRuntime)(

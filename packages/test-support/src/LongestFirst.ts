@@ -1,7 +1,7 @@
-/** The order of test files for vitest: those that take longest begin first, so that none of them runs alone at the end. */
+/** The order of test files for vitest: the slowest files start first, so that none of them runs alone at the end. */
 import { BaseSequencer, type TestSpecification } from "vitest/node"
 
-/** Files that take over 40 seconds, the longest first. vitest would start with the largest. */
+/** Files that take over 40 seconds, slowest first. By default, vitest starts with the largest file. */
 const longest = [
   "own-store/test/system/minimal",
   "system/packing/Packages",

@@ -1,4 +1,4 @@
-/** The whole loop from outside, with client libraries that nobody here wrote, over real sockets: against any server. */
+/** The whole loop over real sockets, with independent client libraries, against any server. */
 import { expect, layer } from "@effect/vitest"
 import { Effect, type Layer } from "effect"
 import * as openid from "openid-client"
@@ -31,7 +31,7 @@ const prepare = async (service: LoopServer["Type"]) => {
   return { platform, athlete, client }
 }
 
-/** The library resolves paths against the origin. */
+/** The origin, against which the library resolves paths. */
 const withoutSlash = (url: string) => {
   const { origin, pathname } = new URL(url)
   return { origin, pathname: pathname === "/" ? "" : pathname }
@@ -39,7 +39,7 @@ const withoutSlash = (url: string) => {
 
 const nowInSeconds = () => Math.floor(Date.now() / 1000)
 
-/** A test of what can be seen from outside. */
+/** A test over HTTP. */
 const on = (test: (service: LoopServer["Type"]) => Promise<void>) => (): Effect.Effect<void, never, LoopServer> =>
   Effect.flatMap(LoopServer, (service) => Effect.promise(() => test(service)))
 

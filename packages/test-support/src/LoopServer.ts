@@ -1,32 +1,32 @@
-/** A server with Startlist inside, as the loop needs it: what is outside of the interface is prepared some other way. */
+/** The server of a loop: Startlist, and methods for preparations that its interface does not offer. */
 import { Context, Effect, Layer } from "effect"
 import * as Operator from "./Operator.ts"
 import type { Client, Person } from "./Operator.ts"
 import * as TestService from "./TestService.ts"
 
 export class LoopServer extends Context.Tag("@startlist/node/test/LoopServer")<LoopServer, {
-  /** The public address, without a trailing slash; sign-in is by e-mail address and password. */
+  /** The public address, without a trailing slash. Users sign in with e-mail address and password. */
   readonly url: string
-  /** Ada Lovelace, with this role. */
+  /** Creates the user Ada Lovelace with this role. */
   readonly createUser: (role: "platform" | "organizer" | "athlete") => Promise<Person>
   readonly createApplication: (owner: Person) => Promise<Client>
-  /** Answers the identifier. */
+  /** Returns the identifier. */
   readonly createRegistration: (parties: {
     readonly athlete_id: number
     readonly organizer_id?: number
     readonly platform_id?: string
   }) => Promise<number>
-  /** Answers 200 if it was changed. */
+  /** Returns 200 if it was changed. */
   readonly changeRegistration: (id: number, updates: {
     readonly registration_status?: string
     readonly document_status?: string
     readonly reasons?: ReadonlyArray<string>
   }) => Promise<number>
-  /** Of an application, newest first. */
+  /** The deliveries of an application, newest first. */
   readonly deliveryStates: (client: Client) => Promise<ReadonlyArray<string>>
 }>() {}
 
-/** The service in a process of its own, prepared by its operator API. */
+/** The service in its own process, prepared with its operator API. */
 export const process: Layer.Layer<LoopServer> = Layer.effect(
   LoopServer,
   Effect.map(TestService.TestService, (service) => ({

@@ -1,4 +1,4 @@
-/** A name server on loopback (RFC 1035 §4.1) that answers what a test says. */
+/** A name server on loopback (RFC 1035 §4.1) with the answers of a test. */
 import { Effect } from "effect"
 import * as dgram from "node:dgram"
 import { isIP } from "node:net"
@@ -6,7 +6,7 @@ import { isIP } from "node:net"
 /** The records of a name: IP addresses, and an alias (`cname:` and the name). */
 export type Records = ReadonlyArray<string>
 
-/** Returns the records of a name that is asked for, a failure (RFC 1035 §4.1.1), or `undefined` for no answer. */
+/** Returns the records of a name, a failure (RFC 1035 §4.1.1), or `undefined` for no answer. */
 export type Zone = (name: string, family: 4 | 6) => Records | { readonly rcode: number } | undefined
 
 const types = { A: 1, CNAME: 5, AAAA: 28 }

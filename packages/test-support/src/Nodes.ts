@@ -1,10 +1,10 @@
-/** Services that share one real PostgreSQL. */
+/** Services that share one PostgreSQL server. */
 import { Effect, type Scope } from "effect"
 import * as TestDatabase from "./TestDatabase.ts"
 import * as TestServer from "./TestServer.ts"
 import { type Environment, type Service, startService } from "./ServiceProcess.ts"
 
-/** Settings of every node of one installation. */
+/** Settings for all nodes of an installation. */
 export const installation = (url: string): Environment & { readonly DATA_DIR: string } => ({
   DATABASE_URL: url,
   OPERATOR_TOKEN: "the-operator-token-of-all-the-nodes",
@@ -12,14 +12,14 @@ export const installation = (url: string): Environment & { readonly DATA_DIR: st
   DATA_DIR: "/nonexistent"
 })
 
-/** A server of its own, which the test may stop, and an empty database on it. */
+/** A separate server, which the test may stop, and an empty database on it. */
 export const makeDatabase = Effect.gen(function*() {
   const server = yield* TestServer.make()
   const { admin, url } = yield* TestDatabase.create(server.url)
   return { server, admin, url }
 })
 
-/** A node, gone with the scope. */
+/** A node. It is stopped with the scope. */
 export const makeNode = (
   environment: Environment & { readonly DATA_DIR: string }
 ): Effect.Effect<Service, never, Scope.Scope> =>

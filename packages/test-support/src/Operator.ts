@@ -4,14 +4,14 @@ import type { Service } from "./ServiceProcess.ts"
 export interface Answer {
   readonly status: number
   readonly headers: Headers
-  // The tests check what is in it.
+  // The tests check its fields.
   // oxlint-disable-next-line typescript/no-explicit-any
   readonly body: any
 }
 
 export type Target = Pick<Service, "url" | "operatorToken">
 
-/** One request to the operator API. */
+/** Sends a request to the operator API. */
 export const operate = async (
   service: Target,
   method: string,
@@ -48,7 +48,7 @@ export interface Person {
 
 let people = 0
 
-/** A new user with this role. */
+/** Creates a user with this role. */
 export const createUser = async (service: Target, role: string): Promise<Person> => {
   const email = `${role}-${++people}-${process.pid}@example.test`
   const password = `correct horse ${people}`
@@ -64,7 +64,7 @@ export interface Client {
   readonly client_secret: string
 }
 
-/** A new application of this platform user. */
+/** Creates an application of this platform user. */
 export const createApplication = (
   service: Target,
   owner: Person,
@@ -81,13 +81,13 @@ export const createApplication = (
     })
   )
 
-/** A new registration; answers its id. */
+/** Creates a registration and returns its identifier. */
 export const createRegistration = async (
   service: Target,
   parties: Readonly<Record<string, unknown>>
 ): Promise<number> => (await expecting(201, operate(service, "POST", "/registrations", parties))).id
 
-/** Changes a registration; answers the status. */
+/** Changes a registration and returns the status of the response. */
 export const changeRegistration = async (
   service: Target,
   id: number,

@@ -1,6 +1,6 @@
 /**
- * Milliseconds after which a test takes what it waits for as hung. Far more than any wait takes, even on a machine that is
- * busy with much else: only a fault of the product or of the test lasts as long.
+ * Timeout of a wait in a test, in milliseconds. It is far longer than any wait, even on a busy machine, so only a fault of the
+ * product or of the test reaches it.
  */
 export const patience = 180_000
 

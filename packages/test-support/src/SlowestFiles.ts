@@ -33,7 +33,7 @@ export class SlowestFiles implements Reporter {
       }
     }
     console.log(`\n${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`)
-    // A run can fail although all tests pass: here is why.
+    // A run can fail although all tests pass. These are the reasons.
     for (const { message } of errors) console.log(`outside of the tests: ${message}`)
     if (counts.failed === 0 && reason !== "passed") console.log(`the run is ${reason}`)
     process.once("exit", (code) => {

@@ -1,10 +1,10 @@
-/** What the tests of the stores start from. */
+/** Fixtures of the tests of the stores. */
 import { Callbacks, Secrets, Services, type Stores } from "@startlist/core"
 import { NodeSecrets } from "@startlist/http"
 import { type Database, Postgres, Seal, Users } from "@startlist/postgres"
 import { Effect, Layer, Option, Redacted } from "effect"
 
-/** 32 bytes, not secret. */
+/** A key of 32 bytes, which is not secret. */
 export const masterKey = Redacted.make(Buffer.alloc(32, 7).toString("base64"))
 
 export const seal: Layer.Layer<Seal.Seal> = Seal.layerWith({ key: masterKey }).pipe(Layer.orDie)
@@ -12,7 +12,7 @@ export const seal: Layer.Layer<Seal.Seal> = Seal.layerWith({ key: masterKey }).p
 /** Real secrets: several nodes share a database. */
 export const secrets: Layer.Layer<Secrets.Secrets> = NodeSecrets.layerWith({ key: masterKey }).pipe(Layer.orDie)
 
-/** Callbacks that prove themselves and take everything. */
+/** Callbacks that answer the challenge and accept all events. */
 export const callbacks: Layer.Layer<Callbacks.Callbacks> = Layer.succeed(Callbacks.Callbacks, {
   accepts: () => true,
   deliver: () => Effect.succeed(answered("")),
@@ -34,5 +34,5 @@ export const services = <A, E>(database: Layer.Layer<Stores.Stores | Database.Da
     Layer.orDie
   )
 
-/** One node: the services over a pool of its own. */
+/** One node: the services over its own pool. */
 export const node = (options: Postgres.Options) => services(Postgres.layer(options))

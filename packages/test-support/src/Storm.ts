@@ -1,9 +1,8 @@
 /**
- * Load on a service that is being disturbed, and a ledger of what it has promised.
+ * Load on a service during disturbances, and a record of all confirmed changes.
  *
- * Writers change registrations, one writer each, every change with a number of its own. Chains refresh, each with the
- * token of its last answer. A request without an answer leaves a doubt, which is settled afterwards by asking; an
- * answer leaves none.
+ * Each registration has one writer, and each of its changes has a number. A chain refreshes with the token of its last
+ * response. If a request gets no response, its outcome is unknown. It is checked at the end.
  */
 import { Browser } from "./Browser.ts"
 import { authorizeUrl, consent, exchange, refresh, subscribe, type Tokens } from "./Consent.ts"
@@ -20,11 +19,11 @@ import type { Receiver } from "./Receiver.ts"
 
 interface Writer {
   readonly registration: number
-  /** The number of the latest change that was tried. */
+  /** The number of the latest attempted change. */
   tried: number
-  /** Numbers of changes that are certainly saved. */
+  /** Numbers of the confirmed changes. */
   readonly saved: Set<number>
-  /** Number of a change that was tried and not answered. */
+  /** Number of an attempted change that got no response. */
   doubt: number | undefined
 }
 
@@ -36,25 +35,25 @@ interface Chain {
 }
 
 export interface Storm {
-  /** Waits until this number of further changes, and as many refreshes, have succeeded. */
+  /** Waits until this many more changes, and as many more refreshes, have succeeded. */
   readonly progress: (count: number) => Promise<void>
-  /** Ends the load, waits for every event, and answers what was broken: nothing, if all is well. */
+  /** Ends the load, waits for all events, and returns the broken promises. */
   readonly settle: () => Promise<ReadonlyArray<string>>
-  /** Ends the load without looking back. */
+  /** Ends the load without checks. */
   readonly abandon: () => void
   readonly answered: () => { readonly changes: number; readonly refreshes: number }
 }
 
 const label = (number: number): string => `status ${number}`
 
-/** Starts the load. `current` is the service at any time: a promise while there is none. */
+/** Starts the load. `current` returns the running service. Its promise is pending while no service runs. */
 export const brew = async (
   current: () => Promise<Target>,
   receiver: Receiver,
   { chains: chainCount, strict = false, writers: writerCount }: {
     readonly chains: number
     readonly writers: number
-    /** Whether a request without an answer, or with a 503, is a broken promise; default no. */
+    /** Whether a missing response or a 503 is a broken promise. Default: no. */
     readonly strict?: boolean
   }
 ): Promise<Storm> => {
@@ -95,7 +94,7 @@ export const brew = async (
     for (const look of watchers) look()
   }
 
-  /** Without an answer, or with a 503: it is not known what came of it. Any other 5xx is a broken promise. */
+  /** Whether the outcome is unknown: no response, or a 503. Any other 5xx is a broken promise. */
   const attempt = async <A>(request: () => Promise<A & { readonly status: number }>) => {
     try {
       const answer = await request()
@@ -151,7 +150,7 @@ export const brew = async (
     } else broken.push(`the current refresh token was answered with ${response.status} ${body.error}`)
   }
 
-  /** Waits before a failing service is asked again, as a client should. */
+  /** Waits before the next request to a failing service, as a client should. */
   const pause = () => new Promise((resolve) => setTimeout(resolve, 20))
   const forever = async (step: () => Promise<void>): Promise<void> => {
     while (!isOver) {

@@ -1,4 +1,4 @@
-/** A folder that is gone with the scope. */
+/** A folder that is removed with the scope. */
 import { Effect } from "effect"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"

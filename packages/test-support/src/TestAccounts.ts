@@ -1,4 +1,4 @@
-/** Accounts in memory, with passwords in clear: only for tests. */
+/** Accounts in memory, with plain passwords. Only for tests. */
 import { User } from "@startlist/core"
 import { Accounts } from "@startlist/pages"
 import * as TestUsers from "@startlist/testing/TestUsers"
@@ -9,7 +9,7 @@ const { PasswordChange, PasswordCheck } = Accounts
 export class TestAccounts extends Context.Tag("test/TestAccounts")<TestAccounts, {
   /** Creates a user whose password is `password of <email>`. */
   readonly create: (role: User.Role, email: string) => Effect.Effect<User.User>
-  /** Number of passwords checked until now. */
+  /** Number of checked passwords. */
   readonly passwordChecks: () => number
 }>() {
   static readonly layer = Layer.effectContext(Effect.gen(function*() {

@@ -12,15 +12,15 @@ export class TestDatabase extends Context.Tag("@startlist/test-support/TestDatab
   readonly url: Redacted.Redacted<string>
   /** Connections besides those of the code under test. */
   readonly admin: Pg.Pool
-  /** Ends every connection to the database except this layer's own, as an administrator can. */
+  /** Ends every connection to the database except those of this layer. */
   readonly terminate: Effect.Effect<void>
-  /** Ends every connection and refuses new ones, like a server that is away. */
+  /** Ends every connection and refuses new ones, like an unavailable server. */
   readonly close: Effect.Effect<void>
   /** Accepts connections again. */
   readonly open: Effect.Effect<void>
 }>() {}
 
-/** Connections that may break: a test, or the end of the server, can end them. */
+/** Connections that a test, or the end of the server, may end. */
 const pool = (connectionString: string, max: number) =>
   Effect.acquireRelease(
     Effect.sync(() => {
@@ -60,7 +60,7 @@ export const create = (server: string, template = "template0") =>
     })
   })
 
-/** A database that has the tables of the stores and of the service. */
+/** A database with the tables of the stores and of the service. */
 export const make = Effect.flatMap(databases, ({ server, template }) => create(server, template))
 
 /** As `make`. */

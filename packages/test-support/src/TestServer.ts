@@ -1,4 +1,4 @@
-/** A PostgreSQL server for tests, gone with the scope. */
+/** A PostgreSQL server for tests. It is removed with the scope. */
 import * as PostgresServer from "./PostgresServer.ts"
 import { Effect } from "effect"
 import { mkdtempSync, rmSync } from "node:fs"
@@ -7,7 +7,7 @@ import { join } from "node:path"
 
 export interface TestServer {
   readonly url: string
-  /** Stops the server as an administrator would, connections and all, and starts it on the same port and data. */
+  /** Stops the server, ends its connections, and starts it again with the same port and data. */
   readonly restart: Effect.Effect<void>
   readonly stop: Effect.Effect<void>
   readonly start: Effect.Effect<void>
@@ -25,7 +25,7 @@ const running = (folder: string, settings: PostgresServer.Options["settings"]) =
         folder,
         settings: { fsync: "off", max_connections: "400", ...settings }
       })
-      // A process of tests that is ended does not close its scopes.
+      // A test process that is ended does not close its scopes.
       process.once("exit", server.kill)
       return server
     }),
@@ -36,7 +36,7 @@ const running = (folder: string, settings: PostgresServer.Options["settings"]) =
       })
   )
 
-/** A server of its own. */
+/** A new server. */
 export const make = (settings: PostgresServer.Options["settings"] = {}) =>
   Effect.gen(function*() {
     const server = yield* running(yield* folder, settings)

@@ -7,6 +7,6 @@ export class TestService extends Context.Tag("@startlist/node/test/TestService")
 export const layer = (environment: Environment = {}): Layer.Layer<TestService> =>
   Layer.scoped(TestService, makeService(environment))
 
-/** A test of what can be seen from outside the process. */
+/** A test over HTTP. */
 export const on = (test: (service: Service) => Promise<void>) => (): Effect.Effect<void, never, TestService> =>
   Effect.flatMap(TestService, (service) => Effect.promise(() => test(service)))

@@ -1,6 +1,6 @@
 /**
- * Global setup of the tests: one PostgreSQL for a run and one migrated template database. Both are made when the first
- * test asks, over HTTP on loopback, because tests run in other processes. `TEST_DATABASE_URL` replaces the server.
+ * Global setup of the tests: one PostgreSQL server and one migrated template database for a run. The first request of a test
+ * starts them, over HTTP on loopback, because tests run in other processes. `TEST_DATABASE_URL` replaces the server.
  */
 import { Effect, Exit, Redacted, Scope } from "effect"
 import { randomBytes } from "node:crypto"
@@ -12,7 +12,7 @@ import type { TestProject } from "vitest/node"
 
 declare module "vitest" {
   export interface ProvidedContext {
-    /** URL that answers `Databases`. */
+    /** URL whose response is `Databases`. */
     readonly databases: string
   }
 }
@@ -26,8 +26,8 @@ export interface Databases {
 
 const ask = async (connectionString: string, statement: string): Promise<void> => {
   const client = new Pg.Client({ connectionString })
-  // The server may be stopped before the connection has ended. An error that nobody hears ends the process, and vitest
-  // then says nothing of it.
+  // The server may stop before the connection has ended. Without a listener, its error would end the process, and vitest
+  // would not report it.
   client.on("error", () => {})
   await client.connect()
   await client.query(statement)

@@ -220,6 +220,9 @@ from that moment; the latency of a delivery counts from the moment at which its 
 so that a grant has about as many as with eight hours. Ended deliveries are stored for a sixth of the run instead of 30 days,
 and the purge runs ten times in it. Autovacuum is on, and a checkpoint comes in each sixth of the run.
 
+Beside the service run ${bearer} requests a second to a bare \`node:http\` server, and ${refresh} updates of a row, each committed. They
+show how fast the machine itself was in each minute.
+
 The p99 of a sixth is the median of the p99s of its minutes, so that one slow minute of the machine does not decide. Dead
 rows and deliveries are estimates of PostgreSQL. "Log bytes" is the write-ahead log for each refresh, change and
 delivery. The audit has no goal: it stores a line for each call of the operator API, for at least 30 days. "CPU" is

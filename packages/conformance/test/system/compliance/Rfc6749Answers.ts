@@ -25,14 +25,14 @@ const refusals = async (probe: Probe): Promise<ReadonlyArray<Answer>> => {
 }
 
 const response: ReadonlyArray<Requirement> = [
-  holds("5.1", "MUST", "tokens come as JSON with status 200, `access_token` and `token_type`", async (probe) => {
+  holds("5.1", "MUST", "a token response is JSON with status 200, `access_token` and `token_type`", async (probe) => {
     const client = await probe.application()
     const answer = await probe.exchange(client, await probe.code(client))
     expect(answer.status).toBe(200)
     expect(answer.headers.get("content-type")).toMatch(/^application\/json\b/)
     expect(answer.body).toMatchObject({ token_type: "Bearer", access_token: expect.stringMatching(/./) })
   }),
-  holds("5.1", "RECOMMENDED", "the answer says how long the access token lives, and that is so", async (probe) => {
+  holds("5.1", "RECOMMENDED", "the response has the lifetime of the access token, and it is correct", async (probe) => {
     const client = await probe.application()
     const answer = await probe.exchange(client, await probe.code(client))
     expect(answer.body["expires_in"]).toBe(28800)
@@ -42,14 +42,14 @@ const response: ReadonlyArray<Requirement> = [
     probe.clock.advance(60)
     expect((await probe.bearer(access_token)).status).toBe(401)
   }),
-  holds("5.1", "MUST", "the answer names the scope wherever it is not the one that was asked for", async (probe) => {
+  holds("5.1", "MUST", "the response names the scope if it differs from the requested one", async (probe) => {
     const client = await probe.application()
     const exchanged = await probe.exchange(client, await probe.code(client, { scope: "read  write read" }))
     expect(exchanged.body["scope"]).toBe("read write")
     const { refresh_token } = probe.pair(exchanged)
     expect((await probe.refresh(client, refresh_token, { scope: "read" })).body["scope"]).toBe("read write")
   }),
-  holds("5.1", "MUST", "an answer with tokens says `no-store` and `no-cache`", async (probe) => {
+  holds("5.1", "MUST", "a token response has `no-store` and `no-cache`", async (probe) => {
     const client = await probe.application()
     const exchanged = await probe.exchange(client, await probe.code(client))
     const refreshed = await probe.refresh(client, probe.pair(exchanged).refresh_token)
@@ -59,7 +59,7 @@ const response: ReadonlyArray<Requirement> = [
       expect(answer.headers.get("pragma")).toBe("no-cache")
     }
   }),
-  holds("5.2", "MUST", "errors are JSON with `error`, status 400 where nothing else is said", async (probe) => {
+  holds("5.2", "MUST", "errors are JSON with `error`; the status is 400 unless specified otherwise", async (probe) => {
     for (const answer of await refusals(probe)) {
       expect(answer.headers.get("content-type")).toMatch(/^application\/json\b/)
       expect(answer.body["error"]).toMatch(/^[a-z_]+$/)
@@ -81,7 +81,7 @@ const response: ReadonlyArray<Requirement> = [
       expect(answer.headers.get("www-authenticate")).toMatch(/^Basic realm="/)
     }
   }),
-  holds("5.2", "MUST", "a grant type that is not supported is `unsupported_grant_type`", async (probe) => {
+  holds("5.2", "MUST", "an unsupported grant type is `unsupported_grant_type`", async (probe) => {
     const client = await probe.application()
     const types = [
       "password",

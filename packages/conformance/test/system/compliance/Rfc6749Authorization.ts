@@ -30,7 +30,7 @@ const request: ReadonlyArray<Requirement> = [
     const page = await probe.ask(await probe.application(), { prompt: "none", nonce: "1", "<b>": "ü", resource: "x" })
     expect(asksForConsent(page)).toBe(true)
   }),
-  holds("3.1", "MUST NOT", "parameters of the request come more than once", async (probe) => {
+  holds("3.1", "MUST NOT", "a request repeats a parameter", async (probe) => {
     const client = await probe.application()
     const path = probe.authorizePath(client, { state: "s" })
     for (const again of ["scope=read", "response_type=code", "state=t"]) {
@@ -39,7 +39,7 @@ const request: ReadonlyArray<Requirement> = [
     expectShown(await probe.askAt(`${path}&client_id=${client.client_id}`))
     expectShown(await probe.askAt(`${path}&redirect_uri=${encodeURIComponent(callbackWithQuery)}`))
   }),
-  holds("3.1", "MUST NOT", "parameters of the answer come more than once", async (probe) => {
+  holds("3.1", "MUST NOT", "a response repeats a parameter", async (probe) => {
     const { searchParams } = await probe.consent(await probe.application(), { state: "s" })
     expect([...searchParams.keys()].sort()).toEqual(["code", "iss", "scope", "state"])
   }),
@@ -47,7 +47,7 @@ const request: ReadonlyArray<Requirement> = [
     const page = await probe.ask(await probe.application(), { response_type: undefined })
     expectRedirectedError(page, callback, "invalid_request")
   }),
-  holds("3.1.1", "MUST", "a response type that is not understood is an error", async (probe) => {
+  holds("3.1.1", "MUST", "an unsupported response type is an error", async (probe) => {
     const client = await probe.application()
     for (const response_type of ["token", "code token", "id_token", "CODE", "none"]) {
       expectRedirectedError(await probe.ask(client, { response_type }), callback, "unsupported_response_type")
@@ -73,7 +73,7 @@ const request: ReadonlyArray<Requirement> = [
   deviates(
     "10.3",
     "SHOULD",
-    "who the client is has a say in which scopes it gets",
+    "the identity of the client influences its scopes",
     async (probe) => {
       const client = await probe.application()
       expect((await probe.consent(client, { scope: "read write" })).searchParams.get("scope")).not.toBe("read write")
@@ -89,13 +89,13 @@ const request: ReadonlyArray<Requirement> = [
 ]
 
 const answer: ReadonlyArray<Requirement> = [
-  holds("4.1.2", "MUST", "`state` comes back exactly as it was sent, also if it is empty", async (probe) => {
+  holds("4.1.2", "MUST", "`state` is returned unchanged, even if it is empty", async (probe) => {
     const client = await probe.application()
     for (const state of ["", "a b+c%20d&e=f#g?h/é✓", "\"'<>\\", " ", "x".repeat(10_000)]) {
       expect((await probe.consent(client, { state })).searchParams.getAll("state")).toEqual([state])
     }
   }),
-  holds("4.1.2.1", "MUST", "`state` comes back with an error, too", async (probe) => {
+  holds("4.1.2.1", "MUST", "an error also returns `state`", async (probe) => {
     const client = await probe.application()
     const page = await probe.ask(client, { scope: "bogus", state: "é &=" })
     expect(locationOf(page).searchParams.get("state")).toBe("é &=")
@@ -131,7 +131,7 @@ const answer: ReadonlyArray<Requirement> = [
     expect(searchParams.get("error")).toBe("access_denied")
     expect(searchParams.has("code")).toBe(false)
   }),
-  holds("4.1.2.1", "MUST", "a scope that is not known is `invalid_scope`", async (probe) => {
+  holds("4.1.2.1", "MUST", "an unknown scope is `invalid_scope`", async (probe) => {
     const client = await probe.application()
     for (const scope of ["bogus", "read bogus", "\"", "read\\write"]) {
       expectRedirectedError(await probe.ask(client, { scope }), callback, "invalid_scope")

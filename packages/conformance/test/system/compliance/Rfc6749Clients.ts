@@ -30,7 +30,7 @@ const authentication: ReadonlyArray<Requirement> = [
   deviates(
     "2.3.1",
     "MUST NOT",
-    "client credentials are taken from the query",
+    "client credentials in the query are accepted",
     async (probe) => {
       const client = await probe.application()
       const form = { grant_type: "authorization_code", code: await probe.code(client), redirect_uri: callback }
@@ -53,7 +53,7 @@ const authentication: ReadonlyArray<Requirement> = [
     "2.3.2",
     "MUST",
     "other ways of authentication are mapped to clients",
-    "there are the two of §2.3.1 only"
+    "only the two ways of §2.3.1 are supported"
   ),
   holds("3.2.1", "MUST", "a client authenticates at the token endpoint", async (probe) => {
     const client = await probe.application()
@@ -73,7 +73,7 @@ const exchangeForm = async (probe: Probe): Promise<ReadonlyArray<readonly [strin
 }
 
 const endpoint: ReadonlyArray<Requirement> = [
-  holds("3.2", "MUST", "the token endpoint takes POST and nothing else", async (probe) => {
+  holds("3.2", "MUST", "the token endpoint accepts only POST", async (probe) => {
     const client = await probe.application()
     const query = encode({ ...credentials(client), grant_type: "authorization_code", code: await probe.code(client) })
     for (const method of ["GET", "PUT", "PATCH", "DELETE", "OPTIONS"]) {
@@ -96,7 +96,7 @@ const endpoint: ReadonlyArray<Requirement> = [
     const answer = await probe.exchange(client, await probe.code(client), { "<b>": "ü", audience: "x", resource: "y" })
     expect(answer.status).toBe(200)
   }),
-  holds("3.2", "MUST NOT", "parameters come more than once in the body", async (probe) => {
+  holds("3.2", "MUST NOT", "the body repeats a parameter", async (probe) => {
     const form = await exchangeForm(probe)
     for (const [name, value] of form) {
       expectError(await probe.post("/oauth/token", [...form, [name, value]]), 400, "invalid_request")
@@ -106,7 +106,7 @@ const endpoint: ReadonlyArray<Requirement> = [
   deviates(
     "3.2",
     "MUST NOT",
-    "parameters come more than once, in body and query",
+    "a parameter is both in the body and in the query",
     async (probe) => {
       const form = await exchangeForm(probe)
       for (const [name, value] of form) {
@@ -115,7 +115,7 @@ const endpoint: ReadonlyArray<Requirement> = [
     },
     {
       documented: {
-        reason: "the same value in both counts once, since some clients send both; different values are refused",
+        reason: "equal values in both count once, since some clients send both; different values are refused",
         instead: async (probe) => {
           const form = await exchangeForm(probe)
           for (const [name] of form) {

@@ -7,7 +7,7 @@ import { deviates, elsewhere, holds, type Requirement } from "./Requirement.ts"
 const wrong = "sl_cs_wrong"
 
 const exchange: ReadonlyArray<Requirement> = [
-  holds("4.1.2", "MUST", "a code expires soon, ten minutes after it was issued at the latest", async (probe) => {
+  holds("4.1.2", "MUST", "a code expires within ten minutes", async (probe) => {
     const client = await probe.application()
     const code = await probe.code(client)
     const prompt = await probe.code(client)
@@ -22,7 +22,7 @@ const exchange: ReadonlyArray<Requirement> = [
     expect((await probe.exchange(client, code)).status).toBe(200)
     expectError(await probe.exchange(client, code), 400, "invalid_grant")
   }),
-  holds("4.1.2", "SHOULD", "the second use of a live code revokes what the first one gave", async (probe) => {
+  holds("4.1.2", "SHOULD", "the second use of a code revokes the tokens of the first use", async (probe) => {
     const client = await probe.application()
     const code = await probe.code(client)
     const tokens = probe.pair(await probe.exchange(client, code))
@@ -34,7 +34,7 @@ const exchange: ReadonlyArray<Requirement> = [
   holds(
     "4.1.2",
     "SHOULD",
-    "a used code is forgotten when its lifetime ends: its use revokes nothing",
+    "a used code that has expired is refused, and revokes nothing",
     async (probe) => {
       const client = await probe.application()
       const code = await probe.code(client)
@@ -48,7 +48,7 @@ const exchange: ReadonlyArray<Requirement> = [
   holds(
     "4.1.3",
     "MUST",
-    "the client is authenticated before its code is looked at: a failure uses up nothing",
+    "a failed client authentication does not use up the code",
     async (probe) => {
       const client = await probe.application()
       const code = await probe.code(client)
@@ -56,14 +56,14 @@ const exchange: ReadonlyArray<Requirement> = [
       expect((await probe.exchange(client, code)).status).toBe(200)
     }
   ),
-  holds("4.1.3", "MUST", "a code is good for its own client alone, and unharmed by another", async (probe) => {
+  holds("4.1.3", "MUST", "a code is valid only for its client; another client cannot use it up", async (probe) => {
     const [client, other] = [await probe.application(), await probe.application()]
     const code = await probe.code(client)
     expectError(await probe.exchange(other, code), 400, "invalid_grant")
     expect((await probe.exchange(client, code)).status).toBe(200)
     expectError(await probe.exchange(other, code), 400, "invalid_grant")
   }),
-  holds("4.1.3", "MUST", "a code that was never issued is refused", async (probe) => {
+  holds("4.1.3", "MUST", "an unknown code is refused", async (probe) => {
     const client = await probe.application()
     const code = await probe.code(client)
     for (const bad of [code.slice(0, -1), `${code}A`, code.toLowerCase(), "x"]) {
@@ -81,7 +81,7 @@ const exchange: ReadonlyArray<Requirement> = [
   deviates(
     "4.1.3",
     "MUST",
-    "the redirect URI is given at the exchange if it was given before",
+    "the exchange has the redirect URI if the authorization request had one",
     async (probe) => {
       const client = await probe.application()
       const answer = await probe.exchange(client, await probe.code(client), { redirect_uri: undefined })
@@ -89,8 +89,7 @@ const exchange: ReadonlyArray<Requirement> = [
     },
     {
       documented: {
-        reason:
-          "the interface does not list redirect_uri at the exchange (requirements §4.2); if given it must be equal",
+        reason: "the interface has no redirect_uri at the exchange (requirements §4.2); if given, it must be equal",
         instead: async (probe) => {
           const client = await probe.application()
           const answer = await probe.exchange(client, await probe.code(client), { redirect_uri: undefined })
@@ -102,7 +101,7 @@ const exchange: ReadonlyArray<Requirement> = [
 ]
 
 const refresh: ReadonlyArray<Requirement> = [
-  holds("6", "MUST", "a refresh token is good for its own client alone, and unharmed by another", async (probe) => {
+  holds("6", "MUST", "a refresh token is valid only for its client; another client cannot use it up", async (probe) => {
     const [client, other] = [await probe.application(), await probe.application()]
     const { refresh_token } = await probe.tokens(client)
     expectError(await probe.refresh(other, refresh_token), 400, "invalid_grant")
@@ -117,7 +116,7 @@ const refresh: ReadonlyArray<Requirement> = [
     const { access_token } = probe.pair(await probe.refresh(client, refresh_token, { scope: "read" }))
     expect((await probe.introspect(client, access_token)).body["scope"]).toBe("read")
   }),
-  holds("6", "MUST", "a new refresh token has the scope of the one before", async (probe) => {
+  holds("6", "MUST", "a new refresh token has the scope of its predecessor", async (probe) => {
     const client = await probe.application()
     const { refresh_token } = await probe.tokens(client, { scope: "read write" })
     const fresh = probe.pair(await probe.refresh(client, refresh_token, { scope: "read" }))

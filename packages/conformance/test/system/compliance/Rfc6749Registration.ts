@@ -18,7 +18,7 @@ const registration: ReadonlyArray<Requirement> = [
     "TLS protects every endpoint to which credentials, codes or tokens are sent (also §2.3.1, §3.1, §3.2, §10.3 to §10.9)",
     "the operator's proxy terminates TLS: docs/operating.md"
   ),
-  holds("2.2", "MUST NOT", "the client identifier alone authenticates nobody", async (probe) => {
+  holds("2.2", "MUST NOT", "a client identifier alone does not authenticate", async (probe) => {
     const client = await probe.application()
     const answer = await probe.exchange(client, await probe.code(client), { client_secret: undefined })
     expect(answer.status).toBe(401)
@@ -41,13 +41,13 @@ const registration: ReadonlyArray<Requirement> = [
     expect(await register(probe, `${callback}#top`)).toBe(422)
     await expectRefusedRedirects(probe, await probe.application(), [`${callback}#top`, `${loopbackCallback}#top`])
   }),
-  holds("3.1.2", "MUST", "the query of a redirect URI is kept when parameters are added", async (probe) => {
+  holds("3.1.2", "MUST", "the query of a redirect URI is retained when parameters are added", async (probe) => {
     const back = await probe.consent(await probe.application(), { redirect_uri: callbackWithQuery, state: "s" })
     expect(back.href.startsWith(`${callbackWithQuery}&`)).toBe(true)
     expect(back.searchParams.getAll("tenant")).toEqual(["7"])
     expect(back.searchParams.getAll("code")).toHaveLength(1)
   }),
-  holds("3.1.2.1", "SHOULD", "redirect URIs use TLS, but on the machine of the user", async (probe) => {
+  holds("3.1.2.1", "SHOULD", "redirect URIs use TLS, except on the machine of the user", async (probe) => {
     expect(await register(probe, "http://client.example.test/callback")).toBe(422)
   }),
   deviates(

@@ -64,7 +64,7 @@ export const requirements: ReadonlyArray<Requirement> = [
       expect((await ask("wrong")).status, "and a wrong one is examined after the wait").not.toBe(429)
     }
   }),
-  holds("10.2", "MUST", "what a client asks for is done only after it was authenticated", async (probe) => {
+  holds("10.2", "MUST", "a request has an effect only after client authentication", async (probe) => {
     const client = await probe.application()
     const tokens = await probe.tokens(client)
     const stranger = { ...client, client_secret: "wrong" }
@@ -74,7 +74,7 @@ export const requirements: ReadonlyArray<Requirement> = [
     expect((await probe.bearer(tokens.access_token)).status).toBe(200)
     expect((await probe.refresh(client, tokens.refresh_token)).status).toBe(200)
   }),
-  holds("10.2", "SHOULD", "the user sees which application asks, and for which scopes", async (probe) => {
+  holds("10.2", "SHOULD", "the user sees the application and the requested scopes", async (probe) => {
     const settings = { name: "Trail & <Error>" }
     const client = await createApplication(probe.service, await probe.user("platform"), [callback], settings)
     const { html } = await probe.ask(client, { scope: "profile:read write" })
@@ -82,12 +82,12 @@ export const requirements: ReadonlyArray<Requirement> = [
     expect(html).toContain("profile:read")
     expect(html).toContain("write")
   }),
-  holds("10.2", "SHOULD NOT", "a repeated request is granted without asking the user again", async (probe) => {
+  holds("10.2", "SHOULD NOT", "a repeated request is granted without the user", async (probe) => {
     const client = await probe.application()
     await probe.tokens(client)
     expect(asksForConsent(await probe.ask(client))).toBe(true)
   }),
-  holds("10.3", "MUST", "access tokens cannot be made, changed or guessed", async (probe) => {
+  holds("10.3", "MUST", "access tokens cannot be forged, changed or guessed", async (probe) => {
     const { access_token } = await probe.tokens(await probe.application())
     const last = access_token.endsWith("A") ? "B" : "A"
     for (const token of [access_token.slice(0, -1) + last, access_token.slice(0, -1), access_token.toUpperCase()]) {
@@ -101,7 +101,7 @@ export const requirements: ReadonlyArray<Requirement> = [
     expectError(await probe.refresh(other, refresh_token), 400, "invalid_grant")
     expect((await probe.bearer(refresh_token)).status).toBe(401)
   }),
-  holds("10.5", "MUST", "codes are short-lived and good once", async (probe) => {
+  holds("10.5", "MUST", "codes are short-lived and valid once", async (probe) => {
     const client = await probe.application()
     const code = await probe.code(client)
     const answers = await Promise.all(Array.from({ length: 8 }, () => probe.exchange(client, code)))
@@ -141,7 +141,7 @@ export const requirements: ReadonlyArray<Requirement> = [
   holds(
     "10.12",
     "MUST",
-    "nobody can make a browser consent: the form carries a token of the session",
+    "another site cannot make a browser consent: the form contains a token of the session",
     async (probe) => {
       const forged = [
         await postDecision(probe, { csrf: "" }),
@@ -157,21 +157,21 @@ export const requirements: ReadonlyArray<Requirement> = [
   holds(
     "10.12",
     "MUST",
-    "a client gets nothing without the awareness of the user: no request decides by itself",
+    "a client gets nothing without the user: no request decides by itself",
     async (probe) => {
       const client = await probe.application()
       const page = await probe.askAt(`${probe.authorizePath(client)}&decision=allow&prompt=none&csrf=x`)
       expect(asksForConsent(page)).toBe(true)
     }
   ),
-  holds("10.13", "SHOULD", "the pages cannot be put into a frame", async (probe) => {
+  holds("10.13", "SHOULD", "the pages cannot be framed", async (probe) => {
     const pages = [await probe.ask(await probe.application()), await new Browser().open(`${probe.service.url}/login`)]
     for (const { headers } of pages) {
       expect(headers.get("x-frame-options")).toBe("DENY")
       expect(headers.get("content-security-policy")).toContain("frame-ancestors 'none'")
     }
   }),
-  holds("10.14", "MUST", "what comes in is sanitized, `state` and `redirect_uri` above all", async (probe) => {
+  holds("10.14", "MUST", "input is sanitized, in particular `state` and `redirect_uri`", async (probe) => {
     const client = await probe.application()
     const state = "\"><script>alert(1)</script>\r\nset-cookie: a=b"
     const page = await probe.ask(client, { state })
@@ -208,7 +208,7 @@ export const requirements: ReadonlyArray<Requirement> = [
   elsewhere(
     "10.3",
     "MUST",
-    "tokens and secrets are confidential where they are stored",
+    "stored tokens and secrets are confidential",
     "only hashes are stored: law 10 in docs/laws.md"
   ),
   notApplicable(
@@ -218,7 +218,7 @@ export const requirements: ReadonlyArray<Requirement> = [
     "not offered: `token` is an unsupported response type"
   ),
   notApplicable("4.3", "MUST", "rules of the password grant (also §10.7)", "not offered: an unsupported grant type"),
-  notApplicable("4.4", "MUST", "rules of the client credentials grant", "not offered: every token is a user's"),
+  notApplicable("4.4", "MUST", "rules of the client credentials grant", "not offered: every token belongs to a user"),
   notApplicable("4.5", "MUST", "rules of extension grants", "none is offered"),
   notApplicable(
     "8",
@@ -226,5 +226,5 @@ export const requirements: ReadonlyArray<Requirement> = [
     "extensions are registered",
     "parameters that are not in the RFCs (`role`, `locale`) are documented ones"
   ),
-  notApplicable("10.11", "SHOULD", "users are taught about phishing", "a matter of the platform, not of the interface")
+  notApplicable("10.11", "SHOULD", "users are taught about phishing", "the task of the platform, not of the interface")
 ]

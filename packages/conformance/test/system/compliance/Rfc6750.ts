@@ -30,13 +30,18 @@ const resources = [
 ] as const
 
 export const requirements: ReadonlyArray<Requirement> = [
-  holds("2.1", "MUST", "a token in the Authorization header is taken, the scheme in any case", async (probe) => {
-    const { access_token } = await probe.tokens(await probe.application())
-    for (const scheme of ["Bearer", "bearer", "BEARER"]) {
-      expect((await probe.resource({ authorization: `${scheme} ${access_token}` })).status).toBe(200)
+  holds(
+    "2.1",
+    "MUST",
+    "a token in the Authorization header is accepted; the scheme is case-insensitive",
+    async (probe) => {
+      const { access_token } = await probe.tokens(await probe.application())
+      for (const scheme of ["Bearer", "bearer", "BEARER"]) {
+        expect((await probe.resource({ authorization: `${scheme} ${access_token}` })).status).toBe(200)
+      }
     }
-  }),
-  holds("2.1", "MUST", "a token under another scheme, or under none, opens nothing", async (probe) => {
+  ),
+  holds("2.1", "MUST", "a token with another scheme, or without one, gives no access", async (probe) => {
     const { access_token } = await probe.tokens(await probe.application())
     for (const before of ["", "Basic ", "Token ", "Bearer\t", "Bearer,", "Bearer x "]) {
       expect((await probe.resource({ authorization: before + access_token })).status, before).toBe(401)
@@ -45,10 +50,10 @@ export const requirements: ReadonlyArray<Requirement> = [
   notApplicable(
     "2.2",
     "MUST NOT",
-    "a token in a form body is taken under wrong conditions",
-    "it is never taken from a body"
+    "a token in a form body is accepted under wrong conditions",
+    "it is never accepted in a body"
   ),
-  holds("2.3", "SHOULD NOT", "a token is taken from the query", async (probe) => {
+  holds("2.3", "SHOULD NOT", "a token in the query is accepted", async (probe) => {
     const { access_token } = await probe.tokens(await probe.application())
     for (const [method, path] of resources) {
       const answer = await probe.request(`${path}?${encode({ access_token })}`, { method })
@@ -56,7 +61,7 @@ export const requirements: ReadonlyArray<Requirement> = [
     }
     expect((await probe.bearer(access_token)).status, "the token itself is good").toBe(200)
   }),
-  holds("3", "MUST", "a request that does not get through is answered with a Bearer challenge", async (probe) => {
+  holds("3", "MUST", "the response to a refused request has a Bearer challenge", async (probe) => {
     const tokens = ["x", ""]
     for (const [method, path] of resources) {
       for (const token of tokens) {
@@ -67,13 +72,13 @@ export const requirements: ReadonlyArray<Requirement> = [
       }
     }
   }),
-  holds("3", "MUST", "the challenge has a parameter, and each of them once", async (probe) => {
+  holds("3", "MUST", "the challenge has at least one parameter, and none twice", async (probe) => {
     for (const answer of await refusals(probe)) expect(parametersOf(answer).get("realm")).toMatch(/./)
   }),
-  holds("3", "SHOULD", "the challenge says what is wrong with a token that was presented", async (probe) => {
+  holds("3", "SHOULD", "the challenge has an error if a token was presented", async (probe) => {
     expect(parametersOf(await probe.bearer("x")).get("error")).toBe("invalid_token")
   }),
-  holds("3", "SHOULD NOT", "the challenge has an error where no token was presented", async (probe) => {
+  holds("3", "SHOULD NOT", "the challenge has an error although no token was presented", async (probe) => {
     const others = [{}, { authorization: "Basic eDp5" }, { authorization: "Digest username=\"x\"" }]
     for (const headers of others) {
       const answer = await probe.resource(headers)
@@ -86,7 +91,7 @@ export const requirements: ReadonlyArray<Requirement> = [
       for (const [, value] of parametersOf(answer)) expect(value).toMatch(plainText)
     }
   }),
-  holds("3", "MUST NOT", "what succeeds, or fails for another reason, is answered with a challenge", async (probe) => {
+  holds("3", "MUST NOT", "a response to a success or to another failure has a challenge", async (probe) => {
     const client = await probe.application()
     const owner = await probe.user("platform")
     const { access_token } = await probe.tokens(client, {}, owner)
@@ -115,7 +120,7 @@ export const requirements: ReadonlyArray<Requirement> = [
       expect(parametersOf(answer).get("error")).toBe("invalid_token")
     }
   }),
-  holds("3.1", "SHOULD", "a token without the scope that is needed is 403 `insufficient_scope`", async (probe) => {
+  holds("3.1", "SHOULD", "a token without the required scope is 403 `insufficient_scope`", async (probe) => {
     const { access_token } = await probe.tokens(await probe.application(), { scope: "write" })
     const answer = await probe.bearer(access_token)
     expect(answer.status).toBe(403)
@@ -128,7 +133,7 @@ export const requirements: ReadonlyArray<Requirement> = [
   deviates(
     "5.3",
     "SHOULD",
-    "tokens live an hour at most",
+    "tokens expire within an hour",
     async (probe) => {
       const client = await probe.application()
       const { body } = await probe.exchange(client, await probe.code(client))
@@ -143,21 +148,21 @@ export const requirements: ReadonlyArray<Requirement> = [
       }
     })
   ),
-  holds("5.2", "SHOULD", "what is read with a token is cached by nobody", async (probe) => {
+  holds("5.2", "SHOULD", "a response to a request with a token is not cached", async (probe) => {
     const { access_token } = await probe.tokens(await probe.application())
     for (const answer of [await probe.bearer(access_token), await probe.bearer("x")]) expectUncached(answer)
   }),
-  elsewhere("5.2", "MUST", "tokens travel over TLS only", "the operator's proxy terminates TLS: docs/operating.md"),
+  elsewhere("5.2", "MUST", "tokens are sent only over TLS", "the operator's proxy terminates TLS: docs/operating.md"),
   notApplicable(
     "5.2",
     "MUST NOT",
-    "tokens are kept in cookies that travel in clear",
-    "they are never put into a cookie"
+    "tokens are in cookies that are sent without TLS",
+    "no cookie contains a token"
   ),
   notApplicable(
     "5.2",
     "SHOULD",
-    "a token names the resource servers that it is for",
-    "there is one, which looks tokens up"
+    "a token names its resource servers",
+    "there is one resource server, which looks up tokens"
   )
 ]

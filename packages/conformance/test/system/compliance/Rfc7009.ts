@@ -19,13 +19,18 @@ export const requirements: ReadonlyArray<Requirement> = [
     expect((await probe.revoke(client, access_token)).status).toBe(200)
     expect((await probe.bearer(access_token)).status).toBe(401)
   }),
-  holds("2", "MUST", "the endpoint has an address without fragment, and takes POST", async (probe) => {
+  holds("2", "MUST", "the address of the endpoint has no fragment, and it accepts POST", async (probe) => {
     expect((await probe.metadata()).body["revocation_endpoint"]).toBe(`${issuer}/oauth/revoke`)
     const answer = await probe.request("/oauth/revoke")
     expect([answer.status, answer.headers.get("allow")]).toEqual([405, "POST"])
   }),
-  elsewhere("2", "MUST", "the endpoint is reached over TLS", "the operator's proxy terminates TLS: docs/operating.md"),
-  holds("2.1", "MUST", "both ways of client authentication are taken", async (probe) => {
+  elsewhere(
+    "2",
+    "MUST",
+    "the endpoint is available only over TLS",
+    "the operator's proxy terminates TLS: docs/operating.md"
+  ),
+  holds("2.1", "MUST", "both ways of client authentication are supported", async (probe) => {
     const client = await probe.application()
     const [one, other] = [await probe.tokens(client), await probe.tokens(client, {}, await probe.user("organizer"))]
     await probe.post("/oauth/revoke", { token: one.access_token }, basic(client))
@@ -36,7 +41,7 @@ export const requirements: ReadonlyArray<Requirement> = [
   deviates(
     "2.1",
     "MUST",
-    "a client that cannot authenticate is refused, and told so",
+    "a client that fails to authenticate gets an error",
     async (probe) => {
       const client = await probe.application()
       const { access_token } = await probe.tokens(client)
@@ -81,7 +86,7 @@ export const requirements: ReadonlyArray<Requirement> = [
     await probe.revoke(client, second.refresh_token)
     for (const { access_token } of [first, second]) expect((await probe.bearer(access_token)).status).toBe(401)
   }),
-  holds("2.1", "MUST", "a hint that is wrong or unknown does not stop the search", async (probe) => {
+  holds("2.1", "MUST", "a wrong or unknown hint does not stop the search", async (probe) => {
     const client = await probe.application()
     for (const token_type_hint of ["refresh_token", "pancake", "\"\\"]) {
       const { access_token } = await probe.tokens(client)
@@ -89,7 +94,7 @@ export const requirements: ReadonlyArray<Requirement> = [
       expect((await probe.bearer(access_token)).status, token_type_hint).toBe(401)
     }
   }),
-  holds("2.2", "MUST", "the answer is 200, also for a token that is unknown or revoked already", async (probe) => {
+  holds("2.2", "MUST", "the response is 200, also for an unknown or revoked token", async (probe) => {
     const client = await probe.application()
     const { access_token } = await probe.tokens(client)
     for (const token of ["x", access_token, access_token]) {
@@ -100,7 +105,7 @@ export const requirements: ReadonlyArray<Requirement> = [
   deviates(
     "2.2.1",
     "MUST",
-    "errors are those of RFC 6749 §5.2",
+    "errors have the form of RFC 6749 §5.2",
     async (probe) =>
       expectError(await probe.post("/oauth/revoke", credentials(await probe.application())), 400, "invalid_request"),
     {
@@ -116,7 +121,7 @@ export const requirements: ReadonlyArray<Requirement> = [
   deviates(
     "2.1",
     "MUST NOT",
-    "client credentials are taken from the query (RFC 6749 §2.3.1)",
+    "client credentials in the query are accepted (RFC 6749 §2.3.1)",
     async (probe) => {
       const client = await probe.application()
       const { access_token } = await probe.tokens(client)
@@ -138,8 +143,13 @@ export const requirements: ReadonlyArray<Requirement> = [
   elsewhere(
     "2.2.1",
     "MUST",
-    "503 while a token may be alive that should be revoked",
+    "the response is 503 if the token may still be valid",
     "packages/node/test/Outage.test.ts"
   ),
-  notApplicable("2.3", "SHOULD", "rules of JSONP", "not offered, and no CORS: applications call from their servers")
+  notApplicable(
+    "2.3",
+    "SHOULD",
+    "rules of JSONP",
+    "not offered, and there is no CORS: applications send requests from their servers"
+  )
 ]

@@ -18,7 +18,7 @@ export const requirements: ReadonlyArray<Requirement> = [
     const code = await probe.code(client, s256)
     expect((await probe.exchange(client, code, { code_verifier: verifier })).status).toBe(200)
   }),
-  holds("4.4", "MUST", "a code belongs to the challenge of its own request", async (probe) => {
+  holds("4.4", "MUST", "a code belongs to the challenge of its request", async (probe) => {
     const client = await probe.application()
     const other = "x".repeat(43)
     const [plain, proved] = [await probe.code(client), await probe.code(client, s256)]
@@ -26,40 +26,40 @@ export const requirements: ReadonlyArray<Requirement> = [
     expectError(await probe.exchange(client, plain, { code_verifier: verifier }), 400, "invalid_grant")
     expect((await probe.exchange(client, proved, { code_verifier: verifier })).status).toBe(200)
   }),
-  holds("4.4", "MUST NOT", "the challenge can be seen in the answer", async (probe) => {
+  holds("4.4", "MUST NOT", "the response contains the challenge", async (probe) => {
     const back = await probe.consent(await probe.application(), s256)
     expect(back.href).not.toContain(challenge)
     expect(back.searchParams.has("code")).toBe(true)
   }),
-  holds("4.4.1", "MUST", "a client that has to use PKCE and does not gets `invalid_request`", async (probe) => {
+  holds("4.4.1", "MUST", "a client that must use PKCE gets `invalid_request` without a challenge", async (probe) => {
     const location = expectRedirectedError(await probe.ask(await requiring(probe)), callback, "invalid_request")
     expect(location.searchParams.get("error_description")).toContain("code_challenge")
   }),
-  holds("4.4.1", "MUST", "a method that is not supported is `invalid_request`", async (probe) => {
+  holds("4.4.1", "MUST", "an unsupported method is `invalid_request`", async (probe) => {
     const client = await probe.application()
     for (const code_challenge_method of ["s256", "S512", "none"]) {
       const page = await probe.ask(client, { ...s256, code_challenge_method })
       expectRedirectedError(page, callback, "invalid_request")
     }
   }),
-  holds("4.3", "MUST", "a challenge without a method is a plain one", async (probe) => {
+  holds("4.3", "MUST", "the default method of a challenge is `plain`", async (probe) => {
     const page = await probe.ask(await probe.application(), { code_challenge: verifier })
     expectRedirectedError(page, callback, "invalid_request")
   }),
-  holds("4.3", "MUST", "a challenge that no S256 can make is refused", async (probe) => {
+  holds("4.3", "MUST", "a challenge that is not a possible S256 value is refused", async (probe) => {
     const client = await probe.application()
     for (const code_challenge of [challenge.slice(1), `${challenge}=`, `${challenge}A`, challenge.replace("-", "+")]) {
       expectRedirectedError(await probe.ask(client, { ...s256, code_challenge }), callback, "invalid_request")
     }
   }),
-  holds("4.6", "MUST", "a verifier that does not fit is `invalid_grant`", async (probe) => {
+  holds("4.6", "MUST", "a wrong verifier is `invalid_grant`", async (probe) => {
     const client = await probe.application()
     const code = await probe.code(client, s256)
     for (const code_verifier of [challenge, verifier.slice(1), verifier.toLowerCase(), `${verifier}=`]) {
       expectError(await probe.exchange(client, code, { code_verifier }), 400, "invalid_grant")
     }
   }),
-  holds("4.6", "MUST", "a code with a challenge is worth nothing without a verifier", async (probe) => {
+  holds("4.6", "MUST", "a code with a challenge is refused without a verifier", async (probe) => {
     const client = await probe.application()
     expectError(await probe.exchange(client, await probe.code(client, s256)), 400, "invalid_grant")
     const strict = await requiring(probe)
@@ -74,6 +74,6 @@ export const requirements: ReadonlyArray<Requirement> = [
     "4.1",
     "MUST",
     "the verifier has 43 to 128 characters and enough entropy",
-    "the client makes it; the server sees its hash"
+    "the client creates it; the server gets its hash"
   )
 ]

@@ -7,14 +7,14 @@ import { deviates, elsewhere, holds, notApplicable, type Requirement } from "./R
 const inactive = "{\"active\":false}"
 
 export const requirements: ReadonlyArray<Requirement> = [
-  holds("2.1", "MUST", "nobody introspects without authorization", async (probe) => {
+  holds("2.1", "MUST", "introspection requires authorization", async (probe) => {
     const client = await probe.application()
     const { access_token: token } = await probe.tokens(client)
     expectError(await probe.post("/oauth/introspect", { token }), 401, "invalid_client")
     expectError(await probe.introspect({ ...client, client_secret: "wrong" }, token), 401, "invalid_client")
     expect(await probe.isActive(client, token)).toBe(true)
   }),
-  holds("2.1", "MUST", "the endpoint takes a form by POST, with a token", async (probe) => {
+  holds("2.1", "MUST", "the endpoint accepts a form with a token by POST", async (probe) => {
     const client = await probe.application()
     expectError(await probe.post("/oauth/introspect", credentials(client)), 400, "invalid_request")
     const answer = await probe.request("/oauth/introspect")
@@ -22,7 +22,7 @@ export const requirements: ReadonlyArray<Requirement> = [
     const json = { "content-type": "application/json" }
     expect((await probe.post("/oauth/introspect", credentials(client), json)).status).toBe(415)
   }),
-  holds("2.1", "MUST", "a hint that is wrong or unknown does not stop the search", async (probe) => {
+  holds("2.1", "MUST", "a wrong or unknown hint does not stop the search", async (probe) => {
     const client = await probe.application()
     const { access_token, refresh_token } = await probe.tokens(client)
     for (const token_type_hint of ["refresh_token", "access_token", "pancake"]) {
@@ -34,7 +34,7 @@ export const requirements: ReadonlyArray<Requirement> = [
   deviates(
     "2.1",
     "MUST NOT",
-    "client credentials are taken from the query (RFC 6749 §2.3.1)",
+    "client credentials in the query are accepted (RFC 6749 §2.3.1)",
     async (probe) => {
       const client = await probe.application()
       expectError(
@@ -54,7 +54,7 @@ export const requirements: ReadonlyArray<Requirement> = [
       }
     }
   ),
-  holds("2.2", "MUST", "the answer is JSON with a Boolean `active`, seconds, and strings", async (probe) => {
+  holds("2.2", "MUST", "the response is JSON with a Boolean `active`, times in seconds, and strings", async (probe) => {
     const client = await probe.application()
     const { id } = await probe.user("athlete")
     const exchanged = await probe.exchange(client, await probe.code(client))
@@ -72,7 +72,7 @@ export const requirements: ReadonlyArray<Requirement> = [
     })
     expect((await probe.introspect(client, refresh_token)).body).toMatchObject({ active: true, sub: String(id) })
   }),
-  holds("2.2", "SHOULD NOT", "more is said of a token that is not active", async (probe) => {
+  holds("2.2", "SHOULD NOT", "the response about an inactive token has more fields", async (probe) => {
     const client = await probe.application()
     const { access_token } = await probe.tokens(client)
     await probe.revoke(client, access_token)
@@ -81,7 +81,7 @@ export const requirements: ReadonlyArray<Requirement> = [
       expect([status, text]).toEqual([200, inactive])
     }
   }),
-  holds("2.2", "MUST", "a token that the asker may not know of is not active", async (probe) => {
+  holds("2.2", "MUST", "a token of another client is inactive", async (probe) => {
     const [client, other] = [await probe.application(), await probe.application()]
     const { access_token, refresh_token } = await probe.tokens(client)
     for (const token of [access_token, refresh_token]) {
@@ -96,7 +96,7 @@ export const requirements: ReadonlyArray<Requirement> = [
     expectError(answer, 401, "invalid_client")
     expect(answer.headers.get("www-authenticate")).toMatch(/^Basic /)
   }),
-  holds("2.3", "MUST", "a bearer who may not introspect is 401 as in RFC 6750 §3", async (probe) => {
+  holds("2.3", "MUST", "a bearer token without the right to introspect is 401 as in RFC 6750 §3", async (probe) => {
     const { access_token } = await probe.tokens(await probe.application())
     for (const token of ["x", access_token]) {
       const answer = await probe.post("/oauth/introspect", { token: "x" }, { authorization: `Bearer ${token}` })
@@ -104,7 +104,7 @@ export const requirements: ReadonlyArray<Requirement> = [
       expect(answer.headers.get("www-authenticate")).toMatch(/^Bearer .*error="invalid_token"/)
     }
   }),
-  holds("4", "MUST", "all that can end a token is looked at: time, revocation, replacement", async (probe) => {
+  holds("4", "MUST", "every end of a token is checked: expiry, revocation, replacement", async (probe) => {
     const client = await probe.application()
     const first = await probe.tokens(client)
     const second = probe.pair(await probe.refresh(client, first.refresh_token))
@@ -117,10 +117,15 @@ export const requirements: ReadonlyArray<Requirement> = [
     await probe.revoke(client, second.refresh_token)
     expect(await probe.isActive(client, second.refresh_token), "revoked").toBe(false)
   }),
-  holds("4", "SHOULD", "answers are not cached where a revocation must take effect immediately", async (probe) => {
+  holds("4", "SHOULD", "responses are not cached if a revocation must take effect immediately", async (probe) => {
     const client = await probe.application()
     expectUncached(await probe.introspect(client, (await probe.tokens(client)).access_token))
   }),
-  elsewhere("4", "MUST", "the endpoint is reached over TLS", "the operator's proxy terminates TLS: docs/operating.md"),
-  notApplicable("2.2", "SHOULD", "names of extensions are chosen not to collide", "there are no other fields")
+  elsewhere(
+    "4",
+    "MUST",
+    "the endpoint is available only over TLS",
+    "the operator's proxy terminates TLS: docs/operating.md"
+  ),
+  notApplicable("2.2", "SHOULD", "names of extension fields do not collide", "there are no other fields")
 ]

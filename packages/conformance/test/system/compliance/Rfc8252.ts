@@ -28,7 +28,7 @@ export const requirements: ReadonlyArray<Requirement> = [
       expect(asksForConsent(await probe.ask(client, { redirect_uri })), redirect_uri).toBe(true)
     }
   }),
-  holds("7.3", "MUST", "the port of a loopback redirect URI is free to choose with each request", async (probe) => {
+  holds("7.3", "MUST", "each request may choose the port of a loopback redirect URI", async (probe) => {
     const client = await probe.application([registered, registered6])
     for (const redirect_uri of [...onPorts, "http://[::1]:49152/app/callback"]) {
       expect(asksForConsent(await probe.ask(client, { redirect_uri })), redirect_uri).toBe(true)
@@ -38,7 +38,7 @@ export const requirements: ReadonlyArray<Requirement> = [
     expectError(await probe.exchange(client, code, { redirect_uri: other }), 400, "invalid_grant")
     expect((await probe.exchange(client, code, { redirect_uri })).status).toBe(200)
   }),
-  holds("8.4", "MUST", "anything but the port is compared, and https has no free port", async (probe) => {
+  holds("8.4", "MUST", "everything except the port is compared, and with https also the port", async (probe) => {
     const client = await probe.application([callback, "http://127.0.0.1/app/callback"])
     const lookalikes = [
       "https://client.example.test:8443/callback",
@@ -51,7 +51,7 @@ export const requirements: ReadonlyArray<Requirement> = [
   deviates(
     "8.4",
     "MUST",
-    "redirect URIs that are not registered are refused, on loopback as well",
+    "unregistered redirect URIs are refused, also on loopback",
     async (probe) => {
       const client = await probe.application([registered])
       const others = ["http://127.0.0.1:49152/other", "http://localhost/app/callback", "http://[::1]/app/callback"]
@@ -100,7 +100,7 @@ export const requirements: ReadonlyArray<Requirement> = [
   deviates(
     "8.5",
     "SHOULD NOT",
-    "a secret is asked of clients that cannot keep one",
+    "a client that cannot protect a secret must use one",
     async (probe) => {
       const client = await probe.application()
       const answer = await probe.exchange(client, await probe.code(client), { client_secret: undefined })

@@ -13,14 +13,19 @@ export const requirements: ReadonlyArray<Requirement> = [
     const url = new URL(String((await probe.metadata()).body["issuer"]))
     expect([url.protocol, url.search, url.hash]).toEqual(["https:", "", ""])
   }),
-  holds("2", "MUST", "the authorization endpoint, token endpoint and response types are named", async (probe) => {
-    expect((await probe.metadata()).body).toMatchObject({
-      authorization_endpoint: `${issuer}/oauth/authorize`,
-      token_endpoint: `${issuer}/oauth/token`,
-      response_types_supported: ["code"]
-    })
-  }),
-  holds("2", "RECOMMENDED", "the scopes are named, and all of them work", async (probe) => {
+  holds(
+    "2",
+    "MUST",
+    "the metadata has the authorization endpoint, token endpoint and response types",
+    async (probe) => {
+      expect((await probe.metadata()).body).toMatchObject({
+        authorization_endpoint: `${issuer}/oauth/authorize`,
+        token_endpoint: `${issuer}/oauth/token`,
+        response_types_supported: ["code"]
+      })
+    }
+  ),
+  holds("2", "RECOMMENDED", "the metadata has the scopes, and all of them work", async (probe) => {
     const scopes = (await probe.metadata()).body["scopes_supported"]
     const scope = Array.isArray(scopes) ? scopes.join(" ") : ""
     expect(scope).toMatch(/./)
@@ -29,7 +34,7 @@ export const requirements: ReadonlyArray<Requirement> = [
   holds(
     "2",
     "MUST",
-    "what is not named has its default: grant types, response modes and authentication are true",
+    "a missing field has its default: grant types, response modes and authentication are correct",
     async (probe) => {
       const { body } = await probe.metadata()
       expect(body).toMatchObject({
@@ -48,7 +53,7 @@ export const requirements: ReadonlyArray<Requirement> = [
     const posted = await probe.post("/.well-known/oauth-authorization-server", {})
     expect([posted.status, posted.headers.get("allow")]).toEqual([405, "GET, HEAD, OPTIONS"])
   }),
-  holds("3.1", "MUST", "every endpoint that is named is there", async (probe) => {
+  holds("3.1", "MUST", "every endpoint in the metadata exists", async (probe) => {
     const endpoints = await endpointsOf(probe)
     expect(endpoints.length).toBe(4)
     for (const endpoint of endpoints) {
@@ -64,20 +69,20 @@ export const requirements: ReadonlyArray<Requirement> = [
       expect(value, name).not.toBeNull()
     }
   }),
-  holds("3.3", "MUST", "`issuer` is the origin under which the metadata is found", async (probe) => {
+  holds("3.3", "MUST", "`issuer` is the origin of the metadata", async (probe) => {
     expect((await probe.metadata()).body["issuer"]).toBe(issuer)
   }),
   elsewhere(
     "3",
     "MUST",
-    "the metadata is reached over TLS (also §6.1)",
+    "the metadata is available only over TLS (also §6.1)",
     "the operator's proxy terminates TLS: docs/operating.md"
   ),
   notApplicable(
     "3.1",
     "MUST",
-    "the path of an issuer is put behind the well-known one",
+    "the path of an issuer follows the well-known path",
     "an issuer is an origin: `AUTH_URL` has no path"
   ),
-  notApplicable("2.1", "MUST", "signed metadata repeats what it is about", "the metadata is not signed")
+  notApplicable("2.1", "MUST", "signed metadata names its issuer", "the metadata is not signed")
 ]

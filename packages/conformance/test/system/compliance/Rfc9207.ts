@@ -4,11 +4,11 @@ import { issuer, locationOf } from "./Probe.ts"
 import { holds, notApplicable, type Requirement } from "./Requirement.ts"
 
 export const requirements: ReadonlyArray<Requirement> = [
-  holds("2", "MUST", "every answer with a code names the issuer, once", async (probe) => {
+  holds("2", "MUST", "every response with a code names the issuer, once", async (probe) => {
     const back = await probe.consent(await probe.application(), { state: "s" })
     expect(back.searchParams.getAll("iss")).toEqual([issuer])
   }),
-  holds("2", "MUST", "every answer with an error names the issuer, once", async (probe) => {
+  holds("2", "MUST", "every response with an error names the issuer, once", async (probe) => {
     const client = await probe.application()
     const answers = [
       await probe.consent(client, {}, "deny"),
@@ -24,15 +24,15 @@ export const requirements: ReadonlyArray<Requirement> = [
     const iss = (await probe.consent(await probe.application())).searchParams.get("iss") ?? ""
     expect(iss).toMatch(/^https:\/\/[^?#]+$/)
   }),
-  holds("2.3", "MUST", "it is the issuer of the metadata, character by character", async (probe) => {
+  holds("2.3", "MUST", "it equals the issuer of the metadata exactly", async (probe) => {
     const iss = (await probe.consent(await probe.application())).searchParams.get("iss")
     expect(iss).toBe((await probe.metadata()).body["issuer"])
   }),
   holds(
     "2.3",
     "MUST",
-    "the metadata says that the parameter is sent",
+    "the metadata announces the parameter",
     async (probe) => expect((await probe.metadata()).body["authorization_response_iss_parameter_supported"]).toBe(true)
   ),
-  notApplicable("2.4", "MUST NOT", "`iss` is sent beside a JARM answer", "answers are not signed")
+  notApplicable("2.4", "MUST NOT", "`iss` is sent in addition to a JARM response", "responses are not signed")
 ]

@@ -14,7 +14,7 @@ const redirects: ReadonlyArray<Requirement> = [
   deviates(
     "2.1",
     "MUST",
-    "redirect URIs are compared exactly with registered ones, but for the port on loopback",
+    "redirect URIs equal registered ones exactly, except for the port on loopback",
     async (probe) =>
       expectRefusedRedirects(probe, await probe.application([callback]), [loopbackCallback, `${callback}/`]),
     {
@@ -39,7 +39,7 @@ const redirects: ReadonlyArray<Requirement> = [
   deviates(
     "4.11.2",
     "MUST",
-    "the user signs in before being redirected, for a wrong request as well",
+    "the user signs in before each redirect, also after a wrong request",
     async (probe) => {
       const client = await probe.application()
       const page = await new Browser().request(`${probe.service.url}${probe.authorizePath(client, { scope: "bogus" })}`)
@@ -48,8 +48,7 @@ const redirects: ReadonlyArray<Requirement> = [
     },
     {
       documented: {
-        reason:
-          "applications are registered by platform users, not by anybody, and see their mistakes without an account",
+        reason: "only platform users register applications, and applications see their mistakes without an account",
         instead: async (probe) => {
           const path = probe.authorizePath(await probe.application(), { scope: "bogus" })
           const page = await new Browser().request(`${probe.service.url}${path}`)
@@ -58,7 +57,7 @@ const redirects: ReadonlyArray<Requirement> = [
       }
     }
   ),
-  holds("2.6", "MUST NOT", "answers go to http addresses, but on loopback", async (probe) => {
+  holds("2.6", "MUST NOT", "responses go to http addresses that are not on loopback", async (probe) => {
     const { id } = await probe.user("platform")
     const body = { name: "Race Day", owner_id: id, redirect_uris: ["http://client.example.test/callback"] }
     expect((await operate(probe.service, "POST", "/applications", body)).status).toBe(422)
@@ -67,7 +66,7 @@ const redirects: ReadonlyArray<Requirement> = [
   holds(
     "4.12",
     "MUST NOT",
-    "a form with credentials is answered by a redirect that sends it on (307, 308)",
+    "the response to a form with credentials is a redirect that repeats it (307, 308)",
     async (probe) => {
       const user = await probe.user("athlete")
       const browser = new Browser()
@@ -98,7 +97,7 @@ const pages: ReadonlyArray<Requirement> = [
     expect(answers[1]?.status).toBe(405)
     expect(answers[1]?.headers.get("allow")).toBe("GET, HEAD, POST")
   }),
-  holds("4.16", "MUST", "pages of the flow cannot be put into a frame", async (probe) => {
+  holds("4.16", "MUST", "pages of the flow cannot be framed", async (probe) => {
     const { headers } = await probe.ask(await probe.application())
     expect(headers.get("content-security-policy")).toContain("frame-ancestors 'none'")
     expect(headers.get("x-frame-options")).toBe("DENY")
@@ -121,19 +120,19 @@ const pages: ReadonlyArray<Requirement> = [
   elsewhere(
     "4.13",
     "MUST",
-    "headers that a proxy sets are taken from nobody else",
+    "headers of a proxy are accepted only from the proxy",
     "packages/http/test/ClientAddress.test.ts"
   ),
   elsewhere(
     "2.6",
     "RECOMMENDED",
-    "TLS reaches from end to end",
+    "TLS is end-to-end",
     "the operator's proxy terminates TLS: docs/operating.md"
   ),
   notApplicable(
     "4.17",
     "MUST",
-    "messages between windows name their receiver",
+    "messages between windows have a target origin",
     "the script of the pages sends no messages"
   )
 ]

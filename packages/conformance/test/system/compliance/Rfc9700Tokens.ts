@@ -24,7 +24,7 @@ const proofs: ReadonlyArray<Requirement> = [
     expectError(await probe.exchange(client, code, { code_verifier: "y".repeat(43) }), 400, "invalid_grant")
     expect((await probe.exchange(client, code, { code_verifier: verifier })).status).toBe(200)
   }),
-  holds("4.8.2", "MUST", "a verifier is taken only for a code with a challenge: no downgrade", async (probe) => {
+  holds("4.8.2", "MUST", "a verifier is accepted only for a code with a challenge: no downgrade", async (probe) => {
     const client = await probe.application()
     const code = await probe.code(client)
     expectError(await probe.exchange(client, code, { code_verifier: verifier }), 400, "invalid_grant")
@@ -32,7 +32,7 @@ const proofs: ReadonlyArray<Requirement> = [
     expectError(await probe.exchange(client, emptied, { code_verifier: verifier }), 400, "invalid_grant")
     expect((await probe.exchange(client, code)).status).toBe(200)
   }),
-  holds("4.4.2", "SHOULD", "clients can tell who answers: `iss` is in every answer", async (probe) => {
+  holds("4.4.2", "SHOULD", "clients can recognize the server: `iss` is in every response", async (probe) => {
     const back = await probe.consent(await probe.application())
     expect(back.searchParams.get("iss")).toBe((await probe.metadata()).body["issuer"])
   }),
@@ -94,7 +94,7 @@ const tokens: ReadonlyArray<Requirement> = [
       }
     })
   ),
-  holds("2.3", "SHOULD", "access tokens give no more than they are for", async (probe) => {
+  holds("2.3", "SHOULD", "access tokens give only the access that they need", async (probe) => {
     const { access_token } = await probe.tokens(await probe.application(), { scope: "profile:write" })
     expect((await probe.bearer(access_token)).status).toBe(403)
     const headers = { authorization: `Bearer ${access_token}` }
@@ -103,7 +103,7 @@ const tokens: ReadonlyArray<Requirement> = [
   holds(
     "4.2.4",
     "SHOULD NOT",
-    "pages of the flow load from or link to elsewhere, or say where they are",
+    "pages of the flow load from other sites, link to them, or send a referrer",
     async (probe) => {
       const client = await probe.application()
       const pages = [
@@ -123,7 +123,7 @@ const tokens: ReadonlyArray<Requirement> = [
     const { access_token } = await probe.tokens(await probe.application())
     expect((await probe.resource({}, `?${encode({ access_token })}`)).status).toBe(401)
   }),
-  holds("4.3.1", "SHOULD", "a code in a history is worth nothing: it is good once", async (probe) => {
+  holds("4.3.1", "SHOULD", "a code in a browser history is useless, because it is valid once", async (probe) => {
     const client = await probe.application()
     const code = await probe.code(client)
     expect((await probe.exchange(client, code)).status).toBe(200)
@@ -149,7 +149,7 @@ const tokens: ReadonlyArray<Requirement> = [
   deviates(
     "4.14.2",
     "MUST",
-    "every replay ends the grant, however soon it comes",
+    "every replay ends the grant, however early it is",
     async (probe) => {
       const client = await probe.application()
       const first = await probe.tokens(client)
@@ -158,7 +158,7 @@ const tokens: ReadonlyArray<Requirement> = [
       expect((await probe.bearer(second.access_token)).status).toBe(401)
     },
     everywhere({
-      reason: "the predecessor within 60 seconds is a client that sent twice: it gets nothing, and loses nothing",
+      reason: "a replay of the predecessor within 60 seconds is a repeated request: it gets nothing, and loses nothing",
       instead: async (probe) => {
         const client = await probe.application()
         const first = await probe.tokens(client)
@@ -169,7 +169,7 @@ const tokens: ReadonlyArray<Requirement> = [
       }
     })
   ),
-  holds("4.14.2", "SHOULD", "a refresh token that is not used for long expires", async (probe) => {
+  holds("4.14.2", "SHOULD", "an unused refresh token expires", async (probe) => {
     const client = await probe.application()
     const [idle, used] = [await probe.tokens(client), await probe.tokens(await probe.application())]
     expect(used.refresh_token).not.toBe(idle.refresh_token)
@@ -181,20 +181,20 @@ const tokens: ReadonlyArray<Requirement> = [
   elsewhere(
     "4.9.2",
     "MUST",
-    "tokens are kept like other secrets where they are stored",
+    "stored tokens are protected like other secrets",
     "only hashes are stored: law 10 in docs/laws.md"
   ),
   notApplicable(
     "4.10.2",
     "SHOULD",
     "access tokens are restricted to an audience",
-    "there is one resource server, which looks tokens up"
+    "there is one resource server, which looks up tokens"
   ),
   notApplicable(
     "4.15.1",
     "SHOULD NOT",
     "a client can choose an identifier like that of a user",
-    "the store gives identifiers, and no token is a client's"
+    "the store assigns identifiers, and no token belongs to a client"
   )
 ]
 

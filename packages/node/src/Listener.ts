@@ -152,13 +152,17 @@ const warnOfProxy = (server: Server, trustedProxies: ReadonlyArray<string>): Eff
     server.on("request", look)
   })
 
+/** Waits at most this long, also in a finalizer. There, a wait is uninterruptible, and a timeout would not end it. */
+const waitFor = (closed: Deferred.Deferred<void>, limit: Duration.Duration) =>
+  Effect.timeoutOption(Effect.interruptible(Deferred.await(closed)), limit)
+
 const close = (server: Server, unanswered: Unanswered): Effect.Effect<void> =>
   Effect.gen(function*() {
     const closed = yield* Deferred.make<void>()
     server.close(() => Deferred.unsafeDone(closed, Effect.void))
     endConnections(server, unanswered)
     server.closeIdleConnections()
-    yield* Effect.timeoutOption(Deferred.await(closed), patience)
+    yield* waitFor(closed, patience)
     server.closeAllConnections()
   })
 
@@ -168,10 +172,7 @@ const retire = (server: Server, unanswered: Unanswered): Effect.Effect<void> =>
     // `close` of an HTTP server would close idle connections.
     NetServer.prototype.close.call(server, () => Deferred.unsafeDone(closed, Effect.void))
     endConnections(server, unanswered)
-    yield* Effect.timeoutOption(
-      Deferred.await(closed),
-      Duration.sum(Duration.millis(server.keepAliveTimeout), patience)
-    )
+    yield* waitFor(closed, Duration.sum(Duration.millis(server.keepAliveTimeout), patience))
   })
 
 /** For a process that serves no requests. */

@@ -225,7 +225,11 @@ describe.skipIf(isMissing)("developer pages in Chromium (skipped without Chromiu
           Array.from({ length: 30 }, (_, index) => ({ hoursAgo: 20 - index / 2, outcomes: ["delivered"] }))
         ))
         await openAs(page, site, owner.email, `${path}/deliveries?state=delivered`)
-        const ids = async () => (await page.locator("tbody a").allTextContents()).map(Number)
+        const ids = async () => {
+          // After a click, the next page may not be complete.
+          await page.waitForLoadState()
+          return (await page.locator("tbody a").allTextContents()).map(Number)
+        }
         const first = await ids()
         await page.getByRole("link", { name: "Older" }).click()
         const second = await ids()

@@ -18,7 +18,7 @@ const peers = [
   "graphile-worker",
   "pg-boss",
   "pg",
-  "undici"
+  "undici-8"
 ]
 
 const require = createRequire(import.meta.url)
@@ -28,7 +28,7 @@ const versionOf = (name: string): string => {
   for (let folder = dirname(require.resolve(name));; folder = dirname(folder)) {
     try {
       const description = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"))
-      if (description.name === name) return description.version
+      if (description.version !== undefined) return description.version
     } catch (error) {
       if (folder === dirname(folder)) throw error
     }

@@ -30,6 +30,8 @@ export interface Judged {
 
 /** A goal for ours, as a ratio to another contender: of rates, or of median latencies. */
 export interface Goal {
+  /** The contender that has the goal. Default: the first one. */
+  readonly of?: string
   readonly than: string
   readonly by?: "latency"
   readonly atLeast?: number
@@ -82,10 +84,14 @@ const ratioOf = (of: (measurement: Measurement) => number, ours: Result, other: 
     return beside === undefined ? [] : [of(measurement) / of(beside)]
   }))
 
-const judge = (goal: Goal, ours: Result, others: ReadonlyArray<Result>): Judged => {
-  const { atLeast, atMost, by, than } = goal
+const judge = (goal: Goal, first: Result, all: ReadonlyArray<Result>): Judged => {
+  const { atLeast, atMost, by, of, than } = goal
+  const ours = of === undefined ? first : all.find(({ contender }) => contender.name === of)
+  const others = all.filter((result) => result !== ours)
   const bound = atLeast === undefined ? `at most ${atMost}` : `at least ${atLeast}`
-  const words = `${bound} times ${by === "latency" ? "the latency" : "the rate"} of ${than}`
+  const subject = of === undefined ? "" : `${of}: `
+  const words = `${subject}${bound} times ${by === "latency" ? "the latency" : "the rate"} of ${than}`
+  if (ours === undefined) return { goal: words, result: "not measured", isReached: false }
   const rate = (other: Result) => ratioOf(rateOf, ours, other)
   const fastest = others.filter(({ contender }) => contender.role === "peer").sort((a, b) => rate(a) - rate(b))[0]
   const other = than === fastestPeer ? fastest : others.find(({ contender }) => contender.name === than)
@@ -112,16 +118,17 @@ export const compare = async (
       console.error(`    round ${round}  ${contender.name.padEnd(40)} ${count(measurement.perSecond).padStart(9)}/s`)
     }
   }
-  const [ours, ...others] = [...measured].map(([contender, rounds]): Result => ({ contender, rounds }))
+  const results = [...measured].map(([contender, rounds]): Result => ({ contender, rounds }))
+  const [ours] = results
   if (ours === undefined) throw new Error(`${title}: nothing to measure`)
   return {
     title,
     columns: ["", "per second", "range", ...percentiles.map((percentile) => `${percentile} ms`), ratio],
-    rows: [ours, ...others].map((result) => [
+    rows: results.map((result) => [
       result.contender.role === "limit" ? `limit: ${result.contender.name}` : result.contender.name,
       ...cells(result),
       result === ours ? "" : `${ratioOf(rateOf, ours, result).toFixed(2)} ×`
     ]),
-    goals: goals.map((goal) => judge(goal, ours, others))
+    goals: goals.map((goal) => judge(goal, ours, results))
   }
 }

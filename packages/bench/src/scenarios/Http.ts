@@ -1,17 +1,23 @@
 /** Complete HTTP requests: the refresh of a token, and a resource with a bearer token. */
 import * as Contender from "../Contender.ts"
 import { asking, refreshing } from "../Protocol.ts"
+import * as Runtime from "../Runtime.ts"
 import { compare, fastestPeer, type Scenario } from "../Scenario.ts"
 
-const ours = { name: "Startlist", role: "ours", program: "Startlist", args: ["memory"] } as const
-const raw = { name: "raw node:http", role: "limit", program: "Raw", args: [] } as const
-const fiber = { name: "the same in a fiber for each request", role: "limit", program: "Raw", args: ["fiber"] } as const
-const peers = [
+const rawName = "raw node:http"
+
+const servers = [
+  { name: "Startlist", role: "ours", program: "Startlist", args: ["memory"] },
+  { name: rawName, role: "limit", program: "Raw", args: [] },
+  { name: "the same in a fiber for each request", role: "limit", program: "Raw", args: ["fiber"] },
   { name: "@node-oauth, bare", role: "peer", program: "NodeOauth", args: ["bare"] },
   { name: "@node-oauth, Express", role: "peer", program: "NodeOauth", args: ["express"] },
   { name: "@jmondi", role: "peer", program: "Jmondi", args: [] },
   { name: "oidc-provider", role: "peer", program: "OidcProvider", args: [] }
 ] as const
+
+const contenders = (conversations: typeof refreshing) =>
+  Runtime.place(servers).map((options) => Contender.server(options, conversations))
 
 export const refresh: Scenario = {
   name: "refresh",
@@ -25,12 +31,12 @@ replaced token, to revoke the grant at a replay; the peers forget them, except o
   run: async (effort) => [
     await compare({
       title: "POST /oauth/token",
-      contenders: [ours, raw, fiber, ...peers].map((options) => Contender.server(options, refreshing)),
-      goals: [
+      contenders: contenders(refreshing),
+      goals: Runtime.goals(servers, [
         { than: "oidc-provider", atLeast: 5 },
-        { than: fastestPeer, atLeast: 1.5 },
-        { than: raw.name, atLeast: 0.65 }
-      ]
+        { than: fastestPeer, atLeast: 1.6 },
+        { than: rawName, atLeast: 0.7 }
+      ])
     }, effort)
   ]
 }
@@ -46,8 +52,8 @@ of @jmondi are signed (HS256) and also looked up, because a revocation takes eff
   run: async (effort) => [
     await compare({
       title: "GET /api/v1/athlete",
-      contenders: [ours, raw, fiber, ...peers].map((options) => Contender.server(options, asking)),
-      goals: [{ than: fastestPeer, atLeast: 1 }, { than: raw.name, atLeast: 0.75 }]
+      contenders: contenders(asking),
+      goals: Runtime.goals(servers, [{ than: fastestPeer, atLeast: 1.2 }, { than: rawName, atLeast: 0.8 }])
     }, effort)
   ]
 }

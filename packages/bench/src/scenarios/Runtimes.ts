@@ -1,33 +1,20 @@
 /** The same work on every supported version of Node. */
-import { execFileSync } from "node:child_process"
 import { join } from "node:path"
-import { fileURLToPath } from "node:url"
 import * as Cleanup from "../Cleanup.ts"
 import * as Contender from "../Contender.ts"
 import { type Effort, median } from "../Measurement.ts"
 import { asking, refreshing } from "../Protocol.ts"
 import { compare, count, type Scenario, type Table } from "../Scenario.ts"
+import * as Runtime from "../Runtime.ts"
 import * as Service from "../Service.ts"
 
-interface Runtime {
-  readonly name: string
-  readonly node: string
-}
-
-/** All versions, newest first. The first use downloads them. */
-const find = (): ReadonlyArray<Runtime> => {
-  const script = fileURLToPath(new URL("../../../../scripts/runtimes.mjs", import.meta.url))
-  const found = execFileSync(process.execPath, [script], { encoding: "utf8" }).trim().split("\n").reverse()
-  return found.map((node) => ({ node, name: `Node ${execFileSync(node, ["--version"], { encoding: "utf8" }).trim()}` }))
-}
-
-const startMillis = async ({ node }: Runtime, folder: string): Promise<number> => {
+const startMillis = async ({ node }: Runtime.Runtime, folder: string): Promise<number> => {
   const { millis, stop } = await Service.start(folder, undefined, "anywhere", node)
   await stop()
   return millis
 }
 
-const starts = async (runtimes: ReadonlyArray<Runtime>, { rounds }: Effort): Promise<Table> => {
+const starts = async (runtimes: ReadonlyArray<Runtime.Runtime>, { rounds }: Effort): Promise<Table> => {
   const { path, remove } = Cleanup.temporaryFolder()
   const found = runtimes.map((runtime, index) => ({ runtime, folder: join(path, String(index)), all: Array<number>() }))
   for (const { folder, runtime } of found) await startMillis(runtime, folder)
@@ -55,7 +42,7 @@ Startlist itself on every supported version of Node, in memory, 64 connections, 
 as fast the newest version is.
 `,
   run: async (effort) => {
-    const found = find()
+    const found = Runtime.all()
     const all = found.flatMap((runtime) => [
       runtime,
       { ...runtime, name: `${runtime.name} without Maglev`, env: { V8_FLAGS: "--no-maglev" } }

@@ -167,7 +167,7 @@ the database runs in the process of the server, on its core. Start and memory ar
         measure: async ({ isQuick, seconds }) => {
           const { path, remove } = Cleanup.temporaryFolder()
           const perSecond = await deliver(
-            "DeliverStartlist",
+            { program: "DeliverStartlist" },
             `${path}/data`,
             isQuick ? 1000 : 5000,
             seconds,

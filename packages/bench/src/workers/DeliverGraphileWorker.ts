@@ -1,7 +1,8 @@
 /** `graphile-worker`, tuned: a local queue of 500, completed in batches. Arguments: the database; the callback. */
 import { Logger, makeWorkerUtils, run } from "graphile-worker"
 import * as Pg from "pg"
-import { type Job, makeJobs, makePost, serve, subscriptions, until } from "./Delivering.ts"
+import { type Job, makeJobs, serve, subscriptions, until } from "./Delivering.ts"
+import { makePost } from "./Posting.ts"
 
 const [, , url = "", callbackUrl = ""] = process.argv
 const concurrency = 256

@@ -2,8 +2,9 @@
  * `pg-boss`: eight loops that fetch 500 events, post them, and complete them together. Its own workers would pause for
  * half a second between batches. Arguments: the database; the callback.
  */
-import PgBoss from "pg-boss"
-import { type Job, makeJobs, makePost, serve, subscriptions } from "./Delivering.ts"
+import { PgBoss } from "pg-boss"
+import { type Job, makeJobs, serve, subscriptions } from "./Delivering.ts"
+import { makePost } from "./Posting.ts"
 
 const [, , url = "", callbackUrl = ""] = process.argv
 const post = makePost(callbackUrl, 256)
@@ -26,7 +27,7 @@ const loop = async (): Promise<void> => {
 serve(
   async (count) => {
     for (let saved = 0; saved < count; saved += subscriptions) {
-      await boss.insert(makeJobs().map((data) => ({ name: queue, data })))
+      await boss.insert(queue, makeJobs().map((data) => ({ data })))
     }
   },
   async () => {

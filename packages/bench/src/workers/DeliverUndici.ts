@@ -1,5 +1,6 @@
 /** The limit: the same POSTs from a list in memory, 256 at a time. Arguments: a database, unused; the callback. */
-import { type Job, makeJobs, makePost, serve, subscriptions } from "./Delivering.ts"
+import { type Job, makeJobs, serve, subscriptions } from "./Delivering.ts"
+import { makePost } from "./Posting.ts"
 
 const [, , , callbackUrl = ""] = process.argv
 const concurrency = 256

@@ -1,6 +1,5 @@
 /** Shared parts of the programs that deliver. */
-import { createHmac, randomBytes } from "node:crypto"
-import { Pool } from "undici"
+import { randomBytes } from "node:crypto"
 import * as Child from "../Child.ts"
 
 /** Number of subscriptions of the events. */
@@ -61,32 +60,6 @@ export const makeJobs = (): ReadonlyArray<Job> => {
     }
     return { id, subscriptionId: subscription_id, body: JSON.stringify(body) }
   })
-}
-
-/** Posts an event like our dispatcher: signed, with a timeout of two seconds. Any status except 200 is a failure. */
-export const makePost = (callbackUrl: string, concurrency: number) => {
-  const { origin, pathname } = new URL(callbackUrl)
-  const keys = Array.from({ length: subscriptions + 1 }, () => randomBytes(32))
-  const pool = new Pool(origin, { connections: concurrency, headersTimeout: 2000, bodyTimeout: 2000 })
-  return async ({ body, id, subscriptionId }: Job): Promise<void> => {
-    const timestamp = String(Math.floor(Date.now() / 1000))
-    const key = keys[subscriptionId] ?? Buffer.alloc(0)
-    const signature = createHmac("sha256", key).update(`${id}.${timestamp}.${body}`).digest("base64")
-    const response = await pool.request({
-      method: "POST",
-      path: pathname,
-      headers: {
-        "content-type": "application/json",
-        "user-agent": "Startlist",
-        "webhook-id": id,
-        "webhook-timestamp": timestamp,
-        "webhook-signature": `v1,${signature}`
-      },
-      body
-    })
-    await response.body.dump()
-    if (response.statusCode !== 200) throw new Error(`the callback answered ${response.statusCode}`)
-  }
 }
 
 /** Polls the database until a condition holds. */

@@ -10,15 +10,15 @@ import { lifetimes, scope } from "./Protocol.ts"
 /** The application of all grants. */
 export const applicationId = 1
 
-/** Lengths of hashes in characters. */
-const lengths = { a: 22, r: 43 }
+/** Length of a hash in characters. */
+const length = 22
 
 /** A hash of a token with the length of a real one, computed in the same way as in SQL. */
 export const hashOf = (kind: "a" | "r", user: number, version: number): TokenHash =>
-  trusted(TokenHash, `${kind}${hash("md5", `${user}-${version}`)}`.padEnd(lengths.r, "0").slice(0, lengths[kind]))
+  trusted(TokenHash, `${kind}${hash("md5", `${user}-${version}`)}`.slice(0, length))
 
 const sqlHashOf = (kind: "a" | "r", user: string, version: string): string =>
-  `left(rpad('${kind}' || md5((${user})::text || '-' || (${version})::text), ${lengths.r}, '0'), ${lengths[kind]})`
+  `left('${kind}' || md5((${user})::text || '-' || (${version})::text), ${length})`
 
 /** Creates the tables of the stores in a fresh database. */
 export const migrate = (url: string): Promise<void> => Effect.runPromise(Postgres.migrate({ url: Redacted.make(url) }))
@@ -32,8 +32,11 @@ export const salt = "0".repeat(22)
 /** First consent of all grants, in milliseconds: refreshing does not change it. */
 const grantedAt = Date.UTC(2026, 0, 1)
 
-/** Creation, lifetime and scope of an access token, which follow its hash in a row (`AccessTokens`). */
-const aboutToken = (now: number): string => ` ${now.toString(36)} ${(lifetimes.access * 1000).toString(36)} ${scope}`
+/** The access tokens begin with their common lifetime and scope (`AccessTokens`). */
+const terms = `\n ${(lifetimes.access * 1000).toString(36)} ${scope}\n`
+
+/** The creation of an access token, which follows its hash. */
+const createdAt = (now: number): string => ` ${now.toString(36)}`
 
 /** The column with values that rarely change. */
 const consent = JSON.stringify({ role: "athlete", scope: [scope], epoch: 1, at: grantedAt })
@@ -58,24 +61,24 @@ export const fill = (count: number) => async ({ query, settle, url }: Database.F
   )
   await query(`INSERT INTO startlist_grants
       (application_id, user_id, active, consent, access, refresh, generation, version)
-    SELECT ${applicationId}, i, true, '${consent}', E'\\n' || ${sqlHashOf("a", "i", "1")} || '${aboutToken(now)}',
+    SELECT ${applicationId}, i, true, '${consent}', '${terms}' || ${sqlHashOf("a", "i", "1")} || '${createdAt(now)}',
       ${sqlRefresh(sqlHashOf("r", "i", "1"))}, 1, 1 FROM ${users}`)
   await settle()
 }
 
-const aboutTokens = aboutToken(Date.now())
+const created = createdAt(Date.now())
 
-const middleTokens = Array.from({ length: liveTokens - 2 }, (_, index) => `\n${hashOf("a", 0, index)}${aboutTokens}`)
+const middleTokens = Array.from({ length: liveTokens - 2 }, (_, index) => `\n${hashOf("a", 0, index)}${created}`)
 
 /**
  * The text between the oldest and the newest access token of a grant in use. Each rotation removes the oldest one, so
  * PostgreSQL logs the list from its start. For the same effect, the oldest one also changes here.
  */
-const betweenTokens = `${aboutTokens}${middleTokens.join("")}\n`
+const betweenTokens = `${created}${middleTokens.join("")}\n`
 
 /** The access tokens that a grant has at a version. */
 export const accessOf = (user: number, version: number): string =>
-  `\n${hashOf("a", user, version - 1)}${betweenTokens}${hashOf("a", user, version)}${aboutTokens}`
+  `${terms}${hashOf("a", user, version - 1)}${betweenTokens}${hashOf("a", user, version)}${created}`
 
 /** The statement that rotates the refresh token of one grant: the single-row form of the stores' statement. */
 export const rotation = (parameter: (name: "user" | "version" | "access" | "refresh") => string): string => `
@@ -105,8 +108,8 @@ const rotate = checked(rotation((name) =>
   ({
     user: ":who",
     version: ":v",
-    access: `E'\\n' || ${sqlHashOf("a", ":who", ":v")} || '${betweenTokens}' ||
-      ${sqlHashOf("a", ":who", ":v + 1")} || '${aboutTokens}'`,
+    access: `'${terms}' || ${sqlHashOf("a", ":who", ":v")} || '${betweenTokens}' ||
+      ${sqlHashOf("a", ":who", ":v + 1")} || '${created}'`,
     refresh: sqlHashOf("r", ":who", ":v + 1")
   })[name]
 ))

@@ -45,7 +45,9 @@ export interface Option extends Pick<Contender, "name" | "role"> {
 const isOnlyNewest = ({ onlyNewest = false, role }: Option): boolean => onlyNewest || role === "peer"
 
 /** Ours and the limits on both versions, and the peers on the newest one. Names get the version. */
-export const place = <One extends Option>(options: ReadonlyArray<One>): ReadonlyArray<One & { readonly node: string }> =>
+export const place = <One extends Option>(
+  options: ReadonlyArray<One>
+): ReadonlyArray<One & { readonly node: string }> =>
   both().flatMap((runtime, index, { length }) =>
     options
       .filter((option) => !isOnlyNewest(option) || index === length - 1)

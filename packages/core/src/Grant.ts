@@ -229,7 +229,7 @@ const issue = (
       generation,
       grantedAt: grant.grantedAt,
       refresh: Option.some({
-        hash: hash(Redacted.value(tokens.refreshToken)),
+        hash: shortened(hash(Redacted.value(tokens.refreshToken))),
         salt: origin.salt,
         issuedAt: now,
         expiresAt: toRefreshExpiry(now.epochMillis + Duration.toMillis(policy.refreshTokenIdle))
@@ -261,7 +261,7 @@ const repeat = (
       return Option.none()
     }
     const pairs = keys.map((key) => derive(key, { ...origin, salt: current.salt }, grant, grant.generation))
-    const pair = pairs.find(({ refreshToken }) => hash(Redacted.value(refreshToken)) === current.hash)
+    const pair = pairs.find(({ refreshToken }) => shortened(hash(Redacted.value(refreshToken))) === current.hash)
     return Option.map(Option.fromNullable(pair), (pair): Decision => ({
       _tag: "Repeated",
       tokens: answer(pair, grant.scope, state, current.issuedAt, policy)
@@ -318,7 +318,7 @@ export const standingOf = (
   { epoch, generation }: Token.RefreshName,
   { hash, keys }: Deriving
 ): Standing => {
-  const fingerprint = hash(Redacted.value(token))
+  const fingerprint = shortened(hash(Redacted.value(token)))
   if (Option.isSome(grant.refresh) && grant.refresh.value.hash === fingerprint) return "current"
   const isRevoked = epoch < grant.epoch || epoch === grant.epoch && grant.status === "revoked"
   const isOlder = generation < grant.generation || isRevoked && generation === grant.generation

@@ -310,14 +310,14 @@ const make = Effect.gen(function*() {
 
   /** Describes a token. Its form shows its kind. */
   const introspectAt = (token: Redacted.Redacted<string>, now: DateTime.Utc) => {
-    const hash = hashOf(token)
+    const hash = shortened(hashOf(token))
     const access = Token.parse("access", token)
     const ifActive = <A>({ state }: Application.Standing, known: Option.Option<A>) =>
       state === "active" ? known : Option.none()
     return Option.isSome(access)
       ? inspect(
         access,
-        (grant, _, application) => ifActive(application, Introspection.ofAccess(grant, shortened(hash), now))
+        (grant, _, application) => ifActive(application, Introspection.ofAccess(grant, hash, now))
       )
       : inspect(
         Token.parseRefresh(token),

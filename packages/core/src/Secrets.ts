@@ -11,8 +11,8 @@ export const TokenHash = Schema.String.pipe(Schema.pattern(/^\S+$/), Schema.bran
 export type TokenHash = typeof TokenHash.Type
 
 /**
- * The first 128 bits (22 characters) of a fingerprint, to store access tokens: a grant has many. They are enough for a
- * value of 256 bits.
+ * The first 128 bits (22 characters) of a fingerprint, to store access and refresh tokens: every refresh writes them.
+ * They are enough for a value of 256 bits.
  */
 export const shortened = (hash: TokenHash): TokenHash => trusted(TokenHash, hash.slice(0, 22))
 

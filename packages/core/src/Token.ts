@@ -27,6 +27,7 @@ export type Code = typeof Code.Type
 
 /** The current refresh token of a grant. */
 export const RefreshToken = Schema.Struct({
+  /** `Secrets.shortened`. */
   hash: TokenHash,
   /** The salt of its derivation (`Secrets.Origin`). */
   salt: Schema.String.pipe(Schema.pattern(/^\S+$/)),

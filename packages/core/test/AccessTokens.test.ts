@@ -4,12 +4,21 @@ import { DateTime, FastCheck, Option, Schema } from "effect"
 
 const instant = FastCheck.integer({ min: 0, max: 4_000_000_000_000 }).map((millis) => DateTime.unsafeMake(millis))
 
+const lifetime = FastCheck.oneof(FastCheck.constant(1000), FastCheck.integer({ min: 0, max: 1_000_000_000 }))
+
 const token: FastCheck.Arbitrary<Token.AccessToken> = FastCheck.record({
   hash: FastCheck.stringMatching(/^[\w-]{1,22}$/).map((text) => Secrets.TokenHash.make(text)),
-  scope: FastCheck.array(FastCheck.stringMatching(/^[!#-[\]-~]{1,10}$/), { maxLength: 3 }),
+  // Few, so that some follow their equals.
+  scope: FastCheck.oneof(
+    FastCheck.constant(["read"]),
+    FastCheck.array(FastCheck.stringMatching(/^[!#-[\]-~]{1,10}$/), { maxLength: 3 })
+  ),
   createdAt: instant,
-  expiresAt: instant
-})
+  lifetime
+}).map(({ lifetime, ...token }) => ({
+  ...token,
+  expiresAt: DateTime.unsafeMake(token.createdAt.epochMillis + lifetime)
+}))
 
 const tokens = FastCheck.array(token, { maxLength: 25 })
 
@@ -18,6 +27,15 @@ describe("the access tokens of a grant", () => {
     const text = AccessTokens.fromArray(list)
     expect(AccessTokens.toArray(text)).toStrictEqual(list)
     expect(Schema.is(AccessTokens.AccessTokens)(text)).toBe(true)
+  })
+
+  it.prop("name their lifetime and scope only where these change", [token, tokens], ([first, list]) => {
+    const all = [first, ...list]
+    const terms = all.map(({ createdAt, expiresAt, scope }) =>
+      JSON.stringify([expiresAt.epochMillis - createdAt.epochMillis, scope])
+    )
+    const changes = terms.filter((one, index) => one !== terms[index - 1]).length
+    expect(AccessTokens.fromArray(all).split("\n")).toHaveLength(1 + all.length + changes)
   })
 
   it.prop("are found by their fingerprint, the newest first", [tokens, token], ([list, other]) => {

@@ -30,10 +30,15 @@ export const deliver = async (
 ): Promise<number> => {
   const receiver = await Process.start<{ readonly port: number }>("servers/Receiver", [], "load")
   try {
-    const worker = await Process.start(`workers/${program}`, [
-      where,
-      `http://127.0.0.1:${receiver.ready.port}/callback`
-    ], "measured", { node })
+    const worker = await Process.start(
+      `workers/${program}`,
+      [
+        where,
+        `http://127.0.0.1:${receiver.ready.port}/callback`
+      ],
+      "measured",
+      { node }
+    )
     try {
       let turns = -1
       for (let measured = 0;;) {

@@ -1,7 +1,7 @@
 /** Performs the operations of a program with the services of the core. */
 import { OAuth } from "@startlist/core/OAuth"
 import type { Tokens } from "@startlist/core/Token"
-import { Secrets } from "@startlist/core/Secrets"
+import { Secrets, shortened } from "@startlist/core/Secrets"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
@@ -49,7 +49,7 @@ const issuing = <E>(
   useCase: Effect.Effect<Tokens, E, Needs>
 ): Prepared =>
   making(request, useCase, ({ accessToken: access, refreshToken: refresh }, hash) => {
-    const made = placeOf(fixture.pairs, { hash: hash(refresh), application, access: undefined, refresh: undefined })
+    const made = placeOf(fixture.pairs, { hash: shortened(hash(refresh)), application, access: undefined, refresh: undefined })
     const known = fixture.pairs[made]
     const isSame = known?.access === undefined || Redacted.value(known.access) === Redacted.value(access)
     return { made: isSame ? made : -2, learn: () => void Object.assign(known ?? {}, { access, refresh }) }

@@ -68,7 +68,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   ),
   grant(
     "a repeat is answered whatever it repeats",
-    "pairs.find(({ refreshToken }) => hash(Redacted.value(refreshToken)) === current.hash)",
+    "pairs.find(({ refreshToken }) => shortened(hash(Redacted.value(refreshToken))) === current.hash)",
     "pairs[0]"
   ),
   grant(
@@ -83,8 +83,8 @@ export const mutants: ReadonlyArray<Mutant> = [
   ),
   tokens(
     "a new access token finds no room",
-    "live.slice(start) + lineOf(added)",
-    "count(live) < limit ? live + lineOf(added) : live"
+    "append(from(live, start), added)",
+    "count(live) < limit ? append(live, added) : live"
   ),
   tokens("a grant has any number of access tokens", "count(live) + 1 - limit", "0"),
   tokens("an expired access token stays in the grant", "isOver(parse(tokens, start).expiresAt, now)", "false"),

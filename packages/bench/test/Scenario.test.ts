@@ -33,7 +33,9 @@ describe("A comparison", () => {
         { than: fastestPeer, atLeast: 1.1 },
         { than: "bare", atLeast: 0.65 },
         { than: "bare", by: "latency", atMost: 2.1 },
-        { than: "nobody", atLeast: 1 }
+        { than: "nobody", atLeast: 1 },
+        { of: "fast", than: "bare", atLeast: 0.2 },
+        { of: "nobody", than: "bare", atLeast: 0.2 }
       ]
     }, effort)
 
@@ -53,7 +55,9 @@ describe("A comparison", () => {
       { goal: "at least 1.1 times the rate of the fastest peer (fast)", result: "1.11", isReached: true },
       { goal: "at least 0.65 times the rate of bare", result: "0.50", isReached: false },
       { goal: "at most 2.1 times the latency of bare", result: "2.00", isReached: true },
-      { goal: "at least 1 times the rate of nobody", result: "not measured", isReached: false }
+      { goal: "at least 1 times the rate of nobody", result: "not measured", isReached: false },
+      { goal: "fast: at least 0.2 times the rate of bare", result: "0.25", isReached: true },
+      { goal: "nobody: at least 0.2 times the rate of bare", result: "not measured", isReached: false }
     ])
   })
 })

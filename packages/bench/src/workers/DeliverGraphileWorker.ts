@@ -9,6 +9,8 @@ const concurrency = 256
 const post = makePost(callbackUrl, concurrency)
 const pool = new Pg.Pool({ connectionString: url, max: 10 })
 pool.on("error", (error) => console.error(error))
+// graphile-worker asks for it.
+pool.on("connect", (client) => client.on("error", (error) => console.error(error)))
 /** Logs nothing: a line per job would dominate the measurement. */
 const logger = new Logger(() => (level, message) => level === "error" ? console.error(message) : undefined)
 const utils = await makeWorkerUtils({ pgPool: pool, logger })

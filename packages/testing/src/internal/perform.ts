@@ -49,7 +49,12 @@ const issuing = <E>(
   useCase: Effect.Effect<Tokens, E, Needs>
 ): Prepared =>
   making(request, useCase, ({ accessToken: access, refreshToken: refresh }, hash) => {
-    const made = placeOf(fixture.pairs, { hash: shortened(hash(refresh)), application, access: undefined, refresh: undefined })
+    const made = placeOf(fixture.pairs, {
+      hash: shortened(hash(refresh)),
+      application,
+      access: undefined,
+      refresh: undefined
+    })
     const known = fixture.pairs[made]
     const isSame = known?.access === undefined || Redacted.value(known.access) === Redacted.value(access)
     return { made: isSame ? made : -2, learn: () => void Object.assign(known ?? {}, { access, refresh }) }

@@ -79,8 +79,6 @@ export interface Work extends Pick<Contender, "name" | "role"> {
   /** Name of a program in `workers/`. */
   readonly program: string
   readonly args: ReadonlyArray<string>
-  /** The Node binary that runs it; default: the one that runs the benchmarks. */
-  readonly node?: string
   /** The folder of the build that it belongs to; default: this one. */
   readonly build?: string | undefined
   /** Creates the database, whose URL is the program's first argument. */
@@ -89,10 +87,10 @@ export interface Work extends Pick<Contender, "name" | "role"> {
 
 export const workOn = async (
   database: Database.Fresh,
-  { args, build, node, program }: Omit<Work, "name" | "role" | "prepare">,
+  { args, build, program }: Omit<Work, "name" | "role" | "prepare">,
   effort: Effort
 ): Promise<Measurement> => {
-  const running = await Process.start(`workers/${program}`, [database.url, ...args], "measured", { build, node })
+  const running = await Process.start(`workers/${program}`, [database.url, ...args], "measured", { build })
   try {
     return await running.ask<Measurement>(effort)
   } finally {

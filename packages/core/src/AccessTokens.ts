@@ -33,10 +33,11 @@ const endOf = (tokens: AccessTokens, start: number): number => {
 /** The start of the line with the lifetime and scope of the token that begins here. */
 const termsOf = (tokens: AccessTokens, start: number): number => tokens.lastIndexOf("\n ", start)
 
-/** The start of the first token at or after this line. The length of the text if there is none. */
+/** Returns the start of the first token at or after this line, or the length of the text if no token follows. */
 const tokenAt = (tokens: AccessTokens, start: number): number =>
   tokens.startsWith("\n ", start) ? endOf(tokens, start) : start
 
+/** Returns the start of the token after the one that begins here, or the length of the text. */
 const after = (tokens: AccessTokens, start: number): number => tokenAt(tokens, endOf(tokens, start))
 
 const parse = (tokens: AccessTokens, start: number): AccessToken => {

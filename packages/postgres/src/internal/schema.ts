@@ -38,7 +38,7 @@ const initial = (p: string): ReadonlyArray<string> => [
   // For claims, which exclude suspended and paused subscriptions: usually there are none.
   `CREATE INDEX ${p}applications_suspended ON ${p}applications (id) WHERE state = 's'`,
   `CREATE INDEX ${p}applications_owner ON ${p}applications (owner_id, id)`,
-  // With 20 access tokens, a row is three times as large as at first. The fill factor leaves room for this and for HOT
+  // With 20 access tokens, a row is three to four times as large as at first. The fill factor leaves room for this and for HOT
   // updates. Columns that every refresh changes are last, because PostgreSQL logs an update from its first changed
   // byte. Tokens stay in the row uncompressed: compression would cost more than the rest of the update.
   `CREATE TABLE ${p}grants (

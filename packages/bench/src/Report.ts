@@ -89,7 +89,7 @@ const document = (scenarios: ReadonlyArray<Scenario>, results: Results): string 
     "- Every answer is checked. A server that accepts a wrong secret, an unknown token or a replaced token is not measured.",
     "- A limit does not do the work. It shows the best possible result.",
     "- Peers do the same work with the same lifetimes and 256-bit tokens, and store only fingerprints. Their stores are the",
-    "  simplest correct ones.",
+    "  simplest correct ones. They run at their newest versions, on the newest long-term Node.",
     "",
     "## The machine",
     "",

@@ -38,21 +38,21 @@ export const fill =
     SELECT 1, 1, 'Benchmark', '[]', false, '[]', ${now}, 1, '[]' FROM generate_series(1, ${subscriptions})`)
     await query(`INSERT INTO startlist_subscriptions
       (application_id, version, callback_url, created_at, updated_at)
-    SELECT i, 1, '${callbackUrl}', '[]', ${now}, ${now} FROM generate_series(1, ${subscriptions}) AS i`)
+    SELECT i, 1, '${callbackUrl}', ${now}, ${now} FROM generate_series(1, ${subscriptions}) AS i`)
     await query(`INSERT INTO startlist_grants
       (application_id, user_id, active, consent, access, generation, version)
     SELECT a, u, true, '{"role":"athlete","scope":["${scope}"],"epoch":1,"at":${now}}', '', 0, 1
     FROM generate_series(1, ${athletes}) AS u, generate_series(1, ${subscriptions}) AS a`)
     await query(`INSERT INTO startlist_registrations (version, athlete_id, updates)
     SELECT 1, i, '${noUpdates}' FROM generate_series(1, ${athletes}) AS i`)
-    await query(`INSERT INTO startlist_events (id, aspect_type, object_type, object_id, updates, time, remaining)
-      SELECT 'evt_' || i, 'updated', 'registration', i, '${noUpdates}', ${now}, ${subscriptions}
-      FROM generate_series(1, ${Math.floor((ended + pending) / subscriptions) + 1}) AS i`)
     const deliveries = (from: number, to: number, state: string, rest: string) =>
       query(`INSERT INTO startlist_deliveries
-          (application_id, subscription_id, event_seq, object_type, object_id, due_at, head, state, ended_at, attempts)
-        SELECT 1 + i % ${subscriptions}, 1 + i % ${subscriptions}, 1 + i / ${subscriptions}, 'r', 1 + i / ${subscriptions},
-          ${now - 1000}, true, '${state}', ${rest} FROM generate_series(${from}, ${to - 1}) AS i`)
+          (application_id, subscription_id, event_id, aspect_type, object_type, object_id, updates, event_time, due_at, head,
+            state, ended_at, attempts)
+        SELECT 1 + i % ${subscriptions}, 1 + i % ${subscriptions}, 'evt_' || 1 + i / ${subscriptions}, 'u', 'r',
+          1 + i / ${subscriptions}, '${noUpdates}', ${now}, ${
+        now - 1000
+      }, true, '${state}', ${rest} FROM generate_series(${from}, ${to - 1}) AS i`)
     await deliveries(0, ended, "d", `${now}, '[[${now},12,"delivered",200,""]]'`)
     await deliveries(ended, ended + pending, "p", "NULL, NULL")
     await settle()

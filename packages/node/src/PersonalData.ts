@@ -49,21 +49,13 @@ const make = Effect.gen(function*() {
     "registrations",
     `UPDATE ${p}registrations SET updates = $2::json, version = version + 1 WHERE athlete_id = $1::bigint`
   )
-  // Waits for redeliveries in progress, which lock the event that they copy. Later ones copy the cleared event.
-  const clearEvents = statement(
-    "events",
-    `UPDATE ${p}events SET updates = $2::json
-      WHERE seq = ANY (ARRAY(SELECT event_seq FROM ${p}deliveries WHERE ${isAbout}))`
-  )
-  // A separate statement, whose snapshot has those copies. Clears attempts, too: responses may repeat the event.
+  // In a later snapshot than `clearRegistrations`, which waits for redeliveries and changes in progress: they lock the
+  // registration. Clears attempts, too: responses may repeat the event.
   const clearDeliveries = statement(
     "deliveries",
-    `WITH cleared AS (
-        UPDATE ${p}deliveries SET attempts = NULL, claim_token = NULL, lease_ends = NULL,
-          state = CASE state WHEN 'p' THEN 'c' ELSE state END, ended_at = coalesce(ended_at, $3::bigint)
-        WHERE id = ANY (ARRAY(SELECT id FROM ${p}deliveries WHERE ${isAbout} ORDER BY id FOR UPDATE)) RETURNING event_seq
-      )
-      UPDATE ${p}events SET updates = $2::json WHERE seq IN (SELECT event_seq FROM cleared)`
+    `UPDATE ${p}deliveries SET updates = $2::json, attempts = NULL, claim_token = NULL, lease_ends = NULL,
+        state = CASE state WHEN 'p' THEN 'c' ELSE state END, ended_at = coalesce(ended_at, $3::bigint)
+      WHERE id = ANY (ARRAY(SELECT id FROM ${p}deliveries WHERE ${isAbout} ORDER BY id FOR UPDATE))`
   )
   const removePassword = statement("password", `DELETE FROM ${p}passwords WHERE user_id = $1::bigint`)
   const removeSessions = statement("sessions", `DELETE FROM ${p}sessions WHERE user_id = $1::bigint`)
@@ -101,7 +93,6 @@ const make = Effect.gen(function*() {
       yield* query(removeSessions, [id])
       yield* revoke(id)
       yield* query(clearRegistrations, [id, updates])
-      yield* query(clearEvents, [id, updates])
       yield* query(clearDeliveries, [id, updates, yield* Effect.clockWith((clock) => clock.currentTimeMillis)])
       yield* query(clearAudit, [String(id)])
     }))

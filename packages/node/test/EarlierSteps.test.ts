@@ -29,11 +29,9 @@ const rows: Readonly<Record<string, Readonly<Record<string, ReadonlyArray<string
         VALUES (1, 2, 'https://app.test/events', 2000, 3000)`,
       `INSERT INTO startlist_registrations (version, athlete_id, updates)
         VALUES (4, 1, '{"registration_status":"confirmed"}')`,
-      `INSERT INTO startlist_events (id, aspect_type, object_type, object_id, updates, time, remaining)
-        VALUES ('evt_1', 'updated', 'registration', 1, '{"registration_status":"confirmed"}', 4000, 1)`,
-      `INSERT INTO startlist_deliveries (application_id, subscription_id, event_seq, object_id, due_at, ended_at,
-          object_type, state, head, attempts)
-        VALUES (1, 1, 1, 1, 4000, 4500, 'r', 'd', false, '[]')`
+      `INSERT INTO startlist_deliveries (application_id, subscription_id, event_id, aspect_type, object_type, object_id,
+          updates, event_time, due_at, ended_at, state, head, attempts)
+        VALUES (1, 1, 'evt_1', 'u', 'r', 1, '{"registration_status":"confirmed"}', 4000, 4000, 4500, 'd', false, '[]')`
     ],
     "0002_autovacuum": []
   },

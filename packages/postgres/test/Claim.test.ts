@@ -79,17 +79,12 @@ describe("a claim", () => {
           const store = yield* DeliveryQueue.DeliveryQueue
           const runPromise = Runtime.runPromise(yield* Effect.runtime<never>())
           const fill = async (rows: ReadonlyArray<Row>) => {
-            await admin.query("TRUNCATE startlist_deliveries, startlist_events")
+            await admin.query("TRUNCATE startlist_deliveries")
             await admin.query(
-              `INSERT INTO startlist_events (seq, id, aspect_type, object_type, object_id, time, remaining)
-              SELECT i, 'evt_' || i, 'updated', 'registration', i, 0, 1 FROM generate_series(1, $1::integer) i`,
-              [rows.length]
-            )
-            await admin.query(
-              `INSERT INTO startlist_deliveries (id, application_id, subscription_id, event_seq, object_id, due_at,
-                lease_ends, object_type, state, head)
+              `INSERT INTO startlist_deliveries (id, application_id, subscription_id, event_id, aspect_type, object_type,
+                object_id, event_time, due_at, lease_ends, state, head)
               OVERRIDING SYSTEM VALUE
-              SELECT id, subscription, subscription, id, object, due, "leaseEnds", 'r', state, head
+              SELECT id, subscription, subscription, 'evt_' || id, 'u', 'r', object, 0, due, "leaseEnds", state, head
               FROM json_to_recordset($1::json) AS i(id bigint, subscription bigint, object bigint, due bigint,
                 "leaseEnds" bigint, state "char", head boolean)`,
               [JSON.stringify(rows.map((row, index) => ({

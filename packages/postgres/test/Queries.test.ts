@@ -32,11 +32,10 @@ const fill = `
   INSERT INTO startlist_subscriptions (application_id, version, callback_url, created_at, updated_at)
     SELECT i, 1, 'https://a', 0, 0 FROM generate_series(1, 100000) i;
   INSERT INTO startlist_registrations (version, athlete_id, updates) SELECT 1, i, '{}' FROM generate_series(1, 100000) i;
-  INSERT INTO startlist_events (id, aspect_type, object_type, object_id, time, remaining)
-    SELECT 'evt_' || i, 'updated', 'registration', i, i, 1 FROM generate_series(1, 100000) i;
   INSERT INTO startlist_deliveries
-      (application_id, subscription_id, event_seq, object_id, due_at, ended_at, object_type, state, head)
-    SELECT s, s, i, i % 20000, i, CASE WHEN i % 2 = 0 THEN i END, 'r', CASE WHEN i % 2 = 0 THEN 'd' ELSE 'p' END, i <= 20000
+      (application_id, subscription_id, event_id, aspect_type, object_type, object_id, event_time, due_at, ended_at, state,
+        head)
+    SELECT s, s, 'evt_' || i, 'u', 'r', i % 20000, i, i, CASE WHEN i % 2 = 0 THEN i END, CASE WHEN i % 2 = 0 THEN 'd' ELSE 'p' END, i <= 20000
     FROM (SELECT i, CASE WHEN i % 4 = 1 THEN 1 ELSE i % 500 + 1 END AS s FROM generate_series(1, 100000) i) x;
 `
 

@@ -26,7 +26,7 @@ interface Look {
   readonly idle: number
 }
 
-const shown = ["deliveries", "events", "grants", "registrations", "audit"] as const
+const shown = ["deliveries", "grants", "registrations", "audit"] as const
 
 const look = async ({ query }: Database.Fresh, pid: number): Promise<Look> => {
   const [row] = await query<{ readonly log: string; readonly tables: Look["tables"] }>(`SELECT

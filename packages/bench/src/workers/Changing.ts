@@ -53,17 +53,12 @@ const change = Effect.gen(function*() {
   return yield* Effect.never
 })
 
-/** Inserts the event and its deliveries, without lookups and locks. */
+/** Inserts the deliveries of an event, without lookups and locks. */
 const insert = `
-WITH event AS (
-  INSERT INTO startlist_events (id, aspect_type, object_type, object_id, updates, time, remaining)
-  VALUES ($1, 'updated', 'registration', $2::bigint, $3::json, $4::bigint, ${Number(subscriptions)}) RETURNING seq
-)
 INSERT INTO startlist_deliveries
-  (application_id, subscription_id, event_seq, object_type, object_id, state, head, due_at)
-SELECT i, i, event.seq, 'r', $2::bigint, 'p', false, $4::bigint FROM event, generate_series(1, ${
-  Number(subscriptions)
-}) AS i`
+  (application_id, subscription_id, event_id, aspect_type, object_type, object_id, updates, event_time, state, head, due_at)
+SELECT i, i, $1, 'u', 'r', $2::bigint, $3::json, $4::bigint, 'p', false, $4::bigint
+FROM generate_series(1, ${Number(subscriptions)}) AS i`
 
 const insertBarely = (): void => {
   const pool = new Pg.Pool({ connectionString: url, max: 10 })

@@ -14,14 +14,13 @@ import { newer } from "./support/newer.ts"
 const past = 1_000_000
 
 const fill = (admin: Pool) =>
-  Effect.promise(async () => {
-    await admin.query(`INSERT INTO startlist_events (id, aspect_type, object_type, object_id, time, remaining)
-      VALUES ('past', 'updated', 'registration', 1000000, 1, ${past})`)
-    await admin.query(`INSERT INTO startlist_deliveries
-        (application_id, subscription_id, event_seq, object_id, due_at, ended_at, object_type, state, head)
-      SELECT 1000000, 1000000, seq, n, 0, extract(epoch FROM now()) * 1000, 'r', 'd', false
-      FROM startlist_events, generate_series(1, ${past}) n WHERE id = 'past'`)
-  })
+  Effect.promise(() =>
+    admin.query(`INSERT INTO startlist_deliveries
+        (application_id, subscription_id, event_id, aspect_type, object_type, object_id, event_time, due_at, ended_at,
+          state, head)
+      SELECT 1000000, 1000000, 'past', 'u', 'r', n, 1, 0, extract(epoch FROM now()) * 1000, 'd', false
+      FROM generate_series(1, ${past}) n`)
+  )
 
 /** Reads every table in one transaction for a while, as a dump does. */
 const dump = (admin: Pool, seconds: number) =>
@@ -29,7 +28,7 @@ const dump = (admin: Pool, seconds: number) =>
     const client = await admin.connect()
     await client.query("SET application_name = 'a dump'")
     await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ")
-    for (const table of ["grants", "deliveries", "events", "registrations"]) {
+    for (const table of ["grants", "deliveries", "registrations", "subscriptions"]) {
       await client.query(`SELECT count(*) FROM (SELECT 1 FROM startlist_${table} LIMIT 1) t`)
     }
     await client.query("SELECT pg_sleep($1)", [seconds])

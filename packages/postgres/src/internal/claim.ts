@@ -2,6 +2,8 @@
 import type { Statement } from "../Database.ts"
 import { eventColumns } from "./rows.ts"
 
+const columns = ["id", "subscription_id", "due_at", "attempts", "claims", ...Object.keys(eventColumns)].join(", ")
+
 /**
  * Two ways to claim, of the same parameters and with the same answer. Parameters: now, end of the lease, token, limit, per
  * subscription, allowances (JSON object by subscription), whether the commit need not wait for the disk.
@@ -13,8 +15,7 @@ import { eventColumns } from "./rows.ts"
  * the server that undoes a claim is harmless. A database in the process must wait: a delivery that ends the process would
  * end the database too, and undo the count of its claims.
  *
- * The answer is one row of JSON, the deliveries column by column. An event for a hundred subscriptions is in
- * it once, so that the worker decodes it once. Of a subscription and of the signing secrets there is
+ * The answer is one row, with the deliveries as JSON, the earliest first. Of a subscription and of the signing secrets there is
  * only the present version: claim after claim it is one that the worker knows.
  */
 export interface ClaimStatements {
@@ -70,20 +71,12 @@ export const claimStatements = (p: string): ClaimStatements => {
   claimed AS (
     UPDATE ${p}deliveries d SET claim_token = $3::text, lease_ends = $2::bigint, claims = d.claims + 1
     WHERE d.id = ANY (ARRAY(SELECT id FROM locked))
-    RETURNING d.id, d.application_id, d.subscription_id, d.event_seq, d.due_at, d.attempts, d.claims
+    RETURNING d.*
   )
   SELECT CASE WHEN $7::boolean THEN set_config('synchronous_commit', 'off', true) END, (SELECT count(*) FROM candidates)::integer AS candidates,
     (
-      SELECT json_build_array(
-        array_agg(d.id), array_agg(d.subscription_id), array_agg(d.event_seq), array_agg(d.due_at), json_agg(d.attempts),
-        array_agg(d.claims)
-      ) FROM (SELECT * FROM claimed ORDER BY due_at, id) d HAVING count(*) > 0
+      SELECT json_agg(d) FROM (SELECT ${columns} FROM claimed ORDER BY due_at, id) d
     ) AS deliveries,
-    (
-      SELECT json_agg(e) FROM (
-        SELECT e.seq, ${eventColumns} FROM ${p}events e WHERE e.seq = ANY (ARRAY(SELECT DISTINCT event_seq FROM claimed))
-      ) e
-    ) AS events,
     (
       SELECT json_agg(json_build_array(s.id, s.version, a.signing_version))
       FROM ${p}subscriptions s JOIN ${p}applications a ON a.id = s.application_id

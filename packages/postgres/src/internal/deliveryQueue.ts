@@ -1,5 +1,6 @@
 /** The queue of deliveries: claims, settlements, and new deliveries. */
 import type { Claimed, ClaimRequest, DeliveryQueue, Settlement } from "@startlist/core/DeliveryQueue"
+import type { Event } from "@startlist/core/Event"
 import type { StoreError } from "@startlist/core/Store"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -12,14 +13,15 @@ import { claimStatements } from "./claim.ts"
 import {
   type AttemptRow,
   attemptsOf,
+  deliveryColumns,
   type DeliveryRow,
   stateLetters,
   toAttempt,
   toDelivery,
   toDeliveryId
 } from "./deliveryRows.ts"
-import { insertDeliveries, lanes, objectLetters, outbox, outgoingOf } from "./outbox.ts"
-import { eventColumns, type EventRow, type Int8, millisOf, millisOrNull, toEvent, toInstant } from "./rows.ts"
+import { eventNames, eventTypes, insertDeliveries, lanes, outbox, outgoingParameter } from "./outbox.ts"
+import { type EventRow, fromEvent, type Int8, millisOf, millisOrNull, toEvent, toInstant } from "./rows.ts"
 import { notLogged } from "./eventLog.ts"
 import { promoteText } from "./settle.ts"
 import { type SigningRow, toSigning } from "./signingRows.ts"
@@ -28,12 +30,20 @@ import { subscriptionColumns, type SubscriptionRow, toSubscription } from "./sub
 /** A subscription, and the signing secrets of its application. */
 type Versions = readonly [id: number, version: number, signingVersion: number]
 
+/** A claimed delivery. */
+interface DeliveryOfClaim extends EventRow {
+  readonly id: number
+  readonly subscription_id: number
+  readonly due_at: number
+  readonly attempts: ReadonlyArray<AttemptRow> | null
+  readonly claims: number
+}
+
 /** No deliveries, but candidates: other nodes have claimed all of them. */
 interface ClaimRow {
   readonly candidates: number
   readonly decided: boolean
-  readonly deliveries: ClaimedColumns | null
-  readonly events: ReadonlyArray<EventRow & { readonly seq: number }> | null
+  readonly deliveries: ReadonlyArray<DeliveryOfClaim> | null
   readonly subscriptions: ReadonlyArray<Versions> | null
 }
 
@@ -41,16 +51,6 @@ interface ClaimRow {
 interface Subscribed extends Pick<Claimed, "subscription" | "signingSecrets"> {
   readonly signingVersion: number
 }
-
-/** The columns of claimed deliveries. */
-type ClaimedColumns = readonly [
-  ids: ReadonlyArray<number>,
-  subscriptions: ReadonlyArray<number>,
-  events: ReadonlyArray<number>,
-  dueAt: ReadonlyArray<number>,
-  attempts: ReadonlyArray<ReadonlyArray<AttemptRow> | null>,
-  claims: ReadonlyArray<number>
-]
 
 /** Maximum number of decoded subscriptions in memory: most claims are for the same ones. */
 const maxKnown = 4096
@@ -107,28 +107,34 @@ export const make = (
       ) as [string, string, string, string]
     )
   }
-  // Copies the event, so that removing the original does not affect the copy. The lock waits for an erasure that clears
-  // the event, and a later erasure waits for the copy.
+  // Waits for an erasure that clears the event, and a later erasure waits for the copy.
+  const holdRegistration = {
+    name: `${p}registration_hold`,
+    text: `SELECT id FROM ${p}registrations WHERE id = $1::bigint FOR SHARE`
+  }
+  const findEvent = {
+    name: `${p}delivery_event`,
+    text: `SELECT ${eventNames} FROM ${p}deliveries WHERE id = $1::bigint AND application_id = $2::bigint`
+  }
   const again = {
     name: `${p}delivery_again`,
-    text: `WITH original AS MATERIALIZED (
-        SELECT e.updates FROM ${p}events e
-        WHERE e.seq = (SELECT event_seq FROM ${p}deliveries WHERE id = $12::bigint) FOR SHARE
+    text: `WITH given AS (
+        SELECT * FROM json_to_record($1::json) AS g(
+          application_id bigint, subscription_id bigint, due_at bigint, ${eventTypes}
+        )
+      ),
+      subscribed AS MATERIALIZED (
+        SELECT s.id FROM ${p}subscriptions s, given g
+        WHERE s.application_id = g.application_id AND s.id = g.subscription_id FOR KEY SHARE OF s
       ),
       targets AS MATERIALIZED (
-        SELECT nextval('${p}events_seq_seq') AS seq, $8::"char" AS letter, $5::bigint AS object_id, $9::bigint AS time,
-          s.application_id, s.id AS subscription_id, coalesce((SELECT updates FROM original), $6::json) AS updates
-        FROM ${p}subscriptions s WHERE s.application_id = $1::bigint AND s.id = $2::bigint FOR KEY SHARE
+        SELECT 0 AS number, application_id, subscription_id, ${eventNames}, due_at
+        FROM given g WHERE EXISTS (SELECT FROM subscribed)
       ), ${lanes(p)},
-      kept AS (
-        INSERT INTO ${p}events (seq, id, aspect_type, object_type, object_id, updates, time, trace, remaining)
-        SELECT seq, $3::text, $4::text, $10::text, $5::bigint, updates, $7::bigint, $11::text, 1 FROM targets
-        RETURNING *
-      ),
       told AS (${insertDeliveries(p, notLogged)})
-      SELECT told.id, told.due_at, s.application_id, s.subscription_id, 'p' AS state, NULL AS ended_at, NULL AS attempts,
-        ${eventColumns}
-      FROM told, targets s, kept e`
+      SELECT ${deliveryColumns} FROM (
+        SELECT t.*, told.id, 'p' AS state, NULL AS ended_at, NULL AS attempts FROM told, targets t
+      ) d`
   }
   const enqueue = {
     name: `${p}delivery_enqueue`,
@@ -189,36 +195,40 @@ export const make = (
     })
 
   const toClaimed = (
-    { events, subscriptions }: ClaimRow,
-    [ids, subscriptionIds, seqs, dueAt, attempts, claims]: ClaimedColumns,
+    { subscriptions }: ClaimRow,
+    deliveries: ReadonlyArray<DeliveryOfClaim>,
     { leaseEnds, token }: ClaimRequest
   ) =>
     Effect.gen(function*() {
-      const eventsBySeq = new Map((events ?? []).map((row) => [row.seq, toEvent(row)]))
       const receivers = yield* subscribedBy(subscriptions ?? [])
+      // One event for many subscriptions is decoded once.
+      const events = new Map<string, Event>()
       const claimed: Array<Claimed> = []
       const waiting: Array<number> = []
       let due = toInstant(0)
-      ids.forEach((id, place) => {
-        const event = eventsBySeq.get(seqs[place] ?? 0)
-        const receiver = receivers.get(subscriptionIds[place] ?? 0)
-        if (event === undefined || receiver === undefined) return void waiting.push(id)
+      for (const row of deliveries) {
+        const receiver = receivers.get(row.subscription_id)
+        if (receiver === undefined) {
+          waiting.push(row.id)
+          continue
+        }
         const { signingSecrets, subscription } = receiver
+        const event = events.get(row.event_id) ?? toEvent(row)
+        events.set(row.event_id, event)
         // Rows are in the order of `due_at`, and many are due at the same time.
-        const millis = dueAt[place] ?? 0
-        if (due.epochMillis !== millis) due = toInstant(millis)
+        if (due.epochMillis !== row.due_at) due = toInstant(row.due_at)
         const delivery: Claimed["delivery"] = {
-          id: toDeliveryId(id),
+          id: toDeliveryId(row.id),
           applicationId: subscription.applicationId,
           subscriptionId: subscription.id,
           event,
           state: "pending",
-          attempts: (attempts[place] ?? []).map(toAttempt),
+          attempts: (row.attempts ?? []).map(toAttempt),
           dueAt: due,
           endedAt: Option.none()
         }
-        claimed.push({ delivery, subscription, signingSecrets, token, leaseEnds, claims: claims[place] ?? 1 })
-      })
+        claimed.push({ delivery, subscription, signingSecrets, token, leaseEnds, claims: row.claims })
+      }
       // These wait for a key. Do not count their claims.
       if (waiting.length > 0) {
         yield* Metric.incrementBy(withoutKey, waiting.length)
@@ -265,25 +275,21 @@ export const make = (
       ),
     again: ({ applicationId, event, id, subscriptionId }, now) =>
       Effect.flatMap(
-        query<DeliveryRow>(again, [
-          applicationId,
-          subscriptionId,
-          event.id,
-          event.aspectType,
-          event.objectId,
-          "platform_id" in event.updates ? JSON.stringify(event.updates) : null,
-          millisOf(event.time),
-          objectLetters[event.objectType],
-          millisOf(now),
-          event.objectType,
-          Option.getOrNull(event.trace),
-          id ?? null
-        ]),
+        transaction(Effect.gen(function*() {
+          yield* query(holdRegistration, [event.objectType === "registration" ? event.objectId : null])
+          const [stored] = id === undefined ? [] : yield* query<EventRow>(findEvent, [id, applicationId])
+          return yield* query<DeliveryRow>(again, [JSON.stringify({
+            application_id: applicationId,
+            subscription_id: subscriptionId,
+            due_at: millisOf(now),
+            ...stored ?? fromEvent(event)
+          })])
+        })),
         ([row]) => row ? Effect.as(wake, Option.some(toDelivery(row))) : Effect.succeedNone
       ),
     enqueue: (outgoing) =>
       Effect.flatMap(
-        query<{ readonly id: Int8 }>(enqueue, [JSON.stringify(outgoingOf(outgoing))]),
+        query<{ readonly id: Int8 }>(enqueue, [outgoingParameter([{ outgoing }])]),
         (rows) => Effect.as(rows.length > 0 ? wake : Effect.void, rows.map(({ id }) => toDeliveryId(id)))
       )
   }

@@ -42,9 +42,9 @@ export interface DeliveryRow extends EventRow {
   readonly attempts: ReadonlyArray<AttemptRow> | null
 }
 
-/** The columns of a `DeliveryRow`, from tables called `d` and `e`. */
-export const deliveryColumns = `d.id, d.application_id, d.subscription_id, d.state, d.due_at, d.ended_at, d.attempts,
-  ${eventColumns}`
+/** The columns of a `DeliveryRow`, from a table called `d`. */
+export const deliveryColumns = ["id", "application_id", "subscription_id", "state", "due_at", "ended_at", "attempts"]
+  .concat(Object.keys(eventColumns)).map((name) => `d.${name}`).join(", ")
 
 export const toAttempt = ([at, durationMs, outcome, status, detail]: AttemptRow): Attempt => ({
   at: toInstant(at),

@@ -27,11 +27,9 @@ interface StateRow {
 export const make = ({ prefix: p, query, transaction }: Database.Service): DeliveryStore.Service["log"] => {
   const page = {
     name: `${p}log_page`,
-    text: `SELECT ${deliveryColumns}, d.log_position FROM (
-        SELECT * FROM ${p}deliveries WHERE application_id = $1::bigint AND log_position > $2::bigint
-        ORDER BY log_position LIMIT $3::integer
-      ) d CROSS JOIN LATERAL (SELECT * FROM ${p}events x WHERE x.seq = d.event_seq OFFSET 0) e
-      ORDER BY d.log_position`
+    text: `SELECT ${deliveryColumns}, d.log_position FROM ${p}deliveries d
+      WHERE d.application_id = $1::bigint AND d.log_position > $2::bigint
+      ORDER BY d.log_position LIMIT $3::integer`
   }
   const state = {
     name: `${p}log_state`,

@@ -68,26 +68,56 @@ export const linksOf = (links: Links | undefined): string | null => links === un
 export const secretsOf = (secrets: Application["secrets"]): string =>
   JSON.stringify(secrets.map(({ expiresAt, hash }) => [hash, millisOrNull(expiresAt)]))
 
+const objectTypes = { r: "registration", a: "athlete", o: "organizer" } as const
+type ObjectLetter = keyof typeof objectTypes
+const objectLetters: { readonly [Type in Event["objectType"]]: ObjectLetter } = {
+  registration: "r",
+  athlete: "a",
+  organizer: "o"
+}
+
+const aspectTypes = { u: "updated", d: "deleted" } as const
+type AspectLetter = keyof typeof aspectTypes
+const aspectLetters: { readonly [Type in Event["aspectType"]]: AspectLetter } = { updated: "u", deleted: "d" }
+
+/** The columns of an event in a row of its delivery. */
 export interface EventRow {
   readonly event_id: string
-  readonly aspect_type: Event["aspectType"]
-  readonly event_object_type: Event["objectType"]
-  readonly event_object_id: Int8
+  readonly aspect_type: AspectLetter
+  readonly object_type: ObjectLetter
+  readonly object_id: Int8
   readonly updates: Updates | null
-  readonly time: Int8
+  readonly event_time: Int8
   readonly trace: string | null
 }
 
-/** The columns of an `EventRow`, from a table called `e`. */
-export const eventColumns = `e.id AS event_id, e.aspect_type, e.object_type AS event_object_type,
-  e.object_id AS event_object_id, e.updates, e.time, e.trace`
+/** The names and types of these columns. */
+export const eventColumns = {
+  event_id: "text",
+  aspect_type: "\"char\"",
+  object_type: "\"char\"",
+  object_id: "bigint",
+  updates: "json",
+  event_time: "bigint",
+  trace: "text"
+} as const satisfies Readonly<Record<keyof EventRow, string>>
 
 export const toEvent = (row: EventRow): Event => ({
   id: trusted(EventId, row.event_id),
-  aspectType: row.aspect_type,
-  objectType: row.event_object_type,
-  objectId: Number(row.event_object_id),
+  aspectType: aspectTypes[row.aspect_type],
+  objectType: objectTypes[row.object_type],
+  objectId: Number(row.object_id),
   updates: row.updates ?? {},
-  time: toInstant(row.time),
+  time: toInstant(row.event_time),
   trace: Option.fromNullable(row.trace)
+})
+
+export const fromEvent = (event: Event): EventRow => ({
+  event_id: event.id,
+  aspect_type: aspectLetters[event.aspectType],
+  object_type: objectLetters[event.objectType],
+  object_id: event.objectId,
+  updates: "platform_id" in event.updates ? event.updates : null,
+  event_time: millisOf(event.time),
+  trace: Option.getOrNull(event.trace)
 })

@@ -44,7 +44,7 @@ describe("a backlog", () => {
         const { rows: [claimed] } = yield* Effect.promise(() =>
           admin.query(quick.text, [1, 2, "token", 128, 256, "{}", true])
         )
-        expect(claimed.deliveries[0].length).toBe(128)
+        expect(claimed.deliveries.length).toBe(128)
         const { rows } = yield* Effect.promise(() =>
           admin.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${quick.text}`, [1, 2, "again", 128, 256, "{}", true])
         )
@@ -62,7 +62,7 @@ describe("a backlog", () => {
         const { rows: [{ deliveries }] } = yield* Effect.promise(() =>
           admin.query(quick.text, [1, 2, "token", 256, 256, "{}", true])
         )
-        const settlements = deliveries[0].map((id: number) => ({
+        const settlements = deliveries.map(({ id }: { readonly id: number }) => ({
           id,
           token: "token",
           state: "d",
@@ -140,21 +140,21 @@ const audience = `
   INSERT INTO startlist_subscriptions (application_id, version, callback_url, created_at, updated_at)
     SELECT i, 1, 'https://a', 0, 0 FROM generate_series(1, 100) i;
   INSERT INTO startlist_registrations (version, athlete_id, updates) VALUES (1, 1, '{}');
-  INSERT INTO startlist_events (id, aspect_type, object_type, object_id, time, remaining)
-    SELECT 'evt_' || i, 'updated', 'registration', i, i, 100 FROM generate_series(1, 200) i;
 `
 
 /** Ended deliveries, so that a pending delivery is one of many rows. */
 const history = `
   INSERT INTO startlist_deliveries
-      (application_id, subscription_id, event_seq, object_id, due_at, ended_at, object_type, state, head)
-    SELECT 1, 1, 1, 1, 0, 0, 'r', 'd', true FROM generate_series(1, 100000);
+      (application_id, subscription_id, event_id, aspect_type, object_type, object_id, event_time, due_at, ended_at, state,
+        head)
+    SELECT 1, 1, 'evt_1', 'u', 'r', 1, 1, 0, 0, 'd', true FROM generate_series(1, 100000);
 `
 
 /** 200 pending deliveries per application, one of them about that registration. */
 const burst = `
-  INSERT INTO startlist_deliveries (application_id, subscription_id, event_seq, object_id, due_at, object_type, state, head)
-    SELECT s, s, e, e, 0, 'r', 'p', true FROM generate_series(1, 200) e, generate_series(1, 100) s;
+  INSERT INTO startlist_deliveries
+      (application_id, subscription_id, event_id, aspect_type, object_type, object_id, event_time, due_at, state, head)
+    SELECT s, s, 'evt_' || e, 'u', 'r', e, e, 0, 'p', true FROM generate_series(1, 200) e, generate_series(1, 100) s;
 `
 
 /** The burst comes after the statistics. */
@@ -208,11 +208,9 @@ const backlog = `
     SELECT 1, 1, 'App', '[]', false, '[]', 0, 1, '[]' FROM generate_series(1, 2) i;
   INSERT INTO startlist_subscriptions (application_id, version, callback_url, created_at, updated_at)
     SELECT i, 1, 'https://a', 0, 0 FROM generate_series(1, 2) i;
-  INSERT INTO startlist_events (id, aspect_type, object_type, object_id, time, remaining)
-    SELECT 'evt_' || i, 'updated', 'registration', CASE i WHEN 100001 THEN 2 WHEN 100002 THEN 3 ELSE 1 END, i, 1
-    FROM generate_series(1, 100002) i;
   INSERT INTO startlist_deliveries
-      (application_id, subscription_id, event_seq, object_id, due_at, object_type, state, head)
-    SELECT s, s, seq, object_id, CASE seq WHEN 1 THEN 9000000 WHEN 100002 THEN 1 ELSE seq END, 'r', 'p', seq IN (1, 100001, 100002)
-    FROM (SELECT *, CASE seq WHEN 100002 THEN 2 ELSE 1 END AS s FROM startlist_events ORDER BY seq) e;
+      (application_id, subscription_id, event_id, aspect_type, object_type, object_id, event_time, due_at, state, head)
+    SELECT s, s, 'evt_' || i, 'u', 'r', CASE i WHEN 100001 THEN 2 WHEN 100002 THEN 3 ELSE 1 END, i,
+      CASE i WHEN 1 THEN 9000000 WHEN 100002 THEN 1 ELSE i END, 'p', i IN (1, 100001, 100002)
+    FROM (SELECT i, CASE i WHEN 100002 THEN 2 ELSE 1 END AS s FROM generate_series(1, 100002) i) e;
 `

@@ -50,7 +50,7 @@ const makeReader = (node: () => Service | undefined, token: string) => {
 /** The events in the database in the order of their rows, which is the order for each object. */
 const storedEvents = async (admin: Pool): Promise<ReadonlyArray<{ id: string; object: string }>> => {
   const { rows } = await admin.query(
-    "SELECT e.id, e.object_id AS object FROM startlist_deliveries d JOIN startlist_events e ON e.seq = d.event_seq ORDER BY d.id"
+    "SELECT event_id AS id, object_id AS object FROM startlist_deliveries ORDER BY startlist_deliveries.id"
   )
   return rows
 }

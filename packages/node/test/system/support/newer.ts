@@ -16,7 +16,7 @@ export const newer: Migrations.MigrationSet = {
   migrations: {
     ...Migrations.startlist().migrations,
     "9001_deliveries": table("deliveries"),
-    "9002_events": table("events"),
+    "9002_subscriptions": table("subscriptions"),
     "9003_grants": table("grants"),
     "9004_registrations": table("registrations"),
     "9005_index": Migrations.index("startlist_deliveries_extra", "startlist_deliveries (extra, id)"),

@@ -16,7 +16,8 @@ export const divide = (admin: Pool): Effect.Effect<void> =>
     { discard: true }
   )
 
-const text = (table: string, key: string) => `DO $$
+const text = (table: string, key: string) =>
+  `DO $$
 DECLARE
   indexes text[] := ARRAY(SELECT pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid = '${table}'::regclass);
   settings text[] := (SELECT reloptions FROM pg_class WHERE oid = '${table}'::regclass);

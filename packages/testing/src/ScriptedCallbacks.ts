@@ -7,6 +7,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import { never } from "./internal/never.ts"
 
 /** Behaviour of a receiver for one request. */
 export type Behaviour = Data.TaggedEnum<{
@@ -70,7 +71,7 @@ export const carryOut = (behaviour: Behaviour, compliant: string): Effect.Effect
         ? Effect.succeed(answered(200, compliant))
         : Effect.as(Effect.sleep(afterMs), answered(200, compliant, afterMs)),
     Reject: ({ retryAfter, status }) => Effect.succeed(answered(status, "no", 0, retryAfter)),
-    Hang: () => Effect.never,
+    Hang: () => never,
     Refuse: () => Effect.succeed(Answer.Unreachable({ detail: "connection refused" })),
     Say: ({ body, contentType = "application/json" }) =>
       Effect.succeed(Answer.Answered({ afterMs: 0, status: 200, contentType, body, retryAfter: Option.none() }))

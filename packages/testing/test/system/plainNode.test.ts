@@ -16,22 +16,37 @@ const hooks = `export const resolve = (specifier, context, next) => {
 const register = `import { register } from "node:module"
 register("data:text/javascript," + ${JSON.stringify(encodeURIComponent(hooks))})`
 
-/** Imports these modules. Gives what the process has written to its standard error. */
-const importing = (names: ReadonlyArray<string>): Promise<string> =>
+/** Runs a script to its end. Gives what the process has written to its standard error. */
+const running = (script: string): Promise<string> =>
   new Promise((resolve) => {
     const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/VITEST|NODE_OPTIONS/.test(name)))
-    const script = names.map((name) => `await import(${JSON.stringify(pathToFileURL(folder + name).href)})`).join("\n")
     const hook = `data:text/javascript,${encodeURIComponent(register)}`
     const flags = ["--import", hook, "--import", "tsx", "--conditions=@startlist/source", "--input-type=module"]
-    execFile(process.execPath, [...flags, "--eval", script], { env }, (error, _, stderr) =>
+    execFile(process.execPath, [...flags, "--eval", script], { env, timeout: 60_000 }, (error, _, stderr) =>
       resolve(error === null ? stderr : `${error.message}\n${stderr}`))
   })
+
+const url = (name: string) => JSON.stringify(pathToFileURL(folder + name).href)
+
+/** Imports these modules. */
+const importing = (names: ReadonlyArray<string>): Promise<string> =>
+  running(names.map((name) => `await import(${url(name)})`).join("\n"))
 
 describe("in plain Node without vitest", () => {
   it("every module but vitest can be imported", async () => {
     expect(modules.length).toBeGreaterThan(40)
     expect(await importing(modules.filter((name) => name !== "vitest.ts"))).toBe("")
   })
+
+  it("a simulation with killed nodes leaves nothing that keeps the process alive", async () => {
+    expect(
+      await running(`
+        import { Effect } from "effect"
+        import { check } from ${url("Simulation.ts")}
+        await Effect.runPromise(check({ hours: 0.2, pace: 600, nodes: 3, faults: 1, seeds: 12 }))
+      `)
+    ).toBe("")
+  }, 90_000)
 
   it("vitest cannot", async () => {
     expect(await importing(["vitest.ts"])).toContain("vitest is imported by")

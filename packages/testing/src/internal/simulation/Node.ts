@@ -20,6 +20,7 @@ import * as Scope from "effect/Scope"
 import { type Fault, inject } from "../../Faults.ts"
 import { type Around, intercept, type StoreOperation } from "../../Interception.ts"
 import type { Node as Process } from "../../VirtualTime.ts"
+import { never } from "../never.ts"
 import { leaksSecret } from "../plain.ts"
 import { chance } from "../fingerprint.ts"
 import type { CrashMoment } from "./plan.ts"
@@ -115,7 +116,7 @@ export const boot = (
         history.count(`crashes ${moment}`)
         const during = Effect.zipRight(Effect.forkDaemon(time.on(context.wire)(call)), Effect.sleep(afterMs))
         const first = moment === "before" ? Effect.void : moment === "after" ? Effect.exit(call) : during
-        return first.pipe(Effect.zipRight(die), Effect.zipRight(Effect.never))
+        return first.pipe(Effect.zipRight(die), Effect.zipRight(never))
       })
 
     const take = (operation: StoreOperation): Fault | undefined => {

@@ -123,9 +123,13 @@ export const observe = (context: SimulationContext, holder: { readonly isAlive: 
         then(queue.release(claims, dueAt), (ids) => Effect.sync(() => attempts.released(ids))),
       again: (original, now) =>
         step(
-          `${original.event.id} is delivered again`,
+          `${original.event.id} is delivered again, if subscription ${original.subscriptionId} exists`,
           queue.again(original, now),
-          (again, call) => Option.isSome(again) ? oracle.again(again.value, call) : []
+          (again, call) => {
+            if (Option.isSome(again)) return oracle.again(again.value, call)
+            oracle.reads(call)
+            return []
+          }
         )
     })
   )

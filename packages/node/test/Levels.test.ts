@@ -35,6 +35,7 @@ const counting = (counts: {
       : Effect.delay(Effect.succeed([]), counts.answersAfter ?? 0)
   return Database.Database.of({
     prefix: "",
+    isDivided: false,
     isInProcess: false,
     // The rows are those of the queries here.
     query: ({ name }) => query(name) as never,

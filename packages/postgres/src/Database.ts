@@ -26,10 +26,19 @@ export type Parameter = string | number | boolean | null
 /** The database that the stores share. The layers of `Postgres` and `Embedded` create it; `Postgres.ready` needs it. */
 export class Database extends Context.Tag("@startlist/postgres/Database")<Database, Database.Service>() {}
 
+/** How the tables are laid out. */
+export interface Layout {
+  /** Prefix of every table name. */
+  readonly prefix: string
+  /**
+   * Whether tables are divided into partitions: grants by user, subscriptions and deliveries by application. Statements
+   * then name the application of every row that they look up, so that they read only its partition.
+   */
+  readonly isDivided: boolean
+}
+
 export declare namespace Database {
-  export interface Service {
-    /** Prefix of every table name. */
-    readonly prefix: string
+  export interface Service extends Layout {
     /** Runs a statement. `Row` describes its select list; rows are not validated. */
     readonly query: <Row>(
       statement: Statement,
@@ -129,6 +138,7 @@ const toStoreError = (cause: unknown) => new StoreError({ cause })
 export const make = (options: {
   readonly sql: SqlClient.SqlClient
   readonly prefix: string
+  readonly isDivided?: boolean
   readonly direct: Database.Direct
   readonly wake: Effect.Effect<void>
   readonly wakeUps: Stream.Stream<void>
@@ -136,9 +146,10 @@ export const make = (options: {
   readonly connections?: Effect.Effect<Database.Connections>
   readonly copyFiles?: (path: string) => Effect.Effect<void, StoreError>
 }): Database.Service => {
-  const { connections, copyFiles, direct, isInProcess = false, prefix, sql, wake, wakeUps } = options
+  const { connections, copyFiles, direct, isDivided = false, isInProcess = false, prefix, sql, wake, wakeUps } = options
   return {
     prefix,
+    isDivided,
     isInProcess,
     wake,
     wakeUps,

@@ -46,6 +46,13 @@ export const migrate = (options: Options): Effect.Effect<void, Migrations.Migrat
     Effect.provide(PgClient.layerFromPool({ acquire: Pool.makePatient(options) }))
   )
 
+/** Whether a table is divided into partitions. */
+const isPartitioned = (direct: Database.Direct, table: string): Effect.Effect<boolean, SqlError> =>
+  Effect.map(
+    direct({ name: "", text: "SELECT FROM pg_partitioned_table WHERE partrelid = to_regclass($1::text)" }, [table]),
+    ({ length }) => length > 0
+  )
+
 const context = (
   options: Options
 ): Effect.Effect<
@@ -77,7 +84,8 @@ const context = (
       idle: pool.idleCount,
       waiting: pool.waitingCount
     }))
-    const database = makeDatabase({ sql, prefix, direct, wake, wakeUps, connections })
+    const isDivided = yield* isPartitioned(direct, `${prefix}deliveries`)
+    const database = makeDatabase({ sql, prefix, isDivided, direct, wake, wakeUps, connections })
     return Context.make(Database, database).pipe(
       Context.add(SqlClient.SqlClient, sql),
       Context.add(PgClient.PgClient, sql)

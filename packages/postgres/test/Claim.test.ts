@@ -6,6 +6,7 @@ import { DateTime, Effect, FastCheck, Runtime } from "effect"
 import { describe, expect } from "vitest"
 import * as fixtures from "@startlist/test-support/StoreFixtures"
 import * as TestDatabase from "@startlist/test-support/TestDatabase"
+import * as Partitions from "./support/partitions.ts"
 
 const now = 20
 const subscriptions = [1, 2, 3, 4, 5]
@@ -70,11 +71,13 @@ const expected = (rows: ReadonlyArray<Row>, { allowances, limit, perSubscription
 const instant = (millis: number) => DateTime.unsafeMake(millis)
 
 describe("a claim", () => {
-  it.live(
-    "takes exactly the earliest due deliveries, within the limit and the allowances, for any queue",
-    () =>
+  it.live.each([{ from: "a table", prepare: () => Effect.void }, { from: "partitions", prepare: Partitions.divide }])(
+    "takes exactly the earliest due deliveries from $from, within the limit and the allowances, for any queue",
+    ({ prepare }) =>
       Effect.gen(function*() {
         const { admin, url } = yield* TestDatabase.TestDatabase
+        yield* Postgres.migrate({ url })
+        yield* prepare(admin)
         yield* Effect.gen(function*() {
           const store = yield* DeliveryQueue.DeliveryQueue
           const runPromise = Runtime.runPromise(yield* Effect.runtime<never>())

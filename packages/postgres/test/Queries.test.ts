@@ -14,9 +14,9 @@ import {
 import { Database, Postgres, Users } from "@startlist/postgres"
 import { DateTime, Effect, Option, Redacted } from "effect"
 import { describe, expect } from "vitest"
-import { promoteText, recordText } from "../src/internal/settle.ts"
+import { laneColumns, promoteText, recordText } from "../src/internal/settle.ts"
 import * as fixtures from "@startlist/test-support/StoreFixtures"
-import { firstColumns, type Recorded, recording, scannedBy } from "./support/plans.ts"
+import { firstColumns, literal, type Recorded, recording, scannedBy } from "./support/plans.ts"
 import * as TestDatabase from "@startlist/test-support/TestDatabase"
 
 /** 100 000 rows in every table; one subscription has half of the pending deliveries. */
@@ -140,19 +140,21 @@ const everything = Effect.gen(function*() {
 const inSettle: ReadonlyArray<Recorded> = [
   {
     statement: { name: "record", text: recordText("startlist_") },
-    parameters: [JSON.stringify([{ id: 1, token: "token", state: "d", attempts: [], due_at: 1, ended_at: 1 }])]
+    parameters: [
+      JSON.stringify([{ id: 1, application_id: 1, token: "token", state: "d", attempts: [], due_at: 1, ended_at: 1 }])
+    ]
   },
   {
     statement: {
       name: "promote",
-      text: promoteText("startlist_", "$1::bigint[]", "$2::bigint[]", `$3::"char"[]`, "$4::bigint[]")
+      text: promoteText(
+        { prefix: "startlist_", isDivided: false },
+        `unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::"char"[], $5::bigint[]) e(${laneColumns.join(", ")})`
+      )
     },
-    parameters: ["{1,3}", "{1,1}", "{r,r}", "{1,3}"]
+    parameters: ["{1,3}", "{1,1}", "{1,1}", "{r,r}", "{1,3}"]
   }
 ]
-
-const literal = (value: Database.Parameter) =>
-  value === null ? "NULL" : typeof value === "string" ? `'${value.replaceAll("'", "''")}'` : String(value)
 
 describe("the queries", () => {
   it.live(

@@ -9,7 +9,7 @@ import * as Option from "effect/Option"
 import { type Database, isJoined, type Statement } from "../Database.ts"
 import { withoutKey } from "../Queue.ts"
 import type { Seal } from "../Seal.ts"
-import { claimStatements } from "./claim.ts"
+import { claimStatements, dividedClaimStatements } from "./claim.ts"
 import {
   type AttemptRow,
   attemptsOf,
@@ -23,12 +23,12 @@ import {
 import { eventNames, eventTypes, insertDeliveries, lanes, outbox, outgoingParameter } from "./outbox.ts"
 import { type EventRow, fromEvent, type Int8, millisOf, millisOrNull, toEvent, toInstant } from "./rows.ts"
 import { notLogged } from "./eventLog.ts"
-import { promoteText } from "./settle.ts"
+import { laneColumns, laneTypes, promoteText } from "./settle.ts"
 import { type SigningRow, toSigning } from "./signingRows.ts"
 import { subscriptionColumns, type SubscriptionRow, toSubscription } from "./subscriptionRows.ts"
 
 /** A subscription, and the signing secrets of its application. */
-type Versions = readonly [id: number, version: number, signingVersion: number]
+type Versions = readonly [applicationId: number, id: number, version: number, signingVersion: number]
 
 /** A claimed delivery. */
 interface DeliveryOfClaim extends EventRow {
@@ -47,6 +47,8 @@ interface ClaimRow {
   readonly subscriptions: ReadonlyArray<Versions> | null
 }
 
+type Claiming = Effect.Effect<ReadonlyArray<ClaimRow>, StoreError>
+
 /** The receiver of claimed deliveries. */
 interface Subscribed extends Pick<Claimed, "subscription" | "signingSecrets"> {
   readonly signingVersion: number
@@ -58,16 +60,25 @@ const maxKnown = 4096
 /** Maximum number of retries of a claim that found only deliveries of concurrent claims. */
 const maxLooks = 3
 
-export const make = (
-  { isInProcess, prefix: p, query, transaction, wake, wakeUps }: Database.Service,
-  seal: Seal.Service
-): DeliveryQueue.Service => {
+/** The chosen deliveries of an application. */
+interface ChosenRow {
+  readonly application_id: Int8
+  readonly ids: ReadonlyArray<number>
+}
+
+const byDueAt = ({ delivery: a }: Claimed, { delivery: b }: Claimed): number =>
+  a.dueAt.epochMillis - b.dueAt.epochMillis || a.id - b.id
+
+export const make = (database: Database.Service, seal: Seal.Service): DeliveryQueue.Service => {
+  const { isDivided, isInProcess, prefix: p, query, transaction, wake, wakeUps } = database
   const { quick, thorough } = claimStatements(p)
+  const { ofApplication, overview } = dividedClaimStatements(p)
   const findSubscriptions = {
     name: `${p}subscription_find_claimed`,
     text: `SELECT ${subscriptionColumns}, a.signing_version, a.signing_secrets
-      FROM ${p}subscriptions s JOIN ${p}applications a ON a.id = s.application_id
-      WHERE s.id = ANY (ARRAY(SELECT value::bigint FROM json_array_elements_text($1::json)))`
+      FROM json_array_elements_text($1::json) i CROSS JOIN LATERAL (
+        SELECT * FROM ${p}subscriptions s WHERE s.application_id = i.value::bigint OFFSET 0
+      ) s JOIN ${p}applications a ON a.id = s.application_id`
   }
   const decodeSigning = toSigning(seal)
   const known = new Map<number, Subscribed>()
@@ -76,8 +87,8 @@ export const make = (
   const release = {
     name: `${p}delivery_release`,
     text: `UPDATE ${p}deliveries d SET claim_token = NULL, lease_ends = NULL, claims = d.claims - 1, due_at = $2::bigint
-      FROM json_to_recordset($1::json) AS i(id bigint, token text)
-      WHERE d.id = i.id AND d.claim_token = i.token AND d.state = 'p' RETURNING d.id`
+      FROM json_to_recordset($1::json) AS i(id bigint, application_id bigint, token text)
+      WHERE d.id = i.id AND d.application_id = i.application_id AND d.claim_token = i.token AND d.state = 'p' RETURNING d.id`
   }
   const uncount = {
     name: `${p}delivery_uncount`,
@@ -93,19 +104,12 @@ export const make = (
           SELECT id FROM ${p}deliveries WHERE application_id = $1::bigint AND state = 'p' ORDER BY id DESC LIMIT $3::integer
         )) ORDER BY id FOR UPDATE
       )) AND d.state = 'p'
-      RETURNING d.id, d.subscription_id, d.object_type::text, d.object_id`
+      RETURNING ${laneColumns.map((name) => `d.${name}`).join(", ")}`
   }
   // In a later snapshot, which has deliveries that were queued behind a head during its cancellation.
   const promote = {
     name: `${p}delivery_promote`,
-    text: promoteText(
-      p,
-      ...(["id", "subscription_id", "object_type", "object_id"] as const).map((column) =>
-        `ARRAY(SELECT (value->>'${column}')::${
-          column === "object_type" ? "\"char\"" : "bigint"
-        } FROM json_array_elements($1::json))`
-      ) as [string, string, string, string]
-    )
+    text: promoteText(database, `json_to_recordset($1::json) AS e(${laneTypes})`)
   }
   // Waits for an erasure that clears the event, and a later erasure waits for the copy.
   const holdRegistration = {
@@ -130,7 +134,7 @@ export const make = (
       targets AS MATERIALIZED (
         SELECT 0 AS number, application_id, subscription_id, ${eventNames}, due_at
         FROM given g WHERE EXISTS (SELECT FROM subscribed)
-      ), ${lanes(p)},
+      ), ${lanes(database)},
       told AS (${insertDeliveries(p, notLogged)})
       SELECT ${deliveryColumns} FROM (
         SELECT t.*, told.id, 'p' AS state, NULL AS ended_at, NULL AS attempts FROM told, targets t
@@ -138,33 +142,45 @@ export const make = (
   }
   const enqueue = {
     name: `${p}delivery_enqueue`,
-    text: `WITH given AS (SELECT $1::json AS outgoing), ${outbox(p, "given")}
+    text: `WITH given AS (SELECT $1::json AS outgoing), ${outbox(database, "given")}
       SELECT id FROM told ORDER BY id`
   }
-  const claimBy = (claim: Statement, request: ClaimRequest) =>
-    Effect.withFiberRuntime<ReadonlyArray<ClaimRow>, StoreError>((fiber) =>
-      query(claim, [
-        millisOf(request.now),
-        millisOf(request.leaseEnds),
-        request.token,
-        request.limit,
-        request.perSubscription,
-        JSON.stringify(Object.fromEntries(request.allowances)),
-        !isInProcess && !isJoined(fiber)
-      ])
+  const allowancesOf = ({ allowances }: ClaimRequest) => JSON.stringify(Object.fromEntries(allowances))
+
+  const claimBy = (claim: Statement, request: ClaimRequest, isLazy: boolean): Claiming => {
+    const { leaseEnds, limit, now, perSubscription, token } = request
+    const times = [millisOf(now), millisOf(leaseEnds)]
+    return query(claim, [...times, token, limit, perSubscription, allowancesOf(request), isLazy])
+  }
+
+  const claimWhole = (request: ClaimRequest, isLazy: boolean): Claiming =>
+    Effect.flatMap(
+      claimBy(quick, request, isLazy),
+      (rows) => rows[0]?.decided === false ? claimBy(thorough, request, isLazy) : Effect.succeed(rows)
     )
 
-  const claimOnce = (request: ClaimRequest) =>
-    Effect.flatMap(
-      claimBy(quick, request),
-      (rows) => rows[0]?.decided === false ? claimBy(thorough, request) : Effect.succeed(rows)
+  const claimDivided = (request: ClaimRequest, isLazy: boolean): Claiming => {
+    const { leaseEnds, limit, now, perSubscription, token } = request
+    const chosen = query<ChosenRow>(overview, [millisOf(now), limit, perSubscription, allowancesOf(request)])
+    const claimOf = ({ application_id: id, ids }: ChosenRow): Claiming =>
+      query(ofApplication, [millisOf(now), millisOf(leaseEnds), token, String(id), JSON.stringify(ids), isLazy])
+    return transaction(Effect.flatMap(chosen, (rows) => Effect.map(Effect.forEach(rows, claimOf), (all) => all.flat())))
+  }
+
+  const claimOnce = (request: ClaimRequest): Claiming =>
+    Effect.withFiberRuntime((fiber) =>
+      (isDivided ? claimDivided : claimWhole)(request, !isInProcess && !isJoined(fiber))
     )
 
   const claimLooking = (request: ClaimRequest, looks: number): Effect.Effect<ReadonlyArray<Claimed>, StoreError> =>
-    Effect.flatMap(claimOnce(request), ([row]) => {
-      if (row === undefined) return Effect.succeed([])
-      if (row.deliveries !== null) return toClaimed(row, row.deliveries, request)
-      return row.candidates > 0 && looks > 1 ? claimLooking(request, looks - 1) : Effect.succeed([])
+    Effect.flatMap(claimOnce(request), (rows) => {
+      if (rows.some(({ deliveries }) => deliveries !== null)) {
+        const claimed = Effect.forEach(rows, (row) => toClaimed(row, row.deliveries ?? [], request))
+        return Effect.map(claimed, (all) => all.flat().sort(byDueAt))
+      }
+      return rows.some(({ candidates }) => candidates > 0) && looks > 1
+        ? claimLooking(request, looks - 1)
+        : Effect.succeed([])
     })
 
   /**
@@ -175,10 +191,10 @@ export const make = (
     Effect.gen(function*() {
       const found = new Map<number, Subscribed>()
       const missing: Array<number> = []
-      for (const [id, version, signingVersion] of versions) {
+      for (const [applicationId, id, version, signingVersion] of versions) {
         const last = known.get(id)
         if (last?.subscription.version === version && last.signingVersion === signingVersion) found.set(id, last)
-        else missing.push(id)
+        else missing.push(applicationId)
       }
       if (missing.length === 0) return found
       if (known.size + missing.length > maxKnown) known.clear()
@@ -239,6 +255,7 @@ export const make = (
 
   const toInput = ({ delivery, token }: Settlement) => ({
     id: delivery.id,
+    application_id: delivery.applicationId,
     token,
     state: stateLetters[delivery.state],
     attempts: attemptsOf(delivery.attempts),
@@ -260,7 +277,9 @@ export const make = (
     release: (claims, dueAt) =>
       claims.length === 0 ? Effect.succeed([]) : Effect.map(
         query<{ readonly id: Int8 }>(release, [
-          JSON.stringify(claims.map(({ delivery: { id }, token }) => ({ id, token }))),
+          JSON.stringify(
+            claims.map(({ delivery: { applicationId, id }, token }) => ({ id, application_id: applicationId, token }))
+          ),
           millisOf(dueAt)
         ]),
         (rows) => rows.map(({ id }) => toDeliveryId(id))

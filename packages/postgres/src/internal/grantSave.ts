@@ -1,6 +1,6 @@
 /** The statement that saves grants with their events. Each row is saved if its own version matches. */
 import type { Change } from "@startlist/core/Grant"
-import type { Parameter, Statement } from "../Database.ts"
+import type { Layout, Parameter, Statement } from "../Database.ts"
 import { keyColumns, valueColumns } from "./grantRows.ts"
 import * as Input from "./input.ts"
 import { outbox, outgoingParameter } from "./outbox.ts"
@@ -29,7 +29,8 @@ const byKey = ({ grant: a }: Change, { grant: b }: Change): number =>
 const key = keyColumns.map(([name]) => name).join(", ")
 const values = valueColumns.map(([name]) => name).join(", ")
 
-const saveText = (p: string, parts: Parts, isAlone: boolean): string => {
+const saveText = (layout: Layout, parts: Parts, isAlone: boolean): string => {
+  const { prefix: p } = layout
   const { first, outgoing } = parts
   const given = columnsOf(parts)
   const update = `
@@ -53,7 +54,7 @@ saved AS MATERIALIZED (
 )` :
       `saved AS (${update}
 )`,
-    outgoing && outbox(p, "given", "saved")
+    outgoing && outbox(layout, "given", "saved")
   ]
   return `WITH ${ctes.filter(Boolean).join(",\n")}
 SELECT ${key}, ${outgoing ? "(SELECT count(*) FROM told)::integer" : "0"} AS told FROM saved`
@@ -66,13 +67,13 @@ SELECT ${key}, ${outgoing ? "(SELECT count(*) FROM told)::integer" : "0"} AS tol
  * returns the saved keys, each with its number of queued deliveries.
  */
 export const saver = (
-  p: string
+  layout: Layout
 ): (changes: ReadonlyArray<Change>) => readonly [Statement, ReadonlyArray<Parameter>] => {
   const known = new Map<string, ReturnType<typeof Input.statement>>()
   return (changes) => {
     const parts = partsOf(changes)
-    const name = `${p}grant_save${parts.first ? "_first" : ""}${parts.outgoing ? "_outgoing" : ""}`
-    const statement = known.get(name) ?? Input.statement(name, (isAlone) => saveText(p, parts, isAlone))
+    const name = `${layout.prefix}grant_save${parts.first ? "_first" : ""}${parts.outgoing ? "_outgoing" : ""}`
+    const statement = known.get(name) ?? Input.statement(name, (isAlone) => saveText(layout, parts, isAlone))
     known.set(name, statement)
     const sorted = [...changes].sort(byKey)
     const rows = Input.rowsParameters(columnsOf(parts), sorted)

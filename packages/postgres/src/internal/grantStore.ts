@@ -32,8 +32,9 @@ const textOf = ({ applicationId, userId }: Key): string => `${applicationId}:${u
 
 const columns = [...keyColumns, ...valueColumns].map(([name]) => `g.${name}`).join(", ")
 
-export const make = ({ isInProcess, prefix: p, query, wake }: Database.Service): Effect.Effect<GrantStore.Service> =>
+export const make = (database: Database.Service): Effect.Effect<GrantStore.Service> =>
   Effect.gen(function*() {
+    const { isInProcess, prefix: p, query, wake } = database
     // A lateral lookup uses the primary key for any number of rows that the planner expects from JSON.
     const findStatement = Input.statement(`${p}grant_find`, (isAlone) => `
       SELECT ${columns}, a.state, a.epoch FROM (${Input.rowsText(keyColumns, isAlone)}) i CROSS JOIN LATERAL (
@@ -63,7 +64,7 @@ export const make = ({ isInProcess, prefix: p, query, wake }: Database.Service):
         WHERE a.id = $1::bigint AND g.active LIMIT $2::integer`
     }
 
-    const toSave = saver(p)
+    const toSave = saver(database)
     const saveAll = (changes: ReadonlyArray<Change>): Effect.Effect<ReadonlyArray<boolean>, StoreError> =>
       query<{ readonly application_id: Int8; readonly user_id: Int8; readonly told: number }>(...toSave(changes)).pipe(
         Effect.tap(([row]) => row !== undefined && row.told > 0 ? wake : Effect.void),

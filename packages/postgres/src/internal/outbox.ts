@@ -1,5 +1,6 @@
 /** The part of a save that queues the deliveries of its events: SQL fragments, because a save is one statement. */
 import type { Outgoing } from "@startlist/core/Event"
+import type { Layout } from "../Database.ts"
 import { eventColumns, fromEvent } from "./rows.ts"
 
 /** The names of the columns of an event, and these with their types. */
@@ -26,21 +27,26 @@ export const outgoingParameter = (changes: ReadonlyArray<{ readonly outgoing: Re
 /**
  * CTEs `heads` and `held`: whether a new delivery of object `o` to subscription `t` is the first of its ordering key.
  *
+ * One scan finds the heads of an object for all subscriptions; in partitions, one for each application.
+ *
  * Locks the heads against concurrent settling, which could otherwise choose the next head without the new delivery.
- * Locks in the order of identifiers, like settling, and with no other condition (OFFSET), so that the planner uses the
- * primary key and reads the locked state.
+ * Locks in the order of identifiers, like settling, and with no other condition, so that the planner uses the primary key
+ * and reads the locked state.
  */
-export const lanes = (p: string): string => `
+export const lanes = ({ isDivided, prefix: p }: Layout): string => `
 heads AS (
-  SELECT h.id FROM (SELECT DISTINCT object_type, object_id FROM targets) o CROSS JOIN LATERAL (
-    SELECT d.id FROM ${p}deliveries d
+  SELECT h.id, h.application_id FROM (
+    SELECT DISTINCT object_type, object_id${isDivided ? ", application_id" : ""} FROM targets
+  ) o CROSS JOIN LATERAL (
+    SELECT d.id, d.application_id FROM ${p}deliveries d
     WHERE d.object_id = o.object_id AND d.object_type = o.object_type AND d.state = 'p' AND d.head
+      ${isDivided ? "AND d.application_id = o.application_id" : ""}
     ORDER BY d.id OFFSET 0
-  ) h
+  ) h ORDER BY h.id OFFSET 0
 ),
 held AS (
-  SELECT d.subscription_id, d.object_type, d.object_id FROM (
-    SELECT d.* FROM ${p}deliveries d WHERE d.id = ANY (ARRAY(SELECT id FROM heads)) ORDER BY d.id OFFSET 0 FOR KEY SHARE
+  SELECT d.subscription_id, d.object_type, d.object_id FROM heads h CROSS JOIN LATERAL (
+    SELECT d.* FROM ${p}deliveries d WHERE d.id = h.id AND d.application_id = h.application_id FOR KEY SHARE
   ) d WHERE d.state = 'p'
 )`
 
@@ -63,7 +69,9 @@ export const insertDeliveries = (p: string, position = "NULL::bigint"): string =
  * and would prepare for their product. Subscriptions are locked against removal, so that a removal is either earlier
  * (the lock finds no row) or sees these deliveries. Grants of an earlier epoch of their application are ignored.
  */
-export const outbox = (p: string, source: string, saved?: string): string => `
+export const outbox = (layout: Layout, source: string, saved?: string): string => {
+  const { prefix: p } = layout
+  return `
 outgoing AS MATERIALIZED (
   SELECT o.* FROM ${source} CROSS JOIN LATERAL json_to_recordset(${source}.outgoing) AS o(
     number integer, place integer, audience_id bigint, user_ids bigint[], ${eventTypes}
@@ -75,8 +83,9 @@ concerned AS MATERIALIZED (
   UNION
   SELECT o.number, g.application_id, g.application_epoch
   FROM outgoing o CROSS JOIN LATERAL (
-    SELECT g.application_id, g.application_epoch FROM ${p}grants g
-    WHERE g.user_id = ANY (o.user_ids) AND g.active OFFSET 0
+    SELECT g.* FROM unnest(o.user_ids) u(id) CROSS JOIN LATERAL (
+      SELECT g.application_id, g.application_epoch FROM ${p}grants g WHERE g.user_id = u.id AND g.active OFFSET 0
+    ) g
   ) g
   ORDER BY application_id
 ),
@@ -91,5 +100,6 @@ targets AS MATERIALIZED (
   FROM concerned c JOIN heard h ON h.application_id = c.application_id AND coalesce(c.epoch, h.epoch) = h.epoch
     JOIN outgoing o ON o.number = c.number
 ),
-${lanes(p)},
+${lanes(layout)},
 told AS (${insertDeliveries(p)})`
+}

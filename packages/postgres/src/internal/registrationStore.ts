@@ -65,10 +65,9 @@ const minShare = 8
 
 const byId = (a: Change, b: Change): number => a.next.id - b.next.id
 
-export const make = (
-  { isInProcess, prefix: p, query, wake }: Database.Service
-): Effect.Effect<RegistrationStore.Service> =>
+export const make = (database: Database.Service): Effect.Effect<RegistrationStore.Service> =>
   Effect.gen(function*() {
+    const { isInProcess, prefix: p, query, wake } = database
     const columns = "id, version, athlete_id, organizer_id, club_id, platform_user_id, updates"
     const find = Input.statement(
       `${p}registration_find`,
@@ -91,7 +90,7 @@ export const make = (
             updates = i.updates
           FROM input i WHERE r.id = i.id AND r.version = i.version - 1
           RETURNING r.id, i.place
-        ), ${outbox(p, "given", "saved")}
+        ), ${outbox(database, "given", "saved")}
         SELECT id, (SELECT count(*) FROM told)::integer AS told FROM saved`
     )
 

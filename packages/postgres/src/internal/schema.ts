@@ -126,7 +126,7 @@ const initial = (p: string): ReadonlyArray<string> => [
   // Deliveries get their position in the event log when they are first read: see eventLog.ts.
   `CREATE SEQUENCE ${p}log_positions`,
   `CREATE INDEX ${p}deliveries_log ON ${p}deliveries (application_id, log_position, id)`,
-  settleFunction(p)
+  settleFunction({ prefix: p, isDivided: false })
 ]
 
 /** Settings of tables whose rows change often: vacuum after a fiftieth of the rows instead of a fifth. */

@@ -4,6 +4,22 @@
  * A migration created this function. To change it, add a migration that replaces it.
  */
 
+import type { Layout } from "../Database.ts"
+
+/** The columns of an ended delivery with its ordering key, and these with their types. */
+const lane = {
+  id: "bigint",
+  application_id: "bigint",
+  subscription_id: "bigint",
+  object_type: "\"char\"",
+  object_id: "bigint"
+}
+export const laneColumns = Object.keys(lane)
+export const laneTypes = Object.entries(lane).map(([name, type]) => `${name} ${type}`).join(", ")
+
+/** The variables of the function with these columns. */
+const arrays = "ended, applications, subscriptions, types, objects"
+
 /**
  * Records attempts whose claim still holds: ending a delivery ends its claim. `$1` is a JSON array of settlements.
  * `into` is the INTO clause of the function, for the recorded identifiers, and the ended ones with their ordering keys.
@@ -14,33 +30,32 @@
 export const recordText = (p: string, into = ""): string => `
   WITH input AS MATERIALIZED (
     SELECT * FROM json_to_recordset($1::json)
-      AS i(id bigint, token text, state "char", attempts json, due_at bigint, ended_at bigint) ORDER BY id
+      AS i(id bigint, application_id bigint, token text, state "char", attempts json, due_at bigint, ended_at bigint) ORDER BY id
   ),
   settled AS (
     UPDATE ${p}deliveries d SET state = i.state, attempts = i.attempts, due_at = i.due_at, ended_at = i.ended_at,
       claim_token = NULL, lease_ends = NULL, claims = 0
-    FROM input i WHERE d.id = i.id AND d.claim_token = i.token
-    RETURNING d.id, d.state, d.subscription_id, d.object_type, d.object_id
+    FROM input i WHERE d.id = i.id AND d.application_id = i.application_id AND d.claim_token = i.token
+    RETURNING d.id, d.state, d.application_id, d.subscription_id, d.object_type, d.object_id
   )
-  SELECT array_agg(id), array_agg(id) FILTER (WHERE state <> 'p'), array_agg(subscription_id) FILTER (WHERE state <> 'p'),
-    array_agg(object_type) FILTER (WHERE state <> 'p'), array_agg(object_id) FILTER (WHERE state <> 'p')
+  SELECT array_agg(id), ${laneColumns.map((name) => `array_agg(${name}) FILTER (WHERE state <> 'p')`).join(", ")}
   ${into} FROM settled`
 
 /**
- * Makes the next delivery of each ordering key its head, after ended deliveries. The parameters are arrays of the ended
- * identifiers and the columns of their ordering keys. The scan starts at these identifiers, which skips dead entries.
+ * Makes the next delivery of each ordering key its head, after ended deliveries. `ended` is a table `e` of these, with
+ * `laneColumns`. The scan starts at their identifiers, which skips dead entries.
  */
-export const promoteText = (p: string, ids: string, subscriptions: string, types: string, objects: string): string => `
+export const promoteText = ({ isDivided, prefix: p }: Layout, ended: string): string => `
   UPDATE ${p}deliveries d SET head = true
-  WHERE d.id = ANY (ARRAY(
-    SELECT next.id FROM unnest(${ids}, ${subscriptions}, ${types}, ${objects}) e(id, subscription_id, object_type, object_id)
-    CROSS JOIN LATERAL (
-      SELECT n.id FROM ${p}deliveries n
+  FROM (
+    SELECT next.id, next.application_id FROM ${ended} CROSS JOIN LATERAL (
+      SELECT n.id, n.application_id FROM ${p}deliveries n
       WHERE n.subscription_id = e.subscription_id AND n.object_type = e.object_type AND n.object_id = e.object_id
-        AND n.state = 'p' AND n.id > e.id
+        AND n.state = 'p' AND n.id > e.id${isDivided ? " AND n.application_id = e.application_id" : ""}
       ORDER BY n.id LIMIT 1
-    ) next
-  )) AND NOT d.head`
+    ) next ORDER BY next.id OFFSET 0
+  ) i
+  WHERE d.id = i.id AND d.application_id = i.application_id AND NOT d.head`
 
 /**
  * Two statements in one transaction: only a later snapshot has deliveries that were queued while the first statement
@@ -49,17 +64,21 @@ export const promoteText = (p: string, ids: string, subscriptions: string, types
  * Looks up each delivery by its identifier, in order. With statistics of few pending deliveries, the planner would
  * compare all settlements with all of them.
  */
-export const settleFunction = (p: string): string => `
-CREATE FUNCTION ${p}settle(json) RETURNS json LANGUAGE plpgsql VOLATILE
+export const settleFunction = (layout: Layout): string => {
+  const { prefix: p } = layout
+  return `
+CREATE OR REPLACE FUNCTION ${p}settle(json) RETURNS json LANGUAGE plpgsql VOLATILE
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
   recorded bigint[];
   ended bigint[];
+  applications bigint[];
   subscriptions bigint[];
   types "char"[];
   objects bigint[];
-BEGIN ${recordText(p, "INTO recorded, ended, subscriptions, types, objects")};
-  ${promoteText(p, "ended", "subscriptions", "types", "objects")};
+BEGIN ${recordText(p, `INTO recorded, ${arrays}`)};
+  ${promoteText(layout, `unnest(${arrays}) e(${laneColumns.join(", ")})`)};
   RETURN coalesce(to_json(recorded), '[]');
 END
 $$`
+}

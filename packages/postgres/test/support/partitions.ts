@@ -1,6 +1,8 @@
 /** The tables in hash partitions, by the columns by which several servers would share them. */
 import { Effect } from "effect"
 import type { Pool } from "pg"
+import { settleFunction } from "../../src/internal/settle.ts"
+import { literal, type Recorded } from "./plans.ts"
 
 /** The number of partitions of each table. */
 export const modulus = 4
@@ -10,11 +12,10 @@ export const keys = { grants: "user_id", subscriptions: "application_id", delive
 
 /** Divides empty tables. Settings and indexes are those of the migrations. */
 export const divide = (admin: Pool): Effect.Effect<void> =>
-  Effect.forEach(
-    Object.entries(keys),
-    ([name, key]) => Effect.promise(() => admin.query(text(`startlist_${name}`, key))),
-    { discard: true }
-  )
+  Effect.promise(async () => {
+    for (const [name, key] of Object.entries(keys)) await admin.query(text(`startlist_${name}`, key))
+    await admin.query(settleFunction({ prefix: "startlist_", isDivided: true }))
+  })
 
 const text = (table: string, key: string) =>
   `DO $$
@@ -38,3 +39,46 @@ BEGIN
   END LOOP;
 END
 $$`
+
+/** The partition of a key. */
+export const partitionOf = (admin: Pool, table: keyof typeof keys, key: number): Effect.Effect<string> =>
+  Effect.promise(async () => {
+    const { rows } = await admin.query(
+      `SELECT n FROM generate_series(0, ${modulus - 1}) n
+        WHERE satisfies_hash_partition('startlist_${table}'::regclass, ${modulus}, n, $1::bigint)`,
+      [key]
+    )
+    return `startlist_${table}_${rows[0].n}`
+  })
+
+const isPartition = new RegExp(`^startlist_(${Object.keys(keys).join("|")})_\\d+$`)
+
+/** The partitions that an executed plan has read. */
+export const readBy = (plan: unknown): ReadonlyArray<string> => {
+  if (Array.isArray(plan)) return plan.flatMap(readBy)
+  if (typeof plan !== "object" || plan === null) return []
+  const node: Readonly<Record<string, unknown>> = { ...plan }
+  const name = String(node["Relation Name"])
+  const isRead = isPartition.test(name) && String(node["Node Type"]).endsWith("Scan") &&
+    Number(node["Actual Loops"]) > 0
+  return [...isRead ? [name] : [], ...Object.values(node).flatMap(readBy)]
+}
+
+/** Executes a statement with its plan for all values, and takes it back. Returns the partitions that it has read. */
+export const read = (
+  admin: Pool,
+  { parameters, statement }: Recorded
+): Effect.Effect<ReadonlyArray<string>> =>
+  Effect.promise(async () => {
+    const client = await admin.connect()
+    try {
+      await client.query("BEGIN; SET LOCAL plan_cache_mode = force_generic_plan")
+      await client.query(`PREPARE q AS ${statement.text}`)
+      const values = parameters.length === 0 ? "" : `(${parameters.map(literal).join(", ")})`
+      const { rows } = await client.query(`EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE q${values}`)
+      return [...new Set(readBy(rows))].sort()
+    } finally {
+      await client.query("ROLLBACK; DEALLOCATE ALL")
+      client.release()
+    }
+  })

@@ -22,6 +22,10 @@ export const recording = (database: Database.Database["Type"], recorded: Map<str
     })
   )
 
+/** A parameter as SQL text. */
+export const literal = (value: Database.Parameter) =>
+  value === null ? "NULL" : typeof value === "string" ? `'${value.replaceAll("'", "''")}'` : String(value)
+
 /** The first column of each index. Without a condition on it, the whole index is scanned. */
 export const firstColumns = (admin: Pool): Effect.Effect<ReadonlyMap<string, string>> =>
   Effect.promise(async () => {

@@ -62,8 +62,11 @@ describe("a backlog", () => {
         const { rows: [{ deliveries }] } = yield* Effect.promise(() =>
           admin.query(quick.text, [1, 2, "token", 256, 256, "{}", true])
         )
-        const settlements = deliveries.map(({ id }: { readonly id: number }) => ({
+        const settlements = deliveries.map((
+          { id, subscription_id }: { readonly id: number; readonly subscription_id: number }
+        ) => ({
           id,
+          application_id: subscription_id,
           token: "token",
           state: "d",
           attempts: [],

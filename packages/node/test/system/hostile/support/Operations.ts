@@ -78,5 +78,5 @@ export const routed: Effect.Effect<ReadonlyArray<Operation>> = Effect.gen(functi
   InMemory.layer(),
   Layer.succeed(Database.Database, { description: "none", check: Effect.void }),
   // Never called: only the routes are used.
-  Layer.mock(SqlDatabase, { prefix: "", isInProcess: false })
+  Layer.mock(SqlDatabase, { prefix: "", isDivided: false, isInProcess: false })
 ]))

@@ -50,7 +50,7 @@ export const fill =
           (application_id, subscription_id, event_id, aspect_type, object_type, object_id, updates, event_time, due_at, head,
             state, ended_at, attempts)
         SELECT 1 + i % ${subscriptions}, 1 + i % ${subscriptions}, 'evt_' || 1 + i / ${subscriptions}, 'u', 'r',
-          1 + i / ${subscriptions}, '${noUpdates}', ${now}, ${
+          1 + i / ${subscriptions}, '["","","","",[],""]', ${now}, ${
         now - 1000
       }, true, '${state}', ${rest} FROM generate_series(${from}, ${to - 1}) AS i`)
     await deliveries(0, ended, "d", `${now}, '[[${now},12,"delivered",200,""]]'`)

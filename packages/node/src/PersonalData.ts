@@ -53,8 +53,8 @@ const make = Effect.gen(function*() {
   // registration. Clears attempts, too: responses may repeat the event.
   const clearDeliveries = statement(
     "deliveries",
-    `UPDATE ${p}deliveries SET updates = $2::json, attempts = NULL, claim_token = NULL, lease_ends = NULL,
-        state = CASE state WHEN 'p' THEN 'c' ELSE state END, ended_at = coalesce(ended_at, $3::bigint)
+    `UPDATE ${p}deliveries SET updates = NULL, attempts = NULL, claim_token = NULL, lease_ends = NULL,
+        state = CASE state WHEN 'p' THEN 'c' ELSE state END, ended_at = coalesce(ended_at, $2::bigint)
       WHERE id = ANY (ARRAY(SELECT id FROM ${p}deliveries WHERE ${isAbout} ORDER BY id FOR UPDATE))`
   )
   const removePassword = statement("password", `DELETE FROM ${p}passwords WHERE user_id = $1::bigint`)
@@ -82,7 +82,6 @@ const make = Effect.gen(function*() {
     )
 
   const erase = Effect.fn("PersonalData.erase")(function*(id: UserId) {
-    const updates = JSON.stringify(emptyUpdates)
     yield* transaction(Effect.gen(function*() {
       const user = yield* users.find(id)
       if (Option.isNone(user)) return yield* new UserNotFound({ userId: id })
@@ -92,8 +91,8 @@ const make = Effect.gen(function*() {
       yield* query(removePassword, [id])
       yield* query(removeSessions, [id])
       yield* revoke(id)
-      yield* query(clearRegistrations, [id, updates])
-      yield* query(clearDeliveries, [id, updates, yield* Effect.clockWith((clock) => clock.currentTimeMillis)])
+      yield* query(clearRegistrations, [id, JSON.stringify(emptyUpdates)])
+      yield* query(clearDeliveries, [id, yield* Effect.clockWith((clock) => clock.currentTimeMillis)])
       yield* query(clearAudit, [String(id)])
     }))
     // For a consent in progress during the erasure. A later consent finds no user and revokes itself.

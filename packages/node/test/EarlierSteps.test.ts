@@ -31,7 +31,7 @@ const rows: Readonly<Record<string, Readonly<Record<string, ReadonlyArray<string
         VALUES (4, 1, '{"registration_status":"confirmed"}')`,
       `INSERT INTO startlist_deliveries (application_id, subscription_id, event_id, aspect_type, object_type, object_id,
           updates, event_time, due_at, ended_at, state, head, attempts)
-        VALUES (1, 1, 'evt_1', 'u', 'r', 1, '{"registration_status":"confirmed"}', 4000, 4000, 4500, 'd', false, '[]')`
+        VALUES (1, 1, 'evt_1', 'u', 'r', 1, '["","confirmed","","",[],""]', 4000, 4000, 4500, 'd', false, '[]')`
     ],
     "0002_autovacuum": []
   },
@@ -107,7 +107,7 @@ describe("upgrades", () => {
           expect(found.grant).toMatchObject({ status: "active", scope: ["read"], epoch: 2, generation: 7, version: 9 })
           expect(Option.map(found.grant.refresh, ({ hash }) => String(hash))).toEqual(Option.some("f"))
           expect(found.registration.updates).toEqual({ registration_status: "confirmed" })
-          expect(found.delivery).toMatchObject({ event: { id: "evt_1", aspectType: "updated" } })
+          expect(found.delivery.event).toMatchObject({ id: "evt_1", updates: { registration_status: "confirmed" } })
           expect(found.lines.map(({ action, outcome }) => [action, outcome])).toEqual([
             ["login_failed", "refused"],
             ["login", "success"]

@@ -63,14 +63,7 @@ FROM generate_series(1, ${Number(subscriptions)}) AS i`
 const insertBarely = (): void => {
   const pool = new Pg.Pool({ connectionString: url, max: 10 })
   Child.answer(measureWith((caller) => {
-    const updates = {
-      platform_id: "",
-      registration_status: "",
-      document_type: "",
-      document_status: "",
-      reasons: [],
-      comment: `change ${++changes}`
-    }
+    const updates = ["", "", "", "", [], `change ${++changes}`]
     const id = `evt_${randomBytes(32).toString("base64url")}`
     return pool.query({ name: "insert", text: insert, values: [id, caller + 1, JSON.stringify(updates), Date.now()] })
   }))

@@ -4,6 +4,7 @@
  */
 import { Application, ApplicationId, type Links } from "@startlist/core/Application"
 import { Event, EventId, type Updates } from "@startlist/core/Event"
+import { emptyUpdates } from "@startlist/core/Registration"
 import { TokenHash } from "@startlist/core/Secrets"
 import { trusted } from "@startlist/core/Store"
 import { UserId } from "@startlist/core/User"
@@ -80,13 +81,36 @@ const aspectTypes = { u: "updated", d: "deleted" } as const
 type AspectLetter = keyof typeof aspectTypes
 const aspectLetters: { readonly [Type in Event["aspectType"]]: AspectLetter } = { updated: "u", deleted: "d" }
 
-/** The columns of an event in a row of its delivery. */
+/** The updates of an event: without their names, which would be a third of the row. */
+export type UpdatesRow = readonly [
+  platformId: string,
+  registrationStatus: string,
+  documentType: string,
+  documentStatus: string,
+  reasons: ReadonlyArray<string>,
+  comment: string
+]
+
+export const updatesOf = (updates: Updates): UpdatesRow => [
+  updates.platform_id,
+  updates.registration_status,
+  updates.document_type,
+  updates.document_status,
+  updates.reasons,
+  updates.comment
+]
+
+const toUpdates = (
+  [platform_id, registration_status, document_type, document_status, reasons, comment]: UpdatesRow
+): Updates => ({ platform_id, registration_status, document_type, document_status, reasons, comment })
+
+/** The columns of an event in a row of its delivery. An erasure removes the updates. */
 export interface EventRow {
   readonly event_id: string
   readonly aspect_type: AspectLetter
   readonly object_type: ObjectLetter
   readonly object_id: Int8
-  readonly updates: Updates | null
+  readonly updates: UpdatesRow | null
   readonly event_time: Int8
   readonly trace: string | null
 }
@@ -107,7 +131,7 @@ export const toEvent = (row: EventRow): Event => ({
   aspectType: aspectTypes[row.aspect_type],
   objectType: objectTypes[row.object_type],
   objectId: Number(row.object_id),
-  updates: row.updates ?? {},
+  updates: row.updates !== null ? toUpdates(row.updates) : row.object_type === "r" ? emptyUpdates : {},
   time: toInstant(row.event_time),
   trace: Option.fromNullable(row.trace)
 })
@@ -117,7 +141,7 @@ export const fromEvent = (event: Event): EventRow => ({
   aspect_type: aspectLetters[event.aspectType],
   object_type: objectLetters[event.objectType],
   object_id: event.objectId,
-  updates: "platform_id" in event.updates ? event.updates : null,
+  updates: "platform_id" in event.updates ? updatesOf(event.updates) : null,
   event_time: millisOf(event.time),
   trace: Option.getOrNull(event.trace)
 })

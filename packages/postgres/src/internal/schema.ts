@@ -108,7 +108,7 @@ const initial = (p: string): ReadonlyArray<string> => [
     attempts json,
     PRIMARY KEY (id, application_id)
   ) WITH (
-    fillfactor = 40, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000, vacuum_index_cleanup = on
+    fillfactor = 45, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000, vacuum_index_cleanup = on
   )`,
   // Unique, so that PostgreSQL treats `state` as part of a key: an update that ends a delivery waits for saves that
   // lock the head of its ordering key, and settling needs no lock of its own.

@@ -38,6 +38,8 @@ export const currentCall: FiberRef.FiberRef<Call | undefined> = FiberRef.unsafeM
 interface Subscribed {
   readonly subscription: Subscription
   isRemoved: boolean
+  /** The state in which it did not exist any more. */
+  without: Model.State
 }
 
 /** The law that is broken if a request of this kind is not answered as the model predicts. */
@@ -193,7 +195,7 @@ export class Oracle {
       !this.#subscriptions.has(id),
       `subscription ${id} has the identifier of one that was deleted`
     )
-    this.#subscriptions.set(id, { subscription, isRemoved: false })
+    this.#subscriptions.set(id, { subscription, isRemoved: false, without: this.state })
     const application = this.#applicationOf(applicationId)
     return this.#step(
       { _tag: "Subscribed", application, isProven: call?.isProven === true },
@@ -209,11 +211,21 @@ export class Oracle {
   removed(id: SubscriptionId, call: Call | undefined): ReadonlyArray<string> {
     const subscribed = this.#subscriptions.get(id)
     if (subscribed === undefined) return []
-    subscribed.isRemoved = true
-    return this.#step(
+    const added = this.#step(
       { _tag: "Unsubscribed", application: this.#applicationOf(subscribed.subscription.applicationId) },
       call
     )
+    subscribed.isRemoved = true
+    subscribed.without = this.state
+    return added
+  }
+
+  /** A call finds that a subscription, which it has read, was removed. There may be a new one since. */
+  missed(id: SubscriptionId, call: Call | undefined): void {
+    const subscribed = this.#subscriptions.get(id)
+    if (call === undefined || subscribed?.isRemoved !== true) return
+    const { without } = subscribed
+    call.basis = { ...without, standing: call.standing ?? without.standing }
   }
 
   again(delivery: Delivery, call: Call | undefined): ReadonlyArray<string> {

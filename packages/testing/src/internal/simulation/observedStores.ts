@@ -106,7 +106,7 @@ export const observe = (context: SimulationContext, holder: { readonly isAlive: 
       remove: (id, now) =>
         step(`subscription ${id} is removed`, subscriptions.remove(id, now), (isRemoved, call) => {
           if (isRemoved) return oracle.removed(id, call)
-          oracle.reads(call)
+          oracle.missed(id, call)
           return []
         })
     }),
@@ -127,7 +127,7 @@ export const observe = (context: SimulationContext, holder: { readonly isAlive: 
           queue.again(original, now),
           (again, call) => {
             if (Option.isSome(again)) return oracle.again(again.value, call)
-            oracle.reads(call)
+            oracle.missed(original.subscriptionId, call)
             return []
           }
         )

@@ -57,6 +57,8 @@ export const migrations = [Migrations.startlist(), SqlTables.migrations()] as co
 export interface Options {
   /** Whether to migrate the tables (default: true). */
   readonly migrate?: boolean
+  /** Whether to distribute the tables over a Citus cluster, too (default: false). */
+  readonly distributed?: boolean
   /** Maximum number of connections to PostgreSQL (default: 10). */
   readonly maxConnections?: number
   /** Default: true. False behind a pooler in transaction mode. */
@@ -91,12 +93,13 @@ const layerSql = (description: string) =>
 
 const postgresOptions = (
   url: Redacted.Redacted<string>,
-  { maxConnections, migrate, preparedStatements }: Options
+  { distributed, maxConnections, migrate, preparedStatements }: Options
 ): Postgres.Options => ({
   url,
   maxConnections,
   preparedStatements,
   migrate,
+  distributed,
   migrations: [SqlTables.migrations()]
 })
 

@@ -9,6 +9,7 @@ import * as Console from "effect/Console"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Citus from "@startlist/postgres/Citus"
 import { Database as SqlDatabase } from "@startlist/postgres/Database"
 import * as Folder from "@startlist/postgres/Folder"
 import * as Migrations from "@startlist/postgres/Migrations"
@@ -97,6 +98,25 @@ const checkTables = (mayCreate: boolean) =>
       )
   })
 
+/** Whether the tables are distributed as they should be, on a Citus cluster. */
+const checkDistribution = Effect.gen(function*() {
+  if (!(yield* Citus.isInstalled)) return []
+  const { distributed, unavailable, workers, wrong } = yield* Citus.status()
+  const where = `${workers.length} workers${workers.length === 0 ? "" : `: ${workers.join(", ")}`}`
+  if (unavailable.length > 0) {
+    const what = `these workers do not answer: ${unavailable.join(", ")}`
+    return [bad("cluster", what, "start them, or remove them with citus_remove_node after their shards have moved")]
+  }
+  if (distributed === 0) {
+    return [warning("cluster", `all tables are on the coordinator; ${where}`, "run startlist migrate --distributed")]
+  }
+  if (wrong.length > 0) {
+    const what = `not distributed as they should be: ${wrong.join(", ")}`
+    return [bad("cluster", what, "stop the service and run startlist migrate --distributed")]
+  }
+  return [good("cluster", `the tables are distributed over ${where}`)]
+})
+
 /** Maximum number of applications to check, newest first. */
 const sample = 1000
 
@@ -134,7 +154,8 @@ const examineDatabase = (configuration: Configuration, keys: Keys.Keys) =>
     const clock = yield* checkClock
     const tables = yield* checkTables(yield* mayCreate)
     const secrets = tables.level === "good" ? [yield* checkSecrets] : []
-    return [good("database", `${description} answers`), tables, clock, ...secrets]
+    const cluster = tables.level === "good" ? yield* checkDistribution : []
+    return [good("database", `${description} answers`), tables, clock, ...cluster, ...secrets]
   }).pipe(
     Effect.provide(Database.layer(configuration, keys, { migrate: false })),
     Effect.catchAll((error) =>

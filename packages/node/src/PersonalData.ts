@@ -33,7 +33,7 @@ export declare namespace PersonalData {
 export class OwnsApplications extends Data.TaggedError("OwnsApplications")<{}> {}
 
 const make = Effect.gen(function*() {
-  const { afterCommit, prefix: p, query, transaction } = yield* Database
+  const { afterCommit, isDivided, prefix: p, query, transaction } = yield* Database
   const users = yield* Users
   const oauth = yield* OAuth
   const statement = (name: string, text: string) => ({ name: `${p}erasure_${name}`, text })
@@ -50,12 +50,15 @@ const make = Effect.gen(function*() {
     `UPDATE ${p}registrations SET updates = $2::json, version = version + 1 WHERE athlete_id = $1::bigint`
   )
   // In a later snapshot than `clearRegistrations`, which waits for redeliveries and changes in progress: they lock the
-  // registration. Clears attempts, too: responses may repeat the event.
+  // registration. Clears attempts, too: responses may repeat the event. Rows are locked in the order of settling, where
+  // a statement can lock rows of all applications.
   const clearDeliveries = statement(
     "deliveries",
     `UPDATE ${p}deliveries SET updates = NULL, attempts = NULL, claim_token = NULL, lease_ends = NULL,
         state = CASE state WHEN 'p' THEN 'c' ELSE state END, ended_at = coalesce(ended_at, $2::bigint)
-      WHERE id = ANY (ARRAY(SELECT id FROM ${p}deliveries WHERE ${isAbout} ORDER BY id FOR UPDATE))`
+      WHERE ${
+      isDivided ? isAbout : `id = ANY (ARRAY(SELECT id FROM ${p}deliveries WHERE ${isAbout} ORDER BY id FOR UPDATE))`
+    }`
   )
   const removePassword = statement("password", `DELETE FROM ${p}passwords WHERE user_id = $1::bigint`)
   const removeSessions = statement("sessions", `DELETE FROM ${p}sessions WHERE user_id = $1::bigint`)

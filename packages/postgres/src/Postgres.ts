@@ -14,6 +14,7 @@ import * as Reactivity from "@effect/experimental/Reactivity"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import { randomUUID } from "node:crypto"
+import * as Citus from "./Citus.ts"
 import { Database, make as makeDatabase } from "./Database.ts"
 import * as Pool from "./internal/pool.ts"
 import * as stores from "./internal/stores.ts"
@@ -27,6 +28,11 @@ export interface Options extends Pool.Connection {
   readonly prefix?: string | undefined
   /** Whether to migrate the tables at the start (default: true). If false, run `Migrations.run` before. */
   readonly migrate?: boolean | undefined
+  /**
+   * Whether to distribute the tables over a Citus cluster after the migrations (default: false). The database is then that
+   * of the coordinator. Stop all nodes before.
+   */
+  readonly distributed?: boolean | undefined
   /** Further migrations, to run with ours. */
   readonly migrations?: ReadonlyArray<Migrations.MigrationSet> | undefined
 }
@@ -43,15 +49,18 @@ export const migrate = (options: Options): Effect.Effect<void, Migrations.Migrat
     Migrations.run,
     { discard: true }
   ).pipe(
+    Effect.zipRight(options.distributed === true ? Citus.distribute(options.prefix) : Effect.void),
     Effect.provide(PgClient.layerFromPool({ acquire: Pool.makePatient(options) }))
   )
 
-/** Whether a table is divided into partitions. */
-const isPartitioned = (direct: Database.Direct, table: string): Effect.Effect<boolean, SqlError> =>
-  Effect.map(
-    direct({ name: "", text: "SELECT FROM pg_partitioned_table WHERE partrelid = to_regclass($1::text)" }, [table]),
-    ({ length }) => length > 0
-  )
+/** Whether a table is divided: into partitions, or by Citus over servers. */
+const isDividedTable = (table: string): Effect.Effect<boolean, SqlError, SqlClient.SqlClient> =>
+  Effect.gen(function*() {
+    const sql = (yield* SqlClient.SqlClient).withoutTransforms()
+    const partitioned = yield* sql`SELECT FROM pg_partitioned_table WHERE partrelid = to_regclass(${table})`
+    if (partitioned.length > 0 || !(yield* Citus.isInstalled)) return partitioned.length > 0
+    return (yield* sql`SELECT FROM pg_dist_partition WHERE logicalrelid = to_regclass(${table})`).length > 0
+  })
 
 const context = (
   options: Options
@@ -84,7 +93,7 @@ const context = (
       idle: pool.idleCount,
       waiting: pool.waitingCount
     }))
-    const isDivided = yield* isPartitioned(direct, `${prefix}deliveries`)
+    const isDivided = yield* Effect.provideService(isDividedTable(`${prefix}deliveries`), SqlClient.SqlClient, sql)
     const database = makeDatabase({ sql, prefix, isDivided, direct, wake, wakeUps, connections })
     return Context.make(Database, database).pipe(
       Context.add(SqlClient.SqlClient, sql),

@@ -1,6 +1,7 @@
 /**
  * Startlist's stores on SQL, migrations and the embedded database.
  */
+export * as Citus from "./Citus.ts"
 export * as Database from "./Database.ts"
 export * as Embedded from "./Embedded.ts"
 export * as Migrations from "./Migrations.ts"

@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as HashMap from "effect/HashMap"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
 import { common, optional } from "../Asking.ts"
@@ -33,26 +34,42 @@ const reporting = (taking: (step: string) => void, waiting: (reason: string) => 
     Logger.minimumLogLevel(LogLevel.Debug)
   )
 
+const distributed = Options.boolean("distributed").pipe(
+  Options.withDescription("moves the tables to the servers of a Citus cluster; stop the service before")
+)
+
 /** Migrates the tables. */
-export const migrate = Command.make("migrate", { json }, ({ json }) =>
-  Effect.gen(function*() {
-    const settings = yield* Configuration.current
-    const { load } = yield* Effect.promise(() => import("../Keys.ts"))
-    const Database = yield* Effect.promise(() => import("../Database.ts"))
-    const keys = yield* load(settings)
-    const taken: Array<string> = []
-    const { error, log } = yield* Console.consoleWith(({ unsafe }) => Effect.succeed(unsafe))
-    const steps = reporting((step) => {
-      taken.push(step)
-      if (!json) log(`applying ${step}`)
-    }, error)
-    const { description } = yield* Effect.provide(Database.Database, Database.layer(settings, keys)).pipe(
-      Effect.provide(steps)
-    )
-    yield* Console.log(
-      json ? JSON.stringify({ database: description, taken }, null, 2) : `${description}: the tables are up to date`
-    )
-  })).pipe(Command.withDescription("brings the database's tables up to date"))
+export const migrate = Command.make(
+  "migrate",
+  { distributed, json },
+  ({ distributed, json }) =>
+    Effect.gen(function*() {
+      const settings = yield* Configuration.current
+      if (distributed && Option.isNone(settings.databaseUrl)) {
+        yield* new CommandFailed({ message: "DATABASE_URL: --distributed needs the coordinator of a Citus cluster" })
+      }
+      const { load } = yield* Effect.promise(() => import("../Keys.ts"))
+      const Database = yield* Effect.promise(() => import("../Database.ts"))
+      const keys = yield* load(settings)
+      const taken: Array<string> = []
+      const { error, log } = yield* Console.consoleWith(({ unsafe }) => Effect.succeed(unsafe))
+      const steps = reporting((step) => {
+        taken.push(step)
+        if (!json) log(`applying ${step}`)
+      }, error)
+      const { description } = yield* Effect.provide(
+        Database.Database,
+        Database.layer(settings, keys, { distributed })
+      ).pipe(
+        Effect.provide(steps)
+      )
+      yield* Console.log(
+        json
+          ? JSON.stringify({ database: description, taken }, null, 2)
+          : `${description}: the tables are up to date${distributed ? " and distributed" : ""}`
+      )
+    })
+).pipe(Command.withDescription("brings the database's tables up to date"))
 
 const endUnreadable = Options.boolean("end-unreadable").pipe(
   Options.withDescription(

@@ -1,13 +1,12 @@
 /** The statement that claims deliveries, fairly, without walking through anybody's backlog. */
-import type { Layout, Statement } from "../Database.ts"
+import type { Statement } from "../Database.ts"
 import { eventColumns } from "./rows.ts"
 
 const columns = ["id", "subscription_id", "due_at", "attempts", "claims", ...Object.keys(eventColumns)].join(", ")
 
 /**
- * The two ways to claim from tables that are not divided, of the same parameters and with the same answer. Parameters:
- * now, end of the lease, token, limit, per subscription, allowances (JSON object by subscription), whether the commit
- * need not wait for the disk.
+ * Two ways to claim, of the same parameters and with the same answer. Parameters: now, end of the lease, token, limit, per
+ * subscription, allowances (JSON object by subscription), whether the commit need not wait for the disk.
  *
  * A head is only a hint: that nothing earlier of its object is pending is looked up for each candidate. Another node's
  * claim is skipped, not waited for. `candidates` tells how many there were before that.
@@ -33,23 +32,6 @@ export interface ClaimStatements {
   readonly thorough: Statement
 }
 
-/**
- * The statements that claim from divided tables, in one transaction: rows can be locked only in the partition of one
- * application.
- */
-export interface DividedClaimStatements {
-  /**
-   * The deliveries that `thorough` would claim, by application. Parameters: now, limit, per subscription, allowances. It
-   * reads all partitions.
-   */
-  readonly overview: Statement
-  /**
-   * Claims chosen deliveries of an application. Parameters: now, end of the lease, token, application, identifiers (JSON
-   * array), whether the commit need not wait for the disk. The answer is that of the other statements.
-   */
-  readonly ofApplication: Statement
-}
-
 /** Maximum number of skipped heads: their subscription is at its limit, or they wait for an earlier event. */
 const spare = 64
 
@@ -61,95 +43,62 @@ export const heldText = (p: string): string => `
     UNION ALL
     SELECT s.id FROM ${p}applications a JOIN ${p}subscriptions s ON s.application_id = a.id WHERE a.state = 's'`
 
-/** The parts of all these statements. */
-const partsOf = ({ isDivided, prefix: p }: Layout) => {
+/** That no worker is at a delivery. */
+export const free = "(d.lease_ends IS NULL OR d.lease_ends <= $1::bigint)"
+
+/**
+ * Claims the rows of the CTE `candidates`. `isLazy` is the parameter whether the commit need not wait for the disk.
+ * `application` is the parameter of the only application, where a claim is for one.
+ */
+export const claimText = (p: string, isLazy: string, application?: string): string => {
+  const andOurs = (alias: string) =>
+    application === undefined ? "" : ` AND ${alias}.application_id = ${application}::bigint`
+  return `locked AS MATERIALIZED (
+    SELECT d.id FROM ${p}deliveries d
+    WHERE d.id = ANY (ARRAY(SELECT id FROM candidates)) AND d.state = 'p' AND d.due_at <= $1::bigint AND ${free}${
+    andOurs("d")
+  }
+    FOR NO KEY UPDATE SKIP LOCKED
+  ),
+  claimed AS (
+    UPDATE ${p}deliveries d SET claim_token = $3::text, lease_ends = $2::bigint, claims = d.claims + 1
+    WHERE d.id = ANY (ARRAY(SELECT id FROM locked))${andOurs("d")}
+    RETURNING d.*
+  )
+  SELECT CASE WHEN ${isLazy}::boolean THEN set_config('synchronous_commit', 'off', true) END, (SELECT count(*) FROM candidates)::integer AS candidates,
+    (
+      SELECT json_agg(d) FROM (SELECT ${columns} FROM claimed ORDER BY due_at, id) d
+    ) AS deliveries,
+    (
+      SELECT json_agg(json_build_array(s.application_id, s.id, s.version, a.signing_version))
+      FROM ${p}subscriptions s JOIN ${p}applications a ON a.id = s.application_id
+      WHERE s.application_id = ANY (ARRAY(SELECT DISTINCT application_id FROM claimed))${andOurs("s")}
+    ) AS subscriptions`
+}
+
+export const claimStatements = (p: string): ClaimStatements => {
   const heads = `${p}deliveries d WHERE d.state = 'p' AND d.head`
-  const free = "(d.lease_ends IS NULL OR d.lease_ends <= $1::bigint)"
   // Rows are compared and ordered by all columns of one index, so that the planner takes that one, whatever it expects to
   // find: by equal columns, any index that has the last ones in order seems as good, and walks through a backlog.
   const isFirst = `(
       SELECT b.id FROM ${p}deliveries b
       WHERE (b.subscription_id, b.object_type, b.object_id) >= (d.subscription_id, d.object_type, d.object_id)
         AND (b.subscription_id, b.object_type, b.object_id, b.id) < (d.subscription_id, d.object_type, d.object_id, d.id)
-        AND b.state = 'p'${isDivided ? " AND b.application_id = d.application_id" : ""}
+        AND b.state = 'p'
       ORDER BY b.subscription_id, b.object_type, b.object_id, b.id LIMIT 1
     ) IS NULL`
-  const allowances = (parameter: string) =>
-    `allowances AS MATERIALIZED (
-    SELECT key::bigint AS subscription_id, value::integer AS allowance FROM json_each_text(${parameter}::json)
+  const allowances = `allowances AS MATERIALIZED (
+    SELECT key::bigint AS subscription_id, value::integer AS allowance FROM json_each_text($6::json)
   )`
   const held = `held AS MATERIALIZED (${heldText(p)})`
   const dueBy = (dueAt: string, id: string) =>
     `${heads} AND d.subscription_id >= w.subscription_id
         AND (d.subscription_id, d.due_at, d.id) <= (w.subscription_id, ${dueAt}, ${id}) AND ${free} AND ${isFirst}
       ORDER BY d.subscription_id, d.due_at, d.id`
-  /** Claims the candidates. `isOurs`: that a delivery is of the only application, if there is only one. */
-  const claiming = (lazily: string, isOurs = "true") =>
-    `locked AS MATERIALIZED (
-    SELECT d.id FROM ${p}deliveries d
-    WHERE d.id = ANY (ARRAY(SELECT id FROM candidates)) AND d.state = 'p' AND d.due_at <= $1::bigint AND ${free} AND ${isOurs}
-    FOR NO KEY UPDATE SKIP LOCKED
-  ),
-  claimed AS (
-    UPDATE ${p}deliveries d SET claim_token = $3::text, lease_ends = $2::bigint, claims = d.claims + 1
-    WHERE d.id = ANY (ARRAY(SELECT id FROM locked)) AND ${isOurs}
-    RETURNING d.*
-  )
-  SELECT CASE WHEN ${lazily}::boolean THEN set_config('synchronous_commit', 'off', true) END, (SELECT count(*) FROM candidates)::integer AS candidates,
-    (
-      SELECT json_agg(d) FROM (SELECT ${columns} FROM claimed ORDER BY due_at, id) d
-    ) AS deliveries,
-    (
-      SELECT json_agg(json_build_array(s.application_id, s.id, s.version, a.signing_version))
-      FROM (SELECT DISTINCT application_id FROM claimed) c CROSS JOIN LATERAL (
-        SELECT * FROM ${p}subscriptions s WHERE s.application_id = c.application_id OFFSET 0
-      ) s JOIN ${p}applications a ON a.id = s.application_id
-    ) AS subscriptions`
-  /** Chooses the candidates. */
-  const choosing = (limit: string, perSubscription: string, given: string) =>
-    `WITH RECURSIVE waiting (subscription_id) AS (
-    (SELECT d.subscription_id FROM ${heads} ORDER BY d.subscription_id LIMIT 1)
-    UNION ALL
-    SELECT (
-      SELECT d.subscription_id FROM ${heads} AND d.subscription_id > w.subscription_id
-      ORDER BY d.subscription_id LIMIT 1
-    ) FROM waiting w WHERE w.subscription_id IS NOT NULL
-  ),
-  ${allowances(given)},
-  ${held},
-  shares AS MATERIALIZED (
-    SELECT w.subscription_id, w.allowance, c.due_at, c.id
-    FROM (
-      SELECT w.subscription_id, coalesce(a.allowance, ${perSubscription}::integer) AS allowance
-      FROM waiting w LEFT JOIN allowances a USING (subscription_id)
-      WHERE w.subscription_id NOT IN (SELECT id FROM held)
-    ) w CROSS JOIN LATERAL (
-      SELECT d.due_at, d.id FROM ${dueBy("$1::bigint", lastId)}
-      LIMIT least(w.allowance, (SELECT ceil(${limit}::float8 / greatest(count(*), 1)) FROM waiting)::integer)
-    ) c
-    ORDER BY c.due_at, c.id LIMIT ${limit}::integer
-  ),
-  bound AS MATERIALIZED (
-    SELECT due_at, id FROM shares ORDER BY due_at, id OFFSET ${limit}::integer - 1 LIMIT 1
-  ),
-  candidates AS MATERIALIZED (
-    SELECT c.* FROM (SELECT DISTINCT subscription_id, allowance FROM shares) w LEFT JOIN bound ON true
-    CROSS JOIN LATERAL (
-      SELECT d.id, d.application_id, d.due_at
-      FROM ${dueBy("coalesce(bound.due_at, $1::bigint)", `coalesce(bound.id, ${lastId})`)}
-      LIMIT w.allowance
-    ) c
-    ORDER BY c.due_at, c.id LIMIT ${limit}::integer
-  )`
-  return { allowances, choosing, claiming, free, heads, held, isFirst }
-}
-
-export const claimStatements = (p: string): ClaimStatements => {
-  const { allowances, choosing, claiming, free, heads, held, isFirst } = partsOf({ prefix: p, isDivided: false })
   return {
     quick: {
       name: `${p}delivery_claim_quick`,
-      text: `WITH ${allowances("$6")},
+      text: `WITH ${allowances},
   ${held},
   earliest AS MATERIALIZED (
     SELECT d.id, d.subscription_id, d.object_type, d.object_id, d.due_at
@@ -169,28 +118,45 @@ export const claimStatements = (p: string): ClaimStatements => {
     FROM (SELECT count(*) FROM firsts) f, (SELECT count(*) FROM allowed) a, (SELECT count(*) FROM earliest) e
   ),
   candidates AS MATERIALIZED (SELECT id FROM firsts WHERE (SELECT decided FROM judged)),
-  ${claiming("$7")}, (SELECT decided FROM judged) AS decided`
+  ${claimText(p, "$7")}, (SELECT decided FROM judged) AS decided`
     },
     thorough: {
       name: `${p}delivery_claim`,
-      text: `${choosing("$4", "$5", "$6")},
-  ${claiming("$7")}, true AS decided`
-    }
-  }
-}
-
-export const dividedClaimStatements = (p: string): DividedClaimStatements => {
-  const { choosing, claiming } = partsOf({ prefix: p, isDivided: true })
-  return {
-    overview: {
-      name: `${p}delivery_claim_overview`,
-      text: `${choosing("$2", "$3", "$4")}
-  SELECT application_id, json_agg(id) AS ids FROM candidates GROUP BY application_id ORDER BY min(due_at), min(id)`
-    },
-    ofApplication: {
-      name: `${p}delivery_claim_application`,
-      text: `WITH candidates AS MATERIALIZED (SELECT value::bigint AS id FROM json_array_elements_text($5::json)),
-  ${claiming("$6", "d.application_id = $4::bigint")}, true AS decided`
+      text: `WITH RECURSIVE waiting (subscription_id) AS (
+    (SELECT d.subscription_id FROM ${heads} ORDER BY d.subscription_id LIMIT 1)
+    UNION ALL
+    SELECT (
+      SELECT d.subscription_id FROM ${heads} AND d.subscription_id > w.subscription_id
+      ORDER BY d.subscription_id LIMIT 1
+    ) FROM waiting w WHERE w.subscription_id IS NOT NULL
+  ),
+  ${allowances},
+  ${held},
+  shares AS MATERIALIZED (
+    SELECT w.subscription_id, w.allowance, c.due_at, c.id
+    FROM (
+      SELECT w.subscription_id, coalesce(a.allowance, $5::integer) AS allowance
+      FROM waiting w LEFT JOIN allowances a USING (subscription_id)
+      WHERE w.subscription_id NOT IN (SELECT id FROM held)
+    ) w CROSS JOIN LATERAL (
+      SELECT d.due_at, d.id FROM ${dueBy("$1::bigint", lastId)}
+      LIMIT least(w.allowance, (SELECT ceil($4::float8 / greatest(count(*), 1)) FROM waiting)::integer)
+    ) c
+    ORDER BY c.due_at, c.id LIMIT $4::integer
+  ),
+  bound AS MATERIALIZED (
+    SELECT due_at, id FROM shares ORDER BY due_at, id OFFSET $4::integer - 1 LIMIT 1
+  ),
+  candidates AS MATERIALIZED (
+    SELECT c.id FROM (SELECT DISTINCT subscription_id, allowance FROM shares) w LEFT JOIN bound ON true
+    CROSS JOIN LATERAL (
+      SELECT d.id, d.due_at
+      FROM ${dueBy("coalesce(bound.due_at, $1::bigint)", `coalesce(bound.id, ${lastId})`)}
+      LIMIT w.allowance
+    ) c
+    ORDER BY c.due_at, c.id LIMIT $4::integer
+  ),
+  ${claimText(p, "$7")}, true AS decided`
     }
   }
 }

@@ -9,7 +9,9 @@ import * as Option from "effect/Option"
 import { type Database, isJoined, type Statement } from "../Database.ts"
 import { withoutKey } from "../Queue.ts"
 import type { Seal } from "../Seal.ts"
-import { claimStatements, dividedClaimStatements } from "./claim.ts"
+import { claimStatements } from "./claim.ts"
+import { dividedClaimStatements } from "./claimDivided.ts"
+import { locks, lookup, rowLock } from "./divided.ts"
 import {
   type AttemptRow,
   attemptsOf,
@@ -76,11 +78,12 @@ export const make = (database: Database.Service, seal: Seal.Service): DeliveryQu
   const findSubscriptions = {
     name: `${p}subscription_find_claimed`,
     text: `SELECT ${subscriptionColumns}, a.signing_version, a.signing_secrets
-      FROM json_array_elements_text($1::json) i CROSS JOIN LATERAL (
-        SELECT * FROM ${p}subscriptions s WHERE s.application_id = i.value::bigint OFFSET 0
-      ) s JOIN ${p}applications a ON a.id = s.application_id`
+      FROM (SELECT value::bigint AS id FROM json_array_elements_text($1::json)) i
+      ${lookup(database, "subscriptions", "s", "s.application_id = i.id")}
+      JOIN ${p}applications a ON a.id = s.application_id`
   }
   const decodeSigning = toSigning(seal)
+  const { alone, queueing } = locks(database)
   const known = new Map<number, Subscribed>()
 
   const settle = { name: `${p}delivery_settle`, text: `SELECT ${p}settle($1::json) AS recorded` }
@@ -99,8 +102,8 @@ export const make = (database: Database.Service, seal: Seal.Service): DeliveryQu
   const cancel = {
     name: `${p}delivery_cancel`,
     text: `UPDATE ${p}deliveries d SET state = 'c', ended_at = $2::bigint, claim_token = NULL, lease_ends = NULL
-      WHERE d.id = ANY (ARRAY(
-        SELECT id FROM ${p}deliveries WHERE state = 'p' AND id = ANY (ARRAY(
+      WHERE d.application_id = $1::bigint AND d.id = ANY (ARRAY(
+        SELECT id FROM ${p}deliveries WHERE application_id = $1::bigint AND state = 'p' AND id = ANY (ARRAY(
           SELECT id FROM ${p}deliveries WHERE application_id = $1::bigint AND state = 'p' ORDER BY id DESC LIMIT $3::integer
         )) ORDER BY id FOR UPDATE
       )) AND d.state = 'p'
@@ -129,7 +132,9 @@ export const make = (database: Database.Service, seal: Seal.Service): DeliveryQu
       ),
       subscribed AS MATERIALIZED (
         SELECT s.id FROM ${p}subscriptions s, given g
-        WHERE s.application_id = g.application_id AND s.id = g.subscription_id FOR KEY SHARE OF s
+        WHERE s.application_id = g.application_id AND s.id = g.subscription_id ${
+      rowLock(database, "FOR KEY SHARE OF s")
+    }
       ),
       targets AS MATERIALIZED (
         SELECT 0 AS number, application_id, subscription_id, ${eventNames}, due_at
@@ -253,9 +258,15 @@ export const make = (database: Database.Service, seal: Seal.Service): DeliveryQu
       return claimed
     })
 
+  const objectOf = (event: Event) => {
+    const { object_id, object_type } = fromEvent(event)
+    return { object_id, object_type }
+  }
+
   const toInput = ({ delivery, token }: Settlement) => ({
     id: delivery.id,
     application_id: delivery.applicationId,
+    ...isDivided ? objectOf(delivery.event) : {},
     token,
     state: stateLetters[delivery.state],
     attempts: attemptsOf(delivery.attempts),
@@ -285,30 +296,36 @@ export const make = (database: Database.Service, seal: Seal.Service): DeliveryQu
         (rows) => rows.map(({ id }) => toDeliveryId(id))
       ),
     cancel: (id, now, limit) =>
-      transaction(
+      alone(transaction(
         Effect.flatMap(
           query(cancel, [id, millisOf(now), limit]),
           (rows) =>
             rows.length === 0 ? Effect.succeed(0) : Effect.as(query(promote, [JSON.stringify(rows)]), rows.length)
         )
-      ),
+      )),
     again: ({ applicationId, event, id, subscriptionId }, now) =>
       Effect.flatMap(
-        transaction(Effect.gen(function*() {
-          yield* query(holdRegistration, [event.objectType === "registration" ? event.objectId : null])
-          const [stored] = id === undefined ? [] : yield* query<EventRow>(findEvent, [id, applicationId])
-          return yield* query<DeliveryRow>(again, [JSON.stringify({
-            application_id: applicationId,
-            subscription_id: subscriptionId,
-            due_at: millisOf(now),
-            ...stored ?? fromEvent(event)
-          })])
-        })),
+        queueing(
+          [event],
+          transaction(Effect.gen(function*() {
+            yield* query(holdRegistration, [event.objectType === "registration" ? event.objectId : null])
+            const [stored] = id === undefined ? [] : yield* query<EventRow>(findEvent, [id, applicationId])
+            return yield* query<DeliveryRow>(again, [JSON.stringify({
+              application_id: applicationId,
+              subscription_id: subscriptionId,
+              due_at: millisOf(now),
+              ...stored ?? fromEvent(event)
+            })])
+          }))
+        ),
         ([row]) => row ? Effect.as(wake, Option.some(toDelivery(row))) : Effect.succeedNone
       ),
     enqueue: (outgoing) =>
       Effect.flatMap(
-        query<{ readonly id: Int8 }>(enqueue, [outgoingParameter([{ outgoing }])]),
+        queueing(
+          outgoing.map(({ event }) => event),
+          query<{ readonly id: Int8 }>(enqueue, [outgoingParameter([{ outgoing }])])
+        ),
         (rows) => Effect.as(rows.length > 0 ? wake : Effect.void, rows.map(({ id }) => toDeliveryId(id)))
       )
   }

@@ -3,6 +3,7 @@ import type { DeliveryStore } from "@startlist/core/Delivery"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Database, Statement } from "../Database.ts"
+import { rowLock } from "./divided.ts"
 import * as EventLog from "./eventLog.ts"
 import { deliveryColumns, type DeliveryRow, stateLetters, toDelivery } from "./deliveryRows.ts"
 import { millisOf } from "./rows.ts"
@@ -34,7 +35,7 @@ export const make = (database: Database.Service): DeliveryStore.Service => {
     name: `${p}delivery_purge`,
     text: `DELETE FROM ${p}deliveries WHERE id = ANY (ARRAY(
         SELECT id FROM ${p}deliveries WHERE ended_at <= $1::bigint
-        ORDER BY ended_at LIMIT $2::integer FOR UPDATE SKIP LOCKED
+        ORDER BY ended_at LIMIT $2::integer ${rowLock(database, "FOR UPDATE SKIP LOCKED")}
       )) RETURNING id`
   }
 

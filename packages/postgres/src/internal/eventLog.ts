@@ -19,11 +19,6 @@ interface LogRow extends DeliveryRow {
   readonly log_position: Int8
 }
 
-interface StateRow {
-  readonly is_known: boolean
-  readonly has_new: boolean
-}
-
 export const make = ({ prefix: p, query, transaction }: Database.Service): DeliveryStore.Service["log"] => {
   const page = {
     name: `${p}log_page`,
@@ -31,11 +26,13 @@ export const make = ({ prefix: p, query, transaction }: Database.Service): Deliv
       WHERE d.application_id = $1::bigint AND d.log_position > $2::bigint
       ORDER BY d.log_position LIMIT $3::integer`
   }
-  const state = {
-    name: `${p}log_state`,
-    text:
-      `SELECT $2::bigint <= (SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM ${p}log_positions) AS is_known,
-        EXISTS (SELECT FROM ${p}deliveries WHERE application_id = $1::bigint AND log_position IS NULL) AS has_new`
+  const last = {
+    name: `${p}log_last`,
+    text: `SELECT CASE WHEN is_called THEN last_value ELSE 0 END AS position FROM ${p}log_positions`
+  }
+  const isNew = {
+    name: `${p}log_new`,
+    text: `SELECT id FROM ${p}deliveries WHERE application_id = $1::bigint AND log_position IS NULL LIMIT 1`
   }
   const lock = {
     name: `${p}log_lock`,
@@ -67,9 +64,11 @@ export const make = ({ prefix: p, query, transaction }: Database.Service): Deliv
       const { after, applicationId, limit } = request
       const entries = yield* read(request)
       if (entries.length === limit) return entries
-      const [found] = yield* query<StateRow>(state, [applicationId, after])
-      if (found?.is_known === false) return yield* new UnknownPosition()
-      if (found?.has_new !== true) return entries
+      if (entries.length === 0) {
+        const [given] = yield* query<{ readonly position: Int8 }>(last, [])
+        if (after > Number(given?.position)) return yield* new UnknownPosition()
+      }
+      if ((yield* query(isNew, [applicationId])).length === 0) return entries
       return yield* transaction(
         query(lock, [applicationId]).pipe(
           Effect.zipRight(query(number, [applicationId, limit])),

@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Database } from "../Database.ts"
 import * as Coalesce from "./coalesce.ts"
+import { locks, lookup } from "./divided.ts"
 import { type GrantRow, keyColumns, toGrant, valueColumns } from "./grantRows.ts"
 import { saver } from "./grantSave.ts"
 import * as Input from "./input.ts"
@@ -35,13 +36,10 @@ const columns = [...keyColumns, ...valueColumns].map(([name]) => `g.${name}`).jo
 export const make = (database: Database.Service): Effect.Effect<GrantStore.Service> =>
   Effect.gen(function*() {
     const { isInProcess, prefix: p, query, wake } = database
-    // A lateral lookup uses the primary key for any number of rows that the planner expects from JSON.
     const findStatement = Input.statement(`${p}grant_find`, (isAlone) => `
-      SELECT ${columns}, a.state, a.epoch FROM (${Input.rowsText(keyColumns, isAlone)}) i CROSS JOIN LATERAL (
-        SELECT * FROM ${p}grants g WHERE g.application_id = i.application_id AND g.user_id = i.user_id OFFSET 0
-      ) g CROSS JOIN LATERAL (
-        SELECT a.state, a.epoch FROM ${p}applications a WHERE a.id = i.application_id OFFSET 0
-      ) a`)
+      SELECT ${columns}, a.state, a.epoch FROM (${Input.rowsText(keyColumns, isAlone)}) i
+      ${lookup(database, "grants", "g", "g.application_id = i.application_id AND g.user_id = i.user_id")}
+      ${lookup(database, "applications", "a", "a.id = i.application_id")}`)
     const findAll = (keys: ReadonlyArray<Key>): Effect.Effect<ReadonlyArray<Option.Option<Found>>, StoreError> =>
       Effect.map(query<FoundRow>(findStatement(keys), Input.rowsParameters(keyColumns, keys)), (rows) => {
         const found = new Map(rows.map((row) => [`${row.application_id}:${row.user_id}`, toFound(row)]))
@@ -65,8 +63,12 @@ export const make = (database: Database.Service): Effect.Effect<GrantStore.Servi
     }
 
     const toSave = saver(database)
+    const { queueing } = locks(database)
     const saveAll = (changes: ReadonlyArray<Change>): Effect.Effect<ReadonlyArray<boolean>, StoreError> =>
-      query<{ readonly application_id: Int8; readonly user_id: Int8; readonly told: number }>(...toSave(changes)).pipe(
+      queueing(
+        changes.flatMap(({ outgoing }) => outgoing.map(({ event }) => event)),
+        query<{ readonly application_id: Int8; readonly user_id: Int8; readonly told: number }>(...toSave(changes))
+      ).pipe(
         Effect.tap(([row]) => row !== undefined && row.told > 0 ? wake : Effect.void),
         Effect.map((saved) => {
           const keys = new Set(saved.map((row) => `${row.application_id}:${row.user_id}`))

@@ -1,6 +1,7 @@
 /** The part of a save that queues the deliveries of its events: SQL fragments, because a save is one statement. */
 import type { Outgoing } from "@startlist/core/Event"
 import type { Layout } from "../Database.ts"
+import { lookup } from "./divided.ts"
 import { eventColumns, fromEvent } from "./rows.ts"
 
 /** The names of the columns of an event, and these with their types. */
@@ -27,28 +28,37 @@ export const outgoingParameter = (changes: ReadonlyArray<{ readonly outgoing: Re
 /**
  * CTEs `heads` and `held`: whether a new delivery of object `o` to subscription `t` is the first of its ordering key.
  *
- * One scan finds the heads of an object for all subscriptions; in partitions, one for each application.
+ * One scan finds the heads of an object for all subscriptions.
  *
  * Locks the heads against concurrent settling, which could otherwise choose the next head without the new delivery.
  * Locks in the order of identifiers, like settling, and with no other condition, so that the planner uses the primary key
  * and reads the locked state.
  */
-export const lanes = ({ isDivided, prefix: p }: Layout): string => `
+const lockedLanes = (p: string): string => `
 heads AS (
-  SELECT h.id, h.application_id FROM (
-    SELECT DISTINCT object_type, object_id${isDivided ? ", application_id" : ""} FROM targets
-  ) o CROSS JOIN LATERAL (
-    SELECT d.id, d.application_id FROM ${p}deliveries d
+  SELECT h.id FROM (SELECT DISTINCT object_type, object_id FROM targets) o CROSS JOIN LATERAL (
+    SELECT d.id FROM ${p}deliveries d
     WHERE d.object_id = o.object_id AND d.object_type = o.object_type AND d.state = 'p' AND d.head
-      ${isDivided ? "AND d.application_id = o.application_id" : ""}
     ORDER BY d.id OFFSET 0
-  ) h ORDER BY h.id OFFSET 0
+  ) h
 ),
 held AS (
-  SELECT d.subscription_id, d.object_type, d.object_id FROM heads h CROSS JOIN LATERAL (
-    SELECT d.* FROM ${p}deliveries d WHERE d.id = h.id AND d.application_id = h.application_id FOR KEY SHARE
+  SELECT d.subscription_id, d.object_type, d.object_id FROM (
+    SELECT d.* FROM ${p}deliveries d WHERE d.id = ANY (ARRAY(SELECT id FROM heads)) ORDER BY d.id OFFSET 0 FOR KEY SHARE
   ) d WHERE d.state = 'p'
 )`
+
+/** The same in divided tables: `Locks.queueing` keeps settling away. */
+const dividedLanes = (p: string): string => `
+held AS MATERIALIZED (
+  SELECT DISTINCT d.subscription_id, d.object_type, d.object_id FROM targets t JOIN ${p}deliveries d
+    ON d.application_id = t.application_id AND d.subscription_id = t.subscription_id
+    AND d.object_type = t.object_type AND d.object_id = t.object_id
+  WHERE d.state = 'p' AND d.head
+)`
+
+/** CTE `held`: the ordering keys of `targets` that have a pending head. */
+export const lanes = ({ isDivided, prefix: p }: Layout): string => (isDivided ? dividedLanes : lockedLanes)(p)
 
 /** Inserts a delivery for each of `targets`. Needs `lanes`. `position` is the position in the event log. */
 export const insertDeliveries = (p: string, position = "NULL::bigint"): string => `
@@ -82,18 +92,16 @@ concerned AS MATERIALIZED (
   FROM outgoing o WHERE o.audience_id IS NOT NULL
   UNION
   SELECT o.number, g.application_id, g.application_epoch
-  FROM outgoing o CROSS JOIN LATERAL (
-    SELECT g.* FROM unnest(o.user_ids) u(id) CROSS JOIN LATERAL (
-      SELECT g.application_id, g.application_epoch FROM ${p}grants g WHERE g.user_id = u.id AND g.active OFFSET 0
-    ) g
-  ) g
+  FROM (SELECT o.number, unnest(o.user_ids) AS user_id FROM outgoing o) o ${
+    lookup(layout, "grants", "g", "g.user_id = o.user_id AND g.active")
+  }
   ORDER BY application_id
 ),
 heard AS MATERIALIZED (
   SELECT s.application_id, s.id, a.epoch
-  FROM (SELECT DISTINCT application_id FROM concerned ORDER BY application_id) c CROSS JOIN LATERAL (
-    SELECT s.application_id, s.id FROM ${p}subscriptions s WHERE s.application_id = c.application_id FOR KEY SHARE
-  ) s CROSS JOIN LATERAL (SELECT a.epoch FROM ${p}applications a WHERE a.id = s.application_id OFFSET 0) a
+  FROM (SELECT DISTINCT application_id FROM concerned ORDER BY application_id) c ${
+    lookup(layout, "subscriptions", "s", "s.application_id = c.application_id", "FOR KEY SHARE")
+  } ${lookup(layout, "applications", "a", "a.id = s.application_id")}
 ),
 targets AS MATERIALIZED (
   SELECT c.number, c.application_id, h.id AS subscription_id, ${eventNames}, event_time AS due_at

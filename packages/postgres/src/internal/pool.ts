@@ -59,9 +59,11 @@ export const makePatient = (connection: Connection): Effect.Effect<Pg.Pool, neve
 
 /**
  * JIT off: compiling takes longer than any statement here. Generic plans only: custom plans are replanned on each execution
- * (listing a long history took twice as long). A test checks the generic plans.
+ * (listing a long history took twice as long). A test checks the generic plans. Citus makes plans for known values only.
  */
-const planning = "SET jit = off; SET plan_cache_mode = force_generic_plan"
+const planning = `SET jit = off;
+SELECT set_config('plan_cache_mode', CASE WHEN EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')
+  THEN 'force_custom_plan' ELSE 'force_generic_plan' END, false)`
 
 /**
  * Refuses a connection that takes no writes, which the stores need. Makes settings with statements, because a pooler

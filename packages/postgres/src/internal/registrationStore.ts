@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Database } from "../Database.ts"
 import * as Coalesce from "./coalesce.ts"
+import { locks } from "./divided.ts"
 import * as Input from "./input.ts"
 import { outbox, outgoingParameter } from "./outbox.ts"
 import { type Int8, toUserId } from "./rows.ts"
@@ -68,6 +69,7 @@ const byId = (a: Change, b: Change): number => a.next.id - b.next.id
 export const make = (database: Database.Service): Effect.Effect<RegistrationStore.Service> =>
   Effect.gen(function*() {
     const { isInProcess, prefix: p, query, wake } = database
+    const { queueing } = locks(database)
     const columns = "id, version, athlete_id, organizer_id, club_id, platform_user_id, updates"
     const find = Input.statement(
       `${p}registration_find`,
@@ -101,10 +103,13 @@ export const make = (database: Database.Service): Effect.Effect<RegistrationStor
       })
     const saveAll = (changes: ReadonlyArray<Change>) => {
       const sorted = [...changes].sort(byId)
-      return query<{ readonly id: Int8; readonly told: number }>(save(sorted), [
-        ...Input.rowsParameters(changeColumns, sorted),
-        outgoingParameter(sorted)
-      ]).pipe(
+      return queueing(
+        changes.flatMap(({ outgoing }) => outgoing.map(({ event }) => event)),
+        query<{ readonly id: Int8; readonly told: number }>(save(sorted), [
+          ...Input.rowsParameters(changeColumns, sorted),
+          outgoingParameter(sorted)
+        ])
+      ).pipe(
         Effect.tap(([row]) => row !== undefined && row.told > 0 ? wake : Effect.void),
         Effect.map((rows) => {
           const saved = new Set(rows.map(({ id }) => Number(id)))

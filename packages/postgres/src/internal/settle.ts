@@ -5,6 +5,7 @@
  */
 
 import type { Layout } from "../Database.ts"
+import { lockEnded } from "./divided.ts"
 
 /** The columns of an ended delivery with its ordering key, and these with their types. */
 const lane = {
@@ -41,19 +42,28 @@ export const recordText = (p: string, into = ""): string => `
   SELECT array_agg(id), ${laneColumns.map((name) => `array_agg(${name}) FILTER (WHERE state <> 'p')`).join(", ")}
   ${into} FROM settled`
 
+/** The next pending delivery of each ordering key after ended deliveries `e`, with its application. */
+const nextText = ({ isDivided, prefix: p }: Layout, ended: string): string => {
+  const isNext = `n.subscription_id = e.subscription_id AND n.object_type = e.object_type AND n.object_id = e.object_id
+        AND n.state = 'p' AND n.id > e.id`
+  return isDivided
+    ? `
+    SELECT min(n.id) AS id, n.application_id FROM ${ended} JOIN ${p}deliveries n
+      ON n.application_id = e.application_id AND ${isNext}
+    GROUP BY n.application_id, n.subscription_id, n.object_type, n.object_id`
+    : `
+    SELECT next.id, next.application_id FROM ${ended} CROSS JOIN LATERAL (
+      SELECT n.id, n.application_id FROM ${p}deliveries n WHERE ${isNext} ORDER BY n.id LIMIT 1
+    ) next ORDER BY next.id OFFSET 0`
+}
+
 /**
  * Makes the next delivery of each ordering key its head, after ended deliveries. `ended` is a table `e` of these, with
  * `laneColumns`. The scan starts at their identifiers, which skips dead entries.
  */
-export const promoteText = ({ isDivided, prefix: p }: Layout, ended: string): string => `
-  UPDATE ${p}deliveries d SET head = true
-  FROM (
-    SELECT next.id, next.application_id FROM ${ended} CROSS JOIN LATERAL (
-      SELECT n.id, n.application_id FROM ${p}deliveries n
-      WHERE n.subscription_id = e.subscription_id AND n.object_type = e.object_type AND n.object_id = e.object_id
-        AND n.state = 'p' AND n.id > e.id${isDivided ? " AND n.application_id = e.application_id" : ""}
-      ORDER BY n.id LIMIT 1
-    ) next ORDER BY next.id OFFSET 0
+export const promoteText = (layout: Layout, ended: string): string => `
+  UPDATE ${layout.prefix}deliveries d SET head = true
+  FROM (${nextText(layout, ended)}
   ) i
   WHERE d.id = i.id AND d.application_id = i.application_id AND NOT d.head`
 
@@ -65,7 +75,9 @@ export const promoteText = ({ isDivided, prefix: p }: Layout, ended: string): st
  * compare all settlements with all of them.
  */
 export const settleFunction = (layout: Layout): string => {
-  const { prefix: p } = layout
+  const { isDivided, prefix: p } = layout
+  const settlements =
+    `json_to_recordset($1::json) AS e(state "char", object_type text, object_id bigint) WHERE state <> 'p'`
   return `
 CREATE OR REPLACE FUNCTION ${p}settle(json) RETURNS json LANGUAGE plpgsql VOLATILE
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -76,7 +88,8 @@ DECLARE
   subscriptions bigint[];
   types "char"[];
   objects bigint[];
-BEGIN ${recordText(p, `INTO recorded, ${arrays}`)};
+BEGIN ${isDivided ? `${lockEnded(p, settlements)};` : ""}
+  ${recordText(p, `INTO recorded, ${arrays}`)};
   ${promoteText(layout, `unnest(${arrays}) e(${laneColumns.join(", ")})`)};
   RETURN coalesce(to_json(recorded), '[]');
 END

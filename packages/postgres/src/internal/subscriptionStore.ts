@@ -4,10 +4,13 @@ import { AlreadySubscribed, type Subscription, type SubscriptionStore } from "@s
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Database } from "../Database.ts"
-import { millisOf } from "./rows.ts"
+import { locks } from "./divided.ts"
+import { type Int8, millisOf } from "./rows.ts"
 import { subscriptionColumns, type SubscriptionRow, toSubscription } from "./subscriptionRows.ts"
 
-export const make = ({ prefix: p, query, transaction }: Database.Service): SubscriptionStore.Service => {
+export const make = (database: Database.Service): SubscriptionStore.Service => {
+  const { prefix: p, query, transaction } = database
+  const { alone } = locks(database)
   const find = {
     name: `${p}subscription_find`,
     text: `SELECT ${subscriptionColumns} FROM ${p}subscriptions s WHERE s.application_id = $1::bigint`
@@ -32,13 +35,14 @@ export const make = ({ prefix: p, query, transaction }: Database.Service): Subsc
   }
   const remove = {
     name: `${p}subscription_remove`,
-    text: `DELETE FROM ${p}subscriptions WHERE id = $1::bigint RETURNING id`
+    text: `DELETE FROM ${p}subscriptions WHERE id = $1::bigint RETURNING application_id`
   }
   const cancel = {
     name: `${p}subscription_cancel`,
     text: `UPDATE ${p}deliveries SET state = 'c', ended_at = $2::bigint, claim_token = NULL, lease_ends = NULL
-      WHERE id = ANY (ARRAY(
-        SELECT id FROM ${p}deliveries WHERE subscription_id = $1::bigint AND state = 'p' ORDER BY id FOR UPDATE
+      WHERE application_id = $3::bigint AND id = ANY (ARRAY(
+        SELECT id FROM ${p}deliveries
+        WHERE application_id = $3::bigint AND subscription_id = $1::bigint AND state = 'p' ORDER BY id FOR UPDATE
       )) AND state = 'p'`
   }
   return {
@@ -71,9 +75,11 @@ export const make = ({ prefix: p, query, transaction }: Database.Service): Subsc
     // Two statements: the first waits for the saves that are queueing deliveries for this subscription (they hold a lock
     // on its row), and only a later snapshot has their deliveries.
     remove: (id, now) =>
-      transaction(
-        Effect.flatMap(query(remove, [id]), (removed) =>
-          Effect.as(query(cancel, [id, millisOf(now)]), removed.length === 1))
-      )
+      alone(transaction(
+        Effect.flatMap(query<{ readonly application_id: Int8 }>(remove, [id]), ([removed]) =>
+          removed === undefined
+            ? Effect.succeed(false)
+            : Effect.as(query(cancel, [id, millisOf(now), String(removed.application_id)]), true))
+      ))
   }
 }

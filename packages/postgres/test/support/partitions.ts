@@ -64,7 +64,10 @@ export const readBy = (plan: unknown): ReadonlyArray<string> => {
   return [...isRead ? [name] : [], ...Object.values(node).flatMap(readBy)]
 }
 
-/** Executes a statement with its plan for all values, and takes it back. Returns the partitions that it has read. */
+/**
+ * Executes a statement with its plan for all values, and takes it back. Returns the partitions that it has read. It looks rows
+ * up by their keys, as in large partitions: small ones would be read and joined as a whole.
+ */
 export const read = (
   admin: Pool,
   { parameters, statement }: Recorded
@@ -72,7 +75,8 @@ export const read = (
   Effect.promise(async () => {
     const client = await admin.connect()
     try {
-      await client.query("BEGIN; SET LOCAL plan_cache_mode = force_generic_plan")
+      await client.query(`BEGIN; SET LOCAL plan_cache_mode = force_generic_plan;
+        SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off`)
       await client.query(`PREPARE q AS ${statement.text}`)
       const values = parameters.length === 0 ? "" : `(${parameters.map(literal).join(", ")})`
       const { rows } = await client.query(`EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE q${values}`)

@@ -48,14 +48,14 @@ const contents = `
     SELECT 1, 1, 'App', '[]', false, '[]', 0, 1, '[]' FROM generate_series(1, 40) i;
   INSERT INTO startlist_grants (application_id, user_id, active, consent, access, generation, version)
     SELECT ${application}, i, true, '{"role":"athlete","scope":["read"],"epoch":1,"at":0}', '', 1, 1
-    FROM generate_series(1, 40000) i;
+    FROM generate_series(1, 4000) i;
   INSERT INTO startlist_subscriptions (application_id, version, callback_url, created_at, updated_at)
     SELECT i, 1, 'https://a', 0, 0 FROM generate_series(1, 40) i;
   INSERT INTO startlist_registrations (version, athlete_id, updates) VALUES (1, 1, '{}');
   INSERT INTO startlist_deliveries
       (application_id, subscription_id, event_id, aspect_type, object_type, object_id, event_time, due_at, state, head)
     SELECT a, s.id, 'evt_' || i, 'u', 'r', i % 50 + 1, i, CASE a WHEN ${application} THEN i ELSE 1000000 END, 'p', i <= 50
-    FROM generate_series(1, 40) a JOIN startlist_subscriptions s ON s.application_id = a, generate_series(1, 1000) i;
+    FROM generate_series(1, 40) a JOIN startlist_subscriptions s ON s.application_id = a, generate_series(1, 100) i;
   ANALYZE`
 
 /** The operations of requests and workers, for one application and users of one partition. */

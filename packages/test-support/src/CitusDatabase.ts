@@ -24,7 +24,7 @@ const on = async (address: URL, texts: ReadonlyArray<string>): Promise<Rows> => 
 
 const changed = (address: URL, change: Partial<URL>): URL => Object.assign(new URL(address), change)
 
-/** A database on the coordinator and all workers, without tables. */
+/** A database on the coordinator and all workers, without tables. `close` and `open` concern the first worker. */
 export const layer: Layer.Layer<TestDatabase.TestDatabase> = Layer.scoped(
   TestDatabase.TestDatabase,
   Effect.gen(function*() {
@@ -59,13 +59,18 @@ export const layer: Layer.Layer<TestDatabase.TestDatabase> = Layer.scoped(
       Effect.sync(() => new Pg.Pool({ connectionString: address.href, max: 4 }).on("error", () => {})),
       (pool) => Effect.promise(() => pool.end())
     )
-    const notHere = Effect.dieMessage("no test of the cluster does this")
+    const onWorker = (text: string) => Effect.promise(() => on(servers[1] ?? coordinator, [text]))
+    const terminate = Effect.asVoid(
+      onWorker(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`)
+    )
+    const accept = (isAccepting: boolean) =>
+      Effect.asVoid(onWorker(`ALTER DATABASE ${name} ALLOW_CONNECTIONS ${isAccepting}`))
     return TestDatabase.TestDatabase.of({
       url: Redacted.make(address.href),
       admin,
-      terminate: notHere,
-      close: notHere,
-      open: notHere
+      terminate,
+      close: Effect.zipRight(accept(false), terminate),
+      open: accept(true)
     })
   })
 )

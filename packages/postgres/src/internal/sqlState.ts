@@ -16,5 +16,8 @@ export const isLockTimeout = (error: unknown): boolean => sqlState(error) === "5
 /** A table of the statement does not exist. */
 export const isMissingTable = (error: unknown): boolean => sqlState(error) === "42P01"
 
-/** The server has refused the statement without any effect, so its parts may be tried one by one. */
-export const isRefused = (error: unknown): boolean => /^(?:21|22|23|40|42)/.test(sqlState(error) ?? "")
+/**
+ * The server has refused the statement, so its parts may be tried one by one. Class 08 is that of a coordinator whose worker
+ * does not answer: parts that do not need that worker succeed.
+ */
+export const isRefused = (error: unknown): boolean => /^(?:08|21|22|23|40|42)/.test(sqlState(error) ?? "")

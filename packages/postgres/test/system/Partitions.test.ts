@@ -21,6 +21,7 @@ import { describe, expect } from "vitest"
 import { laneTypes, promoteText, recordText } from "../../src/internal/settle.ts"
 import * as stores from "../../src/internal/stores.ts"
 import * as Partitions from "../support/partitions.ts"
+import * as TwoNodes from "../support/twoNodes.ts"
 import type { Recorded } from "../support/plans.ts"
 
 const opened = Layer.unwrapEffect(
@@ -32,11 +33,15 @@ const divided = Layer.effectDiscard(Effect.flatMap(
   ({ admin, url }) => Effect.zipRight(Postgres.migrate({ url }), Partitions.divide(admin))
 ))
 
-const present = opened.pipe(Layer.provide(divided), Layer.provideMerge(TestDatabase.layer))
+const database = Layer.provideMerge(divided, TestDatabase.layer)
+
+const present = Layer.provideMerge(opened, database)
 
 describeSuite(StoreLaws.suite("the stores on hash partitions", present, { reopen: opened }))
 
 describeSuite(ProgramLaws.suite("programs on hash partitions", present, { isExternal: true, numRuns: 8 }))
+
+TwoNodes.suite("two nodes on hash partitions", database)
 
 const application = Application.ApplicationId.make(7)
 const instant = (millis: number) => DateTime.unsafeMake(millis)
@@ -178,9 +183,9 @@ describe("the statements of requests and workers", () => {
         yield* Partitions.partitionOf(admin, "deliveries", application)
       ]
       const read = new Map<string, ReadonlyArray<string>>()
-      const database = yield* Database.Database
+      const recorded = yield* Database.Database
       const users = [1, ...others].map((id) => User.UserId.make(id))
-      yield* Effect.provide(busy(users), reading(admin, database, read))
+      yield* Effect.provide(busy(users), reading(admin, recorded, read))
       const beyond = [...read].filter(([, names]) => names.some((name) => !named.includes(name)))
       expect(beyond.map(([name]) => name)).toEqual([overview])
       // Nothing is hidden: each partition was read, and each statement was recorded.

@@ -3,6 +3,7 @@ import type { Scenario } from "./Scenario.ts"
 import * as Before from "./scenarios/Before.ts"
 import * as Commands from "./scenarios/Commands.ts"
 import * as Deliveries from "./scenarios/Deliveries.ts"
+import * as Distributed from "./scenarios/Distributed.ts"
 import * as Fanout from "./scenarios/Fanout.ts"
 import * as Growth from "./scenarios/Growth.ts"
 import * as Http from "./scenarios/Http.ts"
@@ -24,6 +25,7 @@ export const all: ReadonlyArray<Scenario> = [
   Fanout.fanout,
   Growth.growth,
   Space.space,
+  Distributed.distributed,
   Soak.soak,
   Service.embedded,
   Service.start,

@@ -106,7 +106,7 @@ if (CitusDatabase.url === undefined) describe("the stores on Citus", () => it.sk
 else {
   describeSuite(StoreLaws.suite("the stores on Citus", present, { reopen: opened }))
   describeSuite(ProgramLaws.suite("programs on Citus", present, { isExternal: true, numRuns: 8 }))
-  TwoNodes.suite("two nodes on Citus", database)
+  TwoNodes.suite("two nodes on Citus", Layer.orDie(database))
   describe("the workers of Citus", () => {
     it.live("one is lost: requests for other shards go on, and nothing acknowledged is lost", () => outage, 60_000)
     it.live("shards move under load: every request succeeds", () => rebalance, 60_000)

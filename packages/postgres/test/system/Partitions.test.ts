@@ -41,7 +41,7 @@ describeSuite(StoreLaws.suite("the stores on hash partitions", present, { reopen
 
 describeSuite(ProgramLaws.suite("programs on hash partitions", present, { isExternal: true, numRuns: 8 }))
 
-TwoNodes.suite("two nodes on hash partitions", database)
+TwoNodes.suite("two nodes on hash partitions", Layer.orDie(database))
 
 const application = Application.ApplicationId.make(7)
 const instant = (millis: number) => DateTime.unsafeMake(millis)

@@ -9,7 +9,7 @@ import { deliveryColumns, type DeliveryRow, stateLetters, toDelivery } from "./d
 import { millisOf } from "./rows.ts"
 
 export const make = (database: Database.Service): DeliveryStore.Service => {
-  const { prefix: p, query } = database
+  const { isDivided, prefix: p, query } = database
   const find = {
     name: `${p}delivery_find`,
     text: `SELECT ${deliveryColumns} FROM ${p}deliveries d WHERE d.id = $1::bigint`
@@ -38,6 +38,14 @@ export const make = (database: Database.Service): DeliveryStore.Service => {
         ORDER BY ended_at LIMIT $2::integer ${rowLock(database, "FOR UPDATE SKIP LOCKED")}
       )) RETURNING id`
   }
+  // A save that reads the shard of an ended delivery, whose transaction is still in doubt there, makes no head.
+  const lead = {
+    name: `${p}delivery_lead`,
+    text: `UPDATE ${p}deliveries d SET head = true WHERE d.state = 'p' AND NOT d.head AND NOT EXISTS (
+        SELECT FROM ${p}deliveries b WHERE b.application_id = d.application_id AND b.subscription_id = d.subscription_id
+          AND b.object_type = d.object_type AND b.object_id = d.object_id AND b.id < d.id AND b.state = 'p'
+      )`
+  }
 
   return {
     find: (id) =>
@@ -53,6 +61,10 @@ export const make = (database: Database.Service): DeliveryStore.Service => {
       )
     },
     log: EventLog.make(database),
-    purge: (endedBefore, limit) => Effect.map(query(purge, [millisOf(endedBefore), limit]), (removed) => removed.length)
+    purge: (endedBefore, limit) =>
+      Effect.zipRight(
+        isDivided ? query(lead, []) : Effect.void,
+        Effect.map(query(purge, [millisOf(endedBefore), limit]), (removed) => removed.length)
+      )
   }
 }

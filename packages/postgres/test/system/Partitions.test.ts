@@ -164,6 +164,23 @@ const reading = (admin: Pool, database: Database.Database.Service, read: Map<str
     })
   )
 
+describe("an ordering key without a head", () => {
+  it.live("has one again after a purge", () =>
+    Effect.gen(function*() {
+      const { admin } = yield* TestDatabase.TestDatabase
+      yield* Effect.promise(() => admin.query(contents))
+      const lost = `application_id = ${application} AND object_id = 1`
+      yield* Effect.promise(() => admin.query(`UPDATE startlist_deliveries SET head = false WHERE ${lost}`))
+      const store = yield* Delivery.DeliveryStore
+      yield* store.purge(instant(0), 1)
+      const { rows } = yield* Effect.promise(() =>
+        admin.query(`SELECT id = min(id) OVER () AS first, head FROM startlist_deliveries WHERE ${lost}`)
+      )
+      expect(rows.length).toBeGreaterThan(1)
+      expect(rows.every(({ first, head }) => first === head)).toBe(true)
+    }).pipe(Effect.provide([present, fixtures.seal])))
+})
+
 /** Chooses deliveries of all applications. */
 const overview = "startlist_delivery_claim_overview"
 

@@ -163,7 +163,9 @@ const examineDatabase = (configuration: Configuration, keys: Keys.Keys) =>
         const { message } = Database.toConfigurationError("database")(error)
         return serving && message.includes("in use by another process")
           ? [good("database", `embedded in ${configuration.dataDir}, in use by the service, which is ready`)]
-          : [bad("database", message.replace(/^database: /, ""), adviceFor(configuration, message))]
+          : [
+            bad("database", message.replace(/^(?:(?:database|DATABASE_URL): )+/, ""), adviceFor(configuration, message))
+          ]
       })
     )
   )

@@ -54,13 +54,18 @@ export const migrate = (options: Options): Effect.Effect<void, Migrations.Migrat
   )
 
 /** Whether a table is divided: into partitions, or by Citus over servers. */
-const isDividedTable = (table: string): Effect.Effect<boolean, SqlError, SqlClient.SqlClient> =>
-  Effect.gen(function*() {
-    const sql = (yield* SqlClient.SqlClient).withoutTransforms()
-    const partitioned = yield* sql`SELECT FROM pg_partitioned_table WHERE partrelid = to_regclass(${table})`
-    if (partitioned.length > 0 || !(yield* Citus.isInstalled)) return partitioned.length > 0
-    return (yield* sql`SELECT FROM pg_dist_partition WHERE logicalrelid = to_regclass(${table})`).length > 0
-  })
+const isDividedTable = (direct: Database.Direct, table: string): Effect.Effect<boolean, SqlError> => {
+  const isThere = (text: string, value: string) =>
+    Effect.map(direct({ name: "", text }, [value]), (rows) => rows.length > 0)
+  return Effect.gen(function*() {
+    if (yield* isThere("SELECT FROM pg_partitioned_table WHERE partrelid = to_regclass($1::text)", table)) return true
+    if (!(yield* isThere("SELECT FROM pg_extension WHERE extname = $1::text", "citus"))) return false
+    return yield* isThere("SELECT FROM pg_dist_partition WHERE logicalrelid = to_regclass($1::text)", table)
+  }).pipe(
+    // The first statement of a start without migrations: what it says of the database is all there is to say.
+    Effect.mapError(({ cause }) => new SqlError({ cause, message: cause instanceof Error ? cause.message : "" }))
+  )
+}
 
 const context = (
   options: Options
@@ -93,7 +98,7 @@ const context = (
       idle: pool.idleCount,
       waiting: pool.waitingCount
     }))
-    const isDivided = yield* Effect.provideService(isDividedTable(`${prefix}deliveries`), SqlClient.SqlClient, sql)
+    const isDivided = yield* isDividedTable(direct, `${prefix}deliveries`)
     const database = makeDatabase({ sql, prefix, isDivided, direct, wake, wakeUps, connections })
     return Context.make(Database, database).pipe(
       Context.add(SqlClient.SqlClient, sql),

@@ -78,5 +78,5 @@ const test = Effect.gen(function*() {
 
 describe("the service on Citus", () => {
   if (CitusDatabase.url === undefined) it.skip(`${name}: needs CITUS_URL`, () => {})
-  else it.live(name, () => test, 120_000)
+  else it.live(name, () => test)
 })

@@ -53,6 +53,9 @@ describe("the pages", () => {
         "docs/operating.md: systemd",
         "docs/operating.md: docker",
         "docs/operating.md: systemd",
+        "docs/scaling.md: Citus.test.ts",
+        "docs/scaling.md: Citus.test.ts",
+        "docs/scaling.md: Citus.test.ts",
         "docs/start.md: interactive",
         "packages/node/README.md: published",
       ]

@@ -44,6 +44,8 @@ export const distribute = (
     if (!(yield* isInstalled)) {
       return yield* new MigrationError({ reason: "failed", step: "it has no extension citus" })
     }
+    // First: it also settles in tables that are not divided yet, and no interruption leaves divided tables without it.
+    yield* sql.unsafe(settleFunction({ prefix, isDivided: true }))
     for (const [table, call] of Object.entries(calls(prefix))) {
       const name = `${prefix}${table}`
       const isDone = yield* sql`SELECT FROM pg_dist_partition WHERE logicalrelid = ${name}::regclass`
@@ -51,7 +53,6 @@ export const distribute = (
       yield* Effect.logDebug(`${name}: distributed`).pipe(Effect.annotateLogs("migration", name))
       yield* sql.unsafe(`SELECT ${call}`)
     }
-    yield* sql.unsafe(settleFunction({ prefix, isDivided: true }))
   }).pipe(
     Effect.catchTag("SqlError", (cause) => new MigrationError({ reason: "failed", step: "distribution", cause }))
   )

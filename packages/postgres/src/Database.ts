@@ -31,8 +31,8 @@ export interface Layout {
   /** Prefix of every table name. */
   readonly prefix: string
   /**
-   * Whether tables are divided into partitions: grants by user, subscriptions and deliveries by application. Statements
-   * then name the application of every row that they look up, so that they read only its partition.
+   * Whether tables are divided into partitions or shards: grants by user, subscriptions and deliveries by application.
+   * Statements then name the application of every row that they look up, so that they read only its partition.
    */
   readonly isDivided: boolean
 }

@@ -112,6 +112,16 @@ describe("migrations", () => {
       expect(yield* tables).toContain("startlist_grants")
     })))
 
+  it.live("tables cannot be distributed without Citus, and the tables stay as they are", () =>
+    fresh(Effect.gen(function*() {
+      const { url } = yield* TestDatabase.TestDatabase
+      yield* Postgres.migrate({ url })
+      const before = yield* tables
+      const refused = yield* Effect.flip(Postgres.migrate({ url, distributed: true }))
+      expect(refused.message).toBe("the database could not be brought up to date: it has no extension citus")
+      expect(yield* tables).toEqual(before)
+    })))
+
   it.live("a migration that locks a table that it does not name fails, and names the table", () =>
     fresh(Effect.gen(function*() {
       const { url } = yield* TestDatabase.TestDatabase

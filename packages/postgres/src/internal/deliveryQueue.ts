@@ -11,7 +11,7 @@ import { withoutKey } from "../Queue.ts"
 import type { Seal } from "../Seal.ts"
 import { claimStatements } from "./claim.ts"
 import { dividedClaimStatements } from "./claimDivided.ts"
-import { locks, lookup, rowLock } from "./divided.ts"
+import { locks, lookup, objectOf, rowLock } from "./divided.ts"
 import {
   type AttemptRow,
   attemptsOf,
@@ -258,15 +258,10 @@ export const make = (database: Database.Service, seal: Seal.Service): DeliveryQu
       return claimed
     })
 
-  const objectOf = (event: Event) => {
-    const { object_id, object_type } = fromEvent(event)
-    return { object_id, object_type }
-  }
-
   const toInput = ({ delivery, token }: Settlement) => ({
     id: delivery.id,
     application_id: delivery.applicationId,
-    ...isDivided ? objectOf(delivery.event) : {},
+    ...isDivided ? { object: objectOf(delivery.event) } : {},
     token,
     state: stateLetters[delivery.state],
     attempts: attemptsOf(delivery.attempts),

@@ -1,6 +1,6 @@
 /**
- * What differs where tables are divided into partitions, or by Citus into shards on several servers. There, a statement can
- * lock rows of one application only, and joins that it repeats on every server must not be lateral ones with a limit.
+ * What differs if tables are divided into partitions, or by Citus into shards on several servers. A statement can then lock
+ * only rows of one application, and its joins with shards must not be lateral ones with a limit.
  */
 import type { Event } from "@startlist/core/Event"
 import type { StoreError } from "@startlist/core/Store"
@@ -26,15 +26,20 @@ export const lookup = (layout: Layout, table: string, alias: string, condition: 
 const all = (p: string): string => `hashtextextended('${p}queue', 0)`
 const lockOf = (p: string, object: string): string => `hashtextextended('${p}object ' || ${object}, 0)`
 
+/** The object of an event, as a part of the name of its lock. */
+export const objectOf = (event: Event): string => {
+  const { object_id: id, object_type: type } = fromEvent(event)
+  return `${type}${id}`
+}
+
 /**
- * Locks the objects of ended deliveries for the rest of a transaction, in PL/pgSQL. `ended` is a table `e` of their columns.
+ * Locks the objects of ended deliveries for the rest of a transaction, in PL/pgSQL. `ended` is a table `e` with the column
+ * `object`, of `objectOf`.
  */
 export const lockEnded = (p: string, ended: string): string => `
   PERFORM pg_advisory_xact_lock_shared(${all(p)});
   PERFORM pg_advisory_xact_lock(key)
-  FROM (SELECT DISTINCT ${
-  lockOf(p, "(e.object_type || e.object_id::text)")
-} AS key FROM ${ended} ORDER BY key OFFSET 0) o`
+  FROM (SELECT DISTINCT ${lockOf(p, "e.object")} AS key FROM ${ended} ORDER BY key OFFSET 0) o`
 
 export interface Locks {
   /**
@@ -44,11 +49,6 @@ export interface Locks {
   readonly queueing: <A, E>(events: ReadonlyArray<Event>, save: Effect.Effect<A, E>) => Effect.Effect<A, E | StoreError>
   /** Runs an effect while no save queues events, and no delivery ends. */
   readonly alone: <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E | StoreError>
-}
-
-const objectOf = (event: Event): string => {
-  const { object_id: id, object_type: type } = fromEvent(event)
-  return `${type}${id}`
 }
 
 /** Locks of divided tables. Elsewhere, statements lock rows. */

@@ -76,8 +76,7 @@ export const promoteText = (layout: Layout, ended: string): string => `
  */
 export const settleFunction = (layout: Layout): string => {
   const { isDivided, prefix: p } = layout
-  const settlements =
-    `json_to_recordset($1::json) AS e(state "char", object_type text, object_id bigint) WHERE state <> 'p'`
+  const settlements = `json_to_recordset($1::json) AS e(state "char", object text) WHERE state <> 'p'`
   return `
 CREATE OR REPLACE FUNCTION ${p}settle(json) RETURNS json LANGUAGE plpgsql VOLATILE
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$

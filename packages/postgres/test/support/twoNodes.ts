@@ -76,7 +76,7 @@ const subscribe = (application: Application.Application) =>
       updatedAt: DateTime.unsafeMake(0)
     }))
 
-/** What two nodes do together on one database with tables. */
+/** The tests of two nodes on one database, which has tables. */
 export const suite = (name: string, database: Layer.Layer<TestDatabase.TestDatabase>): void => {
   const onTwoNodes = <A, E>(
     test: (

@@ -2,7 +2,7 @@ import { it } from "@effect/vitest"
 import { PgClient } from "@effect/sql-pg"
 import { SqlClient } from "@effect/sql"
 import { Migrations, Postgres } from "@startlist/postgres"
-import { Effect, Exit, Redacted } from "effect"
+import { Effect, Exit, Fiber, Redacted } from "effect"
 import { describe, expect } from "vitest"
 import * as fixtures from "@startlist/test-support/StoreFixtures"
 import * as TestDatabase from "@startlist/test-support/TestDatabase"
@@ -150,23 +150,56 @@ describe("migrations", () => {
       expect(attempts).toBe(2)
     })))
 
-  it.live("an incomplete index of an earlier attempt is built again, and two parallel runs both succeed", () =>
-    fresh(Effect.gen(function*() {
+  describe("an incomplete index of an earlier attempt is built again", () => {
+    const set = {
+      ...own,
+      migrations: { ...own.migrations, "0002_index": Migrations.index("own_notes_id", "own_notes (id)") }
+    }
+    const invalidate = "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'own_notes_id'::regclass"
+    const incomplete = Effect.gen(function*() {
       const { admin, url } = yield* TestDatabase.TestDatabase
       yield* Postgres.migrate({ url, migrations: [own] })
       yield* Effect.promise(async () => {
         await admin.query("CREATE INDEX own_notes_id ON own_notes (id)")
-        await admin.query("UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'own_notes_id'::regclass")
+        await admin.query(invalidate)
       })
-      const set = {
-        ...own,
-        migrations: { ...own.migrations, "0002_index": Migrations.index("own_notes_id", "own_notes (id)") }
-      }
-      const migrate = Postgres.migrate({ url, migrations: [set] })
-      yield* Effect.all([migrate, migrate], { concurrency: 2 })
-      const { rows } = yield* Effect.promise(() =>
-        admin.query("SELECT indisvalid FROM pg_index WHERE indexrelid = 'own_notes_id'::regclass")
-      )
-      expect(rows).toEqual([{ indisvalid: true }])
-    })))
+      const isValid = Effect.promise(async () => {
+        const { rows } = await admin.query(
+          "SELECT indisvalid FROM pg_index WHERE indexrelid = 'own_notes_id'::regclass"
+        )
+        return rows
+      })
+      return { admin, isValid, migrate: Postgres.migrate({ url, migrations: [set] }) }
+    })
+
+    it.live("by two nodes that run the migration at the same time", () =>
+      fresh(Effect.gen(function*() {
+        const { isValid, migrate } = yield* incomplete
+        yield* Effect.all([migrate, migrate], { concurrency: 2 })
+        expect(yield* isValid).toEqual([{ indisvalid: true }])
+      })))
+
+    it.live("while another node changes its definition", () =>
+      fresh(
+        Effect.gen(function*() {
+          const { admin, isValid, migrate } = yield* incomplete
+          const other = yield* Effect.acquireRelease(
+            Effect.promise(() => admin.connect()),
+            (client) => Effect.sync(() => client.release())
+          )
+          yield* Effect.promise(async () => {
+            await other.query("BEGIN")
+            await other.query(invalidate)
+          })
+          const migrating = yield* Effect.fork(migrate)
+          const waiting = Effect.promise(() =>
+            admin.query("SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'DROP INDEX%'")
+          )
+          yield* Effect.repeat(waiting, { until: ({ rows }) => rows.length === 1 })
+          yield* Effect.promise(() => other.query("COMMIT"))
+          yield* Fiber.join(migrating)
+          expect(yield* isValid).toEqual([{ indisvalid: true }])
+        }).pipe(Effect.scoped)
+      ))
+  })
 })

@@ -9,7 +9,7 @@ import { SqlError } from "@effect/sql/SqlError"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type { Migration } from "./migration.ts"
-import { isLockTimeout, isRetryable } from "./sqlState.ts"
+import { isDefinitionChanged, isLockTimeout, isRetryable } from "./sqlState.ts"
 
 /** Timeout of a migration for its lock, in milliseconds. Requests have a deadline of 4 s. */
 const lockTimeout = 2000
@@ -92,7 +92,10 @@ const outside = (sql: Sql, table: string, name: string, migration: Migration) =>
     yield* migration.run
     yield* record(sql, table, name, migration)
     return "taken"
-  }).pipe(Effect.map((attempt): Attempt => attempt))
+  }).pipe(
+    Effect.map((attempt): Attempt => attempt),
+    Effect.catchIf(isDefinitionChanged, () => Effect.succeed<Attempt>("another node is at work"))
+  )
 
 interface User {
   readonly name: string

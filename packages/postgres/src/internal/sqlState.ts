@@ -13,6 +13,15 @@ export const isRetryable = (error: unknown): boolean => sqlState(error)?.startsW
 /** The statement has reached its lock timeout. */
 export const isLockTimeout = (error: unknown): boolean => sqlState(error) === "55P03"
 
+/**
+ * Another session has just changed the same definition: "tuple concurrently updated", an internal error without a SQLSTATE
+ * of its own. Messages are translated, so this looks at the function that reports it.
+ */
+export const isDefinitionChanged = (error: unknown): boolean =>
+  typeof error === "object" && error !== null && ("routine" in error && typeof error.routine === "string"
+    ? /^simple_heap_(update|delete)$/.test(error.routine)
+    : "cause" in error && isDefinitionChanged(error.cause))
+
 /** A table of the statement does not exist. */
 export const isMissingTable = (error: unknown): boolean => sqlState(error) === "42P01"
 

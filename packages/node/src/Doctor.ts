@@ -101,10 +101,12 @@ const checkTables = (mayCreate: boolean) =>
 /** Whether the tables are distributed as they should be, on a Citus cluster. */
 const checkDistribution = Effect.gen(function*() {
   if (!(yield* Citus.isInstalled)) return []
-  const { distributed, unavailable, workers, wrong } = yield* Citus.status()
-  const where = `${workers.length} workers${workers.length === 0 ? "" : `: ${workers.join(", ")}`}`
+  const { distributed, workers, wrong } = yield* Citus.status()
+  const addresses = (some: ReadonlyArray<Citus.Worker>) => some.map(({ address }) => address).join(", ")
+  const where = `${workers.length} workers${workers.length === 0 ? "" : `: ${addresses(workers)}`}`
+  const unavailable = workers.filter(({ answers }) => !answers)
   if (unavailable.length > 0) {
-    const what = `these workers do not answer: ${unavailable.join(", ")}`
+    const what = `these workers do not answer: ${addresses(unavailable)}`
     return [bad("cluster", what, "start them, or remove them with citus_remove_node after their shards have moved")]
   }
   if (distributed === 0) {

@@ -41,7 +41,6 @@ import * as LocalAccounts from "./LocalAccounts.ts"
 import * as Log from "./Log.ts"
 import * as Metrics from "./Metrics.ts"
 import * as Deliveries from "./metrics/Deliveries.ts"
-import * as Levels from "./metrics/Levels.ts"
 import * as Requests from "./metrics/Requests.ts"
 import * as Tokens from "./metrics/Tokens.ts"
 import type * as OperatorApi from "./operator/OperatorApi.ts"
@@ -75,7 +74,7 @@ const purge = (auditRetention: Duration.Duration) =>
   })
 
 /** Updates the gauges periodically, because a collector gets them without requesting them. */
-const sample = Effect.flatMap(Levels.make, (look) => Effect.repeat(look, Schedule.spaced("10 seconds")))
+const sample = Effect.flatMap(Metrics.makeLook, (look) => Effect.repeat(look, Schedule.spaced("10 seconds")))
 
 /** The operator API, loaded on its first request, so that the start is faster. */
 const makeOperatorApi = (token: Redacted.Redacted<string>) =>

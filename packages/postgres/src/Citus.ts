@@ -1,6 +1,7 @@
 /** The tables of the stores on a Citus cluster. */
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { settleFunction } from "./internal/settle.ts"
 import { defaultPrefix, MigrationError } from "./Migrations.ts"
@@ -57,15 +58,42 @@ export const distribute = (
     Effect.catchTag("SqlError", (cause) => new MigrationError({ reason: "failed", step: "distribution", cause }))
   )
 
+/** A worker of a cluster. */
+export interface Worker {
+  /** Host and port. */
+  readonly address: string
+  /** Whether the coordinator has a connection to it within two seconds. */
+  readonly answers: boolean
+}
+
+/** Maximum duration of one check. Citus itself waits for `citus.node_connection_timeout`, 30 seconds by default. */
+const patience = Duration.seconds(2)
+
+/** The workers, by address. The database must have the extension. */
+export const workers: Effect.Effect<ReadonlyArray<Worker>, SqlError, SqlClient.SqlClient> = Effect.gen(function*() {
+  const sql = (yield* SqlClient.SqlClient).withoutTransforms()
+  const nodes = yield* sql<{ readonly host: string; readonly port: number }>`
+    SELECT nodename AS host, nodeport AS port FROM pg_dist_node
+    WHERE groupid > 0 AND noderole = 'primary' ORDER BY nodename, nodeport`
+  const check = ({ host, port }: typeof nodes[number]) =>
+    sql<{ readonly answers: boolean }>`SELECT citus_check_connection_to_node(${host}, ${port}) AS answers`.pipe(
+      Effect.timeoutTo({
+        duration: patience,
+        onSuccess: ([row]) => row?.answers === true,
+        onTimeout: () => false
+      }),
+      Effect.map((answers) => ({ address: `${host}:${port}`, answers }))
+    )
+  return yield* Effect.forEach(nodes, check, { concurrency: 4 })
+})
+
 /** The state of a cluster. */
 export interface Status {
   /** Tables that should be distributed, and are not, or by another column. */
   readonly wrong: ReadonlyArray<string>
   /** Number of distributed tables. */
   readonly distributed: number
-  /** Addresses of the workers, and of those that do not answer. */
-  readonly workers: ReadonlyArray<string>
-  readonly unavailable: ReadonlyArray<string>
+  readonly workers: ReadonlyArray<Worker>
 }
 
 /** Looks at a cluster, without changes. The database must have the extension. */
@@ -76,16 +104,10 @@ export const status = (prefix: string = defaultPrefix): Effect.Effect<Status, Sq
       SELECT c.relname AS name, column_to_column_name(p.logicalrelid, p.partkey) AS key
       FROM pg_dist_partition p JOIN pg_class c ON c.oid = p.logicalrelid`
     const found = new Map(tables.map(({ key, name }) => [name, key]))
-    const nodes = yield* sql<{ readonly address: string; readonly answers: boolean }>`
-      SELECT to_nodename || ':' || to_nodeport AS address, bool_and(coalesce(result, false)) AS answers
-      FROM citus_check_cluster_node_health() WHERE to_nodeport <> 0
-        AND (to_nodename, to_nodeport) IN (SELECT nodename, nodeport FROM pg_dist_node WHERE groupid > 0)
-      GROUP BY 1 ORDER BY 1`
     const names = Object.entries(keys).map(([table, key]) => ({ key: key ?? null, name: `${prefix}${table}` }))
     return {
       wrong: names.filter(({ key, name }) => found.get(name) !== key).map(({ name }) => name),
       distributed: names.filter(({ name }) => found.has(name)).length,
-      workers: nodes.map(({ address }) => address),
-      unavailable: nodes.filter(({ answers }) => !answers).map(({ address }) => address)
+      workers: yield* workers
     }
   })

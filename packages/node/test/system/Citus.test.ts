@@ -6,6 +6,7 @@ import * as SqlTables from "@startlist/node/SqlTables"
 import { Postgres } from "@startlist/postgres"
 import * as CitusDatabase from "@startlist/test-support/CitusDatabase"
 import { athleteStatus, obtainTokens, redirectUri, refresh, subscribe } from "@startlist/test-support/Consent"
+import { eventually } from "@startlist/test-support/Eventually"
 import * as InProcessService from "@startlist/test-support/InProcessService"
 import * as Operator from "@startlist/test-support/Operator"
 import { makeReceiver } from "@startlist/test-support/Receiver"
@@ -28,18 +29,16 @@ const findings = (url: string) =>
 const name = "an installation moves to the cluster with its data, and everything works as before"
 
 const test = Effect.gen(function*() {
-  const { url } = yield* TestDatabase.TestDatabase
+  const { close, open, url } = yield* TestDatabase.TestDatabase
   const address = Redacted.value(url)
   const receiver = yield* makeReceiver
   const migrations = [SqlTables.migrations()]
   yield* Postgres.migrate({ url, migrations })
   expect(yield* findings(address)).toEqual([expect.stringMatching(/^warning: all tables are on the coordinator/)])
 
+  const service = InProcessService.make({ DATABASE_URL: address })
   const serving = <A>(use: (service: InProcessService.Service) => Promise<A>) =>
-    Effect.scoped(Effect.flatMap(
-      InProcessService.make({ DATABASE_URL: address }),
-      (service) => Effect.promise(() => use(service))
-    ))
+    Effect.scoped(Effect.flatMap(service, (service) => Effect.promise(() => use(service))))
   const made = yield* serving(async (service) => {
     const platform = await Operator.createUser(service, "platform")
     const athlete = await Operator.createUser(service, "athlete")
@@ -72,8 +71,24 @@ const test = Effect.gen(function*() {
     await receiver.until(() => receiver.received.some(({ body }) => body.includes("\"aspect_type\":\"deleted\"")))
     const { body } = await Operator.operate(service, "GET", "/deliveries?limit=100")
     expect(JSON.stringify(body)).not.toContain("on the coordinator")
-    expect(await (await fetch(`${service.url}/readyz`)).status).toBe(200)
+    expect((await fetch(`${service.url}/readyz`)).status).toBe(200)
   })
+
+  yield* Effect.scoped(Effect.gen(function*() {
+    const { url } = yield* service
+    const workersUp = async () =>
+      [...(await (await fetch(`${url}/metrics`)).text()).matchAll(/^startlist_citus_worker_up\{.*\} (.*)$/gm)]
+        .map(([, value]) => value).join(" ")
+    const shows = (expected: RegExp) => Effect.promise(() => eventually(workersUp, (seen) => expected.test(seen)))
+    yield* shows(/^1( 1)+$/)
+    yield* close
+    yield* shows(/^0( 1)+$/)
+    expect(yield* findings(address)).toEqual([
+      expect.stringMatching(/^bad: these workers do not answer: [^ ,]+:\d+$/)
+    ])
+    yield* open
+    yield* shows(/^1( 1)+$/)
+  }))
 }).pipe(Effect.scoped, Effect.provide(CitusDatabase.layer))
 
 describe("the service on Citus", () => {

@@ -145,12 +145,13 @@ const checkPage = (served: ReadonlyMap<string, ReadonlySet<string>>) => {
   const named = rows.flatMap((row) =>
     [...(row.split("|")[1] ?? "").matchAll(/`(\w+)`/g)].map(([, name]) => `startlist_${name}`)
   )
-  const all = new Set([...served.keys(), ...ofPool.keys()])
+  const all = new Set([...served.keys(), ...ofOthers.keys()])
   expect([...named].sort()).toEqual([...all].filter((name) => name.startsWith("startlist_")).sort())
 }
 
-/** Families of a connection pool, which the embedded database of this test does not have. */
-const ofPool = new Map([
+/** Families of a connection pool and of a cluster, which the embedded database of this test does not have. */
+const ofOthers = new Map([
+  ["startlist_citus_worker_up", new Set(["worker"])],
   ["startlist_database_connections", new Set(["state"])],
   ["startlist_database_waiting", new Set<string>()]
 ])
@@ -160,7 +161,7 @@ const added = new Set(["instance", "installation", "job", "le"])
 
 /** Expects that every metric in a query exists, with the labels by which it is selected or grouped. */
 const checkQueries = (path: string, content: string, served: ReadonlyMap<string, ReadonlySet<string>>) => {
-  const known = new Map([...served, ...ofPool])
+  const known = new Map([...served, ...ofOthers])
   const queries = path.endsWith(".json")
     ? [...content.matchAll(/"expr": ("(?:[^"\\]|\\.)*")/g)].map(([, text = "\"\""]): string => JSON.parse(text))
     : [...content.matchAll(/expr: (?:>-)?([\s\S]*?)\n {8}(?:for|labels):/g)].map(([, text = ""]) => text.trim())

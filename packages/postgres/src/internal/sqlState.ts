@@ -27,6 +27,7 @@ export const isMissingTable = (error: unknown): boolean => sqlState(error) === "
 
 /**
  * The server has refused the statement, so its parts may be tried one by one. Class 08 is that of a coordinator whose worker
- * does not answer: parts that do not need that worker succeed.
+ * does not answer: parts that do not need that worker succeed. 08P01 is that of a pooler which has lost the server: the
+ * outcome is unknown.
  */
-export const isRefused = (error: unknown): boolean => /^(?:08|21|22|23|40|42)/.test(sqlState(error) ?? "")
+export const isRefused = (error: unknown): boolean => /^(?:08(?!P01)|21|22|23|40|42)/.test(sqlState(error) ?? "")

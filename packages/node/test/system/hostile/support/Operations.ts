@@ -1,10 +1,8 @@
 /** Everything that the service serves: the operations of its OpenAPI document, and the routes of the program. */
-import { Effect, Layer, Option, Redacted, Ref } from "effect"
+import { Effect, Layer, Redacted, Ref } from "effect"
 import * as Database from "@startlist/node/Database"
 import * as Service from "@startlist/node/Service"
-import * as Metrics from "@startlist/node/Metrics"
 import * as Status from "@startlist/node/Status"
-import { Database as SqlDatabase } from "@startlist/postgres/Database"
 import * as InMemory from "../../../../../pages/test/support/Service.ts"
 import type { MeasuredService } from "./MeasuredService.ts"
 import type { Body, Pairs } from "./Requests.ts"
@@ -65,18 +63,13 @@ export const described = async (service: MeasuredService): Promise<ReadonlyArray
 
 /** The routes that the program puts together, documented or not. */
 export const routed: Effect.Effect<ReadonlyArray<Operation>> = Effect.gen(function*() {
-  const status = yield* Status.routes(
-    Redacted.make("no token"),
-    yield* Ref.make(false),
-    yield* Metrics.makeRender(Option.none())
-  )
+  const page = { contentType: "", body: "" }
+  const status = yield* Status.routes(Redacted.make("no token"), yield* Ref.make(false), Effect.succeed(page))
   const routes = [...status, ...yield* Service.apiRoutes]
   return routes.flatMap(({ methods, path }) =>
     Object.keys(methods).map((method): Operation => ({ method, path, query: [], body: { _tag: "None" } }))
   )
 }).pipe(Effect.provide([
   InMemory.layer(),
-  Layer.succeed(Database.Database, { description: "none", check: Effect.void }),
-  // Never called: only the routes are used.
-  Layer.mock(SqlDatabase, { prefix: "", isDivided: false, isInProcess: false })
+  Layer.succeed(Database.Database, { description: "none", check: Effect.void })
 ]))

@@ -36,6 +36,7 @@ const counting = (counts: {
   return Database.Database.of({
     prefix: "",
     isDivided: false,
+    shardCount: 0,
     isInProcess: false,
     // The rows are those of the queries here.
     query: ({ name }) => query(name) as never,

@@ -39,6 +39,8 @@ export interface Layout {
 
 export declare namespace Database {
   export interface Service extends Layout {
+    /** Number of shards of the grants. 0 if they are not divided. */
+    readonly shardCount: number
     /** Runs a statement. `Row` describes its select list; rows are not validated. */
     readonly query: <Row>(
       statement: Statement,
@@ -138,7 +140,7 @@ const toStoreError = (cause: unknown) => new StoreError({ cause })
 export const make = (options: {
   readonly sql: SqlClient.SqlClient
   readonly prefix: string
-  readonly isDivided?: boolean
+  readonly shardCount?: number
   readonly direct: Database.Direct
   readonly wake: Effect.Effect<void>
   readonly wakeUps: Stream.Stream<void>
@@ -146,10 +148,11 @@ export const make = (options: {
   readonly connections?: Effect.Effect<Database.Connections>
   readonly copyFiles?: (path: string) => Effect.Effect<void, StoreError>
 }): Database.Service => {
-  const { connections, copyFiles, direct, isDivided = false, isInProcess = false, prefix, sql, wake, wakeUps } = options
+  const { connections, copyFiles, direct, isInProcess = false, prefix, shardCount = 0, sql, wake, wakeUps } = options
   return {
     prefix,
-    isDivided,
+    isDivided: shardCount > 0,
+    shardCount,
     isInProcess,
     wake,
     wakeUps,

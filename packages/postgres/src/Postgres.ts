@@ -53,14 +53,20 @@ export const migrate = (options: Options): Effect.Effect<void, Migrations.Migrat
     Effect.provide(PgClient.layerFromPool({ acquire: Pool.makePatient(options) }))
   )
 
-/** Whether a table is divided: into partitions, or by Citus over servers. */
-const isDividedTable = (direct: Database.Direct, table: string): Effect.Effect<boolean, SqlError> => {
-  const isThere = (text: string, value: string) =>
-    Effect.map(direct({ name: "", text }, [value]), (rows) => rows.length > 0)
+/** The number of parts of a table: partitions, or shards on the servers of a cluster. 0 if it is not divided. */
+const partsOf = (direct: Database.Direct, table: string): Effect.Effect<number, SqlError> => {
+  const count = (text: string, value: string) =>
+    Effect.map(
+      direct({ name: "", text: `SELECT count(*)::integer AS count FROM ${text}` }, [value]),
+      ([row]): number => row?.count ?? 0
+    )
   return Effect.gen(function*() {
-    if (yield* isThere("SELECT FROM pg_partitioned_table WHERE partrelid = to_regclass($1::text)", table)) return true
-    if (!(yield* isThere("SELECT FROM pg_extension WHERE extname = $1::text", "citus"))) return false
-    return yield* isThere("SELECT FROM pg_dist_partition WHERE logicalrelid = to_regclass($1::text)", table)
+    const partitions = yield* count(
+      "pg_inherits JOIN pg_partitioned_table ON partrelid = inhparent WHERE inhparent = to_regclass($1::text)",
+      table
+    )
+    if (partitions > 0 || (yield* count("pg_extension WHERE extname = $1::text", "citus")) === 0) return partitions
+    return yield* count("pg_dist_shard WHERE logicalrelid = to_regclass($1::text)", table)
   }).pipe(
     // The first statement of a start without migrations: what it says of the database is all there is to say.
     Effect.mapError(({ cause }) => new SqlError({ cause, message: cause instanceof Error ? cause.message : "" }))
@@ -98,8 +104,8 @@ const context = (
       idle: pool.idleCount,
       waiting: pool.waitingCount
     }))
-    const isDivided = yield* isDividedTable(direct, `${prefix}deliveries`)
-    const database = makeDatabase({ sql, prefix, isDivided, direct, wake, wakeUps, connections })
+    const shardCount = yield* partsOf(direct, `${prefix}grants`)
+    const database = makeDatabase({ sql, prefix, shardCount, direct, wake, wakeUps, connections })
     return Context.make(Database, database).pipe(
       Context.add(SqlClient.SqlClient, sql),
       Context.add(PgClient.PgClient, sql)

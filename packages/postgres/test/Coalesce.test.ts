@@ -102,6 +102,26 @@ describe("batched calls", () => {
       expect(batches).toEqual([["a1", "b1"], ["a2"], ["a3"]])
     }))
 
+  it.live("a batch has requests of one group, and four batches run at the same time", () =>
+    Effect.gen(function*() {
+      const batches: Array<ReadonlyArray<number>> = []
+      let running = 0
+      const most: Array<number> = []
+      const run = (batch: ReadonlyArray<number>) =>
+        Effect.gen(function*() {
+          batches.push(batch)
+          most.push(++running)
+          yield* Effect.sleep("1 millis")
+          running--
+          return batch
+        })
+      const call = yield* Coalesce.make({ isInProcess: false, run, groupOf: (request) => request % 5 })
+      const requests = Array.from({ length: 15 }, (_, index) => index)
+      expect(yield* Effect.forEach(requests, call, { concurrency: "unbounded" })).toEqual(requests)
+      expect(batches).toEqual([0, 1, 2, 3, 4].map((group) => [group, group + 5, group + 10]))
+      expect(Math.max(...most)).toBe(4)
+    }))
+
   it.live("a call that is interrupted before its batch is not run", () =>
     Effect.gen(function*() {
       const { batches, call } = yield* recorded()

@@ -17,6 +17,9 @@ const maxBatchOf = (isInProcess: boolean): number => isInProcess ? 256 : 32
 /** Maximum number of statements in flight to a remote database. The next batch fills while they run. */
 const maxInFlightElsewhere = 2
 
+/** The same if each statement concerns one shard of several. */
+const maxInFlightOfGroups = 4
+
 interface Call<In, Out> {
   readonly request: In
   readonly caller: Fiber.RuntimeFiber<unknown, unknown>
@@ -33,6 +36,7 @@ const isAbandoned = ({ caller }: { readonly caller: Fiber.RuntimeFiber<unknown, 
  * - `run` gets the requests of a batch and returns the results in their order. If the database refuses a batch, its calls run
  *   again one by one, so that a bad request harms only itself. If the database is unavailable, all waiting calls fail.
  * - `keyOf`: two requests with one key are never in the same batch.
+ * - `groupOf`: a batch has requests of one group. More batches run at the same time, because they concern different shards.
  * - `minShare`: splits the backlog over two statements when each gets at least this many. Otherwise all callers stay in
  *   lockstep, and Node and the database take turns idling.
  * - *Fast path*: if the last batch had one call, the next one runs in the caller's fiber. Not on an embedded database, where a
@@ -42,13 +46,14 @@ export const make = <In, Out>(options: {
   readonly isInProcess: Database.Service["isInProcess"]
   readonly run: (batch: ReadonlyArray<In>) => Effect.Effect<ReadonlyArray<Out>, StoreError>
   readonly keyOf?: (request: In) => string
+  readonly groupOf?: ((request: In) => number) | undefined
   readonly minShare?: number
 }): Effect.Effect<(request: In) => Effect.Effect<Out, StoreError>> =>
   Effect.map(Effect.runtime<never>(), (runtime) => {
-    const { isInProcess, keyOf, run } = options
+    const { groupOf, isInProcess, keyOf, run } = options
     const maxBatch = maxBatchOf(isInProcess)
     const { minShare = maxBatch } = options
-    const maxInFlight = isInProcess ? 1 : maxInFlightElsewhere
+    const maxInFlight = isInProcess ? 1 : groupOf === undefined ? maxInFlightElsewhere : maxInFlightOfGroups
     const runFork = Runtime.runFork(runtime)
     let waiting: Array<Call<In, Out>> = []
     let inFlight = 0
@@ -62,10 +67,13 @@ export const make = <In, Out>(options: {
       const keys = new Set<string>()
       const batch: Array<Call<In, Out>> = []
       const later: Array<Call<In, Out>> = []
+      let group: number | undefined
       for (const call of waiting) {
         if (isAbandoned(call)) continue
         const key = keyOf?.(call.request)
-        if (batch.length === count || (key !== undefined && keys.has(key))) later.push(call)
+        const own = groupOf?.(call.request)
+        if (batch.length === 0) group = own
+        if (batch.length === count || own !== group || (key !== undefined && keys.has(key))) later.push(call)
         else {
           batch.push(call)
           if (key !== undefined) keys.add(key)

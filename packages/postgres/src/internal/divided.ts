@@ -4,8 +4,9 @@
  */
 import type { Event } from "@startlist/core/Event"
 import type { StoreError } from "@startlist/core/Store"
+import type { UserId } from "@startlist/core/User"
 import * as Effect from "effect/Effect"
-import type { Database, Layout } from "../Database.ts"
+import type { Database, Layout, Parameter } from "../Database.ts"
 import { fromEvent } from "./rows.ts"
 
 /** A locking clause, where rows can be locked. Elsewhere `Locks` take its place. */
@@ -21,6 +22,17 @@ export const lookup = (layout: Layout, table: string, alias: string, condition: 
     ? `JOIN ${name} ON ${condition}`
     : `CROSS JOIN LATERAL (SELECT * FROM ${name} WHERE ${condition} ${lock}) ${alias}`
 }
+
+/**
+ * The condition that `column` is one of the users of a batch, whose identifiers are the parameter `users`. The other conditions
+ * imply it, but a cluster reads only the shards that a condition like this names.
+ */
+export const ofUsers = ({ isDivided }: Layout, column: string, users: string): string =>
+  isDivided ? `AND ${column} = ANY (${users}::bigint[])` : ""
+
+/** The parameter of `ofUsers`, if there is one. */
+export const usersParameter = ({ isDivided }: Layout, userIds: ReadonlyArray<UserId>): ReadonlyArray<Parameter> =>
+  isDivided ? [`{${userIds.join(",")}}`] : []
 
 /** Shared by all changes of the queue but removals and cancellations, which have it alone. */
 const all = (p: string): string => `hashtextextended('${p}queue', 0)`

@@ -1,6 +1,7 @@
 /** The statement that saves grants with their events. Each row is saved if its own version matches. */
 import type { Change } from "@startlist/core/Grant"
 import type { Layout, Parameter, Statement } from "../Database.ts"
+import { ofUsers, usersParameter } from "./divided.ts"
 import { keyColumns, valueColumns } from "./grantRows.ts"
 import * as Input from "./input.ts"
 import { outbox, outgoingParameter } from "./outbox.ts"
@@ -37,6 +38,7 @@ const saveText = (layout: Layout, parts: Parts, isAlone: boolean): string => {
   UPDATE ${p}grants g SET ${valueColumns.map(([name]) => `${name} = i.${name}`).join(", ")}
   FROM input i
   WHERE i.version > 1 AND g.application_id = i.application_id AND g.user_id = i.user_id AND g.version = i.version - 1
+    ${ofUsers(layout, "g.user_id", Input.nextParameter(given, isAlone, outgoing ? 1 : 0))}
   RETURNING i.*`
   const ctes = [
     `input AS (${Input.rowsText(given, isAlone)})`,
@@ -77,6 +79,8 @@ export const saver = (
     known.set(name, statement)
     const sorted = [...changes].sort(byKey)
     const rows = Input.rowsParameters(columnsOf(parts), sorted)
-    return [statement(sorted), parts.outgoing ? [...rows, outgoingParameter(sorted)] : rows]
+    const outgoing = parts.outgoing ? [outgoingParameter(sorted)] : []
+    const users = usersParameter(layout, sorted.map(({ grant }) => grant.userId))
+    return [statement(sorted), [...rows, ...outgoing, ...users]]
   }
 }

@@ -8,11 +8,12 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Database } from "../Database.ts"
 import * as Coalesce from "./coalesce.ts"
-import { locks, lookup } from "./divided.ts"
+import { locks, lookup, ofUsers, usersParameter } from "./divided.ts"
 import { type GrantRow, keyColumns, toGrant, valueColumns } from "./grantRows.ts"
 import { saver } from "./grantSave.ts"
 import * as Input from "./input.ts"
 import { type Int8, type StateLetter, toState } from "./rows.ts"
+import { shardOf } from "./shards.ts"
 
 interface Key {
   readonly applicationId: ApplicationId
@@ -35,17 +36,30 @@ const columns = [...keyColumns, ...valueColumns].map(([name]) => `g.${name}`).jo
 
 export const make = (database: Database.Service): Effect.Effect<GrantStore.Service> =>
   Effect.gen(function*() {
-    const { isInProcess, prefix: p, query, wake } = database
+    const { isInProcess, prefix: p, query, shardCount, wake } = database
+    const groupOf = shardCount > 1 ? shardOf(shardCount) : undefined
+    const isOf = (isAlone: boolean) => ofUsers(database, "g.user_id", Input.nextParameter(keyColumns, isAlone))
     const findStatement = Input.statement(`${p}grant_find`, (isAlone) => `
       SELECT ${columns}, a.state, a.epoch FROM (${Input.rowsText(keyColumns, isAlone)}) i
-      ${lookup(database, "grants", "g", "g.application_id = i.application_id AND g.user_id = i.user_id")}
+      ${
+      lookup(database, "grants", "g", `g.application_id = i.application_id AND g.user_id = i.user_id ${isOf(isAlone)}`)
+    }
       ${lookup(database, "applications", "a", "a.id = i.application_id")}`)
-    const findAll = (keys: ReadonlyArray<Key>): Effect.Effect<ReadonlyArray<Option.Option<Found>>, StoreError> =>
-      Effect.map(query<FoundRow>(findStatement(keys), Input.rowsParameters(keyColumns, keys)), (rows) => {
-        const found = new Map(rows.map((row) => [`${row.application_id}:${row.user_id}`, toFound(row)]))
-        return keys.map((key) => Option.fromNullable(found.get(textOf(key))))
-      })
-    const findOne = yield* Coalesce.make({ isInProcess, run: findAll })
+    const findAll = (keys: ReadonlyArray<Key>): Effect.Effect<ReadonlyArray<Option.Option<Found>>, StoreError> => {
+      const users = usersParameter(database, keys.map(({ userId }) => userId))
+      return Effect.map(
+        query<FoundRow>(findStatement(keys), [...Input.rowsParameters(keyColumns, keys), ...users]),
+        (rows) => {
+          const found = new Map(rows.map((row) => [`${row.application_id}:${row.user_id}`, toFound(row)]))
+          return keys.map((key) => Option.fromNullable(found.get(textOf(key))))
+        }
+      )
+    }
+    const findOne = yield* Coalesce.make({
+      isInProcess,
+      run: findAll,
+      groupOf: groupOf && (({ userId }: Key) => groupOf(userId))
+    })
 
     const list = {
       name: `${p}grant_list`,
@@ -75,7 +89,12 @@ export const make = (database: Database.Service): Effect.Effect<GrantStore.Servi
           return changes.map(({ grant }) => keys.has(textOf(grant)))
         })
       )
-    const saveOne = yield* Coalesce.make({ isInProcess, run: saveAll, keyOf: ({ grant }: Change) => textOf(grant) })
+    const saveOne = yield* Coalesce.make({
+      isInProcess,
+      run: saveAll,
+      keyOf: ({ grant }: Change) => textOf(grant),
+      groupOf: groupOf && (({ grant }: Change) => groupOf(grant.userId))
+    })
 
     return {
       find: (applicationId, userId) => findOne({ applicationId, userId }),

@@ -21,9 +21,9 @@ export const statement = (
   return ({ length }) => length === 1 ? one : many
 }
 
-/** The parameter that follows those of the input. */
-export const nextParameter = (columns: ReadonlyArray<unknown>, isAlone: boolean): string =>
-  `$${isAlone ? columns.length + 1 : 2}`
+/** The parameter that follows those of the input, or a later one. */
+export const nextParameter = (columns: ReadonlyArray<unknown>, isAlone: boolean, skipped = 0): string =>
+  `$${(isAlone ? columns.length : 1) + 1 + skipped}`
 
 /** Short names for columns: in JSON, each row repeats them. */
 const keyOf = (index: number): string => `c${index.toString(36)}`

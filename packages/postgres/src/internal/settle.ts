@@ -1,7 +1,8 @@
 /**
  * The recording of attempts, as a function in the database: one call in place of a transaction of two statements.
  *
- * A migration created this function. To change it, add a migration that replaces it.
+ * A migration created this function. To change it, add a migration that replaces it with the variant that fits the tables:
+ * they may be divided by then.
  */
 
 import type { Layout } from "../Database.ts"

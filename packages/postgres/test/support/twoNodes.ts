@@ -204,17 +204,24 @@ export const suite = (name: string, database: Layer.Layer<TestDatabase.TestDatab
           let cancelled = 0
           for (let round = 0; round < 40; round++) {
             const subscription = yield* Effect.provide(subscribe(who.application), one)
+            // The removal begins after none to three of the four changes.
+            const changed = yield* Effect.makeSemaphore(4)
+            yield* changed.take(4)
             yield* Effect.all([
               ...Array.from({ length: 4 }, (_, index) =>
-                registrations.change(registration.id, { comment: `${round}.${index}` })),
-              Context.get(two, Subscription.SubscriptionStore).remove(subscription.id, DateTime.unsafeMake(1))
+                Effect.zipRight(
+                  registrations.change(registration.id, { comment: `${round}.${index}` }),
+                  changed.release(1)
+                )),
+              Effect.zipRight(
+                changed.take(round % 4),
+                Context.get(two, Subscription.SubscriptionStore).remove(subscription.id, DateTime.unsafeMake(1))
+              )
             ], { concurrency: "unbounded" })
             const { rows } = yield* Effect.promise(() =>
               admin.query("SELECT state, count(*)::integer AS count FROM startlist_deliveries GROUP BY state")
             )
-            expect(rows.filter(({ state }) =>
-              state !== "c"
-            )).toEqual([])
+            expect(rows.filter(({ state }) => state !== "c")).toEqual([])
             cancelled = rows[0]?.count ?? 0
           }
           expect(cancelled).toBeGreaterThan(0)

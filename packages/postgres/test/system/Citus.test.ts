@@ -2,7 +2,7 @@
 import { it } from "@effect/vitest"
 import { SqlClient } from "@effect/sql"
 import { Application, Event, Grant, GrantStore, Subscription, User } from "@startlist/core"
-import { Migrations, Postgres } from "@startlist/postgres"
+import { Database, Migrations, Postgres } from "@startlist/postgres"
 import { eventually } from "@startlist/test-support/Eventually"
 import * as CitusDatabase from "@startlist/test-support/CitusDatabase"
 import * as fixtures from "@startlist/test-support/StoreFixtures"
@@ -11,6 +11,7 @@ import { ProgramLaws, StoreLaws } from "@startlist/testing"
 import { describeSuite } from "@startlist/testing/vitest"
 import { DateTime, Effect, Either, Fiber, Layer, Option, Runtime } from "effect"
 import { describe, expect } from "vitest"
+import { shardOf } from "../../src/internal/shards.ts"
 import * as TwoNodes from "../support/twoNodes.ts"
 
 const opened = Layer.unwrapEffect(
@@ -156,6 +157,17 @@ const doubt = Effect.gen(function*() {
   expect(users.filter((_, index) => (saved[index] ?? 0) < (acknowledged[index] ?? 0))).toEqual([])
 }).pipe(Effect.provide(present))
 
+/** Calls are grouped by the shards that Citus has. */
+const grouping = Effect.gen(function*() {
+  const { shardCount } = yield* Database.Database
+  const { rows } = yield* query(
+    `SELECT u AS id, get_shard_id_for_distribution_column('startlist_grants', u::bigint) AS shard
+    FROM generate_series(1, 1000) u`
+  )
+  const pairs = new Set(rows.map(({ id, shard }) => `${shardOf(shardCount)(Number(id))} ${shard}`))
+  expect(pairs.size).toBe(shardCount)
+}).pipe(Effect.provide(present))
+
 /** A worker is lost under load, and comes back. */
 const outage = Effect.gen(function*() {
   const { close, open } = yield* TestDatabase.TestDatabase
@@ -185,6 +197,7 @@ else {
   describeSuite(ProgramLaws.suite("programs on Citus", present, { isExternal: true, numRuns: 8 }))
   TwoNodes.suite("two nodes on Citus", Layer.orDie(database))
   describe("the workers of Citus", () => {
+    it.live("calls are grouped by its shards", () => grouping)
     it.live("one is lost: requests for other shards go on, and nothing acknowledged is lost", () => outage)
     it.live("one has commits in doubt: they end as one, and nothing acknowledged is lost", () => doubt)
     it.live("shards move under load: every request succeeds", () => rebalance)

@@ -134,6 +134,28 @@ describe("an application that has ended", () => {
     }).pipe(Effect.provide(layer)))
 })
 
+describe("a subscription", () => {
+  it.effect("is paused and resumed, each once and as a version of its own", () =>
+    Effect.gen(function*() {
+      const { findByApplication, pause, resume } = yield* Subscriptions.Subscriptions
+      const client = yield* makeClient()
+      const created = yield* subscribe(client)
+      const steps = [
+        yield* resume(client.id),
+        yield* pause(client.id),
+        yield* pause(client.id),
+        yield* resume(client.id)
+      ]
+      expect(steps.map(({ paused, version }) => [paused, version - created.version])).toEqual([
+        [false, 0],
+        [true, 1],
+        [true, 1],
+        [false, 2]
+      ])
+      expect(yield* findByApplication(client.id)).toEqual(Option.fromNullable(steps.at(-1)))
+    }).pipe(Effect.provide(layer)))
+})
+
 describe("what is pending", () => {
   it.effect("is cancelled, and the subscription stays", () =>
     Effect.gen(function*() {

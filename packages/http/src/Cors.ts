@@ -1,6 +1,6 @@
 /** Which routes pages of other origins may call (the CORS protocol of the Fetch standard). */
 import * as Effect from "effect/Effect"
-import type { Response } from "./Message.ts"
+import { type Response, withHeaders } from "./Message.ts"
 import type { Endpoint, Route } from "./Router.ts"
 
 /** Response headers that clients need, but that scripts cannot read by default. */
@@ -10,7 +10,7 @@ const exposed: Response["headers"] = {
 }
 
 /** Lets pages of any origin read a response. Cookies are never sent. */
-const expose = (response: Response): Response => ({ ...response, headers: { ...response.headers, ...exposed } })
+const expose = (response: Response): Response => withHeaders(response, exposed)
 
 /**
  * Lets pages of any origin call a route without cookies: answers preflight requests and marks every response, including

@@ -39,7 +39,7 @@ export const identified = (
   const start = performance.now()
   const id = of(request)
   const answer = ({ body, headers, status }: Response): Effect.Effect<Response> => {
-    const response = { status, headers: { ...headers, ...common, "x-request-id": id }, body }
+    const response = { status, headers: Object.assign({}, headers, common, { "x-request-id": id }), body }
     const seconds = (performance.now() - start) / 1000
     record(request, response, seconds)
     return Option.isNone(log) ? Effect.succeed(response) : Effect.as(log.value(request, response, seconds), response)
@@ -47,7 +47,7 @@ export const identified = (
   return Effect.flatMap(
     FiberRef.set(FiberRef.currentLogAnnotations, HashMap.set(unnamed, requestIdField, id)),
     () =>
-      Effect.matchCauseEffect(handler({ ...request, id }), {
+      Effect.matchCauseEffect(handler(Object.assign({}, request, { id })), {
         onSuccess: answer,
         onFailure: (cause) =>
           Cause.isInterruptedOnly(cause)

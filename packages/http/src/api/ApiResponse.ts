@@ -23,7 +23,7 @@ const jsonHeaders: Response["headers"] = {
 
 export const json = (status: number, body: unknown, headers?: Response["headers"]): Response => ({
   status,
-  headers: headers === undefined ? jsonHeaders : { ...jsonHeaders, ...headers },
+  headers: headers === undefined ? jsonHeaders : Object.assign({}, jsonHeaders, headers),
   body: JSON.stringify(body)
 })
 

@@ -261,7 +261,7 @@ export const make = (database: Database.Service, seal: Seal.Service): DeliveryQu
   const toInput = ({ delivery, token }: Settlement) => ({
     id: delivery.id,
     application_id: delivery.applicationId,
-    ...isDivided ? { object: objectOf(delivery.event) } : {},
+    object: isDivided ? objectOf(delivery.event) : undefined,
     token,
     state: stateLetters[delivery.state],
     attempts: attemptsOf(delivery.attempts),

@@ -15,14 +15,15 @@ export const eventTypes = Object.entries(eventColumns).map(([name, type]) => `${
 export const outgoingParameter = (changes: ReadonlyArray<{ readonly outgoing: ReadonlyArray<Outgoing> }>): string =>
   JSON.stringify(
     changes
-      .flatMap(({ outgoing }, place) => outgoing.map((one) => ({ place, ...one })))
-      .map(({ audience, event, place }, number) => ({
-        number,
-        place,
-        audience_id: audience._tag === "Application" ? audience.applicationId : null,
-        user_ids: audience._tag === "GrantedBy" ? audience.userIds : null,
-        ...fromEvent(event)
-      }))
+      .flatMap(({ outgoing }, place) => outgoing.map(({ audience, event }) => ({ place, audience, event })))
+      .map(({ audience, event, place }, number) =>
+        Object.assign(fromEvent(event), {
+          number,
+          place,
+          audience_id: audience._tag === "Application" ? audience.applicationId : null,
+          user_ids: audience._tag === "GrantedBy" ? audience.userIds : null
+        })
+      )
   )
 
 /**

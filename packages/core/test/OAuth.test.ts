@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Deliveries, Event, OAuth, Subscriptions } from "@startlist/core"
-import { Effect, Option, Redacted, TestClock } from "effect"
+import { Deliveries, Event, type Grant, GrantStore, Memory, OAuth, Subscriptions, type Token } from "@startlist/core"
+import { Effect, Layer, Option, Redacted, TestClock } from "effect"
 import {
   authenticate,
   callbackUrl,
@@ -8,6 +8,7 @@ import {
   consent,
   exchange,
   layer,
+  layerOver,
   layerWith,
   makeClient,
   makeUser,
@@ -310,6 +311,42 @@ describe("a revocation by the application", () => {
       yield* revoke(client, old.refreshToken)
       expect(yield* authenticate(present.accessToken)).toBe("good")
     }).pipe(Effect.provide(layer)))
+
+  it.effect("is saved, whatever was saved since it was decided, by the user and by the application", () => {
+    let before: Effect.Effect<unknown> = Effect.void
+    const contested = Layer.effect(
+      GrantStore.GrantStore,
+      Effect.map(GrantStore.GrantStore, (grants) => ({
+        ...grants,
+        save: (change: Grant.Change) =>
+          Effect.suspend(() => {
+            const first = before
+            before = Effect.void
+            return Effect.zipRight(first, grants.save(change))
+          })
+      }))
+    )
+    return Effect.gen(function*() {
+      const { revoke, revokeByUser } = yield* OAuth.OAuth
+      const services = yield* Effect.context<OAuth.OAuth>()
+      const client = yield* makeClient()
+      const user = yield* makeUser()
+      for (const byUser of [true, false]) {
+        const { accessToken, refreshToken } = yield* tokensOf(client, user)
+        const refreshed: Array<Token.Tokens> = []
+        before = refresh(client, refreshToken).pipe(
+          Effect.map((tokens) => refreshed.push(tokens)),
+          Effect.provide(services),
+          Effect.orDie
+        )
+        yield* byUser ? revokeByUser(client.id, user.id) : revoke(client, accessToken)
+        expect(refreshed.length).toBe(1)
+        for (const token of [accessToken, ...refreshed.map((tokens) => tokens.accessToken)]) {
+          expect(yield* authenticate(token)).not.toBe("good")
+        }
+      }
+    }).pipe(Effect.provide(layerOver(Layer.provideMerge(contested, Memory.layer))))
+  })
 
   it.effect("is refused to wrong credentials", () =>
     Effect.gen(function*() {

@@ -17,6 +17,9 @@ export const suiteOf = ({ name, plant }: StoreFault, storage: Layer.Layer<Storag
   return StoreLaws.suite(name, Layer.provideMerge(handle, storage), { reopen: handle })
 }
 
+/** In one process, a lock of the process works. */
+export const isHarmless = ({ name }: StoreFault): boolean => name.startsWith("a lock of the process")
+
 /** Storage in memory has one handle, which is shared. */
 export const inMemory: Layer.Layer<Storage> = Layer.effect(
   Storage,

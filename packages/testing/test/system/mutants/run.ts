@@ -140,11 +140,20 @@ for (const fault of inStores.filter(isSelected)) {
   record(fault.name, "stores", { detectedBy, law: law ?? "", operations: law && sizeOfLaw(law) || undefined })
 }
 
+/** The law of programs has a long name. */
+const shortened = (law: string) => law.startsWith("programs: ") ? law.split(",")[0] ?? "" : law
+
 const cells = faults.filter(isSelected).flatMap(({ name }) => {
   const verdict = verdicts.get(name)
   return verdict === undefined
     ? []
-    : [[name, `\`${verdict.place}\``, verdict.detectedBy.join(", "), verdict.law, String(verdict.operations ?? "")]]
+    : [[
+      name,
+      `\`${verdict.place}\``,
+      verdict.detectedBy.join(", "),
+      shortened(verdict.law),
+      String(verdict.operations ?? "")
+    ]]
 })
 const header = ["planted fault", "in", "detected by", "first law that does not hold", "operations"]
 const rows = [header, ...(isMarkdown ? [header.map(() => "---")] : []), ...cells]

@@ -133,7 +133,7 @@ export const layerFromEnv: Layer.Layer<
 
 /**
  * The stores with the embedder's own client, without our pool: no prepared statements, and other nodes find new
- * deliveries only when they poll. `Migrations.run` creates the tables.
+ * deliveries only when they poll. `Migrations.run` creates the tables. They must not be distributed.
  */
 export const layerClient = (
   options: { readonly prefix?: string | undefined } = {}

@@ -1,6 +1,6 @@
 /**
- * What differs if tables are divided into partitions, or by Citus into shards on several servers. A statement can then lock
- * only rows of one application, and its joins with shards must not be lateral ones with a limit.
+ * SQL for tables that are divided into partitions, or by Citus into shards on several servers. There, a statement can lock
+ * rows of one application only, and Citus refuses lateral joins with a limit.
  */
 import type { Event } from "@startlist/core/Event"
 import type { StoreError } from "@startlist/core/Store"

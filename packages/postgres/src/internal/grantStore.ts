@@ -38,11 +38,16 @@ export const make = (database: Database.Service): Effect.Effect<GrantStore.Servi
   Effect.gen(function*() {
     const { isInProcess, prefix: p, query, shardCount, wake } = database
     const groupOf = shardCount > 1 ? shardOf(shardCount) : undefined
-    const isOf = (isAlone: boolean) => ofUsers(database, "g.user_id", Input.nextParameter(keyColumns, isAlone))
+    const ofBatch = (isAlone: boolean) => ofUsers(database, "g.user_id", Input.nextParameter(keyColumns, isAlone))
     const findStatement = Input.statement(`${p}grant_find`, (isAlone) => `
       SELECT ${columns}, a.state, a.epoch FROM (${Input.rowsText(keyColumns, isAlone)}) i
       ${
-      lookup(database, "grants", "g", `g.application_id = i.application_id AND g.user_id = i.user_id ${isOf(isAlone)}`)
+      lookup(
+        database,
+        "grants",
+        "g",
+        `g.application_id = i.application_id AND g.user_id = i.user_id ${ofBatch(isAlone)}`
+      )
     }
       ${lookup(database, "applications", "a", "a.id = i.application_id")}`)
     const findAll = (keys: ReadonlyArray<Key>): Effect.Effect<ReadonlyArray<Option.Option<Found>>, StoreError> => {

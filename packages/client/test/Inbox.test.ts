@@ -1,5 +1,6 @@
 import { createHmac } from "node:crypto"
 import { createServer } from "node:http"
+import { setImmediate as turn } from "node:timers/promises"
 import { Fake } from "@startlist/fake"
 import {
   createClient,
@@ -172,7 +173,7 @@ describe("an inbox", () => {
     const handled: Array<string> = []
     const handle = async (event: Event) => {
       most = Math.max(most, ++running)
-      await new Promise((resolve) => setTimeout(resolve, 5))
+      await turn()
       running--
       handled.push(event.id)
     }

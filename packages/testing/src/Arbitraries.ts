@@ -12,7 +12,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 
 /** Texts that some store, driver or encoding has damaged before. */
-const notorious = [
+export const notorious: ReadonlyArray<string> = [
   "",
   " ",
   "  both ends  ",

@@ -36,7 +36,7 @@ measurement. So each delivery waits behind earlier ones of its registration, in 
         await compare({
           title: `Changes concerning ${subscriptions} ${subscriptions === 1 ? "subscription" : "subscriptions"}`,
           contenders: contenders(subscriptions),
-          goals: [{ than: "the bare insert", atLeast: 0.6 }]
+          goals: [{ than: "the bare insert", atLeast: 0.75 }]
         }, { ...effort, warmUpCalls: subscriptions === 100 ? 500 : 5000 })
       )
     }

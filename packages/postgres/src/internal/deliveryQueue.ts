@@ -275,10 +275,7 @@ export const make = (database: Database.Service, seal: Seal.Service): DeliveryQu
     settle: (settlements) =>
       settlements.length === 0 ? Effect.succeed([]) : Effect.map(
         query<{ readonly recorded: ReadonlyArray<number> }>(settle, [JSON.stringify(settlements.map(toInput))]),
-        ([row]) => {
-          const recorded = new Set(row?.recorded)
-          return settlements.flatMap(({ delivery }) => recorded.has(delivery.id) ? [delivery.id] : [])
-        }
+        ([row]) => (row?.recorded ?? []).map(toDeliveryId)
       ),
     release: (claims, dueAt) =>
       claims.length === 0 ? Effect.succeed([]) : Effect.map(

@@ -35,6 +35,9 @@ export const operations: ReadonlyArray<readonly [MakeScene, ReadonlyArray<string
   ]]
 ]
 
+/** Operations that write many records. */
+const large = ["a removal of a subscription", "a cancellation", "settling all deliveries"]
+
 /** Operations that race for one record, or for the deliveries of one object. */
 const races: ReadonlyArray<readonly [MakeScene, ReadonlyArray<ReadonlyArray<string>>]> = [
   [scenes.records, [
@@ -43,6 +46,7 @@ const races: ReadonlyArray<readonly [MakeScene, ReadonlyArray<ReadonlyArray<stri
     ["a save of a grant", "a revocation"],
     ["a save of an application", "a save of an application"],
     ["a save of signing secrets", "a save of signing secrets"],
+    ["a save of an application", "a save of signing secrets"],
     ["a save of a registration", "a save of a registration"],
     ["a save of a subscription", "a save of a subscription"],
     ["a save of a subscription", "a removal of a subscription"],
@@ -91,32 +95,35 @@ const rehearsed = (makeScene: MakeScene, name: string, handles: Handles) =>
     return { before: pick(before, changed), after: pick(after, changed), changed, steps, millis }
   })
 
-const interruption = (makeScene: MakeScene, name: string): Law<Stores> =>
-  law(`${name} that is interrupted at any moment is done completely or not at all`, () =>
-    Effect.gen(function*() {
-      const handles = yield* alone
-      const { after, before, changed, millis, steps } = yield* rehearsed(makeScene, name, handles)
-      const isWhole = (seen: Seen) => [before, after].some((one) => asText(one) === asText(seen))
-      const trial = (interrupt: (operation: Effect.Effect<unknown>) => Effect.Effect<unknown>) =>
-        Effect.gen(function*() {
-          const stage = yield* staged(makeScene, handles)
-          const [f] = stage.handles
-          yield* interrupt(stage.run(name, f))
-          // The database may still complete a statement whose caller was interrupted.
-          let seen = yield* look(stage, f, changed)
-          for (let left = 20; left > 0 && !isWhole(seen); left--) {
-            yield* Effect.sleep(50)
-            seen = yield* look(stage, f, changed)
-          }
-          oneOf(seen, { "before it": before, "after it": after }, "what is there after an interruption")
-          yield* stage.cleanUp
-        })
-      yield* sweep(steps, (step) =>
-        trial((operation) => Effect.flatMap(stopAt(operation, step), ({ interrupt }) => interrupt)))
-      yield* rounds(trial((operation) =>
-        interrupted(operation, millis)
-      ))
-    }))
+const interruption = (makeScene: MakeScene, name: string, where = ""): Law<Stores> =>
+  law(
+    `${name}${where} that is interrupted at any moment is done completely or not at all`,
+    () =>
+      Effect.gen(function*() {
+        const handles = yield* alone
+        const { after, before, changed, millis, steps } = yield* rehearsed(makeScene, name, handles)
+        const isWhole = (seen: Seen) => [before, after].some((one) => asText(one) === asText(seen))
+        const trial = (interrupt: (operation: Effect.Effect<unknown>) => Effect.Effect<unknown>) =>
+          Effect.gen(function*() {
+            const stage = yield* staged(makeScene, handles)
+            const [f] = stage.handles
+            yield* interrupt(stage.run(name, f))
+            // The database may still complete a statement whose caller was interrupted.
+            let seen = yield* look(stage, f, changed)
+            for (let left = 20; left > 0 && !isWhole(seen); left--) {
+              yield* Effect.sleep(50)
+              seen = yield* look(stage, f, changed)
+            }
+            oneOf(seen, { "before it": before, "after it": after }, "what is there after an interruption")
+            yield* stage.cleanUp
+          })
+        yield* sweep(
+          steps,
+          (step) => trial((operation) => Effect.flatMap(stopAt(operation, step), ({ interrupt }) => interrupt))
+        )
+        yield* rounds(trial((operation) => interrupted(operation, millis)))
+      })
+  )
 
 const observation = (makeScene: MakeScene, name: string): Law<Stores> =>
   law(`a reader that sees a part of ${name} sees all of it from then on`, () =>
@@ -154,6 +161,47 @@ const observation = (makeScene: MakeScene, name: string): Law<Stores> =>
       }
       yield* first.cleanUp
     }))
+
+/** Two saves of records that one find returns together. */
+const sequences: ReadonlyArray<readonly [MakeScene, readonly [string, string]]> = [
+  [scenes.records, ["a save of an application", "a save of a grant"]],
+  [scenes.records, ["a save of a grant", "a save of an application"]],
+  [scenes.queue, ["a settlement", "the next events of an object"]]
+]
+
+const momentary = (makeScene: MakeScene, names: readonly [string, string]): Law<Stores> =>
+  law(
+    `a find in which ${names.join(" and then ")} happen shows one moment, and the next find shows both`,
+    () =>
+      Effect.gen(function*() {
+        const handles = yield* alone
+        const first = yield* staged(makeScene, handles)
+        const moments = [yield* look(first, handles[0])]
+        for (const name of names) {
+          yield* first.run(name, first.handles[0])
+          moments.push(yield* look(first, first.handles[0]))
+        }
+        const [before, , after] = moments
+        const changed = Object.keys(before ?? {}).filter((part) => asText(before?.[part]) !== asText(after?.[part]))
+        const finds = yield* Effect.all(map(first.parts(first.handles[0], changed), (part) => stepsOf(part, 3)))
+        yield* first.cleanUp
+        for (const [part, steps] of Object.entries(finds)) {
+          yield* sweep(steps, (step) =>
+            Effect.gen(function*() {
+              const stage = yield* staged(makeScene, handles)
+              const [f] = stage.handles
+              const find = stage.parts(f)[part] ?? Effect.void
+              const both = Effect.zipRight(Effect.forEach(names, (name) => stage.run(name, f)), find)
+              const [seen, next] = yield* inTheMiddle(find, step, both)
+              same(next, after?.[part], "what the next find shows")
+              const known = moments.map((one, place) => [`${place} of the two saves`, { [part]: one[part] }] as const)
+              const isKnown = known.some(([, one]) => asText(one) === asText({ [part]: seen }))
+              if (!isKnown) oneOf({ [part]: seen }, Object.fromEntries(known), "what a find shows")
+              yield* stage.cleanUp
+            }))
+        }
+      })
+  )
 
 /** All orders of `count` elements. */
 const orders = (count: number): ReadonlyArray<ReadonlyArray<number>> =>
@@ -241,9 +289,13 @@ export const racesOf = <R>(about: string, withHandles: WithHandles<R>): LawGroup
 export const atomicityLaws: ReadonlyArray<LawGroup<Stores>> = [
   {
     about: "all or nothing",
-    laws: operations.flatMap(([makeScene, names]) =>
-      names.flatMap((name) => [interruption(makeScene, name), observation(makeScene, name)])
-    )
+    laws: [
+      ...operations.flatMap(([makeScene, names]) =>
+        names.flatMap((name) => [interruption(makeScene, name), observation(makeScene, name)])
+      ),
+      ...large.map((name) => interruption(scenes.backlog, name, " with a long queue")),
+      ...sequences.map(([makeScene, names]) => momentary(makeScene, names))
+    ]
   },
   racesOf("races", (use) => Effect.flatMap(alone, use))
 ]

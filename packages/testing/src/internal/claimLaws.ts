@@ -44,6 +44,17 @@ const eligible: LawGroup<Stores> = {
         }])
       }
     ),
+    queueLaw("each delivery of a claim has its own subscription and the secrets of its own application", function*(f) {
+      const all = [yield* f.subscribed, yield* f.subscribed, yield* f.subscribed]
+      const expected = []
+      for (const { app, subscription } of all) {
+        yield* f.queue(app, [f.event(1), f.event(2)])
+        const one = [subscription, (yield* f.signingSecrets(app)).secrets]
+        expected.push(one, one)
+      }
+      const claimed = [...yield* f.claim()].sort((a, b) => a.subscription.id - b.subscription.id)
+      same(claimed.map((one) => [one.subscription, one.signingSecrets]), expected)
+    }),
     queueLaw("deliveries are claimed when they are due, and not before", function*(f) {
       const { app } = yield* f.subscribed
       yield* f.queue(app, [f.event(1, at(9)), f.event(2, at(10)), f.event(3, at(11))])
@@ -107,6 +118,8 @@ const eligible: LawGroup<Stores> = {
       same(yield* f.claim({ now: at(19.999), leaseEnds: at(34) }), [])
       const again = yield* f.claim({ now: at(20), leaseEnds: at(35) })
       same(again.map(({ claims, delivery }) => [delivery, claims]), [[{ ...one.delivery, dueAt: at(20) }, 2]])
+      yield* f.deliveryQueue.release(again, at(19))
+      same((yield* f.claim({ now: at(19), leaseEnds: at(34) })).map(({ delivery }) => delivery.dueAt), [at(19)])
     }),
     queueLaw("deliveries that are not pending are not claimed", function*(f) {
       const { app } = yield* f.subscribed
@@ -140,6 +153,19 @@ const eligible: LawGroup<Stores> = {
         )
         const [second] = yield* f.claim({ now: at(12), leaseEnds: at(27) })
         same(second?.delivery.event.updates, { ...emptyUpdates, comment: "second" })
+      }
+    ),
+    queueLaw(
+      "of events about one object that are queued by one save, or at the same time, one is claimed",
+      function*(f) {
+        const { app } = yield* f.subscribed
+        yield* f.deliveryQueue.enqueue(f.outgoing(app, f.event(1), f.event(1), f.event(2)))
+        const queueing = Array.from({ length: 8 }, () => f.deliveryQueue.enqueue(f.outgoing(app, f.event(3))))
+        yield* Effect.all(queueing, { concurrency: "unbounded" })
+        const claimed = yield* f.claim()
+        same(objects(claimed).sort(), [1, 2, 3])
+        yield* f.deliveryQueue.settle(settled(claimed))
+        same(objects(yield* f.claim()).sort(), [1, 3])
       }
     ),
     ...(["exhausted", "set_aside"] as const).map((state) =>
@@ -225,6 +251,15 @@ const fair: LawGroup<Stores> = {
       same(objects(yield* f.claim({ now: at(10), leaseEnds: at(25), limit: 5, allowances })), [100])
       const claimed = yield* f.claim({ now: at(10), leaseEnds: at(25), limit: 5, perSubscription: 3 })
       same(objects(claimed), [1, 2, 3])
+    }),
+    queueLaw("shares and allowances hold in front of a long queue, too", function*(f) {
+      const [busy, quiet] = [yield* f.subscribed, yield* f.subscribed]
+      yield* f.deliveryQueue.enqueue(f.outgoing(busy.app, ...range(1, 120).map((id) => f.event(id))))
+      yield* f.queue(quiet.app, range(201, 204).map((id) => f.event(id, at(5))))
+      const request = { now: at(10), leaseEnds: at(25), limit: 4 }
+      const allowances = new Map([[busy.subscription.id, 1]])
+      same(objects(yield* f.claim({ ...request, perSubscription: 2, allowances })), [1, 201, 202])
+      same(objects(yield* f.claim({ ...request, perSubscription: 3 })), [2, 3, 4, 203])
     })
   ]
 }

@@ -56,6 +56,12 @@ export const eventLogLaws: LawGroup<Stores> = {
       yield* f.deliveryQueue.settle([{ delivery: exhausted, token: one.token }])
       same(yield* reader(f, app).read(10), [{ position: before?.position, delivery: exhausted }])
     }),
+    queueLaw("events are in the order in which they were queued, whenever they are due", function*(f) {
+      const { app, claimed } = yield* f.claimedDeliveries(2)
+      yield* f.deliveryQueue.settle(settled(claimed.slice(0, 1), { dueAt: at(60) }))
+      yield* f.queue(app, [f.event(1, at(1)), f.event(3, at(-1))])
+      same(objects(yield* reader(f, app).read(10)), [1, 2, 1, 3])
+    }),
     queueLaw("a delivery again is not in the log", function*(f) {
       const { app, claimed: [one] } = yield* f.claimedDeliveries(1)
       if (one === undefined) return
@@ -68,12 +74,14 @@ export const eventLogLaws: LawGroup<Stores> = {
     }),
     queueLaw("a reader goes on after a purge, and after the end of the subscription", function*(f) {
       const { app, claimed, subscription } = yield* f.claimedDeliveries(3)
-      const mine = reader(f, app)
+      const [mine, ahead] = [reader(f, app), reader(f, app)]
       yield* mine.read(1)
+      yield* ahead.read(10)
       const long = DateTime.subtract(start, { days: 20_000 })
       yield* f.deliveryQueue.settle(settled(claimed, { state: "delivered", endedAt: Option.some(long) }))
       yield* f.deliveries.purge(long, 1000)
       same(yield* mine.read(10), [], "what was removed")
+      same(yield* ahead.read(10), [], "what is behind the last one that was removed")
       yield* f.queue(app, [f.event(7)])
       yield* f.subscriptions.remove(subscription.id, start)
       yield* f.subscription(app)

@@ -89,6 +89,18 @@ export const outboxLaws: LawGroup<Stores> = {
       const objects = yield* Effect.forEach([both, adas, eves, revoked, silent], (app) => objectsOf(f, app))
       same(objects, [[1], [1], [], [], []])
     }),
+    storeLaw("every user of an audience counts", function*(f) {
+      const apps: Array<Application> = []
+      const users: Array<User> = []
+      for (let n = 0; n < 8; n++) {
+        const [{ app }, user] = [yield* f.subscribed, yield* f.user()]
+        yield* f.grant(app, user)
+        apps.push(app)
+        users.push(user)
+      }
+      yield* f.deliveryQueue.enqueue([forGranted(f.event(1), ...users)])
+      same(yield* Effect.forEach(apps, (app) => objectsOf(f, app)), apps.map(() => [1]))
+    }),
     storeLaw("a grant that is active again counts again", function*(f) {
       const { app } = yield* f.subscribed
       const ada = yield* f.user()

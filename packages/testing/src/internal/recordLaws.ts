@@ -13,7 +13,7 @@ import * as Redacted from "effect/Redacted"
 import * as Arbitraries from "../Arbitraries.ts"
 import { type Law, law, type LawGroup } from "../Law.ts"
 import { count, race, same, tagOf } from "./expecting.ts"
-import { at, following, only } from "./fixture.ts"
+import { at, following, only, start } from "./fixture.ts"
 import { records } from "./scenes.ts"
 import { alone, look, staged } from "./stage.ts"
 import { forEach, storeLaw } from "./storeLaw.ts"
@@ -92,8 +92,19 @@ const applications: LawGroup<Stores> = {
           const given = { ...settings, ownerId, secrets, createdAt }
           same(inserted, { ...given, id: inserted.id, version: 1, state: "active", epoch: 0 })
           same(yield* applications.find(inserted.id), inserted)
-          const next = { ...inserted, ...changed, ownerId: nextOwner, secrets: rotated, state, epoch, version: 2 }
+          // Nothing of the first record: a save replaces fields that may be absent, too.
+          const next = {
+            ...changed,
+            id: inserted.id,
+            ownerId: nextOwner,
+            secrets: rotated,
+            state,
+            epoch,
+            createdAt,
+            version: 2
+          }
           yield* applications.save(next)
+          same(yield* tagOf(applications.save(next)), "Conflict", "the same save again")
           same(yield* applications.find(inserted.id), next)
         }
       )
@@ -115,8 +126,9 @@ const applications: LawGroup<Stores> = {
           same(first.secrets.map(({ expiresAt }) => expiresAt), [Option.none()])
           const next = { applicationId: app.id, version: 2, secrets }
           yield* f.applications.saveSigningSecrets(next)
+          same(yield* tagOf(f.applications.saveSigningSecrets(next)), "Conflict", "the same save again")
           same(yield* f.signingSecrets(app), next)
-          yield* f.applications.save({ ...app, name: "renamed", version: 2 })
+          yield* f.applications.save({ ...app, name: "renamed", secrets: [], state: "ended", version: 2 })
           same(yield* f.signingSecrets(app), next, "secrets after a change of the application")
         })
       }
@@ -193,6 +205,10 @@ const savesOfGrants: LawGroup<Stores> = {
         yield* f.grants.save(only(next))
         same(yield* f.findGrant(app.id, owner.id), next)
         same(yield* f.grants.listByUser(owner.id), next.status === "active" ? [next] : [])
+        for (const version of [1, 2, 4]) {
+          same(yield* tagOf(f.grants.save(only({ ...next, version }))), "Conflict", `version ${version} over version 2`)
+        }
+        same(yield* f.findGrant(app.id, owner.id), next, "after refused saves")
       })
     }),
     storeLaw("parallel saves of different grants, and repeats of some, do not disturb each other", function*(f) {
@@ -231,26 +247,31 @@ const findsOfGrants: LawGroup<Stores> = {
     }),
     storeLaw("an application's list has its active grants, at most the limit", function*(f) {
       const [app, other] = [yield* f.application(), yield* f.application()]
-      const [first, second, third] = [yield* f.user(), yield* f.user(), yield* f.user()]
-      const stays = [yield* f.grant(app, first), yield* f.grant(app, second)]
-      yield* f.grant(other, first)
-      yield* f.grants.save(only(following(yield* f.grant(app, third), { status: "revoked" })))
+      const users = [yield* f.user(), yield* f.user(), yield* f.user(), yield* f.user()]
+      // In the order of users or of saves, a revoked grant is in front of the active ones.
+      const made = yield* Effect.forEach(users.sort((a, b) => a.id - b.id), (user) => f.grant(app, user))
+      const stays = made.slice(1, 3)
+      for (const one of made) {
+        if (!stays.includes(one)) yield* f.grants.save(only(following(one, { status: "revoked" })))
+      }
+      for (const user of users) yield* f.grant(other, user)
       const byUser = (list: ReadonlyArray<Grant>) => [...list].sort((a, b) => a.userId - b.userId)
       same(byUser(yield* f.grants.listByApplication(app.id, 10)), byUser(stays))
+      same(byUser(yield* f.grants.listByApplication(app.id, 2)), byUser(stays))
       same((yield* f.grants.listByApplication(app.id, 1)).length, 1)
     }),
     storeLaw("a user's list has the active grants, oldest first", function*(f) {
       const owner = yield* f.user()
       const [a, b, c, d] = yield* Effect.all([f.application(), f.application(), f.application(), f.application()])
-      yield* f.grant(c, owner, { grantedAt: at(1) })
-      yield* f.grant(a, owner, { grantedAt: at(3) })
+      yield* f.grant(c, owner, { grantedAt: at(1.001) })
+      yield* f.grant(a, owner, { grantedAt: at(1.003) })
       const revoked = yield* f.grant(b, owner, { grantedAt: at(0) })
       yield* f.grants.save(only(following(revoked, { status: "revoked" })))
-      yield* f.grant(d, owner, { grantedAt: at(2) })
+      yield* f.grant(d, owner, { grantedAt: at(1.002) })
       yield* f.grant(d, yield* f.user(), { grantedAt: at(1) })
       const list = yield* f.grants.listByUser(owner.id)
       same(list.map(({ applicationId }) => applicationId), [c.id, d.id, a.id])
-      same(list[0], Grant.make({ ...revoked, applicationId: c.id, grantedAt: at(1) }))
+      same(list[0], Grant.make({ ...revoked, applicationId: c.id, grantedAt: at(1.001) }))
     })
   ]
 }
@@ -274,6 +295,7 @@ const registrations: LawGroup<Stores> = {
         same(yield* registrations.find(inserted.id), inserted)
         const next = { ...inserted, ...changed, version: 2 }
         yield* registrations.save(next, [])
+        same(yield* tagOf(registrations.save(next, [])), "Conflict", "the same save again")
         same(yield* registrations.find(inserted.id), next)
       })
     }),
@@ -291,8 +313,55 @@ const registrations: LawGroup<Stores> = {
   ]
 }
 
+const texts: LawGroup<Stores> = {
+  about: "texts",
+  laws: [
+    storeLaw("texts that some store has damaged before are stored exactly, in every field", function*(f) {
+      const { app, subscription } = yield* f.subscribed
+      const owner = yield* f.user()
+      const { id: _, version: __, ...given } = yield* f.registration(owner)
+      for (const text of Arbitraries.notorious) {
+        const updates = {
+          platform_id: text,
+          registration_status: text,
+          document_type: text,
+          document_status: text,
+          reasons: [text, text, ""],
+          comment: text
+        }
+        const inserted = yield* f.registrations.insert({ ...given, updates })
+        same(inserted, { ...given, updates, id: inserted.id, version: 1 })
+        same(yield* f.registrations.find(inserted.id), inserted)
+        const event = f.event(inserted.id, start, { updates, trace: Option.some(text) })
+        yield* f.change(inserted, f.outgoing(app, event))
+        same((yield* f.listed(app)).at(-1)?.event, event)
+      }
+      const all = Arbitraries.notorious.filter((text) => text !== "")
+      const codes = all.map((text) =>
+        f.code({ redirectUri: text, state: Option.some(text), challenge: Option.some(text) })
+      )
+      const grant = yield* f.grant(app, owner, { codes: [...codes, f.code({ state: Option.some("") })] })
+      same(yield* f.findGrant(app.id, owner.id), grant)
+      const secrets = all.map((text) => ({ value: Redacted.make(text), expiresAt: Option.none() }))
+      const signing = { applicationId: app.id, version: 2, secrets }
+      yield* f.applications.saveSigningSecrets(signing)
+      same(yield* f.signingSecrets(app), signing)
+      for (const [place, text] of all.entries()) {
+        const links = { website: text, privacyPolicy: text, logo: text }
+        const renamed = { ...app, name: `(${text})`, redirectUris: all, links, version: place + 2 }
+        yield* f.applications.save(renamed)
+        same(yield* f.applications.find(app.id), renamed)
+        const moved = { ...subscription, callbackUrl: text, version: place + 2 }
+        yield* f.subscriptions.save(moved)
+        same(yield* f.subscriptions.findByApplication(app.id), moved)
+      }
+    })
+  ]
+}
+
 export const recordLaws: ReadonlyArray<LawGroup<Stores>> = [
   versions,
+  texts,
   applications,
   registrations,
   savesOfGrants,

@@ -50,6 +50,11 @@ const subscribed = (f: Fixture) =>
         return sorted(all)
       })
     const operations = {
+      // Circumstances of other operations. Nothing but claims depends on them.
+      "a suspension": (by: Fixture) => Effect.asVoid(by.applications.save({ ...app, state: "suspended", version: 2 })),
+      "the end of the application": (by: Fixture) =>
+        Effect.asVoid(by.applications.save({ ...app, state: "ended", version: 2 })),
+      "a pause": (by: Fixture) => Effect.asVoid(by.subscriptions.save({ ...subscription, paused: true, version: 2 })),
       "a removal of a subscription": (by: Fixture, n: number) => by.subscriptions.remove(subscription.id, at(n)),
       "an insertion of a subscription": (by: Fixture, n: number) =>
         Effect.map(by.subscription(app, `https://${n}.example.test`), ({ id }) => id !== subscription.id)
@@ -157,7 +162,10 @@ export const records = (f: Fixture) =>
         "grants of a user": by.grants.listByUser(owner.id),
         "first grant": by.findGrant(app.id, stranger.id),
         application: by.applications.find(app.id),
-        applications: by.applications.list({ owner: Option.some(app.ownerId), after: Option.none(), limit: 9 }),
+        applications: Effect.flatMap(
+          by.applications.list({ owner: Option.some(app.ownerId), after: Option.none(), limit: 9 }),
+          Effect.forEach((one) => Effect.map(by.applications.findSigningSecrets(one.id), (secrets) => [one, secrets]))
+        ),
         "signing secrets": by.applications.findSigningSecrets(app.id),
         registration: by.registrations.find(registration.id),
         "first subscription": by.subscriptions.findByApplication(silent.id)
@@ -220,6 +228,27 @@ export const queue = (f: Fixture) =>
         "another delivery": by.deliveries.find(two.delivery.id),
         "what was claimed": Effect.sync(() => sorted(claimed)),
         "what was purged": Effect.sync(() => purged)
+      })
+    } satisfies Scene
+  })
+
+/** Deliveries of an application, more than a store may write in one batch. All are claimed. */
+export const backlog = (f: Fixture) =>
+  Effect.gen(function*() {
+    const { app, claim, operations, parts, rest } = yield* subscribed(f)
+    const objects = Array.from({ length: 120 }, (_, index) => index + 1)
+    yield* f.deliveryQueue.enqueue(f.outgoing(app, ...objects.map((object) => f.event(object, early))))
+    const claimed = yield* claim(f, -1000)
+    return {
+      rest,
+      operations: {
+        ...operations,
+        "a cancellation": (by: Fixture, n: number) => by.deliveryQueue.cancel(app.id, at(n), 1000),
+        "settling all deliveries": (by: Fixture) => Effect.asVoid(by.deliveryQueue.settle(settled(claimed)))
+      },
+      parts: (by: Fixture) => ({
+        ...parts(by),
+        deliveries: Effect.map(by.listed(app), (found) => found.map(({ state }) => state))
       })
     } satisfies Scene
   })

@@ -84,7 +84,8 @@ export const settleLaws: LawGroup<Stores> = {
     }),
     queueLaw("a settlement is recorded once", function*(f) {
       const { app, claimed } = yield* f.claimedDeliveries(1)
-      same((yield* f.deliveryQueue.settle(settled(claimed, { dueAt: at(5) }))).length, 1)
+      const once = settled(claimed, { dueAt: at(5) })
+      same((yield* f.deliveryQueue.settle([...once, ...once])).length, 1, "twice in one batch")
       same(yield* f.deliveryQueue.settle(settled(claimed)), [])
       same((yield* f.listed(app)).map(({ state }) => state), ["pending"])
     }),
@@ -102,6 +103,17 @@ export const settleLaws: LawGroup<Stores> = {
       same([...recorded].sort((a, b) => a - b), [ids[2], ids[4]])
       const states = claimed.map((one, index) => isRecorded(one, index) ? "delivered" : "pending")
       same((yield* f.listed(app)).map(({ state }) => state), states)
+    }),
+    queueLaw("each settlement of a batch needs the token of its own delivery", function*(f) {
+      const { app, claimed: [first, ...others] } = yield* f.claimedDeliveries(3)
+      if (first === undefined) return
+      const [later, other] = yield* f.claim({ now: at(15), leaseEnds: at(30), limit: 2 })
+      yield* f.claim({ now: at(15), leaseEnds: at(30), token: "the third" })
+      const stale = others.slice(1).map(({ delivery }) => ({ delivery, token: later?.token ?? "" }))
+      const batch = settled([...stale, first, ...later ? [later] : []])
+      same(yield* f.deliveryQueue.settle(batch), [first.delivery.id])
+      same((yield* f.listed(app)).map(({ state }) => state), ["delivered", "pending", "pending"])
+      same((yield* f.deliveryQueue.settle(settled(other ? [other] : []))).length, 1)
     }),
     queueLaw("an empty batch records nothing", function*(f) {
       same(yield* f.deliveryQueue.settle([]), [])

@@ -6,9 +6,11 @@ import { asOf } from "@startlist/core/Grant"
 import type { Stores } from "@startlist/core/Stores"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import type { LawGroup } from "../Law.ts"
+import { law, type LawGroup } from "../Law.ts"
 import { same } from "./expecting.ts"
 import { at, type Fixture, settled, start } from "./fixture.ts"
+import * as scenes from "./scenes.ts"
+import { alone, look, type MakeScene, staged } from "./stage.ts"
 import { queueLaw, storeLaw } from "./storeLaw.ts"
 
 const objectsOf = (claimed: ReadonlyArray<Claimed>) =>
@@ -64,17 +66,30 @@ const standing: LawGroup<Stores> = {
         yield* f.deliveryQueue.enqueue([{ event: f.event(1), audience }, ...f.outgoing(one.app, f.event(2))])
         same((yield* f.listed(one.app)).map(({ event }) => event.objectId), [2])
         same((yield* f.listed(two.app)).map(({ event }) => event.objectId), [1])
+        const later = yield* f.user()
+        yield* f.grant({ ...one.app, epoch: 1 }, later)
+        const both = Audience.GrantedBy({ userIds: [user.id, later.id] })
+        yield* f.deliveryQueue.enqueue([{ event: f.event(3), audience: both }])
+        same((yield* f.listed(one.app)).map(({ event }) => event.objectId), [2, 3])
       }
     ),
     storeLaw("an application that has ended is found, and is on no list", function*(f) {
       const owner = yield* f.user("platform")
-      const [first, second] = [yield* f.application(owner), yield* f.application(owner)]
-      const ended = yield* change(f, first, { state: "ended", secrets: [], redirectUris: [] })
-      same(yield* f.applications.find(first.id), Option.some(ended))
-      const list = (owned: Option.Option<typeof owner.id>) =>
-        f.applications.list({ owner: owned, after: Option.none(), limit: 500 })
-      same(yield* list(Option.some(owner.id)), [second])
-      same((yield* list(Option.none())).some(({ id }) => id === first.id), false)
+      const [first, second, third] = [
+        yield* f.application(owner),
+        yield* f.application(owner),
+        yield* f.application(owner)
+      ]
+      const end = (app: Application) => change(f, app, { state: "ended", secrets: [], redirectUris: [] })
+      const ended = yield* end(third)
+      same(yield* f.applications.find(third.id), Option.some(ended))
+      const list = (owned: Option.Option<typeof owner.id>, limit: number) =>
+        f.applications.list({ owner: owned, after: Option.none(), limit })
+      same(yield* list(Option.some(owner.id), 1), [second], "a page, without the one that has ended")
+      same((yield* list(Option.none(), 1)).length, 1)
+      yield* end(first)
+      same(yield* list(Option.some(owner.id), 500), [second])
+      same((yield* list(Option.none(), 500)).some(({ id }) => id === third.id), false)
     }),
     storeLaw("subscriptions are listed newest first, page by page", function*(f) {
       const made = [yield* f.subscribed, yield* f.subscribed, yield* f.subscribed].map(({ subscription }) =>
@@ -144,12 +159,22 @@ const held: LawGroup<Stores> = {
       yield* f.queue(other, [f.event(9)])
       const [first, ...claimed] = yield* f.claim()
       yield* f.deliveryQueue.settle(settled(first === undefined ? [] : [first]))
+      const failed = { at: start, durationMs: 1, outcome: "timeout", status: Option.none(), detail: "" } as const
+      const [third] = claimed.filter(({ delivery }) => delivery.event.objectId === 3)
+      yield* f.deliveryQueue.settle(settled(third ? [third] : [], { attempts: [failed], dueAt: start }))
+      const before = yield* f.listed(app)
       const states = Effect.map(
         f.listed(app),
         (listed) => listed.map(({ endedAt, state }) => [state, Option.isSome(endedAt)])
       )
       same(yield* f.deliveryQueue.cancel(app.id, at(3), 2), 2)
       same(yield* states, [["delivered", true], ["pending", false], ["cancelled", true], ["cancelled", true]])
+      const ends = { state: "cancelled", endedAt: Option.some(at(3)) }
+      same(
+        yield* f.listed(app),
+        before.map((one, place) => place < 2 ? one : { ...one, ...ends }),
+        "nothing else changes"
+      )
       same(
         yield* f.deliveryQueue.settle(settled(claimed.filter(({ delivery }) => delivery.applicationId === app.id))),
         []
@@ -164,4 +189,63 @@ const held: LawGroup<Stores> = {
   ]
 }
 
-export const standingLaws: ReadonlyArray<LawGroup<Stores>> = [standing, held]
+/** Parts of a scene that show the application or the subscription itself. */
+const shown: Readonly<Record<string, ReadonlyArray<string>>> = {
+  "a suspension": ["application", "applications", "grant"],
+  "the end of the application": ["application", "applications", "grant"],
+  "a pause": ["subscription"]
+}
+
+/** Operations that these circumstances do not change, by scene. Those of the changed record itself are left out. */
+const indifferent: ReadonlyArray<readonly [MakeScene, ReadonlyArray<string>]> = [
+  [scenes.records, [
+    "a save of a grant",
+    "a first save of a grant",
+    "a revocation",
+    "a save of a registration",
+    "a save of signing secrets",
+    "enqueueing several events",
+    "a removal of a subscription"
+  ]],
+  [scenes.queue, [
+    "a settlement",
+    "settling several deliveries",
+    "a release",
+    "releasing several claims",
+    "a delivery again",
+    "a cancellation",
+    "the next events of an object",
+    "a removal of a subscription",
+    "a purge"
+  ]]
+]
+
+const circumstances: LawGroup<Stores> = {
+  about: "circumstances",
+  laws: Object.entries(shown).map(([circumstance, itself]) =>
+    law(`${circumstance} hides no record, and changes no operation but claims`, () =>
+      Effect.gen(function*() {
+        const handles = yield* alone
+        for (const [makeScene, names] of indifferent) {
+          for (const name of names) {
+            const after = (before: ReadonlyArray<string>) =>
+              Effect.gen(function*() {
+                const stage = yield* staged(makeScene, handles)
+                const [f] = stage.handles
+                for (const one of before) yield* stage.run(one, f)
+                const answer = yield* stage.run(name, f)
+                const seen = yield* look(stage, f)
+                yield* stage.cleanUp
+                return {
+                  answer,
+                  ...Object.fromEntries(Object.entries(seen).filter(([part]) => !itself.includes(part)))
+                }
+              })
+            same(yield* after([circumstance]), yield* after([]), `${name} after ${circumstance}`)
+          }
+        }
+      }))
+  )
+}
+
+export const standingLaws: ReadonlyArray<LawGroup<Stores>> = [standing, circumstances, held]

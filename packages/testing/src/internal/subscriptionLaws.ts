@@ -2,6 +2,7 @@
 import type { Stores } from "@startlist/core/Stores"
 import { maxId } from "@startlist/core/Store"
 import { Subscription, SubscriptionId } from "@startlist/core/Subscription"
+import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import * as Option from "effect/Option"
 import * as Arbitraries from "../Arbitraries.ts"
@@ -29,6 +30,7 @@ export const subscriptionLaws: LawGroup<Stores> = {
         same(yield* subscriptions.findByApplication(applicationId), inserted)
         const next = Subscription.make({ ...inserted, ...changed, createdAt: given.createdAt, paused, version: 2 })
         yield* subscriptions.save(next)
+        same(yield* tagOf(subscriptions.save(next)), "Conflict", "the same save again")
         same(yield* subscriptions.findByApplication(applicationId), next)
       })
     }),
@@ -61,25 +63,44 @@ export const subscriptionLaws: LawGroup<Stores> = {
       }
     }),
     queueLaw("a removal cancels the pending deliveries with it, claimed ones too, and no others", function*(f) {
-      const { app, claimed, subscription } = yield* f.claimedDeliveries(2)
+      const { app, claimed: firsts, subscription } = yield* f.claimedDeliveries(2)
       yield* f.queue(app, [f.event(2)])
-      yield* f.deliveryQueue.settle(settled(claimed.slice(0, 1)))
+      yield* f.deliveryQueue.settle(settled(firsts.slice(0, 1)))
+      const failed = { at: start, durationMs: 1, outcome: "timeout", status: Option.none(), detail: "" } as const
+      yield* f.deliveryQueue.settle(settled(firsts.slice(1), { attempts: [failed], dueAt: at(1) }))
+      const claimed = yield* f.claim({ now: at(1), leaseEnds: at(16) })
       const [done, ...pending] = yield* f.listed(app)
       same(yield* f.subscriptions.remove(subscription.id, at(7)), true)
       const cancelled = pending.map((one) => ({ ...one, state: "cancelled", endedAt: Option.some(at(7)) }))
       same(yield* f.listed(app), [done, ...cancelled])
-      same(yield* f.deliveryQueue.settle(settled(claimed.slice(1))), [], "a cancelled claim")
+      same(yield* f.deliveryQueue.settle(settled(claimed)), [], "a cancelled claim")
       for (const one of cancelled) same(yield* f.deliveries.find(one.id), one)
       same(yield* f.claim({ now: at(10_000), leaseEnds: at(10_015) }), [])
     }),
     queueLaw("a new subscription never gets old events, and other applications keep theirs", function*(f) {
       const [one, two] = [yield* f.subscribed, yield* f.subscribed]
       yield* f.queue(one.app, [f.event(1), f.event(2)])
+      yield* f.claim({ limit: 1 })
       yield* f.queue(two.app, [f.event(3)])
       yield* f.subscriptions.remove(one.subscription.id, start)
-      yield* f.subscription(one.app)
-      const claimed = yield* f.claim({ now: at(10), leaseEnds: at(25) })
-      same(claimed.map(({ delivery }) => delivery.event.objectId), [3])
+      const next = yield* f.subscription(one.app, "https://app.example.test/next")
+      const claim = f.claim({ now: at(20), leaseEnds: at(35) })
+      same((yield* claim).map(({ delivery }) => delivery.event.objectId), [3])
+      yield* f.queue(one.app, [f.event(4)])
+      same((yield* claim).map(({ delivery, subscription }) => [delivery.event.objectId, subscription]), [[4, next]])
+    }),
+    storeLaw("identifiers that are given at the same time are different", function*(f) {
+      const apps = yield* Effect.all(Array.from({ length: 8 }, () => f.application()), { concurrency: "unbounded" })
+      const athlete = yield* f.user()
+      const all = { concurrency: "unbounded" } as const
+      for (
+        const made of [
+          apps,
+          yield* Effect.forEach(apps, (app) => f.subscription(app), all),
+          yield* Effect.forEach(apps, () => f.registration(athlete), all)
+        ]
+      ) same(new Set(made.map(({ id }) => Number(id))).size, apps.length)
+      yield* f.cleanUp
     })
   ]
 }

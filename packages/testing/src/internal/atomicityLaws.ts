@@ -85,7 +85,7 @@ const rehearsed = (makeScene: MakeScene, name: string, handles: Handles) =>
     const [f] = stage.handles
     const before = yield* look(stage, f)
     const began = yield* Clock.currentTimeMillis
-    const steps = yield* stepsOf(stage.run(name, f), 8)
+    const steps = yield* stepsOf(stage.run(name, f))
     const millis = (yield* Clock.currentTimeMillis) - began
     const after = yield* look(stage, f)
     same(yield* look(stage, f), after, "what a second look finds")
@@ -125,6 +125,40 @@ const interruption = (makeScene: MakeScene, name: string, where = ""): Law<Store
       })
   )
 
+/** Stops finds at each of their steps, while operations happen. Each shows one moment, and the next finds show the last. */
+const findsDuring = (makeScene: MakeScene, names: ReadonlyArray<string>, handles: Handles) =>
+  Effect.gen(function*() {
+    const first = yield* staged(makeScene, handles)
+    const [f] = first.handles
+    const moments = [yield* look(first, f)]
+    for (const name of names) {
+      yield* first.run(name, f)
+      moments.push(yield* look(first, f))
+    }
+    const [before, after] = [moments[0] ?? {}, moments.at(-1) ?? {}]
+    const changed = Object.keys(before).filter((part) => asText(before[part]) !== asText(after[part]))
+    const steps = Object.values(yield* Effect.all(map(first.parts(f, changed), stepsOf)))
+    yield* first.cleanUp
+    const most = Math.max(...steps.map(({ order }) => order.length))
+    const least = Math.max(...steps.map(({ least }) => least))
+    yield* sweep({ order: Arr.range(0, most - 1), least }, (place) =>
+      Effect.gen(function*() {
+        const stage = yield* staged(makeScene, handles)
+        const [by] = stage.handles
+        const finds = Object.values(stage.parts(by, changed)).map((find, part) =>
+          [find, steps[part]?.order[place] ?? place] as const
+        )
+        const all = Effect.zipRight(Effect.forEach(names, (name) => stage.run(name, by)), look(stage, by, changed))
+        const [found, next] = yield* inTheMiddle(finds, all)
+        same(next, pick(after, changed), "what the next finds show")
+        for (const [place, part] of changed.entries()) {
+          const known = moments.map((seen, count) => [`the state after ${count} of it`, pick(seen, [part])] as const)
+          oneOf({ [part]: found[place] }, Object.fromEntries(known), "what a find shows")
+        }
+        yield* stage.cleanUp
+      }))
+  })
+
 const observation = (makeScene: MakeScene, name: string): Law<Stores> =>
   law(`a reader that sees a part of ${name} sees all of it from then on`, () =>
     Effect.gen(function*() {
@@ -143,23 +177,9 @@ const observation = (makeScene: MakeScene, name: string): Law<Stores> =>
           const isSeen = changed.some((part) => asText(seen[part]) !== asText(before[part]))
           if (isSeen) same(yield* look(stage, stage.handles[0], changed), after, "what is there when a part was seen")
         })
-      yield* sweep(steps, (step) => trial((stage, operation) => inTheMiddle(operation, step, looking(stage))))
+      yield* sweep(steps, (step) => trial((stage, operation) => inTheMiddle([[operation, step]], looking(stage))))
       yield* rounds(trial((stage, operation) => atOnce([operation, looking(stage), looking(stage)])))
-      // The other way round: the operation runs in the middle of each find.
-      const first = yield* staged(makeScene, handles)
-      const finds = yield* Effect.all(map(first.parts(first.handles[0], changed), (part) => stepsOf(part, 3)))
-      for (const [part, steps] of Object.entries(finds)) {
-        yield* sweep(steps, (step) =>
-          trial((stage, operation) =>
-            Effect.gen(function*() {
-              const find = stage.parts(stage.handles[0])[part] ?? Effect.void
-              const [seen] = yield* inTheMiddle(find, step, operation)
-              const [old, present] = [before, after].map((one) => ({ [part]: one[part] }))
-              oneOf({ [part]: seen }, { "before it": old ?? {}, "after it": present ?? {} }, "what was found during it")
-            })
-          ))
-      }
-      yield* first.cleanUp
+      yield* findsDuring(makeScene, [name], handles)
     }))
 
 /** Two saves of records that one find returns together. */
@@ -169,38 +189,10 @@ const sequences: ReadonlyArray<readonly [MakeScene, readonly [string, string]]> 
   [scenes.queue, ["a settlement", "the next events of an object"]]
 ]
 
-const momentary = (makeScene: MakeScene, names: readonly [string, string]): Law<Stores> =>
+const momentary = (makeScene: MakeScene, names: ReadonlyArray<string>): Law<Stores> =>
   law(
     `a find in which ${names.join(" and then ")} happen shows one moment, and the next find shows both`,
-    () =>
-      Effect.gen(function*() {
-        const handles = yield* alone
-        const first = yield* staged(makeScene, handles)
-        const moments = [yield* look(first, handles[0])]
-        for (const name of names) {
-          yield* first.run(name, first.handles[0])
-          moments.push(yield* look(first, first.handles[0]))
-        }
-        const [before, , after] = moments
-        const changed = Object.keys(before ?? {}).filter((part) => asText(before?.[part]) !== asText(after?.[part]))
-        const finds = yield* Effect.all(map(first.parts(first.handles[0], changed), (part) => stepsOf(part, 3)))
-        yield* first.cleanUp
-        for (const [part, steps] of Object.entries(finds)) {
-          yield* sweep(steps, (step) =>
-            Effect.gen(function*() {
-              const stage = yield* staged(makeScene, handles)
-              const [f] = stage.handles
-              const find = stage.parts(f)[part] ?? Effect.void
-              const both = Effect.zipRight(Effect.forEach(names, (name) => stage.run(name, f)), find)
-              const [seen, next] = yield* inTheMiddle(find, step, both)
-              same(next, after?.[part], "what the next find shows")
-              const known = moments.map((one, place) => [`${place} of the two saves`, { [part]: one[part] }] as const)
-              const isKnown = known.some(([, one]) => asText(one) === asText({ [part]: seen }))
-              if (!isKnown) oneOf({ [part]: seen }, Object.fromEntries(known), "what a find shows")
-              yield* stage.cleanUp
-            }))
-        }
-      })
+    () => Effect.flatMap(alone, (handles) => findsDuring(makeScene, names, handles))
   )
 
 /** All orders of `count` elements. */
@@ -252,7 +244,7 @@ const race = <R>(makeScene: MakeScene, names: ReadonlyArray<string>, withHandles
         const steps = yield* Effect.forEach(names, (name, place) =>
           Effect.gen(function*() {
             const stage = yield* staged(makeScene, handles)
-            const steps = yield* stepsOf(stage.run(name, stage.handles[0], place + 1), 6)
+            const steps = yield* stepsOf(stage.run(name, stage.handles[0], place + 1))
             yield* stage.cleanUp
             return steps
           }))
@@ -270,8 +262,8 @@ const race = <R>(makeScene: MakeScene, names: ReadonlyArray<string>, withHandles
               )
               const all = Effect.all(others, { concurrency: "unbounded" })
               return Effect.map(
-                inTheMiddle(contenders[turn] ?? Effect.void, step, all),
-                ([one, others]) => [...others.slice(0, turn), one, ...others.slice(turn)]
+                inTheMiddle([[contenders[turn] ?? Effect.void, step]], all),
+                ([[one], others]) => [...others.slice(0, turn), one, ...others.slice(turn)]
               )
             }, changed),
             mustBeOne

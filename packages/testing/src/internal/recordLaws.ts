@@ -12,7 +12,7 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Arbitraries from "../Arbitraries.ts"
 import { type Law, law, type LawGroup } from "../Law.ts"
-import { count, race, same, tagOf } from "./expecting.ts"
+import { holds, race, same, tagOf } from "./expecting.ts"
 import { at, following, only, start } from "./fixture.ts"
 import { records } from "./scenes.ts"
 import { alone, look, staged } from "./stage.ts"
@@ -73,6 +73,61 @@ const versions: LawGroup<Stores> = {
     })
   ]
 }
+
+/** Saves by many callers at the same time, which a store may join in one statement. */
+const parallelSaves = (what: "grants" | "registrations"): Law<Stores> =>
+  storeLaw(`parallel saves of ${what}, some refused, each have their own answer and their own events`, function*(f) {
+    const apps = yield* Effect.all([f.subscribed, f.subscribed, f.subscribed])
+    const owners = yield* Effect.all(Array.from({ length: 24 }, () => f.user()))
+    const isRefused = (place: number) => place % 4 === 1
+    const saves = yield* Effect.forEach(owners, (owner, place) =>
+      Effect.gen(function*() {
+        const { app } = apps[place % 3] ?? (yield* f.subscribed)
+        const outgoing = f.outgoing(app, f.event(place + 1), f.event(place + 101))
+        const version = isRefused(place) ? 9 : 2
+        if (what === "registrations") {
+          return f.registrations.save({ ...yield* f.registration(owner), version }, outgoing)
+        }
+        return f.grants.save({ grant: { ...yield* f.grant(app, owner), generation: 1, version }, outgoing })
+      }))
+    // Not in the order of their identifiers.
+    const results = [...(yield* race(saves.reverse()))].reverse()
+    same(results, owners.map((_, place) => isRefused(place) ? "Conflict" : "success"))
+    for (const [remainder, { app }] of apps.entries()) {
+      const places = owners.map((_, place) => place).filter((place) => place % 3 === remainder && !isRefused(place))
+      const objects = (yield* f.listed(app)).map(({ event }) => event.objectId)
+      same(objects.sort((a, b) => a - b), [...places.map((n) => n + 1), ...places.map((n) => n + 101)])
+    }
+    yield* f.cleanUp
+  })
+
+/** Saves in turn of two records that one find returns, and finds at the same time. */
+const moments: Law<Stores> = storeLaw(
+  "a find shows an application and a grant at one moment, and no earlier one than the last save that had returned",
+  function*(f) {
+    const app = yield* f.application()
+    const grant = yield* f.grant(app, yield* f.user())
+    let saved = 0
+    const saving = Effect.gen(function*() {
+      for (let n = 1; n <= 30; n++) {
+        yield* f.applications.save({ ...app, epoch: n, version: n + 1 })
+        yield* f.grants.save(only({ ...grant, generation: n, version: n + 1 }))
+        saved = n
+      }
+    })
+    const finding = Effect.gen(function*() {
+      while (saved < 30) {
+        const before = saved
+        const found = Option.getOrThrow(yield* f.grants.find(app.id, grant.userId))
+        const [first, then] = [found.application.epoch, found.grant.generation]
+        holds(then >= before, `generation ${then} is found after generation ${before} was saved`)
+        holds(first - then === 0 || first - then === 1, `epoch ${first} and generation ${then} were stored together`)
+        yield* Effect.yieldNow()
+      }
+    })
+    yield* Effect.all([saving, finding, finding, finding], { concurrency: "unbounded" })
+  }
+)
 
 const applications: LawGroup<Stores> = {
   about: "applications",
@@ -211,28 +266,15 @@ const savesOfGrants: LawGroup<Stores> = {
         same(yield* f.findGrant(app.id, owner.id), next, "after refused saves")
       })
     }),
-    storeLaw("parallel saves of different grants, and repeats of some, do not disturb each other", function*(f) {
-      const app = yield* f.application()
-      const firsts = yield* Effect.forEach(
-        Array.from({ length: 12 }),
-        () => Effect.flatMap(f.user(), (owner) => f.grant(app, owner))
-      )
-      const changes = firsts.flatMap((first, index) =>
-        Array.from({ length: index % 3 + 1 }, () => only(following(first, { generation: 1 })))
-      )
-      const results = yield* race(changes.map(f.grants.save))
-      same(count(results, "success"), 12)
-      same(count(results, "Conflict"), 12)
-      for (const first of firsts) {
-        same(yield* f.findGrant(app.id, first.userId), following(first, { generation: 1 }))
-      }
-    })
+    parallelSaves("grants"),
+    parallelSaves("registrations")
   ]
 }
 
 const findsOfGrants: LawGroup<Stores> = {
   about: "finds of grants",
   laws: [
+    moments,
     storeLaw("parallel finds each get their own answer", function*(f) {
       const [app, other] = [yield* f.application(), yield* f.application()]
       const known = yield* Effect.forEach(
@@ -298,17 +340,6 @@ const registrations: LawGroup<Stores> = {
         same(yield* tagOf(registrations.save(next, [])), "Conflict", "the same save again")
         same(yield* registrations.find(inserted.id), next)
       })
-    }),
-    storeLaw("parallel saves of different registrations do not disturb each other", function*(f) {
-      const { app } = yield* f.subscribed
-      const athlete = yield* f.user()
-      const many = yield* Effect.all(Array.from({ length: 20 }, () => f.registration(athlete)))
-      const results = yield* race(
-        many.map((one) => f.registrations.save({ ...one, version: 2 }, f.outgoing(app, f.event(one.id))))
-      )
-      same(count(results, "success"), 20)
-      const queued = (yield* f.listed(app)).map(({ event }) => event.objectId)
-      same(queued.sort((a, b) => a - b), many.map(({ id }) => Number(id)).sort((a, b) => a - b))
     })
   ]
 }

@@ -53,7 +53,7 @@ const fewSteps = 40
  * Runs an operation and returns its steps. First those at which a database had answered, where another process can
  * interfere. Then the others, each far from those before it.
  */
-export const stepsOf = (operation: Effect.Effect<unknown, unknown>, least: number): Effect.Effect<Stops<number>> =>
+export const stepsOf = (operation: Effect.Effect<unknown, unknown>): Effect.Effect<Stops<number>> =>
   Effect.gen(function*() {
     const stopped = yield* stopAt(operation, Infinity)
     yield* stopped.end
@@ -61,24 +61,26 @@ export const stepsOf = (operation: Effect.Effect<unknown, unknown>, least: numbe
     const order = new Set(yield* Random.shuffle(awakenings))
     const start = yield* Random.next
     for (let place = 0; order.size < steps; place++) order.add(Math.floor((start + place * goldenRatio) % 1 * steps))
-    return { order: [...order], least: awakenings.length === 0 ? fewSteps : least }
+    return { order: [...order], least: awakenings.length === 0 ? fewSteps : awakenings.length + 1 }
   })
 
 /** Timeout in milliseconds of effects in the middle of an operation. They may have to wait for its end. */
-const patience = 25
+const patience = 10
 
-/** Runs an operation up to this step, then another one, and then the rest of both. */
+/** Runs operations up to a step each, then another one, and then the rest of all. */
 export const inTheMiddle = <A, E, B, E2>(
-  operation: Effect.Effect<A, E>,
-  step: number,
+  operations: ReadonlyArray<readonly [operation: Effect.Effect<A, E>, step: number]>,
   another: Effect.Effect<B, E2>
-): Effect.Effect<readonly [A, B], E | E2> =>
+): Effect.Effect<readonly [ReadonlyArray<A>, B], E | E2> =>
   Effect.gen(function*() {
-    const stopped = yield* stopAt(operation, step)
-    const fiber = yield* Effect.fork(another)
-    yield* Effect.timeoutOption(Effect.disconnect(Fiber.await(fiber)), patience)
-    const exit = yield* stopped.end
-    return [yield* exit, yield* Fiber.join(fiber)]
+    /** One may have to wait for the end of an earlier one. */
+    const begin = <C, E3>(effect: Effect.Effect<C, E3>) =>
+      Effect.tap(Effect.fork(effect), (fiber) => Effect.timeoutOption(Effect.disconnect(Fiber.await(fiber)), patience))
+    const stopping = yield* Effect.forEach(operations, ([operation, step]) => begin(stopAt(operation, step)))
+    const fiber = yield* begin(another)
+    const ending = stopping.map((one) => Effect.flatMap(Fiber.join(one), ({ end }) => end))
+    const exits = yield* Effect.all(ending, { concurrency: "unbounded" })
+    return [yield* Effect.all(exits), yield* Fiber.join(fiber)]
   })
 
 /** Begins later: after some steps of other fibers, and sometimes of sockets and timers. */

@@ -118,6 +118,18 @@ export const settleLaws: LawGroup<Stores> = {
     queueLaw("an empty batch records nothing", function*(f) {
       same(yield* f.deliveryQueue.settle([]), [])
     }),
+    queueLaw("an event that is queued while the one before it ends is the next one of its object", function*(f) {
+      const { app } = yield* f.subscribed
+      const enqueue = f.deliveryQueue.enqueue(f.outgoing(app, ...[1, 2, 3, 4, 5].map((object) => f.event(object))))
+      yield* enqueue
+      for (let round = 0; round < 24; round++) {
+        const claimed = yield* f.claim({ now: at(20 * round), leaseEnds: at(20 * round + 15) })
+        const objects = claimed.map(({ delivery }) => delivery.event.objectId)
+        same(objects.sort(), [1, 2, 3, 4, 5], `round ${round}`)
+        const both = [Effect.asVoid(f.deliveryQueue.settle(settled(claimed))), Effect.asVoid(enqueue)]
+        yield* Effect.all(round % 2 === 0 ? both : both.reverse(), { concurrency: 2 })
+      }
+    }),
     queueLaw("parallel settlements and claims lose nothing", function*(f) {
       const { app, claimed } = yield* f.claimedDeliveries(24)
       const half = claimed.slice(0, 12)

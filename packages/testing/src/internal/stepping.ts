@@ -61,7 +61,7 @@ export const stopAt = <A, E, R>(
   Effect.gen(function*() {
     const stopping = Deferred.unsafeMake<boolean>(yield* Effect.fiberId)
     const scheduler = new SteppingScheduler(steps, () => Deferred.unsafeDone(stopping, Effect.succeed(true)))
-    const fiber = yield* Effect.fork(Effect.withScheduler(operation, scheduler))
+    const fiber = yield* Effect.forkDaemon(Effect.withScheduler(operation, scheduler))
     fiber.addObserver(() => Deferred.unsafeDone(stopping, Effect.succeed(false)))
     const isStopped = yield* Deferred.await(stopping)
     const goOn = Effect.sync(() => scheduler.goOn())

@@ -32,7 +32,7 @@ interface All {
 
 type Changes = { readonly [K in keyof All]?: Partial<All[K]> }
 
-const fault = (kind: StoreFault["kind"], name: string, change: (all: All) => Changes): StoreFault => ({
+export const fault = (kind: StoreFault["kind"], name: string, change: (all: All) => Changes): StoreFault => ({
   kind,
   name,
   plant: (stores) => {

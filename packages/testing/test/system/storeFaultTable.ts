@@ -11,6 +11,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { type StoreFault, storeFaults } from "../storeFaults.ts"
+import { subtleStoreFaults } from "../subtleStoreFaults.ts"
 import { firstBroken, inMemory, Storage, suiteOf } from "./support/plantedStores.ts"
 
 const { positionals, values } = parse({
@@ -25,7 +26,7 @@ const run = async (storageOf: (place: number) => Layer.Layer<Storage>): Promise<
   const times = integer("times", values.times, 1)
   let missed = 0
   console.log("| kind | fault | law that notices it | noticed | seconds |\n| --- | --- | --- | --- | --- |")
-  for (const [place, fault] of storeFaults.filter(isWanted).entries()) {
+  for (const [place, fault] of [...storeFaults, ...subtleStoreFaults].filter(isWanted).entries()) {
     const began = performance.now()
     const laws = new Set<string>()
     let noticed = 0

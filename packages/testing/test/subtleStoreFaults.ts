@@ -1,0 +1,206 @@
+/** Faults of stores that people planted who had not seen the laws, and that the laws once missed. */
+import { type Application } from "@startlist/core/Application"
+import type { DeliveryId } from "@startlist/core/Delivery"
+import type { Outgoing } from "@startlist/core/Event"
+import { Conflict } from "@startlist/core/Store"
+import { DateTime, Effect, Option, Stream } from "effect"
+import { fault, type StoreFault } from "./storeFaults.ts"
+
+const toThree = (outgoing: ReadonlyArray<Outgoing>): ReadonlyArray<Outgoing> =>
+  outgoing.map(({ audience, event }) => ({
+    event,
+    audience: audience._tag === "GrantedBy" ? { ...audience, userIds: audience.userIds.slice(0, 3) } : audience
+  }))
+
+const isIn = (state: Application["state"]) => ({ state: present }: Application): boolean => present === state
+
+export const subtleStoreFaults: ReadonlyArray<StoreFault> = [
+  fault("field", "links that a save leaves out are kept", ({ applications }) => ({
+    applications: {
+      save: (next) =>
+        Effect.flatMap(applications.find(next.id), (found) => {
+          const links = Option.getOrUndefined(found)?.links
+          return applications.save(next.links === undefined && links !== undefined ? { ...next, links } : next)
+        })
+    }
+  })),
+  fault("field", "an application that has ended has no signing secrets", ({ applications }) => ({
+    applications: {
+      findSigningSecrets: (id) =>
+        Effect.flatMap(
+          applications.find(id),
+          (found) => Option.exists(found, isIn("ended")) ? Effect.succeedNone : applications.findSigningSecrets(id)
+        )
+    }
+  })),
+  fault("field", "white space at the end of a comment is lost", ({ registrations }) => ({
+    registrations: {
+      find: (id) =>
+        Effect.map(
+          registrations.find(id),
+          Option.map((one) => ({ ...one, updates: { ...one.updates, comment: one.updates.comment.trimEnd() } }))
+        )
+    }
+  })),
+  fault("field", "only three users of an audience count", ({ deliveries, grants, registrations }) => ({
+    deliveries: { enqueue: (outgoing) => deliveries.enqueue(toThree(outgoing)) },
+    grants: { save: ({ grant, outgoing }) => grants.save({ grant, outgoing: toThree(outgoing) }) },
+    registrations: { save: (next, outgoing) => registrations.save(next, toThree(outgoing)) }
+  })),
+  fault("field", "all deliveries of a claim have the secrets of the first", ({ deliveries }) => ({
+    deliveries: {
+      claim: (request) =>
+        Effect.map(
+          deliveries.claim(request),
+          (claimed) => claimed.map((one) => ({ ...one, signingSecrets: claimed[0]?.signingSecrets ?? [] }))
+        )
+    }
+  })),
+  fault("field", "a cancelled delivery loses its attempts", ({ deliveries }) => ({
+    deliveries: {
+      list: (filter) =>
+        Effect.map(
+          deliveries.list(filter),
+          (found) => found.map((one) => one.state === "cancelled" ? { ...one, attempts: [] } : one)
+        )
+    }
+  })),
+  fault("find", "grants of a user are ordered by whole seconds", ({ grants }) => ({
+    grants: {
+      listByUser: (id) =>
+        Effect.map(grants.listByUser(id), (found) => {
+          const seconds = ({ grantedAt }: typeof found[number]) => Math.floor(grantedAt.epochMillis / 1000)
+          return [...found].sort((a, b) => seconds(a) - seconds(b) || a.applicationId - b.applicationId)
+        })
+    }
+  })),
+  fault("find", "a suspended application has no subscription", ({ applications, subscriptions }) => ({
+    subscriptions: {
+      findByApplication: (id) =>
+        Effect.flatMap(
+          applications.find(id),
+          (found) => Option.exists(found, isIn("suspended")) ? Effect.succeedNone : subscriptions.findByApplication(id)
+        )
+    }
+  })),
+  fault("find", "a grant is found after its application", ({ applications, grants }) => ({
+    grants: {
+      find: (applicationId, userId) =>
+        Effect.gen(function*() {
+          const application = yield* applications.find(applicationId)
+          yield* Effect.yieldNow()
+          const found = yield* grants.find(applicationId, userId)
+          return Option.zipWith(found, application, ({ grant }, application) => ({ grant, application }))
+        })
+    }
+  })),
+  fault("find", "claimed deliveries are on no list of pending ones", ({ deliveries }) => {
+    const claimed = new Set<DeliveryId>()
+    return {
+      deliveries: {
+        claim: (request) =>
+          Effect.tap(
+            deliveries.claim(request),
+            (found) => Effect.sync(() => found.forEach(({ delivery }) => claimed.add(delivery.id)))
+          ),
+        list: (filter) =>
+          Effect.map(
+            deliveries.list(filter),
+            (found) => Option.contains(filter.state, "pending") ? found.filter(({ id }) => !claimed.has(id)) : found
+          )
+      }
+    }
+  }),
+  fault("find", "each wake-up reaches every other listener", ({ deliveries }) => {
+    let listeners = 0
+    return {
+      deliveries: {
+        wakeUps: Stream.unwrap(Effect.sync(() => {
+          const mine = listeners++ % 2
+          let hints = 0
+          return Stream.filter(deliveries.wakeUps, () => hints++ % 2 === mine)
+        }))
+      }
+    }
+  }),
+  fault("field", "nothing is delivered again while the subscription is paused", ({ deliveries, subscriptions }) => ({
+    deliveries: {
+      again: (told, now) =>
+        Effect.flatMap(
+          subscriptions.findByApplication(told.applicationId),
+          (found) => Option.exists(found, ({ paused }) => paused) ? Effect.succeedNone : deliveries.again(told, now)
+        )
+    }
+  })),
+  fault("time", "a release makes nothing due earlier", ({ deliveries }) => ({
+    deliveries: {
+      release: (claims, dueAt) =>
+        deliveries.release(claims, claims.reduce((latest, { delivery }) => DateTime.max(latest, delivery.dueAt), dueAt))
+    }
+  })),
+  fault("key", "allowances do not count in front of a long queue", ({ deliveries }) => ({
+    deliveries: {
+      claim: (request) =>
+        Effect.flatMap(
+          deliveries.list({
+            applicationId: Option.none(),
+            state: Option.some("pending"),
+            after: Option.none(),
+            limit: 100
+          }),
+          ({ length }) => deliveries.claim(length < 100 ? request : { ...request, allowances: new Map() })
+        )
+    }
+  })),
+  fault("race", "the same save again succeeds", ({ registrations }) => ({
+    registrations: {
+      save: (next, outgoing) =>
+        Effect.flatMap(
+          registrations.find(next.id),
+          (found) =>
+            Option.exists(found, (present) => JSON.stringify(present) === JSON.stringify(next))
+              ? Effect.void
+              : registrations.save(next, outgoing)
+        )
+    }
+  })),
+  fault("race", "if one of several saves has a conflict, all have", ({ grants }) => {
+    let isConflicting = false
+    let isPlanned = false
+    return {
+      grants: {
+        save: (change) =>
+          Effect.gen(function*() {
+            if (!isPlanned) {
+              isPlanned = true
+              isConflicting = false
+              setTimeout(() => isPlanned = false, 0)
+            }
+            yield* Effect.catchTag(grants.save(change), "Conflict", () => Effect.sync(() => isConflicting = true))
+            yield* Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 0)))
+            if (isConflicting) return yield* new Conflict()
+          })
+      }
+    }
+  }),
+  fault("torn", "a removal cancels twenty deliveries at a time", ({ deliveries, subscriptions }) => {
+    const applications = new Map<number, Application["id"]>()
+    return {
+      subscriptions: {
+        insert: (next) =>
+          Effect.tap(
+            subscriptions.insert(next),
+            ({ id }) => Effect.sync(() => applications.set(id, next.applicationId))
+          ),
+        remove: (id, now) =>
+          Effect.gen(function*() {
+            const application = applications.get(id)
+            while (application !== undefined && (yield* deliveries.cancel(application, now, 20)) === 20) {
+              yield* Effect.yieldNow()
+            }
+            return yield* subscriptions.remove(id, now)
+          })
+      }
+    }
+  })
+]

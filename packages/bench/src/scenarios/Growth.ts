@@ -7,7 +7,7 @@ import { compare, count, type Goal, type Scenario, type Table } from "../Scenari
 import * as Subscriptions from "../Subscriptions.ts"
 import { subscriptions } from "../workers/Delivering.ts"
 
-/** The goal for the largest size: at least 1/1.3 of the rate of the smallest. */
+/** The goal for the largest size: at least 1/1.2 of the rate of the smallest. */
 const flat = (smallest: string): Goal => ({ than: smallest, atLeast: 0.83 })
 
 /** Compares sizes of one database, each created once. The goal compares the largest with the smallest. */

@@ -36,7 +36,7 @@ export const operations: ReadonlyArray<readonly [MakeScene, ReadonlyArray<string
 ]
 
 /** Operations that write many records. */
-const large = ["a removal of a subscription", "a cancellation", "settling all deliveries"]
+const large = ["a removal of a subscription", "a cancellation", "settling all deliveries", "a purge"]
 
 /** Operations that race for one record, or for the deliveries of one object. */
 const races: ReadonlyArray<readonly [MakeScene, ReadonlyArray<ReadonlyArray<string>>]> = [
@@ -64,6 +64,7 @@ const races: ReadonlyArray<readonly [MakeScene, ReadonlyArray<ReadonlyArray<stri
     ["a settlement", "a removal of a subscription"],
     ["a settlement", "a claim after the leases"],
     ["a settlement", "a release"],
+    ["a release", "a claim after the leases"],
     ["a settlement", "a cancellation"],
     ["a settlement", "the next events of an object"],
     ["a claim", "a claim"],

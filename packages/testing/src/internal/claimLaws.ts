@@ -44,17 +44,22 @@ const eligible: LawGroup<Stores> = {
         }])
       }
     ),
-    queueLaw("each delivery of a claim has its own subscription and the secrets of its own application", function*(f) {
-      const all = [yield* f.subscribed, yield* f.subscribed, yield* f.subscribed]
-      const expected = []
-      for (const { app, subscription } of all) {
-        yield* f.queue(app, [f.event(1), f.event(2)])
-        const one = [subscription, (yield* f.signingSecrets(app)).secrets]
-        expected.push(one, one)
+    queueLaw(
+      "each delivery of a claim has its own event, its subscription and the secrets of its application",
+      function*(f) {
+        const all = [yield* f.subscribed, yield* f.subscribed, yield* f.subscribed]
+        const expected = []
+        for (const { app, subscription } of all) {
+          const { secrets } = yield* f.signingSecrets(app)
+          // Applications are at different events of the same objects.
+          const events = [f.event(1), f.event(2)]
+          yield* f.queue(app, events)
+          expected.push(...events.map((event) => [event, subscription, secrets]))
+        }
+        const claimed = [...yield* f.claim()].sort((a, b) => a.delivery.id - b.delivery.id)
+        same(claimed.map((one) => [one.delivery.event, one.subscription, one.signingSecrets]), expected)
       }
-      const claimed = [...yield* f.claim()].sort((a, b) => a.subscription.id - b.subscription.id)
-      same(claimed.map((one) => [one.subscription, one.signingSecrets]), expected)
-    }),
+    ),
     queueLaw("deliveries are claimed when they are due, and not before", function*(f) {
       const { app } = yield* f.subscribed
       yield* f.queue(app, [f.event(1, at(9)), f.event(2, at(10)), f.event(3, at(11))])
@@ -200,6 +205,10 @@ const eligible: LawGroup<Stores> = {
         one.subscription.id,
         two.subscription.id
       ])
+      // One call queues events of both types, and only one of these waits for an earlier one.
+      const athlete = f.event(1, at(0), { ...revoked, objectType: "athlete" })
+      yield* f.deliveryQueue.enqueue(f.outgoing(two.app, f.event(1), athlete))
+      same((yield* f.claim()).map(({ delivery }) => delivery.event), [athlete])
     })
   ]
 }
@@ -253,13 +262,15 @@ const fair: LawGroup<Stores> = {
       same(objects(claimed), [1, 2, 3])
     }),
     queueLaw("shares and allowances hold in front of a long queue, too", function*(f) {
-      const [busy, quiet] = [yield* f.subscribed, yield* f.subscribed]
+      const [busy, quiet, third] = [yield* f.subscribed, yield* f.subscribed, yield* f.subscribed]
       yield* f.deliveryQueue.enqueue(f.outgoing(busy.app, ...range(1, 120).map((id) => f.event(id))))
       yield* f.queue(quiet.app, range(201, 204).map((id) => f.event(id, at(5))))
       const request = { now: at(10), leaseEnds: at(25), limit: 4 }
       const allowances = new Map([[busy.subscription.id, 1]])
       same(objects(yield* f.claim({ ...request, perSubscription: 2, allowances })), [1, 201, 202])
       same(objects(yield* f.claim({ ...request, perSubscription: 3 })), [2, 3, 4, 203])
+      yield* f.queue(third.app, [f.event(301, at(6))])
+      same(objects(yield* f.claim({ ...request, limit: 2, perSubscription: 1 })), [5, 204])
     })
   ]
 }

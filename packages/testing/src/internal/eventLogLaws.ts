@@ -30,6 +30,9 @@ export const reader = (f: Fixture, { id: applicationId }: Pick<Application, "id"
 
 const objects = (entries: ReadonlyArray<LogEntry>) => entries.map(({ delivery }) => delivery.event.objectId)
 
+/** Long before the times of other laws. */
+const long = DateTime.subtract(start, { days: 20_000 })
+
 export const eventLogLaws: LawGroup<Stores> = {
   about: "log of events",
   laws: [
@@ -72,12 +75,19 @@ export const eventLogLaws: LawGroup<Stores> = {
       yield* f.deliveryQueue.again(first, at(6))
       same(yield* mine.read(10), [])
     }),
+    queueLaw("nor is a delivery again of an event whose first delivery was purged", function*(f) {
+      const { app, claimed: [one] } = yield* f.claimedDeliveries(1)
+      if (one === undefined) return
+      yield* f.deliveryQueue.settle(settled([one], { state: "delivered", endedAt: Option.some(long) }))
+      yield* f.deliveries.purge(long, 1000)
+      yield* f.deliveryQueue.again(one.delivery, at(5))
+      same(yield* reader(f, app).read(10), [])
+    }),
     queueLaw("a reader goes on after a purge, and after the end of the subscription", function*(f) {
       const { app, claimed, subscription } = yield* f.claimedDeliveries(3)
       const [mine, ahead] = [reader(f, app), reader(f, app)]
       yield* mine.read(1)
       yield* ahead.read(10)
-      const long = DateTime.subtract(start, { days: 20_000 })
       yield* f.deliveryQueue.settle(settled(claimed, { state: "delivered", endedAt: Option.some(long) }))
       yield* f.deliveries.purge(long, 1000)
       same(yield* mine.read(10), [], "what was removed")

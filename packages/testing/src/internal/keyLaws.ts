@@ -1,5 +1,6 @@
 /** Laws of keys that a store may confuse. They work best on new stores, which give small identifiers. */
 import type { Application } from "@startlist/core/Application"
+import { Audience } from "@startlist/core/Event"
 import type { Stores } from "@startlist/core/Stores"
 import { TokenHash } from "@startlist/core/Secrets"
 import { UserId } from "@startlist/core/User"
@@ -79,6 +80,23 @@ export const keyLaws: LawGroup<Stores> = {
         for (const { subscription } of subscribed) yield* f.subscriptions.remove(subscription.id, at(1))
       }
     ),
+    storeLaw("users whose numbers are equal in their last 32 bits are different users", function*(f) {
+      const one = yield* f.user("platform")
+      const other = { ...one, id: UserId.make((one.id + 2 ** 32) % 2 ** 50) }
+      const { app } = yield* f.subscribed
+      const [mine, others] = [yield* f.application(one), yield* f.application(other)]
+      const list = f.applications.list({ owner: Option.some(one.id), after: Option.none(), limit: 9 })
+      same((yield* list).map(({ id }) => id), [mine.id])
+      const grant = yield* f.grant(app, one)
+      same(yield* f.findGrant(app.id, other.id), Option.none())
+      same(yield* f.grants.listByUser(other.id), [])
+      const audience = Audience.GrantedBy({ userIds: [other.id] })
+      yield* f.deliveryQueue.enqueue([{ event: f.event(1), audience }])
+      same(yield* f.listed(app), [])
+      yield* f.grant(others, other)
+      same(yield* f.grants.listByUser(one.id), [grant])
+      yield* f.cleanUp
+    }),
     storeLaw("fingerprints that differ by case are different", function*(f) {
       const [upper, lower] = ["ABCdef", "abcDEF"].map((text) => TokenHash.make(text.repeat(7)))
       if (upper === undefined || lower === undefined) return

@@ -98,8 +98,14 @@ export const outboxLaws: LawGroup<Stores> = {
         apps.push(app)
         users.push(user)
       }
-      yield* f.deliveryQueue.enqueue([forGranted(f.event(1), ...users)])
-      same(yield* Effect.forEach(apps, (app) => objectsOf(f, app)), apps.map(() => [1]))
+      const strangers = yield* Effect.all(Array.from({ length: 300 }, () => f.user()))
+      const ids = yield* f.deliveryQueue.enqueue([
+        forGranted(f.event(1), ...users),
+        forGranted(f.event(2), ...strangers, ...users)
+      ])
+      same(yield* Effect.forEach(apps, (app) => objectsOf(f, app)), apps.map(() => [1, 2]))
+      const listed = (yield* Effect.forEach(apps, f.listed)).flat().map(({ id }) => id)
+      same([...ids].sort((a, b) => a - b), listed.sort((a, b) => a - b), "the identifiers of all deliveries")
     }),
     storeLaw("a grant that is active again counts again", function*(f) {
       const { app } = yield* f.subscribed

@@ -7,8 +7,10 @@ import { maxId } from "@startlist/core/Store"
 import type { Stores } from "@startlist/core/Stores"
 import { SubscriptionId } from "@startlist/core/Subscription"
 import * as Clock from "effect/Clock"
+import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
+import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Arbitraries from "../Arbitraries.ts"
@@ -205,6 +207,9 @@ const applications: LawGroup<Stores> = {
           (found) => found.map(({ id }) => id)
         )
       same(yield* page(Option.none(), 10), mine)
+      const [oldest] = yield* Effect.forEach(mine.slice(-1), f.applications.find)
+      if (oldest !== undefined) yield* Effect.flatMap(oldest, (one) => f.applications.save({ ...one, version: 2 }))
+      same(yield* page(Option.none(), 10), mine, "after a save")
       same(yield* page(Option.none(), 2), mine.slice(0, 2))
       same(yield* page(Option.fromNullable(mine[1]), 2), mine.slice(2, 4))
       same(yield* page(Option.fromNullable(mine[4]), 2), [])
@@ -291,6 +296,19 @@ const findsOfGrants: LawGroup<Stores> = {
           same(yield* f.findGrant(other.id, grant.userId), Option.none())
         }), { concurrency: "unbounded" })
     }),
+    storeLaw("finds get their own answers, also if others that began with them are interrupted", function*(f) {
+      const app = yield* f.application()
+      const owners = yield* Effect.all(Array.from({ length: 12 }, () => f.user()))
+      const known = yield* Effect.forEach(owners, (owner) => f.grant(app, owner))
+      for (let round = 0; round < 12; round++) {
+        const fibers = yield* Effect.forEach(known, ({ userId }) => Effect.fork(f.findGrant(app.id, userId)))
+        yield* round % 2 === 0 ? Effect.yieldNow() : Effect.sleep(0)
+        yield* Effect.forEach(fibers, (fiber, place) => place % 3 === 0 ? Fiber.interruptFork(fiber) : Effect.void)
+        for (const [place, fiber] of fibers.entries()) {
+          if (place % 3 !== 0) same(yield* Fiber.join(fiber), known[place])
+        }
+      }
+    }),
     storeLaw("an application's list has its active grants, at most the limit", function*(f) {
       const [app, other] = [yield* f.application(), yield* f.application()]
       const users = [yield* f.user(), yield* f.user(), yield* f.user(), yield* f.user()]
@@ -309,7 +327,7 @@ const findsOfGrants: LawGroup<Stores> = {
     storeLaw("a user's list has the active grants, oldest first", function*(f) {
       const owner = yield* f.user()
       const [a, b, c, d] = yield* Effect.all([f.application(), f.application(), f.application(), f.application()])
-      yield* f.grant(c, owner, { grantedAt: at(1.001) })
+      yield* f.grant(c, owner, { grantedAt: DateTime.unsafeMake(999) })
       yield* f.grant(a, owner, { grantedAt: at(1.003) })
       const revoked = yield* f.grant(b, owner, { grantedAt: at(0) })
       yield* f.grants.save(only(following(revoked, { status: "revoked" })))
@@ -317,7 +335,7 @@ const findsOfGrants: LawGroup<Stores> = {
       yield* f.grant(d, yield* f.user(), { grantedAt: at(1) })
       const list = yield* f.grants.listByUser(owner.id)
       same(list.map(({ applicationId }) => applicationId), [c.id, d.id, a.id])
-      same(list[0], Grant.make({ ...revoked, applicationId: c.id, grantedAt: at(1.001) }))
+      same(list[0], Grant.make({ ...revoked, applicationId: c.id, grantedAt: DateTime.unsafeMake(999) }))
     })
   ]
 }
@@ -390,6 +408,9 @@ const texts: LawGroup<Stores> = {
         yield* f.subscriptions.save(moved)
         same(yield* f.subscriptions.findByApplication(app.id), moved)
       }
+      const withoutLinks = { ...app, links: {}, version: all.length + 2 }
+      yield* f.applications.save(withoutLinks)
+      same(yield* f.applications.find(app.id), withoutLinks, "empty links")
     })
   ]
 }

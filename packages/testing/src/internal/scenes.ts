@@ -2,6 +2,7 @@
 import * as AccessTokens from "@startlist/core/AccessTokens"
 import type { Claimed } from "@startlist/core/DeliveryQueue"
 import { Audience } from "@startlist/core/Event"
+import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
@@ -232,18 +233,20 @@ export const queue = (f: Fixture) =>
     } satisfies Scene
   })
 
-/** Deliveries of an application, more than a store may write in one batch. All are claimed. */
+/** Deliveries of an application, more than a store may write in one batch. A third has ended, the others are claimed. */
 export const backlog = (f: Fixture) =>
   Effect.gen(function*() {
     const { app, claim, operations, parts, rest } = yield* subscribed(f)
     const objects = Array.from({ length: 120 }, (_, index) => index + 1)
     yield* f.deliveryQueue.enqueue(f.outgoing(app, ...objects.map((object) => f.event(object, early))))
-    const claimed = yield* claim(f, -1000)
+    const [ended, claimed] = Arr.splitAt(yield* claim(f, -1000), 40)
+    yield* f.deliveryQueue.settle(settled(ended, { state: "delivered", endedAt: Option.some(long) }))
     return {
       rest,
       operations: {
         ...operations,
         "a cancellation": (by: Fixture, n: number) => by.deliveryQueue.cancel(app.id, at(n), 1000),
+        "a purge": (by: Fixture) => Effect.asVoid(by.deliveries.purge(long, 1000)),
         "settling all deliveries": (by: Fixture) => Effect.asVoid(by.deliveryQueue.settle(settled(claimed)))
       },
       parts: (by: Fixture) => ({

@@ -10,7 +10,7 @@ import * as Option from "effect/Option"
 import * as Arbitraries from "../Arbitraries.ts"
 import type { LawGroup } from "../Law.ts"
 import { same } from "./expecting.ts"
-import { at, settled } from "./fixture.ts"
+import { at, settled, start } from "./fixture.ts"
 import { forEach, queueLaw } from "./storeLaw.ts"
 
 const byOther = (settlements: ReadonlyArray<Settlement>) =>
@@ -117,6 +117,7 @@ export const settleLaws: LawGroup<Stores> = {
     }),
     queueLaw("an empty batch records nothing", function*(f) {
       same(yield* f.deliveryQueue.settle([]), [])
+      same(yield* f.deliveryQueue.release([], start), [])
     }),
     queueLaw("an event that is queued while the one before it ends is the next one of its object", function*(f) {
       const { app } = yield* f.subscribed

@@ -95,7 +95,10 @@ const standing: LawGroup<Stores> = {
       const made = [yield* f.subscribed, yield* f.subscribed, yield* f.subscribed].map(({ subscription }) =>
         subscription
       )
-      const [oldest, middle, newest] = made
+      const [oldest, between, newest] = made
+      if (between === undefined) return
+      const middle = { ...between, updatedAt: at(1), version: 2 }
+      yield* f.subscriptions.save(middle)
       const list = (after: typeof oldest, limit: number) =>
         f.subscriptions.list({ after: Option.map(Option.fromNullable(after), ({ id }) => id), limit })
       same((yield* list(undefined, 2)).slice(0, 1), [newest])

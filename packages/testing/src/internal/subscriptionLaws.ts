@@ -32,6 +32,9 @@ export const subscriptionLaws: LawGroup<Stores> = {
         yield* subscriptions.save(next)
         same(yield* tagOf(subscriptions.save(next)), "Conflict", "the same save again")
         same(yield* subscriptions.findByApplication(applicationId), next)
+        const touched = { ...next, updatedAt: given.updatedAt, paused: !paused, version: 3 }
+        yield* subscriptions.save(touched)
+        same(yield* subscriptions.findByApplication(applicationId), touched, "with the same callback")
       })
     }),
     storeLaw("an application has at most one subscription", function*(f) {

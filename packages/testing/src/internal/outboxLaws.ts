@@ -63,6 +63,8 @@ export const outboxLaws: LawGroup<Stores> = {
         const last = (yield* f.listed(app)).at(-1)
         same(last, queued(last?.id, event, subscription))
       })
+      // Some are due in thousands of years.
+      yield* f.cleanUp
     }),
     storeLaw("an event for one application is queued for its subscription alone, whatever its grants", function*(f) {
       const [one, two] = [yield* f.subscribed, yield* f.subscribed]

@@ -57,7 +57,8 @@ export declare namespace DeliveryQueue {
     readonly claim: (request: ClaimRequest) => Effect.Effect<ReadonlyArray<Claimed>, StoreError>
     /**
      * Records attempts, ends the claims and resets their counts. Leaves out a settlement whose claim is not the
-     * delivery's current one, because another worker claimed it or it was cancelled. Returns the recorded identifiers.
+     * delivery's current one, because another worker claimed it or it was cancelled. Returns the recorded identifiers,
+     * each once.
      */
     readonly settle: (settlements: ReadonlyArray<Settlement>) => Effect.Effect<ReadonlyArray<DeliveryId>, StoreError>
     /**

@@ -15,6 +15,7 @@ import { claimLaws } from "./internal/claimLaws.ts"
 import { deliveryLaws } from "./internal/deliveryLaws.ts"
 import { eventLogLaws } from "./internal/eventLogLaws.ts"
 import { outboxLaws } from "./internal/outboxLaws.ts"
+import { grantLaws } from "./internal/grantLaws.ts"
 import { handleLaws } from "./internal/handleLaws.ts"
 import { keyLaws } from "./internal/keyLaws.ts"
 import { recordLaws } from "./internal/recordLaws.ts"
@@ -28,6 +29,7 @@ import * as Suite from "./Suite.ts"
 export const laws: ReadonlyArray<LawGroup<Stores>> = [
   keyLaws,
   ...recordLaws,
+  ...grantLaws,
   subscriptionLaws,
   outboxLaws,
   ...claimLaws,

@@ -20,7 +20,7 @@ import * as Option from "effect/Option"
 import * as Random from "effect/Random"
 import * as Redacted from "effect/Redacted"
 
-/** The start of every law. Purges use times far before it, so that they do not remove records of other laws. */
+/** The start of every law. Laws that count what a purge removes use times far before it, where no other law has records. */
 export const start = DateTime.unsafeMake("2030-01-01T00:00:00.000Z")
 
 /** `seconds` after the start. */

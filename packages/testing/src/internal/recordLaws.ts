@@ -1,22 +1,17 @@
-/** Laws of records that are saved over a version: applications, grants, registrations. */
-import * as AccessTokens from "@startlist/core/AccessTokens"
+/** Laws of versions, of texts in every record, and of applications and registrations. */
 import { ApplicationId, State } from "@startlist/core/Application"
-import { Grant } from "@startlist/core/Grant"
 import { RegistrationId } from "@startlist/core/Registration"
 import { maxId } from "@startlist/core/Store"
 import type { Stores } from "@startlist/core/Stores"
 import { SubscriptionId } from "@startlist/core/Subscription"
-import * as Clock from "effect/Clock"
-import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
-import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Arbitraries from "../Arbitraries.ts"
 import { type Law, law, type LawGroup } from "../Law.ts"
-import { holds, race, same, tagOf } from "./expecting.ts"
-import { at, following, only, start } from "./fixture.ts"
+import { race, same, tagOf } from "./expecting.ts"
+import { start } from "./fixture.ts"
 import { records } from "./scenes.ts"
 import { alone, look, staged } from "./stage.ts"
 import { forEach, storeLaw } from "./storeLaw.ts"
@@ -40,6 +35,39 @@ const versionLaw = (operation: string): Law<Stores> =>
         yield* stage.cleanUp
       })
   )
+
+/** Saves by many callers at the same time, which a store may join in one statement. */
+const parallelSaves = (what: "grants" | "registrations"): Law<Stores> =>
+  storeLaw(`parallel saves of ${what}, some refused, each have their own answer and their own events`, function*(f) {
+    const apps = yield* Effect.all([f.subscribed, f.subscribed, f.subscribed])
+    const owners = yield* Effect.all(Array.from({ length: 24 }, () => f.user()))
+    const isRefused = (place: number) => place % 4 === 1
+    const saves = yield* Effect.forEach(owners, (owner, place) =>
+      Effect.gen(function*() {
+        const { app } = apps[place % 3] ?? (yield* f.subscribed)
+        const outgoing = f.outgoing(app, f.event(place + 1), f.event(place + 101))
+        const version = isRefused(place) ? 9 : 2
+        if (what === "registrations") {
+          const registration = yield* f.registration(owner)
+          const find = Effect.map(f.registrations.find(registration.id), Option.map((found) => found.version))
+          return { find, save: f.registrations.save({ ...registration, version }, outgoing) }
+        }
+        const grant = yield* f.grant(app, owner)
+        const find = Effect.map(f.findGrant(app.id, owner.id), Option.map((found) => found.version))
+        return { find, save: f.grants.save({ grant: { ...grant, generation: 1, version }, outgoing }) }
+      }))
+    // Not in the order of their identifiers.
+    const results = [...(yield* race(saves.map(({ save }) => save).reverse()))].reverse()
+    same(results, owners.map((_, place) => isRefused(place) ? "Conflict" : "success"))
+    const versions = yield* Effect.forEach(saves, ({ find }) => find)
+    same(versions, owners.map((_, place) => isRefused(place) ? 1 : 2), "the stored versions")
+    for (const [remainder, { app }] of apps.entries()) {
+      const places = owners.map((_, place) => place).filter((place) => place % 3 === remainder && !isRefused(place))
+      const objects = (yield* f.listed(app)).map(({ event }) => event.objectId)
+      same(objects.sort((a, b) => a - b), [...places.map((n) => n + 1), ...places.map((n) => n + 101)])
+    }
+    yield* f.cleanUp
+  })
 
 const versions: LawGroup<Stores> = {
   about: "versions",
@@ -73,67 +101,11 @@ const versions: LawGroup<Stores> = {
       same(yield* f.applications.findSigningSecrets(id), Option.none())
       same(yield* f.registrations.find(RegistrationId.make(maxId)), Option.none())
       same(yield* f.listed(app), [])
-    })
+    }),
+    parallelSaves("grants"),
+    parallelSaves("registrations")
   ]
 }
-
-/** Saves by many callers at the same time, which a store may join in one statement. */
-const parallelSaves = (what: "grants" | "registrations"): Law<Stores> =>
-  storeLaw(`parallel saves of ${what}, some refused, each have their own answer and their own events`, function*(f) {
-    const apps = yield* Effect.all([f.subscribed, f.subscribed, f.subscribed])
-    const owners = yield* Effect.all(Array.from({ length: 24 }, () => f.user()))
-    const isRefused = (place: number) => place % 4 === 1
-    const saves = yield* Effect.forEach(owners, (owner, place) =>
-      Effect.gen(function*() {
-        const { app } = apps[place % 3] ?? (yield* f.subscribed)
-        const outgoing = f.outgoing(app, f.event(place + 1), f.event(place + 101))
-        const version = isRefused(place) ? 9 : 2
-        if (what === "registrations") {
-          return f.registrations.save({ ...yield* f.registration(owner), version }, outgoing)
-        }
-        return f.grants.save({ grant: { ...yield* f.grant(app, owner), generation: 1, version }, outgoing })
-      }))
-    // Not in the order of their identifiers.
-    const results = [...(yield* race(saves.reverse()))].reverse()
-    same(results, owners.map((_, place) => isRefused(place) ? "Conflict" : "success"))
-    for (const [remainder, { app }] of apps.entries()) {
-      const places = owners.map((_, place) => place).filter((place) => place % 3 === remainder && !isRefused(place))
-      const objects = (yield* f.listed(app)).map(({ event }) => event.objectId)
-      same(objects.sort((a, b) => a - b), [...places.map((n) => n + 1), ...places.map((n) => n + 101)])
-    }
-    yield* f.cleanUp
-  })
-
-/** Saves in turn of two records that one find returns, and finds at the same time. */
-const moments: Law<Stores> = storeLaw(
-  "a find shows an application and a grant at one moment, and no earlier one than the last save that had returned",
-  function*(f) {
-    const app = yield* f.application()
-    const grant = yield* f.grant(app, yield* f.user())
-    const ends = (yield* Clock.currentTimeMillis) + 200
-    let saved = 0
-    let isDone = false
-    const saving = Effect.gen(function*() {
-      for (let n = 1; n <= 300 && (n <= 30 || (yield* Clock.currentTimeMillis) < ends); n++) {
-        yield* f.applications.save({ ...app, epoch: n, version: n + 1 })
-        yield* f.grants.save(only({ ...grant, generation: n, version: n + 1 }))
-        saved = n
-      }
-      isDone = true
-    })
-    const finding = Effect.gen(function*() {
-      while (!isDone) {
-        const before = saved
-        const found = Option.getOrThrow(yield* f.grants.find(app.id, grant.userId))
-        const [first, then] = [found.application.epoch, found.grant.generation]
-        holds(then >= before, `generation ${then} is found after generation ${before} was saved`)
-        holds(first - then === 0 || first - then === 1, `epoch ${first} and generation ${then} were stored together`)
-        yield* Effect.yieldNow()
-      }
-    })
-    yield* Effect.all([saving, finding, finding, finding], { concurrency: "unbounded" })
-  }
-)
 
 const applications: LawGroup<Stores> = {
   about: "applications",
@@ -220,126 +192,6 @@ const applications: LawGroup<Stores> = {
   ]
 }
 
-const scope = FastCheck.array(Arbitraries.scopeName, { maxLength: 4 })
-const span = FastCheck.tuple(Arbitraries.instant, Arbitraries.instant)
-
-const grantFields = FastCheck.record({
-  scopes: FastCheck.tuple(scope, scope, scope),
-  epoch: FastCheck.nat(),
-  generation: FastCheck.nat(),
-  grantedAt: Arbitraries.instant,
-  role: FastCheck.constantFrom<Grant["role"]>("platform", "organizer", "club", "athlete"),
-  status: FastCheck.constantFrom<Grant["status"]>("active", "revoked"),
-  refresh: Arbitraries.option(span),
-  codes: FastCheck.array(
-    FastCheck.record({
-      redirectUri: Arbitraries.text(),
-      scope,
-      state: Arbitraries.option(Arbitraries.text(4096)),
-      challenge: Arbitraries.option(Arbitraries.nonEmptyText(43)),
-      expiresAt: Arbitraries.instant,
-      redeemed: FastCheck.boolean()
-    }),
-    { maxLength: 20 }
-  ),
-  // Several tokens share a scope: that of the grant, or of an earlier consent.
-  tokens: FastCheck.array(FastCheck.tuple(span, FastCheck.nat(2)), { maxLength: 20 })
-})
-
-const savesOfGrants: LawGroup<Stores> = {
-  about: "saves of grants",
-  laws: [
-    storeLaw("a grant is found as it was saved last, with all codes and tokens", function*(f) {
-      const app = yield* f.application()
-      const arbitrary = grantFields.map(({ codes, refresh, scopes, tokens, ...fields }) => ({
-        ...fields,
-        scope: scopes[0],
-        refresh: Option.map(refresh, ([issuedAt, expiresAt]) => f.refresh({ issuedAt, expiresAt })),
-        codes: codes.map(f.code),
-        access: AccessTokens.fromArray(
-          tokens.map(([[createdAt, expiresAt], kind]) => f.access({ createdAt, expiresAt, scope: scopes[kind] ?? [] }))
-        )
-      }))
-      yield* forEach(FastCheck.tuple(arbitrary, arbitrary), 25, function*([before, after]) {
-        const owner = yield* f.user()
-        const grant = f.newGrant(app, owner, before)
-        yield* f.grants.save(only(grant))
-        same(yield* f.findGrant(app.id, owner.id), grant)
-        const next = following(grant, after)
-        yield* f.grants.save(only(next))
-        same(yield* f.findGrant(app.id, owner.id), next)
-        same(yield* f.grants.listByUser(owner.id), next.status === "active" ? [next] : [])
-        for (const version of [1, 2, 4]) {
-          same(yield* tagOf(f.grants.save(only({ ...next, version }))), "Conflict", `version ${version} over version 2`)
-        }
-        same(yield* f.findGrant(app.id, owner.id), next, "after refused saves")
-      })
-    }),
-    parallelSaves("grants"),
-    parallelSaves("registrations")
-  ]
-}
-
-const findsOfGrants: LawGroup<Stores> = {
-  about: "finds of grants",
-  laws: [
-    moments,
-    storeLaw("parallel finds each get their own answer", function*(f) {
-      const [app, other] = [yield* f.application(), yield* f.application()]
-      const known = yield* Effect.forEach(
-        Array.from({ length: 20 }),
-        () => Effect.flatMap(f.user(), (owner) => f.grant(app, owner, { refresh: Option.some(f.refresh()) }))
-      )
-      yield* Effect.forEach(known, (grant) =>
-        Effect.gen(function*() {
-          same(yield* f.findGrant(app.id, grant.userId), grant)
-          same(yield* f.findGrant(other.id, grant.userId), Option.none())
-        }), { concurrency: "unbounded" })
-    }),
-    storeLaw("finds get their own answers, also if others that began with them are interrupted", function*(f) {
-      const app = yield* f.application()
-      const owners = yield* Effect.all(Array.from({ length: 12 }, () => f.user()))
-      const known = yield* Effect.forEach(owners, (owner) => f.grant(app, owner))
-      for (let round = 0; round < 12; round++) {
-        const fibers = yield* Effect.forEach(known, ({ userId }) => Effect.fork(f.findGrant(app.id, userId)))
-        yield* round % 2 === 0 ? Effect.yieldNow() : Effect.sleep(0)
-        yield* Effect.forEach(fibers, (fiber, place) => place % 3 === 0 ? Fiber.interruptFork(fiber) : Effect.void)
-        for (const [place, fiber] of fibers.entries()) {
-          if (place % 3 !== 0) same(yield* Fiber.join(fiber), known[place])
-        }
-      }
-    }),
-    storeLaw("an application's list has its active grants, at most the limit", function*(f) {
-      const [app, other] = [yield* f.application(), yield* f.application()]
-      const users = [yield* f.user(), yield* f.user(), yield* f.user(), yield* f.user()]
-      // In the order of users or of saves, a revoked grant is in front of the active ones.
-      const made = yield* Effect.forEach(users.sort((a, b) => a.id - b.id), (user) => f.grant(app, user))
-      const stays = made.slice(1, 3)
-      for (const one of made) {
-        if (!stays.includes(one)) yield* f.grants.save(only(following(one, { status: "revoked" })))
-      }
-      for (const user of users) yield* f.grant(other, user)
-      const byUser = (list: ReadonlyArray<Grant>) => [...list].sort((a, b) => a.userId - b.userId)
-      same(byUser(yield* f.grants.listByApplication(app.id, 10)), byUser(stays))
-      same(byUser(yield* f.grants.listByApplication(app.id, 2)), byUser(stays))
-      same((yield* f.grants.listByApplication(app.id, 1)).length, 1)
-    }),
-    storeLaw("a user's list has the active grants, oldest first", function*(f) {
-      const owner = yield* f.user()
-      const [a, b, c, d] = yield* Effect.all([f.application(), f.application(), f.application(), f.application()])
-      yield* f.grant(c, owner, { grantedAt: DateTime.unsafeMake(999) })
-      yield* f.grant(a, owner, { grantedAt: at(1.003) })
-      const revoked = yield* f.grant(b, owner, { grantedAt: at(0) })
-      yield* f.grants.save(only(following(revoked, { status: "revoked" })))
-      yield* f.grant(d, owner, { grantedAt: at(1.002) })
-      yield* f.grant(d, yield* f.user(), { grantedAt: at(1) })
-      const list = yield* f.grants.listByUser(owner.id)
-      same(list.map(({ applicationId }) => applicationId), [c.id, d.id, a.id])
-      same(list[0], Grant.make({ ...revoked, applicationId: c.id, grantedAt: DateTime.unsafeMake(999) }))
-    })
-  ]
-}
-
 const registrations: LawGroup<Stores> = {
   about: "registrations",
   laws: [
@@ -419,7 +271,5 @@ export const recordLaws: ReadonlyArray<LawGroup<Stores>> = [
   versions,
   texts,
   applications,
-  registrations,
-  savesOfGrants,
-  findsOfGrants
+  registrations
 ]

@@ -11,6 +11,7 @@ import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { fsyncSync } from "node:fs"
 import * as Engine from "../Engine.ts"
+import * as Prepared from "./pglitePrepared.ts"
 
 /** Major version of PGlite's PostgreSQL, which cannot open other data. */
 export const majorVersion = "18"
@@ -22,6 +23,9 @@ const startParams = [
   "fsync=on",
   "-c",
   "wal_sync_method=fsync",
+  // As for connections of a server: a plan fits all values, and is made once.
+  "-c",
+  "plan_cache_mode=force_generic_plan",
   "-c",
   "shared_buffers=32MB",
   // Number of buffers that it allocates at each start. The default is a thousand.
@@ -137,19 +141,19 @@ export const makeClient = (pg: PGlite): Effect.Effect<SqlClient.SqlClient> =>
       Effect.uninterruptible(
         Effect.tryPromise({ try: run, catch: (cause) => new SqlError({ cause, message: "a statement failed" }) })
       )
-    const execute: Connection["execute"] = (text, parameters, transformRows) =>
-      Effect.map(attempt(() => pg.query<object>(text, [...parameters])), ({ rows }) =>
-        transformRows ? transformRows(rows) : rows)
+    const query: Prepared.Run = (text, parameters) => pg.query<object>(text, [...parameters]).then(({ rows }) => rows)
+    const executeWith = (run: Prepared.Run): Connection["execute"] => (text, parameters, transformRows) =>
+      Effect.map(attempt(() => run(text, parameters)), (rows) => transformRows ? transformRows(rows) : rows)
+    const execute = executeWith(Prepared.makeRun(pg))
     const connection: Connection = {
       execute,
-      executeRaw: (text, parameters) =>
-        attempt(() => pg.query(text, [...parameters])),
+      executeRaw: (text, parameters) => attempt(() => pg.query(text, [...parameters])),
       executeValues: (text, parameters) =>
         Effect.map(
           attempt(() => pg.query<ReadonlyArray<unknown>>(text, [...parameters], { rowMode: "array" })),
           ({ rows }) => rows
         ),
-      executeUnprepared: execute,
+      executeUnprepared: executeWith(query),
       executeStream: (text, parameters, transformRows) =>
         Stream.unwrap(Effect.map(execute(text, parameters, transformRows), Stream.fromIterable))
     }

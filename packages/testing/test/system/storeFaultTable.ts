@@ -12,15 +12,16 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { type StoreFault, storeFaults } from "../storeFaults.ts"
 import { subtleStoreFaults } from "../subtleStoreFaults.ts"
-import { firstBroken, inMemory, Storage, suiteOf } from "./support/plantedStores.ts"
+import { firstBroken, inMemory, isHarmless, Storage, suiteOf } from "./support/plantedStores.ts"
 
 const { positionals, values } = parse({
   allowPositionals: true,
   options: { times: { type: "string", default: "1" }, postgres: { type: "boolean", default: false } }
 })
 
-const isWanted = ({ kind, name }: StoreFault): boolean =>
-  positionals.length === 0 || positionals.some((word) => kind === word || name.includes(word))
+const isWanted = (fault: StoreFault): boolean =>
+  !isHarmless(fault, values.postgres ? "PostgreSQL" : "memory") &&
+  (positionals.length === 0 || positionals.some((word) => fault.kind === word || fault.name.includes(word)))
 
 const run = async (storageOf: (place: number) => Layer.Layer<Storage>): Promise<void> => {
   const times = integer("times", values.times, 1)

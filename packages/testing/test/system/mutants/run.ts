@@ -111,7 +111,7 @@ const { positionals: names, values: { markdown: isMarkdown } } = parse({
 })
 const isSelected = ({ name }: { readonly name: string }) =>
   names.length === 0 || names.some((part) => name.includes(part))
-const inStores = storeFaults.filter((fault) => !isHarmless(fault))
+const inStores = storeFaults.filter((fault) => !isHarmless(fault, "memory"))
 const faults = [...mutants, ...inStores]
 const unknown = names.find((part) => !faults.some(({ name }) => name.includes(part)))
 if (unknown !== undefined) {

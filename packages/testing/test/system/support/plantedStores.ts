@@ -17,8 +17,14 @@ export const suiteOf = ({ name, plant }: StoreFault, storage: Layer.Layer<Storag
   return StoreLaws.suite(name, Layer.provideMerge(handle, storage), { reopen: handle })
 }
 
-/** In one process, a lock of the process works. */
-export const isHarmless = ({ name }: StoreFault): boolean => name.startsWith("a lock of the process")
+/**
+ * Whether a fault breaks no promise of these stores: a lock of the process works in memory, and PostgreSQL delivers the
+ * stored event again.
+ */
+export const isHarmless = ({ name }: StoreFault, storage: "memory" | "PostgreSQL"): boolean =>
+  storage === "memory"
+    ? name.startsWith("a lock of the process")
+    : name === "the trace of an event is lost when it is delivered again"
 
 /** Storage in memory has one handle, which is shared. */
 export const inMemory: Layer.Layer<Storage> = Layer.effect(

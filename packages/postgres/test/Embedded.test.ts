@@ -1,27 +1,13 @@
 import { it } from "@effect/vitest"
 import { SqlClient } from "@effect/sql"
-import { User } from "@startlist/core"
-import { Embedded, Migrations, Postgres, Users } from "@startlist/postgres"
-import { Effect, Layer, Option } from "effect"
+import { Migrations, Postgres, Users } from "@startlist/postgres"
+import { Effect, Layer } from "effect"
 import { createHash } from "node:crypto"
 import { cpSync, readdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe, expect } from "vitest"
-import * as fixtures from "@startlist/test-support/StoreFixtures"
 import { temporaryFolder } from "@startlist/test-support/TemporaryFolder"
-
-const open = (folder: string, options: Partial<Embedded.Options> = {}) =>
-  Users.layer.pipe(Layer.provideMerge(Embedded.layerWith({ folder, ...options })), Layer.provide(fixtures.seal))
-
-const inFolder = <A, E, R>(test: (folder: string) => Effect.Effect<A, E, R>) =>
-  Effect.scoped(Effect.flatMap(temporaryFolder, test))
-
-const insert = Effect.flatMap(
-  Users.Users,
-  (users) => users.insert({ role: "athlete", email: "a@a.test", firstName: "A", lastName: "B" })
-)
-
-const isThere = (id: User.UserId) => Effect.flatMap(Users.Users, (users) => Effect.map(users.find(id), Option.isSome))
+import { inFolder, insert, isThere, open } from "./support/embedded.ts"
 
 const fingerprint = (folder: string) => {
   const hash = createHash("sha256")

@@ -1,21 +1,14 @@
 import { layer } from "@effect/vitest"
 import { SqlClient } from "@effect/sql"
-import { Embedded } from "@startlist/postgres"
-import { Effect, Layer } from "effect"
+import { Effect } from "effect"
 import { describe, expect } from "vitest"
-import * as fixtures from "@startlist/test-support/StoreFixtures"
-import { temporaryFolder } from "@startlist/test-support/TemporaryFolder"
-
-const database = Layer.unwrapScoped(Effect.map(
-  temporaryFolder,
-  (folder) => Embedded.layerWith({ folder }).pipe(Layer.provide(fixtures.seal), Layer.orDie)
-))
+import { opened } from "./support/embedded.ts"
 
 /** More statements than stay prepared. */
 const many = 250
 
 describe("a statement of the embedded database", () => {
-  layer(database)((it) => {
+  layer(opened)((it) => {
     it.effect("returns the same rows again, for all types", () =>
       Effect.gen(function*() {
         const sql = yield* SqlClient.SqlClient

@@ -1,7 +1,6 @@
 import { it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
 import { User } from "@startlist/core"
-import { Embedded, Users } from "@startlist/postgres"
-import { Effect, Layer, Option } from "effect"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs"
@@ -9,21 +8,7 @@ import { join } from "node:path"
 import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
 import { describe, expect } from "vitest"
-import * as fixtures from "@startlist/test-support/StoreFixtures"
-import { temporaryFolder } from "@startlist/test-support/TemporaryFolder"
-
-const open = (folder: string, options: Partial<Embedded.Options> = {}) =>
-  Users.layer.pipe(Layer.provideMerge(Embedded.layerWith({ folder, ...options })), Layer.provide(fixtures.seal))
-
-const inFolder = <A, E, R>(test: (folder: string) => Effect.Effect<A, E, R>) =>
-  Effect.scoped(Effect.flatMap(temporaryFolder, test))
-
-const insert = Effect.flatMap(
-  Users.Users,
-  (users) => users.insert({ role: "athlete", email: "a@a.test", firstName: "A", lastName: "B" })
-)
-
-const isThere = (id: User.UserId) => Effect.flatMap(Users.Users, (users) => Effect.map(users.find(id), Option.isSome))
+import { inFolder, insert, isThere, open } from "../support/embedded.ts"
 
 /** Another process that opens the folder, with its lines of output. */
 const holder = (folder: string) =>

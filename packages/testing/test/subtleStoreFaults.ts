@@ -1,8 +1,9 @@
 /** Faults of stores that people planted who had not seen the laws, and that the laws once missed. */
 import { type Application } from "@startlist/core/Application"
-import type { DeliveryId } from "@startlist/core/Delivery"
+import type { Delivery, DeliveryId } from "@startlist/core/Delivery"
 import type { Outgoing } from "@startlist/core/Event"
 import { Conflict } from "@startlist/core/Store"
+import { AlreadySubscribed } from "@startlist/core/Subscription"
 import { DateTime, Effect, Option, Stream } from "effect"
 import { fault, type StoreFault } from "./storeFaults.ts"
 
@@ -202,5 +203,94 @@ export const subtleStoreFaults: ReadonlyArray<StoreFault> = [
           })
       }
     }
+  }),
+  fault("torn", "many events are enqueued ten at a time", ({ deliveries }) => ({
+    deliveries: {
+      enqueue: (outgoing) => {
+        const tens = Array.from(
+          { length: Math.ceil(outgoing.length / 10) },
+          (_, ten) => outgoing.slice(10 * ten, 10 * ten + 10)
+        )
+        return Effect.map(
+          Effect.forEach(tens, (ten) => Effect.zipLeft(deliveries.enqueue(ten), Effect.yieldNow())),
+          (ids) => ids.flat()
+        )
+      }
+    }
+  })),
+  fault("torn", "an interrupted insertion of a subscription leaves its reservation", ({ subscriptions }) => {
+    const reserved = new Set<number>()
+    return {
+      subscriptions: {
+        insert: (next) =>
+          Effect.gen(function*() {
+            if (reserved.has(next.applicationId)) return yield* new AlreadySubscribed()
+            reserved.add(next.applicationId)
+            yield* Effect.yieldNow()
+            const inserted = yield* Effect.exit(subscriptions.insert(next))
+            reserved.delete(next.applicationId)
+            return yield* inserted
+          })
+      }
+    }
+  }),
+  fault("find", "a page of the log is read entry by entry", ({ deliveries }) => ({
+    deliveries: {
+      log: (request) =>
+        Effect.flatMap(
+          deliveries.log(request),
+          Effect.forEach((entry) =>
+            Effect.zipRight(
+              Effect.yieldNow(),
+              Effect.map(
+                deliveries.find(entry.delivery.id),
+                (found) => ({ ...entry, delivery: Option.getOrElse(found, () => entry.delivery) })
+              )
+            )
+          )
+        )
+    }
+  })),
+  fault("find", "a list of a state finds its deliveries before it reads them", ({ deliveries }) => ({
+    deliveries: {
+      list: (filter) =>
+        Effect.flatMap(
+          deliveries.list(filter),
+          Effect.forEach((one) =>
+            Effect.zipRight(
+              Effect.yieldNow(),
+              Effect.map(deliveries.find(one.id), Option.getOrElse(() => one))
+            )
+          )
+        )
+    }
+  })),
+  fault("find", "a page after a delivery in another state begins again", ({ deliveries }) => ({
+    deliveries: {
+      list: (filter) =>
+        Effect.gen(function*() {
+          const last = Option.flatten(yield* Effect.transposeMapOption(filter.after, deliveries.find))
+          const isListed = ({ state }: Delivery) => Option.getOrElse(filter.state, () => state) === state
+          return yield* deliveries.list({ ...filter, after: Option.map(Option.filter(last, isListed), ({ id }) => id) })
+        })
+    }
+  })),
+  fault("field", "leases end at whole seconds", ({ deliveries }) => ({
+    deliveries: {
+      claim: (request) => {
+        const leaseEnds = DateTime.startOf(request.leaseEnds, "second")
+        return Effect.map(
+          deliveries.claim({ ...request, leaseEnds }),
+          (claimed) => claimed.map((one) => ({ ...one, leaseEnds: request.leaseEnds }))
+        )
+      }
+    }
+  })),
+  fault("handle", "the end of one listener ends the wake-ups of the others", ({ deliveries }) => {
+    let isOver = false
+    const end = Effect.sync(() => {
+      isOver = true
+    })
+    return { deliveries: { wakeUps: Stream.ensuring(Stream.filter(deliveries.wakeUps, () => !isOver), end) } }
   })
 ]

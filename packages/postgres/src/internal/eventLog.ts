@@ -59,21 +59,29 @@ export const make = ({ prefix: p, query, transaction }: Database.Service): Deliv
       (rows) => rows.map((row) => ({ position: Number(row.log_position), delivery: toDelivery(row) }))
     )
 
+  const numberAndRead = (request: LogRequest) =>
+    transaction(
+      query(lock, [request.applicationId]).pipe(
+        Effect.zipRight(query(number, [request.applicationId, request.limit])),
+        Effect.zipRight(read(request))
+      )
+    )
+
+  const checkPosition = ({ after }: LogRequest): Effect.Effect<void, UnknownPosition | StoreError> =>
+    Effect.flatMap(
+      query<{ readonly position: Int8 }>(last, []),
+      ([given]) => after > Number(given?.position) ? new UnknownPosition() : Effect.void
+    )
+
   return (request) =>
     Effect.gen(function*() {
-      const { after, applicationId, limit } = request
-      const entries = yield* read(request)
-      if (entries.length === limit) return entries
-      if (entries.length === 0) {
-        const [given] = yield* query<{ readonly position: Int8 }>(last, [])
-        if (after > Number(given?.position)) return yield* new UnknownPosition()
+      // Before the page is read: what another reader numbers in between is on the page.
+      if ((yield* query(isNew, [request.applicationId])).length > 0) {
+        yield* checkPosition(request)
+        return yield* numberAndRead(request)
       }
-      if ((yield* query(isNew, [applicationId])).length === 0) return entries
-      return yield* transaction(
-        query(lock, [applicationId]).pipe(
-          Effect.zipRight(query(number, [applicationId, limit])),
-          Effect.zipRight(read(request))
-        )
-      )
+      const entries = yield* read(request)
+      if (entries.length === 0) yield* checkPosition(request)
+      return entries
     })
 }

@@ -36,7 +36,13 @@ export const operations: ReadonlyArray<readonly [MakeScene, ReadonlyArray<string
 ]
 
 /** Operations that write many records. */
-const large = ["a removal of a subscription", "a cancellation", "settling all deliveries", "a purge"]
+const large = [
+  "a removal of a subscription",
+  "a cancellation",
+  "settling all deliveries",
+  "enqueueing many events",
+  "a purge"
+]
 
 /** Operations that race for one record, or for the deliveries of one object. */
 const races: ReadonlyArray<readonly [MakeScene, ReadonlyArray<ReadonlyArray<string>>]> = [
@@ -67,6 +73,7 @@ const races: ReadonlyArray<readonly [MakeScene, ReadonlyArray<ReadonlyArray<stri
     ["a release", "a claim after the leases"],
     ["a settlement", "a cancellation"],
     ["a settlement", "the next events of an object"],
+    ["a cancellation", "the next events of an object"],
     ["a claim", "a claim"],
     ["a claim after the leases", "a claim after the leases"],
     ["a claim", "a removal of a subscription"],
@@ -116,6 +123,9 @@ const interruption = (makeScene: MakeScene, name: string, where = ""): Law<Store
               seen = yield* look(stage, f, changed)
             }
             oneOf(seen, { "before it": before, "after it": after }, "what is there after an interruption")
+            // It can be done again, unless the database has completed it since.
+            const isRefused = typeof (yield* stage.run(name, f)) === "string"
+            if (isRefused) same(yield* look(stage, f, changed), after, "what is there when it is refused afterwards")
             yield* stage.cleanUp
           })
         yield* sweep(
@@ -183,11 +193,13 @@ const observation = (makeScene: MakeScene, name: string): Law<Stores> =>
       yield* findsDuring(makeScene, [name], handles)
     }))
 
-/** Two saves of records that one find returns together. */
+/** Two operations on records that one find returns together. */
 const sequences: ReadonlyArray<readonly [MakeScene, readonly [string, string]]> = [
   [scenes.records, ["a save of an application", "a save of a grant"]],
   [scenes.records, ["a save of a grant", "a save of an application"]],
-  [scenes.queue, ["a settlement", "the next events of an object"]]
+  [scenes.records, ["a save of a grant", "a save of a grant to another application"]],
+  [scenes.queue, ["a settlement", "the next events of an object"]],
+  [scenes.pages, ["a settlement", "a settlement of a later delivery"]]
 ]
 
 const momentary = (makeScene: MakeScene, names: ReadonlyArray<string>): Law<Stores> =>

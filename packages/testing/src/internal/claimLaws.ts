@@ -51,19 +51,20 @@ const eligible: LawGroup<Stores> = {
         const expected = []
         for (const { app, subscription } of all) {
           const { secrets } = yield* f.signingSecrets(app)
-          // Applications are at different events of the same objects.
-          const events = [f.event(1), f.event(2)]
-          yield* f.queue(app, events)
-          expected.push(...events.map((event) => [event, subscription, secrets]))
+          // Applications are at different events of the same objects. All are due in the same second.
+          yield* f.queue(app, [f.event(1, at(0.001)), f.event(2, at(0.002))])
+          expected.push(...(yield* f.listed(app)).map((delivery) => [delivery, subscription, secrets]))
         }
-        const claimed = [...yield* f.claim()].sort((a, b) => a.delivery.id - b.delivery.id)
-        same(claimed.map((one) => [one.delivery.event, one.subscription, one.signingSecrets]), expected)
+        const request = { now: at(1), leaseEnds: at(16) }
+        const claimed = [...yield* f.claim(request)].sort((a, b) => a.delivery.id - b.delivery.id)
+        same(claimed.map((one) => [one.delivery, one.subscription, one.signingSecrets]), expected)
       }
     ),
     queueLaw("deliveries are claimed when they are due, and not before", function*(f) {
       const { app } = yield* f.subscribed
-      yield* f.queue(app, [f.event(1, at(9)), f.event(2, at(10)), f.event(3, at(11))])
+      yield* f.queue(app, [f.event(1, at(9)), f.event(2, at(10)), f.event(3, at(11)), f.event(4, at(10.001))])
       same(objects(yield* f.claim({ now: at(10), leaseEnds: at(25) })), [1, 2])
+      same(objects(yield* f.claim({ now: at(10.999), leaseEnds: at(25) })), [4])
       same(objects(yield* f.claim({ now: at(11), leaseEnds: at(26) })), [3])
     }),
     queueLaw("the time of the caller counts, also years before or after that of the store", function*(f) {
@@ -92,7 +93,9 @@ const eligible: LawGroup<Stores> = {
       same(second, { ...first, token: second?.token, leaseEnds: at(30), claims: 2 })
       holds(second?.token !== first?.token, "each claim has a token of its own")
       same(yield* f.claim({ now: at(29.999), leaseEnds: at(44) }), [])
-      same(objects(yield* f.claim({ now: at(30), leaseEnds: at(45) })), [1])
+      same(objects(yield* f.claim({ now: at(30), leaseEnds: at(45.999) })), [1])
+      same(yield* f.claim({ now: at(45.998), leaseEnds: at(60) }), [])
+      same(objects(yield* f.claim({ now: at(45.999), leaseEnds: at(60) })), [1])
     }),
     queueLaw("claims are counted for each delivery, and a settlement starts the count again", function*(f) {
       const { app } = yield* f.subscribed

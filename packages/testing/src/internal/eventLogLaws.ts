@@ -107,10 +107,14 @@ export const eventLogLaws: LawGroup<Stores> = {
       const { app } = yield* f.subscribed
       const [one, two] = [reader(f, app), reader(f, app)]
       const writers = [0, 1, 2, 3].map((writer) =>
-        Effect.forEach([1, 2, 3, 4, 5], () => f.queue(app, [f.event(writer + 1), f.event(writer + 1)]))
+        Effect.forEach([1, 2, 3, 4, 5], () => {
+          const events = [f.event(writer + 1), f.event(writer + 1)]
+          return writer % 2 === 0 ? f.queue(app, events) : f.deliveryQueue.enqueue(f.outgoing(app, ...events))
+        })
       )
       const following = [one, two].map(({ read }) => Effect.repeatN(Effect.zipRight(Effect.yieldNow(), read(3)), 30))
-      yield* Effect.all([...writers, ...following], { concurrency: "unbounded", discard: true })
+      const working = Effect.repeatN(Effect.flatMap(f.claim(), (found) => f.deliveryQueue.settle(settled(found))), 30)
+      yield* Effect.all([...writers, ...following, working], { concurrency: "unbounded", discard: true })
       const all = new Set((yield* f.listed(app)).map(({ event }) => event.id))
       for (const { read, seen } of [one, two]) {
         yield* Effect.repeat(read(7), { until: (page) => page.length === 0 })

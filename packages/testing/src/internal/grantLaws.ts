@@ -69,6 +69,13 @@ const savesOfGrants: LawGroup<Stores> = {
         same(yield* f.findGrant(app.id, owner.id), next, "after refused saves")
       })
     }),
+    storeLaw("parallel first saves of grants to a new application are all stored", function*(f) {
+      const app = yield* f.application()
+      const owners = yield* Effect.all(Array.from({ length: 12 }, () => f.user()))
+      const grants = owners.map((owner) => f.newGrant(app, owner))
+      same(yield* race(grants.map((grant) => f.grants.save(only(grant)))), grants.map(() => "success"))
+      for (const grant of grants) same(yield* f.findGrant(app.id, grant.userId), grant)
+    }),
     storeLaw("parallel saves of different grants, and repeats of some, do not disturb each other", function*(f) {
       const app = yield* f.application()
       const firsts = yield* Effect.forEach(

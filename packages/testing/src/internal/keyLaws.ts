@@ -1,6 +1,7 @@
 /** Laws of keys that a store may confuse. They work best on new stores, which give small identifiers. */
 import type { Application } from "@startlist/core/Application"
 import { Audience } from "@startlist/core/Event"
+import { maxId } from "@startlist/core/Store"
 import type { Stores } from "@startlist/core/Stores"
 import { TokenHash } from "@startlist/core/Secrets"
 import { UserId } from "@startlist/core/User"
@@ -80,6 +81,19 @@ export const keyLaws: LawGroup<Stores> = {
         for (const { subscription } of subscribed) yield* f.subscriptions.remove(subscription.id, at(1))
       }
     ),
+    storeLaw(
+      "events of objects with large numbers that are close to each other do not wait for each other",
+      function*(f) {
+        const { app, subscription } = yield* f.subscribed
+        const large = [2 ** 24, 2 ** 31, 2 ** 32, 2 ** 52].flatMap((number) => [number, number + 1, number + 2])
+        const objects = [1, 2, ...large, maxId - 1, maxId]
+        yield* f.queue(app, objects.map((object) => f.event(object, early)))
+        const claimed = yield* f.claim({ now: early, leaseEnds: at(-985) })
+        const mine = claimed.filter((one) => one.subscription.id === subscription.id)
+        same(mine.map(({ delivery }) => delivery.event.objectId), objects)
+        yield* f.cleanUp
+      }
+    ),
     storeLaw("users whose numbers are equal in their last 32 bits are different users", function*(f) {
       const one = yield* f.user("platform")
       const other = { ...one, id: UserId.make((one.id + 2 ** 32) % 2 ** 50) }
@@ -88,6 +102,8 @@ export const keyLaws: LawGroup<Stores> = {
       const list = f.applications.list({ owner: Option.some(one.id), after: Option.none(), limit: 9 })
       same((yield* list).map(({ id }) => id), [mine.id])
       const grant = yield* f.grant(app, one)
+      yield* f.grant(mine, other)
+      yield* f.grants.save(only(f.newGrant(mine, other, { status: "revoked", version: 2 })))
       same(yield* f.findGrant(app.id, other.id), Option.none())
       same(yield* f.grants.listByUser(other.id), [])
       const audience = Audience.GrantedBy({ userIds: [other.id] })
@@ -95,6 +111,9 @@ export const keyLaws: LawGroup<Stores> = {
       same(yield* f.listed(app), [])
       yield* f.grant(others, other)
       same(yield* f.grants.listByUser(one.id), [grant])
+      const all = [app, mine, others].flatMap((app) => [one, other].map((user) => [app.id, user.id] as const))
+      const found = yield* Effect.forEach(all, (key) => f.findGrant(...key), { concurrency: "unbounded" })
+      for (const [place, key] of all.entries()) same(found[place], yield* f.findGrant(...key), "found together")
       yield* f.cleanUp
     }),
     storeLaw("fingerprints that differ by case are different", function*(f) {

@@ -10,9 +10,10 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Arbitraries from "../Arbitraries.ts"
 import { type Law, law, type LawGroup } from "../Law.ts"
-import { race, same, tagOf } from "./expecting.ts"
+import { holds, race, same, tagOf } from "./expecting.ts"
 import { start } from "./fixture.ts"
-import { records } from "./scenes.ts"
+import { plain } from "./plain.ts"
+import { queue, records, type Scene } from "./scenes.ts"
 import { alone, look, staged } from "./stage.ts"
 import { forEach, storeLaw } from "./storeLaw.ts"
 
@@ -40,8 +41,10 @@ const versionLaw = (operation: string): Law<Stores> =>
 const parallelSaves = (what: "grants" | "registrations"): Law<Stores> =>
   storeLaw(`parallel saves of ${what}, some refused, each have their own answer and their own events`, function*(f) {
     const apps = yield* Effect.all([f.subscribed, f.subscribed, f.subscribed])
-    const owners = yield* Effect.all(Array.from({ length: 24 }, () => f.user()))
-    const isRefused = (place: number) => place % 4 === 1
+    // A user has grants to several applications, of which some are saved and some refused.
+    const users = yield* Effect.all(Array.from({ length: 8 }, () => f.user()))
+    const owners = [...users, ...users, ...users]
+    const isRefused = (place: number) => place % 5 === 1
     const saves = yield* Effect.forEach(owners, (owner, place) =>
       Effect.gen(function*() {
         const { app } = apps[place % 3] ?? (yield* f.subscribed)
@@ -67,6 +70,39 @@ const parallelSaves = (what: "grants" | "registrations"): Law<Stores> =>
       same(objects.sort((a, b) => a - b), [...places.map((n) => n + 1), ...places.map((n) => n + 101)])
     }
     yield* f.cleanUp
+  })
+
+/** Saves of two versions in a row at the same time: the second one is accepted only after the first. */
+const successiveSaves = (what: "grants" | "registrations"): Law<Stores> =>
+  storeLaw(`of parallel saves of two versions of ${what} in a row, the answers tell which are stored`, function*(f) {
+    const app = yield* f.application()
+    const records = yield* Effect.forEach(Array.from({ length: 8 }), () =>
+      Effect.gen(function*() {
+        const owner = yield* f.user()
+        if (what === "registrations") {
+          const registration = yield* f.registration(owner)
+          return {
+            save: (version: number) => f.registrations.save({ ...registration, version }, []),
+            stored: Effect.map(f.registrations.find(registration.id), Option.map(({ version }) => version))
+          }
+        }
+        const grant = yield* f.grant(app, owner)
+        return {
+          save: (version: number) => f.grants.save({ grant: { ...grant, version }, outgoing: [] }),
+          stored: Effect.map(f.findGrant(app.id, owner.id), Option.map(({ version }) => version))
+        }
+      }))
+    const order = (place: number) => place % 2 === 0 ? [2, 3] : [3, 2]
+    const answers = yield* Effect.forEach(
+      records,
+      ({ save }, place) => race(order(place).map(save)),
+      { concurrency: "unbounded" }
+    )
+    for (const [place, { stored }] of records.entries()) {
+      const saved = order(place).filter((_, index) => answers[place]?.[index] === "success")
+      same(yield* stored, Option.some(Math.max(...saved)), `what is stored after ${answers[place]?.join(", ")}`)
+      holds(saved.includes(2), "version 2 is stored")
+    }
   })
 
 const versions: LawGroup<Stores> = {
@@ -102,8 +138,21 @@ const versions: LawGroup<Stores> = {
       same(yield* f.registrations.find(RegistrationId.make(maxId)), Option.none())
       same(yield* f.listed(app), [])
     }),
+    storeLaw("what was found does not change with later operations", function*(f) {
+      for (const makeScene of [records, queue]) {
+        const { operations, parts }: Scene = yield* makeScene(f)
+        const found = yield* Effect.all(parts(f))
+        const before = plain(found)
+        // Those that end the application or its subscription are the last.
+        for (const operation of Object.values(operations).reverse()) yield* Effect.either(operation(f, 1))
+        same(found, before)
+        yield* f.cleanUp
+      }
+    }),
     parallelSaves("grants"),
-    parallelSaves("registrations")
+    parallelSaves("registrations"),
+    successiveSaves("grants"),
+    successiveSaves("registrations")
   ]
 }
 
@@ -182,6 +231,13 @@ const applications: LawGroup<Stores> = {
       const [oldest] = yield* Effect.forEach(mine.slice(-1), f.applications.find)
       if (oldest !== undefined) yield* Effect.flatMap(oldest, (one) => f.applications.save({ ...one, version: 2 }))
       same(yield* page(Option.none(), 10), mine, "after a save")
+      const moved = yield* f.application(other)
+      yield* f.applications.save({ ...moved, ownerId: owner.id, version: 2 })
+      mine.unshift(moved.id)
+      same(yield* page(Option.none(), 10), mine, "after a change of the owner")
+      yield* f.applications.save({ ...moved, version: 3 })
+      mine.shift()
+      same(yield* page(Option.none(), 10), mine, "after the next change of the owner")
       same(yield* page(Option.none(), 2), mine.slice(0, 2))
       same(yield* page(Option.fromNullable(mine[1]), 2), mine.slice(2, 4))
       same(yield* page(Option.fromNullable(mine[4]), 2), [])

@@ -77,7 +77,7 @@ export const records = (f: Fixture) =>
     const { app: other } = yield* f.subscribed
     const [owner, stranger] = [yield* f.user(), yield* f.user()]
     const grant = yield* f.grant(app, owner, { codes: [f.code()], refresh: Option.some(f.refresh()) })
-    yield* f.grant(other, owner)
+    const otherGrant = yield* f.grant(other, owner)
     const registration = yield* f.registration(owner)
     const secrets = yield* f.signingSecrets(app)
     const silent = yield* f.application()
@@ -104,6 +104,8 @@ export const records = (f: Fixture) =>
         ...operations,
         "a save of a grant": (by: Fixture, n: number, version = 2) =>
           Effect.asVoid(by.grants.save({ grant: { ...grant, ...fields(n), version }, outgoing: outgoing(n) })),
+        "a save of a grant to another application": (by: Fixture, n: number, version = 2) =>
+          Effect.asVoid(by.grants.save({ grant: { ...otherGrant, ...fields(n), version }, outgoing: [] })),
         "a first save of a grant": (by: Fixture, n: number, version = 1) =>
           Effect.asVoid(by.grants.save({
             grant: f.newGrant(app, stranger, { ...fields(n), version }),
@@ -202,11 +204,14 @@ export const queue = (f: Fixture) =>
     }
     const sizeOf = Effect.map((ids: ReadonlyArray<unknown>) => ids.length)
     return {
+      app,
       rest,
       claimAgain: Effect.suspend(() => Effect.all(claims)),
       operations: {
         ...operations,
         "a settlement": (by: Fixture, n: number) => sizeOf(by.deliveryQueue.settle(settled([one], outcome(n)))),
+        "a settlement of a later delivery": (by: Fixture, n: number) =>
+          sizeOf(by.deliveryQueue.settle(settled([two], outcome(n)))),
         "settling several deliveries": (by: Fixture, n: number) =>
           sizeOf(by.deliveryQueue.settle(settled([one, two], outcome(n)))),
         "a release": (by: Fixture) => sizeOf(by.deliveryQueue.release([one], at(-960))),
@@ -230,8 +235,27 @@ export const queue = (f: Fixture) =>
         "what was claimed": Effect.sync(() => sorted(claimed)),
         "what was purged": Effect.sync(() => purged)
       })
-    } satisfies Scene
+    } satisfies Scene & { readonly app: unknown }
   })
+
+/** The same deliveries, by the pages of lists and of the log. */
+export const pages = (f: Fixture) =>
+  Effect.map(queue(f), ({ app, operations, rest }): Scene => ({
+    rest,
+    operations,
+    parts: (by) => ({
+      log: by.deliveries.log({ applicationId: app.id, after: 0, limit: 100 }),
+      ...Object.fromEntries((["pending", "delivered"] as const).map((state) => [
+        `${state} deliveries`,
+        by.deliveries.list({
+          applicationId: Option.some(app.id),
+          state: Option.some(state),
+          after: Option.none(),
+          limit: 100
+        })
+      ]))
+    })
+  }))
 
 /** Deliveries of an application, more than a store may write in one batch. A third has ended, the others are claimed. */
 export const backlog = (f: Fixture) =>
@@ -247,7 +271,9 @@ export const backlog = (f: Fixture) =>
         ...operations,
         "a cancellation": (by: Fixture, n: number) => by.deliveryQueue.cancel(app.id, at(n), 1000),
         "a purge": (by: Fixture) => Effect.asVoid(by.deliveries.purge(long, 1000)),
-        "settling all deliveries": (by: Fixture) => Effect.asVoid(by.deliveryQueue.settle(settled(claimed)))
+        "settling all deliveries": (by: Fixture) => Effect.asVoid(by.deliveryQueue.settle(settled(claimed))),
+        "enqueueing many events": (by: Fixture) =>
+          Effect.asVoid(by.deliveryQueue.enqueue(f.outgoing(app, ...objects.map((object) => f.event(object, early)))))
       },
       parts: (by: Fixture) => ({
         ...parts(by),

@@ -131,6 +131,23 @@ export const settleLaws: LawGroup<Stores> = {
         yield* Effect.all(round % 2 === 0 ? both : both.reverse(), { concurrency: 2 })
       }
     }),
+    queueLaw(
+      "an event that is queued while those before it are cancelled is delivered, or cancelled too",
+      function*(f) {
+        const { app } = yield* f.subscribed
+        const enqueue = f.deliveryQueue.enqueue(f.outgoing(app, ...[1, 2, 3, 4, 5].map((object) => f.event(object))))
+        for (let round = 0; round < 24; round++) {
+          yield* enqueue
+          const both = [Effect.asVoid(f.deliveryQueue.cancel(app.id, at(1), 1000)), Effect.asVoid(enqueue)]
+          yield* Effect.all(round % 2 === 0 ? both : both.reverse(), { concurrency: 2 })
+          const pending = (yield* f.listed(app)).filter(({ state }) => state === "pending")
+          const claimed = yield* f.claim({ now: at(20 * round), leaseEnds: at(20 * round + 15) })
+          const objects = claimed.map(({ delivery }) => delivery.event.objectId)
+          same(new Set(objects), new Set(pending.map(({ event }) => event.objectId)), `round ${round}`)
+          yield* f.deliveryQueue.settle(settled(claimed))
+        }
+      }
+    ),
     queueLaw("parallel settlements and claims lose nothing", function*(f) {
       const { app, claimed } = yield* f.claimedDeliveries(24)
       const half = claimed.slice(0, 12)

@@ -10,6 +10,7 @@ import { law, type LawGroup } from "../Law.ts"
 import { same } from "./expecting.ts"
 import { at, type Fixture, settled, start } from "./fixture.ts"
 import * as scenes from "./scenes.ts"
+import { inTheMiddle, stepsOf, sweep } from "./rounds.ts"
 import { alone, look, type MakeScene, staged } from "./stage.ts"
 import { queueLaw, storeLaw } from "./storeLaw.ts"
 
@@ -145,10 +146,40 @@ const held: LawGroup<Stores> = {
       const [paused, other] = [yield* f.subscribed, yield* f.subscribed]
       const objects = Array.from({ length: 120 }, (_, index) => index + 1)
       yield* f.deliveryQueue.enqueue(f.outgoing(paused.app, ...objects.map((object) => f.event(object))))
-      yield* f.deliveryQueue.enqueue(f.outgoing(other.app, ...[1, 2, 3, 4].map((object) => f.event(object, at(5)))))
+      // The earliest one of these waits for an earlier event of its object.
+      const later = [201, 201, 202, 203, 204].map((object) => f.event(object, at(5)))
+      yield* f.deliveryQueue.enqueue(f.outgoing(other.app, ...later))
       yield* f.subscriptions.save({ ...paused.subscription, paused: true, version: 2 })
-      same(objectsOf(yield* f.claim({ now: at(10), leaseEnds: at(25), limit: 4 })), [1, 2, 3, 4])
+      const request = { now: at(10), leaseEnds: at(25) }
+      same(objectsOf(yield* f.claim({ ...request, limit: 4 })), [201, 202, 203, 204])
+      same(yield* f.claim({ ...request, limit: 4 }), [], "what is claimed while the rest waits")
       yield* f.subscriptions.remove(paused.subscription.id, start)
+    }),
+    queueLaw("a claim during which a pause or a suspension ends gets nothing that is queued after it", function*(f) {
+      const steps = yield* stepsOf(f.claim())
+      for (const isPause of [true, false]) {
+        yield* sweep(steps, (step) =>
+          Effect.gen(function*() {
+            const { app, subscription } = yield* f.subscribed
+            const hold = isPause
+              ? f.subscriptions.save({ ...subscription, paused: true, version: 2 })
+              : f.applications.save({ ...app, state: "suspended", version: 2 })
+            const queued = Effect.zipRight(hold, f.deliveryQueue.enqueue(f.outgoing(app, f.event(1))))
+            const [[claimed]] = yield* inTheMiddle([[f.claim(), step]], queued)
+            same(claimed, [])
+            yield* f.cleanUp
+          }))
+      }
+    }),
+    queueLaw("the next subscription of an application is not paused", function*(f) {
+      const { app, subscription } = yield* f.subscribed
+      yield* f.subscriptions.save({ ...subscription, paused: true, version: 2 })
+      yield* f.subscriptions.remove(subscription.id, start)
+      const next = yield* f.subscription(app)
+      same([next.paused, next.version], [false, 1])
+      same(yield* f.subscriptions.findByApplication(app.id), next)
+      yield* f.queue(app, [f.event(1)])
+      same((yield* f.claim()).map((one) => one.subscription), [next])
     }),
     queueLaw("an attempt that was claimed before the pause is recorded", function*(f) {
       const { app, claimed, subscription } = yield* f.claimedDeliveries(2)
@@ -182,7 +213,13 @@ const held: LawGroup<Stores> = {
         yield* f.deliveryQueue.settle(settled(claimed.filter(({ delivery }) => delivery.applicationId === app.id))),
         []
       )
-      same(objectsOf(yield* f.claim()), [1])
+      const [late] = yield* f.claim()
+      same(late?.delivery.event.objectId, 1)
+      // The oldest one is due after those that come now.
+      yield* f.deliveryQueue.settle(settled(late === undefined ? [] : [late], { attempts: [failed], dueAt: at(500) }))
+      yield* f.queue(app, [f.event(5), f.event(6)])
+      same(yield* f.deliveryQueue.cancel(app.id, at(3), 2), 2)
+      same((yield* f.listed(app)).map(({ state }) => state).slice(1), ["pending", ...Array(4).fill("cancelled")])
       same(yield* f.deliveryQueue.cancel(app.id, at(3), 10), 1)
       same(yield* f.deliveryQueue.cancel(app.id, at(3), 10), 0)
       same((yield* f.listed(other)).map(({ state }) => state), ["pending"])

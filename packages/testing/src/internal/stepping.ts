@@ -65,12 +65,15 @@ export const stopAt = <A, E, R>(
     fiber.addObserver(() => Deferred.unsafeDone(stopping, Effect.succeed(false)))
     const isStopped = yield* Deferred.await(stopping)
     const goOn = Effect.sync(() => scheduler.goOn())
+    // An interruption passes through fibers that wait for each other before it reaches the one that has stopped.
+    const reached = Effect.repeatN(Effect.yieldNow(), 20)
     return {
       isStopped,
       end: Effect.zipRight(goOn, Fiber.await(fiber)),
-      interrupt: Effect.zipRight(
-        Effect.zipRight(Fiber.interruptFork(fiber), goOn),
-        Fiber.await(fiber)
+      interrupt: Fiber.interruptFork(fiber).pipe(
+        Effect.zipRight(reached),
+        Effect.zipRight(goOn),
+        Effect.zipRight(Fiber.await(fiber))
       ),
       taken: () => scheduler
     }

@@ -58,7 +58,7 @@ export const makeApplications = (atomically: Atomically, seal: Seal): Applicatio
       atomically(({ all }) =>
         all(
           Row,
-          `select record from applications where (?1 is null or owner = ?1) and (?2 is null or id < ?2)
+          `select record from applications where (?1 is null or record ->> 'ownerId' = ?1) and (?2 is null or id < ?2)
            and record ->> 'state' <> 'ended'
          order by id desc limit ?3`,
           Option.getOrNull(owner),
@@ -68,8 +68,8 @@ export const makeApplications = (atomically: Atomically, seal: Seal): Applicatio
       ),
     insert: (application, value) =>
       atomically((sql) => {
-        const statement = "insert into applications (owner, version, record) values (?, 1, '')"
-        const id = Application.ApplicationId.make(sql.insert(statement, application.ownerId))
+        const statement = "insert into applications (version, record) values (1, '')"
+        const id = Application.ApplicationId.make(sql.insert(statement))
         const secrets = { applicationId: id, version: 1, secrets: [{ value, expiresAt: Option.none() }] }
         sql.run("insert into signing_secrets values (?, 1, ?)", id, signing.write(secrets))
         const made: Application.Application = { ...application, id, version: 1, state: "active", epoch: 0 }

@@ -18,6 +18,7 @@ export const operations: ReadonlyArray<readonly [MakeScene, ReadonlyArray<string
     "a save of a grant",
     "a first save of a grant",
     "a revocation",
+    "a revocation of all grants",
     "a save of a registration",
     "a save of an application",
     "a save of signing secrets",
@@ -54,13 +55,13 @@ const races: ReadonlyArray<readonly [MakeScene, ReadonlyArray<ReadonlyArray<stri
     ["a save of signing secrets", "a save of signing secrets"],
     ["a save of an application", "a save of signing secrets"],
     ["a save of a registration", "a save of a registration"],
+    ["a save of a registration without events", "a save of a registration without events"],
+    ["a save of a grant to another application", "a save of a grant to another application"],
     ["a save of a subscription", "a save of a subscription"],
     ["a save of a subscription", "a removal of a subscription"],
     ["a removal of a subscription", "a removal of a subscription"],
     ["an insertion of a subscription", "a removal of a subscription", "an insertion of a subscription"],
     ["a first insertion of a subscription", "a first insertion of a subscription"],
-    ["an insertion of an application", "an insertion of an application"],
-    ["an insertion of a registration", "an insertion of a registration"],
     ["a save of a grant", "a removal of a subscription"],
     ["a save of a registration", "a removal of a subscription"],
     ["enqueueing several events", "a removal of a subscription"]
@@ -193,18 +194,20 @@ const observation = (makeScene: MakeScene, name: string): Law<Stores> =>
       yield* findsDuring(makeScene, [name], handles)
     }))
 
-/** Two operations on records that one find returns together. */
-const sequences: ReadonlyArray<readonly [MakeScene, readonly [string, string]]> = [
+/** Operations on records that one find returns together. */
+const sequences: ReadonlyArray<readonly [MakeScene, ReadonlyArray<string>]> = [
   [scenes.records, ["a save of an application", "a save of a grant"]],
   [scenes.records, ["a save of a grant", "a save of an application"]],
   [scenes.records, ["a save of a grant", "a save of a grant to another application"]],
+  [scenes.lists, ["a revocation of all grants", "a save of a grant"]],
+  [scenes.lists, ["the end of the application"]],
   [scenes.queue, ["a settlement", "the next events of an object"]],
   [scenes.pages, ["a settlement", "a settlement of a later delivery"]]
 ]
 
 const momentary = (makeScene: MakeScene, names: ReadonlyArray<string>): Law<Stores> =>
   law(
-    `a find in which ${names.join(" and then ")} happen shows one moment, and the next find shows both`,
+    `a find during ${names.join(" and then ")} shows one moment, and the next find shows the last one`,
     () => Effect.flatMap(alone, (handles) => findsDuring(makeScene, names, handles))
   )
 

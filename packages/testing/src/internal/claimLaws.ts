@@ -27,12 +27,14 @@ const eligible: LawGroup<Stores> = {
         yield* f.queue(app, [f.event(1)])
         const { secrets: first } = yield* f.signingSecrets(app)
         same((yield* f.claim()).map((one) => [one.subscription, one.signingSecrets]), [[subscription, first]])
-        const renewed = Subscription.make({ ...subscription, version: 2, callbackUrl: "https://app.example.test/new" })
-        yield* f.subscriptions.save(renewed)
         const signingSecrets = [{ value: Redacted.make("whsec_new"), expiresAt: Option.none() }, ...first]
         yield* f.applications.saveSigningSecrets({ applicationId: app.id, version: 2, secrets: signingSecrets })
+        yield* f.queue(app, [f.event(3)])
+        same((yield* f.claim()).map((one) => [one.subscription, one.signingSecrets]), [[subscription, signingSecrets]])
+        const renewed = Subscription.make({ ...subscription, version: 2, callbackUrl: "https://app.example.test/new" })
+        yield* f.subscriptions.save(renewed)
         yield* f.queue(app, [f.event(2)])
-        const [, delivery] = yield* f.listed(app)
+        const delivery = (yield* f.listed(app)).at(-1)
         const claimed = yield* f.claim({ token: "my token", leaseEnds: at(15) })
         same(claimed, [{
           delivery,
@@ -127,7 +129,13 @@ const eligible: LawGroup<Stores> = {
       const again = yield* f.claim({ now: at(20), leaseEnds: at(35) })
       same(again.map(({ claims, delivery }) => [delivery, claims]), [[{ ...one.delivery, dueAt: at(20) }, 2]])
       yield* f.deliveryQueue.release(again, at(19))
-      same((yield* f.claim({ now: at(19), leaseEnds: at(34) })).map(({ delivery }) => delivery.dueAt), [at(19)])
+      const third = yield* f.claim({ now: at(19), leaseEnds: at(34) })
+      same(third.map(({ delivery }) => delivery.dueAt), [at(19)])
+      // It stays before a later event of its object.
+      yield* f.queue(app, [f.event(1)])
+      yield* f.deliveryQueue.release(third, at(40))
+      const fourth = (yield* f.claim({ now: at(41), leaseEnds: at(56) })).map(({ delivery }) => delivery.id)
+      same(new Set(fourth), new Set([one.delivery.id, two.delivery.id]))
     }),
     queueLaw("deliveries that are not pending are not claimed", function*(f) {
       const { app } = yield* f.subscribed

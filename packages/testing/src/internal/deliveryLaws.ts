@@ -127,6 +127,14 @@ const repeats: LawGroup<Stores> = {
       const due = yield* f.claim({ now: at(99), leaseEnds: at(114) })
       same(due.map(({ delivery }) => delivery.id), [fresh[0]?.id], "the next of each object that is due")
     }),
+    queueLaw("a delivery again has no claims yet, also of a delivery that was cancelled while claimed", function*(f) {
+      const { app, claimed: [first] } = yield* f.claimedDeliveries(1)
+      if (first === undefined) return
+      yield* f.deliveryQueue.cancel(app.id, at(1), 10)
+      const again = Option.getOrThrow(yield* f.deliveryQueue.again(first.delivery, at(2)))
+      const claimed = yield* f.claim({ now: at(2), leaseEnds: at(17) })
+      same(claimed.map(({ claims, delivery }) => [delivery, claims]), [[again, 1]])
+    }),
     queueLaw("a delivery to a removed subscription is not delivered again, not even to the next one", function*(f) {
       const { app, claimed, subscription } = yield* f.claimedDeliveries(1)
       yield* f.deliveryQueue.settle(settled(claimed))

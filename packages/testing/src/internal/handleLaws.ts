@@ -22,26 +22,45 @@ const withTwo =
 
 const visibility = <R>(open: Open<R>): LawGroup<R> => ({
   about: "two handles",
-  laws: operations.flatMap(([makeScene, names]) =>
-    [...names, "a claim"].filter((name) => makeScene === queue || name !== "a claim").map((name) =>
-      law(
-        `${name} by one handle is seen by the other immediately, whatever it saw before`,
-        () =>
-          withTwo(open)(([f, g]) =>
-            Effect.gen(function*() {
-              for (const handles of [[f, g], [g, f]] as const) {
-                const stage = yield* staged(makeScene, handles)
-                const [one, other] = stage.handles
-                same(yield* look(stage, other), yield* look(stage, one), "what the other sees before")
-                yield* stage.run(name, one)
-                same(yield* look(stage, other), yield* look(stage, one), "what the other sees afterwards")
-                yield* stage.cleanUp
-              }
-            })
-          )
+  laws: [
+    ...operations.flatMap(([makeScene, names]) =>
+      [...names, "a claim"].filter((name) => makeScene === queue || name !== "a claim").map((name) =>
+        law(
+          `${name} by one handle is seen by the other immediately, whatever it saw before`,
+          () =>
+            withTwo(open)(([f, g]) =>
+              Effect.gen(function*() {
+                for (const handles of [[f, g], [g, f]] as const) {
+                  const stage = yield* staged(makeScene, handles)
+                  const [one, other] = stage.handles
+                  same(yield* look(stage, other), yield* look(stage, one), "what the other sees before")
+                  yield* stage.run(name, one)
+                  same(yield* look(stage, other), yield* look(stage, one), "what the other sees afterwards")
+                  yield* stage.cleanUp
+                }
+              })
+            )
+        )
       )
+    ),
+    law(
+      "a position of the log that one handle has returned is known to the other",
+      () =>
+        withTwo(open)(([f, g]) =>
+          Effect.gen(function*() {
+            const { app } = yield* f.subscribed
+            const read = (by: Fixture, after: number) => by.deliveries.log({ applicationId: app.id, after, limit: 10 })
+            for (const [one, other] of [[f, g], [g, f]] as const) {
+              yield* read(other, 0)
+              yield* one.deliveryQueue.enqueue(one.outgoing(app, one.event(1)))
+              const last = (yield* read(one, 0)).at(-1)
+              same(yield* read(other, last?.position ?? 0), [])
+            }
+            yield* f.cleanUp
+          })
+        )
     )
-  )
+  ]
 })
 
 const saves = [

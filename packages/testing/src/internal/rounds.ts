@@ -26,7 +26,7 @@ const within = <E, R>(
 
 /** Repeats a trial until it fails or a limit is reached. */
 export const rounds = <E, R>(trial: Effect.Effect<unknown, E, R>): Effect.Effect<void, E, R> =>
-  within({ least: 2, most: 20, millis: 40 }, () => trial)
+  within({ least: 2, most: 20, millis: 30 }, () => trial)
 
 /** Steps at which an operation can be stopped. A sweep must try at least `least` of them. */
 export interface Stops<A> {

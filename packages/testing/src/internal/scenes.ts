@@ -99,9 +99,12 @@ export const records = (f: Fixture) =>
     } as const)
 
     return {
+      app,
       rest,
       operations: {
         ...operations,
+        "a revocation of all grants": (by: Fixture) =>
+          Effect.asVoid(by.applications.save({ ...app, epoch: app.epoch + 1, version: 2 })),
         "a save of a grant": (by: Fixture, n: number, version = 2) =>
           Effect.asVoid(by.grants.save({ grant: { ...grant, ...fields(n), version }, outgoing: outgoing(n) })),
         "a save of a grant to another application": (by: Fixture, n: number, version = 2) =>
@@ -120,6 +123,12 @@ export const records = (f: Fixture) =>
           const updates = { ...registration.updates, comment: `comment ${n}`, registration_status: `status ${n}` }
           return Effect.asVoid(by.registrations.save({ ...registration, updates, version }, outgoing(n)))
         },
+        "a save of a registration without events": (by: Fixture, n: number, version = 2) =>
+          Effect.asVoid(by.registrations.save({
+            ...registration,
+            updates: { ...registration.updates, comment: `comment ${n}` },
+            version
+          }, [])),
         "a save of an application": (by: Fixture, n: number, version = 2) =>
           Effect.asVoid(by.applications.save({
             ...app,
@@ -173,8 +182,23 @@ export const records = (f: Fixture) =>
         registration: by.registrations.find(registration.id),
         "first subscription": by.subscriptions.findByApplication(silent.id)
       })
-    } satisfies Scene
+    } satisfies Scene & { readonly app: unknown }
   })
+
+/** The same records, by their lists. */
+export const lists = (f: Fixture) =>
+  Effect.map(records(f), ({ app, operations, rest }): Scene => ({
+    rest,
+    operations,
+    parts: (by) => ({
+      "grants of the application": by.grants.listByApplication(app.id, 9),
+      "applications of the owner": by.applications.list({
+        owner: Option.some(app.ownerId),
+        after: Option.none(),
+        limit: 9
+      })
+    })
+  }))
 
 /** Deliveries of an application: two are claimed, one has ended, one waits for its predecessor, one is due. */
 export const queue = (f: Fixture) =>

@@ -6,8 +6,9 @@ import { asOf } from "@startlist/core/Grant"
 import type { Stores } from "@startlist/core/Stores"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
 import { law, type LawGroup } from "../Law.ts"
-import { same } from "./expecting.ts"
+import { has, same } from "./expecting.ts"
 import { at, type Fixture, settled, start } from "./fixture.ts"
 import * as scenes from "./scenes.ts"
 import { inTheMiddle, stepsOf, sweep } from "./rounds.ts"
@@ -48,6 +49,8 @@ const standing: LawGroup<Stores> = {
       const user = yield* f.user()
       yield* f.grant(app, user)
       const stays = yield* f.grant(other, user)
+      same((yield* f.grants.listByUser(user.id)).length, 2)
+      same((yield* f.grants.listByApplication(app.id, 10)).length, 1)
       const next = yield* change(f, app, { epoch: 1 })
       same(yield* f.grants.listByUser(user.id), [stays])
       same(yield* f.grants.listByApplication(app.id, 10), [])
@@ -104,6 +107,8 @@ const standing: LawGroup<Stores> = {
         f.subscriptions.list({ after: Option.map(Option.fromNullable(after), ({ id }) => id), limit })
       same((yield* list(undefined, 2)).slice(0, 1), [newest])
       same((yield* list(newest, 2)).slice(0, 2), [middle, oldest])
+      yield* f.subscriptions.remove(middle.id, start)
+      same((yield* list(middle, 1)).slice(0, 1), [oldest], "after one that was removed")
       yield* f.cleanUp
     })
   ]
@@ -155,18 +160,33 @@ const held: LawGroup<Stores> = {
       same(yield* f.claim({ ...request, limit: 4 }), [], "what is claimed while the rest waits")
       yield* f.subscriptions.remove(paused.subscription.id, start)
     }),
-    queueLaw("a claim during which a pause or a suspension ends gets nothing that is queued after it", function*(f) {
+    queueLaw("a claim during which a change ends treats what is queued after it by that change", function*(f) {
+      // An event that is not due: a store may not look further if it has none.
+      const subscribed = Effect.tap(
+        f.subscribed,
+        ({ app }) => f.deliveryQueue.enqueue(f.outgoing(app, f.event(2, at(500))))
+      )
+      yield* subscribed
       const steps = yield* stepsOf(f.claim())
-      for (const isPause of [true, false]) {
+      for (const change of ["pause", "suspension", "callback", "secrets"] as const) {
         yield* sweep(steps, (step) =>
           Effect.gen(function*() {
-            const { app, subscription } = yield* f.subscribed
-            const hold = isPause
-              ? f.subscriptions.save({ ...subscription, paused: true, version: 2 })
-              : f.applications.save({ ...app, state: "suspended", version: 2 })
-            const queued = Effect.zipRight(hold, f.deliveryQueue.enqueue(f.outgoing(app, f.event(1))))
-            const [[claimed]] = yield* inTheMiddle([[f.claim(), step]], queued)
-            same(claimed, [])
+            const { app, subscription } = yield* subscribed
+            const next = { ...subscription, callbackUrl: "https://app.example.test/next", version: 2 }
+            const secrets = [{ value: Redacted.make(f.name("whsec")), expiresAt: Option.none() }]
+            const save = {
+              pause: f.subscriptions.save({ ...subscription, paused: true, version: 2 }),
+              suspension: f.applications.save({ ...app, state: "suspended", version: 2 }),
+              callback: f.subscriptions.save(next),
+              secrets: f.applications.saveSigningSecrets({ applicationId: app.id, version: 2, secrets })
+            }[change]
+            const queued = Effect.zipRight(save, f.deliveryQueue.enqueue(f.outgoing(app, f.event(1))))
+            const [[claimed = []]] = yield* inTheMiddle([[f.claim(), step]], queued)
+            if (change === "pause" || change === "suspension") same(claimed, [], `what is claimed after a ${change}`)
+            for (const one of claimed) {
+              if (change === "callback") same(one.subscription, next)
+              if (change === "secrets") same(one.signingSecrets, secrets)
+            }
             yield* f.cleanUp
           }))
       }
@@ -262,12 +282,13 @@ const indifferent: ReadonlyArray<readonly [MakeScene, ReadonlyArray<string>]> = 
 
 const circumstances: LawGroup<Stores> = {
   about: "circumstances",
-  laws: Object.entries(shown).map(([circumstance, itself]) =>
-    law(`${circumstance} hides no record, and changes no operation but claims`, () =>
-      Effect.gen(function*() {
-        const handles = yield* alone
-        for (const [makeScene, names] of indifferent) {
-          for (const name of names) {
+  laws: indifferent.flatMap(([makeScene, names]) =>
+    names.map((name) =>
+      law(
+        `a suspension, an end and a pause hide nothing of ${name}, and do not change it`,
+        () =>
+          Effect.gen(function*() {
+            const handles = yield* alone
             const after = (before: ReadonlyArray<string>) =>
               Effect.gen(function*() {
                 const stage = yield* staged(makeScene, handles)
@@ -276,15 +297,16 @@ const circumstances: LawGroup<Stores> = {
                 const answer = yield* stage.run(name, f)
                 const seen = yield* look(stage, f)
                 yield* stage.cleanUp
-                return {
-                  answer,
-                  ...Object.fromEntries(Object.entries(seen).filter(([part]) => !itself.includes(part)))
-                }
+                return { answer, ...seen }
               })
-            same(yield* after([circumstance]), yield* after([]), `${name} after ${circumstance}`)
-          }
-        }
-      }))
+            const usual = Object.entries(yield* after([]))
+            for (const [circumstance, itself] of Object.entries(shown)) {
+              const expected = Object.fromEntries(usual.filter(([part]) => !itself.includes(part)))
+              has(yield* after([circumstance]), expected, `${name} after ${circumstance}`)
+            }
+          })
+      )
+    )
   )
 }
 

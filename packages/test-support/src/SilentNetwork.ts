@@ -3,26 +3,41 @@ import { Effect } from "effect"
 import { once } from "node:events"
 import { type AddressInfo, connect, createServer, type Socket } from "node:net"
 
-/** Forwards connections to a port until it is silenced. */
-export const make = (port: number) =>
+/** Forwards connections to the host and port of a URL, except while it is silent. `url` leads through it. */
+export const make = (url: string) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
-      const sockets: Array<Socket> = []
+      const target = new URL(url)
+      const sockets = new Set<Socket>()
+      let isSilent = false
+      const end = () => {
+        for (const socket of sockets) socket.destroy()
+      }
       const server = createServer((near) => {
-        const far = connect(port, "127.0.0.1")
-        for (const socket of [near, far]) sockets.push(socket.on("error", () => {}))
-        near.pipe(far)
-        far.pipe(near)
+        const far = connect(Number(target.port), target.hostname)
+        for (const [from, to] of [[near, far], [far, near]] as const) {
+          sockets.add(from)
+          from.on("data", (chunk) => isSilent || to.write(chunk))
+          from.on("close", () => to.destroy())
+          from.on("error", () => to.destroy())
+        }
       })
       server.listen(0, "127.0.0.1")
       await once(server, "listening")
+      const through = new URL(url)
+      through.port = String((server.address() as AddressInfo).port)
       return {
-        port: (server.address() as AddressInfo).port,
+        url: through.href,
         silence: () => {
-          for (const socket of sockets) socket.unpipe().pause()
+          isSilent = true
+        },
+        /** Forwards new connections again. Those of the silent time have lost bytes, so it ends them. */
+        speak: () => {
+          isSilent = false
+          end()
         },
         close: () => {
-          for (const socket of sockets) socket.destroy()
+          end()
           server.close()
         }
       }

@@ -37,7 +37,7 @@ export const growth: Scenario = {
   about: `
 The stores, without HTTP, over more and more of what they keep, loaded in bulk. Refreshes and bearer checks are of random
 grants, by ${connections} callers. The queue has ${subscriptions} subscriptions; a batch is claimed and put back behind the others,
-so that it stays as long as it is. The goal is that the largest is as fast as the smallest, within 1.3 times.
+so that it stays as long as it is. The goal is that the largest is as fast as the smallest, within 1.2 times.
 `,
   run: async (effort) => {
     const grants = effort.isQuick ? [1e3, 1e5] : [1e3, 1e4, 1e5, 1e6]

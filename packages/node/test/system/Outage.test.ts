@@ -70,10 +70,8 @@ describe("an outage of PostgreSQL", () => {
     () =>
       Effect.gen(function*() {
         const { url } = yield* makeDatabase
-        const address = new URL(Redacted.value(url))
-        const network = yield* SilentNetwork.make(Number(address.port))
-        address.port = String(network.port)
-        const service = yield* makeNode(installation(address.href))
+        const network = yield* SilentNetwork.make(Redacted.value(url))
+        const service = yield* makeNode(installation(network.url))
         const isReady = () => fetch(`${service.url}/readyz`).then(({ status }) => status === 200)
         yield* Effect.promise(async () => {
           expect(await isReady()).toBe(true)
@@ -84,6 +82,7 @@ describe("an outage of PostgreSQL", () => {
             return await isReady()
           }, (ready) => !ready)
           expect(await within(5000, isReady())).toBe(false)
+          network.speak()
           await eventually(isReady, (ready) => ready)
         })
       })

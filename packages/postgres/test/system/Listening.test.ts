@@ -10,12 +10,10 @@ import * as Pool from "../../src/internal/pool.ts"
 it.scopedLive("a silently dropped connection is detected within seconds", () =>
   Effect.gen(function*() {
     const { url } = yield* TestServer.make()
-    const network = yield* SilentNetwork.make(Number(new URL(url).port))
-    const behind = new URL(url)
-    behind.port = String(network.port)
+    const network = yield* SilentNetwork.make(url)
     const heard: Array<string> = []
     const listening = yield* Effect.fork(
-      Pool.listen({ url: Redacted.make(behind.href) }, "news", (payload) => heard.push(payload))
+      Pool.listen({ url: Redacted.make(network.url) }, "news", (payload) => heard.push(payload))
     )
     yield* Effect.promise(async () => {
       const client = new Pg.Client({ connectionString: url })

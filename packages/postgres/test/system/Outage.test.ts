@@ -3,9 +3,9 @@ import { Application, Delivery, type Store, User } from "@startlist/core"
 import { GrantStore } from "@startlist/core/GrantStore"
 import { Database, Postgres, Users } from "@startlist/postgres"
 import { Deferred, Effect, Either, identity, Layer, Option, Redacted, Schedule, Stream } from "effect"
-import * as Net from "node:net"
 import { describe, expect } from "vitest"
 import * as fixtures from "@startlist/test-support/StoreFixtures"
+import * as SilentNetwork from "@startlist/test-support/SilentNetwork"
 import * as TestDatabase from "@startlist/test-support/TestDatabase"
 import * as TestServer from "@startlist/test-support/TestServer"
 
@@ -56,19 +56,19 @@ describe("lost connections", () => {
     () =>
       Effect.gen(function*() {
         const { url } = yield* TestDatabase.TestDatabase
-        const proxy = yield* silenceable(Redacted.value(url))
-        const layer = layerOf({ url: Redacted.make(proxy.url) })
+        const network = yield* SilentNetwork.make(Redacted.value(url))
+        const layer = layerOf({ url: Redacted.make(network.url) })
         yield* Effect.gen(function*() {
           const all = yield* calls
           yield* Effect.all(all, { concurrency: "unbounded" })
-          proxy.silence()
+          network.silence()
           const grants = yield* GrantStore
           const many = Array.from(
             { length: 600 },
             (_, index) => grants.find(Application.ApplicationId.make(1), User.UserId.make(index + 1))
           )
           yield* Effect.forEach([...all, ...many], failing, { concurrency: "unbounded" })
-          proxy.speak()
+          network.speak()
           yield* until(Effect.all(all, { concurrency: "unbounded" }))
         }).pipe(Effect.provide(layer))
       }).pipe(Effect.scoped, Effect.provide(TestDatabase.layer))
@@ -128,43 +128,3 @@ describe("wake-ups", () => {
       yield* wakes
     }).pipe(Effect.scoped, Effect.provide([TestDatabase.layer, fixtures.seal])))
 })
-
-/** A proxy to the server that drops everything while it is silenced. */
-const silenceable = (url: string) =>
-  Effect.acquireRelease(
-    Effect.async<{ readonly url: string; silence: () => void; speak: () => void; close: () => void }>((resume) => {
-      const target = new URL(url)
-      const sockets = new Set<Net.Socket>()
-      let isSilent = false
-      const server = Net.createServer((socket) => {
-        const upstream = Net.connect(Number(target.port), target.hostname)
-        for (const [from, to] of [[socket, upstream], [upstream, socket]] as const) {
-          sockets.add(from)
-          from.on("data", (chunk) => isSilent || to.write(chunk))
-          from.on("close", () => to.destroy())
-          from.on("error", () => to.destroy())
-        }
-      })
-      server.listen(0, "127.0.0.1", () => {
-        const address = server.address()
-        const through = new URL(url)
-        through.port = String(typeof address === "object" && address ? address.port : 0)
-        resume(Effect.succeed({
-          url: through.href,
-          silence: () => {
-            isSilent = true
-          },
-          // Dropped bytes are lost: the connections of that time are broken, as after a partition.
-          speak: () => {
-            isSilent = false
-            for (const socket of sockets) socket.destroy()
-          },
-          close: () => {
-            for (const socket of sockets) socket.destroy()
-            server.close()
-          }
-        }))
-      })
-    }),
-    ({ close }) => Effect.sync(close)
-  )

@@ -53,6 +53,9 @@ describe("a statement of the embedded database", () => {
         yield* sql`ALTER TABLE changing ADD COLUMN b text NOT NULL DEFAULT 'x'`
         expect(yield* all).toEqual([{ a: 1, b: "x" }])
         expect(yield* all).toEqual([{ a: 1, b: "x" }])
+        yield* sql`ALTER TABLE changing DROP COLUMN b`
+        expect(yield* Effect.flip(sql.withTransaction(all))).toMatchObject({ cause: { code: "0A000" } })
+        expect(yield* sql.withTransaction(all)).toEqual([{ a: 1 }])
       }))
 
     it.effect("stays prepared, but only a limited number does", () =>

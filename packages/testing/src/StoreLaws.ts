@@ -9,6 +9,7 @@
  * after it, in any order. The laws of the queue end deliveries that others left pending.
  */
 import type { Stores } from "@startlist/core/Stores"
+import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { atomicityLaws } from "./internal/atomicityLaws.ts"
 import { claimLaws } from "./internal/claimLaws.ts"
@@ -18,16 +19,20 @@ import { outboxLaws } from "./internal/outboxLaws.ts"
 import { grantLaws } from "./internal/grantLaws.ts"
 import { handleLaws } from "./internal/handleLaws.ts"
 import { keyLaws } from "./internal/keyLaws.ts"
+import { racesOf } from "./internal/raceLaws.ts"
 import { recordLaws } from "./internal/recordLaws.ts"
 import { settleLaws } from "./internal/settleLaws.ts"
 import { standingLaws } from "./internal/standingLaws.ts"
+import { alone } from "./internal/stage.ts"
 import { subscriptionLaws } from "./internal/subscriptionLaws.ts"
+import { versionLaws } from "./internal/versionLaws.ts"
 import type { LawGroup } from "./Law.ts"
 import * as Suite from "./Suite.ts"
 
 /** All laws of the stores, in groups. Each is an Effect. */
 export const laws: ReadonlyArray<LawGroup<Stores>> = [
   keyLaws,
+  versionLaws,
   ...recordLaws,
   ...grantLaws,
   subscriptionLaws,
@@ -37,7 +42,8 @@ export const laws: ReadonlyArray<LawGroup<Stores>> = [
   ...deliveryLaws,
   ...standingLaws,
   eventLogLaws,
-  ...atomicityLaws
+  atomicityLaws,
+  racesOf("races", (use) => Effect.flatMap(alone, use))
 ]
 
 export interface Options<R> {

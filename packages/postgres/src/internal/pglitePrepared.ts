@@ -1,5 +1,6 @@
 /** Prepared statements in PGlite, whose own `query` parses and plans a statement each time. */
 import { type messages, type PGlite, protocol } from "@electric-sql/pglite"
+import { type Column, toRow } from "./columns.ts"
 
 const { serialize } = protocol
 
@@ -7,7 +8,7 @@ interface Prepared {
   readonly name: string
   /** Types of the parameters. */
   readonly types: ReadonlyArray<number>
-  readonly columns: ReadonlyArray<{ readonly name: string; readonly parse: (text: string) => unknown }>
+  readonly columns: ReadonlyArray<Column>
 }
 
 /** Maximum number of prepared statements. The one that was not used for the longest time is dropped. */
@@ -63,24 +64,17 @@ export const makeRun = (pg: PGlite): Run => {
     const answer = await ask(serialize.bind({ statement: prepared.name, values }), serialize.execute({}))
     const rows: Array<object> = []
     for (const message of answer) {
-      if (message.name === "dataRow") rows.push(toRow(prepared, (message as messages.DataRowMessage).fields))
+      if (message.name === "dataRow") rows.push(toRow(prepared.columns, (message as messages.DataRowMessage).fields))
     }
     return rows
   }
 
   return (text, parameters) =>
     execute(text, parameters).catch(async (error: unknown) => {
-      if (!hasChanged(error) || pg.isInTransaction()) throw error
+      if (!hasChanged(error)) throw error
       await forget(text)
+      // The error has ended a transaction, but the next one succeeds.
+      if (pg.isInTransaction()) throw error
       return execute(text, parameters)
     })
-}
-
-const toRow = ({ columns }: Prepared, texts: ReadonlyArray<string | null>): object => {
-  const row: Record<string, unknown> = {}
-  columns.forEach(({ name, parse }, index) => {
-    const text = texts[index]
-    row[name] = text === null || text === undefined ? null : parse(text)
-  })
-  return row
 }

@@ -4,14 +4,10 @@
  */
 import * as Pg from "pg"
 import type { Parameter, Statement } from "../Database.ts"
+import { type Column, toRow } from "./columns.ts"
 
 /** Either an error or rows. */
 type Callback = (error: Error | null | undefined, rows?: ReadonlyArray<object>) => void
-
-interface Column {
-  readonly name: string
-  readonly parse: (text: string) => unknown
-}
 
 /** The columns of prepared statements on a connection, by name. */
 const prepared = new WeakMap<Pg.ClientBase, Map<string, ReadonlyArray<Column>>>()
@@ -91,12 +87,3 @@ class Execution implements Pg.Submittable {
 }
 
 const toText = (parameter: Parameter): string | null => parameter === null ? null : String(parameter)
-
-const toRow = (columns: ReadonlyArray<Column>, texts: ReadonlyArray<string | null>): object => {
-  const row: Record<string, unknown> = {}
-  columns.forEach(({ name, parse }, index) => {
-    const text = texts[index]
-    row[name] = text === null || text === undefined ? null : parse(text)
-  })
-  return row
-}

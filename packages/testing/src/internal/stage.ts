@@ -64,6 +64,10 @@ export type Stage = Effect.Effect.Success<ReturnType<typeof staged>>
 export const look = (stage: Stage, by: Fixture, names?: ReadonlyArray<string>): Effect.Effect<Seen, unknown> =>
   Effect.all(stage.parts(by, names))
 
+/** These parts of what was seen. */
+export const pick = (seen: Seen, parts: ReadonlyArray<string>): Seen =>
+  Object.fromEntries(parts.map((part) => [part, seen[part]]))
+
 /** Expects one of several named results. An error shows the difference to the nearest one. */
 export const oneOf = (seen: Seen, expected: Readonly<Record<string, Seen>>, what: string): void => {
   const differing = (one: Seen) => Object.keys(one).filter((part) => asText(one[part]) !== asText(seen[part])).length

@@ -12,6 +12,7 @@ import type { Stores } from "@startlist/core/Stores"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { atomicityLaws } from "./internal/atomicityLaws.ts"
+import { circumstanceLaws } from "./internal/circumstanceLaws.ts"
 import { claimLaws } from "./internal/claimLaws.ts"
 import { deliveryLaws } from "./internal/deliveryLaws.ts"
 import { eventLogLaws } from "./internal/eventLogLaws.ts"
@@ -41,6 +42,7 @@ export const laws: ReadonlyArray<LawGroup<Stores>> = [
   settleLaws,
   ...deliveryLaws,
   ...standingLaws,
+  circumstanceLaws,
   eventLogLaws,
   atomicityLaws,
   racesOf("races", (use) => Effect.flatMap(alone, use))

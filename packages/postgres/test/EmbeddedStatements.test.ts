@@ -1,6 +1,6 @@
 import { layer } from "@effect/vitest"
 import { SqlClient } from "@effect/sql"
-import { Effect } from "effect"
+import { Effect, Fiber } from "effect"
 import { describe, expect } from "vitest"
 import { opened } from "./support/embedded.ts"
 
@@ -28,6 +28,19 @@ describe("a statement of the embedded database", () => {
           time
         })
         for (let round = 0; round < 3; round++) expect(yield* run).toEqual([row(1), row(2)])
+      }))
+
+    it.effect("is between two of a caller that runs them without a pause", () =>
+      Effect.gen(function*() {
+        const sql = yield* SqlClient.SqlClient
+        let others = 0
+        const one = Effect.scoped(Effect.flatMap(sql.reserve, ({ execute }) => execute("SELECT 1", [], undefined)))
+        const other = yield* Effect.fork(Effect.repeatN(Effect.zipRight(one, Effect.sync(() => others++)), 50))
+        for (let mine = 1; mine <= 5; mine++) {
+          yield* one
+          expect([mine - 1, mine]).toContain(others)
+        }
+        yield* Fiber.interrupt(other)
       }))
 
     it.effect("can be used again after a refusal", () =>

@@ -7,6 +7,7 @@ import { SqlError } from "@effect/sql/SqlError"
 import * as Statement from "@effect/sql/Statement"
 import * as Reactivity from "@effect/experimental/Reactivity"
 import * as Effect from "effect/Effect"
+import * as Queue from "effect/Queue"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { fsyncSync } from "node:fs"
@@ -135,7 +136,6 @@ const turn = Effect.async<void>((resume) => void setImmediate(resume, Effect.voi
 /** A client for the scope. Does not close the database. */
 export const makeClient = (pg: PGlite): Effect.Effect<SqlClient.SqlClient> =>
   Effect.gen(function*() {
-    const permit = yield* Effect.makeSemaphore(1)
     // A statement cannot be cancelled, and its connection cannot be used before it has ended.
     const attempt = <A>(run: () => Promise<A>) =>
       Effect.uninterruptible(
@@ -157,12 +157,14 @@ export const makeClient = (pg: PGlite): Effect.Effect<SqlClient.SqlClient> =>
       executeStream: (text, parameters, transformRows) =>
         Stream.unwrap(Effect.map(execute(text, parameters, transformRows), Stream.fromIterable))
     }
-    // Not `Semaphore.withPermits`, which loses a permit if the fiber is interrupted while it takes the permit.
+    // Not a semaphore: a fiber that takes it again and again would be faster than all that wait for it.
+    const idle = yield* Queue.unbounded<Connection>()
+    const release = Queue.offer(idle, connection)
+    yield* release
     const acquirer = Effect.uninterruptible(
-      permit.take(1).pipe(
-        Effect.zipRight(Effect.flatMap(Effect.scope, (scope) => Scope.addFinalizer(scope, permit.release(1)))),
-        Effect.zipRight(turn),
-        Effect.as(connection)
+      Queue.take(idle).pipe(
+        Effect.tap(Effect.flatMap(Effect.scope, (scope) => Scope.addFinalizer(scope, release))),
+        Effect.tap(turn)
       )
     )
     return yield* SqlClient.make({

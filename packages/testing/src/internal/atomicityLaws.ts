@@ -55,7 +55,10 @@ const large = [
   "a purge"
 ]
 
-/** Runs an operation alone. Returns the state before and after it, its steps and its duration. */
+/**
+ * Runs an operation alone, once and twice. Returns the state before and after it, what is then claimed, its steps and its
+ * duration.
+ */
 const rehearsed = (makeScene: MakeScene, name: string, handles: Handles) =>
   Effect.gen(function*() {
     const stage = yield* staged(makeScene, handles)
@@ -66,10 +69,16 @@ const rehearsed = (makeScene: MakeScene, name: string, handles: Handles) =>
     const millis = (yield* Clock.currentTimeMillis) - began
     const after = yield* look(stage, f)
     same(yield* look(stage, f), after, "what a second look finds")
+    const once = yield* stage.rest
     yield* stage.cleanUp
+    const second = yield* staged(makeScene, handles)
+    yield* second.run(name, f)
+    yield* second.run(name, f)
+    const claimed = { "one of it": { claimed: once }, "two of it": { claimed: yield* second.rest } }
+    yield* second.cleanUp
     const changed = Object.keys(before).filter((part) => asText(before[part]) !== asText(after[part]))
     holds(changed.length > 0, `${name} changes something`)
-    return { before: pick(before, changed), after: pick(after, changed), changed, steps, millis }
+    return { before: pick(before, changed), after: pick(after, changed), changed, claimed, steps, millis }
   })
 
 const interruption = (makeScene: MakeScene, name: string, where = ""): Law<Stores> =>
@@ -78,7 +87,7 @@ const interruption = (makeScene: MakeScene, name: string, where = ""): Law<Store
     () =>
       Effect.gen(function*() {
         const handles = yield* alone
-        const { after, before, changed, millis, steps } = yield* rehearsed(makeScene, name, handles)
+        const { after, before, changed, claimed, millis, steps } = yield* rehearsed(makeScene, name, handles)
         const isWhole = (seen: Seen) => [before, after].some((one) => asText(one) === asText(seen))
         const trial = (interrupt: (operation: Effect.Effect<unknown>) => Effect.Effect<unknown>) =>
           Effect.gen(function*() {
@@ -95,6 +104,7 @@ const interruption = (makeScene: MakeScene, name: string, where = ""): Law<Store
             // It can be done again, unless the database has completed it since.
             const isRefused = typeof (yield* stage.run(name, f)) === "string"
             if (isRefused) same(yield* look(stage, f, changed), after, "what is there when it is refused afterwards")
+            oneOf({ claimed: yield* stage.rest }, claimed, "what is claimed when it was done again")
             yield* stage.cleanUp
           })
         yield* sweep(
@@ -167,7 +177,12 @@ const sequences: ReadonlyArray<readonly [MakeScene, ReadonlyArray<string>]> = [
   [scenes.records, ["a save of an application", "a save of a grant"]],
   [scenes.records, ["a save of a grant", "a save of an application"]],
   [scenes.records, ["a save of a grant", "a save of a grant to another application"]],
-  [scenes.lists, ["a revocation of all grants", "a save of a grant"]],
+  [scenes.records, [
+    "a save of a grant to another application",
+    "a revocation of all grants",
+    "a renewal of a grant"
+  ]],
+  [scenes.lists, ["a revocation of all grants", "a renewal of a grant"]],
   [scenes.lists, ["the end of the application"]],
   [scenes.queue, ["a settlement", "the next events of an object"]],
   [scenes.pages, ["a settlement", "a settlement of a later delivery"]]

@@ -137,6 +137,19 @@ const eligible: LawGroup<Stores> = {
       const fourth = (yield* f.claim({ now: at(41), leaseEnds: at(56) })).map(({ delivery }) => delivery.id)
       same(new Set(fourth), new Set([one.delivery.id, two.delivery.id]))
     }),
+    queueLaw("parallel claims get each delivery once", function*(f) {
+      const { app } = yield* f.subscribed
+      const objects = range(1, 24)
+      yield* f.queue(app, objects.map((object) => f.event(object)))
+      for (const round of range(1, 8)) {
+        const claim = f.claim({ now: at(20 * round), leaseEnds: at(20 * round + 15) })
+        const claims = yield* Effect.all(Array.from({ length: 8 }, () => claim), { concurrency: "unbounded" })
+        // A claim skips what another one has locked.
+        const claimed = [...claims.flat(), ...yield* claim]
+        const counted = claimed.map(({ claims, delivery }) => [delivery.event.objectId, claims])
+        same(counted.sort(([a = 0], [b = 0]) => a - b), objects.map((object) => [object, round]), `round ${round}`)
+      }
+    }),
     queueLaw("deliveries that are not pending are not claimed", function*(f) {
       const { app } = yield* f.subscribed
       const states = State.literals.filter((state) => state !== "pending")

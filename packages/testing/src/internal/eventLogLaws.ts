@@ -5,6 +5,7 @@ import { maxId } from "@startlist/core/Store"
 import type { Stores } from "@startlist/core/Stores"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import type { LawGroup } from "../Law.ts"
 import { same, tagOf } from "./expecting.ts"
@@ -102,6 +103,25 @@ export const eventLogLaws: LawGroup<Stores> = {
       const { app } = yield* f.subscribed
       yield* f.queue(app, [f.event(1)])
       same(yield* tagOf(f.deliveries.log({ applicationId: app.id, after: maxId, limit: 10 })), "UnknownPosition")
+    }),
+    queueLaw("a reader misses nothing of a long save, although it reads later, shorter saves before", function*(f) {
+      const { app } = yield* f.subscribed
+      const mine = reader(f, app)
+      let [saved, object] = [0, 0]
+      const enqueue = (count: number) =>
+        Effect.suspend(() => {
+          saved += count
+          return f.deliveryQueue.enqueue(f.outgoing(app, ...Array.from({ length: count }, () => f.event(++object))))
+        })
+      for (let round = 0; round < 4; round++) {
+        const long = yield* Effect.fork(enqueue(200))
+        const isSaved = Effect.map(Fiber.poll(long), Option.isSome)
+        const short = Effect.zipRight(enqueue(1), mine.read(1000))
+        yield* Effect.repeat(short, { until: () => isSaved, times: 100 })
+        yield* Fiber.join(long)
+        yield* mine.read(1000)
+        same(mine.seen.length, saved, "number of events that a reader saw")
+      }
     }),
     queueLaw("readers that race writers and each other miss nothing, and see nothing twice", function*(f) {
       const { app } = yield* f.subscribed

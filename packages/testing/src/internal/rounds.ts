@@ -50,15 +50,17 @@ const goldenRatio = (Math.sqrt(5) - 1) / 2
 const fewSteps = 40
 
 /**
- * Runs an operation and returns its steps. First those at which a database had answered, where another process can
- * interfere. Then the others, each far from those before it.
+ * Runs an operation and returns its steps. First one between each two waits, when a database has answered and was not
+ * asked again: there another process can interfere, and an interruption undoes nothing. Then the others, each far from
+ * those before it.
  */
 export const stepsOf = (operation: Effect.Effect<unknown, unknown>): Effect.Effect<Stops<number>> =>
   Effect.gen(function*() {
     const stopped = yield* stopAt(operation, Infinity)
     yield* stopped.end
     const { awakenings, steps } = stopped.taken()
-    const order = new Set(yield* Random.shuffle(awakenings))
+    const between = awakenings.map((from, place) => Math.floor((from + (awakenings[place + 1] ?? steps)) / 2))
+    const order = new Set(yield* Random.shuffle(between))
     const start = yield* Random.next
     for (let place = 0; order.size < steps; place++) order.add(Math.floor((start + place * goldenRatio) % 1 * steps))
     return { order: [...order], least: awakenings.length === 0 ? fewSteps : awakenings.length + 1 }

@@ -19,6 +19,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Random from "effect/Random"
 import * as Redacted from "effect/Redacted"
+import { frozen } from "./frozen.ts"
 
 /** The start of every law. Laws that count what a purge removes use times far before it, where no other law has records. */
 export const start = DateTime.unsafeMake("2030-01-01T00:00:00.000Z")
@@ -52,12 +53,12 @@ export interface Fixture extends Effect.Effect.Success<typeof make> {}
 /** A fixture with names that no other has, over an emptied queue if `clearQueue` was run before. */
 export const make = Effect.gen(function*() {
   const services = yield* Effect.context<Stores>()
-  const applications = Context.get(services, ApplicationStore)
-  const deliveries = Context.get(services, DeliveryStore)
-  const deliveryQueue = Context.get(services, DeliveryQueue)
-  const grants = Context.get(services, GrantStore)
-  const registrations = Context.get(services, RegistrationStore)
-  const subscriptions = Context.get(services, SubscriptionStore)
+  const applications = frozen(Context.get(services, ApplicationStore))
+  const deliveries = frozen(Context.get(services, DeliveryStore))
+  const deliveryQueue = frozen(Context.get(services, DeliveryQueue))
+  const grants = frozen(Context.get(services, GrantStore))
+  const registrations = frozen(Context.get(services, RegistrationStore))
+  const subscriptions = frozen(Context.get(services, SubscriptionStore))
 
   const label = (yield* Random.nextIntBetween(0, 2 ** 48)).toString(36).padStart(10, "0")
   let made = 0

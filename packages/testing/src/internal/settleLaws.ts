@@ -78,9 +78,12 @@ export const settleLaws: LawGroup<Stores> = {
       }
     ),
     queueLaw("a settlement after the lease is recorded if nobody else has claimed since", function*(f) {
-      const { claimed } = yield* f.claimedDeliveries(1)
+      const { claimed } = yield* f.claimedDeliveries(3)
       yield* f.claim({ now: at(14), leaseEnds: at(29) })
-      same((yield* f.deliveryQueue.settle(settled(claimed))).length, 1)
+      const [taken] = yield* f.claim({ now: at(15), leaseEnds: at(30), limit: 1 })
+      const others = claimed.map(({ delivery }) => delivery.id).filter((id) => id !== taken?.delivery.id)
+      const recorded = yield* f.deliveryQueue.settle(settled(claimed))
+      same([...recorded].sort((a, b) => a - b), others)
     }),
     queueLaw("a settlement is recorded once", function*(f) {
       const { app, claimed } = yield* f.claimedDeliveries(1)

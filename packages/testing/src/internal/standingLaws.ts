@@ -9,7 +9,7 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import type { LawGroup } from "../Law.ts"
 import { same } from "./expecting.ts"
-import { at, type Fixture, settled, start } from "./fixture.ts"
+import { at, type Fixture, following, only, settled, start } from "./fixture.ts"
 import { inTheMiddle, stepsOf, sweep } from "./rounds.ts"
 import { queueLaw, storeLaw } from "./storeLaw.ts"
 
@@ -55,6 +55,19 @@ const standing: LawGroup<Stores> = {
       const again = f.newGrant(next, user, { version: 2, epoch: 2, grantedAt: at(1) })
       yield* f.grants.save({ grant: again, outgoing: [] })
       same(yield* f.grants.listByUser(user.id), [stays, again])
+      same(yield* f.grants.listByApplication(app.id, 10), [again])
+    }),
+    storeLaw("grants of an earlier epoch do not count for the limit of a list", function*(f) {
+      const app = yield* f.application()
+      // In the order of users or of saves, grants of the first epoch are in front of the others and behind them.
+      const users = yield* Effect.all(Array.from({ length: 4 }, () => f.user()))
+      const made = yield* Effect.forEach(users.sort((a, b) => a.id - b.id), (user) => f.grant(app, user))
+      yield* change(f, app, { epoch: 1 })
+      const renewed = made.slice(1, 3).map((grant) => following(grant, { applicationEpoch: 1 }))
+      for (const grant of renewed) yield* f.grants.save(only(grant))
+      const found = yield* f.grants.listByApplication(app.id, 2)
+      same([...found].sort((a, b) => a.userId - b.userId), renewed)
+      same((yield* f.grants.listByApplication(app.id, 1)).length, 1)
     }),
     queueLaw(
       "grants of an earlier epoch concern nobody; events for one application are still queued",

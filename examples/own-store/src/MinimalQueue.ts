@@ -189,11 +189,13 @@ export const makeDeliveries = (
         for (const { delivery } of newest) cancel(collections, delivery, now)
         return newest.length
       }),
-    again: ({ applicationId, event, subscriptionId }, dueAt) =>
-      atomically(() => {
-        const told = { applicationId, subscriptionId, event, dueAt }
-        return Option.map(subscribed(told), () => add(collections, told, false))
-      }).pipe(Effect.tap(wake)),
+    again: ({ id }, dueAt) =>
+      atomically(() =>
+        Option.fromNullable(pending.get(id)?.delivery ?? ended.get(id)).pipe(
+          Option.filter((stored) => Option.isSome(subscribed(stored))),
+          Option.map((stored) => add(collections, { ...stored, dueAt }, false))
+        )
+      ).pipe(Effect.tap(wake)),
     enqueue: (outgoing) => Effect.zipLeft(atomically(() => enqueue(collections, outgoing)), wake),
     log: ({ after, applicationId, limit }) =>
       Effect.flatten(atomically(() => {

@@ -108,11 +108,14 @@ export const makeQueue = (
         for (const { record } of newest) cancel(sql, record, now)
         return newest.length
       }),
-    again: (told, now) =>
+    again: ({ id }, now) =>
       atomically((sql) => {
-        const [subscribed] = sql.all(Row, "select record from subscriptions where id = ?", told.subscriptionId)
-        if (subscribed === undefined) return Option.none()
-        return Option.some(add(sql, told, now, false))
+        const query = "select d.record from deliveries d join subscriptions s on s.id = d.subscription where d.id = ?"
+        const [stored] = sql.all(Row, query, id)
+        return Option.map(
+          Option.fromNullable(stored),
+          ({ record }) => add(sql, Record.delivery.read(record), now, false)
+        )
       }).pipe(Effect.tap(wake)),
     enqueue: (outgoing) => Effect.zipLeft(atomically((sql) => enqueue(sql, outgoing)), wake),
     // SQLite writes one transaction after the other, so identifiers are in the order of commits.

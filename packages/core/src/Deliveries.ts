@@ -3,6 +3,7 @@ import * as Context from "effect/Context"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import type { ApplicationId } from "./Application.ts"
 import { type Delivery, type DeliveryId, DeliveryNotFound, DeliveryStore } from "./Delivery.ts"
 import { DeliveryQueue } from "./DeliveryQueue.ts"
@@ -58,8 +59,11 @@ const make = Effect.gen(function*() {
   const find = (id: DeliveryId) => foundOr(store.find(id), () => new DeliveryNotFound({ deliveryId: id }))
 
   const redeliver = Effect.fn("Deliveries.redeliver")(function*(id: DeliveryId) {
-    const again = queue.again(yield* find(id), yield* DateTime.now)
-    return yield* foundOr(again, () => new SubscriptionNotFound())
+    const again = yield* queue.again(yield* find(id), yield* DateTime.now)
+    if (Option.isSome(again)) return again.value
+    // It may have been purged since.
+    yield* find(id)
+    return yield* new SubscriptionNotFound()
   })
 
   const cancelPending = Effect.fn("Deliveries.cancelPending")(function*(id: ApplicationId) {

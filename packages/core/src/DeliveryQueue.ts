@@ -85,13 +85,10 @@ export declare namespace DeliveryQueue {
       limit: number
     ) => Effect.Effect<number, StoreError>
     /**
-     * Makes a new pending delivery of the event to the same subscription, due at `now`. The log has only the first one.
-     * None if that subscription is gone. With `id`, it uses the stored event: an erasure may have cleared it since it
-     * was read.
+     * Makes a new pending delivery of a stored one, to the same subscription, due at `now`. The log has only the first
+     * one. It uses the stored event: an erasure may have cleared it since the delivery was read. None if the delivery was
+     * purged, or if its subscription is gone.
      */
-    readonly again: (
-      delivery: Pick<Delivery, "applicationId" | "subscriptionId" | "event"> & Partial<Pick<Delivery, "id">>,
-      now: DateTime.Utc
-    ) => Effect.Effect<Option.Option<Delivery>, StoreError>
+    readonly again: (delivery: Delivery, now: DateTime.Utc) => Effect.Effect<Option.Option<Delivery>, StoreError>
   }
 }

@@ -133,7 +133,7 @@ it.live("a subscription whose secret no key opens is shown and removed, and its 
         trace: Option.none(),
         updates: {}
       })
-      yield* deliveries.again({ applicationId: application, subscriptionId: found.id, event }, event.time)
+      yield* deliveries.enqueue([{ event, audience: Event.Audience.Application({ applicationId: application }) }])
       for (const seconds of [0, 15, 30, 45, 60, 75, 90]) expect(yield* claimAt(seconds)).toEqual([])
     }).pipe(withKeys(1))
     expect((yield* claimAt(105).pipe(withKeys(9))).map(({ claims }) => claims)).toEqual([1])

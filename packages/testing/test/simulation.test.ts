@@ -14,12 +14,14 @@ const hint = Effect.gen(function*() {
   const at = DateTime.unsafeMake(0)
   const applicationId = Application.ApplicationId.make(1)
   const found = yield* subscriptions.findByApplication(applicationId)
-  const { id: subscriptionId } = Option.isSome(found) ? found.value : yield* subscriptions.insert({
-    applicationId,
-    callbackUrl: "https://application.example.test/hook",
-    createdAt: at,
-    updatedAt: at
-  })
+  if (Option.isNone(found)) {
+    yield* subscriptions.insert({
+      applicationId,
+      callbackUrl: "https://application.example.test/hook",
+      createdAt: at,
+      updatedAt: at
+    })
+  }
   const event = Event.Event.make({
     id: Event.EventId.make("evt_1"),
     aspectType: "deleted",
@@ -29,7 +31,7 @@ const hint = Effect.gen(function*() {
     time: at,
     trace: Option.none()
   })
-  yield* queue.again({ applicationId, subscriptionId, event }, at)
+  yield* queue.enqueue([{ event, audience: Event.Audience.Application({ applicationId }) }])
 })
 
 describe("the simulation", () => {

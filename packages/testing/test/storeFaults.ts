@@ -648,9 +648,6 @@ const fields: ReadonlyArray<StoreFault> = [
   fault("field", "the trace of an event is lost when a change of a registration is saved", ({ registrations }) => ({
     registrations: { save: (next, outgoing) => registrations.save(next, outgoing.map(untraced)) }
   })),
-  fault("field", "the trace of an event is lost when it is delivered again", ({ deliveries }) => ({
-    deliveries: { again: (told, now) => deliveries.again(untraced(told), now) }
-  })),
   fault("field", "a claim does not read the trace of an event", ({ deliveries }) => ({
     deliveries: {
       claim: (request) =>
@@ -773,8 +770,7 @@ const others: ReadonlyArray<StoreFault> = [
   }),
   fault("field", "what is pending is not delivered again", ({ deliveries }) => ({
     deliveries: {
-      again: (told, now) =>
-        "state" in told && told.state === "pending" ? Effect.succeedNone : deliveries.again(told, now)
+      again: (told, now) => told.state === "pending" ? Effect.succeedNone : deliveries.again(told, now)
     }
   }))
 ]

@@ -133,11 +133,12 @@ export const makeDeliveries = (
         for (const queued of newest) cancel(state, queued, now)
         return newest.length
       }),
-    again: ({ applicationId, event, subscriptionId }, now) =>
+    again: ({ id }, now) =>
       Effect.sync(() => {
-        if (!subscriptions.has(subscriptionId)) return Option.none()
-        const fields = { applicationId, subscriptionId, event, dueAt: now, endedAt: Option.none() }
-        const delivery = add(state, { ...fields, state: "pending", attempts: [] }, false)
+        const stored = deliveries.get(id)?.delivery
+        if (stored === undefined || !subscriptions.has(stored.subscriptionId)) return Option.none()
+        const fresh = { state: "pending", attempts: [], dueAt: now, endedAt: Option.none() } as const
+        const delivery = add(state, { ...stored, ...fresh }, false)
         wake()
         return Option.some(delivery)
       }),

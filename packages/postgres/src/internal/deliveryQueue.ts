@@ -23,7 +23,7 @@ import {
   toDeliveryId
 } from "./deliveryRows.ts"
 import { eventNames, eventTypes, insertDeliveries, lanes, outbox, outgoingParameter } from "./outbox.ts"
-import { type EventRow, fromEvent, type Int8, millisOf, millisOrNull, toEvent, toInstant } from "./rows.ts"
+import { type EventRow, type Int8, millisOf, millisOrNull, toEvent, toInstant } from "./rows.ts"
 import { notLogged } from "./eventLog.ts"
 import { laneColumns, laneTypes, promoteText } from "./settle.ts"
 import { type SigningRow, toSigning } from "./signingRows.ts"
@@ -301,12 +301,13 @@ export const make = (database: Database.Service, seal: Seal.Service): DeliveryQu
           [event],
           transaction(Effect.gen(function*() {
             yield* query(holdRegistration, [event.objectType === "registration" ? event.objectId : null])
-            const [stored] = id === undefined ? [] : yield* query<EventRow>(findEvent, [id, applicationId])
+            const [stored] = yield* query<EventRow>(findEvent, [id, applicationId])
+            if (stored === undefined) return []
             return yield* query<DeliveryRow>(again, [JSON.stringify({
               application_id: applicationId,
               subscription_id: subscriptionId,
               due_at: millisOf(now),
-              ...stored ?? fromEvent(event)
+              ...stored
             })])
           }))
         ),

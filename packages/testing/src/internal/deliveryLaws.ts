@@ -127,6 +127,12 @@ const repeats: LawGroup<Stores> = {
       const due = yield* f.claim({ now: at(99), leaseEnds: at(114) })
       same(due.map(({ delivery }) => delivery.id), [fresh[0]?.id], "the next of each object that is due")
     }),
+    queueLaw("the stored event is delivered again: it may have changed since the caller has read it", function*(f) {
+      const { claimed: [one] } = yield* f.claimedDeliveries(1)
+      if (one === undefined) return
+      const again = yield* f.deliveryQueue.again({ ...one.delivery, event: f.event(1, at(3)) }, at(99))
+      same(Option.map(again, ({ event }) => event), Option.some(one.delivery.event))
+    }),
     queueLaw("a delivery again has no claims yet, also of a delivery that was cancelled while claimed", function*(f) {
       const { app, claimed: [first] } = yield* f.claimedDeliveries(1)
       if (first === undefined) return

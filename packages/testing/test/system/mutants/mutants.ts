@@ -396,7 +396,12 @@ export const mutants: ReadonlyArray<Mutant> = [
   queue("a settlement does not start the count of claims again", "          queued.claims = 0\n", ""),
   queue(
     "an old event is delivered again to a new subscription",
-    "if (!subscriptions.has(subscriptionId)) return Option.none()",
+    " || !subscriptions.has(stored.subscriptionId)",
     ""
+  ),
+  queue(
+    "the event that the caller has read is delivered again, not the stored one",
+    "    again: ({ id }, now) =>\n      Effect.sync(() => {\n        const stored = deliveries.get(id)?.delivery\n",
+    "    again: (stored, now) =>\n      Effect.sync(() => {\n"
   )
 ]

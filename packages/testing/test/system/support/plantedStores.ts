@@ -17,14 +17,9 @@ export const suiteOf = ({ name, plant }: StoreFault, storage: Layer.Layer<Storag
   return StoreLaws.suite(name, Layer.provideMerge(handle, storage), { reopen: handle })
 }
 
-/**
- * Whether a fault breaks no promise of these stores: a lock of the process works in memory, and PostgreSQL delivers the
- * stored event again.
- */
+/** Whether a fault breaks no promise of these stores: a lock of the process works in memory. */
 export const isHarmless = ({ name }: StoreFault, storage: "memory" | "PostgreSQL"): boolean =>
-  storage === "memory"
-    ? name.startsWith("a lock of the process")
-    : name === "the trace of an event is lost when it is delivered again"
+  storage === "memory" && name.startsWith("a lock of the process")
 
 /** Storage in memory has one handle, which is shared. */
 export const inMemory: Layer.Layer<Storage> = Layer.effect(

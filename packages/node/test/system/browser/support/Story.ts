@@ -70,7 +70,7 @@ const outcomes = {
 
 /** Ended deliveries of the last day. `plan` has the outcomes of the attempts of each. */
 export const aDay = (
-  { applicationId, id: subscriptionId }: Subscription.Subscription,
+  { applicationId }: Subscription.Subscription,
   plan: ReadonlyArray<{ readonly hoursAgo: number; readonly outcomes: ReadonlyArray<keyof typeof outcomes> }>
 ) =>
   Effect.gen(function*() {
@@ -93,7 +93,7 @@ export const aDay = (
         time,
         trace: Option.none()
       })
-      yield* store.again({ applicationId, subscriptionId, event }, time)
+      yield* store.enqueue([{ event, audience: Event.Audience.Application({ applicationId }) }])
       const token = `story ${index}`
       const claims = yield* store.claim({
         now: time,

@@ -50,9 +50,9 @@ const goldenRatio = (Math.sqrt(5) - 1) / 2
 const fewSteps = 40
 
 /**
- * Runs an operation and returns its steps. First one between each two waits, when a database has answered and was not
- * asked again: there another process can interfere, and an interruption undoes nothing. Then the others, each far from
- * those before it.
+ * Runs an operation and returns its steps. First those between an answer of a database and the next statement: there
+ * another process can interfere, and an interruption cancels no statement. Then the others, each far from those before
+ * it.
  */
 export const stepsOf = (operation: Effect.Effect<unknown, unknown>): Effect.Effect<Stops<number>> =>
   Effect.gen(function*() {

@@ -151,6 +151,22 @@ export const settleLaws: LawGroup<Stores> = {
         }
       }
     ),
+    queueLaw("of a settlement and a cancellation at the same time, each delivery has one", function*(f) {
+      const { app } = yield* f.subscribed
+      const objects = Array.from({ length: 30 }, (_, index) => index + 1)
+      for (let round = 0; round < 10; round++) {
+        yield* f.deliveryQueue.enqueue(f.outgoing(app, ...objects.map((object) => f.event(object))))
+        const claimed = yield* f.claim()
+        const { cancelled, recorded } = yield* Effect.all({
+          recorded: f.deliveryQueue.settle(settled(claimed)),
+          cancelled: f.deliveryQueue.cancel(app.id, at(1), 1000)
+        }, { concurrency: 2 })
+        const isRecorded = new Set(recorded)
+        const states = claimed.map(({ delivery }) => isRecorded.has(delivery.id) ? "delivered" : "cancelled")
+        same((yield* f.listed(app)).slice(-claimed.length).map(({ state }) => state), states, `round ${round}`)
+        same(cancelled, objects.length - recorded.length, "number of cancelled deliveries")
+      }
+    }),
     queueLaw("parallel settlements and claims lose nothing", function*(f) {
       const { app, claimed } = yield* f.claimedDeliveries(24)
       const half = claimed.slice(0, 12)

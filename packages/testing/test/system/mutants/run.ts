@@ -10,6 +10,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { storeFaults } from "../../storeFaults.ts"
+import { subtleStoreFaults } from "../../subtleStoreFaults.ts"
 import { firstBroken, inMemory, isHarmless, suiteOf } from "../support/plantedStores.ts"
 import { mutants } from "./mutants.ts"
 
@@ -111,7 +112,7 @@ const { positionals: names, values: { markdown: isMarkdown } } = parse({
 })
 const isSelected = ({ name }: { readonly name: string }) =>
   names.length === 0 || names.some((part) => name.includes(part))
-const inStores = storeFaults.filter((fault) => !isHarmless(fault, "memory"))
+const inStores = [...storeFaults, ...subtleStoreFaults].filter((fault) => !isHarmless(fault, "memory"))
 const faults = [...mutants, ...inStores]
 const unknown = names.find((part) => !faults.some(({ name }) => name.includes(part)))
 if (unknown !== undefined) {

@@ -61,7 +61,7 @@ const make = Effect.gen(function*() {
   const redeliver = Effect.fn("Deliveries.redeliver")(function*(id: DeliveryId) {
     const again = yield* queue.again(yield* find(id), yield* DateTime.now)
     if (Option.isSome(again)) return again.value
-    // It may have been purged since.
+    // A delivery that was purged since is not found.
     yield* find(id)
     return yield* new SubscriptionNotFound()
   })

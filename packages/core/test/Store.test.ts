@@ -159,6 +159,22 @@ describe("a delivery that has ended", () => {
       expect(yield* Effect.flip(unknown)).toMatchObject({ _tag: "DeliveryNotFound" })
     }).pipe(Effect.provide(layer)))
 
+  it.effect("is not known if it is purged after it was read, before it is delivered again", () =>
+    Effect.gen(function*() {
+      const queue = yield* DeliveryQueue.DeliveryQueue
+      const { purge } = yield* Delivery.DeliveryStore
+      const { delivery } = yield* exhausted
+      const purging = DeliveryQueue.DeliveryQueue.of({
+        ...queue,
+        again: (read, now) => Effect.zipRight(purge(now, 1), queue.again(read, now))
+      })
+      const again = Effect.flatMap(Deliveries.Deliveries, ({ redeliver }) => redeliver(delivery.id)).pipe(
+        Effect.provide(Deliveries.layer),
+        Effect.provideService(DeliveryQueue.DeliveryQueue, purging)
+      )
+      expect(yield* Effect.flip(again)).toMatchObject({ _tag: "DeliveryNotFound" })
+    }).pipe(Effect.provide(layer)))
+
   it.effect("is stored for 30 days", () =>
     Effect.gen(function*() {
       const { find } = yield* Deliveries.Deliveries

@@ -14,6 +14,7 @@ import * as Layer from "effect/Layer"
 import { atomicityLaws } from "./internal/atomicityLaws.ts"
 import { circumstanceLaws } from "./internal/circumstanceLaws.ts"
 import { claimLaws } from "./internal/claimLaws.ts"
+import { claimLimitLaws } from "./internal/claimLimitLaws.ts"
 import { deliveryLaws } from "./internal/deliveryLaws.ts"
 import { eventLogLaws } from "./internal/eventLogLaws.ts"
 import { outboxLaws } from "./internal/outboxLaws.ts"
@@ -38,7 +39,8 @@ export const laws: ReadonlyArray<LawGroup<Stores>> = [
   ...grantLaws,
   subscriptionLaws,
   outboxLaws,
-  ...claimLaws,
+  claimLaws,
+  claimLimitLaws,
   settleLaws,
   ...deliveryLaws,
   ...standingLaws,

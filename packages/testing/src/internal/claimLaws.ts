@@ -1,23 +1,20 @@
-/** Laws of claims. Each begins with an empty queue. */
+/** Laws of claims: which deliveries can be claimed, and what a claim holds. Each begins with an empty queue. */
 import { State } from "@startlist/core/Delivery"
 import type { Claimed } from "@startlist/core/DeliveryQueue"
 import { emptyUpdates } from "@startlist/core/Registration"
 import type { Stores } from "@startlist/core/Stores"
 import { Subscription } from "@startlist/core/Subscription"
+import * as Arr from "effect/Array"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { type LawGroup } from "../Law.ts"
 import { queueLaw } from "./storeLaw.ts"
-import { holds, same } from "./expecting.ts"
-import { at, settled, start } from "./fixture.ts"
+import { holds, same, sorted } from "./expecting.ts"
+import { at, objectsOf, settled, start } from "./fixture.ts"
 
-const objects = (claimed: ReadonlyArray<Claimed>) => claimed.map(({ delivery }) => delivery.event.objectId)
-
-const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => from + index)
-
-const eligible: LawGroup<Stores> = {
+export const claimLaws: LawGroup<Stores> = {
   about: "claims",
   laws: [
     queueLaw(
@@ -65,9 +62,9 @@ const eligible: LawGroup<Stores> = {
     queueLaw("deliveries are claimed when they are due, and not before", function*(f) {
       const { app } = yield* f.subscribed
       yield* f.queue(app, [f.event(1, at(9)), f.event(2, at(10)), f.event(3, at(11)), f.event(4, at(10.001))])
-      same(objects(yield* f.claim({ now: at(10), leaseEnds: at(25) })), [1, 2])
-      same(objects(yield* f.claim({ now: at(10.999), leaseEnds: at(25) })), [4])
-      same(objects(yield* f.claim({ now: at(11), leaseEnds: at(26) })), [3])
+      same(objectsOf(yield* f.claim({ now: at(10), leaseEnds: at(25) })), [1, 2])
+      same(objectsOf(yield* f.claim({ now: at(10.999), leaseEnds: at(25) })), [4])
+      same(objectsOf(yield* f.claim({ now: at(11), leaseEnds: at(26) })), [3])
     }),
     queueLaw("the time of the caller counts, also years before or after that of the store", function*(f) {
       for (const years of [-28, 70]) {
@@ -95,9 +92,9 @@ const eligible: LawGroup<Stores> = {
       same(second, { ...first, token: second?.token, leaseEnds: at(30), claims: 2 })
       holds(second?.token !== first?.token, "each claim has a token of its own")
       same(yield* f.claim({ now: at(29.999), leaseEnds: at(44) }), [])
-      same(objects(yield* f.claim({ now: at(30), leaseEnds: at(45.999) })), [1])
+      same(objectsOf(yield* f.claim({ now: at(30), leaseEnds: at(45.999) })), [1])
       same(yield* f.claim({ now: at(45.998), leaseEnds: at(60) }), [])
-      same(objects(yield* f.claim({ now: at(45.999), leaseEnds: at(60) })), [1])
+      same(objectsOf(yield* f.claim({ now: at(45.999), leaseEnds: at(60) })), [1])
     }),
     queueLaw("claims are counted for each delivery, and a settlement starts the count again", function*(f) {
       const { app } = yield* f.subscribed
@@ -139,9 +136,9 @@ const eligible: LawGroup<Stores> = {
     }),
     queueLaw("parallel claims get each delivery once", function*(f) {
       const { app } = yield* f.subscribed
-      const objects = range(1, 24)
-      yield* f.queue(app, objects.map((object) => f.event(object)))
-      for (const round of range(1, 8)) {
+      const objects = Arr.range(1, 24)
+      yield* f.queue(app, f.events(objects))
+      for (const round of Arr.range(1, 8)) {
         const claim = f.claim({ now: at(20 * round), leaseEnds: at(20 * round + 15) })
         const claims = yield* Effect.all(Array.from({ length: 8 }, () => claim), { concurrency: "unbounded" })
         // A claim skips what another one has locked.
@@ -174,7 +171,7 @@ const eligible: LawGroup<Stores> = {
         ])
         same(yield* f.claim({ now: at(1) }), [])
         const claimed = yield* f.claim({ now: at(10), leaseEnds: at(25) })
-        same(objects(claimed), [1, 2])
+        same(objectsOf(claimed), [1, 2])
         same(claimed[0]?.delivery.event.updates, { ...emptyUpdates, comment: "first" })
         same(yield* f.claim({ now: at(11), leaseEnds: at(26) }), [])
         yield* f.deliveryQueue.settle(
@@ -188,13 +185,13 @@ const eligible: LawGroup<Stores> = {
       "of events about one object that are queued by one save, or at the same time, one is claimed",
       function*(f) {
         const { app } = yield* f.subscribed
-        yield* f.deliveryQueue.enqueue(f.outgoing(app, f.event(1), f.event(1), f.event(2)))
-        const queueing = Array.from({ length: 8 }, () => f.deliveryQueue.enqueue(f.outgoing(app, f.event(3))))
+        yield* f.enqueue(app, [f.event(1), f.event(1), f.event(2)])
+        const queueing = Array.from({ length: 8 }, () => f.enqueue(app, [f.event(3)]))
         yield* Effect.all(queueing, { concurrency: "unbounded" })
         const claimed = yield* f.claim()
-        same(objects(claimed).sort(), [1, 2, 3])
+        same(sorted(objectsOf(claimed)), [1, 2, 3])
         yield* f.deliveryQueue.settle(settled(claimed))
-        same(objects(yield* f.claim()).sort(), [1, 3])
+        same(sorted(objectsOf(yield* f.claim())), [1, 3])
       }
     ),
     ...(["exhausted", "set_aside"] as const).map((state) =>
@@ -236,67 +233,3 @@ const eligible: LawGroup<Stores> = {
     })
   ]
 }
-
-const fair: LawGroup<Stores> = {
-  about: "limits of claims",
-  laws: [
-    queueLaw("the earliest due come first, at most the limit", function*(f) {
-      const [one, two] = [yield* f.subscribed, yield* f.subscribed]
-      yield* f.queue(one.app, [f.event(1, at(4)), f.event(2, at(2))])
-      yield* f.queue(two.app, [f.event(3, at(3)), f.event(4, at(1)), f.event(5, at(5))])
-      const request = { now: at(10), leaseEnds: at(25), limit: 2 }
-      same(objects(yield* f.claim(request)), [4, 2])
-      same(objects(yield* f.claim(request)), [3, 1])
-      same(objects(yield* f.claim(request)), [5])
-      same(yield* f.claim(request), [])
-    }),
-    queueLaw("a limit of zero claims nothing", function*(f) {
-      yield* f.queue((yield* f.subscribed).app, [f.event(1)])
-      same(yield* f.claim({ limit: 0 }), [])
-      same(yield* f.claim({ perSubscription: 0 }), [])
-      same(objects(yield* f.claim()), [1])
-    }),
-    queueLaw(
-      "one subscription gets at most its share, its earliest first, and does not delay the others",
-      function*(f) {
-        const [one, two] = [yield* f.subscribed, yield* f.subscribed]
-        yield* f.queue(one.app, range(1, 5).map((id) => f.event(id, at(6 - id))))
-        yield* f.queue(two.app, range(11, 13).map((id) => f.event(id, at(id))))
-        const request = { now: at(20), leaseEnds: at(35), perSubscription: 2, limit: 4 }
-        same(objects(yield* f.claim(request)), [5, 4, 11, 12])
-      }
-    ),
-    queueLaw("an allowance replaces the share, down to zero", function*(f) {
-      const [one, two, three] = [yield* f.subscribed, yield* f.subscribed, yield* f.subscribed]
-      yield* f.queue(one.app, range(1, 3).map((id) => f.event(id, at(id))))
-      yield* f.queue(two.app, range(4, 6).map((id) => f.event(id, at(id))))
-      yield* f.queue(three.app, range(7, 9).map((id) => f.event(id, at(id))))
-      const allowances = new Map([[one.subscription.id, 0], [two.subscription.id, 1]])
-      const request = { now: at(20), leaseEnds: at(35), perSubscription: 2 }
-      same(objects(yield* f.claim({ ...request, allowances })), [4, 7, 8])
-      same(objects(yield* f.claim(request)), [1, 2, 5, 6, 9])
-    }),
-    queueLaw("a subscription with more due than the limit does not keep others from being claimed", function*(f) {
-      const [busy, quiet] = [yield* f.subscribed, yield* f.subscribed]
-      yield* f.queue(busy.app, range(1, 30).map((id) => f.event(id)))
-      yield* f.queue(quiet.app, [f.event(100, at(5))])
-      const allowances = new Map([[busy.subscription.id, 0]])
-      same(objects(yield* f.claim({ now: at(10), leaseEnds: at(25), limit: 5, allowances })), [100])
-      const claimed = yield* f.claim({ now: at(10), leaseEnds: at(25), limit: 5, perSubscription: 3 })
-      same(objects(claimed), [1, 2, 3])
-    }),
-    queueLaw("shares and allowances hold in front of a long queue, too", function*(f) {
-      const [busy, quiet, third] = [yield* f.subscribed, yield* f.subscribed, yield* f.subscribed]
-      yield* f.deliveryQueue.enqueue(f.outgoing(busy.app, ...range(1, 120).map((id) => f.event(id))))
-      yield* f.queue(quiet.app, range(201, 204).map((id) => f.event(id, at(5))))
-      const request = { now: at(10), leaseEnds: at(25), limit: 4 }
-      const allowances = new Map([[busy.subscription.id, 1]])
-      same(objects(yield* f.claim({ ...request, perSubscription: 2, allowances })), [1, 201, 202])
-      same(objects(yield* f.claim({ ...request, perSubscription: 3 })), [2, 3, 4, 203])
-      yield* f.queue(third.app, [f.event(301, at(6))])
-      same(objects(yield* f.claim({ ...request, limit: 2, perSubscription: 1 })), [5, 204])
-    })
-  ]
-}
-
-export const claimLaws: ReadonlyArray<LawGroup<Stores>> = [eligible, fair]

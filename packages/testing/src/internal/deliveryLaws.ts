@@ -10,7 +10,7 @@ import * as Stream from "effect/Stream"
 import { type LawGroup } from "../Law.ts"
 import { queueLaw } from "./storeLaw.ts"
 import { holds, same } from "./expecting.ts"
-import { at, ended, settled, start } from "./fixture.ts"
+import { at, ended, settled, start, timedOut } from "./fixture.ts"
 
 const lists: LawGroup<Stores> = {
   about: "lists of deliveries",
@@ -168,15 +168,10 @@ const purges: LawGroup<Stores> = {
         // Pending deliveries that are older than all ended ones.
         yield* f.queue(app, [f.event(8, long(-100)), f.event(9, long(-100))])
         const [old] = yield* f.claim({ now: long(-100), leaseEnds: long(-85) })
-        const attempts = [{
-          at: long(-100),
-          durationMs: 1,
-          outcome: "timeout",
-          status: Option.none(),
-          detail: ""
-        }] as const
         yield* deliveryQueue.settle(
-          old ? [{ delivery: { ...old.delivery, attempts, dueAt: long(-50) }, token: old.token }] : []
+          old
+            ? [{ delivery: { ...old.delivery, attempts: [timedOut(long(-100))], dueAt: long(-50) }, token: old.token }]
+            : []
         )
         yield* Effect.repeat(deliveries.purge(long(100), 1000), { until: (count) => count === 0 })
         const endings = [20, 10, 20, 20, 11, 12]
@@ -186,7 +181,7 @@ const purges: LawGroup<Stores> = {
             token
           }))
         )
-        const left = Effect.map(f.listed(app), (found) => found.map(({ event }) => event.objectId))
+        const left = f.listedObjects(app)
         same(yield* deliveries.purge(long(12), 2), 2, "earlier deliveries that ended later do not count")
         same(yield* deliveries.purge(long(12), 100), 1)
         same(yield* left, [1, 3, 4, 7, 8, 9])

@@ -9,7 +9,7 @@ import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import type { LawGroup } from "../Law.ts"
 import { same, tagOf } from "./expecting.ts"
-import { at, ended, type Fixture, settled, start } from "./fixture.ts"
+import { at, ended, type Fixture, objectsOf, settled, start } from "./fixture.ts"
 import { queueLaw } from "./storeLaw.ts"
 
 /** A reader of the log of an application. Each read continues from the last position. */
@@ -29,8 +29,6 @@ export const reader = (f: Fixture, { id: applicationId }: Pick<Application, "id"
   }
 }
 
-const objects = (entries: ReadonlyArray<LogEntry>) => entries.map(({ delivery }) => delivery.event.objectId)
-
 /** Long before the times of other laws. */
 const long = DateTime.subtract(start, { days: 20_000 })
 
@@ -41,15 +39,15 @@ export const eventLogLaws: LawGroup<Stores> = {
       const [{ app }, other] = [yield* f.subscribed, yield* f.subscribed]
       const mine = reader(f, app)
       same(yield* mine.read(10), [])
-      yield* f.queue(app, [1, 2, 3].map((n) => f.event(n)))
+      yield* f.queue(app, f.events([1, 2, 3]))
       yield* f.queue(other.app, [f.event(8)])
-      yield* f.queue(app, [4, 5].map((n) => f.event(n)))
-      for (const page of [[1, 2], [3, 4], [5], []]) same(objects(yield* mine.read(2)), page)
+      yield* f.queue(app, f.events([4, 5]))
+      for (const page of [[1, 2], [3, 4], [5], []]) same(objectsOf(yield* mine.read(2)), page)
       yield* f.queue(app, [f.event(6)])
-      same(objects(yield* mine.read(2)), [6])
+      same(objectsOf(yield* mine.read(2)), [6])
       same(mine.seen.map(({ delivery }) => delivery), yield* f.listed(app))
-      same(objects(yield* reader(f, other.app).read(10)), [8])
-      same(objects(yield* reader(f, app).read(10)), [1, 2, 3, 4, 5, 6], "a second reader")
+      same(objectsOf(yield* reader(f, other.app).read(10)), [8])
+      same(objectsOf(yield* reader(f, app).read(10)), [1, 2, 3, 4, 5, 6], "a second reader")
     }),
     queueLaw("an entry is the delivery as it is now", function*(f) {
       const { app, claimed: [one] } = yield* f.claimedDeliveries(1)
@@ -64,7 +62,7 @@ export const eventLogLaws: LawGroup<Stores> = {
       const { app, claimed } = yield* f.claimedDeliveries(2)
       yield* f.deliveryQueue.settle(settled(claimed.slice(0, 1), { dueAt: at(60) }))
       yield* f.queue(app, [f.event(1, at(1)), f.event(3, at(-1))])
-      same(objects(yield* reader(f, app).read(10)), [1, 2, 1, 3])
+      same(objectsOf(yield* reader(f, app).read(10)), [1, 2, 1, 3])
     }),
     queueLaw("a delivery again is not in the log", function*(f) {
       const { app, claimed: [one] } = yield* f.claimedDeliveries(1)
@@ -99,7 +97,7 @@ export const eventLogLaws: LawGroup<Stores> = {
       yield* f.subscriptions.remove(subscription.id, start)
       yield* f.subscription(app)
       yield* f.queue(app, [f.event(8)])
-      same(objects(yield* mine.read(10)), [7, 8])
+      same(objectsOf(yield* mine.read(10)), [7, 8])
     }),
     queueLaw("a position that was never given is unknown", function*(f) {
       const { app } = yield* f.subscribed
@@ -112,7 +110,7 @@ export const eventLogLaws: LawGroup<Stores> = {
       let saved = 0
       const save = Effect.suspend(() => {
         const events = Array.from({ length: 50 }, () => f.event(++saved))
-        return f.deliveryQueue.enqueue(f.outgoing(app, ...events))
+        return f.enqueue(app, events)
       })
       for (let round = 0; round < 8; round++) {
         const saving = yield* Effect.fork(Effect.all([save, save, save, save], { concurrency: "unbounded" }))
@@ -129,7 +127,7 @@ export const eventLogLaws: LawGroup<Stores> = {
       const writers = [0, 1, 2, 3].map((writer) =>
         Effect.forEach([1, 2, 3, 4, 5], () => {
           const events = [f.event(writer + 1), f.event(writer + 1)]
-          return writer % 2 === 0 ? f.queue(app, events) : f.deliveryQueue.enqueue(f.outgoing(app, ...events))
+          return writer % 2 === 0 ? f.queue(app, events) : f.enqueue(app, events)
         })
       )
       const following = [one, two].map(({ read }) => Effect.repeatN(Effect.zipRight(Effect.yieldNow(), read(3)), 30))

@@ -68,3 +68,6 @@ export const race = <A, E, R>(
 /** Number of values that are equal to `value`. */
 export const count = (values: ReadonlyArray<string>, value: string): number =>
   values.filter((one) => one === value).length
+
+/** Numbers in their order, where no other order is promised. */
+export const sorted = (numbers: ReadonlyArray<number>): ReadonlyArray<number> => [...numbers].sort((a, b) => a - b)

@@ -1,7 +1,7 @@
 /** Fixture of a law of the stores: its own users, applications, grants and subscriptions. */
 import * as AccessTokens from "@startlist/core/AccessTokens"
 import { type Application, ApplicationStore } from "@startlist/core/Application"
-import { Delivery, DeliveryStore } from "@startlist/core/Delivery"
+import { type Attempt, Delivery, DeliveryStore } from "@startlist/core/Delivery"
 import { type Claimed, type ClaimRequest, DeliveryQueue, type Settlement } from "@startlist/core/DeliveryQueue"
 import { Audience, Event, EventId, type Outgoing } from "@startlist/core/Event"
 import { type Change, Grant } from "@startlist/core/Grant"
@@ -13,6 +13,7 @@ import type { StoreError } from "@startlist/core/Store"
 import { type Subscription, SubscriptionStore } from "@startlist/core/Subscription"
 import { type AccessToken, Code, RefreshToken } from "@startlist/core/Token"
 import { type Role, User, UserId } from "@startlist/core/User"
+import * as Arr from "effect/Array"
 import * as Context from "effect/Context"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
@@ -40,6 +41,19 @@ export const ended = (
   state: "delivered" | "exhausted" | "set_aside" = "delivered",
   endedAt: DateTime.Utc = start
 ): Delivery => Delivery.make({ ...delivery, state, endedAt: Option.some(endedAt) })
+
+/** An attempt at which nobody answered. */
+export const timedOut = (at: DateTime.Utc): Attempt => ({
+  at,
+  durationMs: 1,
+  outcome: "timeout",
+  status: Option.none(),
+  detail: ""
+})
+
+/** The objects of claims, or of entries of the log. */
+export const objectsOf = (found: ReadonlyArray<{ readonly delivery: Delivery }>): ReadonlyArray<number> =>
+  found.map(({ delivery }) => delivery.event.objectId)
 
 /** Settlements of claims. Each delivery has these fields, or is delivered. */
 export const settled = (
@@ -171,7 +185,7 @@ export const make = Effect.gen(function*() {
       updates: emptyUpdates
     })
 
-  let events = 0
+  let traced = 0
 
   /** An event about a registration (or, with `fields`, anything else) at `time`. Every other one was traced. */
   const event = (objectId: number, time: DateTime.Utc = start, fields: Partial<Event> = {}) =>
@@ -182,9 +196,12 @@ export const make = Effect.gen(function*() {
       objectId,
       updates: emptyUpdates,
       time,
-      trace: ++events % 2 === 0 ? Option.none() : Option.some(name("trace")),
+      trace: ++traced % 2 === 0 ? Option.none() : Option.some(name("trace")),
       ...fields
     })
+
+  /** An event about each of these registrations. */
+  const events = (objects: ReadonlyArray<number>, time?: DateTime.Utc) => objects.map((object) => event(object, time))
 
   /** These events, for one application. */
   const outgoing = ({ id: applicationId }: Application, ...events: ReadonlyArray<Event>): ReadonlyArray<Outgoing> =>
@@ -196,6 +213,9 @@ export const make = Effect.gen(function*() {
       let present = yield* registration(yield* user())
       for (const one of events) present = yield* change(present, outgoing(app, one))
     })
+
+  /** Queues these events for an application, all in one call. */
+  const enqueue = (app: Application, events: ReadonlyArray<Event>) => deliveryQueue.enqueue(outgoing(app, ...events))
 
   /** Saves the registration at its next version with these events. */
   const change = (registration: Registration, outgoing: ReadonlyArray<Outgoing>) =>
@@ -231,7 +251,7 @@ export const make = Effect.gen(function*() {
   const claimedDeliveries = (count: number) =>
     Effect.gen(function*() {
       const { app, subscription } = yield* subscribed
-      yield* queue(app, Array.from({ length: count }, (_, index) => event(index + 1)))
+      yield* queue(app, events(Arr.range(1, count)))
       return { app, claimed: yield* claim(), subscription }
     })
 
@@ -247,6 +267,10 @@ export const make = Effect.gen(function*() {
       (found) => [...found].reverse()
     )
 
+  /** The objects of all deliveries of an application, oldest first. */
+  const listedObjects = (app: Application) =>
+    Effect.map(listed(app), (found) => found.map(({ event }) => event.objectId))
+
   return {
     access,
     application,
@@ -258,13 +282,16 @@ export const make = Effect.gen(function*() {
     code,
     deliveries,
     deliveryQueue,
+    enqueue,
     event,
+    events,
     findGrant,
     grant,
     grants,
     hash,
     label,
     listed,
+    listedObjects,
     name,
     newGrant,
     outgoing,

@@ -84,7 +84,7 @@ const reopened = <R>(open: Open<R>): LawGroup<R> => ({
             const stage = yield* staged(records, [f, f])
             for (const name of saves) yield* stage.run(name, f)
             const { app, subscription } = yield* f.subscribed
-            yield* f.queue(app, [1, 2].map((object) => f.event(object, early)))
+            yield* f.queue(app, f.events([1, 2], early))
             const claimed = (yield* f.claim({ now: early, leaseEnds: at(-985) })).filter((one) =>
               one.subscription.id === subscription.id
             )

@@ -101,7 +101,7 @@ export const keyLaws: LawGroup<Stores> = {
         for (let count = 0; count < 12; count++) subscribed.push(yield* f.subscribed)
         const ids = new Set(subscribed.map(({ subscription }) => subscription.id))
         for (const { app } of subscribed) {
-          yield* f.queue(app, [1, 11, 111, 12, 112].map((object) => f.event(object, early)))
+          yield* f.queue(app, f.events([1, 11, 111, 12, 112], early))
           yield* f.queue(app, [f.event(1, early, { aspectType: "deleted", objectType: "athlete", updates: {} })])
         }
         const claimed = yield* f.claim({ now: early, leaseEnds: at(-985) })
@@ -115,7 +115,7 @@ export const keyLaws: LawGroup<Stores> = {
         const { app, subscription } = yield* f.subscribed
         const large = [2 ** 24, 2 ** 31, 2 ** 32, 2 ** 52].flatMap((number) => [number, number + 1, number + 2])
         const objects = [1, 2, ...large, maxId - 1, maxId]
-        yield* f.queue(app, objects.map((object) => f.event(object, early)))
+        yield* f.queue(app, f.events(objects, early))
         const claimed = yield* f.claim({ now: early, leaseEnds: at(-985) })
         const mine = claimed.filter((one) => one.subscription.id === subscription.id)
         same(mine.map(({ delivery }) => delivery.event.objectId), objects)

@@ -11,7 +11,7 @@ import * as Option from "effect/Option"
 import * as Arbitraries from "../Arbitraries.ts"
 import type { LawGroup } from "../Law.ts"
 import { same } from "./expecting.ts"
-import { at, type Fixture, following, only } from "./fixture.ts"
+import { at, following, only } from "./fixture.ts"
 import { forEach, storeLaw } from "./storeLaw.ts"
 
 const fieldsOfEvent = FastCheck.tuple(
@@ -47,10 +47,6 @@ const queued = (id: number | undefined, event: Event, { applicationId, id: subsc
   dueAt: event.time,
   endedAt: Option.none()
 })
-
-/** Objects of the events that are queued for an application. */
-const objectsOf = (f: Fixture, app: Application) =>
-  Effect.map(f.listed(app), (found) => found.map(({ event }) => event.objectId))
 
 export const outboxLaws: LawGroup<Stores> = {
   about: "the outbox",
@@ -88,7 +84,7 @@ export const outboxLaws: LawGroup<Stores> = {
       yield* f.grant(silent, ada)
       yield* f.grants.save(only(following(yield* f.grant(revoked, ada), { status: "revoked" })))
       yield* f.change(yield* f.registration(ada), [forGranted(f.event(1), ada, bob, ada)])
-      const objects = yield* Effect.forEach([both, adas, eves, revoked, silent], (app) => objectsOf(f, app))
+      const objects = yield* Effect.forEach([both, adas, eves, revoked, silent], f.listedObjects)
       same(objects, [[1], [1], [], [], []])
     }),
     storeLaw("every user of an audience counts", function*(f) {
@@ -105,7 +101,7 @@ export const outboxLaws: LawGroup<Stores> = {
         forGranted(f.event(1), ...users),
         forGranted(f.event(2), ...strangers, ...users)
       ])
-      same(yield* Effect.forEach(apps, (app) => objectsOf(f, app)), apps.map(() => [1, 2]))
+      same(yield* Effect.forEach(apps, f.listedObjects), apps.map(() => [1, 2]))
       const listed = (yield* Effect.forEach(apps, f.listed)).flat().map(({ id }) => id)
       same([...ids].sort((a, b) => a - b), listed.sort((a, b) => a - b), "the identifiers of all deliveries")
     }),
@@ -117,7 +113,7 @@ export const outboxLaws: LawGroup<Stores> = {
       const changed = yield* f.change(yield* f.registration(ada), [forGranted(f.event(1), ada)])
       yield* f.grants.save(only(following(revoked, { status: "active", epoch: 2 })))
       yield* f.change(changed, [forGranted(f.event(2), ada)])
-      same(yield* objectsOf(f, app), [2])
+      same(yield* f.listedObjects(app), [2])
     }),
     storeLaw("no application is notified if no user is named or none is subscribed", function*(f) {
       const { app } = yield* f.subscribed
@@ -140,7 +136,7 @@ export const outboxLaws: LawGroup<Stores> = {
       const found = yield* f.listed(one.app)
       same(ids, [...found, ...yield* f.listed(two.app)].map(({ id }) => id))
       same(found, [queued(found[0]?.id, event, one.subscription)])
-      same(yield* objectsOf(f, two.app), [2])
+      same(yield* f.listedObjects(two.app), [2])
       same(yield* f.listed(revoked.app), [])
     }),
     storeLaw("all events of one save are queued, in their order", function*(f) {

@@ -1,12 +1,12 @@
 /** Records for which operations race: the operations, and everything that finds return. */
 import * as AccessTokens from "@startlist/core/AccessTokens"
-import type { Claimed } from "@startlist/core/DeliveryQueue"
 import { Audience } from "@startlist/core/Event"
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
-import { at, type Fixture, following, settled } from "./fixture.ts"
+import { sorted } from "./expecting.ts"
+import { at, type Fixture, following, objectsOf, settled } from "./fixture.ts"
 
 type Run = Effect.Effect<unknown, unknown>
 
@@ -26,10 +26,6 @@ export const early = at(-1000)
 
 /** Before the ends of other laws' deliveries. */
 const long = at(-1e9)
-
-const objectsOf = (claimed: ReadonlyArray<Claimed>) => claimed.map(({ delivery }) => delivery.event.objectId)
-
-const sorted = (objects: ReadonlyArray<number>) => [...objects].sort((a, b) => a - b)
 
 /** A subscribed application, and the operations of its subscription and its queue. */
 const subscribed = (f: Fixture) =>
@@ -209,13 +205,13 @@ export const lists = (f: Fixture) =>
 export const queue = (f: Fixture) =>
   Effect.gen(function*() {
     const { app, claim, operations, parts, rest } = yield* subscribed(f)
-    yield* f.deliveryQueue.enqueue(f.outgoing(app, ...[1, 2, 3].map((object) => f.event(object, early))))
+    yield* f.enqueue(app, f.events([1, 2, 3], early))
     const [one, two, three] = yield* claim(f, -1000)
     if (one === undefined || two === undefined || three === undefined) {
       return yield* Effect.dieMessage("three deliveries are due, but fewer were claimed")
     }
     yield* f.deliveryQueue.settle(settled([three], { state: "delivered", endedAt: Option.some(long) }))
-    yield* f.deliveryQueue.enqueue(f.outgoing(app, ...[1, 4].map((object) => f.event(object, early))))
+    yield* f.enqueue(app, f.events([1, 4], early))
 
     // The results of all claims and purges together: any of them may get a delivery.
     const claimed: Array<number> = []
@@ -251,7 +247,7 @@ export const queue = (f: Fixture) =>
           Effect.map(by.deliveryQueue.again(three.delivery, at(n - 970)), Option.isSome),
         "a cancellation": (by: Fixture, n: number) => by.deliveryQueue.cancel(app.id, at(n), 100),
         "the next events of an object": (by: Fixture, n: number) =>
-          Effect.asVoid(by.deliveryQueue.enqueue(f.outgoing(app, f.event(1, early), f.event(n + 10, early)))),
+          Effect.asVoid(by.enqueue(app, [f.event(1, early), f.event(n + 10, early)])),
         "a purge": (by: Fixture) =>
           Effect.map(by.deliveries.purge(long, 100), (count) => {
             purged += count
@@ -290,8 +286,8 @@ export const pages = (f: Fixture) =>
 export const backlog = (f: Fixture) =>
   Effect.gen(function*() {
     const { app, claim, operations, parts } = yield* subscribed(f)
-    const objects = Array.from({ length: 120 }, (_, index) => index + 1)
-    yield* f.deliveryQueue.enqueue(f.outgoing(app, ...objects.map((object) => f.event(object, early))))
+    const objects = Arr.range(1, 120)
+    yield* f.enqueue(app, f.events(objects, early))
     const [ended, claimed] = Arr.splitAt(yield* claim(f, -1000), 40)
     yield* f.deliveryQueue.settle(settled(ended, { state: "delivered", endedAt: Option.some(long) }))
     return {
@@ -302,8 +298,7 @@ export const backlog = (f: Fixture) =>
         "a cancellation": (by: Fixture, n: number) => by.deliveryQueue.cancel(app.id, at(n), 1000),
         "a purge": (by: Fixture) => Effect.asVoid(by.deliveries.purge(long, 1000)),
         "settling all deliveries": (by: Fixture) => Effect.asVoid(by.deliveryQueue.settle(settled(claimed))),
-        "enqueueing many events": (by: Fixture) =>
-          Effect.asVoid(by.deliveryQueue.enqueue(f.outgoing(app, ...objects.map((object) => f.event(object, early)))))
+        "enqueueing many events": (by: Fixture) => Effect.asVoid(by.enqueue(app, f.events(objects, early)))
       },
       parts: (by: Fixture) => ({
         ...parts(by),

@@ -3,14 +3,15 @@ import { DeliveryId, State } from "@startlist/core/Delivery"
 import type { Settlement } from "@startlist/core/DeliveryQueue"
 import type { Stores } from "@startlist/core/Stores"
 import { maxId } from "@startlist/core/Store"
+import * as Arr from "effect/Array"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import * as Option from "effect/Option"
 import * as Arbitraries from "../Arbitraries.ts"
 import type { LawGroup } from "../Law.ts"
-import { same } from "./expecting.ts"
-import { at, settled, start } from "./fixture.ts"
+import { same, sorted } from "./expecting.ts"
+import { at, objectsOf, settled, start } from "./fixture.ts"
 import { forEach, queueLaw } from "./storeLaw.ts"
 
 const byOther = (settlements: ReadonlyArray<Settlement>) =>
@@ -83,7 +84,7 @@ export const settleLaws: LawGroup<Stores> = {
       const [taken] = yield* f.claim({ now: at(15), leaseEnds: at(30), limit: 1 })
       const others = claimed.map(({ delivery }) => delivery.id).filter((id) => id !== taken?.delivery.id)
       const recorded = yield* f.deliveryQueue.settle(settled(claimed))
-      same([...recorded].sort((a, b) => a - b), others)
+      same(sorted(recorded), others)
     }),
     queueLaw("a settlement is recorded once", function*(f) {
       const { app, claimed } = yield* f.claimedDeliveries(1)
@@ -103,7 +104,7 @@ export const settleLaws: LawGroup<Stores> = {
         ...settled(claimed.slice(5), { id: DeliveryId.make(maxId) })
       ])
       const ids = claimed.map(({ delivery }) => delivery.id)
-      same([...recorded].sort((a, b) => a - b), [ids[2], ids[4]])
+      same(sorted(recorded), [ids[2], ids[4]])
       const states = claimed.map((one, index) => isRecorded(one, index) ? "delivered" : "pending")
       same((yield* f.listed(app)).map(({ state }) => state), states)
     }),
@@ -124,12 +125,12 @@ export const settleLaws: LawGroup<Stores> = {
     }),
     queueLaw("an event that is queued while the one before it ends is the next one of its object", function*(f) {
       const { app } = yield* f.subscribed
-      const enqueue = f.deliveryQueue.enqueue(f.outgoing(app, ...[1, 2, 3, 4, 5].map((object) => f.event(object))))
+      const enqueue = f.enqueue(app, f.events([1, 2, 3, 4, 5]))
       yield* enqueue
       for (let round = 0; round < 24; round++) {
         const claimed = yield* f.claim({ now: at(20 * round), leaseEnds: at(20 * round + 15) })
-        const objects = claimed.map(({ delivery }) => delivery.event.objectId)
-        same(objects.sort(), [1, 2, 3, 4, 5], `round ${round}`)
+        const objects = objectsOf(claimed)
+        same(sorted(objects), [1, 2, 3, 4, 5], `round ${round}`)
         const both = [Effect.asVoid(f.deliveryQueue.settle(settled(claimed))), Effect.asVoid(enqueue)]
         yield* Effect.all(round % 2 === 0 ? both : both.reverse(), { concurrency: 2 })
       }
@@ -138,14 +139,14 @@ export const settleLaws: LawGroup<Stores> = {
       "an event that is queued while those before it are cancelled is delivered, or cancelled too",
       function*(f) {
         const { app } = yield* f.subscribed
-        const enqueue = f.deliveryQueue.enqueue(f.outgoing(app, ...[1, 2, 3, 4, 5].map((object) => f.event(object))))
+        const enqueue = f.enqueue(app, f.events([1, 2, 3, 4, 5]))
         for (let round = 0; round < 24; round++) {
           yield* enqueue
           const both = [Effect.asVoid(f.deliveryQueue.cancel(app.id, at(1), 1000)), Effect.asVoid(enqueue)]
           yield* Effect.all(round % 2 === 0 ? both : both.reverse(), { concurrency: 2 })
           const pending = (yield* f.listed(app)).filter(({ state }) => state === "pending")
           const claimed = yield* f.claim({ now: at(20 * round), leaseEnds: at(20 * round + 15) })
-          const objects = claimed.map(({ delivery }) => delivery.event.objectId)
+          const objects = objectsOf(claimed)
           same(new Set(objects), new Set(pending.map(({ event }) => event.objectId)), `round ${round}`)
           yield* f.deliveryQueue.settle(settled(claimed))
         }
@@ -153,9 +154,9 @@ export const settleLaws: LawGroup<Stores> = {
     ),
     queueLaw("of a settlement and a cancellation at the same time, each delivery has one", function*(f) {
       const { app } = yield* f.subscribed
-      const objects = Array.from({ length: 30 }, (_, index) => index + 1)
+      const objects = Arr.range(1, 30)
       for (let round = 0; round < 10; round++) {
-        yield* f.deliveryQueue.enqueue(f.outgoing(app, ...objects.map((object) => f.event(object))))
+        yield* f.enqueue(app, f.events(objects))
         const claimed = yield* f.claim()
         const { cancelled, recorded } = yield* Effect.all({
           recorded: f.deliveryQueue.settle(settled(claimed)),
@@ -181,7 +182,7 @@ export const settleLaws: LawGroup<Stores> = {
       ], { concurrency: "unbounded" })
       same(recorded.flat().length, 24)
       const again = [...claims.flat(), ...yield* claim].map(({ delivery }) => delivery.id)
-      same(again.sort((a, b) => a - b), half.map(({ delivery }) => delivery.id))
+      same(sorted(again), half.map(({ delivery }) => delivery.id))
       same((yield* f.listed(app)).filter(({ state }) => state === "delivered").length, 12)
     })
   ]

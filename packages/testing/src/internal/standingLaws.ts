@@ -1,20 +1,17 @@
 /** Laws of a whole application: its state, its epoch, and the pause of its subscription (law 14). */
 import type { Application } from "@startlist/core/Application"
-import type { Claimed } from "@startlist/core/DeliveryQueue"
 import { Audience } from "@startlist/core/Event"
 import { asOf } from "@startlist/core/Grant"
 import type { Stores } from "@startlist/core/Stores"
+import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import type { LawGroup } from "../Law.ts"
-import { same } from "./expecting.ts"
-import { at, type Fixture, following, only, settled, start } from "./fixture.ts"
+import { same, sorted } from "./expecting.ts"
+import { at, type Fixture, following, objectsOf, only, settled, start, timedOut } from "./fixture.ts"
 import { inTheMiddle, stepsOf, sweep } from "./rounds.ts"
 import { queueLaw, storeLaw } from "./storeLaw.ts"
-
-const objectsOf = (claimed: ReadonlyArray<Claimed>) =>
-  claimed.map(({ delivery }) => delivery.event.objectId).sort((a, b) => a - b)
 
 /** Saves the application at its next version. */
 const change = ({ applications }: Fixture, app: Application, fields: Partial<Application>) => {
@@ -79,13 +76,13 @@ const standing: LawGroup<Stores> = {
         yield* change(f, one.app, { epoch: 1 })
         const audience = Audience.GrantedBy({ userIds: [user.id] })
         yield* f.deliveryQueue.enqueue([{ event: f.event(1), audience }, ...f.outgoing(one.app, f.event(2))])
-        same((yield* f.listed(one.app)).map(({ event }) => event.objectId), [2])
-        same((yield* f.listed(two.app)).map(({ event }) => event.objectId), [1])
+        same(yield* f.listedObjects(one.app), [2])
+        same(yield* f.listedObjects(two.app), [1])
         const later = yield* f.user()
         yield* f.grant({ ...one.app, epoch: 1 }, later)
         const both = Audience.GrantedBy({ userIds: [user.id, later.id] })
         yield* f.deliveryQueue.enqueue([{ event: f.event(3), audience: both }])
-        same((yield* f.listed(one.app)).map(({ event }) => event.objectId), [2, 3])
+        same(yield* f.listedObjects(one.app), [2, 3])
       }
     ),
     storeLaw("an application that has ended is found, and is on no list", function*(f) {
@@ -139,7 +136,7 @@ const held: LawGroup<Stores> = {
       same(objectsOf(yield* f.claim(request)), [4])
       yield* f.subscriptions.save({ ...subscription, paused: false, version: 3 })
       const claimed = yield* f.claim(request)
-      same(objectsOf(claimed), [1, 2, 3])
+      same(sorted(objectsOf(claimed)), [1, 2, 3])
       same(claimed.map(({ subscription }) => [subscription.paused, subscription.version]), [[false, 3], [false, 3], [
         false,
         3
@@ -156,18 +153,18 @@ const held: LawGroup<Stores> = {
       const request = { now: at(10), leaseEnds: at(25) }
       same(objectsOf(yield* f.claim(request)), [4])
       yield* change(f, next, { state: "active" })
-      same(objectsOf(yield* f.claim(request)), [1, 2, 3])
+      same(sorted(objectsOf(yield* f.claim(request))), [1, 2, 3])
     }),
     queueLaw("a long waiting queue delays no other subscription, and takes no share", function*(f) {
       const [paused, other] = [yield* f.subscribed, yield* f.subscribed]
-      const objects = Array.from({ length: 120 }, (_, index) => index + 1)
-      yield* f.deliveryQueue.enqueue(f.outgoing(paused.app, ...objects.map((object) => f.event(object))))
+      const objects = Arr.range(1, 120)
+      yield* f.enqueue(paused.app, f.events(objects))
       // The earliest one of these waits for an earlier event of its object.
-      const later = [201, 201, 202, 203, 204].map((object) => f.event(object, at(5)))
-      yield* f.deliveryQueue.enqueue(f.outgoing(other.app, ...later))
+      const later = f.events([201, 201, 202, 203, 204], at(5))
+      yield* f.enqueue(other.app, later)
       yield* f.subscriptions.save({ ...paused.subscription, paused: true, version: 2 })
       const request = { now: at(10), leaseEnds: at(25) }
-      same(objectsOf(yield* f.claim({ ...request, limit: 4 })), [201, 202, 203, 204])
+      same(sorted(objectsOf(yield* f.claim({ ...request, limit: 4 }))), [201, 202, 203, 204])
       same(yield* f.claim({ ...request, limit: 4 }), [], "what is claimed while the rest waits")
       yield* f.subscriptions.remove(paused.subscription.id, start)
     }),
@@ -175,7 +172,7 @@ const held: LawGroup<Stores> = {
       // An event that is not due: a store may not look further if it has none.
       const subscribed = Effect.tap(
         f.subscribed,
-        ({ app }) => f.deliveryQueue.enqueue(f.outgoing(app, f.event(2, at(500))))
+        ({ app }) => f.enqueue(app, [f.event(2, at(500))])
       )
       yield* subscribed
       const steps = yield* stepsOf(f.claim())
@@ -191,7 +188,7 @@ const held: LawGroup<Stores> = {
               callback: f.subscriptions.save(next),
               secrets: f.applications.saveSigningSecrets({ applicationId: app.id, version: 2, secrets })
             }[change]
-            const queued = Effect.zipRight(save, f.deliveryQueue.enqueue(f.outgoing(app, f.event(1))))
+            const queued = Effect.zipRight(save, f.enqueue(app, [f.event(1)]))
             const [[claimed = []]] = yield* inTheMiddle([[f.claim(), step]], queued)
             if (change === "pause" || change === "suspension") same(claimed, [], `what is claimed after a ${change}`)
             for (const one of claimed) {
@@ -224,7 +221,7 @@ const held: LawGroup<Stores> = {
       yield* f.queue(other, [f.event(9)])
       const [first, ...claimed] = yield* f.claim()
       yield* f.deliveryQueue.settle(settled(first === undefined ? [] : [first]))
-      const failed = { at: start, durationMs: 1, outcome: "timeout", status: Option.none(), detail: "" } as const
+      const failed = timedOut(start)
       const [third] = claimed.filter(({ delivery }) => delivery.event.objectId === 3)
       yield* f.deliveryQueue.settle(settled(third ? [third] : [], { attempts: [failed], dueAt: start }))
       const before = yield* f.listed(app)

@@ -8,7 +8,7 @@ import * as Option from "effect/Option"
 import * as Arbitraries from "../Arbitraries.ts"
 import type { LawGroup } from "../Law.ts"
 import { holds, same, tagOf } from "./expecting.ts"
-import { at, settled, start } from "./fixture.ts"
+import { at, settled, start, timedOut } from "./fixture.ts"
 import { forEach, queueLaw, storeLaw } from "./storeLaw.ts"
 
 const fields = FastCheck.record({
@@ -69,7 +69,7 @@ export const subscriptionLaws: LawGroup<Stores> = {
       const { app, claimed: firsts, subscription } = yield* f.claimedDeliveries(2)
       yield* f.queue(app, [f.event(2)])
       yield* f.deliveryQueue.settle(settled(firsts.slice(0, 1)))
-      const failed = { at: start, durationMs: 1, outcome: "timeout", status: Option.none(), detail: "" } as const
+      const failed = timedOut(start)
       yield* f.deliveryQueue.settle(settled(firsts.slice(1), { attempts: [failed], dueAt: at(1) }))
       const claimed = yield* f.claim({ now: at(1), leaseEnds: at(16) })
       const [done, ...pending] = yield* f.listed(app)

@@ -7,7 +7,7 @@ import { SubscriptionId } from "@startlist/core/Subscription"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { type Law, law, type LawGroup } from "../Law.ts"
-import { holds, race, same, tagOf } from "./expecting.ts"
+import { holds, race, same, sorted, tagOf } from "./expecting.ts"
 import { plain } from "./plain.ts"
 import { queue, records, type Scene } from "./scenes.ts"
 import { alone, look, staged } from "./stage.ts"
@@ -62,8 +62,8 @@ const parallelSaves = (what: "grants" | "registrations"): Law<Stores> =>
     same(versions, owners.map((_, place) => isRefused(place) ? 1 : 2), "the stored versions")
     for (const [remainder, { app }] of apps.entries()) {
       const places = owners.map((_, place) => place).filter((place) => place % 3 === remainder && !isRefused(place))
-      const objects = (yield* f.listed(app)).map(({ event }) => event.objectId)
-      same(objects.sort((a, b) => a - b), [...places.map((n) => n + 1), ...places.map((n) => n + 101)])
+      const objects = yield* f.listedObjects(app)
+      same(sorted(objects), [...places.map((n) => n + 1), ...places.map((n) => n + 101)])
     }
     yield* f.cleanUp
   })

@@ -3,7 +3,6 @@ import { State } from "@startlist/core/Delivery"
 import type { Claimed } from "@startlist/core/DeliveryQueue"
 import { emptyUpdates } from "@startlist/core/Registration"
 import type { Stores } from "@startlist/core/Stores"
-import { Subscription } from "@startlist/core/Subscription"
 import * as Arr from "effect/Array"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
@@ -28,7 +27,7 @@ export const claimLaws: LawGroup<Stores> = {
         yield* f.applications.saveSigningSecrets({ applicationId: app.id, version: 2, secrets: signingSecrets })
         yield* f.queue(app, [f.event(3)])
         same((yield* f.claim()).map((one) => [one.subscription, one.signingSecrets]), [[subscription, signingSecrets]])
-        const renewed = Subscription.make({ ...subscription, version: 2, callbackUrl: "https://app.example.test/new" })
+        const renewed = { ...subscription, version: 2, callbackUrl: "https://app.example.test/new" }
         yield* f.subscriptions.save(renewed)
         yield* f.queue(app, [f.event(2)])
         const delivery = (yield* f.listed(app)).at(-1)

@@ -32,15 +32,18 @@ export const at = (seconds: number): DateTime.Utc => DateTime.add(start, { secon
 export const only = (grant: Grant): Change => ({ grant, outgoing: [] })
 
 /** The grant at its next version. */
-export const following = (grant: Grant, fields: Partial<Grant> = {}): Grant =>
-  Grant.make({ ...grant, ...fields, version: grant.version + 1 })
+export const following = (grant: Grant, fields: Partial<Grant> = {}): Grant => ({
+  ...grant,
+  ...fields,
+  version: grant.version + 1
+})
 
 /** A delivery after its last attempt. */
 export const ended = (
   delivery: Delivery,
   state: "delivered" | "exhausted" | "set_aside" = "delivered",
   endedAt: DateTime.Utc = start
-): Delivery => Delivery.make({ ...delivery, state, endedAt: Option.some(endedAt) })
+): Delivery => ({ ...delivery, state, endedAt: Option.some(endedAt) })
 
 /** An attempt at which nobody answered. */
 export const timedOut = (at: DateTime.Utc): Attempt => ({
@@ -59,8 +62,7 @@ export const objectsOf = (found: ReadonlyArray<{ readonly delivery: Delivery }>)
 export const settled = (
   claims: ReadonlyArray<Pick<Claimed, "delivery" | "token">>,
   fields: Partial<Delivery> = { state: "delivered", endedAt: Option.some(start) }
-): ReadonlyArray<Settlement> =>
-  claims.map(({ delivery, token }) => ({ delivery: Delivery.make({ ...delivery, ...fields }), token }))
+): ReadonlyArray<Settlement> => claims.map(({ delivery, token }) => ({ delivery: { ...delivery, ...fields }, token }))
 
 export interface Fixture extends Effect.Effect.Success<typeof make> {}
 
@@ -99,23 +101,22 @@ export const make = Effect.gen(function*() {
       }, Redacted.make(name("whsec")))
     })
 
-  const newGrant = (app: Application, { id: userId, role }: User, fields: Partial<Grant> = {}) =>
-    Grant.make({
-      applicationId: app.id,
-      userId,
-      version: 1,
-      status: "active",
-      role,
-      scope: ["profile:read"],
-      epoch: 1,
-      applicationEpoch: app.epoch,
-      generation: 0,
-      grantedAt: start,
-      refresh: Option.none(),
-      access: AccessTokens.none,
-      codes: [],
-      ...fields
-    })
+  const newGrant = (app: Application, { id: userId, role }: User, fields: Partial<Grant> = {}): Grant => ({
+    applicationId: app.id,
+    userId,
+    version: 1,
+    status: "active",
+    role,
+    scope: ["profile:read"],
+    epoch: 1,
+    applicationEpoch: app.epoch,
+    generation: 0,
+    grantedAt: start,
+    refresh: Option.none(),
+    access: AccessTokens.none,
+    codes: [],
+    ...fields
+  })
 
   const grant = (app: Application, owner: User, fields: Partial<Grant> = {}) =>
     Effect.gen(function*() {
@@ -128,17 +129,16 @@ export const make = Effect.gen(function*() {
   const findGrant = (id: Application["id"], userId: UserId) =>
     Effect.map(grants.find(id, userId), Option.map((found) => found.grant))
 
-  const code = (fields: Partial<Code> = {}) =>
-    Code.make({
-      hash: hash(),
-      redirectUri: "https://app.example.test/callback",
-      scope: ["profile:read"],
-      state: Option.none(),
-      challenge: Option.none(),
-      expiresAt: at(300),
-      redeemed: false,
-      ...fields
-    })
+  const code = (fields: Partial<Code> = {}): Code => ({
+    hash: hash(),
+    redirectUri: "https://app.example.test/callback",
+    scope: ["profile:read"],
+    state: Option.none(),
+    challenge: Option.none(),
+    expiresAt: at(300),
+    redeemed: false,
+    ...fields
+  })
 
   const access = (fields: Partial<AccessToken> = {}): AccessToken => ({
     hash: hash(),
@@ -148,8 +148,13 @@ export const make = Effect.gen(function*() {
     ...fields
   })
 
-  const refresh = (fields: Partial<RefreshToken> = {}) =>
-    RefreshToken.make({ hash: hash(), salt: name("salt"), issuedAt: start, expiresAt: at(28_800), ...fields })
+  const refresh = (fields: Partial<RefreshToken> = {}): RefreshToken => ({
+    hash: hash(),
+    salt: name("salt"),
+    issuedAt: start,
+    expiresAt: at(28_800),
+    ...fields
+  })
 
   const subscribers: Array<Subscription> = []
 
@@ -188,17 +193,16 @@ export const make = Effect.gen(function*() {
   let traced = 0
 
   /** An event about a registration (or, with `fields`, anything else) at `time`. Every other one was traced. */
-  const event = (objectId: number, time: DateTime.Utc = start, fields: Partial<Event> = {}) =>
-    Event.make({
-      id: EventId.make(name("evt")),
-      aspectType: "updated",
-      objectType: "registration",
-      objectId,
-      updates: emptyUpdates,
-      time,
-      trace: ++traced % 2 === 0 ? Option.none() : Option.some(name("trace")),
-      ...fields
-    })
+  const event = (objectId: number, time: DateTime.Utc = start, fields: Partial<Event> = {}): Event => ({
+    id: EventId.make(name("evt")),
+    aspectType: "updated",
+    objectType: "registration",
+    objectId,
+    updates: emptyUpdates,
+    time,
+    trace: ++traced % 2 === 0 ? Option.none() : Option.some(name("trace")),
+    ...fields
+  })
 
   /** An event about each of these registrations. */
   const events = (objects: ReadonlyArray<number>, time?: DateTime.Utc) => objects.map((object) => event(object, time))

@@ -181,7 +181,7 @@ const findsOfGrants: LawGroup<Stores> = {
       yield* f.grant(d, yield* f.user(), { grantedAt: at(1) })
       const list = yield* f.grants.listByUser(owner.id)
       same(list.map(({ applicationId }) => applicationId), [c.id, d.id, a.id])
-      same(list[0], Grant.make({ ...revoked, applicationId: c.id, grantedAt: DateTime.unsafeMake(999) }))
+      same(list[0], { ...revoked, applicationId: c.id, grantedAt: DateTime.unsafeMake(999) })
     })
   ]
 }

@@ -1,6 +1,6 @@
 /** Laws of the outbox: the subscriptions for which an event is queued, and its deliveries. */
 import type { Application } from "@startlist/core/Application"
-import { Audience, Event, type Outgoing } from "@startlist/core/Event"
+import { Audience, type Event, EventId, type Outgoing } from "@startlist/core/Event"
 import type { Stores } from "@startlist/core/Stores"
 import { emptyUpdates } from "@startlist/core/Registration"
 import type { Subscription } from "@startlist/core/Subscription"
@@ -54,7 +54,7 @@ export const outboxLaws: LawGroup<Stores> = {
     storeLaw("an event is queued as it was saved: pending, due at its time, without attempts", function*(f) {
       const { app, subscription } = yield* f.subscribed
       yield* forEach(fieldsOfEvent, 30, function*([kind, fields]) {
-        const event = Event.make({ ...kind, ...fields, id: Event.fields.id.make(f.name("evt")) })
+        const event = { ...kind, ...fields, id: EventId.make(f.name("evt")) }
         yield* f.queue(app, [event])
         const last = (yield* f.listed(app)).at(-1)
         same(last, queued(last?.id, event, subscription))

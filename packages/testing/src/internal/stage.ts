@@ -21,14 +21,16 @@ export const asText = (value: unknown): string => JSON.stringify(value)
 /** Names of fields that have another number in each scene. */
 const identifiers = /^(?:id|position|(?:application|user|owner|subscription|athlete)Id)$/
 
+/** Plain data that is equal in equal scenes: without identifiers and labels, with sorted fields. */
 const comparable = (label: string, value: unknown): unknown => {
-  const text = JSON.stringify(plain(value), (key, field: unknown) => {
-    if (typeof field === "number" && identifiers.test(key)) return undefined
-    return Predicate.isRecord(field)
-      ? Object.fromEntries(Object.entries(field).sort(([a], [b]) => a < b ? -1 : 1))
-      : field
-  })
-  return text === undefined ? null : JSON.parse(text.replaceAll(label, "…"))
+  const without = (one: unknown): unknown => {
+    if (typeof one === "string") return one.replaceAll(label, "…")
+    if (Array.isArray(one)) return one.map(without)
+    if (!Predicate.isRecord(one)) return one
+    const fields = Object.keys(one).sort().filter((key) => typeof one[key] !== "number" || !identifiers.test(key))
+    return Object.fromEntries(fields.map((key) => [key, without(one[key])]))
+  }
+  return without(plain(value)) ?? null
 }
 
 /** A new scene, made by the first handle. Only the label in its names differs from other scenes. */

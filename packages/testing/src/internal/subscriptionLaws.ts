@@ -1,7 +1,7 @@
 /** Laws of the subscription store. */
 import type { Stores } from "@startlist/core/Stores"
 import { maxId } from "@startlist/core/Store"
-import { Subscription, SubscriptionId } from "@startlist/core/Subscription"
+import { SubscriptionId } from "@startlist/core/Subscription"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import * as Option from "effect/Option"
@@ -28,7 +28,7 @@ export const subscriptionLaws: LawGroup<Stores> = {
         const inserted = yield* subscriptions.insert({ ...given, applicationId })
         same(inserted, { ...given, applicationId, id: inserted.id, version: 1, paused: false })
         same(yield* subscriptions.findByApplication(applicationId), inserted)
-        const next = Subscription.make({ ...inserted, ...changed, createdAt: given.createdAt, paused, version: 2 })
+        const next = { ...inserted, ...changed, createdAt: given.createdAt, paused, version: 2 }
         yield* subscriptions.save(next)
         same(yield* tagOf(subscriptions.save(next)), "Conflict", "the same save again")
         same(yield* subscriptions.findByApplication(applicationId), next)
@@ -50,7 +50,7 @@ export const subscriptionLaws: LawGroup<Stores> = {
       same(yield* f.subscriptions.findByApplication(app.id), Option.none())
       same(yield* f.subscriptions.remove(subscription.id, start), false)
       for (const version of [1, 2]) {
-        same(yield* tagOf(f.subscriptions.save(Subscription.make({ ...subscription, version }))), "Conflict")
+        same(yield* tagOf(f.subscriptions.save({ ...subscription, version })), "Conflict")
       }
       same(yield* f.subscriptions.findByApplication(app.id), Option.none())
       same(yield* f.subscriptions.remove(SubscriptionId.make(maxId), start), false)

@@ -3,10 +3,12 @@ import type { Stores } from "@startlist/core/Stores"
 import * as Arr from "effect/Array"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import { map } from "effect/Record"
 import { type Law, law, type LawGroup } from "../Law.ts"
-import { holds, same } from "./expecting.ts"
-import { atOnce, interrupted, inTheMiddle, rounds, stepsOf, sweep } from "./rounds.ts"
+import { holds, same, sorted } from "./expecting.ts"
+import { following } from "./fixture.ts"
+import { atOnce, interrupted, inTheMiddle, rounds, stepsOf, type Stops, sweep } from "./rounds.ts"
 import * as scenes from "./scenes.ts"
 import {
   alone,
@@ -20,7 +22,8 @@ import {
   type Stage,
   staged
 } from "./stage.ts"
-import { stopAt } from "./stepping.ts"
+import { interruptAt } from "./stepping.ts"
+import { storeLaw } from "./storeLaw.ts"
 
 /** Operations that write several records, or one record that several finds return. */
 export const operations: ReadonlyArray<readonly [MakeScene, ReadonlyArray<string>]> = [
@@ -35,8 +38,16 @@ export const operations: ReadonlyArray<readonly [MakeScene, ReadonlyArray<string
     "a save of a subscription",
     "a first insertion of a subscription",
     "an insertion of an application",
+    "an insertion of a registration",
+    "the end of the application",
+    "a pause",
     "enqueueing several events"
   ]],
+  [
+    scenes.after(scenes.records, "enqueueing several events", "a removal of a subscription"),
+    ["an insertion of a subscription"]
+  ],
+  [scenes.after(scenes.records, "a pause"), ["a resumption"]],
   [scenes.queue, [
     "a removal of a subscription",
     "settling several deliveries",
@@ -81,6 +92,13 @@ const rehearsed = (makeScene: MakeScene, name: string, handles: Handles) =>
     return { before: pick(before, changed), after: pick(after, changed), changed, claimed, steps, millis }
   })
 
+/** What is there after an interruption. A database may still complete a statement whose caller was interrupted. */
+const atRest = <A, E>(seen: Effect.Effect<A, E>, isWhole: (seen: A) => boolean, left = 20): Effect.Effect<A, E> =>
+  Effect.flatMap(seen, (found) =>
+    left === 0 || isWhole(found)
+      ? Effect.succeed(found)
+      : Effect.delay(Effect.suspend(() => atRest(seen, isWhole, left - 1)), 50))
+
 const interruption = (makeScene: MakeScene, name: string, where = ""): Law<Stores> =>
   law(
     `${name}${where} that is interrupted at any moment is done completely or not at all`,
@@ -94,12 +112,7 @@ const interruption = (makeScene: MakeScene, name: string, where = ""): Law<Store
             const stage = yield* staged(makeScene, handles)
             const [f] = stage.handles
             yield* interrupt(stage.run(name, f))
-            // The database may still complete a statement whose caller was interrupted.
-            let seen = yield* look(stage, f, changed)
-            for (let left = 20; left > 0 && !isWhole(seen); left--) {
-              yield* Effect.sleep(50)
-              seen = yield* look(stage, f, changed)
-            }
+            const seen = yield* atRest(look(stage, f, changed), isWhole)
             oneOf(seen, { "before it": before, "after it": after }, "what is there after an interruption")
             // It can be done again, unless the database has completed it since.
             const isRefused = typeof (yield* stage.run(name, f)) === "string"
@@ -109,10 +122,47 @@ const interruption = (makeScene: MakeScene, name: string, where = ""): Law<Store
           })
         yield* sweep(
           steps,
-          (step) => trial((operation) => Effect.flatMap(stopAt(operation, step), ({ interrupt }) => interrupt))
+          (step) => trial((operation) => interruptAt(operation, step))
         )
         yield* rounds(trial((operation) => interrupted(operation, millis)))
       })
+  )
+
+/** Saves at the same time, which a store may join in one statement. */
+const interruptedTogether = (what: "grants" | "registrations"): Law<Stores> =>
+  storeLaw(
+    `of parallel saves of ${what} that are interrupted at any moment, each is done with its events or not at all`,
+    function*(f) {
+      const trial = (interrupt: (saves: Effect.Effect<unknown>) => Effect.Effect<unknown>) =>
+        Effect.gen(function*() {
+          const { app } = yield* f.subscribed
+          const records = yield* Effect.forEach(Arr.range(1, 4), (n) =>
+            Effect.gen(function*() {
+              const [owner, outgoing] = [yield* f.user(), f.outgoing(app, f.event(n), f.event(n))]
+              if (what === "registrations") {
+                const registration = yield* f.registration(owner)
+                const found = Effect.map(f.registrations.find(registration.id), Option.map(({ version }) => version))
+                return { found, save: f.registrations.save({ ...registration, version: 2 }, outgoing) }
+              }
+              const grant = yield* f.grant(app, owner)
+              const found = Effect.map(f.findGrant(app.id, owner.id), Option.map(({ version }) => version))
+              return { found, save: f.grants.save({ grant: following(grant), outgoing }) }
+            }))
+          yield* interrupt(Effect.all(records.map(({ save }) => Effect.either(save)), { concurrency: "unbounded" }))
+          const seen = Effect.gen(function*() {
+            const versions = yield* Effect.forEach(records, ({ found }) => found)
+            const isSaved = (n: number) => Option.contains(versions[n - 1] ?? Option.none(), 2)
+            const objects = yield* f.listedObjects(app)
+            return { expected: Arr.range(1, 4).flatMap((n) => isSaved(n) ? [n, n] : []), found: sorted(objects) }
+          })
+          const { expected, found } = yield* atRest(seen, ({ expected, found }) => asText(expected) === asText(found))
+          same(found, expected, "events of what was saved")
+          yield* f.cleanUp
+        })
+      let steps: Stops<number> = { order: [], least: 0 }
+      yield* trial((saves) => Effect.map(stepsOf(saves), (all) => void (steps = all)))
+      yield* sweep(steps, (step) => trial((saves) => interruptAt(saves, step)))
+    }
   )
 
 /** Stops finds at each of their steps, while operations happen. Each shows one moment, and the next finds show the last. */
@@ -200,6 +250,8 @@ export const atomicityLaws: LawGroup<Stores> = {
     ...operations.flatMap(([makeScene, names]) =>
       names.flatMap((name) => [interruption(makeScene, name), observation(makeScene, name)])
     ),
+    interruptedTogether("grants"),
+    interruptedTogether("registrations"),
     ...large.map((name) => interruption(scenes.backlog, name, " with a long queue")),
     ...sequences.map(([makeScene, names]) => momentary(makeScene, names))
   ]

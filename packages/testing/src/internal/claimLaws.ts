@@ -9,9 +9,15 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { type LawGroup } from "../Law.ts"
+import { stepsOf, type Stops, sweep } from "./rounds.ts"
+import { interruptAt } from "./stepping.ts"
 import { queueLaw } from "./storeLaw.ts"
 import { holds, same, sorted } from "./expecting.ts"
 import { at, objectsOf, settled, start } from "./fixture.ts"
+
+/** Each object and the number of its claim, by object. */
+const counts = (claimed: ReadonlyArray<Claimed>): ReadonlyArray<readonly [object: number, claims: number]> =>
+  claimed.map(({ claims, delivery }) => [delivery.event.objectId, claims] as const).sort(([a], [b]) => a - b)
 
 export const claimLaws: LawGroup<Stores> = {
   about: "claims",
@@ -99,8 +105,6 @@ export const claimLaws: LawGroup<Stores> = {
       const { app } = yield* f.subscribed
       yield* f.queue(app, [f.event(1), f.event(2)])
       const claimAt = (seconds: number) => f.claim({ now: at(seconds), leaseEnds: at(seconds + 15) })
-      const counts = (claimed: ReadonlyArray<Claimed>) =>
-        claimed.map(({ claims, delivery }) => [delivery.event.objectId, claims])
       same(counts(yield* f.claim({ limit: 1 })), [[1, 1]])
       const second = yield* claimAt(15)
       same(counts(second), [[1, 2], [2, 1]])
@@ -108,8 +112,7 @@ export const claimLaws: LawGroup<Stores> = {
         settled(second.slice(0, 1), { dueAt: at(5) })
       )
       yield* f.deliveryQueue.settle(second.slice(1).map(({ delivery }) => ({ delivery, token: "of another worker" })))
-      const counted = counts(yield* claimAt(30))
-      same(counted.sort(([a = 0], [b = 0]) => a - b), [[1, 1], [2, 2]])
+      same(counts(yield* claimAt(30)), [[1, 1], [2, 2]])
     }),
     queueLaw("a released claim does not count, and the delivery is claimed again when it is due", function*(f) {
       const { app } = yield* f.subscribed
@@ -142,9 +145,31 @@ export const claimLaws: LawGroup<Stores> = {
         const claims = yield* Effect.all(Array.from({ length: 8 }, () => claim), { concurrency: "unbounded" })
         // A claim skips what another one has locked.
         const claimed = [...claims.flat(), ...yield* claim]
-        const counted = claimed.map(({ claims, delivery }) => [delivery.event.objectId, claims])
-        same(counted.sort(([a = 0], [b = 0]) => a - b), objects.map((object) => [object, round]), `round ${round}`)
+        same(counts(claimed), objects.map((object) => [object, round]), `round ${round}`)
       }
+    }),
+    queueLaw("a claim that is interrupted is counted for what it has claimed, and for nothing else", function*(f) {
+      const { app } = yield* f.subscribed
+      const claim = f.claim({ now: at(20), leaseEnds: at(35) })
+      const interrupted = (interrupt: Effect.Effect<unknown>) =>
+        Effect.gen(function*() {
+          yield* f.enqueue(app, f.events([1, 2]))
+          yield* f.claim()
+          yield* f.enqueue(app, [f.event(3)])
+          yield* interrupt
+          // Whatever it has not claimed can be claimed now, once a database has unlocked it.
+          let others = yield* claim
+          for (let left = 3; left > 0 && others.length < 3; left--) {
+            yield* Effect.sleep(10)
+            others = [...others, ...yield* claim]
+          }
+          const claimed = yield* f.claim({ now: at(40), leaseEnds: at(55) })
+          same(counts(claimed), [[1, 3], [2, 3], [3, 2]])
+          yield* f.deliveryQueue.settle(settled(claimed))
+        })
+      let steps: Stops<number> = { order: [], least: 0 }
+      yield* interrupted(Effect.map(stepsOf(claim), (all) => void (steps = all)))
+      yield* sweep(steps, (step) => interrupted(interruptAt(claim, step)))
     }),
     queueLaw("deliveries that are not pending are not claimed", function*(f) {
       const { app } = yield* f.subscribed

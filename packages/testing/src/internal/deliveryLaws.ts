@@ -1,5 +1,5 @@
 /** Laws of the delivery store: listing, counting, delivering again, purging. */
-import { DeliveryId, State } from "@startlist/core/Delivery"
+import { type Delivery, DeliveryId, State } from "@startlist/core/Delivery"
 import type { Stores } from "@startlist/core/Stores"
 import { maxId } from "@startlist/core/Store"
 import * as DateTime from "effect/DateTime"
@@ -116,16 +116,19 @@ const repeats: LawGroup<Stores> = {
       )
     ),
     queueLaw("pending and claimed deliveries can be delivered again, too", function*(f) {
-      const { app, claimed } = yield* f.claimedDeliveries(1)
-      yield* f.queue(app, [f.event(2, at(500))])
+      const { app, claimed: [retried, ...claimed] } = yield* f.claimedDeliveries(2)
+      if (retried === undefined) return
+      yield* f.deliveryQueue.settle(settled([retried], { attempts: [timedOut(start)], dueAt: at(500) }))
+      yield* f.queue(app, [f.event(3, at(500))])
       const before = yield* f.listed(app)
-      const fresh = []
+      const fresh: Array<Delivery> = []
       for (const one of before) fresh.push(Option.getOrThrow(yield* f.deliveryQueue.again(one, at(99))))
       same(yield* f.listed(app), [...before, ...fresh])
-      same(fresh.map(({ event }) => event), before.map(({ event }) => event))
+      const anew = { state: "pending", attempts: [], dueAt: at(99), endedAt: Option.none() }
+      same(fresh, before.map((one, place) => ({ ...one, ...anew, id: fresh[place]?.id })))
       same(yield* f.deliveryQueue.settle(settled(claimed)), claimed.map(({ delivery }) => delivery.id))
       const due = yield* f.claim({ now: at(99), leaseEnds: at(114) })
-      same(due.map(({ delivery }) => delivery.id), [fresh[0]?.id], "the next of each object that is due")
+      same(due.map(({ delivery }) => delivery.id), [fresh[1]?.id], "the next of each object that is due")
     }),
     queueLaw("the stored event is delivered again: it may have changed since the caller has read it", function*(f) {
       const { claimed: [one] } = yield* f.claimedDeliveries(1)
@@ -163,7 +166,7 @@ const purges: LawGroup<Stores> = {
     queueLaw(
       "a purge removes deliveries that ended by its cutoff, at most its limit, never pending ones",
       function*(f) {
-        const { app, claimed } = yield* f.claimedDeliveries(7)
+        const { app, claimed, subscription } = yield* f.claimedDeliveries(7)
         const { deliveries, deliveryQueue } = f
         // Pending deliveries that are older than all ended ones.
         yield* f.queue(app, [f.event(8, long(-100)), f.event(9, long(-100))])
@@ -196,6 +199,9 @@ const purges: LawGroup<Stores> = {
         same((yield* isThere).filter(Boolean).length, 2, "deliveries that are found after the purge")
         same(yield* deliveries.purge(long(50), 2), 1)
         same(yield* deliveries.purge(long(50), 2), 0)
+        yield* f.subscriptions.save({ ...subscription, paused: true, version: 2 })
+        yield* f.applications.save({ ...app, state: "suspended", version: 2 })
+        same(yield* deliveries.purge(long(50), 2), 0, "what waits for an application")
         same(yield* left, [7, 8, 9])
       }
     ),

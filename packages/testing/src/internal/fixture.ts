@@ -22,8 +22,11 @@ import * as Random from "effect/Random"
 import * as Redacted from "effect/Redacted"
 import { frozen } from "./frozen.ts"
 
-/** The start of every law. Laws that count what a purge removes use times far before it, where no other law has records. */
-export const start = DateTime.unsafeMake("2030-01-01T00:00:00.000Z")
+/**
+ * The start of every law, with a fraction, so that a store that stores whole seconds is noticed everywhere. Laws that
+ * count what a purge removes use times far before it, where no other law has records.
+ */
+export const start = DateTime.unsafeMake("2030-01-01T00:00:00.357Z")
 
 /** `seconds` after the start. */
 export const at = (seconds: number): DateTime.Utc => DateTime.add(start, { seconds })

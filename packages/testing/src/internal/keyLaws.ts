@@ -1,5 +1,5 @@
 /** Laws of keys that a store may confuse. They work best on new stores, which give small identifiers. */
-import { type Application, ApplicationId } from "@startlist/core/Application"
+import { ApplicationId } from "@startlist/core/Application"
 import { Audience } from "@startlist/core/Event"
 import { RegistrationId } from "@startlist/core/Registration"
 import { maxId } from "@startlist/core/Store"
@@ -11,14 +11,15 @@ import * as Option from "effect/Option"
 import { type LawGroup } from "../Law.ts"
 import { storeLaw } from "./storeLaw.ts"
 import { same } from "./expecting.ts"
-import { at, following, only } from "./fixture.ts"
+import { at, following, only, settled } from "./fixture.ts"
 import { early } from "./scenes.ts"
 
-/** Maximum number of applications until the number of one begins with that of another. */
-const most = 120
+interface Numbered {
+  readonly id: number
+}
 
-/** Applications `a` and `b`: the number of `b` is that of `a` with `digits` after or before it. */
-const related = (all: ReadonlyArray<Application>, isRelated: (a: string, b: string) => boolean) => {
+/** Records `a` and `b` whose numbers are related. */
+const related = <A extends Numbered>(all: ReadonlyArray<A>, isRelated: (a: string, b: string) => boolean) => {
   for (const a of all) {
     const b = all.find(({ id }) => id !== a.id && isRelated(String(a.id), String(id)))
     if (b !== undefined) return [a, b] as const
@@ -28,6 +29,34 @@ const related = (all: ReadonlyArray<Application>, isRelated: (a: string, b: stri
 
 /** The digits after the prefix are a number, too. */
 const isInFront = (a: string, b: string): boolean => b.startsWith(a) && b[a.length] !== "0"
+
+const isAtTheEnd = (a: string, b: string): boolean => b.endsWith(a)
+
+/** Maximum number of records until the number of one begins with that of another. */
+const most = 120
+
+/** Makes records until the numbers of some have the same digits. */
+const madeUntilRelated = <A extends Numbered>(make: Effect.Effect<A, unknown>) =>
+  Effect.gen(function*() {
+    const all: Array<A> = []
+    while (all.length < most) {
+      all.push(...yield* Effect.all(Array.from({ length: 10 }, () => make), { concurrency: 10 }))
+      if (related(all, isInFront) && related(all, isAtTheEnd)) break
+    }
+    return all
+  })
+
+/** Pairs of keys with the same digits, in either order of their parts: 1/11 and 11/1; 1/12 and 11/2. */
+const confusable = <A extends Numbered>(all: ReadonlyArray<A>) => {
+  const pairs: Array<readonly [A, number, A, number]> = []
+  const [one, two] = all
+  if (one && two) pairs.push([one, two.id, two, one.id])
+  const front = related(all, isInFront)
+  if (front) pairs.push([front[0], Number(`${String(front[1].id).slice(String(front[0].id).length)}7`), front[1], 7])
+  const back = related(all, isAtTheEnd)
+  if (back) pairs.push([back[0], Number(`7${String(back[1].id).slice(0, -String(back[0].id).length)}`), back[1], 7])
+  return pairs
+}
 
 export const keyLaws: LawGroup<Stores> = {
   about: "keys",
@@ -60,21 +89,8 @@ export const keyLaws: LawGroup<Stores> = {
       same(found, asked.map((one) => one ?? none))
     }),
     storeLaw("grants whose keys have the same digits are different grants", function*(f) {
-      const all: Array<Application> = []
-      while (all.length < most) {
-        all.push(...yield* Effect.all(Array.from({ length: 10 }, () => f.application()), { concurrency: 10 }))
-        if (related(all, isInFront) && related(all, (a, b) => b.endsWith(a))) break
-      }
-      const pairs: Array<readonly [Application, string, Application, string]> = []
-      // 1/11 and 11/1; 1 1|1 and 1|1 1 in either order of the parts.
-      const [one, two] = [all[0], all[1]]
-      if (one && two) pairs.push([one, String(two.id), two, String(one.id)])
-      const front = related(all, isInFront)
-      if (front) pairs.push([front[0], `${String(front[1].id).slice(String(front[0].id).length)}7`, front[1], "7"])
-      const back = related(all, (a, b) => b.endsWith(a))
-      if (back) pairs.push([back[0], `7${String(back[1].id).slice(0, -String(back[0].id).length)}`, back[1], "7"])
-      for (const [a, ofA, b, ofB] of pairs) {
-        const [userA, userB] = [UserId.make(Number(ofA)), UserId.make(Number(ofB))]
+      for (const [a, ofA, b, ofB] of confusable(yield* madeUntilRelated(f.application()))) {
+        const [userA, userB] = [UserId.make(ofA), UserId.make(ofB)]
         const user = yield* f.user()
         const grant = f.newGrant(a, { ...user, id: userA })
         if (
@@ -97,16 +113,21 @@ export const keyLaws: LawGroup<Stores> = {
     storeLaw(
       "deliveries of objects and subscriptions whose numbers have the same digits do not wait for each other",
       function*(f) {
-        const subscribed = []
-        for (let count = 0; count < 12; count++) subscribed.push(yield* f.subscribed)
-        const ids = new Set(subscribed.map(({ subscription }) => subscription.id))
-        for (const { app } of subscribed) {
-          yield* f.queue(app, f.events([1, 11, 111, 12, 112], early))
-          yield* f.queue(app, [f.event(1, early, { aspectType: "deleted", objectType: "athlete", updates: {} })])
+        const numbered = Effect.map(f.subscribed, ({ app, subscription: { id } }) => ({ app, id }))
+        for (const [a, ofA, b, ofB] of confusable(yield* madeUntilRelated(numbered))) {
+          const athlete = { aspectType: "deleted", objectType: "athlete", updates: {} } as const
+          yield* f.enqueue(a.app, [f.event(ofA, early), f.event(ofA, early, athlete)])
+          yield* f.enqueue(b.app, [f.event(ofB, early)])
+          const claimed = yield* f.claim({ now: early, leaseEnds: at(-985) })
+          const mine = claimed.filter(({ subscription: { id } }) => id === a.id || id === b.id)
+          same(mine.map(({ delivery }) => [delivery.subscriptionId, delivery.event.objectId]), [
+            [a.id, ofA],
+            [a.id, ofA],
+            [b.id, ofB]
+          ], "what is claimed")
+          yield* f.deliveryQueue.settle(settled(mine))
         }
-        const claimed = yield* f.claim({ now: early, leaseEnds: at(-985) })
-        same(claimed.filter((one) => ids.has(one.subscription.id)).length, 12 * 6, "deliveries that were claimed")
-        for (const { subscription } of subscribed) yield* f.subscriptions.remove(subscription.id, at(1))
+        yield* f.cleanUp
       }
     ),
     storeLaw(

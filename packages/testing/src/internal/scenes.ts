@@ -1,6 +1,7 @@
 /** Records for which operations race: the operations, and everything that finds return. */
 import * as AccessTokens from "@startlist/core/AccessTokens"
 import { Audience } from "@startlist/core/Event"
+import { RegistrationId } from "@startlist/core/Registration"
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -27,6 +28,15 @@ export const early = at(-1000)
 /** Before the ends of other laws' deliveries. */
 const long = at(-1e9)
 
+/** The same scene after some of its operations. */
+export const after =
+  (makeScene: (f: Fixture) => Effect.Effect<Scene, unknown>, ...names: ReadonlyArray<string>) => (f: Fixture) =>
+    Effect.tap(
+      makeScene(f),
+      ({ operations }) =>
+        Effect.forEach(names, (name) => operations[name]?.(f, 1) ?? Effect.dieMessage(`no operation "${name}"`))
+    )
+
 /** A subscribed application, and the operations of its subscription and its queue. */
 const subscribed = (f: Fixture) =>
   Effect.map(f.subscribed, ({ app, subscription }) => {
@@ -50,8 +60,10 @@ const subscribed = (f: Fixture) =>
       // Circumstances of other operations. Nothing but claims depends on them.
       "a suspension": (by: Fixture) => Effect.asVoid(by.applications.save({ ...app, state: "suspended", version: 2 })),
       "the end of the application": (by: Fixture) =>
-        Effect.asVoid(by.applications.save({ ...app, state: "ended", version: 2 })),
+        Effect.asVoid(by.applications.save({ ...app, state: "ended", secrets: [], redirectUris: [], version: 2 })),
       "a pause": (by: Fixture) => Effect.asVoid(by.subscriptions.save({ ...subscription, paused: true, version: 2 })),
+      "a resumption": (by: Fixture) =>
+        Effect.asVoid(by.subscriptions.save({ ...subscription, paused: false, version: 3 })),
       "a removal of a subscription": (by: Fixture, n: number) => by.subscriptions.remove(subscription.id, at(n)),
       "an insertion of a subscription": (by: Fixture, n: number) =>
         Effect.map(by.subscription(app, `https://${n}.example.test`), ({ id }) => id !== subscription.id)
@@ -72,6 +84,7 @@ export const records = (f: Fixture) =>
     const { app, operations, parts, rest, subscription } = yield* subscribed(f)
     const { app: other } = yield* f.subscribed
     const [owner, stranger] = [yield* f.user(), yield* f.user()]
+    const bystanders = yield* Effect.replicateEffect(f.user(), 9)
     const grant = yield* f.grant(app, owner, { codes: [f.code()], refresh: Option.some(f.refresh()) })
     const otherGrant = yield* f.grant(other, owner)
     const registration = yield* f.registration(owner)
@@ -80,7 +93,10 @@ export const records = (f: Fixture) =>
 
     const outgoing = (n: number) => [
       ...f.outgoing(app, f.event(n), f.event(n + 10)),
-      { event: f.event(n + 20), audience: Audience.GrantedBy({ userIds: [owner.id] }) },
+      {
+        event: f.event(n + 20),
+        audience: Audience.GrantedBy({ userIds: [...bystanders.map(({ id }) => id), owner.id] })
+      },
       ...f.outgoing(other, f.event(n + 30))
     ]
     const fields = (n: number) => ({
@@ -158,7 +174,10 @@ export const records = (f: Fixture) =>
         "a first insertion of a subscription": (by: Fixture, n: number) =>
           Effect.asVoid(by.subscription(silent, `https://${n}.example.test`)),
         "an insertion of a registration": (by: Fixture) =>
-          Effect.map(by.registration(owner), ({ id, version }) => [id > registration.id, version]),
+          Effect.map(
+            by.registration(owner, { organizerId: stranger.id }),
+            ({ id, version }) => [id > registration.id, version]
+          ),
         "an insertion of an application": (by: Fixture, n: number) => {
           const { id: _, ...given } = {
             ...app,
@@ -181,6 +200,8 @@ export const records = (f: Fixture) =>
         ),
         "signing secrets": by.applications.findSigningSecrets(app.id),
         registration: by.registrations.find(registration.id),
+        // Stores that give numbers in their order.
+        "next registration": by.registrations.find(RegistrationId.make(registration.id + 1)),
         "first subscription": by.subscriptions.findByApplication(silent.id)
       })
     } satisfies Scene & { readonly app: unknown }
@@ -288,8 +309,11 @@ export const backlog = (f: Fixture) =>
     const { app, claim, operations, parts } = yield* subscribed(f)
     const objects = Arr.range(1, 120)
     yield* f.enqueue(app, f.events(objects, early))
-    const [ended, claimed] = Arr.splitAt(yield* claim(f, -1000), 40)
-    yield* f.deliveryQueue.settle(settled(ended, { state: "delivered", endedAt: Option.some(long) }))
+    const [some, claimed] = Arr.splitAt(yield* claim(f, -1000), 40)
+    const ends = (["delivered", "exhausted", "set_aside"] as const).map((state, place) =>
+      settled(some.filter((_, index) => index % 3 === place), { state, endedAt: Option.some(long) })
+    )
+    yield* f.deliveryQueue.settle(ends.flat())
     return {
       // It would take longer than everything else.
       rest: () => Effect.void,

@@ -65,6 +65,9 @@ export const settleLaws: LawGroup<Stores> = {
     queueLaw("a settlement with another token is left out", function*(f) {
       const { app, claimed } = yield* f.claimedDeliveries(1)
       same(yield* f.deliveryQueue.settle(byOther(settled(claimed))), [])
+      const otherCase = claimed.map(({ delivery, token }) => ({ delivery, token: token.toUpperCase() }))
+      same(yield* f.deliveryQueue.settle(settled(otherCase)), [])
+      same(yield* f.deliveryQueue.release(otherCase, start), [])
       same(yield* f.listed(app), claimed.map(({ delivery }) => delivery))
       same((yield* f.deliveryQueue.settle(settled(claimed))).length, 1)
     }),

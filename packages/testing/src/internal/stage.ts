@@ -19,7 +19,7 @@ export type Seen = Readonly<Record<string, unknown>>
 export const asText = (value: unknown): string => JSON.stringify(value)
 
 /** Names of fields that have another number in each scene. */
-const identifiers = /^(?:id|position|(?:application|user|owner|subscription|athlete)Id)$/
+const identifiers = /^(?:id|position|(?:application|user|owner|subscription|athlete|organizer)Id)$/
 
 /** Plain data that is equal in equal scenes: without identifiers and labels, with sorted fields. */
 const comparable = (label: string, value: unknown): unknown => {

@@ -73,16 +73,17 @@ const standing: LawGroup<Stores> = {
         const user = yield* f.user()
         yield* f.grant(one.app, user)
         yield* f.grant(two.app, user)
-        yield* change(f, one.app, { epoch: 1 })
         const audience = Audience.GrantedBy({ userIds: [user.id] })
+        yield* f.deliveryQueue.enqueue([{ event: f.event(9), audience }])
+        yield* change(f, one.app, { epoch: 1 })
         yield* f.deliveryQueue.enqueue([{ event: f.event(1), audience }, ...f.outgoing(one.app, f.event(2))])
-        same(yield* f.listedObjects(one.app), [2])
-        same(yield* f.listedObjects(two.app), [1])
+        same(yield* f.listedObjects(one.app), [9, 2])
+        same(yield* f.listedObjects(two.app), [9, 1])
         const later = yield* f.user()
         yield* f.grant({ ...one.app, epoch: 1 }, later)
         const both = Audience.GrantedBy({ userIds: [user.id, later.id] })
         yield* f.deliveryQueue.enqueue([{ event: f.event(3), audience: both }])
-        same(yield* f.listedObjects(one.app), [2, 3])
+        same(yield* f.listedObjects(one.app), [9, 2, 3])
       }
     ),
     storeLaw("an application that has ended is found, and is on no list", function*(f) {

@@ -1,36 +1,43 @@
-/** Stops an operation between two steps, so that others run in the middle of it. Real time. */
+/** Stops an operation between two steps, so that others run in the middle of it, or it is interrupted there. Real time. */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as RuntimeFlags from "effect/RuntimeFlags"
 import type * as Scheduler from "effect/Scheduler"
+
+type AnyFiber = Fiber.RuntimeFiber<unknown, unknown>
 
 class SteppingScheduler implements Scheduler.Scheduler {
   steps = 0
   /** The steps at which it continued after a wait, for example for a database. */
   readonly awakenings: Array<number> = []
-  #isStopping = false
+  #state: "running" | "stopping" | "stopped" = "running"
   #held: Scheduler.Task | undefined
   readonly #stopAt: number
+  readonly #canStop: (fiber: AnyFiber) => boolean
   readonly #stopped: () => void
 
-  constructor(stopAt: number, stopped: () => void) {
+  constructor(stopAt: number, canStop: (fiber: AnyFiber) => boolean, stopped: () => void) {
     this.#stopAt = stopAt
+    this.#canStop = canStop
     this.#stopped = stopped
   }
 
-  shouldYield({ currentOpCount }: Fiber.RuntimeFiber<unknown, unknown>): number | false {
-    if (this.steps++ !== this.#stopAt) return currentOpCount > 2048 ? 0 : false
-    this.#isStopping = true
+  shouldYield(fiber: AnyFiber): number | false {
+    if (this.steps++ < this.#stopAt || this.#state !== "running" || !this.#canStop(fiber)) {
+      return fiber.currentOpCount > 2048 ? 0 : false
+    }
+    this.#state = "stopping"
     return 0
   }
 
   scheduleTask(task: Scheduler.Task): void {
-    if (!this.#isStopping) {
+    if (this.#state !== "stopping") {
       this.awakenings.push(this.steps)
       return queueMicrotask(task)
     }
-    this.#isStopping = false
+    this.#state = "stopped"
     this.#held = task
     this.#stopped()
   }
@@ -42,13 +49,22 @@ class SteppingScheduler implements Scheduler.Scheduler {
   }
 }
 
+/** Runs an operation until it stops, or to its end. */
+const stop = <A, E, R>(operation: Effect.Effect<A, E, R>, step: number, canStop: (fiber: AnyFiber) => boolean) =>
+  Effect.gen(function*() {
+    const stopping = Deferred.unsafeMake<void>(yield* Effect.fiberId)
+    const hasStopped = () => Deferred.unsafeDone(stopping, Effect.void)
+    const scheduler = new SteppingScheduler(step, canStop, hasStopped)
+    const fiber = yield* Effect.forkDaemon(Effect.withScheduler(operation, scheduler))
+    fiber.addObserver(hasStopped)
+    yield* Deferred.await(stopping)
+    return { fiber, goOn: Effect.sync(() => scheduler.goOn()), scheduler }
+  })
+
 /** An operation that has stopped, or has ended before. */
 export interface Stopped<A, E> {
-  readonly isStopped: boolean
   /** Runs it to its end. */
   readonly end: Effect.Effect<Exit.Exit<A, E>>
-  /** Interrupts it at its present step. */
-  readonly interrupt: Effect.Effect<Exit.Exit<A, E>>
   /** Number of its steps, and the steps at which it continued after a wait. */
   readonly taken: () => { readonly steps: number; readonly awakenings: ReadonlyArray<number> }
 }
@@ -56,25 +72,28 @@ export interface Stopped<A, E> {
 /** Runs an operation and stops it after this number of steps. */
 export const stopAt = <A, E, R>(
   operation: Effect.Effect<A, E, R>,
-  steps: number
+  step: number
 ): Effect.Effect<Stopped<A, E>, never, R> =>
-  Effect.gen(function*() {
-    const stopping = Deferred.unsafeMake<boolean>(yield* Effect.fiberId)
-    const scheduler = new SteppingScheduler(steps, () => Deferred.unsafeDone(stopping, Effect.succeed(true)))
-    const fiber = yield* Effect.forkDaemon(Effect.withScheduler(operation, scheduler))
-    fiber.addObserver(() => Deferred.unsafeDone(stopping, Effect.succeed(false)))
-    const isStopped = yield* Deferred.await(stopping)
-    const goOn = Effect.sync(() => scheduler.goOn())
-    // An interruption passes through fibers that wait for each other before it reaches the one that has stopped.
-    const reached = Effect.repeatN(Effect.yieldNow(), 20)
-    return {
-      isStopped,
-      end: Effect.zipRight(goOn, Fiber.await(fiber)),
-      interrupt: Fiber.interruptFork(fiber).pipe(
-        Effect.zipRight(reached),
-        Effect.zipRight(goOn),
-        Effect.zipRight(Fiber.await(fiber))
-      ),
-      taken: () => scheduler
-    }
-  })
+  Effect.map(stop(operation, step, () => true), ({ fiber, goOn, scheduler }) => ({
+    end: Effect.zipRight(goOn, Fiber.await(fiber)),
+    taken: () => scheduler
+  }))
+
+/** Whether a fiber can be interrupted now. Its flags are not in the interface. */
+const isInterruptible = (fiber: AnyFiber): boolean => {
+  const flags: unknown = Reflect.get(fiber, "currentRuntimeFlags")
+  return typeof flags !== "number" || (flags & RuntimeFlags.Interruption) !== 0
+}
+
+/** Interrupts an operation after this number of steps, at the first one that can be interrupted. */
+export const interruptAt = <A, E, R>(
+  operation: Effect.Effect<A, E, R>,
+  step: number
+): Effect.Effect<Exit.Exit<A, E>, never, R> =>
+  Effect.flatMap(stop(operation, step, isInterruptible), ({ fiber, goOn }) =>
+    Fiber.interruptFork(fiber).pipe(
+      // An interruption passes through fibers that wait for each other before it reaches the one that has stopped.
+      Effect.zipRight(Effect.repeatN(Effect.yieldNow(), 20)),
+      Effect.zipRight(goOn),
+      Effect.zipRight(Fiber.await(fiber))
+    ))

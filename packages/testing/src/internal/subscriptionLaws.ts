@@ -59,10 +59,13 @@ export const subscriptionLaws: LawGroup<Stores> = {
       const app = yield* f.application()
       const ids = new Set<SubscriptionId>()
       for (let n = 0; n < 5; n++) {
-        const { id } = yield* f.subscription(app)
+        const subscription = yield* f.subscription(app)
+        const { id } = subscription
         holds(!ids.has(id), `identifier ${id} is a new one`)
         ids.add(id)
+        same(yield* f.subscriptions.findByApplication(app.id), subscription)
         yield* f.subscriptions.remove(id, start)
+        same(yield* f.subscriptions.findByApplication(app.id), Option.none())
       }
     }),
     queueLaw("a removal cancels the pending deliveries with it, claimed ones too, and no others", function*(f) {

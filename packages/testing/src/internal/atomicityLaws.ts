@@ -3,6 +3,7 @@ import type { Stores } from "@startlist/core/Stores"
 import * as Arr from "effect/Array"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import { map } from "effect/Record"
 import { type Law, law, type LawGroup } from "../Law.ts"
@@ -50,7 +51,9 @@ export const operations: ReadonlyArray<readonly [MakeScene, ReadonlyArray<string
   [scenes.after(scenes.records, "a pause"), ["a resumption"]],
   [scenes.queue, [
     "a removal of a subscription",
+    "a settlement",
     "settling several deliveries",
+    "a release",
     "releasing several claims",
     "a delivery again",
     "a cancellation"
@@ -129,14 +132,20 @@ const interruption = (makeScene: MakeScene, name: string, where = ""): Law<Store
   )
 
 /** Saves at the same time, which a store may join in one statement. */
-const interruptedTogether = (what: "grants" | "registrations"): Law<Stores> =>
+const together = (what: "grants" | "registrations"): Law<Stores> =>
   storeLaw(
-    `of parallel saves of ${what} that are interrupted at any moment, each is done with its events or not at all`,
+    `of parallel saves of ${what} that are interrupted or read at any moment, each is done with its events or not at all`,
     function*(f) {
-      const trial = (interrupt: (saves: Effect.Effect<unknown>) => Effect.Effect<unknown>) =>
+      const numbers = Arr.range(1, 4)
+      const trial = (
+        run: (
+          saves: Effect.Effect<unknown>,
+          notNotified: Effect.Effect<ReadonlyArray<number>, unknown>
+        ) => Effect.Effect<unknown, unknown>
+      ) =>
         Effect.gen(function*() {
           const { app } = yield* f.subscribed
-          const records = yield* Effect.forEach(Arr.range(1, 4), (n) =>
+          const records = yield* Effect.forEach(numbers, (n) =>
             Effect.gen(function*() {
               const [owner, outgoing] = [yield* f.user(), f.outgoing(app, f.event(n), f.event(n))]
               if (what === "registrations") {
@@ -148,20 +157,32 @@ const interruptedTogether = (what: "grants" | "registrations"): Law<Stores> =>
               const found = Effect.map(f.findGrant(app.id, owner.id), Option.map(({ version }) => version))
               return { found, save: f.grants.save({ grant: following(grant), outgoing }) }
             }))
-          yield* interrupt(Effect.all(records.map(({ save }) => Effect.either(save)), { concurrency: "unbounded" }))
+          /** Objects of saves that are done, and of events that are queued. */
           const seen = Effect.gen(function*() {
-            const versions = yield* Effect.forEach(records, ({ found }) => found)
-            const isSaved = (n: number) => Option.contains(versions[n - 1] ?? Option.none(), 2)
-            const objects = yield* f.listedObjects(app)
-            return { expected: Arr.range(1, 4).flatMap((n) => isSaved(n) ? [n, n] : []), found: sorted(objects) }
+            const versions = yield* Effect.forEach(records, ({ found }) => found, { concurrency: "unbounded" })
+            const saved = numbers.filter((_, place) => Option.contains(versions[place] ?? Option.none(), 2))
+            return { saved: saved.flatMap((n) => [n, n]), queued: sorted(yield* f.listedObjects(app)) }
           })
-          const { expected, found } = yield* atRest(seen, ({ expected, found }) => asText(expected) === asText(found))
-          same(found, expected, "events of what was saved")
+          const saves = Effect.all(records.map(({ save }) => Effect.either(save)), { concurrency: "unbounded" })
+          yield* run(saves, Effect.map(seen, ({ queued, saved }) => saved.filter((n) => !queued.includes(n))))
+          const { queued, saved } = yield* atRest(seen, ({ queued, saved }) => asText(saved) === asText(queued))
+          same(queued, saved, "objects of the events, and of what was saved")
           yield* f.cleanUp
         })
       let steps: Stops<number> = { order: [], least: 0 }
       yield* trial((saves) => Effect.map(stepsOf(saves), (all) => void (steps = all)))
       yield* sweep(steps, (step) => trial((saves) => interruptAt(saves, step)))
+      for (let round = 0; round < 8; round++) {
+        yield* trial((saves, notNotified) =>
+          Effect.gen(function*() {
+            const saving = yield* Effect.fork(saves)
+            const isDone = Effect.map(Fiber.poll(saving), Option.isSome)
+            const read = Effect.map(notNotified, (objects) => same(objects, [], "what is saved without its events"))
+            const reading = Effect.repeat(Effect.zipRight(Effect.yieldNow(), read), { until: () => isDone })
+            yield* Effect.all([reading, reading], { concurrency: "unbounded" })
+          })
+        )
+      }
     }
   )
 
@@ -250,8 +271,8 @@ export const atomicityLaws: LawGroup<Stores> = {
     ...operations.flatMap(([makeScene, names]) =>
       names.flatMap((name) => [interruption(makeScene, name), observation(makeScene, name)])
     ),
-    interruptedTogether("grants"),
-    interruptedTogether("registrations"),
+    together("grants"),
+    together("registrations"),
     ...large.map((name) => interruption(scenes.backlog, name, " with a long queue")),
     ...sequences.map(([makeScene, names]) => momentary(makeScene, names))
   ]

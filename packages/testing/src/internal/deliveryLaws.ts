@@ -1,5 +1,6 @@
 /** Laws of the delivery store: listing, counting, delivering again, purging. */
 import { type Delivery, DeliveryId, State } from "@startlist/core/Delivery"
+import { emptyUpdates } from "@startlist/core/Registration"
 import type { Stores } from "@startlist/core/Stores"
 import { maxId } from "@startlist/core/Store"
 import * as DateTime from "effect/DateTime"
@@ -133,7 +134,8 @@ const repeats: LawGroup<Stores> = {
     queueLaw("the stored event is delivered again: it may have changed since the caller has read it", function*(f) {
       const { claimed: [one] } = yield* f.claimedDeliveries(1)
       if (one === undefined) return
-      const again = yield* f.deliveryQueue.again({ ...one.delivery, event: f.event(1, at(3)) }, at(99))
+      const event = f.event(1, at(3), { updates: { ...emptyUpdates, comment: "another" } })
+      const again = yield* f.deliveryQueue.again({ ...one.delivery, event }, at(99))
       same(Option.map(again, ({ event }) => event), Option.some(one.delivery.event))
     }),
     queueLaw("a delivery again has no claims yet, also of a delivery that was cancelled while claimed", function*(f) {

@@ -3,7 +3,7 @@ import * as AccessTokens from "@startlist/core/AccessTokens"
 import { type Application, ApplicationStore } from "@startlist/core/Application"
 import { type Attempt, Delivery, DeliveryStore } from "@startlist/core/Delivery"
 import { type Claimed, type ClaimRequest, DeliveryQueue, type Settlement } from "@startlist/core/DeliveryQueue"
-import { Audience, Event, EventId, type Outgoing } from "@startlist/core/Event"
+import { Audience, Event, EventId, type Outgoing, type Updates } from "@startlist/core/Event"
 import { type Change, Grant } from "@startlist/core/Grant"
 import { GrantStore } from "@startlist/core/GrantStore"
 import type { Stores } from "@startlist/core/Stores"
@@ -182,7 +182,7 @@ export const make = Effect.gen(function*() {
     )
   )
 
-  const registration = (athlete: User, others: { readonly organizerId?: UserId } = {}) =>
+  const registration = (athlete: User, others: { readonly organizerId?: UserId; readonly updates?: Updates } = {}) =>
     registrations.insert({
       parties: {
         athleteId: athlete.id,
@@ -190,7 +190,7 @@ export const make = Effect.gen(function*() {
         clubId: Option.none(),
         platformUserId: Option.none()
       },
-      updates: emptyUpdates
+      updates: others.updates ?? emptyUpdates
     })
 
   let traced = 0

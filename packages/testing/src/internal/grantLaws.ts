@@ -1,6 +1,7 @@
 /** Laws of the grant store. */
 import * as AccessTokens from "@startlist/core/AccessTokens"
-import { Grant } from "@startlist/core/Grant"
+import type { Application } from "@startlist/core/Application"
+import type { Grant } from "@startlist/core/Grant"
 import type { Stores } from "@startlist/core/Stores"
 import * as Clock from "effect/Clock"
 import * as DateTime from "effect/DateTime"
@@ -10,8 +11,8 @@ import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Arbitraries from "../Arbitraries.ts"
 import type { Law, LawGroup } from "../Law.ts"
-import { count, holds, race, same, tagOf } from "./expecting.ts"
-import { at, following, only } from "./fixture.ts"
+import { count, holds, race, same, sorted, tagOf } from "./expecting.ts"
+import { at, type Fixture, following, only } from "./fixture.ts"
 import { forEach, storeLaw } from "./storeLaw.ts"
 
 const scope = FastCheck.array(Arbitraries.scopeName, { maxLength: 4 })
@@ -39,6 +40,24 @@ const grantFields = FastCheck.record({
   // Several tokens share a scope: that of the grant, or of an earlier consent.
   tokens: FastCheck.array(FastCheck.tuple(span, FastCheck.nat(2)), { maxLength: 20 })
 })
+
+/** Saves each of these grants once to three times at the same time, each time with other events. */
+const oneOfEach = (f: Fixture, app: Application, grants: ReadonlyArray<Grant>) =>
+  Effect.gen(function*() {
+    const saves = grants.flatMap((grant, place) =>
+      Array.from({ length: place % 3 + 1 }, (_, generation) => ({ ...grant, generation }))
+    )
+    const eventsOf = ({ generation, userId }: Grant) => Array.from({ length: generation }, () => f.event(userId))
+    const results = yield* race(
+      saves.map((grant) => f.grants.save({ grant, outgoing: f.outgoing(app, ...eventsOf(grant)) }))
+    )
+    const saved = saves.filter((_, place) => results[place] === "success")
+    same(saved.map(({ userId }) => userId), grants.map(({ userId }) => userId), "owners of the grants that were saved")
+    same(count(results, "Conflict"), saves.length - saved.length, "number of saves that were refused")
+    for (const grant of saved) same(yield* f.findGrant(app.id, grant.userId), grant)
+    const objects = saved.flatMap(({ generation, userId }) => Array.from({ length: generation }, () => Number(userId)))
+    same(sorted(yield* f.listedObjects(app)), sorted(objects), "events of the grants that were saved")
+  })
 
 const savesOfGrants: LawGroup<Stores> = {
   about: "saves of grants",
@@ -69,28 +88,22 @@ const savesOfGrants: LawGroup<Stores> = {
         same(yield* f.findGrant(app.id, owner.id), next, "after refused saves")
       })
     }),
-    storeLaw("parallel first saves of grants to a new application are all stored", function*(f) {
-      const app = yield* f.application()
-      const owners = yield* Effect.all(Array.from({ length: 12 }, () => f.user()))
-      const grants = owners.map((owner) => f.newGrant(app, owner))
-      same(yield* race(grants.map((grant) => f.grants.save(only(grant)))), grants.map(() => "success"))
-      for (const grant of grants) same(yield* f.findGrant(app.id, grant.userId), grant)
+    storeLaw("of parallel first saves of a grant one is stored, with its events", function*(f) {
+      for (let round = 0; round < 6; round++) {
+        const { app } = yield* f.subscribed
+        const owners = yield* Effect.all(Array.from({ length: 12 }, () => f.user()))
+        yield* oneOfEach(f, app, owners.map((owner) => f.newGrant(app, owner)))
+        yield* f.cleanUp
+      }
     }),
-    storeLaw("parallel saves of different grants, and repeats of some, do not disturb each other", function*(f) {
-      const app = yield* f.application()
+    storeLaw("of parallel saves of a grant over one version one is stored, with its events", function*(f) {
+      const { app } = yield* f.subscribed
       const firsts = yield* Effect.forEach(
         Array.from({ length: 12 }),
         () => Effect.flatMap(f.user(), (owner) => f.grant(app, owner))
       )
-      const changes = firsts.flatMap((first, index) =>
-        Array.from({ length: index % 3 + 1 }, () => only(following(first, { generation: 1 })))
-      )
-      const results = yield* race(changes.map(f.grants.save))
-      same(count(results, "success"), 12)
-      same(count(results, "Conflict"), 12)
-      for (const first of firsts) {
-        same(yield* f.findGrant(app.id, first.userId), following(first, { generation: 1 }))
-      }
+      yield* oneOfEach(f, app, firsts.map((first) => following(first)))
+      yield* f.cleanUp
     })
   ]
 }

@@ -21,6 +21,14 @@ const withTwo =
   <R>(open: Open<R>) => (use: (handles: Handles) => Effect.Effect<void, unknown>): Effect.Effect<void, unknown, R> =>
     Effect.scoped(Effect.flatMap(Effect.all([fixtureOf(open), fixtureOf(open)]), use))
 
+const saves = [
+  "a save of a grant",
+  "a save of an application",
+  "a save of a registration",
+  "a save of a subscription",
+  "a save of signing secrets"
+]
+
 const visibility = <R>(open: Open<R>): LawGroup<R> => ({
   about: "two handles",
   laws: [
@@ -45,6 +53,40 @@ const visibility = <R>(open: Open<R>): LawGroup<R> => ({
       )
     ),
     law(
+      "two handles save in turn, each over the version of the other",
+      () =>
+        withTwo(open)((handles) =>
+          Effect.gen(function*() {
+            const { cleanUp, handles: [f, g], run } = yield* staged(records, handles)
+            for (const [place, by] of [f, f, g, f, g].entries()) {
+              for (const name of saves) {
+                same(yield* run(name, by, place, place + 2), null, `${name}, version ${place + 2}`)
+              }
+            }
+            yield* cleanUp
+          })
+        )
+    ),
+    law(
+      "two handles that take turns never give the same identifier",
+      () =>
+        withTwo(open)((handles) =>
+          Effect.gen(function*() {
+            const made = yield* Effect.forEach([...handles, ...handles, ...handles], (by) =>
+              Effect.gen(function*() {
+                const { app, subscription } = yield* by.subscribed
+                const { id: registration } = yield* by.registration(yield* by.user())
+                const [delivery] = yield* by.enqueue(app, [by.event(1, early)])
+                return { application: app.id, subscription: subscription.id, registration, delivery }
+              }))
+            for (const kind of ["application", "subscription", "registration", "delivery"] as const) {
+              same(new Set(made.map((one) => one[kind])).size, made.length, `different identifiers (${kind})`)
+            }
+            for (const { cleanUp } of handles) yield* cleanUp
+          })
+        )
+    ),
+    law(
       "a position of the log that one handle has returned is known to the other",
       () =>
         withTwo(open)(([f, g]) =>
@@ -63,14 +105,6 @@ const visibility = <R>(open: Open<R>): LawGroup<R> => ({
     )
   ]
 })
-
-const saves = [
-  "a save of a grant",
-  "a save of an application",
-  "a save of a registration",
-  "a save of a subscription",
-  "a save of signing secrets"
-]
 
 const reopened = <R>(open: Open<R>): LawGroup<R> => ({
   about: "closing and opening",

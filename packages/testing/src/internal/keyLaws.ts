@@ -101,8 +101,9 @@ export const keyLaws: LawGroup<Stores> = {
         const other = f.newGrant(b, { ...user, id: userB }, { scope: ["other"] })
         yield* f.grants.save(only(other))
         yield* f.grants.save(only(following(grant, { scope: ["next"] })))
-        same(yield* f.findGrant(b.id, userB), other, `application ${b.id}, user ${userB}`)
-        same(yield* f.findGrant(a.id, userA), following(grant, { scope: ["next"] }))
+        const both = [other, following(grant, { scope: ["next"] })]
+        const asked = [...both, ...both].map(({ applicationId, userId }) => f.findGrant(applicationId, userId))
+        same(yield* Effect.all(asked, { concurrency: "unbounded" }), [...both, ...both], "found together")
         for (
           const [found, status] of [[following(grant, { scope: ["next"] }), "revoked"], [other, "revoked"]] as const
         ) {

@@ -43,6 +43,9 @@ const applications: LawGroup<Stores> = {
           yield* applications.save(next)
           same(yield* tagOf(applications.save(next)), "Conflict", "the same save again")
           same(yield* applications.find(inserted.id), next)
+          const renamed = { ...next, name: settings.name, version: 3 }
+          yield* applications.save(renamed)
+          same(yield* applications.find(inserted.id), renamed, "after a change in any state")
         }
       )
     }),

@@ -1,7 +1,7 @@
 /** Records for which operations race: the operations, and everything that finds return. */
 import * as AccessTokens from "@startlist/core/AccessTokens"
 import { Audience } from "@startlist/core/Event"
-import { RegistrationId } from "@startlist/core/Registration"
+import { emptyUpdates, RegistrationId } from "@startlist/core/Registration"
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -106,8 +106,10 @@ export const records = (f: Fixture) =>
       role: n % 2 === 0 ? "athlete" : "organizer",
       grantedAt: at(n),
       refresh: Option.some(f.refresh({ issuedAt: at(n), expiresAt: at(n + 9) })),
-      access: AccessTokens.fromArray([f.access({ createdAt: at(n), expiresAt: at(n + 8) })]),
-      codes: [f.code({ redeemed: n % 2 === 0 })]
+      access: AccessTokens.fromArray(
+        [8, 9].map((seconds) => f.access({ createdAt: at(n), expiresAt: at(n + seconds) }))
+      ),
+      codes: [f.code(), f.code({ redeemed: n % 2 === 0 })]
     } as const)
 
     return {
@@ -151,16 +153,19 @@ export const records = (f: Fixture) =>
             ...app,
             version,
             name: `name ${n}`,
-            redirectUris: [`https://app.example.test/${n}`],
+            redirectUris: [`https://app.example.test/${n}`, "https://app.example.test/callback"],
             requirePkce: n % 2 === 1,
             links: n % 2 === 1 ? { website: `https://app.example.test/${n}` } : {},
-            secrets: [{ hash: f.hash(), expiresAt: Option.some(at(n)) }]
+            secrets: [Option.none(), Option.some(at(n))].map((expiresAt) => ({ hash: f.hash(), expiresAt }))
           })),
         "a save of signing secrets": (by: Fixture, n: number, version = 2) =>
           Effect.asVoid(by.applications.saveSigningSecrets({
             ...secrets,
             version,
-            secrets: [{ value: Redacted.make(f.name("whsec")), expiresAt: Option.some(at(n)) }]
+            secrets: [Option.none(), Option.some(at(n))].map((expiresAt) => ({
+              value: Redacted.make(f.name("whsec")),
+              expiresAt
+            }))
           })),
         "a save of a subscription": (by: Fixture, n: number, version = 2) =>
           Effect.asVoid(by.subscriptions.save({
@@ -173,11 +178,13 @@ export const records = (f: Fixture) =>
           Effect.asVoid(by.deliveryQueue.enqueue([...outgoing(n), ...f.outgoing(other, f.event(n))])),
         "a first insertion of a subscription": (by: Fixture, n: number) =>
           Effect.asVoid(by.subscription(silent, `https://${n}.example.test`)),
-        "an insertion of a registration": (by: Fixture) =>
-          Effect.map(
-            by.registration(owner, { organizerId: stranger.id }),
+        "an insertion of a registration": (by: Fixture, n: number) => {
+          const updates = { ...emptyUpdates, comment: `comment ${n}` }
+          return Effect.map(
+            by.registration(owner, { organizerId: stranger.id, updates }),
             ({ id, version }) => [id > registration.id, version]
-          ),
+          )
+        },
         "an insertion of an application": (by: Fixture, n: number) => {
           const { id: _, ...given } = {
             ...app,
@@ -276,6 +283,7 @@ export const queue = (f: Fixture) =>
       },
       parts: (by: Fixture) => ({
         ...parts(by),
+        log: by.deliveries.log({ applicationId: app.id, after: 0, limit: 100 }),
         "a delivery": by.deliveries.find(one.delivery.id),
         "another delivery": by.deliveries.find(two.delivery.id),
         "what was claimed": Effect.sync(() => sorted(claimed)),
@@ -286,11 +294,11 @@ export const queue = (f: Fixture) =>
 
 /** The same deliveries, by the pages of lists and of the log. */
 export const pages = (f: Fixture) =>
-  Effect.map(queue(f), ({ app, operations, rest }): Scene => ({
+  Effect.map(queue(f), ({ app, operations, parts, rest }): Scene => ({
     rest,
     operations,
     parts: (by) => ({
-      log: by.deliveries.log({ applicationId: app.id, after: 0, limit: 100 }),
+      log: parts(by).log,
       ...Object.fromEntries((["pending", "delivered"] as const).map((state) => [
         `${state} deliveries`,
         by.deliveries.list({

@@ -151,7 +151,7 @@ export const claimLaws: LawGroup<Stores> = {
     queueLaw("a claim that is interrupted is counted for what it has claimed, and for nothing else", function*(f) {
       const { app } = yield* f.subscribed
       const claim = f.claim({ now: at(20), leaseEnds: at(35) })
-      const interrupted = (interrupt: Effect.Effect<unknown>) =>
+      const interrupted = (interrupt: Effect.Effect<unknown, unknown>) =>
         Effect.gen(function*() {
           yield* f.enqueue(app, f.events([1, 2]))
           yield* f.claim()

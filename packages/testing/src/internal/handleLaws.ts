@@ -32,8 +32,8 @@ const saves = [
 const visibility = <R>(open: Open<R>): LawGroup<R> => ({
   about: "two handles",
   laws: [
-    ...operations.flatMap(([makeScene, names]) =>
-      [...names, "a claim"].filter((name) => makeScene === queue || name !== "a claim").map((name) =>
+    ...[...operations, [queue, ["a claim"]] as const].flatMap(([makeScene, names]) =>
+      names.map((name) =>
         law(
           `${name} by one handle is seen by the other immediately, whatever it saw before`,
           () =>

@@ -3,9 +3,9 @@ import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { type Law, law, type LawGroup } from "../Law.ts"
-import { atOnce, inTheMiddle, rounds, stepsOf, sweep } from "./rounds.ts"
+import { atOnce, inTheMiddle, measured, rounds, type Stops, sweep } from "./rounds.ts"
 import * as scenes from "./scenes.ts"
-import { asText, type Handles, look, type MakeScene, oneOf, pick, type Seen, staged } from "./stage.ts"
+import { asText, type Handles, look, type MakeScene, oneOf, pick, type Seen, type Stage, staged } from "./stage.ts"
 
 /** Operations that race for one record, or for the deliveries of one object. */
 const races: ReadonlyArray<readonly [MakeScene, ReadonlyArray<ReadonlyArray<string>>]> = [
@@ -63,42 +63,45 @@ const race = <R>(makeScene: MakeScene, names: ReadonlyArray<string>, withHandles
         const [f] = handles
         const trial = (
           handles: Handles,
-          run: (contenders: ReadonlyArray<Effect.Effect<unknown>>) => Effect.Effect<ReadonlyArray<unknown>>,
+          run: (
+            contenders: ReadonlyArray<Effect.Effect<unknown>>,
+            stage: Stage
+          ) => Effect.Effect<ReadonlyArray<unknown>, unknown>,
           parts?: ReadonlyArray<string>
         ) =>
           Effect.gen(function*() {
             const stage = yield* staged(makeScene, handles)
             const contenders = names.map((name, place) => stage.run(name, stage.handles[place % 2] ?? f, place + 1))
-            const results = yield* run(contenders)
+            const results = yield* run(contenders, stage)
             yield* stage.claimAgain
             const seen: Seen = { results, ...yield* look(stage, stage.handles[1], parts), rest: yield* stage.rest }
             yield* stage.cleanUp
             return seen
           })
-        const untouched = yield* trial([f, f], () => Effect.succeed([]))
+        let untouched: Seen | undefined
         const expected = new Map<string, Seen>()
+        /** The steps of each, when it is the first. */
+        const steps: Array<Stops<number>> = []
         for (const order of orders(names.length)) {
-          const seen = yield* trial([f, f], (contenders) =>
+          const seen = yield* trial([f, f], (contenders, stage) =>
             Effect.gen(function*() {
+              untouched ??= yield* look(stage, stage.handles[1])
               const results: Array<unknown> = []
-              for (const place of order) results[place] = yield* contenders[place] ?? Effect.void
+              for (const [turn, place] of order.entries()) {
+                const [taken, result] = yield* measured(contenders[place] ?? Effect.void)
+                results[place] = result
+                if (turn === 0) steps[place] = taken
+              }
               return results
             }))
           expected.set(`the order ${order.map((place) => place + 1).join(", ")}`, seen)
         }
         const all = [...expected.values()]
-        const changed = Object.keys(untouched).filter((part) =>
-          all.some((seen) => asText(seen[part]) !== asText(untouched[part]))
+        const changed = Object.keys(all[0] ?? {}).filter((part) =>
+          all.some((seen) => asText(seen[part]) !== asText(untouched?.[part]))
         )
         const orderly = Object.fromEntries([...expected].map(([order, seen]) => [order, pick(seen, changed)]))
         const mustBeOne = (seen: Seen) => oneOf(pick(seen, changed), orderly, "what came of all together")
-        const steps = yield* Effect.forEach(names, (name, place) =>
-          Effect.gen(function*() {
-            const stage = yield* staged(makeScene, handles)
-            const steps = yield* stepsOf(stage.run(name, stage.handles[0], place + 1))
-            yield* stage.cleanUp
-            return steps
-          }))
         // Each operation in turn is stopped at each of its steps, while the others run.
         const stops = Array.from({ length: Math.max(...steps.map(({ order }) => order.length)) }, (_, place) =>
           steps.flatMap(({ order }, turn) =>

@@ -50,14 +50,14 @@ const goldenRatio = (Math.sqrt(5) - 1) / 2
 const fewSteps = 40
 
 /**
- * Runs an operation and returns its steps. First those between an answer of a database and the next statement: there
+ * Runs an operation and returns its steps and its answer. The first steps are those between an answer of a database and the next statement: there
  * another process can interfere, and an interruption cancels no statement. Then the others, each far from those before
  * it.
  */
-export const stepsOf = (operation: Effect.Effect<unknown, unknown>): Effect.Effect<Stops<number>> =>
+export const measured = <A, E>(operation: Effect.Effect<A, E>): Effect.Effect<readonly [Stops<number>, A], E> =>
   Effect.gen(function*() {
     const stopped = yield* stopAt(operation, Infinity)
-    yield* stopped.end
+    const answer = yield* yield* stopped.end
     const { awakenings, steps } = stopped.taken()
     const between = awakenings.map((from, place) => Math.floor((from + (awakenings[place + 1] ?? steps)) / 2))
     // Of very many, the first and the last ones come first: a store reads old records before new ones, or after them.
@@ -65,8 +65,13 @@ export const stepsOf = (operation: Effect.Effect<unknown, unknown>): Effect.Effe
     const order = new Set([...yield* Random.shuffle(ends), ...yield* Random.shuffle(between)])
     const start = yield* Random.next
     for (let place = 0; order.size < steps; place++) order.add(Math.floor((start + place * goldenRatio) % 1 * steps))
-    return { order: [...order], least: awakenings.length === 0 ? fewSteps : Math.min(fewSteps, awakenings.length + 1) }
+    const least = awakenings.length === 0 ? fewSteps : Math.min(fewSteps, awakenings.length + 1)
+    return [{ order: [...order], least }, answer]
   })
+
+/** Runs an operation and returns its steps. */
+export const stepsOf = <E>(operation: Effect.Effect<unknown, E>): Effect.Effect<Stops<number>, E> =>
+  Effect.map(measured(operation), ([steps]) => steps)
 
 /** Timeout in milliseconds of effects in the middle of an operation. They may have to wait for its end. */
 const patience = 10

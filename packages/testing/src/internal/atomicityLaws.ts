@@ -102,7 +102,7 @@ const rehearsed = (makeScene: MakeScene, name: string, handles: Handles) =>
     return { before: pick(before, changed), after: pick(after, changed), changed, claimed, steps, millis }
   })
 
-/** What is there after an interruption. A database may still complete a statement whose caller was interrupted. */
+/** Looks again while a database completes a statement whose caller was interrupted. */
 const atRest = <A, E>(seen: Effect.Effect<A, E>, isWhole: (seen: A) => boolean, left = 20): Effect.Effect<A, E> =>
   Effect.flatMap(seen, (found) =>
     left === 0 || isWhole(found)

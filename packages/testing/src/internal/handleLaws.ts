@@ -60,7 +60,7 @@ const visibility = <R>(open: Open<R>): LawGroup<R> => ({
             const { cleanUp, handles: [f, g], run } = yield* staged(records, handles)
             for (const [place, by] of [f, f, g, f, g].entries()) {
               for (const name of saves) {
-                same(yield* run(name, by, place, place + 2), null, `${name}, version ${place + 2}`)
+                same(yield* run(name, by, place + 1, place + 2), null, `${name}, version ${place + 2}`)
               }
             }
             yield* cleanUp

@@ -19,7 +19,7 @@ import { deliveryLaws } from "./internal/deliveryLaws.ts"
 import { eventLogLaws } from "./internal/eventLogLaws.ts"
 import { outboxLaws } from "./internal/outboxLaws.ts"
 import { grantLaws } from "./internal/grantLaws.ts"
-import { handleLaws } from "./internal/handleLaws.ts"
+import { handleLaws, reopeningLaws } from "./internal/handleLaws.ts"
 import { keyLaws } from "./internal/keyLaws.ts"
 import { racesOf } from "./internal/raceLaws.ts"
 import { recordLaws } from "./internal/recordLaws.ts"
@@ -31,8 +31,7 @@ import { versionLaws } from "./internal/versionLaws.ts"
 import type { LawGroup } from "./Law.ts"
 import * as Suite from "./Suite.ts"
 
-/** All laws of the stores, in groups. Each is an Effect. */
-export const laws: ReadonlyArray<LawGroup<Stores>> = [
+const lawsWithoutRaces: ReadonlyArray<LawGroup<Stores>> = [
   keyLaws,
   versionLaws,
   ...recordLaws,
@@ -46,14 +45,19 @@ export const laws: ReadonlyArray<LawGroup<Stores>> = [
   ...standingLaws,
   circumstanceLaws,
   eventLogLaws,
-  atomicityLaws,
-  racesOf("races", (use) => Effect.flatMap(alone, use))
+  atomicityLaws
+]
+
+/** All laws of the stores, in groups. Each is an Effect. */
+export const laws: ReadonlyArray<LawGroup<Stores>> = [
+  ...lawsWithoutRaces,
+  racesOf((use) => Effect.flatMap(alone, use))
 ]
 
 export interface Options<R> {
   /**
    * Opens the same storage once more, each time that it is built. It may need whatever the layer of the stores gives
-   * beside the stores. It adds the laws of two handles over one storage, and of closing and opening.
+   * beside the stores. It adds the laws of two handles over one storage, which race, and of closing and opening.
    */
   readonly reopen?: Layer.Layer<Stores, unknown, R>
   /** Whether only one handle may be open. Then `reopen` opens another storage than the layer. Default: no. */
@@ -68,5 +72,6 @@ export const suite = <E, R = never>(
 ): Suite.Suite => {
   if (reopen === undefined) return Suite.make<Stores | R, E>(name, stores, laws)
   const open = Layer.build(Layer.fresh(reopen))
-  return Suite.make<Stores | R, E>(name, stores, [...laws, ...handleLaws(open, isExclusive)])
+  const groups = isExclusive ? [...laws, reopeningLaws(open)] : [...lawsWithoutRaces, ...handleLaws(open)]
+  return Suite.make<Stores | R, E>(name, stores, groups)
 }

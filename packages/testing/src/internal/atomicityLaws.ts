@@ -134,7 +134,7 @@ const interruption = (makeScene: MakeScene, name: string, where = ""): Law<Store
           steps,
           (step) => trial((operation) => interruptAt(operation, step))
         )
-        yield* rounds(trial((operation) => interrupted(operation, millis)))
+        yield* rounds(() => trial((operation) => interrupted(operation, millis)))
       })
   )
 
@@ -246,7 +246,7 @@ const observation = (makeScene: MakeScene, name: string): Law<Stores> =>
           if (isSeen) same(yield* look(stage, stage.handles[0], changed), after, "what is there when a part was seen")
         })
       yield* sweep(steps, (step) => trial((stage, operation) => inTheMiddle([[operation, step]], looking(stage))))
-      yield* rounds(trial((stage, operation) => atOnce([operation, looking(stage), looking(stage)])))
+      yield* rounds(() => trial((stage, operation) => atOnce([operation, looking(stage), looking(stage)])))
       yield* findsDuring(makeScene, [name], handles)
     }))
 

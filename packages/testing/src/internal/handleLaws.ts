@@ -106,7 +106,8 @@ const visibility = <R>(open: Open<R>): LawGroup<R> => ({
   ]
 })
 
-const reopened = <R>(open: Open<R>): LawGroup<R> => ({
+/** Laws of a storage that is closed and opened. */
+export const reopeningLaws = <R>(open: Open<R>): LawGroup<R> => ({
   about: "closing and opening",
   laws: [
     law(
@@ -143,8 +144,9 @@ const reopened = <R>(open: Open<R>): LawGroup<R> => ({
   ]
 })
 
-/** Laws of a storage that several handles can open. An exclusive storage is opened by one after the other. */
-export const handleLaws = <R>(open: Open<R>, isExclusive: boolean): ReadonlyArray<LawGroup<R>> =>
-  isExclusive
-    ? [reopened(open)]
-    : [visibility(open), reopened(open), racesOf("races of two handles", withTwo(open))]
+/** Laws of a storage that several handles can open at a time. */
+export const handleLaws = <R>(open: Open<R>): ReadonlyArray<LawGroup<R>> => [
+  visibility(open),
+  reopeningLaws(open),
+  racesOf(withTwo(open))
+]

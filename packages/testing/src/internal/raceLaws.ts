@@ -122,12 +122,14 @@ const race = <R>(makeScene: MakeScene, names: ReadonlyArray<string>, withHandles
             }, changed),
             mustBeOne
           ))
-        yield* rounds(Effect.map(trial(handles, atOnce, changed), mustBeOne))
+        // A store may join operations of one handle in one statement.
+        const pairs: ReadonlyArray<Handles> = [[f, f], handles]
+        yield* rounds((round) => Effect.map(trial(pairs[round % 2] ?? handles, atOnce, changed), mustBeOne))
       })
     ))
 
 /** The races, between two handles or in one. */
-export const racesOf = <R>(about: string, withHandles: WithHandles<R>): LawGroup<R> => ({
-  about,
+export const racesOf = <R>(withHandles: WithHandles<R>): LawGroup<R> => ({
+  about: "races",
   laws: races.flatMap(([makeScene, all]) => all.map((names) => race(makeScene, names, withHandles)))
 })

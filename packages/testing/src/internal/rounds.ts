@@ -25,8 +25,8 @@ const within = <E, R>(
   })
 
 /** Repeats a trial until it fails or a limit is reached. */
-export const rounds = <E, R>(trial: Effect.Effect<unknown, E, R>): Effect.Effect<void, E, R> =>
-  within({ least: 2, most: 20, millis: 30 }, () => trial)
+export const rounds = <E, R>(trial: (round: number) => Effect.Effect<unknown, E, R>): Effect.Effect<void, E, R> =>
+  within({ least: 2, most: 20, millis: 30 }, trial)
 
 /** Steps at which an operation can be stopped. A sweep must try at least `least` of them. */
 export interface Stops<A> {

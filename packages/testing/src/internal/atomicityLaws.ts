@@ -63,6 +63,7 @@ const rare: Operations = [
   [scenes.queue, ["a settlement", "a release"]]
 ]
 
+/** Operations on one record or a few, which are interrupted at each step and seen by another handle. */
 export const operations: Operations = [...usual, ...rare]
 
 /** Operations that write many records. */
@@ -130,10 +131,7 @@ const interruption = (makeScene: MakeScene, name: string, where = ""): Law<Store
             oneOf({ claimed: yield* stage.rest }, claimed, "what is claimed when it was done again")
             yield* stage.cleanUp
           })
-        yield* sweep(
-          steps,
-          (step) => trial((operation) => interruptAt(operation, step))
-        )
+        yield* sweep(steps, (step) => trial((operation) => interruptAt(operation, step)))
         yield* rounds(() => trial((operation) => interrupted(operation, millis)))
       })
   )

@@ -125,8 +125,8 @@ const repeats: LawGroup<Stores> = {
       const fresh: Array<Delivery> = []
       for (const one of before) fresh.push(Option.getOrThrow(yield* f.deliveryQueue.again(one, at(99))))
       same(yield* f.listed(app), [...before, ...fresh])
-      const anew = { state: "pending", attempts: [], dueAt: at(99), endedAt: Option.none() }
-      same(fresh, before.map((one, place) => ({ ...one, ...anew, id: fresh[place]?.id })))
+      const expected = { state: "pending", attempts: [], dueAt: at(99), endedAt: Option.none() }
+      same(fresh, before.map((one, place) => ({ ...one, ...expected, id: fresh[place]?.id })))
       same(yield* f.deliveryQueue.settle(settled(claimed)), claimed.map(({ delivery }) => delivery.id))
       const due = yield* f.claim({ now: at(99), leaseEnds: at(114) })
       same(due.map(({ delivery }) => delivery.id), [fresh[1]?.id], "the next of each object that is due")

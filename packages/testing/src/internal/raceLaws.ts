@@ -9,25 +9,27 @@ import { asText, type Handles, look, type MakeScene, oneOf, pick, type Seen, typ
 
 /** Operations that race for one record, or for the deliveries of one object. */
 const races: ReadonlyArray<readonly [MakeScene, ReadonlyArray<ReadonlyArray<string>>]> = [
+  [scenes.application, [
+    ["a save of an application", "a save of an application"],
+    ["a save of signing secrets", "a save of signing secrets"],
+    ["a save of an application", "a save of signing secrets"],
+    ["a save of a subscription", "a save of a subscription"],
+    ["a save of a subscription", "a removal of a subscription"],
+    ["a removal of a subscription", "a removal of a subscription"],
+    ["an insertion of a subscription", "a removal of a subscription", "an insertion of a subscription"]
+  ]],
   [scenes.records, [
     ["a save of a grant", "a save of a grant"],
     ["a first save of a grant", "a first save of a grant"],
     ["a save of a grant", "a revocation"],
-    ["a save of an application", "a save of an application"],
-    ["a save of signing secrets", "a save of signing secrets"],
-    ["a save of an application", "a save of signing secrets"],
     ["a save of a registration", "a save of a registration"],
     ["a save of a registration without events", "a save of a registration without events"],
     ["a save of a grant to another application", "a save of a grant to another application"],
-    ["a save of a subscription", "a save of a subscription"],
-    ["a save of a subscription", "a removal of a subscription"],
-    ["a removal of a subscription", "a removal of a subscription"],
-    ["an insertion of a subscription", "a removal of a subscription", "an insertion of a subscription"],
-    ["a first insertion of a subscription", "a first insertion of a subscription"],
     ["a save of a grant", "a removal of a subscription"],
     ["a save of a registration", "a removal of a subscription"],
     ["enqueueing several events", "a removal of a subscription"]
   ]],
+  [scenes.unsubscribed, [["a first insertion of a subscription", "a first insertion of a subscription"]]],
   [scenes.queue, [
     ["a settlement", "a settlement"],
     ["a settlement", "a removal of a subscription"],

@@ -65,7 +65,7 @@ export const measured = <A, E>(operation: Effect.Effect<A, E>): Effect.Effect<re
     const order = new Set([...yield* Random.shuffle(ends), ...yield* Random.shuffle(between)])
     const start = yield* Random.next
     for (let place = 0; order.size < steps; place++) order.add(Math.floor((start + place * goldenRatio) % 1 * steps))
-    const least = awakenings.length === 0 ? fewSteps : Math.min(fewSteps, awakenings.length + 1)
+    const least = awakenings.length === 0 ? fewSteps : Math.min(fewSteps, awakenings.length)
     return [{ order: [...order], least }, answer]
   })
 
@@ -73,23 +73,16 @@ export const measured = <A, E>(operation: Effect.Effect<A, E>): Effect.Effect<re
 export const stepsOf = <E>(operation: Effect.Effect<unknown, E>): Effect.Effect<Stops<number>, E> =>
   Effect.map(measured(operation), ([steps]) => steps)
 
-/** Timeout in milliseconds of effects in the middle of an operation. They may have to wait for its end. */
-const patience = 10
-
 /** Runs operations up to a step each, then another one, and then the rest of all. */
 export const inTheMiddle = <A, E, B, E2>(
   operations: ReadonlyArray<readonly [operation: Effect.Effect<A, E>, step: number]>,
   another: Effect.Effect<B, E2>
 ): Effect.Effect<readonly [ReadonlyArray<A>, B], E | E2> =>
   Effect.gen(function*() {
-    /** One may have to wait for the end of an earlier one. */
-    const begin = <C, E3>(effect: Effect.Effect<C, E3>) =>
-      Effect.tap(Effect.fork(effect), (fiber) => Effect.timeoutOption(Effect.disconnect(Fiber.await(fiber)), patience))
-    const stopping = yield* Effect.forEach(operations, ([operation, step]) => begin(stopAt(operation, step)))
-    const fiber = yield* begin(another)
-    const ending = stopping.map((one) => Effect.flatMap(Fiber.join(one), ({ end }) => end))
-    const exits = yield* Effect.all(ending, { concurrency: "unbounded" })
-    return [yield* Effect.all(exits), yield* Fiber.join(fiber)]
+    const stopped = yield* Effect.forEach(operations, ([operation, step]) => stopAt(operation, step))
+    const { end } = yield* stopAt(another, Infinity)
+    const exits = yield* Effect.all(stopped.map(({ end }) => end), { concurrency: "unbounded" })
+    return [yield* Effect.all(exits), yield* yield* end]
   })
 
 /** Begins later: after some steps of other fibers, and sometimes of sockets and timers. */
@@ -112,3 +105,14 @@ export const interrupted = (operation: Effect.Effect<unknown, unknown>, millis: 
     yield* Effect.sleep(yield* Random.nextRange(0, 2 * millis))
     yield* Fiber.interrupt(fiber)
   })
+
+/** Looks again while a database completes a statement whose caller was interrupted. */
+export const atRest = <A, E>(
+  seen: Effect.Effect<A, E>,
+  isWhole: (seen: A) => boolean,
+  left = 20
+): Effect.Effect<A, E> =>
+  Effect.flatMap(seen, (found) =>
+    left === 0 || isWhole(found)
+      ? Effect.succeed(found)
+      : Effect.delay(Effect.suspend(() => atRest(seen, isWhole, left - 1)), 50))

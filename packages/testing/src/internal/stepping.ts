@@ -49,19 +49,18 @@ class SteppingScheduler implements Scheduler.Scheduler {
   }
 }
 
-/** Runs an operation until it stops, or to its end. */
-const stop = <A, E, R>(operation: Effect.Effect<A, E, R>, step: number, canStop: (fiber: AnyFiber) => boolean) =>
+/** Begins an operation that stops at a step. */
+const begun = <A, E, R>(operation: Effect.Effect<A, E, R>, step: number, canStop: (fiber: AnyFiber) => boolean) =>
   Effect.gen(function*() {
     const stopping = Deferred.unsafeMake<void>(yield* Effect.fiberId)
     const hasStopped = () => Deferred.unsafeDone(stopping, Effect.void)
     const scheduler = new SteppingScheduler(step, canStop, hasStopped)
     const fiber = yield* Effect.forkDaemon(Effect.withScheduler(operation, scheduler))
     fiber.addObserver(hasStopped)
-    yield* Deferred.await(stopping)
-    return { fiber, goOn: Effect.sync(() => scheduler.goOn()), scheduler }
+    return { fiber, goOn: Effect.sync(() => scheduler.goOn()), scheduler, stopping }
   })
 
-/** An operation that has stopped, or has ended before. */
+/** An operation that has stopped, or has ended before, or waits for another one. */
 export interface Stopped<A, E> {
   /** Runs it to its end. */
   readonly end: Effect.Effect<Exit.Exit<A, E>>
@@ -69,15 +68,24 @@ export interface Stopped<A, E> {
   readonly taken: () => { readonly steps: number; readonly awakenings: ReadonlyArray<number> }
 }
 
+/** An operation waits for another one, for example for a lock, if it makes no step in these milliseconds. */
+const patience = 4
+
 /** Runs an operation and stops it after this number of steps. */
 export const stopAt = <A, E, R>(
   operation: Effect.Effect<A, E, R>,
   step: number
 ): Effect.Effect<Stopped<A, E>, never, R> =>
-  Effect.map(stop(operation, step, () => true), ({ fiber, goOn, scheduler }) => ({
-    end: Effect.zipRight(goOn, Fiber.await(fiber)),
-    taken: () => scheduler
-  }))
+  Effect.gen(function*() {
+    const { fiber, goOn, scheduler, stopping } = yield* begun(operation, step, () => true)
+    yield* Effect.yieldNow()
+    for (let seen = -1; seen !== scheduler.steps && !(yield* Deferred.isDone(stopping));) {
+      seen = scheduler.steps
+      yield* Effect.timeoutOption(Deferred.await(stopping), patience)
+    }
+    const end = Deferred.await(stopping).pipe(Effect.zipRight(goOn), Effect.zipRight(Fiber.await(fiber)))
+    return { end, taken: () => scheduler }
+  })
 
 /** Whether a fiber can be interrupted now. Its flags are not in the interface. */
 const isInterruptible = (fiber: AnyFiber): boolean => {
@@ -90,8 +98,9 @@ export const interruptAt = <A, E, R>(
   operation: Effect.Effect<A, E, R>,
   step: number
 ): Effect.Effect<Exit.Exit<A, E>, never, R> =>
-  Effect.flatMap(stop(operation, step, isInterruptible), ({ fiber, goOn }) =>
-    Fiber.interruptFork(fiber).pipe(
+  Effect.flatMap(begun(operation, step, isInterruptible), ({ fiber, goOn, stopping }) =>
+    Deferred.await(stopping).pipe(
+      Effect.zipRight(Fiber.interruptFork(fiber)),
       // An interruption passes through fibers that wait for each other before it reaches the one that has stopped.
       Effect.zipRight(Effect.repeatN(Effect.yieldNow(), 20)),
       Effect.zipRight(goOn),

@@ -1,0 +1,117 @@
+/** Scenes of deliveries. */
+import * as Arr from "effect/Array"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { sorted } from "./expecting.ts"
+import { at, type Fixture, objectsOf, settled } from "./fixture.ts"
+import { early, long, type Run, type Scene, subscribed } from "./scene.ts"
+
+/** Deliveries of an application: two are claimed, one has ended, one waits for its predecessor, one is due. */
+export const queue = (f: Fixture) =>
+  Effect.gen(function*() {
+    const { app, claim, operations, parts, rest } = yield* subscribed(f)
+    yield* f.enqueue(app, f.events([1, 2, 3], early))
+    const [one, two, three] = yield* claim(f, -1000)
+    if (one === undefined || two === undefined || three === undefined) {
+      return yield* Effect.dieMessage("three deliveries are due, but fewer were claimed")
+    }
+    yield* f.deliveryQueue.settle(settled([three], { state: "delivered", endedAt: Option.some(long) }))
+    yield* f.enqueue(app, f.events([1, 4], early))
+
+    // The results of all claims and purges together: any of them may get a delivery.
+    const claimed: Array<number> = []
+    let purged = 0
+    const claims: Array<Run> = []
+    const claimAt = (seconds: number) => (by: Fixture) => {
+      const once = Effect.map(claim(by, seconds), (found) => void claimed.push(...objectsOf(found)))
+      return Effect.zipRight(Effect.sync(() => claims.push(once)), once)
+    }
+    const outcome = (n: number) => {
+      const attempt = { at: at(n), durationMs: n, outcome: "rejected", status: Option.some(500), detail: "" } as const
+      const attempts = [attempt]
+      if (n === 3) return { attempts, dueAt: at(-960) }
+      return { attempts, state: n === 1 ? "delivered" : "exhausted", endedAt: Option.some(at(n)) } as const
+    }
+    const sizeOf = Effect.map((ids: ReadonlyArray<unknown>) => ids.length)
+    return {
+      app,
+      rest,
+      claimAgain: Effect.suspend(() => Effect.all(claims)),
+      operations: {
+        ...operations,
+        "a settlement": (by: Fixture, n: number) => sizeOf(by.deliveryQueue.settle(settled([one], outcome(n)))),
+        "a settlement of a later delivery": (by: Fixture, n: number) =>
+          sizeOf(by.deliveryQueue.settle(settled([two], outcome(n)))),
+        "settling several deliveries": (by: Fixture, n: number) =>
+          sizeOf(by.deliveryQueue.settle(settled([one, two], outcome(n)))),
+        "a release": (by: Fixture) => sizeOf(by.deliveryQueue.release([one], at(-960))),
+        "releasing several claims": (by: Fixture) => sizeOf(by.deliveryQueue.release([one, two], at(-960))),
+        "a claim": claimAt(-999),
+        "a claim after the leases": claimAt(-980),
+        "a delivery again": (by: Fixture, n: number) =>
+          Effect.map(by.deliveryQueue.again(three.delivery, at(n - 970)), Option.isSome),
+        "a cancellation": (by: Fixture, n: number) => by.deliveryQueue.cancel(app.id, at(n), 100),
+        "the next events of an object": (by: Fixture, n: number) =>
+          Effect.asVoid(by.enqueue(app, [f.event(1, early), f.event(n + 10, early)])),
+        "a purge": (by: Fixture) =>
+          Effect.map(by.deliveries.purge(long, 100), (count) => {
+            purged += count
+          })
+      },
+      parts: (by: Fixture) => ({
+        ...parts(by),
+        log: by.deliveries.log({ applicationId: app.id, after: 0, limit: 100 }),
+        "a delivery": by.deliveries.find(one.delivery.id),
+        "another delivery": by.deliveries.find(two.delivery.id),
+        "what was claimed": Effect.sync(() => sorted(claimed)),
+        "what was purged": Effect.sync(() => purged)
+      })
+    } satisfies Scene & { readonly app: unknown }
+  })
+
+/** The same deliveries, by the pages of lists and of the log. */
+export const pages = (f: Fixture) =>
+  Effect.map(queue(f), ({ app, operations, parts, rest }): Scene => ({
+    rest,
+    operations,
+    parts: (by) => ({
+      log: parts(by).log,
+      ...Object.fromEntries((["pending", "delivered"] as const).map((state) => [
+        `${state} deliveries`,
+        by.deliveries.list({
+          applicationId: Option.some(app.id),
+          state: Option.some(state),
+          after: Option.none(),
+          limit: 100
+        })
+      ]))
+    })
+  }))
+
+/** Deliveries of an application, more than a store may write in one batch. A third has ended, the others are claimed. */
+export const backlog = (f: Fixture) =>
+  Effect.gen(function*() {
+    const { app, claim, operations, parts } = yield* subscribed(f)
+    const objects = Arr.range(1, 120)
+    yield* f.enqueue(app, f.events(objects, early))
+    const [some, claimed] = Arr.splitAt(yield* claim(f, -1000), 40)
+    const ends = (["delivered", "exhausted", "set_aside"] as const).map((state, place) =>
+      settled(some.filter((_, index) => index % 3 === place), { state, endedAt: Option.some(long) })
+    )
+    yield* f.deliveryQueue.settle(ends.flat())
+    return {
+      // It would take longer than everything else.
+      rest: () => Effect.void,
+      operations: {
+        ...operations,
+        "a cancellation": (by: Fixture, n: number) => by.deliveryQueue.cancel(app.id, at(n), 1000),
+        "a purge": (by: Fixture) => Effect.asVoid(by.deliveries.purge(long, 1000)),
+        "settling all deliveries": (by: Fixture) => Effect.asVoid(by.deliveryQueue.settle(settled(claimed))),
+        "enqueueing many events": (by: Fixture) => Effect.asVoid(by.enqueue(app, f.events(objects, early)))
+      },
+      parts: (by: Fixture) => ({
+        ...parts(by),
+        deliveries: Effect.map(by.listed(app), (found) => found.map(({ state }) => state))
+      })
+    } satisfies Scene
+  })

@@ -1,0 +1,73 @@
+/** A scene: records, operations on them, and everything that finds return. */
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { at, type Fixture, settled } from "./fixture.ts"
+
+export type Run = Effect.Effect<unknown, unknown>
+
+export interface Scene {
+  /** By name. Values differ in every field between two `n`. Saves return nothing. */
+  readonly operations: Readonly<Record<string, (by: Fixture, n: number, version?: number) => Run>>
+  /** Everything that a handle can see, by name. */
+  readonly parts: (by: Fixture) => Readonly<Record<string, Run>>
+  /** Makes the claims again: a claim skips what another operation has locked. */
+  readonly claimAgain?: Run
+  /** Claims and settles until nothing is left. Returns the object and the number of each claim. */
+  readonly rest: (by: Fixture) => Run
+}
+
+/** Before the deliveries of other laws: nothing else is due then. */
+export const early = at(-1000)
+
+/** Before the ends of other laws' deliveries. */
+export const long = at(-1e9)
+
+/** The same scene after some of its operations. */
+export const after =
+  (makeScene: (f: Fixture) => Effect.Effect<Scene, unknown>, ...names: ReadonlyArray<string>) => (f: Fixture) =>
+    Effect.tap(
+      makeScene(f),
+      ({ operations }) =>
+        Effect.forEach(names, (name) => operations[name]?.(f, 1) ?? Effect.dieMessage(`no operation "${name}"`))
+    )
+
+/** A subscribed application, and the operations of its subscription and its queue. */
+export const subscribed = (f: Fixture) =>
+  Effect.map(f.subscribed, ({ app, subscription }) => {
+    const claim = (by: Fixture, seconds: number) =>
+      Effect.map(
+        by.claim({ now: at(seconds), leaseEnds: at(seconds + 15) }),
+        (found) => found.filter((one) => one.subscription.id === subscription.id)
+      )
+    const rest = (by: Fixture) =>
+      Effect.gen(function*() {
+        const all: Array<readonly [object: number, claims: number]> = []
+        for (let round = 0; round < 6; round++) {
+          const claimed = yield* claim(by, -900 + 20 * round)
+          if (claimed.length === 0) break
+          all.push(...claimed.map(({ claims, delivery }) => [delivery.event.objectId, claims] as const))
+          yield* by.deliveryQueue.settle(settled(claimed))
+        }
+        return all.sort(([a, m], [b, n]) => a - b || m - n)
+      })
+    const operations = {
+      // Circumstances of other operations. Nothing but claims depends on them.
+      "a suspension": (by: Fixture) => Effect.asVoid(by.applications.save({ ...app, state: "suspended", version: 2 })),
+      "the end of the application": (by: Fixture) =>
+        Effect.asVoid(by.applications.save({ ...app, state: "ended", secrets: [], redirectUris: [], version: 2 })),
+      "a pause": (by: Fixture) => Effect.asVoid(by.subscriptions.save({ ...subscription, paused: true, version: 2 })),
+      "a resumption": (by: Fixture) =>
+        Effect.asVoid(by.subscriptions.save({ ...subscription, paused: false, version: 3 })),
+      "a removal of a subscription": (by: Fixture, n: number) => by.subscriptions.remove(subscription.id, at(n)),
+      "an insertion of a subscription": (by: Fixture, n: number) =>
+        Effect.map(by.subscription(app, `https://${n}.example.test`), ({ id }) => id !== subscription.id)
+    }
+    const parts = (by: Fixture) => ({
+      subscription: Effect.map(by.subscriptions.findByApplication(app.id), (found) => [
+        found,
+        Option.map(found, ({ id }) => id === subscription.id)
+      ]),
+      deliveries: by.listed(app)
+    })
+    return { app, claim, operations, parts, rest, subscription }
+  })

@@ -21,6 +21,7 @@ import { outboxLaws } from "./internal/outboxLaws.ts"
 import { grantLaws } from "./internal/grantLaws.ts"
 import { handleLaws, reopeningLaws } from "./internal/handleLaws.ts"
 import { keyLaws } from "./internal/keyLaws.ts"
+import { parallelSaveLaws } from "./internal/parallelSaveLaws.ts"
 import { racesOf } from "./internal/raceLaws.ts"
 import { recordLaws } from "./internal/recordLaws.ts"
 import { settleLaws } from "./internal/settleLaws.ts"
@@ -34,6 +35,7 @@ import * as Suite from "./Suite.ts"
 const lawsWithoutRaces: ReadonlyArray<LawGroup<Stores>> = [
   keyLaws,
   versionLaws,
+  parallelSaveLaws,
   ...recordLaws,
   ...grantLaws,
   subscriptionLaws,

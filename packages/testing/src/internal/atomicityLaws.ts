@@ -6,7 +6,6 @@ import * as Effect from "effect/Effect"
 import { map } from "effect/Record"
 import { type Law, law, type LawGroup } from "../Law.ts"
 import { holds, same } from "./expecting.ts"
-import { parallelSaves } from "./parallelSaves.ts"
 import { atOnce, atRest, interrupted, inTheMiddle, measured, rounds, stepsOf, type Stops, sweep } from "./rounds.ts"
 import * as scenes from "./scenes.ts"
 import { alone, asText, look, type MakeScene, oneOf, pick, type Seen, staged } from "./stage.ts"
@@ -247,8 +246,6 @@ export const atomicityLaws: LawGroup<Stores> = {
         )
       )
     ),
-    parallelSaves("grants"),
-    parallelSaves("registrations"),
     ...sequences.map((sequence) =>
       lawOf(
         `a find during ${sequence[1].join(" and then ")} shows one moment, and the next find shows the last one`,

@@ -74,15 +74,45 @@ export const make = <R, E>(
   return { name, tests, close: () => runtime.dispose() }
 }
 
-/** Runs all tests, one after the other. Returns those that failed, with their errors. Closes the implementation. */
+export interface RunOptions {
+  /** Timeout of each test in milliseconds. Default: 60 000. */
+  readonly timeout?: number
+}
+
+export interface Failure {
+  readonly name: string
+  readonly error: unknown
+}
+
+/** A test did not end in time, or was not run for this reason. */
+export class Unended extends Error {
+  override readonly name = "Unended"
+}
+
+/**
+ * Runs all tests, one after the other. Returns those that failed, with their errors. If one does not end in time, the
+ * implementation may be stuck: then those after it are not run, and fail, too. Closes the implementation.
+ */
 export const run = async (
-  { close, tests }: Suite
-): Promise<ReadonlyArray<{ readonly name: string; readonly error: unknown }>> => {
-  const failed: Array<{ readonly name: string; readonly error: unknown }> = []
-  try {
-    for (const { name, run } of tests) await run().catch((error: unknown) => failed.push({ name, error }))
-  } finally {
-    await close()
+  { close, tests }: Suite,
+  { timeout = 60_000 }: RunOptions = {}
+): Promise<ReadonlyArray<Failure>> => {
+  const failed: Array<Failure> = []
+  const attempt = (name: string, running: Promise<void>) =>
+    inTime(name, running, timeout).catch((error: unknown) => void failed.push({ name, error }))
+  for (const [place, { name, run }] of tests.entries()) {
+    await attempt(name, run())
+    if (!(failed.at(-1)?.error instanceof Unended)) continue
+    failed.push(...tests.slice(place + 1).map(({ name }) => ({ name, error: new Unended(`${name}: not run`) })))
+    break
   }
+  await attempt("closing", close())
   return failed
 }
+
+/** Its timer also keeps the process alive when nothing else does. */
+const inTime = (name: string, running: Promise<void>, timeout: number): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Unended(`${name}: not ended after ${timeout / 1000} s`)), timeout)
+    running.then(resolve, reject).finally(() => clearTimeout(timer))
+  })

@@ -5,7 +5,7 @@ import { emptyUpdates, RegistrationId } from "@startlist/core/Registration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
-import { at, type Fixture, following } from "./fixture.ts"
+import { at, type Fixture } from "./fixture.ts"
 import { type Scene, subscribed } from "./scene.ts"
 
 /** An application with a subscription and a grant, and the operations of the application. */
@@ -36,11 +36,11 @@ export const application = (f: Fixture) =>
       rest,
       operations: {
         ...operations,
-        "a revocation of all grants": (by: Fixture) =>
-          Effect.asVoid(by.applications.save({ ...app, epoch: app.epoch + 1, version: 2 })),
-        "a renewal of a grant": (by: Fixture, n: number) =>
+        "a revocation of all grants": (by: Fixture, _: number, version = 2) =>
+          Effect.asVoid(by.applications.save({ ...app, epoch: app.epoch + 1, version })),
+        "a renewal of a grant": (by: Fixture, n: number, version = 2) =>
           Effect.asVoid(by.grants.save({
-            grant: following(grant, { ...fields(n), applicationEpoch: app.epoch + 1 }),
+            grant: { ...grant, ...fields(n), applicationEpoch: app.epoch + 1, version },
             outgoing: []
           })),
         "a save of an application": (by: Fixture, n: number, version = 2) =>
@@ -149,9 +149,9 @@ export const records = (f: Fixture) =>
             grant: f.newGrant(app, stranger, { ...fields(n), version }),
             outgoing: outgoing(n)
           })),
-        "a revocation": (by: Fixture, n: number) =>
+        "a revocation": (by: Fixture, n: number, version = 2) =>
           Effect.asVoid(by.grants.save({
-            grant: following(grant, { status: "revoked", codes: [], refresh: Option.none() }),
+            grant: { ...grant, status: "revoked", codes: [], refresh: Option.none(), version },
             outgoing: outgoing(n)
           })),
         "a save of a registration": (by: Fixture, n: number, version = 2) => {

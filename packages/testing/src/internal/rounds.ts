@@ -50,9 +50,9 @@ const goldenRatio = (Math.sqrt(5) - 1) / 2
 const fewSteps = 40
 
 /**
- * Runs an operation and returns its steps and its answer. The first steps are those between an answer of a database and the next statement: there
- * another process can interfere, and an interruption cancels no statement. Then the others, each far from those before
- * it.
+ * Runs an operation and returns its steps and its answer. The first steps are those between an answer of a database and
+ * the next statement: there another process can interfere, and an interruption cancels no statement. Then the others,
+ * each far from those before it.
  */
 export const measured = <A, E>(operation: Effect.Effect<A, E>): Effect.Effect<readonly [Stops<number>, A], E> =>
   Effect.gen(function*() {
@@ -60,9 +60,9 @@ export const measured = <A, E>(operation: Effect.Effect<A, E>): Effect.Effect<re
     const answer = yield* yield* stopped.end
     const { awakenings, steps } = stopped.taken()
     const between = awakenings.map((from, place) => Math.floor((from + (awakenings[place + 1] ?? steps)) / 2))
-    // Of very many, the first and the last ones come first: a store reads old records before new ones, or after them.
-    const ends = [...between.slice(0, fewSteps / 4), ...between.slice(-fewSteps / 4)]
-    const order = new Set([...yield* Random.shuffle(ends), ...yield* Random.shuffle(between)])
+    // Of very many, the last and the first ones come first: a store reads new records after old ones, or before them.
+    const ends = [...between.slice(-fewSteps / 4).reverse(), ...between.slice(0, fewSteps / 4)]
+    const order = new Set([...ends, ...yield* Random.shuffle(between)])
     const start = yield* Random.next
     for (let place = 0; order.size < steps; place++) order.add(Math.floor((start + place * goldenRatio) % 1 * steps))
     const least = awakenings.length === 0 ? fewSteps : Math.min(fewSteps, awakenings.length)

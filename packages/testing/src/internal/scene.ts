@@ -52,12 +52,16 @@ export const subscribed = (f: Fixture) =>
       })
     const operations = {
       // Circumstances of other operations. Nothing but claims depends on them.
-      "a suspension": (by: Fixture) => Effect.asVoid(by.applications.save({ ...app, state: "suspended", version: 2 })),
-      "the end of the application": (by: Fixture) =>
-        Effect.asVoid(by.applications.save({ ...app, state: "ended", secrets: [], redirectUris: [], version: 2 })),
-      "a pause": (by: Fixture) => Effect.asVoid(by.subscriptions.save({ ...subscription, paused: true, version: 2 })),
-      "a resumption": (by: Fixture) =>
-        Effect.asVoid(by.subscriptions.save({ ...subscription, paused: false, version: 3 })),
+      "a suspension": (by: Fixture, _: number, version = 2) =>
+        Effect.asVoid(by.applications.save({ ...app, state: "suspended", version })),
+      "a restoration": (by: Fixture, _: number, version = 3) =>
+        Effect.asVoid(by.applications.save({ ...app, version })),
+      "the end of the application": (by: Fixture, _: number, version = 2) =>
+        Effect.asVoid(by.applications.save({ ...app, state: "ended", secrets: [], redirectUris: [], version })),
+      "a pause": (by: Fixture, _: number, version = 2) =>
+        Effect.asVoid(by.subscriptions.save({ ...subscription, paused: true, version })),
+      "a resumption": (by: Fixture, _: number, version = 3) =>
+        Effect.asVoid(by.subscriptions.save({ ...subscription, paused: false, version })),
       "a removal of a subscription": (by: Fixture, n: number) => by.subscriptions.remove(subscription.id, at(n)),
       "an insertion of a subscription": (by: Fixture, n: number) =>
         Effect.map(by.subscription(app, `https://${n}.example.test`), ({ id }) => id !== subscription.id)

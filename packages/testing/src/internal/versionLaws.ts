@@ -9,24 +9,44 @@ import * as Option from "effect/Option"
 import { type Law, law, type LawGroup } from "../Law.ts"
 import { same, tagOf } from "./expecting.ts"
 import { plain } from "./plain.ts"
-import { queue, records, type Scene } from "./scenes.ts"
-import { alone, look, staged } from "./stage.ts"
+import * as scenes from "./scenes.ts"
+import { alone, look, type MakeScene, staged } from "./stage.ts"
 import { storeLaw } from "./storeLaw.ts"
 
-/** Laws of every kind of record that is saved over a version. A grant is stored by its first save. */
-const versionLaw = (operation: string): Law<Stores> =>
+/** Every kind of save over a version, by the version that is stored before it. A grant is stored by its first save. */
+const saves: ReadonlyArray<readonly [MakeScene, before: number, ReadonlyArray<string>]> = [
+  [scenes.records, 0, ["a first save of a grant"]],
+  [scenes.records, 1, ["a save of a grant", "a revocation", "a save of a registration"]],
+  [scenes.application, 1, [
+    "a renewal of a grant",
+    "a save of an application",
+    "a suspension",
+    "the end of the application",
+    "a revocation of all grants",
+    "a save of signing secrets",
+    "a save of a subscription",
+    "a pause"
+  ]],
+  [scenes.after(scenes.application, "a suspension"), 2, ["a restoration"]],
+  [scenes.after(scenes.application, "a pause"), 2, ["a resumption"]]
+]
+
+const versionLaw = (makeScene: MakeScene, before: number, operation: string): Law<Stores> =>
   law(
     `${operation} is accepted over the version before it and no other, and a refused one leaves nothing`,
     () =>
       Effect.gen(function*() {
-        const stage = yield* staged(records, yield* alone)
+        const stage = yield* staged(makeScene, yield* alone)
         const [f] = stage.handles
-        const isFirst = operation === "a first save of a grant"
-        if (isFirst) same(yield* stage.run(operation, f, 1, 2), "Conflict", "version 2 of what was never stored")
-        same(yield* stage.run(operation, f, 1, isFirst ? 1 : 2), null, "the save")
+        const present = yield* look(stage, f)
+        for (const version of [before, before + 2].filter((version) => version > 0)) {
+          same(yield* stage.run(operation, f, 1, version), "Conflict", `version ${version} over version ${before}`)
+        }
+        same(yield* look(stage, f), present, "what is there after a refused save")
+        same(yield* stage.run(operation, f, 1, before + 1), null, "the save")
         const saved = yield* look(stage, f)
-        for (const version of isFirst ? [1, 3] : [2, 1, 4]) {
-          same(yield* stage.run(operation, f, 2, version), "Conflict", `version ${version}`)
+        for (const version of [before, before + 1, before + 3].filter((version) => version > 0)) {
+          same(yield* stage.run(operation, f, 2, version), "Conflict", `version ${version} over version ${before + 1}`)
           same(yield* look(stage, f), saved, "what is there after a refused save")
         }
         yield* stage.cleanUp
@@ -36,14 +56,7 @@ const versionLaw = (operation: string): Law<Stores> =>
 export const versionLaws: LawGroup<Stores> = {
   about: "versions",
   laws: [
-    ...[
-      "a save of a grant",
-      "a first save of a grant",
-      "a save of an application",
-      "a save of signing secrets",
-      "a save of a registration",
-      "a save of a subscription"
-    ].map(versionLaw),
+    ...saves.flatMap(([makeScene, before, names]) => names.map((name) => versionLaw(makeScene, before, name))),
     storeLaw("a record that was never stored cannot be saved over a version, and queues nothing", function*(f) {
       const { app, subscription } = yield* f.subscribed
       const registration = yield* f.registration(yield* f.user())
@@ -67,8 +80,8 @@ export const versionLaws: LawGroup<Stores> = {
       same(yield* f.listed(app), [])
     }),
     storeLaw("what was found does not change with later operations", function*(f) {
-      for (const makeScene of [records, queue]) {
-        const { operations, parts }: Scene = yield* makeScene(f)
+      for (const makeScene of [scenes.records, scenes.queue]) {
+        const { operations, parts }: scenes.Scene = yield* makeScene(f)
         const found = yield* Effect.all(parts(f))
         const before = plain(found)
         // Those that end the application or its subscription are the last.

@@ -59,17 +59,16 @@ export const claimLaws: LawGroup<Stores> = {
           yield* f.queue(app, [f.event(1, at(0.001)), f.event(2, at(0.002))])
           expected.push(...(yield* f.listed(app)).map((delivery) => [delivery, subscription, secrets]))
         }
-        const request = { now: at(1), leaseEnds: at(16) }
-        const claimed = [...yield* f.claim(request)].sort((a, b) => a.delivery.id - b.delivery.id)
+        const claimed = [...yield* f.claimAt(1)].sort((a, b) => a.delivery.id - b.delivery.id)
         same(claimed.map((one) => [one.delivery, one.subscription, one.signingSecrets]), expected)
       }
     ),
     queueLaw("deliveries are claimed when they are due, and not before", function*(f) {
       const { app } = yield* f.subscribed
       yield* f.queue(app, [f.event(1, at(9)), f.event(2, at(10)), f.event(3, at(11)), f.event(4, at(10.001))])
-      same(objectsOf(yield* f.claim({ now: at(10), leaseEnds: at(25) })), [1, 2])
+      same(objectsOf(yield* f.claimAt(10)), [1, 2])
       same(objectsOf(yield* f.claim({ now: at(10.999), leaseEnds: at(25) })), [4])
-      same(objectsOf(yield* f.claim({ now: at(11), leaseEnds: at(26) })), [3])
+      same(objectsOf(yield* f.claimAt(11)), [3])
     }),
     queueLaw("the time of the caller counts, also years before or after that of the store", function*(f) {
       for (const years of [-28, 70]) {
@@ -93,7 +92,7 @@ export const claimLaws: LawGroup<Stores> = {
       yield* f.queue(app, [f.event(1)])
       const [first] = yield* f.claim({ leaseEnds: at(15) })
       same(yield* f.claim({ now: at(14.999), leaseEnds: at(29) }), [])
-      const [second] = yield* f.claim({ now: at(15), leaseEnds: at(30) })
+      const [second] = yield* f.claimAt(15)
       same(second, { ...first, token: second?.token, leaseEnds: at(30), claims: 2 })
       holds(second?.token !== first?.token, "each claim has a token of its own")
       same(yield* f.claim({ now: at(29.999), leaseEnds: at(44) }), [])
@@ -104,36 +103,33 @@ export const claimLaws: LawGroup<Stores> = {
     queueLaw("claims are counted for each delivery, and a settlement starts the count again", function*(f) {
       const { app } = yield* f.subscribed
       yield* f.queue(app, [f.event(1), f.event(2)])
-      const claimAt = (seconds: number) => f.claim({ now: at(seconds), leaseEnds: at(seconds + 15) })
       same(counts(yield* f.claim({ limit: 1 })), [[1, 1]])
-      const second = yield* claimAt(15)
+      const second = yield* f.claimAt(15)
       same(counts(second), [[1, 2], [2, 1]])
-      yield* f.deliveryQueue.settle(
-        settled(second.slice(0, 1), { dueAt: at(5) })
-      )
+      yield* f.settle(second.slice(0, 1), { dueAt: at(5) })
       yield* f.deliveryQueue.settle(second.slice(1).map(({ delivery }) => ({ delivery, token: "of another worker" })))
-      same(counts(yield* claimAt(30)), [[1, 1], [2, 2]])
+      same(counts(yield* f.claimAt(30)), [[1, 1], [2, 2]])
     }),
     queueLaw("a released claim does not count, and the delivery is claimed again when it is due", function*(f) {
       const { app } = yield* f.subscribed
       yield* f.queue(app, [f.event(1), f.event(2)])
       yield* f.claim()
-      const [one, two] = yield* f.claim({ now: at(15), leaseEnds: at(30) })
+      const [one, two] = yield* f.claimAt(15)
       if (one === undefined || two === undefined) return yield* Effect.dieMessage("too few were claimed")
       const others = { delivery: two.delivery, token: "of another worker" }
       same(yield* f.deliveryQueue.release([one, others], at(20)), [one.delivery.id])
       same(yield* f.deliveryQueue.release([one], at(25)), [])
-      same(yield* f.deliveryQueue.settle(settled([one])), [])
+      same(yield* f.settle([one]), [])
       same(yield* f.claim({ now: at(19.999), leaseEnds: at(34) }), [])
-      const again = yield* f.claim({ now: at(20), leaseEnds: at(35) })
+      const again = yield* f.claimAt(20)
       same(again.map(({ claims, delivery }) => [delivery, claims]), [[{ ...one.delivery, dueAt: at(20) }, 2]])
       yield* f.deliveryQueue.release(again, at(19))
-      const third = yield* f.claim({ now: at(19), leaseEnds: at(34) })
+      const third = yield* f.claimAt(19)
       same(third.map(({ delivery }) => delivery.dueAt), [at(19)])
       // It stays before a later event of its object.
       yield* f.queue(app, [f.event(1)])
       yield* f.deliveryQueue.release(third, at(40))
-      const fourth = (yield* f.claim({ now: at(41), leaseEnds: at(56) })).map(({ delivery }) => delivery.id)
+      const fourth = (yield* f.claimAt(41)).map(({ delivery }) => delivery.id)
       same(new Set(fourth), new Set([one.delivery.id, two.delivery.id]))
     }),
     queueLaw("parallel claims get each delivery once", function*(f) {
@@ -141,7 +137,7 @@ export const claimLaws: LawGroup<Stores> = {
       const objects = Arr.range(1, 24)
       yield* f.queue(app, f.events(objects))
       for (const round of Arr.range(1, 8)) {
-        const claim = f.claim({ now: at(20 * round), leaseEnds: at(20 * round + 15) })
+        const claim = f.claimAt(20 * round)
         const claims = yield* Effect.all(Array.from({ length: 8 }, () => claim), { concurrency: "unbounded" })
         // A claim skips what another one has locked.
         const claimed = [...claims.flat(), ...yield* claim]
@@ -150,7 +146,7 @@ export const claimLaws: LawGroup<Stores> = {
     }),
     queueLaw("a claim that is interrupted is counted for what it has claimed, and for nothing else", function*(f) {
       const { app } = yield* f.subscribed
-      const claim = f.claim({ now: at(20), leaseEnds: at(35) })
+      const claim = f.claimAt(20)
       const interrupted = (interrupt: Effect.Effect<unknown, unknown>) =>
         Effect.gen(function*() {
           yield* f.enqueue(app, f.events([1, 2]))
@@ -163,9 +159,9 @@ export const claimLaws: LawGroup<Stores> = {
             yield* Effect.sleep(10)
             others = [...others, ...yield* claim]
           }
-          const claimed = yield* f.claim({ now: at(40), leaseEnds: at(55) })
+          const claimed = yield* f.claimAt(40)
           same(counts(claimed), [[1, 3], [2, 3], [3, 2]])
-          yield* f.deliveryQueue.settle(settled(claimed))
+          yield* f.settle(claimed)
         })
       let steps: Stops<number> = { order: [], least: 0 }
       yield* interrupted(Effect.map(stepsOf(claim), (all) => void (steps = all)))
@@ -181,7 +177,7 @@ export const claimLaws: LawGroup<Stores> = {
           settled([one], { state: states[index] ?? "delivered", endedAt: Option.some(at(1)) })
         )
       )
-      same(yield* f.claim({ now: at(1000), leaseEnds: at(1015) }), [])
+      same(yield* f.claimAt(1000), [])
     }),
     queueLaw(
       "of one object for one subscription only the first is claimed, in the order of the saves, not of the times",
@@ -194,14 +190,12 @@ export const claimLaws: LawGroup<Stores> = {
           f.event(2, at(3))
         ])
         same(yield* f.claim({ now: at(1) }), [])
-        const claimed = yield* f.claim({ now: at(10), leaseEnds: at(25) })
+        const claimed = yield* f.claimAt(10)
         same(objectsOf(claimed), [1, 2])
         same(claimed[0]?.delivery.event.updates, { ...emptyUpdates, comment: "first" })
-        same(yield* f.claim({ now: at(11), leaseEnds: at(26) }), [])
-        yield* f.deliveryQueue.settle(
-          settled(claimed.slice(0, 1))
-        )
-        const [second] = yield* f.claim({ now: at(12), leaseEnds: at(27) })
+        same(yield* f.claimAt(11), [])
+        yield* f.settle(claimed.slice(0, 1))
+        const [second] = yield* f.claimAt(12)
         same(second?.delivery.event.updates, { ...emptyUpdates, comment: "second" })
       }
     ),
@@ -214,7 +208,7 @@ export const claimLaws: LawGroup<Stores> = {
         yield* Effect.all(queueing, { concurrency: "unbounded" })
         const claimed = yield* f.claim()
         same(sorted(objectsOf(claimed)), [1, 2, 3])
-        yield* f.deliveryQueue.settle(settled(claimed))
+        yield* f.settle(claimed)
         same(sorted(objectsOf(yield* f.claim())), [1, 3])
       }
     ),
@@ -224,12 +218,12 @@ export const claimLaws: LawGroup<Stores> = {
         function*(f) {
           yield* f.queue((yield* f.subscribed).app, [f.event(1), f.event(1, at(1))])
           const first = yield* f.claim()
-          yield* f.deliveryQueue.settle(settled(first, { dueAt: at(60) }))
-          same(yield* f.claim({ now: at(59), leaseEnds: at(74) }), [])
-          const retried = yield* f.claim({ now: at(60), leaseEnds: at(75) })
+          yield* f.settle(first, { dueAt: at(60) })
+          same(yield* f.claimAt(59), [])
+          const retried = yield* f.claimAt(60)
           same(retried.map(({ delivery }) => delivery), first.map(({ delivery }) => ({ ...delivery, dueAt: at(60) })))
-          yield* f.deliveryQueue.settle(settled(retried, { state, endedAt: Option.some(start) }))
-          const later = yield* f.claim({ now: at(61), leaseEnds: at(76) })
+          yield* f.settle(retried, { state, endedAt: Option.some(start) })
+          const later = yield* f.claimAt(61)
           same(later.map(({ delivery }) => delivery.dueAt), [at(1)])
         }
       )

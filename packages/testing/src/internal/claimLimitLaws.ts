@@ -50,8 +50,8 @@ export const claimLimitLaws: LawGroup<Stores> = {
       yield* f.queue(busy.app, f.events(Arr.range(1, 30)))
       yield* f.queue(quiet.app, [f.event(100, at(5))])
       const allowances = new Map([[busy.subscription.id, 0]])
-      same(objectsOf(yield* f.claim({ now: at(10), leaseEnds: at(25), limit: 5, allowances })), [100])
-      const claimed = yield* f.claim({ now: at(10), leaseEnds: at(25), limit: 5, perSubscription: 3 })
+      same(objectsOf(yield* f.claimAt(10, { limit: 5, allowances })), [100])
+      const claimed = yield* f.claimAt(10, { limit: 5, perSubscription: 3 })
       same(objectsOf(claimed), [1, 2, 3])
     }),
     queueLaw("shares and allowances hold in front of a long queue, too", function*(f) {

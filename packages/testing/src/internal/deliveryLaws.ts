@@ -11,7 +11,7 @@ import * as Stream from "effect/Stream"
 import { type LawGroup } from "../Law.ts"
 import { queueLaw } from "./storeLaw.ts"
 import { holds, same } from "./expecting.ts"
-import { at, ended, settled, start, timedOut } from "./fixture.ts"
+import { at, ended, start, timedOut } from "./fixture.ts"
 
 const lists: LawGroup<Stores> = {
   about: "lists of deliveries",
@@ -20,7 +20,7 @@ const lists: LawGroup<Stores> = {
       const { app, claimed } = yield* f.claimedDeliveries(5)
       const { app: other } = yield* f.subscribed
       yield* f.queue(other, [f.event(1)])
-      yield* f.deliveryQueue.settle(settled(claimed.slice(1, 3)))
+      yield* f.settle(claimed.slice(1, 3))
       const ids = claimed.map(({ delivery }) => delivery.id).reverse()
       const list = (limit: number, after: Option.Option<DeliveryId>, state: Option.Option<State> = Option.none()) =>
         Effect.map(
@@ -38,9 +38,7 @@ const lists: LawGroup<Stores> = {
       same(yield* list(2, Option.some(DeliveryId.make(maxId))), ids.slice(0, 2), "after one that is not there")
       same(yield* list(9, Option.none(), Option.some("exhausted")), [])
       same(yield* list(9, Option.none(), Option.some("pending")), [ids[0], ids[1], ids[4]], "claimed ones, too")
-      yield* f.deliveryQueue.settle(
-        settled(claimed.slice(0, 1), { state: "set_aside", endedAt: Option.some(start) })
-      )
+      yield* f.settle(claimed.slice(0, 1), { state: "set_aside", endedAt: Option.some(start) })
       same(yield* list(9, Option.none(), Option.some("set_aside")), [ids[4]])
       const all = yield* f.deliveries.list({
         applicationId: Option.none(),
@@ -111,15 +109,15 @@ const repeats: LawGroup<Stores> = {
           const fresh = { state: "pending", attempts: [], dueAt: at(99), endedAt: Option.none() }
           same(again, { ...original, ...fresh, id: again.id })
           same(yield* f.listed(app), [original, again])
-          same(yield* f.claim({ now: at(98), leaseEnds: at(113) }), [])
-          same((yield* f.claim({ now: at(99), leaseEnds: at(114) })).map(({ delivery }) => delivery), [again])
+          same(yield* f.claimAt(98), [])
+          same((yield* f.claimAt(99)).map(({ delivery }) => delivery), [again])
         }
       )
     ),
     queueLaw("pending and claimed deliveries can be delivered again, too", function*(f) {
       const { app, claimed: [retried, ...claimed] } = yield* f.claimedDeliveries(2)
       if (retried === undefined) return
-      yield* f.deliveryQueue.settle(settled([retried], { attempts: [timedOut(start)], dueAt: at(500) }))
+      yield* f.settle([retried], { attempts: [timedOut(start)], dueAt: at(500) })
       yield* f.queue(app, [f.event(3, at(500))])
       const before = yield* f.listed(app)
       const fresh: Array<Delivery> = []
@@ -127,8 +125,8 @@ const repeats: LawGroup<Stores> = {
       same(yield* f.listed(app), [...before, ...fresh])
       const expected = { state: "pending", attempts: [], dueAt: at(99), endedAt: Option.none() }
       same(fresh, before.map((one, place) => ({ ...one, ...expected, id: fresh[place]?.id })))
-      same(yield* f.deliveryQueue.settle(settled(claimed)), claimed.map(({ delivery }) => delivery.id))
-      const due = yield* f.claim({ now: at(99), leaseEnds: at(114) })
+      same(yield* f.settle(claimed), claimed.map(({ delivery }) => delivery.id))
+      const due = yield* f.claimAt(99)
       same(due.map(({ delivery }) => delivery.id), [fresh[1]?.id], "the next of each object that is due")
     }),
     queueLaw("the stored event is delivered again: it may have changed since the caller has read it", function*(f) {
@@ -143,12 +141,12 @@ const repeats: LawGroup<Stores> = {
       if (first === undefined) return
       yield* f.deliveryQueue.cancel(app.id, at(1), 10)
       const again = Option.getOrThrow(yield* f.deliveryQueue.again(first.delivery, at(2)))
-      const claimed = yield* f.claim({ now: at(2), leaseEnds: at(17) })
+      const claimed = yield* f.claimAt(2)
       same(claimed.map(({ claims, delivery }) => [delivery, claims]), [[again, 1]])
     }),
     queueLaw("a delivery to a removed subscription is not delivered again, not even to the next one", function*(f) {
       const { app, claimed, subscription } = yield* f.claimedDeliveries(1)
-      yield* f.deliveryQueue.settle(settled(claimed))
+      yield* f.settle(claimed)
       yield* f.subscriptions.remove(subscription.id, start)
       yield* f.subscription(app)
       const [original] = yield* f.listed(app)
@@ -210,7 +208,7 @@ const purges: LawGroup<Stores> = {
     queueLaw("a purge goes by the time of its caller, also years after that of the store", function*(f) {
       const { app, claimed } = yield* f.claimedDeliveries(1)
       const then = DateTime.add(start, { years: 70 })
-      yield* f.deliveryQueue.settle(settled(claimed, { state: "delivered", endedAt: Option.some(then) }))
+      yield* f.settle(claimed, { state: "delivered", endedAt: Option.some(then) })
       const purge = (before: DateTime.Utc) =>
         Effect.gen(function*() {
           yield* Effect.repeat(f.deliveries.purge(before, 1000), { until: (count) => count === 0 })

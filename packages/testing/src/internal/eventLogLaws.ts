@@ -9,7 +9,7 @@ import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import type { LawGroup } from "../Law.ts"
 import { same, tagOf } from "./expecting.ts"
-import { at, ended, type Fixture, objectsOf, settled, start } from "./fixture.ts"
+import { at, ended, type Fixture, objectsOf, start } from "./fixture.ts"
 import { queueLaw } from "./storeLaw.ts"
 
 /** A reader of the log of an application. Each read continues from the last position. */
@@ -60,14 +60,14 @@ export const eventLogLaws: LawGroup<Stores> = {
     }),
     queueLaw("events are in the order in which they were queued, whenever they are due", function*(f) {
       const { app, claimed } = yield* f.claimedDeliveries(2)
-      yield* f.deliveryQueue.settle(settled(claimed.slice(0, 1), { dueAt: at(60) }))
+      yield* f.settle(claimed.slice(0, 1), { dueAt: at(60) })
       yield* f.queue(app, [f.event(1, at(1)), f.event(3, at(-1))])
       same(objectsOf(yield* reader(f, app).read(10)), [1, 2, 1, 3])
     }),
     queueLaw("a delivery again is not in the log", function*(f) {
       const { app, claimed: [one] } = yield* f.claimedDeliveries(1)
       if (one === undefined) return
-      yield* f.deliveryQueue.settle(settled([one]))
+      yield* f.settle([one])
       const mine = reader(f, app)
       const first = Option.getOrThrow(yield* f.deliveryQueue.again(one.delivery, at(5)))
       same((yield* mine.read(10)).map(({ delivery }) => delivery.id), [one.delivery.id])
@@ -77,7 +77,7 @@ export const eventLogLaws: LawGroup<Stores> = {
     queueLaw("nor is a delivery again of an event whose first delivery was purged", function*(f) {
       const { app, claimed: [one] } = yield* f.claimedDeliveries(1)
       if (one === undefined) return
-      yield* f.deliveryQueue.settle(settled([one], { state: "delivered", endedAt: Option.some(long) }))
+      yield* f.settle([one], { state: "delivered", endedAt: Option.some(long) })
       const second = Option.getOrThrow(yield* f.deliveryQueue.again(one.delivery, at(5)))
       yield* f.deliveries.purge(long, 1000)
       same(yield* f.deliveryQueue.again(one.delivery, at(5)), Option.none(), "what was purged, again")
@@ -89,7 +89,7 @@ export const eventLogLaws: LawGroup<Stores> = {
       const [mine, ahead] = [reader(f, app), reader(f, app)]
       yield* mine.read(1)
       yield* ahead.read(10)
-      yield* f.deliveryQueue.settle(settled(claimed, { state: "delivered", endedAt: Option.some(long) }))
+      yield* f.settle(claimed, { state: "delivered", endedAt: Option.some(long) })
       yield* f.deliveries.purge(long, 1000)
       same(yield* mine.read(10), [], "what was removed")
       same(yield* ahead.read(10), [], "what is behind the last one that was removed")
@@ -131,7 +131,7 @@ export const eventLogLaws: LawGroup<Stores> = {
         })
       )
       const following = [one, two].map(({ read }) => Effect.repeatN(Effect.zipRight(Effect.yieldNow(), read(3)), 30))
-      const working = Effect.repeatN(Effect.flatMap(f.claim(), (found) => f.deliveryQueue.settle(settled(found))), 30)
+      const working = Effect.repeatN(Effect.flatMap(f.claim(), (found) => f.settle(found)), 30)
       yield* Effect.all([...writers, ...following, working], { concurrency: "unbounded", discard: true })
       const all = new Set((yield* f.listed(app)).map(({ event }) => event.id))
       for (const { read, seen } of [one, two]) {

@@ -254,6 +254,14 @@ export const make = Effect.gen(function*() {
       })
     )
 
+  /** A claim at this second, for fifteen seconds. */
+  const claimAt = (seconds: number, request: Partial<ClaimRequest> = {}) =>
+    claim({ now: at(seconds), leaseEnds: at(seconds + 15), ...request })
+
+  /** Settles claims. Each delivery has these fields, or is delivered. */
+  const settle = (claims: Parameters<typeof settled>[0], fields?: Partial<Delivery>) =>
+    deliveryQueue.settle(settled(claims, fields))
+
   /** An application with `count` claimed deliveries, of objects from 1. The queue must be empty. */
   const claimedDeliveries = (count: number) =>
     Effect.gen(function*() {
@@ -284,6 +292,7 @@ export const make = Effect.gen(function*() {
     applications,
     change,
     claim,
+    claimAt,
     claimedDeliveries,
     cleanUp,
     code,
@@ -307,6 +316,7 @@ export const make = Effect.gen(function*() {
     registration,
     registrations,
     services,
+    settle,
     signingSecrets,
     subscribed,
     subscription,

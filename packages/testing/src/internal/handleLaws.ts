@@ -6,7 +6,7 @@ import type * as Scope from "effect/Scope"
 import { law, type LawGroup } from "../Law.ts"
 import { operations } from "./atomicityLaws.ts"
 import { same } from "./expecting.ts"
-import { at, type Fixture, make, settled } from "./fixture.ts"
+import { type Fixture, make } from "./fixture.ts"
 import { racesOf } from "./raceLaws.ts"
 import { early, queue, records } from "./scenes.ts"
 import { type Handles, look, staged } from "./stage.ts"
@@ -120,9 +120,7 @@ export const reopeningLaws = <R>(open: Open<R>): LawGroup<R> => ({
             for (const name of saves) yield* stage.run(name, f)
             const { app, subscription } = yield* f.subscribed
             yield* f.queue(app, f.events([1, 2], early))
-            const claimed = (yield* f.claim({ now: early, leaseEnds: at(-985) })).filter((one) =>
-              one.subscription.id === subscription.id
-            )
+            const claimed = (yield* f.claimAt(-1000)).filter((one) => one.subscription.id === subscription.id)
             return { app, claimed, listed: yield* f.listed(app), seen: yield* look(stage, f), stage, subscription }
           }))
           yield* Effect.scoped(Effect.gen(function*() {
@@ -132,11 +130,11 @@ export const reopeningLaws = <R>(open: Open<R>): LawGroup<R> => ({
               same(yield* before.stage.run(name, g, 2), "Conflict", `${name} over an old version`)
             }
             same(yield* g.listed(before.app), before.listed, "the deliveries")
-            const claimed = yield* g.claim({ now: at(-986), leaseEnds: at(-970) })
+            const claimed = yield* g.claimAt(-986)
             same(claimed, [], "what is claimed while leases live")
             const { subscription } = yield* g.subscribed
             same(subscription.id > before.subscription.id, true, "the next identifier is a new one")
-            const recorded = yield* g.deliveryQueue.settle(settled(before.claimed))
+            const recorded = yield* g.settle(before.claimed)
             same(recorded.length, 2, "settlements under claims of before")
           }))
         })

@@ -11,7 +11,7 @@ import * as Option from "effect/Option"
 import { type LawGroup } from "../Law.ts"
 import { storeLaw } from "./storeLaw.ts"
 import { same } from "./expecting.ts"
-import { at, following, only, settled } from "./fixture.ts"
+import { following, only } from "./fixture.ts"
 import { early } from "./scenes.ts"
 
 interface Numbered {
@@ -119,14 +119,14 @@ export const keyLaws: LawGroup<Stores> = {
           const athlete = { aspectType: "deleted", objectType: "athlete", updates: {} } as const
           yield* f.enqueue(a.app, [f.event(ofA, early), f.event(ofA, early, athlete)])
           yield* f.enqueue(b.app, [f.event(ofB, early)])
-          const claimed = yield* f.claim({ now: early, leaseEnds: at(-985) })
+          const claimed = yield* f.claimAt(-1000)
           const mine = claimed.filter(({ subscription: { id } }) => id === a.id || id === b.id)
           same(mine.map(({ delivery }) => [delivery.subscriptionId, delivery.event.objectId]), [
             [a.id, ofA],
             [a.id, ofA],
             [b.id, ofB]
           ], "what is claimed")
-          yield* f.deliveryQueue.settle(settled(mine))
+          yield* f.settle(mine)
         }
         yield* f.cleanUp
       }
@@ -138,7 +138,7 @@ export const keyLaws: LawGroup<Stores> = {
         const large = [2 ** 24, 2 ** 31, 2 ** 32, 2 ** 52].flatMap((number) => [number, number + 1, number + 2])
         const objects = [1, 2, ...large, maxId - 1, maxId]
         yield* f.queue(app, f.events(objects, early))
-        const claimed = yield* f.claim({ now: early, leaseEnds: at(-985) })
+        const claimed = yield* f.claimAt(-1000)
         const mine = claimed.filter((one) => one.subscription.id === subscription.id)
         same(mine.map(({ delivery }) => delivery.event.objectId), objects)
         yield* f.cleanUp

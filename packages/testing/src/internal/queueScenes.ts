@@ -15,7 +15,7 @@ export const queue = (f: Fixture) =>
     if (one === undefined || two === undefined || three === undefined) {
       return yield* Effect.dieMessage("three deliveries are due, but fewer were claimed")
     }
-    yield* f.deliveryQueue.settle(settled([three], { state: "delivered", endedAt: Option.some(long) }))
+    yield* f.settle([three], { state: "delivered", endedAt: Option.some(long) })
     yield* f.enqueue(app, f.events([1, 4], early))
 
     // The results of all claims and purges together: any of them may get a delivery.
@@ -39,11 +39,9 @@ export const queue = (f: Fixture) =>
       claimAgain: Effect.suspend(() => Effect.all(claims)),
       operations: {
         ...operations,
-        "a settlement": (by: Fixture, n: number) => sizeOf(by.deliveryQueue.settle(settled([one], outcome(n)))),
-        "a settlement of a later delivery": (by: Fixture, n: number) =>
-          sizeOf(by.deliveryQueue.settle(settled([two], outcome(n)))),
-        "settling several deliveries": (by: Fixture, n: number) =>
-          sizeOf(by.deliveryQueue.settle(settled([one, two], outcome(n)))),
+        "a settlement": (by: Fixture, n: number) => sizeOf(by.settle([one], outcome(n))),
+        "a settlement of a later delivery": (by: Fixture, n: number) => sizeOf(by.settle([two], outcome(n))),
+        "settling several deliveries": (by: Fixture, n: number) => sizeOf(by.settle([one, two], outcome(n))),
         "a release": (by: Fixture) => sizeOf(by.deliveryQueue.release([one], at(-960))),
         "releasing several claims": (by: Fixture) => sizeOf(by.deliveryQueue.release([one, two], at(-960))),
         "a claim": claimAt(-999),
@@ -106,7 +104,7 @@ export const backlog = (f: Fixture) =>
         ...operations,
         "a cancellation": (by: Fixture, n: number) => by.deliveryQueue.cancel(app.id, at(n), 1000),
         "a purge": (by: Fixture) => Effect.asVoid(by.deliveries.purge(long, 1000)),
-        "settling all deliveries": (by: Fixture) => Effect.asVoid(by.deliveryQueue.settle(settled(claimed))),
+        "settling all deliveries": (by: Fixture) => Effect.asVoid(by.settle(claimed)),
         "enqueueing many events": (by: Fixture) => Effect.asVoid(by.enqueue(app, f.events(objects, early)))
       },
       parts: (by: Fixture) => ({

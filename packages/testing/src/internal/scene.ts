@@ -1,7 +1,7 @@
 /** A scene: records, operations on them, and everything that finds return. */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { at, type Fixture, settled } from "./fixture.ts"
+import { at, type Fixture } from "./fixture.ts"
 
 export type Run = Effect.Effect<unknown, unknown>
 
@@ -36,7 +36,7 @@ export const subscribed = (f: Fixture) =>
   Effect.map(f.subscribed, ({ app, subscription }) => {
     const claim = (by: Fixture, seconds: number) =>
       Effect.map(
-        by.claim({ now: at(seconds), leaseEnds: at(seconds + 15) }),
+        by.claimAt(seconds),
         (found) => found.filter((one) => one.subscription.id === subscription.id)
       )
     const rest = (by: Fixture) =>
@@ -46,7 +46,7 @@ export const subscribed = (f: Fixture) =>
           const claimed = yield* claim(by, -900 + 20 * round)
           if (claimed.length === 0) break
           all.push(...claimed.map(({ claims, delivery }) => [delivery.event.objectId, claims] as const))
-          yield* by.deliveryQueue.settle(settled(claimed))
+          yield* by.settle(claimed)
         }
         return all.sort(([a, m], [b, n]) => a - b || m - n)
       })

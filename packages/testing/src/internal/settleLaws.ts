@@ -32,7 +32,7 @@ export const settleLaws: LawGroup<Stores> = {
       yield* forEach(outcome, 30, function*(fields) {
         yield* f.queue(app, [f.event(1)])
         for (const claimed of yield* f.claim()) {
-          same(yield* f.deliveryQueue.settle(settled([claimed], fields)), [claimed.delivery.id])
+          same(yield* f.settle([claimed], fields), [claimed.delivery.id])
           same(yield* f.deliveries.find(claimed.delivery.id), { ...claimed.delivery, ...fields })
         }
         same((yield* f.listed(app)).filter(({ state }) => state === "pending"), [])
@@ -51,54 +51,54 @@ export const settleLaws: LawGroup<Stores> = {
         // Other laws may have queued events that are due later.
         const again = claimed.filter((one) => one.subscription.id === subscription.id)
         same(again.map((one) => one.delivery), [delivery], "what is claimed when it is due")
-        yield* f.deliveryQueue.settle(settled(again))
+        yield* f.settle(again)
       })
     }),
     queueLaw("a settlement ends the claim: a failed attempt is claimed again as soon as it is due", function*(f) {
       const { claimed } = yield* f.claimedDeliveries(1)
       const failed = settled(claimed, { dueAt: at(5) })
       yield* f.deliveryQueue.settle(failed)
-      same(yield* f.claim({ now: at(4), leaseEnds: at(19) }), [])
-      const again = yield* f.claim({ now: at(5), leaseEnds: at(20) })
+      same(yield* f.claimAt(4), [])
+      const again = yield* f.claimAt(5)
       same(again.map(({ delivery }) => delivery), failed.map(({ delivery }) => delivery))
     }),
     queueLaw("a settlement with another token is left out", function*(f) {
       const { app, claimed } = yield* f.claimedDeliveries(1)
       same(yield* f.deliveryQueue.settle(byOther(settled(claimed))), [])
       const otherCase = claimed.map(({ delivery, token }) => ({ delivery, token: token.toUpperCase() }))
-      same(yield* f.deliveryQueue.settle(settled(otherCase)), [])
+      same(yield* f.settle(otherCase), [])
       same(yield* f.deliveryQueue.release(otherCase, start), [])
       same(yield* f.listed(app), claimed.map(({ delivery }) => delivery))
-      same((yield* f.deliveryQueue.settle(settled(claimed))).length, 1)
+      same((yield* f.settle(claimed)).length, 1)
     }),
     queueLaw(
       "once another worker has claimed a delivery, only the settlement of that worker is recorded",
       function*(f) {
         const { app, claimed } = yield* f.claimedDeliveries(1)
-        const later = yield* f.claim({ now: at(15), leaseEnds: at(30) })
-        same(yield* f.deliveryQueue.settle(settled(claimed)), [])
+        const later = yield* f.claimAt(15)
+        same(yield* f.settle(claimed), [])
         same(yield* f.listed(app), claimed.map(({ delivery }) => delivery))
-        same(yield* f.deliveryQueue.settle(settled(later)), later.map(({ delivery }) => delivery.id))
+        same(yield* f.settle(later), later.map(({ delivery }) => delivery.id))
       }
     ),
     queueLaw("a settlement after the lease is recorded if nobody else has claimed since", function*(f) {
       const { claimed } = yield* f.claimedDeliveries(3)
-      yield* f.claim({ now: at(14), leaseEnds: at(29) })
-      const [taken] = yield* f.claim({ now: at(15), leaseEnds: at(30), limit: 1 })
+      yield* f.claimAt(14)
+      const [taken] = yield* f.claimAt(15, { limit: 1 })
       const others = claimed.map(({ delivery }) => delivery.id).filter((id) => id !== taken?.delivery.id)
-      const recorded = yield* f.deliveryQueue.settle(settled(claimed))
+      const recorded = yield* f.settle(claimed)
       same(sorted(recorded), others)
     }),
     queueLaw("a settlement is recorded once", function*(f) {
       const { app, claimed } = yield* f.claimedDeliveries(1)
       const once = settled(claimed, { dueAt: at(5) })
       same((yield* f.deliveryQueue.settle([...once, ...once])).length, 1, "twice in one batch")
-      same(yield* f.deliveryQueue.settle(settled(claimed)), [])
+      same(yield* f.settle(claimed), [])
       same((yield* f.listed(app)).map(({ state }) => state), ["pending"])
     }),
     queueLaw("of a mixed batch exactly the rows whose claims hold are recorded", function*(f) {
       const { app, claimed } = yield* f.claimedDeliveries(6)
-      yield* f.deliveryQueue.settle(settled(claimed.slice(0, 1)))
+      yield* f.settle(claimed.slice(0, 1))
       const isRecorded = (_: unknown, index: number) => index % 2 === 0
       const batch = settled(claimed.slice(0, 5))
       const recorded = yield* f.deliveryQueue.settle([
@@ -114,13 +114,13 @@ export const settleLaws: LawGroup<Stores> = {
     queueLaw("each settlement of a batch needs the token of its own delivery", function*(f) {
       const { app, claimed: [first, ...others] } = yield* f.claimedDeliveries(3)
       if (first === undefined) return
-      const [later, other] = yield* f.claim({ now: at(15), leaseEnds: at(30), limit: 2 })
-      yield* f.claim({ now: at(15), leaseEnds: at(30), token: "the third" })
+      const [later, other] = yield* f.claimAt(15, { limit: 2 })
+      yield* f.claimAt(15, { token: "the third" })
       const stale = others.slice(1).map(({ delivery }) => ({ delivery, token: later?.token ?? "" }))
       const batch = settled([...stale, first, ...later ? [later] : []])
       same(yield* f.deliveryQueue.settle(batch), [first.delivery.id])
       same((yield* f.listed(app)).map(({ state }) => state), ["delivered", "pending", "pending"])
-      same((yield* f.deliveryQueue.settle(settled(other ? [other] : []))).length, 1)
+      same((yield* f.settle(other ? [other] : [])).length, 1)
     }),
     queueLaw("an empty batch records nothing", function*(f) {
       same(yield* f.deliveryQueue.settle([]), [])
@@ -131,10 +131,10 @@ export const settleLaws: LawGroup<Stores> = {
       const enqueue = f.enqueue(app, f.events([1, 2, 3, 4, 5]))
       yield* enqueue
       for (let round = 0; round < 24; round++) {
-        const claimed = yield* f.claim({ now: at(20 * round), leaseEnds: at(20 * round + 15) })
+        const claimed = yield* f.claimAt(20 * round)
         const objects = objectsOf(claimed)
         same(sorted(objects), [1, 2, 3, 4, 5], `round ${round}`)
-        const both = [Effect.asVoid(f.deliveryQueue.settle(settled(claimed))), Effect.asVoid(enqueue)]
+        const both = [Effect.asVoid(f.settle(claimed)), Effect.asVoid(enqueue)]
         yield* Effect.all(round % 2 === 0 ? both : both.reverse(), { concurrency: 2 })
       }
     }),
@@ -148,10 +148,10 @@ export const settleLaws: LawGroup<Stores> = {
           const both = [Effect.asVoid(f.deliveryQueue.cancel(app.id, at(1), 1000)), Effect.asVoid(enqueue)]
           yield* Effect.all(round % 2 === 0 ? both : both.reverse(), { concurrency: 2 })
           const pending = (yield* f.listed(app)).filter(({ state }) => state === "pending")
-          const claimed = yield* f.claim({ now: at(20 * round), leaseEnds: at(20 * round + 15) })
+          const claimed = yield* f.claimAt(20 * round)
           const objects = objectsOf(claimed)
           same(new Set(objects), new Set(pending.map(({ event }) => event.objectId)), `round ${round}`)
-          yield* f.deliveryQueue.settle(settled(claimed))
+          yield* f.settle(claimed)
         }
       }
     ),
@@ -162,7 +162,7 @@ export const settleLaws: LawGroup<Stores> = {
         yield* f.enqueue(app, f.events(objects))
         const claimed = yield* f.claim()
         const { cancelled, recorded } = yield* Effect.all({
-          recorded: f.deliveryQueue.settle(settled(claimed)),
+          recorded: f.settle(claimed),
           cancelled: f.deliveryQueue.cancel(app.id, at(1), 1000)
         }, { concurrency: 2 })
         const isRecorded = new Set(recorded)
@@ -175,10 +175,10 @@ export const settleLaws: LawGroup<Stores> = {
       const { app, claimed } = yield* f.claimedDeliveries(24)
       const half = claimed.slice(0, 12)
       const settlements = [
-        ...half.map((one) => f.deliveryQueue.settle(settled([one], { dueAt: at(5) }))),
-        f.deliveryQueue.settle(settled(claimed.slice(12)))
+        ...half.map((one) => f.settle([one], { dueAt: at(5) })),
+        f.settle(claimed.slice(12))
       ]
-      const claim = f.claim({ now: at(6), leaseEnds: at(21) })
+      const claim = f.claimAt(6)
       const [recorded, claims] = yield* Effect.all([
         Effect.all(settlements, { concurrency: "unbounded" }),
         Effect.all(Array.from({ length: 6 }, () => claim), { concurrency: "unbounded" })

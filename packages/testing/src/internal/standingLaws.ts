@@ -9,7 +9,7 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import type { LawGroup } from "../Law.ts"
 import { same, sorted } from "./expecting.ts"
-import { at, type Fixture, following, objectsOf, only, settled, start, timedOut } from "./fixture.ts"
+import { at, type Fixture, following, objectsOf, only, start, timedOut } from "./fixture.ts"
 import { inTheMiddle, stepsOf, sweep } from "./rounds.ts"
 import { queueLaw, storeLaw } from "./storeLaw.ts"
 
@@ -133,17 +133,16 @@ const held: LawGroup<Stores> = {
       yield* f.subscriptions.save({ ...subscription, paused: true, version: 2 })
       yield* f.queue(paused.app, [f.event(3)])
       yield* f.queue(other.app, [f.event(4, at(5))])
-      const request = { now: at(10), leaseEnds: at(25) }
-      same(objectsOf(yield* f.claim(request)), [4])
+      same(objectsOf(yield* f.claimAt(10)), [4])
       yield* f.subscriptions.save({ ...subscription, paused: false, version: 3 })
-      const claimed = yield* f.claim(request)
+      const claimed = yield* f.claimAt(10)
       same(sorted(objectsOf(claimed)), [1, 2, 3])
       same(claimed.map(({ subscription }) => [subscription.paused, subscription.version]), [[false, 3], [false, 3], [
         false,
         3
       ]])
-      yield* f.deliveryQueue.settle(settled(claimed))
-      same(objectsOf(yield* f.claim(request)), [1])
+      yield* f.settle(claimed)
+      same(objectsOf(yield* f.claimAt(10)), [1])
     }),
     queueLaw("nothing is claimed for a suspended application; once restored, all events come in order", function*(f) {
       const [suspended, other] = [yield* f.subscribed, yield* f.subscribed]
@@ -151,10 +150,9 @@ const held: LawGroup<Stores> = {
       const next = yield* change(f, suspended.app, { state: "suspended" })
       yield* f.queue(suspended.app, [f.event(1), f.event(3)])
       yield* f.queue(other.app, [f.event(4, at(5))])
-      const request = { now: at(10), leaseEnds: at(25) }
-      same(objectsOf(yield* f.claim(request)), [4])
+      same(objectsOf(yield* f.claimAt(10)), [4])
       yield* change(f, next, { state: "active" })
-      same(sorted(objectsOf(yield* f.claim(request))), [1, 2, 3])
+      same(sorted(objectsOf(yield* f.claimAt(10))), [1, 2, 3])
     }),
     queueLaw("a long waiting queue delays no other subscription, and takes no share", function*(f) {
       const [paused, other] = [yield* f.subscribed, yield* f.subscribed]
@@ -164,9 +162,8 @@ const held: LawGroup<Stores> = {
       const later = f.events([201, 201, 202, 203, 204], at(5))
       yield* f.enqueue(other.app, later)
       yield* f.subscriptions.save({ ...paused.subscription, paused: true, version: 2 })
-      const request = { now: at(10), leaseEnds: at(25) }
-      same(sorted(objectsOf(yield* f.claim({ ...request, limit: 4 }))), [201, 202, 203, 204])
-      same(yield* f.claim({ ...request, limit: 4 }), [], "what is claimed while the rest waits")
+      same(sorted(objectsOf(yield* f.claimAt(10, { limit: 4 }))), [201, 202, 203, 204])
+      same(yield* f.claimAt(10, { limit: 4 }), [], "what is claimed while the rest waits")
       yield* f.subscriptions.remove(paused.subscription.id, start)
     }),
     queueLaw("a claim during which a change ends treats what is queued after it by that change", function*(f) {
@@ -213,7 +210,7 @@ const held: LawGroup<Stores> = {
     queueLaw("an attempt that was claimed before the pause is recorded", function*(f) {
       const { app, claimed, subscription } = yield* f.claimedDeliveries(2)
       yield* f.subscriptions.save({ ...subscription, paused: true, version: 2 })
-      yield* f.deliveryQueue.settle(settled(claimed))
+      yield* f.settle(claimed)
       same((yield* f.listed(app)).map(({ state }) => state), ["delivered", "delivered"])
     }),
     queueLaw("pending deliveries are cancelled newest first, claimed ones too, and no others", function*(f) {
@@ -221,10 +218,10 @@ const held: LawGroup<Stores> = {
       yield* f.queue(app, [f.event(1), f.event(1), f.event(2), f.event(3)])
       yield* f.queue(other, [f.event(9)])
       const [first, ...claimed] = yield* f.claim()
-      yield* f.deliveryQueue.settle(settled(first === undefined ? [] : [first]))
+      yield* f.settle(first === undefined ? [] : [first])
       const failed = timedOut(start)
       const [third] = claimed.filter(({ delivery }) => delivery.event.objectId === 3)
-      yield* f.deliveryQueue.settle(settled(third ? [third] : [], { attempts: [failed], dueAt: start }))
+      yield* f.settle(third ? [third] : [], { attempts: [failed], dueAt: start })
       const before = yield* f.listed(app)
       const states = Effect.map(
         f.listed(app),
@@ -239,13 +236,13 @@ const held: LawGroup<Stores> = {
         "nothing else changes"
       )
       same(
-        yield* f.deliveryQueue.settle(settled(claimed.filter(({ delivery }) => delivery.applicationId === app.id))),
+        yield* f.settle(claimed.filter(({ delivery }) => delivery.applicationId === app.id)),
         []
       )
       const [late] = yield* f.claim()
       same(late?.delivery.event.objectId, 1)
       // The oldest one is due after those that come now.
-      yield* f.deliveryQueue.settle(settled(late === undefined ? [] : [late], { attempts: [failed], dueAt: at(500) }))
+      yield* f.settle(late === undefined ? [] : [late], { attempts: [failed], dueAt: at(500) })
       yield* f.queue(app, [f.event(5), f.event(6)])
       same(yield* f.deliveryQueue.cancel(app.id, at(3), 2), 2)
       same((yield* f.listed(app)).map(({ state }) => state).slice(1), ["pending", ...Array(4).fill("cancelled")])

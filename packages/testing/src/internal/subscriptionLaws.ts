@@ -8,7 +8,7 @@ import * as Option from "effect/Option"
 import * as Arbitraries from "../Arbitraries.ts"
 import type { LawGroup } from "../Law.ts"
 import { holds, same, tagOf } from "./expecting.ts"
-import { at, settled, start, timedOut } from "./fixture.ts"
+import { at, start, timedOut } from "./fixture.ts"
 import { forEach, queueLaw, storeLaw } from "./storeLaw.ts"
 
 const fields = FastCheck.record({
@@ -71,17 +71,17 @@ export const subscriptionLaws: LawGroup<Stores> = {
     queueLaw("a removal cancels the pending deliveries with it, claimed ones too, and no others", function*(f) {
       const { app, claimed: firsts, subscription } = yield* f.claimedDeliveries(2)
       yield* f.queue(app, [f.event(2)])
-      yield* f.deliveryQueue.settle(settled(firsts.slice(0, 1)))
+      yield* f.settle(firsts.slice(0, 1))
       const failed = timedOut(start)
-      yield* f.deliveryQueue.settle(settled(firsts.slice(1), { attempts: [failed], dueAt: at(1) }))
-      const claimed = yield* f.claim({ now: at(1), leaseEnds: at(16) })
+      yield* f.settle(firsts.slice(1), { attempts: [failed], dueAt: at(1) })
+      const claimed = yield* f.claimAt(1)
       const [done, ...pending] = yield* f.listed(app)
       same(yield* f.subscriptions.remove(subscription.id, at(7)), true)
       const cancelled = pending.map((one) => ({ ...one, state: "cancelled", endedAt: Option.some(at(7)) }))
       same(yield* f.listed(app), [done, ...cancelled])
-      same(yield* f.deliveryQueue.settle(settled(claimed)), [], "a cancelled claim")
+      same(yield* f.settle(claimed), [], "a cancelled claim")
       for (const one of cancelled) same(yield* f.deliveries.find(one.id), one)
-      same(yield* f.claim({ now: at(10_000), leaseEnds: at(10_015) }), [])
+      same(yield* f.claimAt(10_000), [])
     }),
     queueLaw("a new subscription never gets old events, and other applications keep theirs", function*(f) {
       const [one, two] = [yield* f.subscribed, yield* f.subscribed]
@@ -90,7 +90,7 @@ export const subscriptionLaws: LawGroup<Stores> = {
       yield* f.queue(two.app, [f.event(3)])
       yield* f.subscriptions.remove(one.subscription.id, start)
       const next = yield* f.subscription(one.app, "https://app.example.test/next")
-      const claim = f.claim({ now: at(20), leaseEnds: at(35) })
+      const claim = f.claimAt(20)
       same((yield* claim).map(({ delivery }) => delivery.event.objectId), [3])
       yield* f.queue(one.app, [f.event(4)])
       same((yield* claim).map(({ delivery, subscription }) => [delivery.event.objectId, subscription]), [[4, next]])

@@ -174,13 +174,16 @@ export const make = Effect.gen(function*() {
       )
     )
 
-  /** Removes the subscriptions of the fixture and their deliveries, so that stores stay small and fast. */
-  const cleanUp = Effect.suspend(() =>
-    Effect.zipRight(
-      Effect.forEach(subscribers.splice(0), ({ id }) => subscriptions.remove(id, start), { discard: true }),
-      deliveries.purge(at(1000), 1000)
-    )
+  /** Removes the subscriptions of the fixture. */
+  const unsubscribe = Effect.suspend(() =>
+    Effect.forEach(subscribers.splice(0), ({ id }) => subscriptions.remove(id, start), { discard: true })
   )
+
+  /** Removes the deliveries that have ended. */
+  const purge = deliveries.purge(at(1000), 1000)
+
+  /** Removes the subscriptions of the fixture and their deliveries, so that stores stay small and fast. */
+  const cleanUp = Effect.zipRight(unsubscribe, purge)
 
   const registration = (athlete: User, others: { readonly organizerId?: UserId; readonly updates?: Updates } = {}) =>
     registrations.insert({
@@ -311,6 +314,7 @@ export const make = Effect.gen(function*() {
     name,
     newGrant,
     outgoing,
+    purge,
     queue,
     refresh,
     registration,
@@ -321,6 +325,7 @@ export const make = Effect.gen(function*() {
     subscribed,
     subscription,
     subscriptions,
+    unsubscribe,
     user
   }
 })

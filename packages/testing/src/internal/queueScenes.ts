@@ -1,4 +1,5 @@
 /** Scenes of deliveries. */
+import type { Subscription } from "@startlist/core/Subscription"
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -6,10 +7,29 @@ import { sorted } from "./expecting.ts"
 import { at, type Fixture, objectsOf, settled } from "./fixture.ts"
 import { early, long, type Run, type Scene, subscribed } from "./scene.ts"
 
+/** Claims of one subscription. */
+const claimsOf = ({ id }: Subscription) => {
+  const claim = (by: Fixture, seconds: number) =>
+    Effect.map(by.claimAt(seconds), (found) => found.filter(({ subscription }) => subscription.id === id))
+  const rest = (by: Fixture) =>
+    Effect.gen(function*() {
+      const all: Array<readonly [object: number, claims: number]> = []
+      for (let round = 0; round < 6; round++) {
+        const claimed = yield* claim(by, -900 + 20 * round)
+        if (claimed.length === 0) break
+        all.push(...claimed.map(({ claims, delivery }) => [delivery.event.objectId, claims] as const))
+        yield* by.settle(claimed)
+      }
+      return all.sort(([a, m], [b, n]) => a - b || m - n)
+    })
+  return { claim, rest }
+}
+
 /** Deliveries of an application: two are claimed, one has ended, one waits for its predecessor, one is due. */
 export const queue = (f: Fixture) =>
   Effect.gen(function*() {
-    const { app, claim, operations, parts, rest } = yield* subscribed(f)
+    const { app, operations, parts, subscription } = yield* subscribed(f)
+    const { claim, rest } = claimsOf(subscription)
     yield* f.enqueue(app, f.events([1, 2, 3], early))
     const [one, two, three] = yield* claim(f, -1000)
     if (one === undefined || two === undefined || three === undefined) {
@@ -89,7 +109,8 @@ export const pages = (f: Fixture) =>
 /** Deliveries of an application, more than a store may write in one batch. A third has ended, the others are claimed. */
 export const backlog = (f: Fixture) =>
   Effect.gen(function*() {
-    const { app, claim, operations, parts } = yield* subscribed(f)
+    const { app, operations, parts, subscription } = yield* subscribed(f)
+    const { claim } = claimsOf(subscription)
     const objects = Arr.range(1, 120)
     yield* f.enqueue(app, f.events(objects, early))
     const [some, claimed] = Arr.splitAt(yield* claim(f, -1000), 40)

@@ -42,7 +42,6 @@ const races: ReadonlyArray<readonly [MakeScene, ReadonlyArray<ReadonlyArray<stri
     ["a claim", "a claim"],
     ["a claim after the leases", "a claim after the leases"],
     ["a claim", "a removal of a subscription"],
-    ["a claim after the leases", "a cancellation"],
     ["a delivery again", "a removal of a subscription"],
     ["a delivery again", "a delivery again"],
     ["a purge", "a purge"]

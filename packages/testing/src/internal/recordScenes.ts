@@ -11,7 +11,7 @@ import { type Scene, subscribed } from "./scene.ts"
 /** An application with a subscription and a grant, and the operations of the application. */
 export const application = (f: Fixture) =>
   Effect.gen(function*() {
-    const { app, operations, parts, rest, subscription } = yield* subscribed(f)
+    const { app, operations, parts, subscription } = yield* subscribed(f)
     const owner = yield* f.user()
     const grant = yield* f.grant(app, owner, { codes: [f.code()], refresh: Option.some(f.refresh()) })
     const secrets = yield* f.signingSecrets(app)
@@ -33,7 +33,6 @@ export const application = (f: Fixture) =>
       fields,
       grant,
       owner,
-      rest,
       operations: {
         ...operations,
         "a revocation of all grants": (by: Fixture, _: number, version = 2) =>
@@ -94,8 +93,7 @@ export const application = (f: Fixture) =>
 
 /** The same application, by lists. */
 export const lists = (f: Fixture) =>
-  Effect.map(application(f), ({ app, operations, rest }): Scene => ({
-    rest,
+  Effect.map(application(f), ({ app, operations }): Scene => ({
     operations,
     parts: (by) => ({
       "grants of the application": by.grants.listByApplication(app.id, 9),
@@ -110,7 +108,6 @@ export const lists = (f: Fixture) =>
 /** An application without a subscription. */
 export const unsubscribed = (f: Fixture) =>
   Effect.map(f.application(), (app): Scene => ({
-    rest: () => Effect.void,
     operations: {
       "a first insertion of a subscription": (by, n) => Effect.asVoid(by.subscription(app, `https://${n}.example.test`))
     },
@@ -120,7 +117,7 @@ export const unsubscribed = (f: Fixture) =>
 /** All records that have versions, and two applications that are notified of their changes. */
 export const records = (f: Fixture) =>
   Effect.gen(function*() {
-    const { app, fields, grant, operations, owner, parts, rest } = yield* application(f)
+    const { app, fields, grant, operations, owner, parts } = yield* application(f)
     const { app: other } = yield* f.subscribed
     const stranger = yield* f.user()
     const bystanders = yield* Effect.replicateEffect(f.user(), 9)
@@ -137,7 +134,6 @@ export const records = (f: Fixture) =>
     ]
     return {
       app,
-      rest,
       operations: {
         ...operations,
         "a save of a grant": (by: Fixture, n: number, version = 2) =>

@@ -26,7 +26,7 @@ const within = <E, R>(
 
 /** Repeats a trial until it fails or a limit is reached. */
 export const rounds = <E, R>(trial: (round: number) => Effect.Effect<unknown, E, R>): Effect.Effect<void, E, R> =>
-  within({ least: 2, most: 20, millis: 30 }, trial)
+  within({ least: 2, most: 20, millis: 20 }, trial)
 
 /** Steps at which an operation can be stopped. A sweep must try at least `least` of them. */
 export interface Stops<A> {
@@ -39,7 +39,7 @@ export const sweep = <A, E, R>(
   { least, order }: Stops<A>,
   trial: (one: A) => Effect.Effect<unknown, E, R>
 ): Effect.Effect<void, E, R> =>
-  within({ least: Math.min(least, order.length), most: order.length, millis: 60 }, (round) => {
+  within({ least: Math.min(least, order.length), most: order.length, millis: 30 }, (round) => {
     const one = order[round]
     return one === undefined ? Effect.void : trial(one)
   })

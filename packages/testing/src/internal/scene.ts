@@ -12,8 +12,11 @@ export interface Scene {
   readonly parts: (by: Fixture) => Readonly<Record<string, Run>>
   /** Makes the claims again: a claim skips what another operation has locked. */
   readonly claimAgain?: Run
-  /** Claims and settles until nothing is left. Returns the object and the number of each claim. */
-  readonly rest: (by: Fixture) => Run
+  /**
+   * Claims and settles until nothing is left. Returns the object and the number of each claim. Other scenes have no
+   * deliveries that are due before those of other laws.
+   */
+  readonly rest?: (by: Fixture) => Run
 }
 
 /** Before the deliveries of other laws: nothing else is due then. */
@@ -31,25 +34,9 @@ export const after =
         Effect.forEach(names, (name) => operations[name]?.(f, 1) ?? Effect.dieMessage(`no operation "${name}"`))
     )
 
-/** A subscribed application, and the operations of its subscription and its queue. */
+/** A subscribed application, and the operations of its subscription. */
 export const subscribed = (f: Fixture) =>
   Effect.map(f.subscribed, ({ app, subscription }) => {
-    const claim = (by: Fixture, seconds: number) =>
-      Effect.map(
-        by.claimAt(seconds),
-        (found) => found.filter((one) => one.subscription.id === subscription.id)
-      )
-    const rest = (by: Fixture) =>
-      Effect.gen(function*() {
-        const all: Array<readonly [object: number, claims: number]> = []
-        for (let round = 0; round < 6; round++) {
-          const claimed = yield* claim(by, -900 + 20 * round)
-          if (claimed.length === 0) break
-          all.push(...claimed.map(({ claims, delivery }) => [delivery.event.objectId, claims] as const))
-          yield* by.settle(claimed)
-        }
-        return all.sort(([a, m], [b, n]) => a - b || m - n)
-      })
     const operations = {
       // Circumstances of other operations. Nothing but claims depends on them.
       "a suspension": (by: Fixture, _: number, version = 2) =>
@@ -73,5 +60,5 @@ export const subscribed = (f: Fixture) =>
       ]),
       deliveries: by.listed(app)
     })
-    return { app, claim, operations, parts, rest, subscription }
+    return { app, operations, parts, subscription }
   })

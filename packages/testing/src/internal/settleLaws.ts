@@ -171,6 +171,22 @@ export const settleLaws: LawGroup<Stores> = {
         same(cancelled, objects.length - recorded.length, "number of cancelled deliveries")
       }
     }),
+    queueLaw("of a settlement and a claim after its lease at the same time, each delivery has one", function*(f) {
+      const { app } = yield* f.subscribed
+      for (let round = 0; round < 10; round++) {
+        yield* f.enqueue(app, f.events(Arr.range(1, 30)))
+        const claimed = yield* f.claim()
+        const [claim, settle] = [f.claimAt(15), f.settle(claimed)]
+        const { recorded, taken } = yield* round % 2 === 0
+          ? Effect.all({ taken: claim, recorded: settle }, { concurrency: 2 })
+          : Effect.all({ recorded: settle, taken: claim }, { concurrency: 2 })
+        // A claim skips what a settlement has locked.
+        const all = [...taken, ...yield* claim]
+        const ids = claimed.map(({ delivery }) => delivery.id)
+        same(sorted([...recorded, ...all.map(({ delivery }) => delivery.id)]), ids, `round ${round}`)
+        yield* f.settle(all)
+      }
+    }),
     queueLaw("parallel settlements and claims lose nothing", function*(f) {
       const { app, claimed } = yield* f.claimedDeliveries(24)
       const half = claimed.slice(0, 12)

@@ -55,8 +55,11 @@ export const staged = (makeScene: MakeScene, [f, g]: Handles) =>
       parts: (by: Fixture, names?: ReadonlyArray<string>): Readonly<Record<string, Effect.Effect<unknown, unknown>>> =>
         Rec.map(Rec.filter(parts(by), (_, name) => names?.includes(name) ?? true), comparing),
       claimAgain: claimAgain ?? Effect.void,
-      rest: comparing(rest(handles[1])),
-      cleanUp: Effect.forEach(new Set(handles), ({ cleanUp }) => cleanUp, { discard: true })
+      rest: comparing(rest?.(handles[1]) ?? Effect.void),
+      cleanUp: Effect.zipRight(
+        Effect.forEach(new Set(handles), ({ unsubscribe }) => unsubscribe, { discard: true }),
+        rest === undefined ? Effect.void : first.purge
+      )
     }
   })
 

@@ -2,6 +2,7 @@
 import type { Stores } from "@startlist/core/Stores"
 import { maxId } from "@startlist/core/Store"
 import { SubscriptionId } from "@startlist/core/Subscription"
+import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import * as Option from "effect/Option"
@@ -94,6 +95,15 @@ export const subscriptionLaws: LawGroup<Stores> = {
       same((yield* claim).map(({ delivery }) => delivery.event.objectId), [3])
       yield* f.queue(one.app, [f.event(4)])
       same((yield* claim).map(({ delivery, subscription }) => [delivery.event.objectId, subscription]), [[4, next]])
+    }),
+    storeLaw("of events that are queued while their subscription is removed, none stays pending", function*(f) {
+      for (let round = 0; round < 6; round++) {
+        const { app, subscription } = yield* f.subscribed
+        const queueing = f.enqueue(app, f.events(Arr.range(1, 100)))
+        const removing = Effect.delay(f.subscriptions.remove(subscription.id, start), round)
+        yield* Effect.all([queueing, removing], { concurrency: 2 })
+        same((yield* f.listed(app)).filter(({ state }) => state !== "cancelled"), [])
+      }
     }),
     storeLaw("identifiers that are given at the same time are different", function*(f) {
       const apps = yield* Effect.all(Array.from({ length: 8 }, () => f.application()), { concurrency: "unbounded" })

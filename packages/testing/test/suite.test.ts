@@ -4,9 +4,11 @@ import { expect, it } from "vitest"
 import { law } from "../src/Law.ts"
 import * as Suite from "../src/Suite.ts"
 
+const options = { timeout: 30 }
+
 const running = (check: Effect.Effect<void, string>) => {
-  const about = [law("holds", () => Effect.void), law("is this", () => check), law("is the last", () => Effect.void)]
-  return Suite.run(Suite.make("a suite", Layer.empty, [{ about: "it", laws: about }]), { timeout: 30 })
+  const laws = [law("holds", () => Effect.void), law("is this", () => check), law("is the last", () => Effect.void)]
+  return Suite.run(Suite.make("a suite", Layer.empty, [{ about: "it", laws }]), options)
 }
 
 it("a law that does not hold fails, and the others are run", async () => {

@@ -1,12 +1,22 @@
 /** Laws of operations that are interrupted or observed: each takes effect at one moment. */
 import type { Stores } from "@startlist/core/Stores"
 import * as Arr from "effect/Array"
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { map } from "effect/Record"
 import { type Law, law, type LawGroup } from "../Law.ts"
 import { holds, same } from "./expecting.ts"
-import { atOnce, atRest, interrupted, inTheMiddle, measured, rounds, stepsOf, type Stops, sweep } from "./rounds.ts"
+import {
+  atOnce,
+  atRest,
+  interrupted,
+  inTheMiddle,
+  measured,
+  noStops,
+  rounds,
+  stepsOf,
+  type Stops,
+  sweep
+} from "./rounds.ts"
 import * as scenes from "./scenes.ts"
 import { alone, asText, look, type MakeScene, oneOf, pick, type Seen, staged } from "./stage.ts"
 import { interruptAt } from "./stepping.ts"
@@ -67,7 +77,7 @@ const large: Operations = [
 
 /**
  * Runs operations alone, one after the other. Returns what there is before and after each, the parts that change, the
- * steps of finds, and the steps and the duration of the last operation.
+ * steps of finds, and the steps of the last operation.
  */
 const rehearsed = (makeScene: MakeScene, names: ReadonlyArray<string>) =>
   Effect.gen(function*() {
@@ -76,11 +86,9 @@ const rehearsed = (makeScene: MakeScene, names: ReadonlyArray<string>) =>
     const [f] = stage.handles
     const first = yield* look(stage, f)
     const moments = [first]
-    let [steps, millis]: [Stops<number>, number] = [{ order: [], least: 0 }, 0]
+    let steps: Stops<number> = noStops
     for (const name of names) {
-      const began = yield* Clock.currentTimeMillis
       steps = yield* stepsOf(stage.run(name, f))
-      millis = (yield* Clock.currentTimeMillis) - began
       moments.push(yield* look(stage, f))
     }
     const last = moments.at(-1) ?? {}
@@ -99,7 +107,6 @@ const rehearsed = (makeScene: MakeScene, names: ReadonlyArray<string>) =>
       finds: map(finds, ([steps]) => steps),
       handles,
       makeScene,
-      millis,
       moments,
       names,
       stage,
@@ -123,7 +130,7 @@ const restaged = ({ handles, makeScene, names }: Rehearsed) =>
 /** Interrupts the operation at each of its steps and at random moments. */
 const isWholeAfterInterruptions = (rehearsal: Rehearsed) =>
   Effect.gen(function*() {
-    const { after, before, changed, millis, steps } = rehearsal
+    const { after, before, changed, steps } = rehearsal
     const once = yield* rehearsal.stage.rest
     const second = yield* restaged(rehearsal)
     yield* second.operation
@@ -144,7 +151,7 @@ const isWholeAfterInterruptions = (rehearsal: Rehearsed) =>
         yield* stage.cleanUp
       })
     yield* sweep(steps, (step) => trial((operation) => interruptAt(operation, step)))
-    yield* rounds(() => trial((operation) => interrupted(operation, millis)))
+    yield* rounds(() => trial((operation) => interrupted(operation, steps.millis)))
   })
 
 /** Looks in the middle of the operation. A reader that sees a part of it sees all of it from then on. */
@@ -168,7 +175,10 @@ const isWholeForReaders = (rehearsal: Rehearsed) =>
         same(yield* look(stage, by, changed), after, "what is there when it is done")
         yield* stage.cleanUp
       })
-    yield* sweep(steps, (step) => trial((operation, looking) => inTheMiddle([[operation, step]], looking)))
+    yield* sweep(
+      steps,
+      (step) => trial((operation, looking) => inTheMiddle([[operation, step]], looking, steps.millis))
+    )
     yield* rounds(() => trial((operation, looking) => atOnce<unknown, unknown>([operation, looking, looking])))
   })
 
@@ -179,6 +189,7 @@ const findsShowOneMoment = (rehearsal: Rehearsed) =>
     const steps = Object.values(rehearsal.finds)
     const most = Math.max(...steps.map(({ order }) => order.length))
     const least = Math.max(...steps.map(({ least }) => least))
+    const millis = Math.max(rehearsal.steps.millis, ...steps.map(({ millis }) => millis))
     yield* sweep({ order: Arr.range(0, most - 1), least }, (place) =>
       Effect.gen(function*() {
         const { by, operation, stage } = yield* restaged(rehearsal)
@@ -188,7 +199,7 @@ const findsShowOneMoment = (rehearsal: Rehearsed) =>
             const order = rehearsed.length < 1000 ? rehearsed : (yield* stepsOf(find)).order
             return [find, order[place] ?? place] as const
           }))
-        const [found, next] = yield* inTheMiddle(finds, Effect.zipRight(operation, look(stage, by, changed)))
+        const [found, next] = yield* inTheMiddle(finds, Effect.zipRight(operation, look(stage, by, changed)), millis)
         same(next, after, "what the next finds show")
         for (const [place, part] of changed.entries()) {
           const known = moments.map((seen, count) => [`the state after ${count} of it`, pick(seen, [part])] as const)

@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { type LawGroup } from "../Law.ts"
-import { stepsOf, type Stops, sweep } from "./rounds.ts"
+import { noStops, stepsOf, type Stops, sweep } from "./rounds.ts"
 import { interruptAt } from "./stepping.ts"
 import { queueLaw } from "./storeLaw.ts"
 import { holds, same, sorted } from "./expecting.ts"
@@ -163,7 +163,7 @@ export const claimLaws: LawGroup<Stores> = {
           same(counts(claimed), [[1, 3], [2, 3], [3, 2]])
           yield* f.settle(claimed)
         })
-      let steps: Stops<number> = { order: [], least: 0 }
+      let steps: Stops<number> = noStops
       yield* interrupted(Effect.map(stepsOf(claim), (all) => void (steps = all)))
       yield* sweep(steps, (step) => interrupted(interruptAt(claim, step)))
     }),

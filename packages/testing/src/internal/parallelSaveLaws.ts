@@ -9,7 +9,7 @@ import * as Option from "effect/Option"
 import type { Law, LawGroup } from "../Law.ts"
 import { holds, race, same, sorted } from "./expecting.ts"
 import type { Fixture } from "./fixture.ts"
-import { atRest, stepsOf, type Stops, sweep } from "./rounds.ts"
+import { atRest, noStops, stepsOf, type Stops, sweep } from "./rounds.ts"
 import { asText } from "./stage.ts"
 import { interruptAt } from "./stepping.ts"
 import { storeLaw } from "./storeLaw.ts"
@@ -112,7 +112,7 @@ const allOrNothing = (what: What): Law<Stores> =>
           same(queued, saved, "objects of the events, and of what was saved")
           yield* f.cleanUp
         })
-      let steps: Stops<number> = { order: [], least: 0 }
+      let steps: Stops<number> = noStops
       yield* trial((saves) => Effect.map(stepsOf(saves), (all) => void (steps = all)))
       yield* sweep(steps, (step) => trial((saves) => interruptAt(saves, step)))
       for (let round = 0; round < 8; round++) {

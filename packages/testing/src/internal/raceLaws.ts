@@ -110,15 +110,16 @@ const race = <R>(makeScene: MakeScene, names: ReadonlyArray<string>, withHandles
             Option.toArray(Option.map(Arr.get(order, place), (step) => ({ turn, step })))
           )).flat()
         const least = steps.reduce((sum, { least }) => sum + least, 0)
+        const millis = Math.max(...steps.map(({ millis }) =>
+          millis
+        ))
         yield* sweep({ order: stops, least }, ({ step, turn }) =>
           Effect.map(
             trial(handles, (contenders) => {
-              const others = contenders.filter((_, other) =>
-                other !== turn
-              )
+              const others = contenders.filter((_, other) => other !== turn)
               const all = Effect.all(others, { concurrency: "unbounded" })
               return Effect.map(
-                inTheMiddle([[contenders[turn] ?? Effect.void, step]], all),
+                inTheMiddle([[contenders[turn] ?? Effect.void, step]], all, millis),
                 ([[one], others]) => [...others.slice(0, turn), one, ...others.slice(turn)]
               )
             }, changed),

@@ -32,11 +32,16 @@ export const rounds = <E, R>(trial: (round: number) => Effect.Effect<unknown, E,
 export interface Stops<A> {
   readonly order: ReadonlyArray<A>
   readonly least: number
+  /** Duration of the operation alone. */
+  readonly millis: number
 }
+
+/** Of an operation that was not measured yet. */
+export const noStops: Stops<never> = { order: [], least: 0, millis: 0 }
 
 /** Runs a trial for each stop, or for the first ones if it takes long. */
 export const sweep = <A, E, R>(
-  { least, order }: Stops<A>,
+  { least, order }: Pick<Stops<A>, "least" | "order">,
   trial: (one: A) => Effect.Effect<unknown, E, R>
 ): Effect.Effect<void, E, R> =>
   within({ least: Math.min(least, order.length), most: order.length, millis: 30 }, (round) => {
@@ -56,8 +61,10 @@ const fewSteps = 40
  */
 export const measured = <A, E>(operation: Effect.Effect<A, E>): Effect.Effect<readonly [Stops<number>, A], E> =>
   Effect.gen(function*() {
+    const began = yield* Clock.currentTimeMillis
     const stopped = yield* stopAt(operation, Infinity)
     const answer = yield* yield* stopped.end
+    const millis = (yield* Clock.currentTimeMillis) - began
     const { awakenings, steps } = stopped.taken()
     const between = awakenings.map((from, place) => Math.floor((from + (awakenings[place + 1] ?? steps)) / 2))
     // Of very many, the last and the first ones come first: a store reads new records after old ones, or before them.
@@ -66,21 +73,25 @@ export const measured = <A, E>(operation: Effect.Effect<A, E>): Effect.Effect<re
     const start = yield* Random.next
     for (let place = 0; order.size < steps; place++) order.add(Math.floor((start + place * goldenRatio) % 1 * steps))
     const least = awakenings.length === 0 ? fewSteps : Math.min(fewSteps, awakenings.length)
-    return [{ order: [...order], least }, answer]
+    return [{ order: [...order], least, millis }, answer]
   })
 
 /** Runs an operation and returns its steps. */
 export const stepsOf = <E>(operation: Effect.Effect<unknown, E>): Effect.Effect<Stops<number>, E> =>
   Effect.map(measured(operation), ([steps]) => steps)
 
-/** Runs operations up to a step each, then another one, and then the rest of all. */
+/**
+ * Runs operations up to a step each, then another one, and then the rest of all. `millis` is the duration of the longest
+ * of them alone.
+ */
 export const inTheMiddle = <A, E, B, E2>(
   operations: ReadonlyArray<readonly [operation: Effect.Effect<A, E>, step: number]>,
-  another: Effect.Effect<B, E2>
+  another: Effect.Effect<B, E2>,
+  millis: number
 ): Effect.Effect<readonly [ReadonlyArray<A>, B], E | E2> =>
   Effect.gen(function*() {
-    const stopped = yield* Effect.forEach(operations, ([operation, step]) => stopAt(operation, step))
-    const { end } = yield* stopAt(another, Infinity)
+    const stopped = yield* Effect.forEach(operations, ([operation, step]) => stopAt(operation, step, millis))
+    const { end } = yield* stopAt(another, Infinity, millis)
     const exits = yield* Effect.all(stopped.map(({ end }) => end), { concurrency: "unbounded" })
     return [yield* Effect.all(exits), yield* yield* end]
   })

@@ -187,7 +187,7 @@ const held: LawGroup<Stores> = {
               secrets: f.applications.saveSigningSecrets({ applicationId: app.id, version: 2, secrets })
             }[change]
             const queued = Effect.zipRight(save, f.enqueue(app, [f.event(1)]))
-            const [[claimed = []]] = yield* inTheMiddle([[f.claim(), step]], queued)
+            const [[claimed = []]] = yield* inTheMiddle([[f.claim(), step]], queued, steps.millis)
             if (change === "pause" || change === "suspension") same(claimed, [], `what is claimed after a ${change}`)
             for (const one of claimed) {
               if (change === "callback") same(one.subscription, next)

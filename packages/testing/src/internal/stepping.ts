@@ -68,16 +68,18 @@ export interface Stopped<A, E> {
   readonly taken: () => { readonly steps: number; readonly awakenings: ReadonlyArray<number> }
 }
 
-/** An operation waits for another one, for example for a lock, if it makes no step in these milliseconds. */
-const patience = 4
-
-/** Runs an operation and stops it after this number of steps. */
+/**
+ * Runs an operation and stops it after this number of steps. One that makes no step for twice its usual duration waits for
+ * another one, for example for a lock.
+ */
 export const stopAt = <A, E, R>(
   operation: Effect.Effect<A, E, R>,
-  step: number
+  step: number,
+  usualMillis = 0
 ): Effect.Effect<Stopped<A, E>, never, R> =>
   Effect.gen(function*() {
     const { fiber, goOn, scheduler, stopping } = yield* begun(operation, step, () => true)
+    const patience = Math.min(Math.max(4, 2 * usualMillis), 20)
     yield* Effect.yieldNow()
     for (let seen = -1; seen !== scheduler.steps && !(yield* Deferred.isDone(stopping));) {
       seen = scheduler.steps

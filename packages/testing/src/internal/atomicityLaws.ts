@@ -84,8 +84,9 @@ const rehearsed = (makeScene: MakeScene, names: ReadonlyArray<string>) =>
     const handles = yield* alone
     const stage = yield* staged(makeScene, handles)
     const [f] = stage.handles
-    const first = yield* look(stage, f)
-    const moments = [first]
+    const looked = yield* Effect.all(map(stage.parts(f), measured))
+    const first = map(looked, ([, found]) => found)
+    const moments: Array<Seen> = [first]
     let steps: Stops<number> = noStops
     for (const name of names) {
       steps = yield* stepsOf(stage.run(name, f))
@@ -96,15 +97,14 @@ const rehearsed = (makeScene: MakeScene, names: ReadonlyArray<string>) =>
     holds(changed.length > 0, `${names.join(" and then ")} changes something`)
     // In the middle of an operation, the log may show what it does not show afterwards.
     if ("log" in first && !changed.includes("log")) changed.push("log")
-    const finds = yield* Effect.all(map(stage.parts(f, changed), measured))
     const before = pick(first, changed)
     const after = pick(last, changed)
-    same(map(finds, ([, found]) => found), after, "what a second look finds")
+    same(yield* look(stage, f, changed), after, "what a second look finds")
     return {
       after,
       before,
       changed,
-      finds: map(finds, ([steps]) => steps),
+      finds: changed.flatMap((part) => looked[part]?.[0] ?? []),
       handles,
       makeScene,
       moments,
@@ -186,7 +186,7 @@ const isWholeForReaders = (rehearsal: Rehearsed) =>
 const findsShowOneMoment = (rehearsal: Rehearsed) =>
   Effect.gen(function*() {
     const { after, changed, moments } = rehearsal
-    const steps = Object.values(rehearsal.finds)
+    const { finds: steps } = rehearsal
     const most = Math.max(...steps.map(({ order }) => order.length))
     const least = Math.max(...steps.map(({ least }) => least))
     const millis = Math.max(rehearsal.steps.millis, ...steps.map(({ millis }) => millis))

@@ -79,6 +79,7 @@ export interface RunOptions {
   readonly timeout?: number
 }
 
+/** A test that failed. */
 export interface Failure {
   readonly name: string
   readonly error: unknown

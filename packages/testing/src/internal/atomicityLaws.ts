@@ -185,8 +185,7 @@ const isWholeForReaders = (rehearsal: Rehearsed) =>
 /** Stops finds at each of their steps, while operations happen. Each shows one moment, and the next finds show the last. */
 const findsShowOneMoment = (rehearsal: Rehearsed) =>
   Effect.gen(function*() {
-    const { after, changed, moments } = rehearsal
-    const { finds: steps } = rehearsal
+    const { after, changed, finds: steps, moments } = rehearsal
     const most = Math.max(...steps.map(({ order }) => order.length))
     const least = Math.max(...steps.map(({ least }) => least))
     const millis = Math.max(rehearsal.steps.millis, ...steps.map(({ millis }) => millis))
@@ -195,8 +194,9 @@ const findsShowOneMoment = (rehearsal: Rehearsed) =>
         const { by, operation, stage } = yield* restaged(rehearsal)
         const finds = yield* Effect.forEach(Object.values(stage.parts(by, changed)), (find, part) =>
           Effect.gen(function*() {
-            const rehearsed = steps[part]?.order ?? []
-            const order = rehearsed.length < 1000 ? rehearsed : (yield* stepsOf(find)).order
+            const known = steps[part]?.order ?? []
+            // So many may be some for each record of the store, which has more records in each trial.
+            const order = known.length < 1000 ? known : (yield* stepsOf(find)).order
             return [find, order[place] ?? place] as const
           }))
         const [found, next] = yield* inTheMiddle(finds, Effect.zipRight(operation, look(stage, by, changed)), millis)

@@ -69,7 +69,7 @@ export const measured = <A, E>(operation: Effect.Effect<A, E>): Effect.Effect<re
     const between = awakenings.map((from, place) => Math.floor((from + (awakenings[place + 1] ?? steps)) / 2))
     // Of very many, the last and the first ones come first: a store reads new records after old ones, or before them.
     const ends = [...between.slice(-fewSteps / 4).reverse(), ...between.slice(0, fewSteps / 4)]
-    // After the last answer, an operation may still have to do something that it cannot do without.
+    // Right after the last answer, a store may still have to show what it has written.
     const order = new Set([...awakenings.slice(-1), ...ends, ...yield* Random.shuffle(between)])
     const start = yield* Random.next
     for (let place = 0; order.size < steps; place++) order.add(Math.floor((start + place * goldenRatio) % 1 * steps))

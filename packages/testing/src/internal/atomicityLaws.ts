@@ -195,7 +195,7 @@ const findsShowOneMoment = (rehearsal: Rehearsed) =>
         const finds = yield* Effect.forEach(Object.values(stage.parts(by, changed)), (find, part) =>
           Effect.gen(function*() {
             const known = steps[part]?.order ?? []
-            // So many may be some for each record of the store, which has more records in each trial.
+            // A longer one may take steps for each record of the store, which has more records in each trial.
             const order = known.length < 1000 ? known : (yield* stepsOf(find)).order
             return [find, order[place] ?? place] as const
           }))

@@ -110,8 +110,8 @@ const race = <R>(makeScene: MakeScene, names: ReadonlyArray<string>, withHandles
             Option.toArray(Option.map(Arr.get(order, place), (step) => ({ turn, step })))
           )).flat()
         const least = steps.reduce((sum, { least }) => sum + least, 0)
-        const millis = steps.reduce((most, { millis }) =>
-          Math.max(most, millis), 0)
+        const millis = steps.reduce((most, one) =>
+          Math.max(most, one.millis), 0)
         yield* sweep({ order: stops, least }, ({ step, turn }) =>
           Effect.map(
             trial(handles, (contenders) => {

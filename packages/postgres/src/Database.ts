@@ -48,7 +48,8 @@ export declare namespace Database {
     ) => Effect.Effect<ReadonlyArray<Row>, StoreError>
     /**
      * Runs an effect in a transaction, or in a savepoint of an open one. It begins with the first statement: before
-     * that, the effect holds no connection, for example while it hashes a password.
+     * that, the effect holds no connection, for example while it hashes a password. The effect runs again, at most twice,
+     * if the server ends its transaction because of a deadlock.
      */
     readonly transaction: <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E | StoreError>
     /** Runs an effect after the commit of the caller's transaction, or immediately without a transaction. */
@@ -134,6 +135,10 @@ const begun = <A, E>(sql: SqlClient.SqlClient, effect: Effect.Effect<A, E>): Eff
     })
   )
 
+/** Runs what a deadlock has ended, at most twice: nothing of it was done. */
+const again = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+  Effect.retry(effect, { times: 1, while: isRetryable })
+
 const toStoreError = (cause: unknown) => new StoreError({ cause })
 
 /** A database with a client, and a direct connection for statements outside of transactions. */
@@ -164,16 +169,17 @@ export const make = (options: {
         const once = Option.isSome(transaction)
           ? transaction.value[0].execute(statement.text, parameters, undefined)
           : direct(statement, parameters)
-        // Create the schedule only if it is needed: it costs more than the rest of this function.
         return Effect.catchAll(once, (error) =>
           Option.isNone(transaction) && isRetryable(error)
-            ? Effect.mapError(Effect.retry(once, { times: 2, while: isRetryable }), toStoreError)
+            ? Effect.mapError(again(once), toStoreError)
             : Effect.fail(toStoreError(error)))
       }),
     transaction: (effect) =>
       Effect.withFiberRuntime((fiber) => {
         const isInner = isJoined(fiber)
-        const transaction = (isInner ? sql.withTransaction(effect) : begun(sql, effect)).pipe(
+        const own = begun(sql, effect)
+        const run = isInner ? sql.withTransaction(effect) : Effect.catchIf(own, isRetryable, () => again(own))
+        const transaction = run.pipe(
           Effect.catchIf(isSqlError, (error) => Effect.fail(toStoreError(error))),
           Effect.catchAllDefect((defect) => Effect.fail(toStoreError(defect)))
         )

@@ -92,10 +92,14 @@ const comments = (claimed: ReadonlyArray<DeliveryQueue.Claimed>) =>
   claimed.map(({ delivery }) => "comment" in delivery.event.updates ? delivery.event.updates.comment : "")
 
 /**
- * Runs `first` in a transaction that stays open until `second` has ended or waits for it, and then commits. Waits for
- * the end of both.
+ * Runs `first` in a transaction that stays open until `second` has ended or waits for it, does `last`, and then commits.
+ * Waits for the end of both.
  */
-const overlapping = <A, E, R, A2, E2, R2>(first: Effect.Effect<A, E, R>, second: Effect.Effect<A2, E2, R2>) =>
+const overlapping = <A, E, R, A2, E2, R2, E3 = never, R3 = never>(
+  first: Effect.Effect<A, E, R>,
+  second: Effect.Effect<A2, E2, R2>,
+  last: Effect.Effect<unknown, E3, R3> = Effect.void
+) =>
   Effect.gen(function*() {
     const sql = yield* SqlClient.SqlClient
     const { admin } = yield* TestDatabase.TestDatabase
@@ -104,7 +108,8 @@ const overlapping = <A, E, R, A2, E2, R2>(first: Effect.Effect<A, E, R>, second:
     const open = yield* Effect.fork(
       sql.withTransaction(first.pipe(
         Effect.zipLeft(Deferred.succeed(done, undefined)),
-        Effect.zipLeft(Deferred.await(commit))
+        Effect.zipLeft(Deferred.await(commit)),
+        Effect.zipLeft(last)
       ))
     )
     yield* Effect.raceFirst(Deferred.await(done), Fiber.join(open))
@@ -232,5 +237,39 @@ describe("interleaved commits", () => {
         limit: 1
       })
       expect(last?.state).toBe("cancelled")
+    })))
+
+  it.live("a reader of the log that waits for a row holds no other, so that it is in no deadlock", () =>
+    onPostgres(Effect.gen(function*() {
+      const { registration: { id }, subscription: { applicationId } } = yield* told
+      for (const comment of ["one", "two", "three"]) yield* change(id, comment)
+      const { list, log } = yield* Delivery.DeliveryStore
+      const page = { applicationId: Option.some(applicationId), state: Option.none(), after: Option.none(), limit: 10 }
+      const [three, two, one] = yield* list(page)
+      const sql = yield* SqlClient.SqlClient
+      // As a settlement does, which ends deliveries and then makes an earlier one the next of its object.
+      const lock = (delivery: Delivery.Delivery | undefined) =>
+        sql`SELECT FROM startlist_deliveries WHERE id = ${delivery?.id ?? 0} FOR UPDATE NOWAIT`
+      const [, read] = yield* overlapping(lock(three), log({ applicationId, after: 0, limit: 10 }), lock(two))
+      expect(read.map(({ delivery }) => delivery)).toEqual([one, two, three])
+    })))
+
+  it.live("two transactions that wait for each other both succeed: the server ends one, which runs again", () =>
+    onPostgres(Effect.gen(function*() {
+      const { query, transaction } = yield* Database.Database
+      const lock = (key: number) =>
+        query({ name: "lock", text: "SELECT pg_advisory_xact_lock($1::bigint)::text" }, [key])
+      const [one, two] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      let runs = 0
+      const both = (keys: readonly [number, number], mine: Deferred.Deferred<void>, other: Deferred.Deferred<void>) =>
+        transaction(Effect.gen(function*() {
+          runs++
+          yield* lock(keys[0])
+          yield* Deferred.succeed(mine, undefined)
+          yield* Deferred.await(other)
+          yield* lock(keys[1])
+        }))
+      yield* Effect.all([both([1, 2], one, two), both([2, 1], two, one)], { concurrency: "unbounded" })
+      expect(runs).toBe(3)
     })))
 })

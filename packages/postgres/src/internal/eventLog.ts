@@ -38,19 +38,35 @@ export const make = ({ prefix: p, query, transaction }: Database.Service): Deliv
     name: `${p}log_lock`,
     text: `SELECT pg_advisory_xact_lock(hashtextextended('${p}log ' || $1::bigint, 0))::text`
   }
-  // Its snapshot is younger than the lock, so that it sees what readers before it have numbered. The rows are locked in
-  // the order of identifiers, like settling.
+  // Its snapshot is younger than the lock, so that it sees what readers before it have numbered. It waits for the first row,
+  // and then for no other: a settlement locks rows in an order of its own, and both could wait for each other. Rows without
+  // a position are ordered by it too, because only that is the order of the index.
   const number = {
     name: `${p}log_number`,
-    text: `WITH fresh AS MATERIALIZED (
+    text: `WITH first AS MATERIALIZED (
         SELECT id FROM ${p}deliveries WHERE application_id = $1::bigint AND log_position IS NULL
-        ORDER BY id LIMIT $2::integer FOR NO KEY UPDATE
+        ORDER BY log_position, id LIMIT 1 FOR NO KEY UPDATE
+      ),
+      fresh AS MATERIALIZED (
+        SELECT id FROM ${p}deliveries
+        WHERE application_id = $1::bigint AND log_position IS NULL AND id >= (SELECT id FROM first)
+        ORDER BY log_position, id LIMIT $2::integer
+      ),
+      locked AS MATERIALIZED (
+        SELECT id FROM ${p}deliveries WHERE application_id = $1::bigint AND id = ANY (ARRAY(SELECT id FROM fresh))
+        FOR NO KEY UPDATE SKIP LOCKED
       ),
       numbered AS MATERIALIZED (
-        SELECT id, nextval('${p}log_positions') AS position FROM (SELECT id FROM fresh ORDER BY id) f
+        SELECT id, nextval('${p}log_positions') AS position FROM (
+          SELECT f.id, bool_and(l.id IS NOT NULL) OVER (ORDER BY f.id) AS is_reached
+          FROM fresh f LEFT JOIN locked l ON l.id = f.id ORDER BY f.id
+        ) r WHERE is_reached
+      ),
+      updated AS (
+        UPDATE ${p}deliveries d SET log_position = n.position FROM numbered n
+        WHERE d.id = n.id AND d.application_id = $1::bigint
       )
-      UPDATE ${p}deliveries d SET log_position = n.position FROM numbered n
-      WHERE d.id = n.id AND d.application_id = $1::bigint`
+      SELECT (SELECT count(*) FROM fresh) > (SELECT count(*) FROM numbered) AS is_cut`
   }
 
   const read = ({ after, applicationId, limit }: LogRequest): Effect.Effect<ReadonlyArray<LogEntry>, StoreError> =>
@@ -59,11 +75,13 @@ export const make = ({ prefix: p, query, transaction }: Database.Service): Deliv
       (rows) => rows.map((row) => ({ position: Number(row.log_position), delivery: toDelivery(row) }))
     )
 
-  const numberAndRead = (request: LogRequest) =>
-    transaction(
-      query(lock, [request.applicationId]).pipe(
-        Effect.zipRight(query(number, [request.applicationId, request.limit])),
-        Effect.zipRight(read(request))
+  const numberAndRead = (request: LogRequest): Effect.Effect<ReadonlyArray<LogEntry>, StoreError> =>
+    query(lock, [request.applicationId]).pipe(
+      Effect.zipRight(query<{ readonly is_cut: boolean }>(number, [request.applicationId, request.limit])),
+      Effect.zip(read(request)),
+      transaction,
+      Effect.flatMap(([[numbered], page]) =>
+        numbered?.is_cut && page.length < request.limit ? numberAndRead(request) : Effect.succeed(page)
       )
     )
 

@@ -17,9 +17,12 @@ export const suiteOf = ({ name, plant }: StoreFault, storage: Layer.Layer<Storag
   return StoreLaws.suite(name, Layer.provideMerge(handle, storage), { reopen: handle })
 }
 
-/** Whether a fault breaks no promise of these stores: a lock of the process works in memory. */
+/**
+ * Whether a fault breaks no promise of these stores: a lock of the process works in memory, and one of the two hints that a
+ * listener gets of each event on PostgreSQL may be lost.
+ */
 export const isHarmless = ({ name }: StoreFault, storage: "memory" | "PostgreSQL"): boolean =>
-  storage === "memory" && name.startsWith("a lock of the process")
+  name.startsWith(storage === "memory" ? "a lock of the process" : "each wake-up reaches every other listener")
 
 /** Storage in memory has one handle, which is shared. */
 export const inMemory: Layer.Layer<Storage> = Layer.effect(

@@ -40,7 +40,8 @@ export const make = ({ prefix: p, query, transaction }: Database.Service): Deliv
   }
   // Its snapshot is younger than the lock, so that it sees what readers before it have numbered. It waits for the first row,
   // and then for no other: a settlement locks rows in an order of its own, and both could wait for each other. Rows without
-  // a position are ordered by it too, because only that is the order of the index.
+  // a position are ordered by it too, because only that is the order of the index. Citus has the sequence on the coordinator,
+  // and draws from it there in an UPDATE only.
   const number = {
     name: `${p}log_number`,
     text: `WITH first AS MATERIALIZED (
@@ -57,16 +58,13 @@ export const make = ({ prefix: p, query, transaction }: Database.Service): Deliv
         FOR NO KEY UPDATE SKIP LOCKED
       ),
       numbered AS MATERIALIZED (
-        SELECT id, nextval('${p}log_positions') AS position FROM (
-          SELECT f.id, bool_and(l.id IS NOT NULL) OVER (ORDER BY f.id) AS is_reached
+        SELECT id, total, nextval('${p}log_positions') AS position FROM (
+          SELECT f.id, count(*) OVER ()::integer AS total, bool_and(l.id IS NOT NULL) OVER (ORDER BY f.id) AS is_reached
           FROM fresh f LEFT JOIN locked l ON l.id = f.id ORDER BY f.id
         ) r WHERE is_reached
-      ),
-      updated AS (
-        UPDATE ${p}deliveries d SET log_position = n.position FROM numbered n
-        WHERE d.id = n.id AND d.application_id = $1::bigint
       )
-      SELECT (SELECT count(*) FROM fresh) > (SELECT count(*) FROM numbered) AS is_cut`
+      UPDATE ${p}deliveries d SET log_position = n.position FROM numbered n
+      WHERE d.id = n.id AND d.application_id = $1::bigint RETURNING n.total`
   }
 
   const read = ({ after, applicationId, limit }: LogRequest): Effect.Effect<ReadonlyArray<LogEntry>, StoreError> =>
@@ -77,12 +75,13 @@ export const make = ({ prefix: p, query, transaction }: Database.Service): Deliv
 
   const numberAndRead = (request: LogRequest): Effect.Effect<ReadonlyArray<LogEntry>, StoreError> =>
     query(lock, [request.applicationId]).pipe(
-      Effect.zipRight(query<{ readonly is_cut: boolean }>(number, [request.applicationId, request.limit])),
+      Effect.zipRight(query<{ readonly total: number }>(number, [request.applicationId, request.limit])),
       Effect.zip(read(request)),
       transaction,
-      Effect.flatMap(([[numbered], page]) =>
-        numbered?.is_cut && page.length < request.limit ? numberAndRead(request) : Effect.succeed(page)
-      )
+      Effect.flatMap(([numbered, page]) => {
+        const isCut = numbered.some(({ total }) => numbered.length < total) && page.length < request.limit
+        return isCut ? numberAndRead(request) : Effect.succeed(page)
+      })
     )
 
   const checkPosition = ({ after }: LogRequest): Effect.Effect<void, UnknownPosition | StoreError> =>

@@ -29,10 +29,20 @@ export const claimLaws: LawGroup<Stores> = {
         yield* f.queue(app, [f.event(1)])
         const { secrets: first } = yield* f.signingSecrets(app)
         same((yield* f.claim()).map((one) => [one.subscription, one.signingSecrets]), [[subscription, first]])
-        const signingSecrets = [{ value: Redacted.make("whsec_new"), expiresAt: Option.none() }, ...first]
-        yield* f.applications.saveSigningSecrets({ applicationId: app.id, version: 2, secrets: signingSecrets })
-        yield* f.queue(app, [f.event(3)])
-        same((yield* f.claim()).map((one) => [one.subscription, one.signingSecrets]), [[subscription, signingSecrets]])
+        let signingSecrets = first
+        for (const version of [2, 3]) {
+          const rotated = signingSecrets.slice(0, 1).map((one) => ({
+            ...one,
+            expiresAt: Option.some(at(500 * version))
+          }))
+          signingSecrets = [{ value: Redacted.make(`whsec_${version}`), expiresAt: Option.none() }, ...rotated]
+          yield* f.applications.saveSigningSecrets({ applicationId: app.id, version, secrets: signingSecrets })
+          yield* f.queue(app, [f.event(10 + version)])
+          same((yield* f.claim()).map((one) => [one.subscription, one.signingSecrets]), [[
+            subscription,
+            signingSecrets
+          ]])
+        }
         const renewed = { ...subscription, version: 2, callbackUrl: "https://app.example.test/new" }
         yield* f.subscriptions.save(renewed)
         yield* f.queue(app, [f.event(2)])

@@ -61,7 +61,8 @@ export const queue = (f: Fixture) =>
         ...operations,
         "a settlement": (by: Fixture, n: number) => sizeOf(by.settle([one], outcome(n))),
         "a settlement of a later delivery": (by: Fixture, n: number) => sizeOf(by.settle([two], outcome(n))),
-        "settling several deliveries": (by: Fixture, n: number) => sizeOf(by.settle([one, two], outcome(n))),
+        "settling several deliveries": (by: Fixture, n: number) =>
+          sizeOf(by.deliveryQueue.settle([...settled([one], outcome(n)), ...settled([two], outcome(4 - n))])),
         "a release": (by: Fixture) => sizeOf(by.deliveryQueue.release([one], at(-960))),
         "releasing several claims": (by: Fixture) => sizeOf(by.deliveryQueue.release([one, two], at(-960))),
         "a claim": claimAt(-999),

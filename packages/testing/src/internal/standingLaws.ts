@@ -207,11 +207,16 @@ const held: LawGroup<Stores> = {
       yield* f.queue(app, [f.event(1)])
       same((yield* f.claim()).map((one) => one.subscription), [next])
     }),
-    queueLaw("an attempt that was claimed before the pause is recorded", function*(f) {
-      const { app, claimed, subscription } = yield* f.claimedDeliveries(2)
-      yield* f.subscriptions.save({ ...subscription, paused: true, version: 2 })
-      yield* f.settle(claimed)
-      same((yield* f.listed(app)).map(({ state }) => state), ["delivered", "delivered"])
+    queueLaw("what was claimed before a pause or suspension is recorded, and not claimed again", function*(f) {
+      for (const change of ["pause", "suspension"] as const) {
+        const { app, claimed, subscription } = yield* f.claimedDeliveries(2)
+        yield* change === "pause"
+          ? f.subscriptions.save({ ...subscription, paused: true, version: 2 })
+          : f.applications.save({ ...app, state: "suspended", version: 2 })
+        same(yield* f.claimAt(20), [], `what is claimed after the leases (${change})`)
+        yield* f.settle(claimed)
+        same((yield* f.listed(app)).map(({ state }) => state), ["delivered", "delivered"], change)
+      }
     }),
     queueLaw("pending deliveries are cancelled newest first, claimed ones too, and no others", function*(f) {
       const [app, other] = [(yield* f.subscribed).app, (yield* f.subscribed).app]

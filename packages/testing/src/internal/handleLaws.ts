@@ -1,6 +1,7 @@
 /** Laws of a storage that is opened more than once: by two handles, as two processes do, or again after closing. */
 import type { Stores } from "@startlist/core/Stores"
 import type * as Context from "effect/Context"
+import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { law, type LawGroup } from "../Law.ts"
@@ -8,7 +9,7 @@ import { operations } from "./atomicityLaws.ts"
 import { same } from "./expecting.ts"
 import { type Fixture, make } from "./fixture.ts"
 import { racesOf } from "./raceLaws.ts"
-import { early, queue, records } from "./scenes.ts"
+import { after, early, queue, records } from "./scenes.ts"
 import { type Handles, look, staged } from "./stage.ts"
 
 /** Opens the storage once more. The scope closes it. */
@@ -29,10 +30,18 @@ const saves = [
   "a save of signing secrets"
 ]
 
+/** Operations of one handle, which the other must see. */
+const visible = [
+  ...operations,
+  [queue, ["a claim"]],
+  [after(records, "a revocation"), ["a consent after the revocation"]],
+  [after(records, "a suspension"), ["a restoration"]]
+] as const
+
 const visibility = <R>(open: Open<R>): LawGroup<R> => ({
   about: "two handles",
   laws: [
-    ...[...operations, [queue, ["a claim"]] as const].flatMap(([makeScene, names]) =>
+    ...visible.flatMap(([makeScene, names]) =>
       names.map((name) =>
         law(
           `${name} by one handle is seen by the other immediately, whatever it saw before`,
@@ -98,6 +107,26 @@ const visibility = <R>(open: Open<R>): LawGroup<R> => ({
               yield* one.deliveryQueue.enqueue(one.outgoing(app, one.event(1)))
               const last = (yield* read(one, 0)).at(-1)
               same(yield* read(other, last?.position ?? 0), [])
+            }
+            yield* f.cleanUp
+          })
+        )
+    ),
+    law(
+      "two handles that read the log at the same time give each event one position",
+      () =>
+        withTwo(open)(([f, g]) =>
+          Effect.gen(function*() {
+            const { app } = yield* f.subscribed
+            let last = 0
+            for (let round = 0; round < 5; round++) {
+              const added = yield* f.enqueue(app, f.events(Arr.range(1, 30)))
+              const read = (by: Fixture) => by.deliveries.log({ applicationId: app.id, after: last, limit: 100 })
+              const pages = yield* Effect.all([read(f), read(g)], { concurrency: 2 })
+              const known = yield* read(f)
+              same(known.map(({ delivery }) => delivery.id), added)
+              for (const page of pages) same(page, known, `what the log had at first, round ${round}`)
+              last = known.at(-1)?.position ?? 0
             }
             yield* f.cleanUp
           })

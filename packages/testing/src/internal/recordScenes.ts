@@ -150,6 +150,8 @@ export const records = (f: Fixture) =>
             grant: { ...grant, status: "revoked", codes: [], refresh: Option.none(), version },
             outgoing: outgoing(n)
           })),
+        "a consent after the revocation": (by: Fixture, n: number, version = 3) =>
+          Effect.asVoid(by.grants.save({ grant: { ...grant, ...fields(n), version }, outgoing: [] })),
         "a save of a registration": (by: Fixture, n: number, version = 2) => {
           const updates = { ...registration.updates, comment: `comment ${n}`, registration_status: `status ${n}` }
           return Effect.asVoid(by.registrations.save({ ...registration, updates, version }, outgoing(n)))

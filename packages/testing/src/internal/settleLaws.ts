@@ -155,22 +155,27 @@ export const settleLaws: LawGroup<Stores> = {
         }
       }
     ),
-    queueLaw("of a settlement and a cancellation at the same time, each delivery has one", function*(f) {
-      const { app } = yield* f.subscribed
-      const objects = Arr.range(1, 30)
-      for (let round = 0; round < 10; round++) {
-        yield* f.enqueue(app, f.events(objects))
-        const claimed = yield* f.claim()
-        const { cancelled, recorded } = yield* Effect.all({
-          recorded: f.settle(claimed),
-          cancelled: f.deliveryQueue.cancel(app.id, at(1), 1000)
-        }, { concurrency: 2 })
-        const isRecorded = new Set(recorded)
-        const states = claimed.map(({ delivery }) => isRecorded.has(delivery.id) ? "delivered" : "cancelled")
-        same((yield* f.listed(app)).slice(-claimed.length).map(({ state }) => state), states, `round ${round}`)
-        same(cancelled, objects.length - recorded.length, "number of cancelled deliveries")
-      }
-    }),
+    ...(["cancellation", "removal"] as const).map((other) =>
+      queueLaw(`of a settlement and a ${other} at the same time, each delivery has one`, function*(f) {
+        let { app, subscription } = yield* f.subscribed
+        const objects = Arr.range(1, 30)
+        for (let round = 0; round < 10; round++) {
+          yield* f.enqueue(app, f.events(objects))
+          const claimed = yield* f.claim()
+          const { answer, recorded } = yield* Effect.all({
+            recorded: f.settle(claimed),
+            answer: other === "removal"
+              ? f.subscriptions.remove(subscription.id, at(1))
+              : f.deliveryQueue.cancel(app.id, at(1), 1000)
+          }, { concurrency: 2 })
+          const isRecorded = new Set(recorded)
+          const states = claimed.map(({ delivery }) => isRecorded.has(delivery.id) ? "delivered" : "cancelled")
+          same((yield* f.listed(app)).slice(-claimed.length).map(({ state }) => state), states, `round ${round}`)
+          same(answer, other === "removal" || objects.length - recorded.length, `what the ${other} returns`)
+          if (other === "removal") subscription = yield* f.subscription(app)
+        }
+      })
+    ),
     queueLaw("of a settlement and a claim after its lease at the same time, each delivery has one", function*(f) {
       const { app } = yield* f.subscribed
       for (let round = 0; round < 10; round++) {

@@ -1,6 +1,7 @@
 /** Faults of stores that people planted who had not seen the laws, and that the laws once missed. */
 import { type Application } from "@startlist/core/Application"
 import type { Delivery, DeliveryId } from "@startlist/core/Delivery"
+import type { Claimed } from "@startlist/core/DeliveryQueue"
 import type { Outgoing } from "@startlist/core/Event"
 import { Conflict } from "@startlist/core/Store"
 import { AlreadySubscribed } from "@startlist/core/Subscription"
@@ -14,6 +15,9 @@ const toThree = (outgoing: ReadonlyArray<Outgoing>): ReadonlyArray<Outgoing> =>
   }))
 
 const isIn = (state: Application["state"]) => ({ state: present }: Application): boolean => present === state
+
+const endOf = ({ expiresAt }: Claimed["signingSecrets"][number]): number =>
+  Option.match(expiresAt, { onNone: () => Infinity, onSome: DateTime.toEpochMillis })
 
 export const subtleStoreFaults: ReadonlyArray<StoreFault> = [
   fault("field", "links that a save leaves out are kept", ({ applications }) => ({
@@ -292,5 +296,86 @@ export const subtleStoreFaults: ReadonlyArray<StoreFault> = [
       isOver = true
     })
     return { deliveries: { wakeUps: Stream.ensuring(Stream.filter(deliveries.wakeUps, () => !isOver), end) } }
+  }),
+  fault("torn", "settlements that end deliveries are recorded before the others", ({ deliveries }) => ({
+    deliveries: {
+      settle: (settlements) =>
+        Effect.zipWith(
+          deliveries.settle(settlements.filter(({ delivery }) => delivery.state !== "pending")),
+          deliveries.settle(settlements.filter(({ delivery }) => delivery.state === "pending")),
+          (ended, others) => [...ended, ...others]
+        )
+    }
+  })),
+  fault("race", "a suspension compares no version", ({ applications }) => ({
+    applications: {
+      save: (next) =>
+        next.state === "suspended"
+          ? Effect.flatMap(applications.find(next.id), (found) =>
+            applications.save({
+              ...next,
+              version: 1 + Option.match(found, { onNone: () => 0, onSome: ({ version }) => version })
+            }))
+          : applications.save(next)
+    }
+  })),
+  fault("find", "the grants of a user are read application by application", ({ grants }) => ({
+    grants: {
+      listByUser: (userId) =>
+        Effect.flatMap(grants.listByUser(userId), (listed) =>
+          Effect.map(
+            Effect.forEach(listed, ({ applicationId }) => grants.find(applicationId, userId)),
+            (found) =>
+              found.flatMap(Option.toArray).map(({ grant }) => grant).filter(({ status }) => status === "active")
+          ))
+    }
+  })),
+  fault("handle", "a grant that was found revoked is not read again", ({ grants }) => {
+    const revoked = new Map<string, Effect.Effect.Success<ReturnType<typeof grants.find>>>()
+    return {
+      grants: {
+        find: (applicationId, userId) =>
+          Effect.suspend(() => {
+            const key = `${applicationId} ${userId}`
+            const known = revoked.get(key)
+            return known !== undefined ?
+              Effect.succeed(known) :
+              Effect.tap(grants.find(applicationId, userId), (found) =>
+                Effect.sync(() => {
+                  if (Option.exists(found, ({ grant }) => grant.status === "revoked")) revoked.set(key, found)
+                }))
+          }),
+        save: (change) =>
+          Effect.tap(
+            grants.save(change),
+            () => Effect.sync(() => revoked.delete(`${change.grant.applicationId} ${change.grant.userId}`))
+          )
+      }
+    }
+  }),
+  fault("field", "the secrets of a claim are in the order of their ends", ({ deliveries }) => ({
+    deliveries: {
+      claim: (request) =>
+        Effect.map(deliveries.claim(request), (claimed) =>
+          claimed.map((one) => ({
+            ...one,
+            signingSecrets: [...one.signingSecrets].sort((a, b) => endOf(a) - endOf(b))
+          })))
+    }
+  })),
+  fault("field", "the secrets of a claim are remembered by their number", ({ deliveries }) => {
+    const known = new Map<string, Claimed["signingSecrets"]>()
+    return {
+      deliveries: {
+        claim: (request) =>
+          Effect.map(deliveries.claim(request), (claimed) =>
+            claimed.map((one) => {
+              const key = `${one.delivery.applicationId} ${one.signingSecrets.length}`
+              const signingSecrets = known.get(key) ?? one.signingSecrets
+              known.set(key, signingSecrets)
+              return { ...one, signingSecrets }
+            }))
+      }
+    }
   })
 ]

@@ -185,7 +185,7 @@ export const makeDeliveries = (
     cancel: (id, now, limit) =>
       atomically(() => {
         const ofApplication = pending.all().filter(({ delivery }) => delivery.applicationId === id)
-        const newest = ofApplication.slice(-limit)
+        const newest = ofApplication.slice(Math.max(0, ofApplication.length - limit))
         for (const { delivery } of newest) cancel(collections, delivery, now)
         return newest.length
       }),

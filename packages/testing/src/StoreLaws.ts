@@ -26,7 +26,8 @@ import { racesOf } from "./internal/raceLaws.ts"
 import { recordLaws } from "./internal/recordLaws.ts"
 import { settleLaws } from "./internal/settleLaws.ts"
 import { standingLaws } from "./internal/standingLaws.ts"
-import { alone } from "./internal/stage.ts"
+import { alone, type WithHandles } from "./internal/stage.ts"
+import { storePrograms } from "./internal/storePrograms.ts"
 import { subscriptionLaws } from "./internal/subscriptionLaws.ts"
 import { versionLaws } from "./internal/versionLaws.ts"
 import type { LawGroup } from "./Law.ts"
@@ -50,10 +51,13 @@ const lawsWithoutRaces: ReadonlyArray<LawGroup<Stores>> = [
   atomicityLaws
 ]
 
+const withOne: WithHandles<Stores> = (use) => Effect.flatMap(alone, use)
+
 /** All laws of the stores, in groups. Each is an Effect. */
 export const laws: ReadonlyArray<LawGroup<Stores>> = [
   ...lawsWithoutRaces,
-  racesOf((use) => Effect.flatMap(alone, use))
+  racesOf(withOne),
+  storePrograms(withOne)
 ]
 
 export interface Options<R> {

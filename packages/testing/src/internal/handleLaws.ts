@@ -9,8 +9,9 @@ import { operations } from "./atomicityLaws.ts"
 import { same } from "./expecting.ts"
 import { type Fixture, make } from "./fixture.ts"
 import { racesOf } from "./raceLaws.ts"
+import { storePrograms } from "./storePrograms.ts"
 import { after, early, queue, records } from "./scenes.ts"
-import { type Handles, look, staged } from "./stage.ts"
+import { look, staged, type WithHandles } from "./stage.ts"
 
 /** Opens the storage once more. The scope closes it. */
 export type Open<R> = Effect.Effect<Context.Context<Stores>, unknown, R | Scope.Scope>
@@ -18,9 +19,8 @@ export type Open<R> = Effect.Effect<Context.Context<Stores>, unknown, R | Scope.
 const fixtureOf = <R>(open: Open<R>): Effect.Effect<Fixture, unknown, R | Scope.Scope> =>
   Effect.flatMap(open, (stores) => Effect.provide(make, stores))
 
-const withTwo =
-  <R>(open: Open<R>) => (use: (handles: Handles) => Effect.Effect<void, unknown>): Effect.Effect<void, unknown, R> =>
-    Effect.scoped(Effect.flatMap(Effect.all([fixtureOf(open), fixtureOf(open)]), use))
+const withTwo = <R>(open: Open<R>): WithHandles<R> => (use) =>
+  Effect.scoped(Effect.flatMap(Effect.all([fixtureOf(open), fixtureOf(open)]), use))
 
 const saves = [
   "a save of a grant",
@@ -175,5 +175,6 @@ export const reopeningLaws = <R>(open: Open<R>): LawGroup<R> => ({
 export const handleLaws = <R>(open: Open<R>): ReadonlyArray<LawGroup<R>> => [
   visibility(open),
   reopeningLaws(open),
-  racesOf(withTwo(open))
+  racesOf(withTwo(open)),
+  storePrograms(withTwo(open))
 ]

@@ -5,7 +5,18 @@ import * as Option from "effect/Option"
 import { type Law, law, type LawGroup } from "../Law.ts"
 import { atOnce, inTheMiddle, measured, rounds, type Stops, sweep } from "./rounds.ts"
 import * as scenes from "./scenes.ts"
-import { asText, type Handles, look, type MakeScene, oneOf, pick, type Seen, type Stage, staged } from "./stage.ts"
+import {
+  asText,
+  type Handles,
+  look,
+  type MakeScene,
+  oneOf,
+  pick,
+  type Seen,
+  type Stage,
+  staged,
+  type WithHandles
+} from "./stage.ts"
 
 /** Operations that race for one record, or for the deliveries of one object. */
 const races: ReadonlyArray<readonly [MakeScene, ReadonlyArray<ReadonlyArray<string>>]> = [
@@ -55,8 +66,6 @@ const orders = (count: number): ReadonlyArray<ReadonlyArray<number>> =>
     : orders(count - 1).flatMap((order) =>
       Array.from({ length: count }, (_, place) => [...order.slice(0, place), count - 1, ...order.slice(place)])
     )
-
-type WithHandles<R> = (use: (handles: Handles) => Effect.Effect<void, unknown>) => Effect.Effect<void, unknown, R>
 
 const race = <R>(makeScene: MakeScene, names: ReadonlyArray<string>, withHandles: WithHandles<R>): Law<R> =>
   law(`${names.join(", ")}: as if one were after the other`, () =>

@@ -32,12 +32,14 @@ export const rounds = <E, R>(trial: (round: number) => Effect.Effect<unknown, E,
 export interface Stops<A> {
   readonly order: ReadonlyArray<A>
   readonly least: number
+  /** The first ones of `order`, between an answer of a database and the next statement. Zero without a database. */
+  readonly between: number
   /** Duration of the operation alone. */
   readonly millis: number
 }
 
 /** Of an operation that was not measured yet. */
-export const noStops: Stops<never> = { order: [], least: 0, millis: 0 }
+export const noStops: Stops<never> = { order: [], least: 0, between: 0, millis: 0 }
 
 /** Runs a trial for each stop, or for the first ones if it takes long. */
 export const sweep = <A, E, R>(
@@ -71,10 +73,11 @@ export const measured = <A, E>(operation: Effect.Effect<A, E>): Effect.Effect<re
     const ends = [...between.slice(-fewSteps / 4).reverse(), ...between.slice(0, fewSteps / 4)]
     // Right after the last answer, a store may still have to show what it has written.
     const order = new Set([...awakenings.slice(-1), ...ends, ...yield* Random.shuffle(between)])
+    const known = order.size
     const start = yield* Random.next
     for (let place = 0; order.size < steps; place++) order.add(Math.floor((start + place * goldenRatio) % 1 * steps))
     const least = awakenings.length === 0 ? fewSteps : Math.min(fewSteps, awakenings.length + 1)
-    return [{ order: [...order], least, millis }, answer]
+    return [{ order: [...order], least, between: known, millis }, answer]
   })
 
 /** Runs an operation and returns its steps. */

@@ -13,6 +13,11 @@ export type MakeScene = (f: Fixture) => Effect.Effect<Scene, unknown>
 /** Two handles over one storage, or the same one twice. */
 export type Handles = readonly [Fixture, Fixture]
 
+/** Opens two handles and closes them after their use. */
+export type WithHandles<R> = (
+  use: (handles: Handles) => Effect.Effect<void, unknown>
+) => Effect.Effect<void, unknown, R>
+
 /** The content of each part of a scene as plain data. */
 export type Seen = Readonly<Record<string, unknown>>
 

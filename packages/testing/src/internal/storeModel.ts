@@ -1,0 +1,306 @@
+/** The model of the stores: plain lists, and what each operation on them must answer. */
+import type { Application, ApplicationId, SigningSecrets } from "@startlist/core/Application"
+import type { Delivery, DeliveryFilter, DeliveryId, LogRequest } from "@startlist/core/Delivery"
+import type { Claimed, ClaimRequest, Settlement } from "@startlist/core/DeliveryQueue"
+import type { Outgoing } from "@startlist/core/Event"
+import type { Grant } from "@startlist/core/Grant"
+import type { Registration, RegistrationId } from "@startlist/core/Registration"
+import type { Subscription, SubscriptionId } from "@startlist/core/Subscription"
+import type { UserId } from "@startlist/core/User"
+import type * as DateTime from "effect/DateTime"
+import * as Option from "effect/Option"
+import { plain } from "./plain.ts"
+
+interface Versioned {
+  readonly version: number
+}
+
+/** A delivery without an identifier. */
+type Unnumbered = Omit<Delivery, "id">
+
+/** A stored delivery. */
+export interface Stored {
+  readonly delivery: Unnumbered
+  /** Undefined until a list has shown it: saves do not return it. */
+  readonly id: DeliveryId | undefined
+  /** Whether it is the first delivery of its event. The log has no other ones. */
+  readonly isLogged: boolean
+  readonly claims: number
+  readonly claim: Pick<Claimed, "leaseEnds" | "token"> | undefined
+  /** Its position in the log, once a reader has seen it. */
+  readonly position: number | undefined
+}
+
+interface Page<Id> {
+  readonly after: Option.Option<Id>
+  readonly limit: number
+}
+
+type Held = Pick<Claimed, "delivery" | "token">
+
+/** Writes a record over the version before it. */
+const save = <K, A extends Versioned>(records: Map<K, A>, key: K, next: A, isNew = false): boolean => {
+  const version = records.get(key)?.version ?? (isNew ? 0 : NaN)
+  if (version !== next.version - 1) return false
+  records.set(key, next)
+  return true
+}
+
+const newestFirst = <Id extends number, A extends { readonly id: Id }>(
+  all: ReadonlyArray<A>,
+  { after, limit }: Page<Id>
+): ReadonlyArray<A> =>
+  all.filter(({ id }) => Option.isNone(after) || id < after.value).sort((a, b) => b.id - a.id).slice(0, limit)
+
+const isDue = ({ claim, delivery: { dueAt } }: Stored, { now }: ClaimRequest): boolean =>
+  dueAt.epochMillis <= now.epochMillis && (claim === undefined || claim.leaseEnds.epochMillis <= now.epochMillis)
+
+const texts = new WeakMap<object, string>()
+
+/** The text of a record that does not change. */
+const textOf = (record: object): string => {
+  const text = texts.get(record) ?? JSON.stringify(plain(record))
+  texts.set(record, text)
+  return text
+}
+
+export class StoreModel {
+  readonly applications: Map<ApplicationId, Application>
+  readonly grants: Map<string, Grant>
+  readonly registrations: Map<RegistrationId, Registration>
+  readonly signingSecrets: Map<ApplicationId, SigningSecrets>
+  readonly subscriptions: Map<SubscriptionId, Subscription>
+  /** Subscriptions that were removed, and deliveries that were purged. */
+  readonly removed: Array<Subscription>
+  readonly purged: Array<DeliveryId>
+  /** All claims, also those that have ended. */
+  readonly claims: Array<Claimed>
+  /** In the order of their identifiers. */
+  deliveries: ReadonlyArray<Stored>
+
+  /** Empty, or a copy. */
+  constructor(other?: StoreModel) {
+    this.applications = new Map(other?.applications)
+    this.grants = new Map(other?.grants)
+    this.registrations = new Map(other?.registrations)
+    this.signingSecrets = new Map(other?.signingSecrets)
+    this.subscriptions = new Map(other?.subscriptions)
+    this.removed = [...other?.removed ?? []]
+    this.purged = [...other?.purged ?? []]
+    this.claims = [...other?.claims ?? []]
+    this.deliveries = other?.deliveries ?? []
+  }
+
+  /** Equal for models that answer alike. */
+  get fingerprint(): string {
+    const { applications, claims, deliveries, grants, registrations, signingSecrets, subscriptions } = this
+    const records = [applications, grants, registrations, signingSecrets, subscriptions].flatMap((all) => [
+      ...all.values()
+    ])
+    return [...records, ...deliveries, ...claims].map(textOf).join()
+  }
+
+  insertApplication(application: Application, secrets: SigningSecrets): void {
+    this.applications.set(application.id, application)
+    this.signingSecrets.set(application.id, secrets)
+  }
+
+  saveApplication(next: Application): boolean {
+    return save(this.applications, next.id, next)
+  }
+
+  listApplications(owner: UserId, page: Page<ApplicationId>): ReadonlyArray<Application> {
+    const owned = [...this.applications.values()].filter(({ ownerId }) => ownerId === owner)
+    return newestFirst(owned.filter(({ state }) => state !== "ended"), page)
+  }
+
+  saveSigningSecrets(next: SigningSecrets): boolean {
+    return save(this.signingSecrets, next.applicationId, next)
+  }
+
+  saveRegistration(next: Registration, outgoing: ReadonlyArray<Outgoing>): boolean {
+    return save(this.registrations, next.id, next) && this.enqueue(outgoing)
+  }
+
+  grant(applicationId: ApplicationId, userId: UserId): Grant | undefined {
+    return this.grants.get(`${applicationId} ${userId}`)
+  }
+
+  saveGrant(next: Grant, outgoing: ReadonlyArray<Outgoing>): boolean {
+    return save(this.grants, `${next.applicationId} ${next.userId}`, next, true) && this.enqueue(outgoing)
+  }
+
+  get activeGrants(): ReadonlyArray<Grant> {
+    return [...this.grants.values()].filter(({ applicationEpoch, applicationId, status }) =>
+      status === "active" && this.applications.get(applicationId)?.epoch === applicationEpoch
+    )
+  }
+
+  subscriptionOf(id: ApplicationId): Subscription | undefined {
+    return [...this.subscriptions.values()].find(({ applicationId }) => applicationId === id)
+  }
+
+  listSubscriptions(page: Page<SubscriptionId>): ReadonlyArray<Subscription> {
+    return newestFirst([...this.subscriptions.values()], page)
+  }
+
+  saveSubscription(next: Subscription): boolean {
+    return save(this.subscriptions, next.id, next)
+  }
+
+  removeSubscription(id: SubscriptionId, now: DateTime.Utc): boolean {
+    this.#cancel(this.#pending(({ subscriptionId }) => subscriptionId === id), now)
+    this.removed.push(...[...this.subscriptions.values()].filter((one) => one.id === id))
+    return this.subscriptions.delete(id)
+  }
+
+  /** Queues the deliveries of these events, for each concerned subscription in their order. */
+  enqueue(outgoing: ReadonlyArray<Outgoing>): true {
+    for (const { audience, event } of outgoing) {
+      const isConcerned = (id: ApplicationId) =>
+        audience._tag === "Application"
+          ? audience.applicationId === id
+          : this.activeGrants.some((one) => one.applicationId === id && audience.userIds.includes(one.userId))
+      for (const { applicationId, id: subscriptionId } of this.subscriptions.values()) {
+        if (!isConcerned(applicationId)) continue
+        const fields = { applicationId, subscriptionId, event, dueAt: event.time, endedAt: Option.none() }
+        this.add({ ...fields, state: "pending", attempts: [] })
+      }
+    }
+    return true
+  }
+
+  add(delivery: Unnumbered, id?: DeliveryId): void {
+    const one = { delivery, id, isLogged: id === undefined, claims: 0, claim: undefined, position: undefined }
+    this.deliveries = [...this.deliveries, one]
+  }
+
+  #change(changed: ReadonlyArray<Stored>, change: (one: Stored) => Partial<Stored>): void {
+    this.deliveries = this.deliveries.map((one) => changed.includes(one) ? { ...one, ...change(one) } : one)
+  }
+
+  /** The newest deliveries of an application have these identifiers, newest first. */
+  number(applicationId: ApplicationId, ids: ReadonlyArray<DeliveryId>): void {
+    const left = [...ids]
+    const mine = this.deliveries.filter(({ delivery }) => delivery.applicationId === applicationId).reverse()
+    this.#change(mine.slice(0, ids.length).reverse(), () => ({ id: left.pop() }))
+    this.deliveries = this.deliveries.toSorted((a, b) => (a.id ?? Infinity) - (b.id ?? Infinity))
+  }
+
+  #pending(isWanted: (delivery: Unnumbered) => boolean): ReadonlyArray<Stored> {
+    return this.deliveries.filter(({ delivery }) => delivery.state === "pending" && isWanted(delivery))
+  }
+
+  #cancel(all: ReadonlyArray<Stored>, now: DateTime.Utc): void {
+    this.#change(all, ({ delivery }) => ({
+      delivery: { ...delivery, state: "cancelled", endedAt: Option.some(now) },
+      claim: undefined
+    }))
+  }
+
+  /** The deliveries that a worker gets if it asks for them now. */
+  claimable(request: ClaimRequest): ReadonlyArray<Stored> {
+    const objects = new Set<string>()
+    const left = new Map<SubscriptionId, number>()
+    return this.#pending(({ applicationId, subscriptionId }) =>
+      this.applications.get(applicationId)?.state !== "suspended" &&
+      this.subscriptions.get(subscriptionId)?.paused === false
+    ).filter((one) => {
+      const { event, subscriptionId } = one.delivery
+      const object = `${subscriptionId} ${event.objectType} ${event.objectId}`
+      const isFirst = !objects.has(object)
+      objects.add(object)
+      return isFirst && isDue(one, request)
+    }).sort((a, b) => a.delivery.dueAt.epochMillis - b.delivery.dueAt.epochMillis).filter(({ delivery }) => {
+      const { subscriptionId } = delivery
+      const allowed = left.get(subscriptionId) ?? request.allowances.get(subscriptionId) ?? request.perSubscription
+      left.set(subscriptionId, allowed - 1)
+      return allowed > 0
+    }).slice(0, request.limit)
+  }
+
+  /** Claims these deliveries. */
+  claim({ leaseEnds, token }: ClaimRequest, claimed: ReadonlyArray<Stored>): ReadonlyArray<Claimed> {
+    this.#change(claimed, ({ claims }) => ({ claim: { leaseEnds, token }, claims: claims + 1 }))
+    const answer = claimed.flatMap(({ claims, delivery, id }) => {
+      const subscription = this.subscriptions.get(delivery.subscriptionId)
+      const signingSecrets = this.signingSecrets.get(delivery.applicationId)?.secrets
+      if (id === undefined || subscription === undefined || signingSecrets === undefined) return []
+      return [{ delivery: { ...delivery, id }, subscription, signingSecrets, token, leaseEnds, claims: claims + 1 }]
+    })
+    this.claims.push(...answer)
+    return answer
+  }
+
+  #heldBy({ delivery: { id }, token }: Held): ReadonlyArray<Stored> {
+    return this.#pending(() => true).filter((one) => one.id === id && one.claim?.token === token)
+  }
+
+  /** Returns the identifiers of the settlements that are recorded. */
+  settle(settlements: ReadonlyArray<Settlement>): ReadonlyArray<DeliveryId> {
+    return settlements.flatMap((settlement) => {
+      const { delivery: { id, ...delivery } } = settlement
+      const held = this.#heldBy(settlement)
+      this.#change(held, () => ({ delivery, claim: undefined, claims: 0 }))
+      return held.map(() => id)
+    })
+  }
+
+  release(claims: ReadonlyArray<Held>, dueAt: DateTime.Utc): ReadonlyArray<DeliveryId> {
+    return claims.flatMap((released) => {
+      const held = this.#heldBy(released)
+      this.#change(held, ({ claims, delivery }) => ({
+        delivery: { ...delivery, dueAt },
+        claim: undefined,
+        claims: claims - 1
+      }))
+      return held.map(() => released.delivery.id)
+    })
+  }
+
+  cancel(id: ApplicationId, now: DateTime.Utc, limit: number): number {
+    const newest = this.#pending(({ applicationId }) => applicationId === id).toReversed().slice(0, limit)
+    this.#cancel(newest, now)
+    return newest.length
+  }
+
+  /** The delivery that is made again. Undefined if it or its subscription is gone. */
+  again(id: DeliveryId, now: DateTime.Utc): Unnumbered | undefined {
+    const original = this.deliveries.find((one) => one.id === id)?.delivery
+    if (original === undefined || !this.subscriptions.has(original.subscriptionId)) return undefined
+    return { ...original, state: "pending", attempts: [], dueAt: now, endedAt: Option.none() }
+  }
+
+  listDeliveries({ applicationId, state, ...page }: DeliveryFilter): ReadonlyArray<Delivery> {
+    const all = this.deliveries.flatMap(({ delivery, id }) => id === undefined ? [] : [{ ...delivery, id }])
+    const wanted = all.filter((one) =>
+      (Option.isNone(applicationId) || one.applicationId === applicationId.value) &&
+      (Option.isNone(state) || one.state === state.value)
+    )
+    return newestFirst(wanted, page)
+  }
+
+  /** The entries of the log behind a position. Those that nobody has seen come last. */
+  log({ after, applicationId, limit }: LogRequest): ReadonlyArray<Stored> {
+    return this.deliveries.filter(({ delivery, isLogged, position = Infinity }) =>
+      isLogged && delivery.applicationId === applicationId && position > after
+    ).slice(0, limit)
+  }
+
+  /** Readers have seen these entries at these positions. */
+  seen(entries: ReadonlyArray<Stored>, positions: ReadonlyArray<number>): void {
+    this.#change(entries, (one) => ({ position: positions[entries.indexOf(one)] }))
+  }
+
+  /** The deliveries that a purge can remove. */
+  purgeable(endedBefore: DateTime.Utc): ReadonlyArray<DeliveryId> {
+    return this.deliveries.filter(({ delivery: { endedAt } }) =>
+      Option.exists(endedAt, ({ epochMillis }) => epochMillis <= endedBefore.epochMillis)
+    ).flatMap(({ id }) => id ?? [])
+  }
+
+  purge(ids: ReadonlyArray<DeliveryId>): void {
+    this.purged.push(...ids)
+    this.deliveries = this.deliveries.filter(({ id }) => id === undefined || !ids.includes(id))
+  }
+}

@@ -11,7 +11,7 @@ import * as FastCheck from "effect/FastCheck"
 import * as Option from "effect/Option"
 import { intercept } from "../Interception.ts"
 import { forAll, law, type LawGroup } from "../Law.ts"
-import { same, sorted, Unexpected } from "./expecting.ts"
+import { holds, same, sorted, Unexpected } from "./expecting.ts"
 import { type Fixture, make, settled } from "./fixture.ts"
 import { plain } from "./plain.ts"
 import { inTheMiddle, measured, type Stops } from "./rounds.ts"
@@ -77,6 +77,7 @@ const makeRun = (handles: Handles, stops: Map<MakeCall, Stops<number>>, log: Arr
     /** Those that agree with all answers. */
     let models: ReadonlyArray<StoreModel> = [new StoreModel()]
     let now = 0
+
     /** Leaves the models that agree with some of these orders. */
     const judge = (...orders: ReadonlyArray<ReadonlyArray<Judge>>): void => {
       let wrong: unknown
@@ -109,7 +110,9 @@ const makeRun = (handles: Handles, stops: Map<MakeCall, Stops<number>>, log: Arr
           const filter = { ...page, applicationId: Option.some(applicationId) }
           const listed = yield* by.deliveries.list(filter)
           judge([(model) => {
-            model.number(applicationId, listed.slice(0, count(model)).map(({ id }) => id))
+            const queued = count(model)
+            holds(listed.length >= queued, `${queued} deliveries were queued, and ${listed.length} are listed`)
+            model.number(applicationId, listed.slice(0, queued).map(({ id }) => id))
             same(listed, model.listDeliveries(filter), "what was queued")
           }])
         }

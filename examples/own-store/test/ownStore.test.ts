@@ -12,10 +12,11 @@ describeSuite(StoreLaws.suite("stores on SQLite", OwnStores.layerWith(options)))
 describe("stores on SQLite with one word less", () => {
   const stores = SubtleBug.layerWith(options)
 
-  it.live("break the laws about identifiers, and no other", () =>
+  it.live("break the laws about identifiers, and no other but that of random programs", () =>
     Effect.gen(function*() {
       const broken: Array<string> = []
-      for (const { about, laws } of StoreLaws.laws) {
+      // A random program notices the bug too, if it subscribes an application again.
+      for (const { about, laws } of StoreLaws.laws.filter(({ about }) => about !== "random programs")) {
         for (const { check, name } of laws) {
           const exit = yield* Effect.exit(Effect.provide(check, Layer.fresh(stores)))
           if (Exit.isFailure(exit)) broken.push(`${about}: ${name}\n${Cause.pretty(exit.cause)}`)

@@ -292,7 +292,7 @@ export const storePrograms = <R>(withHandles: WithHandles<R>): LawGroup<R> => ({
                   ends = Math.max(ends, now + duration)
                 })
                 yield* Effect.tapErrorCause(run(handles, stops, steps), () => lengthen)
-              }), { numRuns: 100, interruptAfterTimeLimit: 3 * duration })
+              }), { numRuns: 100, interruptAfterTimeLimit: 5 * duration })
           })
         )
     )

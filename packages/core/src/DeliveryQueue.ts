@@ -52,7 +52,8 @@ export declare namespace DeliveryQueue {
     /**
      * Claims pending deliveries: due, without a live lease, the first of their object for their subscription (law 6).
      * Earliest due first, at most the allowance of each subscription, at most `limit`. Leaves out paused subscriptions,
-     * suspended applications (law 14) and deliveries that cannot be signed. Counts the claims of each delivery.
+     * suspended applications (law 14) and deliveries that cannot be signed. Counts the claims of each delivery. The
+     * subscription and the secrets may be those of a moment later.
      */
     readonly claim: (request: ClaimRequest) => Effect.Effect<ReadonlyArray<Claimed>, StoreError>
     /**
@@ -77,7 +78,7 @@ export declare namespace DeliveryQueue {
     readonly enqueue: (outgoing: ReadonlyArray<Outgoing>) => Effect.Effect<ReadonlyArray<DeliveryId>, StoreError>
     /**
      * Cancels pending deliveries to an application's subscription at `now`, also claimed ones: at most `limit`, newest
-     * first. Returns their number.
+     * first. Returns their number. Those that another call ends at the same time need not be replaced by others.
      */
     readonly cancel: (
       id: ApplicationId,

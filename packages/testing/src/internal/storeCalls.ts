@@ -1,244 +1,33 @@
-/** The calls of random programs over the stores: what they ask, and what the model answers. */
+/** The calls of random programs over the stores that change something. */
 import { type Application, ApplicationId, State } from "@startlist/core/Application"
-import { type DeliveryFilter, DeliveryId, type LogRequest, State as DeliveryState } from "@startlist/core/Delivery"
 import { Audience, type Outgoing } from "@startlist/core/Event"
 import { emptyUpdates } from "@startlist/core/Registration"
 import { maxId } from "@startlist/core/Store"
 import type { SubscriptionId } from "@startlist/core/Subscription"
-import type { User } from "@startlist/core/User"
-import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
-import { holds, same, sorted, tagOf } from "./expecting.ts"
+import { holds, sorted } from "./expecting.ts"
 import type { Fixture } from "./fixture.ts"
+import {
+  applicationOf,
+  call,
+  type Draw,
+  type MakeCall,
+  optional,
+  predicted,
+  saved,
+  type Subjects,
+  time
+} from "./storeCall.ts"
+import { find } from "./storeFinds.ts"
 import type { StoreModel } from "./storeModel.ts"
-
-/** Does the same in a model, and throws if the answer is not that of the model. */
-export type Judge = (model: StoreModel) => void
-
-/**
- * The identifiers of deliveries that a save has queued are not in its answer. A claim may read the subscription and the
- * signing secrets a moment later.
- */
-type Topic = "identifiers" | "subscriptions and secrets"
-
-/** One call of a store. */
-export interface Call {
-  readonly run: Effect.Effect<Judge, unknown>
-  /** Does it in a model if the answer is unknown. Without it, the call is not interrupted. */
-  readonly unanswered?: Judge
-  /** What it would find. Only of finds. */
-  readonly expected?: (model: StoreModel) => unknown
-  /** The same call beside another one, if then it may leave something out. */
-  readonly shared?: Effect.Effect<Judge, unknown>
-  /** What it changes without telling, and what it tells of. Calls at the same time must not do both. */
-  readonly changes?: Topic
-  readonly tells?: ReadonlyArray<Topic>
-  /** Whether one of two equal calls is refused. */
-  readonly isOnce?: boolean
-  /** Whether other calls cannot run at the same time: it is several ones. */
-  readonly isAlone?: boolean
-}
-
-/** A call that `act` does in the model. Returns the expected answer. */
-const call = <A>(
-  run: Effect.Effect<A, unknown>,
-  act: (model: StoreModel, answer: A) => unknown,
-  fields: Partial<Call> = {}
-): Call => ({ ...fields, run: Effect.map(run, (answer) => (model) => same(answer, act(model, answer))) })
-
-/** A call that the model can do without knowing the answer. */
-const predicted = <A>(
-  run: Effect.Effect<A, unknown>,
-  act: (model: StoreModel) => unknown,
-  fields: Partial<Call> = {}
-): Call => call(run, act, { ...fields, unanswered: act })
-
-const found = <A>(
-  run: Effect.Effect<A, unknown>,
-  expected: (model: StoreModel) => unknown,
-  fields: Partial<Call> = {}
-): Call => call(run, expected, { ...fields, expected })
-
-const saved = (
-  save: Effect.Effect<void, unknown>,
-  act: (model: StoreModel) => boolean,
-  fields: Partial<Call> = {}
-): Call => predicted(tagOf(save), (model) => act(model) ? "success" : "Conflict", { ...fields, isOnce: true })
-
-/** Before the times of other laws: nothing else is due, or ended, by then. */
-export const time = (seconds: number): DateTime.Utc =>
-  DateTime.add(DateTime.unsafeMake("1980-01-01T00:00:00.123Z"), { seconds })
-
-/** Makes the choices of a call, one after the other. A smaller number is a simpler choice. */
-export const makeDraw = (choices: ReadonlyArray<number>) => {
-  let place = 0
-  const number = (below: number): number => (choices[place++] ?? 0) % below
-  return {
-    number,
-    /** One of these values. */
-    choice: <const A>(...all: readonly [A, ...ReadonlyArray<A>]): A => all[number(all.length)] ?? all[0],
-    /** One of these records, if there are any. Often the last one. */
-    of: <A>(all: Iterable<A>): A | undefined => {
-      const known = [...all]
-      return number(3) === 0 ? known.at(-1) : known[number(Math.max(1, known.length))]
-    },
-    /** Any of the last nine of these. */
-    some: <A>(all: ReadonlyArray<A>): ReadonlyArray<A> => {
-      const chosen = number(512)
-      return all.slice(-9).filter((_, bit) => (chosen >> bit) % 2 === 1)
-    }
-  }
-}
-
-export type Draw = ReturnType<typeof makeDraw>
-
-/** What a call can choose from. */
-export interface Subjects {
-  readonly model: StoreModel
-  readonly users: readonly [User, User, User]
-  readonly now: number
-}
-
-/** Makes a call by a handle. Undefined if there is no record for it. */
-export type MakeCall = (subjects: Subjects, by: Fixture, draw: Draw) => Call | undefined
-
-const optional = Option.fromNullable
-
-const applicationOf = ({ model: { applications } }: Subjects, draw: Draw) => draw.of(applications.values())
 
 /** Usually the next version. Otherwise one that may not be saved. */
 const versionAfter = (version: number, draw: Draw): number => version + draw.choice(1, 1, 1, 1, 1, 1, 1, 1, 0, 2)
 
 const isNew = (id: number, others: Iterable<number>): void =>
   holds(id > Math.max(0, ...others), `identifier ${id} is a new one`)
-
-const finds = {
-  application: (by: Fixture, id: ApplicationId) =>
-    found(by.applications.find(id), (model) => optional(model.applications.get(id))),
-  signingSecrets: (by: Fixture, id: ApplicationId) =>
-    found(by.applications.findSigningSecrets(id), (model) => optional(model.signingSecrets.get(id))),
-  subscription: (by: Fixture, id: ApplicationId) =>
-    found(by.subscriptions.findByApplication(id), (model) => optional(model.subscriptionOf(id))),
-  applications: (by: Fixture, { id }: User, page: Parameters<StoreModel["listApplications"]>[1]) =>
-    found(by.applications.list({ ...page, owner: Option.some(id) }), (model) => model.listApplications(id, page)),
-  // Behind them are those of other laws.
-  subscriptions: (by: Fixture, page: Parameters<StoreModel["listSubscriptions"]>[0]) =>
-    call(by.subscriptions.list(page), (model, answer) => {
-      const expected = model.listSubscriptions(page)
-      return [...expected, ...answer.slice(expected.length)]
-    }),
-  registration: (by: Fixture, id: Parameters<Fixture["registrations"]["find"]>[0]) =>
-    found(by.registrations.find(id), (model) => optional(model.registrations.get(id))),
-  grant: (by: Fixture, id: ApplicationId, user: User) =>
-    found(
-      Effect.map(
-        by.grants.find(id, user.id),
-        Option.map(({ application: { epoch, state }, grant }) => ({ epoch, state, grant }))
-      ),
-      (model) => {
-        const [application, grant] = [model.applications.get(id), model.grant(id, user.id)]
-        return grant && application ? { epoch: application.epoch, state: application.state, grant } : null
-      }
-    ),
-  grantsOfUser: (by: Fixture, user: User) =>
-    found(
-      by.grants.listByUser(user.id),
-      (model) =>
-        model.activeGrants.filter(({ userId }) => userId === user.id).sort((a, b) =>
-          a.grantedAt.epochMillis - b.grantedAt.epochMillis
-        )
-    ),
-  // In any order.
-  grantsOfApplication: (by: Fixture, id: ApplicationId, limit: number) =>
-    call(by.grants.listByApplication(id, limit), (model, answer) => {
-      const all = model.activeGrants.filter(({ applicationId }) => applicationId === id)
-      const order = (one: { readonly userId: number }) => answer.findIndex(({ userId }) => userId === one.userId)
-      const shown = all.filter((one) => order(one) >= 0).sort((a, b) => order(a) - order(b))
-      return shown.length < Math.min(limit, all.length) ? all.slice(0, limit) : shown
-    }),
-  delivery: (by: Fixture, id: DeliveryId) =>
-    found(by.deliveries.find(id), (model) => {
-      const one = model.deliveries.find((one) => one.id === id)
-      return one ? { ...one.delivery, id } : null
-    }, { tells: ["identifiers"] }),
-  deliveries: (by: Fixture, filter: DeliveryFilter) =>
-    found(by.deliveries.list(filter), (model) => model.listDeliveries(filter), { tells: ["identifiers"] }),
-  allDeliveries: (by: Fixture, filter: Omit<DeliveryFilter, "applicationId">) => {
-    const all = { ...filter, applicationId: Option.none() }
-    return call(by.deliveries.list(all), (model, answer) => {
-      const expected = model.listDeliveries(all)
-      return [...expected, ...answer.slice(expected.length)]
-    }, { tells: ["identifiers"] })
-  },
-  log: (by: Fixture, request: LogRequest) =>
-    call(by.deliveries.log(request), (model, answer) => {
-      const entries = model.log(request)
-      const positions = answer.map(({ position }) => position)
-      const isBehind = positions.every((position, place) => position > (positions[place - 1] ?? request.after))
-      holds(isBehind, `positions ${positions.join(", ")} are behind ${request.after} and in order`)
-      const expected = entries.map(({ delivery, id, position }, place) => ({
-        position: position ?? positions[place],
-        delivery: { ...delivery, id }
-      }))
-      if (answer.length === entries.length) model.seen(entries, positions)
-      return expected
-    }, { tells: ["identifiers"] })
-} as const
-
-/** Everything that finds show. */
-export const everything = ({ model, users }: Pick<Subjects, "model" | "users">, by: Fixture): ReadonlyArray<Call> => {
-  const page = { after: Option.none(), limit: 1000 }
-  return [
-    finds.subscriptions(by, { ...page, limit: 4 }),
-    ...users.flatMap((user) => [finds.grantsOfUser(by, user), finds.applications(by, user, page)]),
-    ...[...model.registrations.keys()].map((id) => finds.registration(by, id)),
-    ...model.deliveries.slice(-3).flatMap(({ id }) => id === undefined ? [] : [finds.delivery(by, id)]),
-    ...[...model.applications.keys()].flatMap((id) => [
-      finds.application(by, id),
-      finds.signingSecrets(by, id),
-      finds.subscription(by, id),
-      finds.grantsOfApplication(by, id, 9),
-      ...users.map((user) => finds.grant(by, id, user)),
-      finds.deliveries(by, { ...page, applicationId: Option.some(id), state: Option.none() }),
-      finds.log(by, { applicationId: id, after: 0, limit: 1000 })
-    ])
-  ]
-}
-
-/** A find of anything. */
-const find: MakeCall = (subjects, by, draw) => {
-  const { model, users } = subjects
-  const id = applicationOf(subjects, draw)?.id ?? ApplicationId.make(maxId)
-  const user = draw.choice(...users)
-  const limit = draw.choice(1000, 9, 2, 1)
-  const known = model.deliveries.flatMap(({ id }) => id ?? [])
-  const delivery = draw.of([...model.purged, ...known]) ?? DeliveryId.make(maxId)
-  const state = optional(draw.choice(undefined, "pending", undefined, ...DeliveryState.literals))
-  const after = optional(draw.choice(undefined, delivery))
-  const log = model.log({ applicationId: id, after: 0, limit: 1000 })
-  const position = draw.choice(0, draw.of(log)?.position ?? 0)
-  const subscriptions = [...model.subscriptions.values(), ...model.removed].map(({ id }) => id)
-  const registration = draw.of(model.registrations.keys())
-  const all = [
-    () => finds.deliveries(by, { applicationId: Option.some(id), state, after, limit }),
-    () => finds.grant(by, id, user),
-    () => finds.grant(by, id, user),
-    () => finds.subscription(by, id),
-    () => finds.application(by, id),
-    () => finds.signingSecrets(by, id),
-    () => finds.delivery(by, delivery),
-    () => finds.log(by, { applicationId: id, after: position, limit }),
-    () => finds.grantsOfUser(by, user),
-    () => finds.grantsOfApplication(by, id, limit),
-    () => registration && finds.registration(by, registration),
-    () => finds.applications(by, user, { after: optional(draw.choice(undefined, id)), limit }),
-    () => finds.subscriptions(by, { after: optional(draw.choice(undefined, draw.of(subscriptions))), limit }),
-    () => finds.allDeliveries(by, { state, after, limit })
-  ]
-  return all[draw.number(all.length)]?.()
-}
 
 /** Up to three events about few objects, for one application or for those of several users. */
 const events = (subjects: Subjects, by: Fixture, draw: Draw): ReadonlyArray<Outgoing> =>
@@ -520,7 +309,7 @@ const purge: MakeCall = ({ model, now }, by, draw) => {
   }, { isAlone: true })
 }
 
-/** What every program begins with: two subscribed applications, each with a grant, and a registration. */
+/** The first calls of every program: two subscribed applications, each with a grant, and a registration. */
 export const beginning = [
   insertApplication,
   insertSubscription,

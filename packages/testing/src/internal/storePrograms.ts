@@ -17,17 +17,9 @@ import { plain } from "./plain.ts"
 import { inTheMiddle, measured, type Stops } from "./rounds.ts"
 import { asText, type Handles, type WithHandles } from "./stage.ts"
 import { interruptAt } from "./stepping.ts"
-import {
-  beginning,
-  type Call,
-  calls,
-  claim,
-  everything,
-  type Judge,
-  type MakeCall,
-  makeDraw,
-  time
-} from "./storeCalls.ts"
+import { type Call, type Judge, type MakeCall, makeDraw, time } from "./storeCall.ts"
+import { beginning, calls, claim } from "./storeCalls.ts"
+import { everything } from "./storeFinds.ts"
 import { clearQueue } from "./storeLaw.ts"
 import { StoreModel } from "./storeModel.ts"
 

@@ -1,0 +1,137 @@
+/** The finds of random programs over the stores. */
+import { ApplicationId } from "@startlist/core/Application"
+import { type DeliveryFilter, DeliveryId, type LogRequest, State } from "@startlist/core/Delivery"
+import { maxId } from "@startlist/core/Store"
+import type { User } from "@startlist/core/User"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { holds } from "./expecting.ts"
+import type { Fixture } from "./fixture.ts"
+import { applicationOf, type Call, call, found, type MakeCall, optional, type Subjects } from "./storeCall.ts"
+import type { StoreModel } from "./storeModel.ts"
+
+const finds = {
+  application: (by: Fixture, id: ApplicationId) =>
+    found(by.applications.find(id), (model) => optional(model.applications.get(id))),
+  signingSecrets: (by: Fixture, id: ApplicationId) =>
+    found(by.applications.findSigningSecrets(id), (model) => optional(model.signingSecrets.get(id))),
+  subscription: (by: Fixture, id: ApplicationId) =>
+    found(by.subscriptions.findByApplication(id), (model) => optional(model.subscriptionOf(id))),
+  applications: (by: Fixture, { id }: User, page: Parameters<StoreModel["listApplications"]>[1]) =>
+    found(by.applications.list({ ...page, owner: Option.some(id) }), (model) => model.listApplications(id, page)),
+  // Behind them are those of other laws.
+  subscriptions: (by: Fixture, page: Parameters<StoreModel["listSubscriptions"]>[0]) =>
+    call(by.subscriptions.list(page), (model, answer) => {
+      const expected = model.listSubscriptions(page)
+      return [...expected, ...answer.slice(expected.length, page.limit)]
+    }),
+  registration: (by: Fixture, id: Parameters<Fixture["registrations"]["find"]>[0]) =>
+    found(by.registrations.find(id), (model) => optional(model.registrations.get(id))),
+  grant: (by: Fixture, id: ApplicationId, user: User) =>
+    found(
+      Effect.map(
+        by.grants.find(id, user.id),
+        Option.map(({ application: { epoch, state }, grant }) => ({ epoch, state, grant }))
+      ),
+      (model) => {
+        const [application, grant] = [model.applications.get(id), model.grant(id, user.id)]
+        return grant && application ? { epoch: application.epoch, state: application.state, grant } : null
+      }
+    ),
+  grantsOfUser: (by: Fixture, user: User) =>
+    found(
+      by.grants.listByUser(user.id),
+      (model) =>
+        model.activeGrants.filter(({ userId }) => userId === user.id).sort((a, b) =>
+          a.grantedAt.epochMillis - b.grantedAt.epochMillis
+        )
+    ),
+  // In any order.
+  grantsOfApplication: (by: Fixture, id: ApplicationId, limit: number) =>
+    call(by.grants.listByApplication(id, limit), (model, answer) => {
+      const all = model.activeGrants.filter(({ applicationId }) => applicationId === id)
+      const order = (one: { readonly userId: number }) => answer.findIndex(({ userId }) => userId === one.userId)
+      const shown = all.filter((one) => order(one) >= 0).sort((a, b) => order(a) - order(b))
+      return shown.length === Math.min(limit, all.length) ? shown : all.slice(0, limit)
+    }),
+  delivery: (by: Fixture, id: DeliveryId) =>
+    found(by.deliveries.find(id), (model) => {
+      const one = model.deliveries.find((one) => one.id === id)
+      return one ? { ...one.delivery, id } : null
+    }, { tells: ["identifiers"] }),
+  deliveries: (by: Fixture, filter: DeliveryFilter) =>
+    found(by.deliveries.list(filter), (model) => model.listDeliveries(filter), { tells: ["identifiers"] }),
+  allDeliveries: (by: Fixture, filter: Omit<DeliveryFilter, "applicationId">) => {
+    const all = { ...filter, applicationId: Option.none() }
+    return call(by.deliveries.list(all), (model, answer) => {
+      const expected = model.listDeliveries(all)
+      return [...expected, ...answer.slice(expected.length, all.limit)]
+    }, { tells: ["identifiers"] })
+  },
+  log: (by: Fixture, request: LogRequest) =>
+    call(by.deliveries.log(request), (model, answer) => {
+      const entries = model.log(request)
+      const positions = answer.map(({ position }) => position)
+      const isBehind = positions.every((position, place) => position > (positions[place - 1] ?? request.after))
+      holds(isBehind, `positions ${positions.join(", ")} are behind ${request.after} and in order`)
+      const expected = entries.map(({ delivery, id, position }, place) => ({
+        position: position ?? positions[place],
+        delivery: { ...delivery, id }
+      }))
+      if (answer.length === entries.length) model.seen(entries, positions)
+      return expected
+    }, { tells: ["identifiers"] })
+} as const
+
+/** Everything that finds show. */
+export const everything = ({ model, users }: Pick<Subjects, "model" | "users">, by: Fixture): ReadonlyArray<Call> => {
+  const page = { after: Option.none(), limit: 1000 }
+  return [
+    finds.subscriptions(by, { ...page, limit: 4 }),
+    ...users.flatMap((user) => [finds.grantsOfUser(by, user), finds.applications(by, user, page)]),
+    ...[...model.registrations.keys()].map((id) => finds.registration(by, id)),
+    ...model.deliveries.slice(-3).flatMap(({ id }) => id === undefined ? [] : [finds.delivery(by, id)]),
+    ...[...model.applications.keys()].flatMap((id) => [
+      finds.application(by, id),
+      finds.signingSecrets(by, id),
+      finds.subscription(by, id),
+      finds.grantsOfApplication(by, id, 9),
+      ...users.map((user) => finds.grant(by, id, user)),
+      finds.deliveries(by, { ...page, applicationId: Option.some(id), state: Option.none() }),
+      finds.log(by, { applicationId: id, after: 0, limit: 1000 })
+    ])
+  ]
+}
+
+/** A find of anything. */
+export const find: MakeCall = (subjects, by, draw) => {
+  const { model, users } = subjects
+  const id = applicationOf(subjects, draw)?.id ?? ApplicationId.make(maxId)
+  const user = draw.choice(...users)
+  const limit = draw.choice(1000, 9, 2, 1)
+  const known = model.deliveries.flatMap(({ id }) => id ?? [])
+  const delivery = draw.of([...model.purged, ...known]) ?? DeliveryId.make(maxId)
+  const state = optional(draw.choice(undefined, "pending", undefined, ...State.literals))
+  const after = optional(draw.choice(undefined, delivery))
+  const log = model.log({ applicationId: id, after: 0, limit: 1000 })
+  const position = draw.choice(0, draw.of(log)?.position ?? 0)
+  const subscriptions = [...model.subscriptions.values(), ...model.removed].map(({ id }) => id)
+  const registration = draw.of(model.registrations.keys())
+  const all = [
+    () => finds.deliveries(by, { applicationId: Option.some(id), state, after, limit }),
+    () => finds.grant(by, id, user),
+    () => finds.grant(by, id, user),
+    () => finds.subscription(by, id),
+    () => finds.application(by, id),
+    () => finds.signingSecrets(by, id),
+    () => finds.delivery(by, delivery),
+    () => finds.log(by, { applicationId: id, after: position, limit }),
+    () => finds.grantsOfUser(by, user),
+    () => finds.grantsOfApplication(by, id, limit),
+    () => registration && finds.registration(by, registration),
+    () => finds.applications(by, user, { after: optional(draw.choice(undefined, id)), limit }),
+    () => finds.subscriptions(by, { after: optional(draw.choice(undefined, draw.of(subscriptions))), limit }),
+    () => finds.allDeliveries(by, { state, after, limit })
+  ]
+  return all[draw.number(all.length)]?.()
+}

@@ -12,42 +12,24 @@ import type { Stores } from "@startlist/core/Stores"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { atomicityLaws } from "./internal/atomicityLaws.ts"
-import { circumstanceLaws } from "./internal/circumstanceLaws.ts"
-import { claimLaws } from "./internal/claimLaws.ts"
-import { claimLimitLaws } from "./internal/claimLimitLaws.ts"
-import { deliveryLaws } from "./internal/deliveryLaws.ts"
-import { eventLogLaws } from "./internal/eventLogLaws.ts"
-import { outboxLaws } from "./internal/outboxLaws.ts"
-import { grantLaws } from "./internal/grantLaws.ts"
 import { handleLaws, reopeningLaws } from "./internal/handleLaws.ts"
 import { keyLaws } from "./internal/keyLaws.ts"
+import { parallelLaws } from "./internal/parallelLaws.ts"
 import { parallelSaveLaws } from "./internal/parallelSaveLaws.ts"
+import { queueLaws } from "./internal/queueLaws.ts"
 import { racesOf } from "./internal/raceLaws.ts"
 import { recordLaws } from "./internal/recordLaws.ts"
-import { settleLaws } from "./internal/settleLaws.ts"
-import { standingLaws } from "./internal/standingLaws.ts"
 import { alone, type WithHandles } from "./internal/stage.ts"
 import { storePrograms } from "./internal/storePrograms.ts"
-import { subscriptionLaws } from "./internal/subscriptionLaws.ts"
-import { versionLaws } from "./internal/versionLaws.ts"
 import type { LawGroup } from "./Law.ts"
 import * as Suite from "./Suite.ts"
 
-const lawsWithoutRaces: ReadonlyArray<LawGroup<Stores>> = [
+const lawsOfOneHandle: ReadonlyArray<LawGroup<Stores>> = [
   keyLaws,
-  versionLaws,
+  recordLaws,
   parallelSaveLaws,
-  ...recordLaws,
-  ...grantLaws,
-  subscriptionLaws,
-  outboxLaws,
-  claimLaws,
-  claimLimitLaws,
-  settleLaws,
-  ...deliveryLaws,
-  ...standingLaws,
-  circumstanceLaws,
-  eventLogLaws,
+  parallelLaws,
+  queueLaws,
   atomicityLaws
 ]
 
@@ -55,7 +37,7 @@ const withOne: WithHandles<Stores> = (use) => Effect.flatMap(alone, use)
 
 /** All laws of the stores, in groups. Each is an Effect. */
 export const laws: ReadonlyArray<LawGroup<Stores>> = [
-  ...lawsWithoutRaces,
+  ...lawsOfOneHandle,
   racesOf(withOne),
   storePrograms(withOne)
 ]
@@ -78,6 +60,6 @@ export const suite = <E, R = never>(
 ): Suite.Suite => {
   if (reopen === undefined) return Suite.make<Stores | R, E>(name, stores, laws)
   const open = Layer.build(Layer.fresh(reopen))
-  const groups = isExclusive ? [...laws, reopeningLaws(open)] : [...lawsWithoutRaces, ...handleLaws(open)]
+  const groups = isExclusive ? [...laws, reopeningLaws(open)] : [...lawsOfOneHandle, ...handleLaws(open)]
   return Suite.make<Stores | R, E>(name, stores, groups)
 }

@@ -1,6 +1,7 @@
 /** Expectations of domain data. A difference names the field, the expected value and the found value. */
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import * as Equal from "effect/Equal"
 import * as Predicate from "effect/Predicate"
 import { plain } from "./plain.ts"
 
@@ -15,6 +16,10 @@ const show = (value: unknown): string => {
   const text = JSON.stringify(value) ?? String(value)
   return text.length > 300 ? `${text.slice(0, 300)}… (${text.length} characters)` : text
 }
+
+/** Whether a value is a record without a prototype of its own. */
+const isRecordOf = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  Predicate.isRecord(value) && Object.getPrototypeOf(value) === Object.prototype
 
 /** The differences of plain data, each with the path to its field. */
 const differences = (path: string, expected: unknown, found: unknown): ReadonlyArray<string> => {
@@ -33,9 +38,20 @@ const check = (what: string, found: ReadonlyArray<string>): void => {
   if (found.length > 0) throw new Unexpected([...what === "" ? [] : [what], ...found].join("\n  "))
 }
 
+/** Whether two values are equal. Much faster than a comparison as plain data if they share their parts. */
+export const alike = (one: unknown, other: unknown): boolean => {
+  if (Equal.equals(one, other)) return true
+  if (isList(one)) {
+    return isList(other) && one.length === other.length && one.every((a, place) => alike(a, other[place]))
+  }
+  if (!isRecordOf(one) || !isRecordOf(other)) return false
+  const keys = Object.keys(one)
+  return keys.length === Object.keys(other).length && keys.every((key) => alike(one[key], other[key]))
+}
+
 /** Expects that two values are equal as data. `what` names them. */
 export const same = (actual: unknown, expected: unknown, what = ""): void =>
-  check(what, differences("", plain(expected), plain(actual)))
+  alike(actual, expected) ? undefined : check(what, differences("", plain(expected), plain(actual)))
 
 /** Expects that these fields are equal as data. There may be others. */
 export const has = (actual: unknown, expected: object, what = ""): void => {

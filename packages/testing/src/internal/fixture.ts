@@ -82,7 +82,7 @@ export const make = Effect.gen(function*() {
   const label = (yield* Random.nextIntBetween(0, 2 ** 48)).toString(36).padStart(10, "0")
   let made = 0
   const name = (kind: string) => `${kind}-${label}-${++made}`
-  const hash = () => TokenHash.make(name("hash"))
+  const hash = () => TokenHash.make(name("Hash"))
 
   /** A user. Stores know only the identifier. */
   const user = (role: Role = "athlete"): Effect.Effect<User> =>

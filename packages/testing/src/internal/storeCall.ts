@@ -1,6 +1,8 @@
 /** A call of a random program over the stores: how it is judged by the model, and how it chooses its records and values. */
+import * as Arr from "effect/Array"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
+import * as FastCheck from "effect/FastCheck"
 import * as Option from "effect/Option"
 import type { User } from "@startlist/core/User"
 import { same, tagOf } from "./expecting.ts"
@@ -10,27 +12,20 @@ import type { StoreModel } from "./storeModel.ts"
 /** Does the same in a model, and throws if the answer is not that of the model. */
 export type Judge = (model: StoreModel) => void
 
-/**
- * The identifiers of deliveries that a save has queued are not in its answer. A claim may read the subscription and the
- * signing secrets a moment later.
- */
-type Topic = "identifiers" | "subscriptions and secrets"
-
 /** One call of a store. */
 export interface Call {
   readonly run: Effect.Effect<Judge, unknown>
-  /** Does it in a model if the answer is unknown. Without it, the call is not interrupted. */
+  /** Does it in a model if the answer is unknown. */
   readonly unanswered?: Judge
+  /** Finds what it has made, if the answer is unknown. Without it and `unanswered`, the call is not interrupted. */
+  readonly recovered?: Effect.Effect<Judge, unknown>
   /** The expected answer of a find. */
   readonly expected?: (model: StoreModel) => unknown
-  /** The same call beside another one, if then it may leave something out. */
+  /** The same call beside others, if then it may leave something out. */
   readonly shared?: Effect.Effect<Judge, unknown>
-  /** Of calls at the same time, none may change a topic of which another one tells. */
-  readonly changes?: Topic
-  readonly tells?: ReadonlyArray<Topic>
-  /** Whether one of two equal calls is refused. */
-  readonly isOnce?: boolean
-  /** Whether other calls cannot run at the same time: it is several ones. */
+  /** Whether it changes the subscriptions and signing secrets that a claim shows, or is a claim. A claim reads them last. */
+  readonly claims?: "shows" | "is shown"
+  /** Whether others cannot run at the same time: it is several calls, or its answer leaves the order of theirs open. */
   readonly isAlone?: boolean
 }
 
@@ -50,24 +45,26 @@ export const predicted = <A>(
 
 export const found = <A>(
   run: Effect.Effect<A, unknown>,
-  expected: (model: StoreModel) => unknown,
-  fields: Partial<Call> = {}
-): Call => call(run, expected, { ...fields, expected })
+  expected: (model: StoreModel, answer?: A) => unknown
+): Call => call(run, expected, { expected: (model) => expected(model) })
 
 export const saved = (
   save: Effect.Effect<void, unknown>,
   act: (model: StoreModel) => boolean,
   fields: Partial<Call> = {}
-): Call => predicted(tagOf(save), (model) => act(model) ? "success" : "Conflict", { ...fields, isOnce: true })
+): Call => predicted(tagOf(save), (model) => act(model) ? "success" : "Conflict", fields)
 
-/** Before the times of other laws: nothing else is due, or ended, by then. */
-export const time = (seconds: number): DateTime.Utc =>
-  DateTime.add(DateTime.unsafeMake("1980-01-01T00:00:00.123Z"), { seconds })
+/** `seconds` after an instant. */
+export const later = (instant: DateTime.Utc, seconds: number): DateTime.Utc => DateTime.add(instant, { seconds })
 
-/** Makes the choices of a call, one after the other. A smaller number is a simpler choice. */
-export const makeDraw = (choices: ReadonlyArray<number>) => {
-  let place = 0
-  const number = (below: number): number => (choices[place++] ?? 0) % below
+/** Makes the choices of a call, one after the other. Seed zero always makes the simplest one, which is the first. */
+export const makeDraw = (seed: number) => {
+  let state = seed
+  const number = (below: number): number => {
+    if (seed === 0) return 0
+    state = Math.imul(state, 1664525) + 1013904223 >>> 0
+    return Math.floor(state / 2 ** 32 * below)
+  }
   return {
     number,
     /** One of these values. */
@@ -77,6 +74,9 @@ export const makeDraw = (choices: ReadonlyArray<number>) => {
       const known = [...all]
       return number(3) === 0 ? known.at(-1) : known[number(Math.max(1, known.length))]
     },
+    /** An arbitrary value. */
+    any: <A>(arbitrary: FastCheck.Arbitrary<A>): A =>
+      Option.getOrThrow(Arr.head(FastCheck.sample(arbitrary, { numRuns: 1, seed: number(1000) }))),
     /** Any of the last nine of these. */
     some: <A>(all: ReadonlyArray<A>): ReadonlyArray<A> => {
       const chosen = number(512)
@@ -87,11 +87,15 @@ export const makeDraw = (choices: ReadonlyArray<number>) => {
 
 export type Draw = ReturnType<typeof makeDraw>
 
-/** The records, users and time from which a call chooses. */
+/** A part of a store. Authors write one after the other. */
+export type Part = "applications" | "subscriptions" | "outbox" | "grants" | "registrations" | "queue"
+
+/** The parts, records, users and time from which a call chooses. */
 export interface Subjects {
+  readonly parts: ReadonlyArray<Part>
   readonly model: StoreModel
   readonly users: readonly [User, User, User]
-  readonly now: number
+  readonly now: DateTime.Utc
 }
 
 /** Makes a call by a handle. Undefined if there is no record for it. */

@@ -1,27 +1,27 @@
 /** The calls of random programs over the stores that change something. */
-import { type Application, ApplicationId, State } from "@startlist/core/Application"
-import { Audience, type Outgoing } from "@startlist/core/Event"
+import { type Application, State } from "@startlist/core/Application"
+import { type Delivery, State as DeliveryState } from "@startlist/core/Delivery"
 import { emptyUpdates } from "@startlist/core/Registration"
-import { maxId } from "@startlist/core/Store"
-import type { SubscriptionId } from "@startlist/core/Subscription"
+import type { Subscription, SubscriptionId } from "@startlist/core/Subscription"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
-import { holds, sorted } from "./expecting.ts"
-import type { Fixture } from "./fixture.ts"
+import * as Arbitraries from "../Arbitraries.ts"
+import { holds, same, sorted } from "./expecting.ts"
 import {
   applicationOf,
   call,
   type Draw,
+  later,
   type MakeCall,
   optional,
+  type Part,
   predicted,
   saved,
-  type Subjects,
-  time
+  type Subjects
 } from "./storeCall.ts"
-import { find } from "./storeFinds.ts"
 import type { StoreModel } from "./storeModel.ts"
+import { callbacks, events, grantFields, settings, signingSecrets } from "./storeValues.ts"
 
 /** Usually the next version. Otherwise one that may not be saved. */
 const versionAfter = (version: number, draw: Draw): number => version + draw.choice(1, 1, 1, 1, 1, 1, 1, 1, 0, 2)
@@ -29,52 +29,54 @@ const versionAfter = (version: number, draw: Draw): number => version + draw.cho
 const isNew = (id: number, others: Iterable<number>): void =>
   holds(id > Math.max(0, ...others), `identifier ${id} is a new one`)
 
-/** Up to three events about few objects, for one application or for those of several users. */
-const events = (subjects: Subjects, by: Fixture, draw: Draw): ReadonlyArray<Outgoing> =>
-  Array.from({ length: draw.choice(1, 2, 3, 0, 0) }, () => {
-    const objectType = draw.choice("registration", "registration", "athlete")
-    const about = objectType === "athlete" ? { aspectType: "deleted", updates: {} } as const : {}
-    const at = time(subjects.now + draw.choice(0, 0, -3, 7))
-    const event = by.event(1 + draw.number(3), at, { ...about, objectType })
-    const { id: applicationId } = applicationOf(subjects, draw) ?? { id: ApplicationId.make(maxId) }
-    const userIds = draw.some(subjects.users).map(({ id }) => id)
-    const audience = draw.choice<Audience>(Audience.Application({ applicationId }), Audience.GrantedBy({ userIds }))
-    return { event, audience }
-  })
-
 const insertApplication: MakeCall = ({ model, now, users }, by, draw) => {
   if (model.applications.size >= 4) return undefined
   const given = {
-    name: by.name("application"),
-    ownerId: draw.choice(...users).id,
     redirectUris: [`https://app.example.test/${draw.number(9)}`],
     requirePkce: draw.number(2) === 1,
     secrets: [{ hash: by.hash(), expiresAt: Option.none() }],
-    createdAt: time(now)
+    createdAt: now,
+    ...draw.number(3) === 2 ? draw.any(settings) : {},
+    name: by.name("application"),
+    ownerId: draw.choice(...users).id
   }
   const value = Redacted.make(by.name("whsec"))
-  return call(by.applications.insert(given, value), (model, { id }) => {
+  const act = (model: StoreModel, { id }: Pick<Application, "id">) => {
     isNew(id, model.applications.keys())
     const inserted: Application = { ...given, id, version: 1, state: "active", epoch: 0 }
     const secrets = [{ value, expiresAt: Option.none() }]
     model.insertApplication(inserted, { applicationId: id, version: 1, secrets })
     return inserted
+  }
+  const owned = by.applications.list({ owner: Option.some(given.ownerId), after: Option.none(), limit: 5 })
+  return call(by.applications.insert(given, value), act, {
+    recovered: Effect.map(owned, (all) => (model) => {
+      const inserted = all.find(({ name }) => name === given.name)
+      holds(inserted !== undefined, "the application is inserted")
+      if (inserted !== undefined) act(model, inserted)
+    })
   })
 }
 
 const saveApplication: MakeCall = (subjects, by, draw) => {
   const before = applicationOf(subjects, draw)
   if (before === undefined) return undefined
+  const { links: _, ...withoutLinks } = before
   const next: Application = {
-    ...before,
-    ...draw.choice<Partial<Application>>(
-      { state: before.state === "active" ? "suspended" : "active" },
-      { name: by.name("renamed"), redirectUris: [], links: { website: `https://${draw.number(9)}.example.test` } },
-      { epoch: before.epoch + 1 },
-      { ownerId: draw.choice(...subjects.users).id },
-      { secrets: [by.hash(), by.hash()].map((hash) => ({ hash, expiresAt: Option.some(time(draw.number(9))) })) },
-      { state: draw.choice(...State.literals) }
-    ),
+    ...draw.choice<() => Omit<Application, "version">>(
+      () => ({ ...before, state: before.state === "active" ? "suspended" : "active" }),
+      () => ({
+        ...before,
+        name: by.name("renamed"),
+        redirectUris: [],
+        links: { logo: `https://${draw.number(9)}.test` }
+      }),
+      () => ({ ...before, epoch: before.epoch + 1 }),
+      () => ({ ...before, ownerId: draw.choice(...subjects.users).id }),
+      () => ({ ...withoutLinks, ...draw.any(settings), epoch: before.epoch + draw.number(999) }),
+      () => ({ ...before, links: {} }),
+      () => ({ ...before, state: draw.choice(...State.literals) })
+    )(),
     version: versionAfter(before.version, draw)
   }
   return saved(by.applications.save(next), (model) => model.saveApplication(next))
@@ -85,32 +87,42 @@ const saveSigningSecrets: MakeCall = (subjects, by, draw) => {
   if (before === undefined) return undefined
   const secrets = Array.from({ length: draw.choice(1, 2, 3) }, (_, place) => ({
     value: Redacted.make(by.name("whsec")),
-    expiresAt: place === 0 ? Option.none() : Option.some(time(draw.number(99)))
+    expiresAt: place === 0 ? Option.none() : Option.some(later(subjects.now, draw.number(99)))
   }))
-  const next = { ...before, secrets, version: versionAfter(before.version, draw) }
+  const next = {
+    ...before,
+    secrets: draw.number(4) === 3 ? draw.any(signingSecrets) : secrets,
+    version: versionAfter(before.version, draw)
+  }
   return saved(by.applications.saveSigningSecrets(next), (model) => model.saveSigningSecrets(next), {
-    changes: "subscriptions and secrets"
+    claims: "is shown"
   })
 }
 
 const insertSubscription: MakeCall = (subjects, by, draw) => {
   const applicationId = applicationOf(subjects, draw)?.id
   if (applicationId === undefined) return undefined
-  const at = time(subjects.now)
-  const given = { applicationId, callbackUrl: `https://${draw.number(999)}.example.test`, createdAt: at, updatedAt: at }
+  const times = { createdAt: subjects.now, updatedAt: subjects.now }
+  const fields = { ...times, callbackUrl: `https://${draw.number(999)}.example.test` }
+  const given = { ...draw.number(4) === 3 ? draw.any(callbacks) : fields, applicationId }
   const insert = Effect.catchTag(
     by.subscriptions.insert(given),
     "AlreadySubscribed",
     ({ _tag }) => Effect.succeed(_tag)
   )
-  return call(insert, (model, answer) => {
+  const act = (model: StoreModel, id: SubscriptionId | undefined) => {
     if (model.subscriptionOf(applicationId) !== undefined) return "AlreadySubscribed"
-    const id = answer === "AlreadySubscribed" ? undefined : answer.id
     if (id === undefined) return "a subscription"
     isNew(id, [...model.subscriptions.keys(), ...model.removed.map(({ id }) => id)])
     const inserted = { ...given, id, version: 1, paused: false }
     model.subscriptions.set(id, inserted)
     return inserted
+  }
+  return call(insert, (model, answer) => act(model, answer === "AlreadySubscribed" ? undefined : answer.id), {
+    recovered: Effect.map(by.subscriptions.findByApplication(applicationId), (inserted) => (model) => {
+      holds(Option.isSome(inserted), "the subscription is inserted")
+      if (Option.isSome(inserted)) act(model, inserted.value.id)
+    })
   })
 }
 
@@ -121,40 +133,38 @@ const subscriptionOf = ({ model: { removed, subscriptions } }: Subjects, draw: D
 const saveSubscription: MakeCall = (subjects, by, draw) => {
   const before = subscriptionOf(subjects, draw)
   if (before === undefined) return undefined
+  const { createdAt: _, ...fields } = draw.any(callbacks)
   const next = {
     ...before,
-    ...draw.choice(
+    ...draw.choice<Partial<Subscription>>(
       { paused: !before.paused },
-      { paused: !before.paused, updatedAt: time(subjects.now) },
-      { callbackUrl: `https://${draw.number(999)}.example.test` }
+      { paused: !before.paused, updatedAt: subjects.now },
+      { callbackUrl: `https://${draw.number(999)}.example.test` },
+      fields
     ),
     version: versionAfter(before.version, draw)
   }
-  return saved(by.subscriptions.save(next), (model) => model.saveSubscription(next), {
-    changes: "subscriptions and secrets"
-  })
+  return saved(by.subscriptions.save(next), (model) => model.saveSubscription(next), { claims: "is shown" })
 }
 
 const removeSubscription: MakeCall = (subjects, by, draw) => {
   const id = subscriptionOf(subjects, draw)?.id
   if (id === undefined) return undefined
-  const now = time(subjects.now)
+  const { now } = subjects
   return predicted(by.subscriptions.remove(id, now), (model) => model.removeSubscription(id, now))
 }
 
 const insertRegistration: MakeCall = ({ model, users }, by, draw) => {
   if (model.registrations.size >= 3) return undefined
-  const [athlete, ...others] = users
-  const [organizerId, clubId] = [draw.of([undefined, ...others]), draw.of([undefined, ...others])].map((user) =>
-    optional(user?.id)
-  )
+  const party = () => optional(draw.of([undefined, ...users])?.id)
   const parties = {
-    athleteId: athlete.id,
-    organizerId: organizerId ?? Option.none(),
-    clubId: clubId ?? Option.none(),
-    platformUserId: Option.none()
+    athleteId: draw.choice(...users).id,
+    organizerId: party(),
+    clubId: party(),
+    platformUserId: party()
   }
-  const given = { parties, updates: { ...emptyUpdates, comment: by.name("comment") } }
+  const updates = draw.number(3) === 2 ? draw.any(Arbitraries.updates) : emptyUpdates
+  const given = { parties, updates: { ...updates, platform_id: by.name("registration") } }
   return call(by.registrations.insert(given), (model, { id }) => {
     isNew(id, model.registrations.keys())
     const inserted = { ...given, id, version: 1 }
@@ -166,55 +176,53 @@ const insertRegistration: MakeCall = ({ model, users }, by, draw) => {
 const saveRegistration: MakeCall = (subjects, by, draw) => {
   const before = draw.of(subjects.model.registrations.values())
   if (before === undefined) return undefined
-  const reasons = [by.name("reason"), ""].slice(draw.number(3))
+  const reasons = [by.name("reason"), "again", "again", ""].slice(draw.number(5))
   const next = {
     ...before,
     parties: draw.number(3) === 2
       ? { ...before.parties, clubId: Option.some(draw.choice(...subjects.users).id) }
       : before.parties,
-    updates: { ...before.updates, registration_status: by.name("status"), reasons },
+    updates: draw.number(3) === 2
+      ? draw.any(Arbitraries.updates)
+      : { ...before.updates, registration_status: by.name("status"), reasons },
     version: versionAfter(before.version, draw)
   }
   const outgoing = events(subjects, by, draw)
-  const act = (model: StoreModel) => model.saveRegistration(next, outgoing)
-  return saved(by.registrations.save(next, outgoing), act, { changes: "identifiers", tells: ["identifiers"] })
+  return saved(by.registrations.save(next, outgoing), (model) => model.saveRegistration(next, outgoing))
 }
 
 const saveGrant: MakeCall = (subjects, by, draw) => {
   const [app, user] = [applicationOf(subjects, draw), draw.choice(...subjects.users)]
   if (app === undefined) return undefined
   const before = subjects.model.grant(app.id, user.id)
-  const granted = subjects.now + draw.number(1000) / 1000
+  const granted = later(subjects.now, draw.number(1000) / 1000)
   const next = by.newGrant(app, user, {
-    status: draw.choice("active", "active", "active", "revoked"),
     scope: [`scope:${draw.number(9)}`, "first"],
-    grantedAt: time(granted),
+    grantedAt: granted,
     generation: draw.number(9),
-    codes: [by.code({ expiresAt: time(granted), redeemed: draw.number(2) === 1 })].slice(draw.number(2)),
-    refresh: Option.some(by.refresh({ issuedAt: time(granted) })),
+    codes: [by.code({ expiresAt: granted, redeemed: draw.number(2) === 1 })].slice(draw.number(2)),
+    refresh: Option.some(by.refresh({ issuedAt: granted })),
+    ...draw.number(3) === 2 ? grantFields(by, draw) : {},
+    status: draw.choice("active", "active", "active", "revoked"),
     applicationEpoch: draw.choice(app.epoch, app.epoch, app.epoch, before?.applicationEpoch ?? 0),
     version: Math.max(1, versionAfter(before?.version ?? 0, draw))
   })
-  const outgoing = events(subjects, by, draw)
-  const act = (model: StoreModel) => model.saveGrant(next, outgoing)
-  return saved(by.grants.save({ grant: next, outgoing }), act, { changes: "identifiers", tells: ["identifiers"] })
+  // For applications alone: whether an audience of users counts the grant as it is saved, or as it was, is not promised.
+  const outgoing = events(subjects, by, draw, [])
+  return saved(by.grants.save({ grant: next, outgoing }), (model) => model.saveGrant(next, outgoing))
 }
 
 const enqueue: MakeCall = (subjects, by, draw) => {
   const outgoing = events(subjects, by, draw)
   // The identifiers are compared with what a list shows next.
-  const act = (model: StoreModel) => model.enqueue(outgoing)
-  return predicted(Effect.as(by.deliveryQueue.enqueue(outgoing), true), act, {
-    changes: "identifiers",
-    tells: ["identifiers"]
-  })
+  return predicted(Effect.as(by.deliveryQueue.enqueue(outgoing), true), (model) => model.enqueue(outgoing))
 }
 
 /** A claim. Without choices, of all that is due. */
 export const claim: MakeCall = ({ model, now }, by, draw) => {
   const request = {
-    now: time(now),
-    leaseEnds: time(now + draw.choice(15, 15, 1)),
+    now,
+    leaseEnds: later(now, draw.choice(15, 15, 1, 0.5)),
     token: by.name("claim"),
     limit: draw.choice(1000, 1000, 3, 2, 1, 0),
     perSubscription: draw.choice(1000, 1000, 2, 1, 0),
@@ -223,15 +231,18 @@ export const claim: MakeCall = ({ model, now }, by, draw) => {
     )
   }
   const claimed = by.deliveryQueue.claim(request)
+  const { run } = call(claimed, (model, answer) => {
+    model.learn(answer.map(({ delivery }) => delivery))
+    return model.claim(request, model.claimable(request))
+  })
   // A claim skips what another call has locked.
   const { run: shared } = call(claimed, (model, answer) => {
+    model.learn(answer.map(({ delivery }) => delivery))
     const ids = new Set<number | undefined>(answer.map(({ delivery }) => delivery.id))
     return model.claim(request, model.claimable(request).filter(({ id }) => ids.has(id)))
   })
-  return predicted(claimed, (model) => model.claim(request, model.claimable(request)), {
-    shared,
-    tells: ["identifiers", "subscriptions and secrets"]
-  })
+  const unanswered = (model: StoreModel) => model.claim(request, model.claimable(request))
+  return { run, shared, unanswered, claims: "shows" }
 }
 
 /** Some claims, usually of those that still hold. */
@@ -243,15 +254,26 @@ const someClaims = ({ claims, deliveries }: StoreModel, draw: Draw) => {
 
 const settle: MakeCall = ({ model, now }, by, draw) => {
   const settlements = someClaims(model, draw).map(({ delivery, token }) => {
-    const attempt = { at: time(now), durationMs: draw.number(9), status: Option.some(200 + draw.number(400)) }
-    const attempts = [...delivery.attempts, { ...attempt, outcome: "rejected", detail: by.name("detail") } as const]
-    const state = draw.choice("delivered", "pending", "pending", "exhausted", "set_aside")
-    const outcome = state === "pending"
-      ? { dueAt: time(now + draw.choice(0, 5, 60)) }
-      : { endedAt: Option.some(time(now + draw.number(3))) }
+    const rejected = {
+      durationMs: draw.number(9),
+      status: Option.some(200 + draw.number(400)),
+      detail: by.name("detail")
+    }
+    const attempt = draw.number(2) === 1
+      ? draw.any(Arbitraries.attempt)
+      : { ...rejected, at: now, outcome: "rejected" } as const
+    const state = draw.choice("delivered", "pending", "pending", ...DeliveryState.literals)
+    const outcome: Partial<Delivery> = state === "pending"
+      ? { dueAt: later(now, draw.choice(0, 5, 60, 0.5)) }
+      : { endedAt: Option.some(later(now, draw.number(3))) }
     return {
-      delivery: { ...delivery, attempts, state, ...outcome },
-      token: draw.number(8) === 7 ? "of another worker" : token
+      delivery: {
+        ...delivery,
+        attempts: [...delivery.attempts, attempt].slice(draw.choice(0, 0, 0, 1)),
+        state,
+        ...outcome
+      },
+      token: draw.choice(token, token, token, token, token, "of another worker", token.toUpperCase())
     }
   })
   const batch = draw.choice(settlements, settlements, [...settlements, ...settlements])
@@ -259,7 +281,7 @@ const settle: MakeCall = ({ model, now }, by, draw) => {
 }
 
 const release: MakeCall = ({ model, now }, by, draw) => {
-  const dueAt = time(now + draw.choice(0, -1, 5))
+  const dueAt = later(now, draw.choice(0, -1, -30, 5, 0.5))
   const claims = someClaims(model, draw)
   return predicted(
     Effect.map(by.deliveryQueue.release(claims, dueAt), sorted),
@@ -270,65 +292,84 @@ const release: MakeCall = ({ model, now }, by, draw) => {
 const cancel: MakeCall = (subjects, by, draw) => {
   const id = applicationOf(subjects, draw)?.id
   if (id === undefined) return undefined
-  const [now, limit] = [time(subjects.now), draw.choice(1000, 2, 1, 0)]
+  const [now, limit] = [subjects.now, draw.choice(1000, 2, 1, 0)]
   const cancelled = by.deliveryQueue.cancel(id, now, limit)
   // Of those that another call ends at the same time, none comes instead.
   const { run: shared } = call(cancelled, (model, answer) => model.cancel(id, now, Math.min(answer, limit)))
   return predicted(cancelled, (model) => model.cancel(id, now, limit), { shared })
 }
 
-const again: MakeCall = (subjects, by, draw) => {
-  const { deliveries, purged } = subjects.model
-  const now = time(subjects.now)
-  const one = draw.of(deliveries)
-  const id = draw.choice(one?.id, one?.id, draw.of(purged))
+const again: MakeCall = ({ model, now }, by, draw) => {
+  const one = draw.of(model.deliveries)
+  const id = draw.choice(one?.id, one?.id, draw.of(model.purged))
   if (one === undefined || id === undefined) return undefined
   const given = { ...one.delivery, id, event: draw.choice(one.delivery.event, by.event(9, now)) }
-  return call(by.deliveryQueue.again(given, now), (model, answer) => {
+  const run = by.deliveryQueue.again(given, now)
+  const act = (model: StoreModel, answer?: Delivery) => {
     const expected = model.again(id, now)
-    if (expected === undefined || Option.isNone(answer)) return Option.fromNullable(expected)
-    isNew(answer.value.id, model.deliveries.flatMap(({ id }) => id ?? []))
-    model.add(expected, answer.value.id)
-    return Option.some({ ...expected, id: answer.value.id })
-  }, { tells: ["identifiers"] })
+    if (expected === undefined) return Option.none()
+    if (answer !== undefined) isNew(answer.id, model.deliveries.flatMap(({ id }) => id ?? []))
+    model.add(expected, false, answer?.id)
+    return Option.some({ ...expected, id: answer?.id })
+  }
+  return call(run, (model, answer) => act(model, Option.getOrUndefined(answer)), { unanswered: act })
 }
 
 const purge: MakeCall = ({ model, now }, by, draw) => {
-  const before = time(now - draw.choice(0, 5, 20))
+  const before = later(now, draw.choice(0, -5, -20))
   const limit = draw.choice(1000, 2, 1)
   const ids = model.purgeable(before)
   const run = Effect.gen(function*() {
     const count = yield* by.deliveries.purge(before, limit)
-    const left = (yield* Effect.forEach(ids, by.deliveries.find)).flatMap(Option.toArray).map(({ id }) => id)
-    return { count, gone: ids.filter((id) => !left.includes(id)) }
+    return { count, left: (yield* Effect.forEach(ids, by.deliveries.find)).map(Option.isSome) }
   })
-  return call(run, (model, { gone }) => {
+  return call(run, (model, { left }) => {
+    const present = model.purgeable(before)
+    const gone = present.filter((id) => left[ids.indexOf(id)] !== true)
+    const count = Math.min(limit, present.length)
+    same(gone.length, count, "number of deliveries that are gone")
     model.purge(gone)
-    const count = Math.min(limit, ids.length)
-    return { count, gone: gone.length === count ? gone : `${count} deliveries` }
+    return { count, left: ids.map((id) => model.deliveries.some((one) => one.id === id)) }
   }, { isAlone: true })
 }
 
-/** The first calls of every program: two subscribed applications, each with a grant, and a registration. */
-export const beginning = [
-  insertApplication,
-  insertSubscription,
-  insertApplication,
-  insertSubscription,
-  insertRegistration
-]
+/** The first calls of a program: two subscribed applications, each with a grant, and a registration. */
+export const beginningOf = (parts: ReadonlyArray<Part>): ReadonlyArray<MakeCall> => {
+  const application: ReadonlyArray<readonly [Part, MakeCall]> = [
+    ["applications", insertApplication],
+    ["subscriptions", insertSubscription],
+    ["grants", saveGrant]
+  ]
+  const all = [...application, ...application, ["registrations", insertRegistration] as const]
+  return all.flatMap(([part, makeCall]) => parts.includes(part) ? [makeCall] : [])
+}
 
-const frequencies: ReadonlyArray<readonly [MakeCall, number]> = [
-  [find, 30],
-  [insertApplication, 1],
-  [saveApplication, 5],
-  [saveSigningSecrets, 3],
-  [insertSubscription, 3],
+/** Calls of random programs that belong together: each, and its frequency. */
+export interface Theme {
+  readonly about: string
+  /** What it needs of a store. */
+  readonly parts: ReadonlyArray<Part>
+  readonly calls: ReadonlyArray<readonly [MakeCall, number]>
+  /** Milliseconds after which no new program begins. */
+  readonly millis: number
+}
+
+const applications: Theme["calls"] = [
+  [insertApplication, 2],
+  [saveApplication, 6],
+  [saveSigningSecrets, 3]
+]
+const subscriptions: Theme["calls"] = [
+  [insertSubscription, 4],
   [saveSubscription, 4],
-  [removeSubscription, 2],
+  [removeSubscription, 4]
+]
+const grants: Theme["calls"] = [[saveGrant, 8]]
+const registrations: Theme["calls"] = [
   [insertRegistration, 1],
-  [saveRegistration, 5],
-  [saveGrant, 8],
+  [saveRegistration, 6]
+]
+const queue: Theme["calls"] = [
   [enqueue, 9],
   [claim, 12],
   [settle, 9],
@@ -338,5 +379,24 @@ const frequencies: ReadonlyArray<readonly [MakeCall, number]> = [
   [purge, 3]
 ]
 
-/** All calls, each as often as its frequency. */
-export const calls = frequencies.flatMap(([make, frequency]) => Array.from({ length: frequency }, () => make))
+const all: ReadonlyArray<Part> = ["applications", "subscriptions", "outbox", "grants", "registrations", "queue"]
+
+/** In the order in which one can write a store. */
+export const themes: ReadonlyArray<Theme> = [
+  { about: "applications", parts: all.slice(0, 1), calls: applications, millis: 300 },
+  { about: "subscriptions", parts: all.slice(0, 2), calls: [...subscriptions, [saveApplication, 1]], millis: 300 },
+  {
+    about: "grants",
+    parts: all.slice(0, 4),
+    calls: [...grants, [saveApplication, 2], [removeSubscription, 1]],
+    millis: 800
+  },
+  { about: "registrations", parts: all.slice(0, 5), calls: [...registrations, [saveGrant, 1]], millis: 400 },
+  { about: "the queue", parts: all, calls: [...queue, ...subscriptions], millis: 1500 },
+  {
+    about: "everything",
+    parts: all,
+    calls: [...applications, ...subscriptions, ...grants, ...registrations, ...queue],
+    millis: 1200
+  }
+]

@@ -1,13 +1,23 @@
 /** The finds of random programs over the stores. */
 import { ApplicationId } from "@startlist/core/Application"
 import { type DeliveryFilter, DeliveryId, type LogRequest, State } from "@startlist/core/Delivery"
+import type { Grant } from "@startlist/core/Grant"
 import { maxId } from "@startlist/core/Store"
 import type { User } from "@startlist/core/User"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { holds } from "./expecting.ts"
+import { holds, tagOf } from "./expecting.ts"
 import type { Fixture } from "./fixture.ts"
-import { applicationOf, type Call, call, found, type MakeCall, optional, type Subjects } from "./storeCall.ts"
+import {
+  applicationOf,
+  type Call,
+  call,
+  found,
+  type MakeCall,
+  optional,
+  type Part,
+  type Subjects
+} from "./storeCall.ts"
 import type { StoreModel } from "./storeModel.ts"
 
 const finds = {
@@ -38,14 +48,14 @@ const finds = {
         return grant && application ? { epoch: application.epoch, state: application.state, grant } : null
       }
     ),
+  // Of the same instant in any order.
   grantsOfUser: (by: Fixture, user: User) =>
-    found(
-      by.grants.listByUser(user.id),
-      (model) =>
-        model.activeGrants.filter(({ userId }) => userId === user.id).sort((a, b) =>
-          a.grantedAt.epochMillis - b.grantedAt.epochMillis
-        )
-    ),
+    found(by.grants.listByUser(user.id), (model, answer = []) => {
+      const place = ({ applicationId }: Grant) => answer.findIndex((one) => one.applicationId === applicationId)
+      return model.activeGrants.filter(({ userId }) => userId === user.id).sort((a, b) =>
+        a.grantedAt.epochMillis - b.grantedAt.epochMillis || place(a) - place(b)
+      )
+    }),
   // In any order.
   grantsOfApplication: (by: Fixture, id: ApplicationId, limit: number) =>
     call(by.grants.listByApplication(id, limit), (model, answer) => {
@@ -58,18 +68,24 @@ const finds = {
     found(by.deliveries.find(id), (model) => {
       const one = model.deliveries.find((one) => one.id === id)
       return one ? { ...one.delivery, id } : null
-    }, { tells: ["identifiers"] }),
+    }),
   deliveries: (by: Fixture, filter: DeliveryFilter) =>
-    found(by.deliveries.list(filter), (model) => model.listDeliveries(filter), { tells: ["identifiers"] }),
+    found(by.deliveries.list(filter), (model, answer) => {
+      if (answer !== undefined) model.learn(answer)
+      return model.listDeliveries(filter)
+    }),
+  // Behind them are those of other laws.
   allDeliveries: (by: Fixture, filter: Omit<DeliveryFilter, "applicationId">) => {
     const all = { ...filter, applicationId: Option.none() }
     return call(by.deliveries.list(all), (model, answer) => {
+      model.learn(answer)
       const expected = model.listDeliveries(all)
       return [...expected, ...answer.slice(expected.length, all.limit)]
-    }, { tells: ["identifiers"] })
+    }, { isAlone: true })
   },
   log: (by: Fixture, request: LogRequest) =>
     call(by.deliveries.log(request), (model, answer) => {
+      model.learn(answer.map(({ delivery }) => delivery))
       const entries = model.log(request)
       const positions = answer.map(({ position }) => position)
       const isBehind = positions.every((position, place) => position > (positions[place - 1] ?? request.after))
@@ -80,32 +96,56 @@ const finds = {
       }))
       if (answer.length === entries.length) model.seen(entries, positions)
       return expected
-    }, { tells: ["identifiers"] })
+    })
 } as const
 
-/** Everything that finds show. */
-export const everything = ({ model, users }: Pick<Subjects, "model" | "users">, by: Fixture): ReadonlyArray<Call> => {
+/** All deliveries of an application. */
+export const deliveriesOf = (by: Fixture, id: ApplicationId): Call =>
+  finds.deliveries(by, { applicationId: Option.some(id), state: Option.none(), after: Option.none(), limit: 1000 })
+
+/** Everything that finds of these parts show. */
+export const everything = ({ model, parts, users }: Subjects, by: Fixture): ReadonlyArray<Call> => {
   const page = { after: Option.none(), limit: 1000 }
-  return [
-    finds.subscriptions(by, { ...page, limit: 4 }),
-    ...users.flatMap((user) => [finds.grantsOfUser(by, user), finds.applications(by, user, page)]),
-    ...[...model.registrations.keys()].map((id) => finds.registration(by, id)),
-    ...model.deliveries.slice(-3).flatMap(({ id }) => id === undefined ? [] : [finds.delivery(by, id)]),
-    ...[...model.applications.keys()].flatMap((id) => [
-      finds.application(by, id),
-      finds.signingSecrets(by, id),
-      finds.subscription(by, id),
-      finds.grantsOfApplication(by, id, 9),
-      ...users.map((user) => finds.grant(by, id, user)),
-      finds.deliveries(by, { ...page, applicationId: Option.some(id), state: Option.none() }),
-      finds.log(by, { applicationId: id, after: 0, limit: 1000 })
-    ])
-  ]
+  const ids = [...model.applications.keys()]
+  const third = optional(model.deliveries.at(-3)?.id)
+  const all: Record<Part, () => ReadonlyArray<Call>> = {
+    applications: () => [
+      ...users.map((user) => finds.applications(by, user, page)),
+      ...ids.flatMap((id) => [finds.application(by, id), finds.signingSecrets(by, id)])
+    ],
+    subscriptions: () => [
+      finds.subscriptions(by, { ...page, limit: 4 }),
+      ...ids.map((id) => finds.subscription(by, id))
+    ],
+    outbox: () => [
+      ...model.deliveries.slice(-3).flatMap(({ id }) => id === undefined ? [] : [finds.delivery(by, id)]),
+      ...ids.flatMap((id) => [
+        deliveriesOf(by, id),
+        finds.deliveries(by, { ...page, applicationId: Option.some(id), state: Option.some("pending") }),
+        finds.deliveries(by, {
+          applicationId: Option.some(id),
+          state: Option.some("delivered"),
+          after: third,
+          limit: 2
+        })
+      ])
+    ],
+    grants: () => [
+      ...users.map((user) => finds.grantsOfUser(by, user)),
+      ...ids.flatMap((id) => [
+        finds.grantsOfApplication(by, id, 9),
+        ...users.map((user) => finds.grant(by, id, user))
+      ])
+    ],
+    registrations: () => [...model.registrations.keys()].map((id) => finds.registration(by, id)),
+    queue: () => ids.map((id) => finds.log(by, { applicationId: id, after: 0, limit: 1000 }))
+  }
+  return parts.flatMap((part) => all[part]())
 }
 
-/** A find of anything. */
+/** A find of anything in these parts. */
 export const find: MakeCall = (subjects, by, draw) => {
-  const { model, users } = subjects
+  const { model, parts, users } = subjects
   const id = applicationOf(subjects, draw)?.id ?? ApplicationId.make(maxId)
   const user = draw.choice(...users)
   const limit = draw.choice(1000, 9, 2, 1)
@@ -113,25 +153,35 @@ export const find: MakeCall = (subjects, by, draw) => {
   const delivery = draw.of([...model.purged, ...known]) ?? DeliveryId.make(maxId)
   const state = optional(draw.choice(undefined, "pending", undefined, ...State.literals))
   const after = optional(draw.choice(undefined, delivery))
-  const log = model.log({ applicationId: id, after: 0, limit: 1000 })
-  const position = draw.choice(0, draw.of(log)?.position ?? 0)
+  const position = draw.choice(0, draw.of(model.log({ applicationId: id, after: 0, limit: 1000 }))?.position ?? 0)
   const subscriptions = [...model.subscriptions.values(), ...model.removed].map(({ id }) => id)
   const registration = draw.of(model.registrations.keys())
-  const all = [
-    () => finds.deliveries(by, { applicationId: Option.some(id), state, after, limit }),
-    () => finds.grant(by, id, user),
-    () => finds.grant(by, id, user),
-    () => finds.subscription(by, id),
-    () => finds.application(by, id),
-    () => finds.signingSecrets(by, id),
-    () => finds.delivery(by, delivery),
-    () => finds.log(by, { applicationId: id, after: position, limit }),
-    () => finds.grantsOfUser(by, user),
-    () => finds.grantsOfApplication(by, id, limit),
-    () => registration && finds.registration(by, registration),
-    () => finds.applications(by, user, { after: optional(draw.choice(undefined, id)), limit }),
-    () => finds.subscriptions(by, { after: optional(draw.choice(undefined, draw.of(subscriptions))), limit }),
-    () => finds.allDeliveries(by, { state, after, limit })
-  ]
-  return all[draw.number(all.length)]?.()
+  const all: Record<Part, ReadonlyArray<() => Call | undefined>> = {
+    applications: [
+      () => finds.application(by, id),
+      () => finds.signingSecrets(by, id),
+      () => finds.applications(by, user, { after: optional(draw.choice(undefined, id)), limit })
+    ],
+    subscriptions: [
+      () => finds.subscription(by, id),
+      () => finds.subscriptions(by, { after: optional(draw.choice(undefined, draw.of(subscriptions))), limit })
+    ],
+    outbox: [
+      () => finds.deliveries(by, { applicationId: Option.some(id), state, after, limit }),
+      () => finds.delivery(by, delivery),
+      () => finds.allDeliveries(by, { state, after, limit })
+    ],
+    grants: [
+      () => finds.grant(by, id, user),
+      () => finds.grantsOfUser(by, user),
+      () => finds.grantsOfApplication(by, id, limit)
+    ],
+    registrations: [() => registration && finds.registration(by, registration)],
+    queue: [
+      () => finds.log(by, { applicationId: id, after: position, limit }),
+      () => found(tagOf(by.deliveries.log({ applicationId: id, after: maxId, limit })), () => "UnknownPosition")
+    ]
+  }
+  const some = parts.flatMap((part) => all[part])
+  return some[draw.number(some.length)]?.()
 }

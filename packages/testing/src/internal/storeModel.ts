@@ -7,9 +7,10 @@ import type { Grant } from "@startlist/core/Grant"
 import type { Registration, RegistrationId } from "@startlist/core/Registration"
 import type { Subscription, SubscriptionId } from "@startlist/core/Subscription"
 import type { UserId } from "@startlist/core/User"
+import * as Arr from "effect/Array"
 import type * as DateTime from "effect/DateTime"
 import * as Option from "effect/Option"
-import { plain } from "./plain.ts"
+import { alike, holds } from "./expecting.ts"
 
 interface Versioned {
   readonly version: number
@@ -21,8 +22,11 @@ type Unnumbered = Omit<Delivery, "id">
 /** A stored delivery. */
 export interface Stored {
   readonly delivery: Unnumbered
-  /** Undefined until a list has shown it: saves do not return it. */
+  /** Undefined until a store has shown it: saves do not return it. */
   readonly id: DeliveryId | undefined
+  /** The call that queued it, and its place among all. */
+  readonly call: number
+  readonly place: number
   /** Whether it is the first delivery of its event. The log has no other ones. */
   readonly isLogged: boolean
   readonly claims: number
@@ -52,17 +56,15 @@ const newestFirst = <Id extends number, A extends { readonly id: Id }>(
 ): ReadonlyArray<A> =>
   all.filter(({ id }) => Option.isNone(after) || id < after.value).sort((a, b) => b.id - a.id).slice(0, limit)
 
+/** The event and the subscription of a delivery. */
+const keyOf = ({ event, subscriptionId }: Unnumbered): string => `${subscriptionId} ${event.id}`
+
+/** Whether a delivery was queued before another one for the same subscription by the same call. */
+const isBefore = (one: Stored, other: Stored): boolean =>
+  one.call === other.call && one.place < other.place && one.delivery.subscriptionId === other.delivery.subscriptionId
+
 const isDue = ({ claim, delivery: { dueAt } }: Stored, { now }: ClaimRequest): boolean =>
   dueAt.epochMillis <= now.epochMillis && (claim === undefined || claim.leaseEnds.epochMillis <= now.epochMillis)
-
-const texts = new WeakMap<object, string>()
-
-/** The text of a record that does not change. */
-const textOf = (record: object): string => {
-  const text = texts.get(record) ?? JSON.stringify(plain(record))
-  texts.set(record, text)
-  return text
-}
 
 export class StoreModel {
   readonly applications: Map<ApplicationId, Application>
@@ -77,6 +79,8 @@ export class StoreModel {
   readonly claims: Array<Claimed>
   /** In the order of their identifiers. */
   deliveries: ReadonlyArray<Stored>
+  #added: number
+  #calls: number
 
   /** Empty, or a copy. */
   constructor(other?: StoreModel) {
@@ -89,15 +93,20 @@ export class StoreModel {
     this.purged = [...other?.purged ?? []]
     this.claims = [...other?.claims ?? []]
     this.deliveries = other?.deliveries ?? []
+    this.#added = other === undefined ? 0 : other.#added
+    this.#calls = other === undefined ? 0 : other.#calls
   }
 
-  /** Equal for models that answer alike. */
-  get fingerprint(): string {
-    const { applications, claims, deliveries, grants, registrations, signingSecrets, subscriptions } = this
-    const records = [applications, grants, registrations, signingSecrets, subscriptions].flatMap((all) => [
-      ...all.values()
-    ])
-    return [...records, ...deliveries, ...claims].map(textOf).join()
+  /** Whether another model answers like this one. */
+  isLike(other: StoreModel): boolean {
+    const content = (one: StoreModel) => [
+      ...[one.applications, one.grants, one.registrations, one.signingSecrets, one.subscriptions].map((
+        all
+      ) => [...all]),
+      one.deliveries.map(({ call: _, place: __, ...stored }) => stored),
+      one.claims
+    ]
+    return alike(content(this), content(other))
   }
 
   insertApplication(application: Application, secrets: SigningSecrets): void {
@@ -156,6 +165,7 @@ export class StoreModel {
 
   /** Queues the deliveries of these events, for each concerned subscription in their order. */
   enqueue(outgoing: ReadonlyArray<Outgoing>): true {
+    this.#calls += 1
     for (const { audience, event } of outgoing) {
       const isConcerned = (id: ApplicationId) =>
         audience._tag === "Application"
@@ -170,21 +180,39 @@ export class StoreModel {
     return true
   }
 
-  add(delivery: Unnumbered, id?: DeliveryId): void {
-    const one = { delivery, id, isLogged: id === undefined, claims: 0, claim: undefined, position: undefined }
-    this.deliveries = [...this.deliveries, one]
+  /** Adds a delivery. One that is delivered again is not in the log. */
+  add(delivery: Unnumbered, isLogged = true, id?: DeliveryId): void {
+    const place = this.#added++
+    const unclaimed = { claims: 0, claim: undefined, position: undefined }
+    this.deliveries = [...this.deliveries, { delivery, id, isLogged, call: this.#calls, place, ...unclaimed }]
   }
 
   #change(changed: ReadonlyArray<Stored>, change: (one: Stored) => Partial<Stored>): void {
     this.deliveries = this.deliveries.map((one) => changed.includes(one) ? { ...one, ...change(one) } : one)
   }
 
-  /** The newest deliveries of an application have these identifiers, newest first. */
-  number(applicationId: ApplicationId, ids: ReadonlyArray<DeliveryId>): void {
-    const left = [...ids]
-    const mine = this.deliveries.filter(({ delivery }) => delivery.applicationId === applicationId).reverse()
-    this.#change(mine.slice(0, ids.length).reverse(), () => ({ id: left.pop() }))
-    this.deliveries = this.deliveries.toSorted((a, b) => (a.id ?? Infinity) - (b.id ?? Infinity))
+  /** Takes identifiers from deliveries that a store has shown. Those of one call are in its order. */
+  learn(shown: ReadonlyArray<Delivery>): void {
+    if (this.deliveries.every(({ id }) => id !== undefined)) return
+    const known = new Set(this.deliveries.map(({ id }) => id))
+    const left = Arr.groupBy(shown.filter(({ id }) => !known.has(id)).toReversed(), keyOf)
+    const all = this.deliveries.map((one) =>
+      one.id === undefined ? { ...one, id: left[keyOf(one.delivery)]?.shift()?.id } : one
+    )
+    // One that is not shown yet comes before the next ones of its call.
+    const order = new Map(all.map((one) => [
+      one.place,
+      one.id ?? Math.min(...all.filter((other) => isBefore(one, other)).map(({ id }) => id ?? Infinity))
+    ]))
+    const orderOf = ({ place }: Stored) => order.get(place) ?? Infinity
+    this.deliveries = all.sort((a, b) => orderOf(a) - orderOf(b) || a.place - b.place)
+    const last = new Map<string, number>()
+    for (const { call, delivery, id, place } of this.deliveries) {
+      const subscription = `${call} ${delivery.subscriptionId}`
+      if (id === undefined) continue
+      holds(place > (last.get(subscription) ?? -1), "the identifiers of the events of a call are in their order")
+      last.set(subscription, place)
+    }
   }
 
   #pending(isWanted: (delivery: Unnumbered) => boolean): ReadonlyArray<Stored> {
@@ -271,20 +299,19 @@ export class StoreModel {
     return { ...original, state: "pending", attempts: [], dueAt: now, endedAt: Option.none() }
   }
 
-  listDeliveries({ applicationId, state, ...page }: DeliveryFilter): ReadonlyArray<Delivery> {
-    const all = this.deliveries.flatMap(({ delivery, id }) => id === undefined ? [] : [{ ...delivery, id }])
-    const wanted = all.filter((one) =>
-      (Option.isNone(applicationId) || one.applicationId === applicationId.value) &&
-      (Option.isNone(state) || one.state === state.value)
-    )
-    return newestFirst(wanted, page)
+  listDeliveries({ after, applicationId, limit, state }: DeliveryFilter): ReadonlyArray<unknown> {
+    return this.deliveries.filter(({ delivery, id = Infinity }) =>
+      (Option.isNone(applicationId) || delivery.applicationId === applicationId.value) &&
+      (Option.isNone(state) || delivery.state === state.value) &&
+      (Option.isNone(after) || id < after.value)
+    ).reverse().slice(0, limit).map(({ delivery, id }) => ({ ...delivery, id }))
   }
 
   /** The entries of the log behind a position. Those that nobody has seen come last. */
   log({ after, applicationId, limit }: LogRequest): ReadonlyArray<Stored> {
     return this.deliveries.filter(({ delivery, isLogged, position = Infinity }) =>
       isLogged && delivery.applicationId === applicationId && position > after
-    ).slice(0, limit)
+    ).sort((a, b) => (a.position ?? Infinity) - (b.position ?? Infinity)).slice(0, limit)
   }
 
   /** Readers have seen these entries at these positions. */

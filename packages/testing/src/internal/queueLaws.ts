@@ -1,0 +1,176 @@
+/** Laws of the queue: contents of claims and settlements, long queues, wake-ups, and changes during a claim. */
+import { State } from "@startlist/core/Delivery"
+import type { Stores } from "@startlist/core/Stores"
+import * as Arr from "effect/Array"
+import * as Effect from "effect/Effect"
+import * as FastCheck from "effect/FastCheck"
+import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import * as Stream from "effect/Stream"
+import * as Arbitraries from "../Arbitraries.ts"
+import type { LawGroup } from "../Law.ts"
+import { holds, same, sorted } from "./expecting.ts"
+import { at, objectsOf, start } from "./fixture.ts"
+import { inTheMiddle, stepsOf, sweep } from "./rounds.ts"
+import { forEach, queueLaw } from "./storeLaw.ts"
+
+const attempts = FastCheck.array(Arbitraries.attempt, { maxLength: 3 })
+
+export const queueLaws: LawGroup<Stores> = {
+  about: "the queue",
+  laws: [
+    queueLaw("an attempt is recorded with every field", function*(f) {
+      const { app } = yield* f.subscribed
+      const outcome = FastCheck.record({
+        attempts,
+        state: FastCheck.constantFrom(...State.literals.filter((state) => state !== "pending")),
+        endedAt: Arbitraries.instant.map(Option.some)
+      })
+      yield* forEach(outcome, 30, function*(fields) {
+        yield* f.queue(app, [f.event(1)])
+        for (const claimed of yield* f.claim()) {
+          same(yield* f.settle([claimed], fields), [claimed.delivery.id])
+          same(yield* f.deliveries.find(claimed.delivery.id), { ...claimed.delivery, ...fields })
+        }
+        same((yield* f.listed(app)).filter(({ state }) => state === "pending"), [])
+      })
+    }),
+    queueLaw(
+      "a claim gets the delivery, its subscription and signing secrets as they are now, its token, end of lease and number",
+      function*(f) {
+        const { app, subscription } = yield* f.subscribed
+        yield* f.queue(app, [f.event(1)])
+        const { secrets: first } = yield* f.signingSecrets(app)
+        same((yield* f.claim()).map((one) => [one.subscription, one.signingSecrets]), [[subscription, first]])
+        let signingSecrets = first
+        for (const version of [2, 3]) {
+          const rotated = signingSecrets.slice(0, 1).map((one) => ({
+            ...one,
+            expiresAt: Option.some(at(500 * version))
+          }))
+          signingSecrets = [{ value: Redacted.make(`whsec_${version}`), expiresAt: Option.none() }, ...rotated]
+          yield* f.applications.saveSigningSecrets({ applicationId: app.id, version, secrets: signingSecrets })
+          yield* f.queue(app, [f.event(10 + version)])
+          same((yield* f.claim()).map((one) => [one.subscription, one.signingSecrets]), [[
+            subscription,
+            signingSecrets
+          ]])
+        }
+        const renewed = { ...subscription, version: 2, callbackUrl: "https://app.example.test/new" }
+        yield* f.subscriptions.save(renewed)
+        yield* f.queue(app, [f.event(2)])
+        const delivery = (yield* f.listed(app)).at(-1)
+        const claimed = yield* f.claim({ token: "my token", leaseEnds: at(15) })
+        same(claimed, [{
+          delivery,
+          subscription: renewed,
+          signingSecrets,
+          token: "my token",
+          leaseEnds: at(15),
+          claims: 1
+        }])
+      }
+    ),
+    queueLaw("a long waiting queue delays no other subscription, and takes no share", function*(f) {
+      const [paused, other] = [yield* f.subscribed, yield* f.subscribed]
+      const objects = Arr.range(1, 120)
+      yield* f.enqueue(paused.app, f.events(objects))
+      // The earliest one of these waits for an earlier event of its object.
+      const later = f.events([201, 201, 202, 203, 204], at(5))
+      yield* f.enqueue(other.app, later)
+      yield* f.subscriptions.save({ ...paused.subscription, paused: true, version: 2 })
+      same(sorted(objectsOf(yield* f.claimAt(10, { limit: 4 }))), [201, 202, 203, 204])
+      same(yield* f.claimAt(10, { limit: 4 }), [], "what is claimed while the rest waits")
+      yield* f.subscriptions.remove(paused.subscription.id, start)
+    }),
+    queueLaw("a subscription with more due than the limit does not keep others from being claimed", function*(f) {
+      const [busy, quiet] = [yield* f.subscribed, yield* f.subscribed]
+      yield* f.queue(busy.app, f.events(Arr.range(1, 30)))
+      yield* f.queue(quiet.app, [f.event(100, at(5))])
+      const allowances = new Map([[busy.subscription.id, 0]])
+      same(objectsOf(yield* f.claimAt(10, { limit: 5, allowances })), [100])
+      const claimed = yield* f.claimAt(10, { limit: 5, perSubscription: 3 })
+      same(objectsOf(claimed), [1, 2, 3])
+    }),
+    queueLaw("shares and allowances hold in front of a long queue, too", function*(f) {
+      const [busy, quiet, third] = [yield* f.subscribed, yield* f.subscribed, yield* f.subscribed]
+      yield* f.enqueue(busy.app, f.events(Arr.range(1, 120)))
+      yield* f.queue(quiet.app, f.events(Arr.range(201, 204), at(5)))
+      const request = { now: at(10), leaseEnds: at(25), limit: 4 }
+      const allowances = new Map([[busy.subscription.id, 1]])
+      same(objectsOf(yield* f.claim({ ...request, perSubscription: 2, allowances })), [1, 201, 202])
+      same(objectsOf(yield* f.claim({ ...request, perSubscription: 3 })), [2, 3, 4, 203])
+      yield* f.queue(third.app, [f.event(301, at(6))])
+      same(objectsOf(yield* f.claim({ ...request, limit: 2, perSubscription: 1 })), [5, 204])
+    }),
+    queueLaw("a claim during which a change ends treats what is queued after it by that change", function*(f) {
+      // An event that is not due: a store may not look further if it has none.
+      const subscribed = Effect.tap(
+        f.subscribed,
+        ({ app }) => f.enqueue(app, [f.event(2, at(500))])
+      )
+      yield* subscribed
+      const steps = yield* stepsOf(f.claim())
+      for (const change of ["pause", "suspension", "callback", "secrets"] as const) {
+        yield* sweep(steps, (step) =>
+          Effect.gen(function*() {
+            const { app, subscription } = yield* subscribed
+            const next = { ...subscription, callbackUrl: "https://app.example.test/next", version: 2 }
+            const secrets = [{ value: Redacted.make(f.name("whsec")), expiresAt: Option.none() }]
+            const save = {
+              pause: f.subscriptions.save({ ...subscription, paused: true, version: 2 }),
+              suspension: f.applications.save({ ...app, state: "suspended", version: 2 }),
+              callback: f.subscriptions.save(next),
+              secrets: f.applications.saveSigningSecrets({ applicationId: app.id, version: 2, secrets })
+            }[change]
+            const queued = Effect.zipRight(save, f.enqueue(app, [f.event(1)]))
+            const [[claimed = []]] = yield* inTheMiddle([[f.claim(), step]], queued, steps.millis)
+            if (change === "pause" || change === "suspension") same(claimed, [], `what is claimed after a ${change}`)
+            for (const one of claimed) {
+              if (change === "callback") same(one.subscription, next)
+              if (change === "secrets") same(one.signingSecrets, secrets)
+            }
+            yield* f.cleanUp
+          }))
+      }
+    }),
+    queueLaw(
+      "a wake-up that reaches one listener reaches the others, even if one is busy, and one has ended",
+      function*(f) {
+        const { app } = yield* f.subscribed
+        const heard = [0, 0, 0, 0]
+        const busy = yield* Effect.fork(Stream.runForEach(f.deliveryQueue.wakeUps, () => Effect.never))
+        const listeners = yield* Effect.forEach(
+          heard,
+          (_, place) =>
+            Effect.fork(
+              Stream.runForEach(
+                f.deliveryQueue.wakeUps,
+                () => Effect.sync(() => void heard.splice(place, 1, (heard[place] ?? 0) + 1))
+              )
+            )
+        )
+        yield* Effect.sleep(20)
+        // Hints may be lost, and a store may have none.
+        let byAll = 0
+        for (let round = 0; round < 8; round++) {
+          if (round === 4) yield* Effect.forEach(listeners.splice(-1), (one) => Fiber.interrupt(one))
+          const before = [...heard]
+          const areHeard = () => listeners.every((_, place) => (heard[place] ?? 0) > (before[place] ?? 0))
+          yield* f.queue(app, [f.event(round + 1)])
+          for (let waited = 0; waited < 10 && !areHeard(); waited++) yield* Effect.sleep(5)
+          // The first hints also arrive if a busy listener blocks those after them.
+          if (round >= 4 && areHeard()) byAll++
+        }
+        yield* Fiber.interruptAll([busy, ...listeners])
+        holds(byAll > 0 || heard.every((count) => count === 0), "all listeners hear of an event")
+      }
+    ),
+    queueLaw("listeners of wake-ups can start and stop", function*(f) {
+      const listening = yield* Effect.fork(Stream.runDrain(f.deliveryQueue.wakeUps))
+      yield* f.queue((yield* f.subscribed).app, [f.event(1)])
+      yield* Fiber.interrupt(listening)
+    })
+  ]
+}

@@ -1,7 +1,7 @@
 /** Fixture of a law of the stores: its own users, applications, grants and subscriptions. */
 import * as AccessTokens from "@startlist/core/AccessTokens"
 import { type Application, ApplicationStore } from "@startlist/core/Application"
-import { type Attempt, Delivery, DeliveryStore } from "@startlist/core/Delivery"
+import { type Delivery, DeliveryStore } from "@startlist/core/Delivery"
 import { type Claimed, type ClaimRequest, DeliveryQueue, type Settlement } from "@startlist/core/DeliveryQueue"
 import { Audience, Event, EventId, type Outgoing, type Updates } from "@startlist/core/Event"
 import { type Change, Grant } from "@startlist/core/Grant"
@@ -39,22 +39,6 @@ export const following = (grant: Grant, fields: Partial<Grant> = {}): Grant => (
   ...grant,
   ...fields,
   version: grant.version + 1
-})
-
-/** A delivery after its last attempt. */
-export const ended = (
-  delivery: Delivery,
-  state: "delivered" | "exhausted" | "set_aside" = "delivered",
-  endedAt: DateTime.Utc = start
-): Delivery => ({ ...delivery, state, endedAt: Option.some(endedAt) })
-
-/** An attempt at which nobody answered. */
-export const timedOut = (at: DateTime.Utc): Attempt => ({
-  at,
-  durationMs: 1,
-  outcome: "timeout",
-  status: Option.none(),
-  detail: ""
 })
 
 /** The objects of claims, or of entries of the log. */

@@ -17,12 +17,13 @@ describe("stores on SQLite with one word less", () => {
       const broken: Array<string> = []
       for (const { about, laws } of StoreLaws.laws) {
         for (const { check, name } of laws) {
+          // Those of the queue and of everything find it, too.
+          if (about === "random programs" && !name.includes("calls of subscriptions")) continue
           const exit = yield* Effect.exit(Effect.provide(check, Layer.fresh(stores)))
           if (Exit.isFailure(exit)) broken.push(`${about}: ${name}\n${Cause.pretty(exit.cause)}`)
         }
       }
-      expect(broken.filter((one) => !one.startsWith("random programs:"))).toStrictEqual([])
-      const [found] = broken.filter((one) => one.includes("calls of subscriptions"))
-      expect(found).toMatch(/not so: identifier \d+ is a new one/)
+      expect(broken).toHaveLength(1)
+      expect(broken[0]).toMatch(/^random programs: calls of subscriptions[^]*not so: identifier \d+ is a new one/)
     }))
 })

@@ -24,8 +24,7 @@ import { storePrograms } from "./internal/storePrograms.ts"
 import type { LawGroup } from "./Law.ts"
 import * as Suite from "./Suite.ts"
 
-const lawsOfOneHandle: ReadonlyArray<LawGroup<Stores>> = [
-  keyLaws,
+const others: ReadonlyArray<LawGroup<Stores>> = [
   recordLaws,
   parallelSaveLaws,
   parallelLaws,
@@ -37,9 +36,10 @@ const withOne: WithHandles<Stores> = (use) => Effect.flatMap(alone, use)
 
 /** All laws of the stores, in groups. Each is an Effect. */
 export const laws: ReadonlyArray<LawGroup<Stores>> = [
-  ...lawsOfOneHandle,
-  racesOf(withOne),
-  storePrograms(withOne)
+  keyLaws,
+  storePrograms(withOne),
+  ...others,
+  racesOf(withOne)
 ]
 
 export interface Options<R> {
@@ -60,6 +60,6 @@ export const suite = <E, R = never>(
 ): Suite.Suite => {
   if (reopen === undefined) return Suite.make<Stores | R, E>(name, stores, laws)
   const open = Layer.build(Layer.fresh(reopen))
-  const groups = isExclusive ? [...laws, reopeningLaws(open)] : [...lawsOfOneHandle, ...handleLaws(open)]
+  const groups = isExclusive ? [...laws, reopeningLaws(open)] : [keyLaws, ...handleLaws(open), ...others]
   return Suite.make<Stores | R, E>(name, stores, groups)
 }

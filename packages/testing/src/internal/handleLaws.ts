@@ -173,8 +173,8 @@ export const reopeningLaws = <R>(open: Open<R>): LawGroup<R> => ({
 
 /** Laws of a storage that several handles can open at a time. */
 export const handleLaws = <R>(open: Open<R>): ReadonlyArray<LawGroup<R>> => [
+  storePrograms(withTwo(open)),
   visibility(open),
   reopeningLaws(open),
-  racesOf(withTwo(open)),
-  storePrograms(withTwo(open))
+  racesOf(withTwo(open))
 ]

@@ -350,7 +350,7 @@ export interface Theme {
   /** What it needs of a store. */
   readonly parts: ReadonlyArray<Part>
   readonly calls: ReadonlyArray<readonly [MakeCall, number]>
-  /** Milliseconds after which no new program begins. */
+  /** Milliseconds after which no new program begins, once some have run. */
   readonly millis: number
 }
 

@@ -53,9 +53,9 @@ const run = (
   Effect.gen(function*() {
     const log: Array<() => string> = []
     const handles: Handles = [yield* logged(one, "one handle", log), yield* logged(other, "another", log)]
-    if (theme.parts.includes("queue")) {
-      // What an earlier program has left.
-      yield* Effect.provide(clearQueue, one.services)
+    // What an earlier program has left.
+    if (theme.parts.includes("queue")) yield* Effect.provide(clearQueue, one.services)
+    if (theme.parts.includes("outbox")) {
       yield* Effect.repeat(one.deliveries.purge(never, 1000), { until: (count) => count === 0 })
     }
     log.length = 0
@@ -64,6 +64,9 @@ const run = (
       (cause) => Effect.die(new Unexpected([...log.map((line) => line()), String(Cause.squash(cause))].join("\n")))
     )
   })
+
+/** Number of programs that a slow store runs. */
+const fewest = 8
 
 /** Milliseconds for which a counterexample is shrunk. */
 const shrinking = 10_000
@@ -79,15 +82,17 @@ export const storePrograms = <R>(withHandles: WithHandles<R>): LawGroup<R> => ({
           Effect.gen(function*() {
             const stops = new Map<MakeCall, Stops<number>>()
             let ends = (yield* Clock.currentTimeMillis) + theme.millis
-            const isOver = Effect.map(Clock.currentTimeMillis, (now) => now > ends)
+            let begun = 0
+            const isOver = Effect.map(Clock.currentTimeMillis, (now) => now > ends && begun > fewest)
             yield* forAll(program, (program) =>
               Effect.gen(function*() {
+                begun += 1
                 if (yield* isOver) return
                 const lengthen = Effect.map(Clock.currentTimeMillis, (now) => {
                   ends = now + shrinking
                 })
                 yield* Effect.tapErrorCause(run(theme, handles, stops, program, isOver), () => lengthen)
-              }), { numRuns: theme.millis / 10, interruptAfterTimeLimit: theme.millis + shrinking })
+              }), { numRuns: theme.millis / 10, interruptAfterTimeLimit: 10 * theme.millis + shrinking })
           })
         )
     )

@@ -99,9 +99,11 @@ export const runProgram = (
     /** Interrupts a call, and tries again until it is done. Each time it is interrupted some steps later. */
     const interrupted = ({ by, call, makeCall }: Prepared, at: number) =>
       Effect.gen(function*() {
-        const stride = 1 + at % 5
         const { order } = stops.get(makeCall) ?? noStops
-        for (const stop of order.slice(at % order.length).filter((_, place) => place % stride === 0)) {
+        const left = order.slice(at % order.length)
+        // A slow store takes many steps.
+        const stride = Math.max(1 + at % 5, Math.ceil(left.length / 12))
+        for (const stop of left.filter((_, place) => place % stride === 0)) {
           const before = models.all
           log.push(() => "(interrupted)")
           const exit = yield* interruptAt(call.run, stop)
@@ -221,6 +223,8 @@ export const runProgram = (
         }
         yield* number(by)
         yield* tellApart(by)
+        const [look] = rotated(everything(subjects(), g), at)
+        if (look !== undefined) judge([yield* look.run])
       })
 
     /** Claims and delivers until nothing is left. */

@@ -23,7 +23,6 @@ describe("stores on SQLite with one word less", () => {
           if (Exit.isFailure(exit)) broken.push(`${about}: ${name}\n${Cause.pretty(exit.cause)}`)
         }
       }
-      expect(broken).toHaveLength(1)
-      expect(broken[0]).toMatch(/^random programs: calls of subscriptions[^]*not so: identifier \d+ is a new one/)
+      expect(broken.map((one) => one.split(":", 2).join(":"))).toEqual(["random programs: calls of subscriptions"])
     }))
 })

@@ -72,6 +72,28 @@ export const queueLaws: LawGroup<Stores> = {
         }])
       }
     ),
+    queueLaw("a released claim does not count, and the delivery is claimed again when it is due", function*(f) {
+      const { app } = yield* f.subscribed
+      yield* f.queue(app, [f.event(1), f.event(2)])
+      yield* f.claim()
+      const [one, two] = yield* f.claimAt(15)
+      if (one === undefined || two === undefined) return yield* Effect.dieMessage("too few were claimed")
+      const others = { delivery: two.delivery, token: "of another worker" }
+      same(yield* f.deliveryQueue.release([one, others], at(20)), [one.delivery.id])
+      same(yield* f.deliveryQueue.release([one], at(25)), [])
+      same(yield* f.settle([one]), [])
+      same(yield* f.claim({ now: at(19.999), leaseEnds: at(34) }), [])
+      const again = yield* f.claimAt(20)
+      same(again.map(({ claims, delivery }) => [delivery, claims]), [[{ ...one.delivery, dueAt: at(20) }, 2]])
+      yield* f.deliveryQueue.release(again, at(19))
+      const third = yield* f.claimAt(19)
+      same(third.map(({ delivery }) => delivery.dueAt), [at(19)])
+      // It stays before a later event of its object.
+      yield* f.queue(app, [f.event(1)])
+      yield* f.deliveryQueue.release(third, at(40))
+      const fourth = (yield* f.claimAt(41)).map(({ delivery }) => delivery.id)
+      same(new Set(fourth), new Set([one.delivery.id, two.delivery.id]))
+    }),
     queueLaw("a long waiting queue delays no other subscription, and takes no share", function*(f) {
       const [paused, other] = [yield* f.subscribed, yield* f.subscribed]
       const objects = Arr.range(1, 120)

@@ -56,6 +56,35 @@ export const recordLaws: LawGroup<Stores> = {
       const withoutLinks = { ...app, links: {}, version: all.length + 2 }
       yield* f.applications.save(withoutLinks)
       same(yield* f.applications.find(app.id), withoutLinks, "empty links")
+      const { links: ___, ...noLinks } = withoutLinks
+      yield* f.applications.save({ ...noLinks, links: { website: "https://example.test" }, version: all.length + 3 })
+      yield* f.applications.save({ ...noLinks, version: all.length + 4 })
+      same(yield* f.applications.find(app.id), { ...noLinks, version: all.length + 4 }, "no links")
+    }),
+    storeLaw("the longest texts are stored, with one, two or four bytes for each character", function*(f) {
+      const { app, subscription } = yield* f.subscribed
+      const owner = yield* f.user()
+      let [version, registration] = [1, yield* f.registration(owner)]
+      for (const character of ["a", "é", "🏃"]) {
+        const text = (length: number) => character.repeat(length / character.length)
+        version += 1
+        const updates = { ...registration.updates, platform_id: text(200), comment: text(2000), reasons: [text(200)] }
+        const next = { ...registration, updates, version }
+        yield* f.registrations.save(next, f.outgoing(app, f.event(1, start, { updates })))
+        same(yield* f.registrations.find(next.id), next)
+        same((yield* f.listed(app)).at(-1)?.event.updates, updates)
+        registration = next
+        const renamed = { ...app, name: text(100), redirectUris: [text(200)], version }
+        yield* f.applications.save(renamed)
+        same(yield* f.applications.find(app.id), renamed)
+        const moved = { ...subscription, callbackUrl: text(254), version }
+        yield* f.subscriptions.save(moved)
+        same(yield* f.subscriptions.findByApplication(app.id), moved)
+        const codes = [f.code({ state: Option.some(text(4096)), redirectUri: text(200) })]
+        const grant = yield* f.grant(app, yield* f.user(), { codes })
+        same(yield* f.findGrant(app.id, grant.userId), grant)
+      }
+      yield* f.cleanUp
     }),
     storeLaw("what was found does not change with later operations", function*(f) {
       for (const makeScene of [scenes.records, scenes.queue]) {

@@ -3,6 +3,7 @@ import { type Application, State } from "@startlist/core/Application"
 import { type Delivery, State as DeliveryState } from "@startlist/core/Delivery"
 import { emptyUpdates } from "@startlist/core/Registration"
 import type { Subscription, SubscriptionId } from "@startlist/core/Subscription"
+import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
@@ -195,7 +196,8 @@ const saveGrant: MakeCall = (subjects, by, draw) => {
   const [app, user] = [applicationOf(subjects, draw), draw.choice(...subjects.users)]
   if (app === undefined) return undefined
   const before = subjects.model.grant(app.id, user.id)
-  const granted = later(subjects.now, draw.number(1000) / 1000)
+  // Those of a day differ by less than a second.
+  const granted = later(DateTime.startOf(subjects.now, "day"), draw.number(1000) / 1000)
   const next = by.newGrant(app, user, {
     scope: [`scope:${draw.number(9)}`, "first"],
     grantedAt: granted,

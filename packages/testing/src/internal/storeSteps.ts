@@ -135,11 +135,11 @@ export const runProgram = (
         change(next)
         return [next, last, ...all]
       }, [models.first])
-      const [unknown, changed] = Arr.partition(
+      const [others, changed] = Arr.partition(
         everything(subjects(), by),
         ({ expected }) => expected !== undefined && !models.areAlike(expected, moments)
       )
-      const all = [...rotated(changed, at), ...rotated(unknown.filter(({ expected }) => expected === undefined), at)]
+      const all = [...rotated(changed, at), ...rotated(others.filter(({ expected }) => expected === undefined), at)]
       return all.slice(0, 4)
     }
 

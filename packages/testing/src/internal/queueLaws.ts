@@ -70,6 +70,9 @@ export const queueLaws: LawGroup<Stores> = {
           leaseEnds: at(15),
           claims: 1
         }])
+        const state = Option.some("pending" as const)
+        const filter = { applicationId: Option.some(app.id), state, after: Option.none(), limit: 1 }
+        same((yield* f.deliveries.list(filter)).map(({ id }) => id), [delivery?.id], "is on the list")
       }
     ),
     queueLaw("a released claim does not count, and the delivery is claimed again when it is due", function*(f) {

@@ -5,7 +5,7 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Arbitraries from "../Arbitraries.ts"
 import type { LawGroup } from "../Law.ts"
-import { same } from "./expecting.ts"
+import { same, tagOf } from "./expecting.ts"
 import { start } from "./fixture.ts"
 import { plain } from "./plain.ts"
 import * as scenes from "./scenes.ts"
@@ -72,6 +72,7 @@ export const recordLaws: LawGroup<Stores> = {
         const next = { ...registration, updates, version }
         yield* f.registrations.save(next, f.outgoing(app, f.event(1, start, { updates })))
         same(yield* f.registrations.find(next.id), next)
+        same(yield* tagOf(f.registrations.save(next, [])), "Conflict", "the same save again")
         same((yield* f.listed(app)).at(-1)?.event.updates, updates)
         registration = next
         const renamed = { ...app, name: text(100), redirectUris: [text(200)], version }

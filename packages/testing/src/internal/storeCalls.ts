@@ -16,7 +16,6 @@ import {
   later,
   type MakeCall,
   optional,
-  type Part,
   predicted,
   saved,
   type Subjects
@@ -30,7 +29,7 @@ const versionAfter = (version: number, draw: Draw): number => version + draw.cho
 const isNew = (id: number, others: Iterable<number>): void =>
   holds(id > Math.max(0, ...others), `identifier ${id} is a new one`)
 
-const insertApplication: MakeCall = ({ model, now, users }, by, draw) => {
+export const insertApplication: MakeCall = ({ model, now, users }, by, draw) => {
   if (model.applications.size >= 4) return undefined
   const given = {
     redirectUris: [`https://app.example.test/${draw.number(9)}`],
@@ -59,7 +58,7 @@ const insertApplication: MakeCall = ({ model, now, users }, by, draw) => {
   })
 }
 
-const saveApplication: MakeCall = (subjects, by, draw) => {
+export const saveApplication: MakeCall = (subjects, by, draw) => {
   const before = applicationOf(subjects, draw)
   if (before === undefined) return undefined
   const { links: _, ...withoutLinks } = before
@@ -83,7 +82,7 @@ const saveApplication: MakeCall = (subjects, by, draw) => {
   return saved(by.applications.save(next), (model) => model.saveApplication(next))
 }
 
-const saveSigningSecrets: MakeCall = (subjects, by, draw) => {
+export const saveSigningSecrets: MakeCall = (subjects, by, draw) => {
   const before = draw.of(subjects.model.signingSecrets.values())
   if (before === undefined) return undefined
   const secrets = Array.from({ length: draw.choice(1, 2, 3) }, (_, place) => ({
@@ -100,7 +99,7 @@ const saveSigningSecrets: MakeCall = (subjects, by, draw) => {
   })
 }
 
-const insertSubscription: MakeCall = (subjects, by, draw) => {
+export const insertSubscription: MakeCall = (subjects, by, draw) => {
   const applicationId = applicationOf(subjects, draw)?.id
   if (applicationId === undefined) return undefined
   const times = { createdAt: subjects.now, updatedAt: subjects.now }
@@ -131,7 +130,7 @@ const insertSubscription: MakeCall = (subjects, by, draw) => {
 const subscriptionOf = ({ model: { removed, subscriptions } }: Subjects, draw: Draw) =>
   draw.of([...removed.slice(-1), ...subscriptions.values()])
 
-const saveSubscription: MakeCall = (subjects, by, draw) => {
+export const saveSubscription: MakeCall = (subjects, by, draw) => {
   const before = subscriptionOf(subjects, draw)
   if (before === undefined) return undefined
   const { createdAt: _, ...fields } = draw.any(callbacks)
@@ -148,14 +147,14 @@ const saveSubscription: MakeCall = (subjects, by, draw) => {
   return saved(by.subscriptions.save(next), (model) => model.saveSubscription(next), { claims: "is shown" })
 }
 
-const removeSubscription: MakeCall = (subjects, by, draw) => {
+export const removeSubscription: MakeCall = (subjects, by, draw) => {
   const id = subscriptionOf(subjects, draw)?.id
   if (id === undefined) return undefined
   const { now } = subjects
   return predicted(by.subscriptions.remove(id, now), (model) => model.removeSubscription(id, now))
 }
 
-const insertRegistration: MakeCall = ({ model, users }, by, draw) => {
+export const insertRegistration: MakeCall = ({ model, users }, by, draw) => {
   if (model.registrations.size >= 3) return undefined
   const party = () => optional(draw.of([undefined, ...users])?.id)
   const parties = {
@@ -174,7 +173,7 @@ const insertRegistration: MakeCall = ({ model, users }, by, draw) => {
   })
 }
 
-const saveRegistration: MakeCall = (subjects, by, draw) => {
+export const saveRegistration: MakeCall = (subjects, by, draw) => {
   const before = draw.of(subjects.model.registrations.values())
   if (before === undefined) return undefined
   const reasons = [by.name("reason"), "again", "again", ""].slice(draw.number(5))
@@ -192,7 +191,7 @@ const saveRegistration: MakeCall = (subjects, by, draw) => {
   return saved(by.registrations.save(next, outgoing), (model) => model.saveRegistration(next, outgoing))
 }
 
-const saveGrant: MakeCall = (subjects, by, draw) => {
+export const saveGrant: MakeCall = (subjects, by, draw) => {
   const [app, user] = [applicationOf(subjects, draw), draw.choice(...subjects.users)]
   if (app === undefined) return undefined
   const before = subjects.model.grant(app.id, user.id)
@@ -214,7 +213,7 @@ const saveGrant: MakeCall = (subjects, by, draw) => {
   return saved(by.grants.save({ grant: next, outgoing }), (model) => model.saveGrant(next, outgoing))
 }
 
-const enqueue: MakeCall = (subjects, by, draw) => {
+export const enqueue: MakeCall = (subjects, by, draw) => {
   const outgoing = events(subjects, by, draw)
   // The identifiers are compared with what a list shows next.
   return predicted(Effect.as(by.deliveryQueue.enqueue(outgoing), true), (model) => model.enqueue(outgoing))
@@ -254,7 +253,7 @@ const someClaims = ({ claims, deliveries }: StoreModel, draw: Draw) => {
   return draw.choice(held, draw.some(held), draw.some(claims))
 }
 
-const settle: MakeCall = ({ model, now }, by, draw) => {
+export const settle: MakeCall = ({ model, now }, by, draw) => {
   const settlements = someClaims(model, draw).map(({ delivery, token }) => {
     const rejected = {
       durationMs: draw.number(9),
@@ -282,7 +281,7 @@ const settle: MakeCall = ({ model, now }, by, draw) => {
   return predicted(Effect.map(by.deliveryQueue.settle(batch), sorted), (model) => sorted(model.settle(batch)))
 }
 
-const release: MakeCall = ({ model, now }, by, draw) => {
+export const release: MakeCall = ({ model, now }, by, draw) => {
   const dueAt = later(now, draw.choice(0, -1, -30, 5, 0.5))
   const claims = someClaims(model, draw)
   return predicted(
@@ -291,7 +290,7 @@ const release: MakeCall = ({ model, now }, by, draw) => {
   )
 }
 
-const cancel: MakeCall = (subjects, by, draw) => {
+export const cancel: MakeCall = (subjects, by, draw) => {
   const id = applicationOf(subjects, draw)?.id
   if (id === undefined) return undefined
   const [now, limit] = [subjects.now, draw.choice(1000, 2, 1, 0)]
@@ -301,7 +300,7 @@ const cancel: MakeCall = (subjects, by, draw) => {
   return predicted(cancelled, (model) => model.cancel(id, now, limit), { shared })
 }
 
-const again: MakeCall = ({ model, now }, by, draw) => {
+export const again: MakeCall = ({ model, now }, by, draw) => {
   const one = draw.of(model.deliveries)
   const id = draw.choice(one?.id, one?.id, draw.of(model.purged))
   if (one === undefined || id === undefined) return undefined
@@ -317,7 +316,7 @@ const again: MakeCall = ({ model, now }, by, draw) => {
   return call(run, (model, answer) => act(model, Option.getOrUndefined(answer)), { unanswered: act })
 }
 
-const purge: MakeCall = ({ model, now }, by, draw) => {
+export const purge: MakeCall = ({ model, now }, by, draw) => {
   const before = later(now, draw.choice(0, -5, -20))
   const limit = draw.choice(1000, 2, 1)
   const ids = model.purgeable(before)
@@ -334,71 +333,3 @@ const purge: MakeCall = ({ model, now }, by, draw) => {
     return { count, left: ids.map((id) => model.deliveries.some((one) => one.id === id)) }
   }, { isAlone: true })
 }
-
-/** The first calls of a program: two subscribed applications, each with a grant, and a registration. */
-export const beginningOf = (parts: ReadonlyArray<Part>): ReadonlyArray<MakeCall> => {
-  const application: ReadonlyArray<readonly [Part, MakeCall]> = [
-    ["applications", insertApplication],
-    ["subscriptions", insertSubscription],
-    ["grants", saveGrant]
-  ]
-  const all = [...application, ...application, ["registrations", insertRegistration] as const]
-  return all.flatMap(([part, makeCall]) => parts.includes(part) ? [makeCall] : [])
-}
-
-/** Calls of random programs that belong together: each, and its frequency. */
-export interface Theme {
-  readonly about: string
-  /** What it needs of a store. */
-  readonly parts: ReadonlyArray<Part>
-  readonly calls: ReadonlyArray<readonly [MakeCall, number]>
-  /** Milliseconds after which no new program begins, once some have run. */
-  readonly millis: number
-}
-
-const applications: Theme["calls"] = [
-  [insertApplication, 2],
-  [saveApplication, 6],
-  [saveSigningSecrets, 3]
-]
-const subscriptions: Theme["calls"] = [
-  [insertSubscription, 4],
-  [saveSubscription, 4],
-  [removeSubscription, 4]
-]
-const grants: Theme["calls"] = [[saveGrant, 8]]
-const registrations: Theme["calls"] = [
-  [insertRegistration, 1],
-  [saveRegistration, 6]
-]
-const queue: Theme["calls"] = [
-  [enqueue, 9],
-  [claim, 12],
-  [settle, 9],
-  [release, 4],
-  [cancel, 3],
-  [again, 4],
-  [purge, 3]
-]
-
-const all: ReadonlyArray<Part> = ["applications", "subscriptions", "outbox", "grants", "registrations", "queue"]
-
-/** In the order in which one can write a store. */
-export const themes: ReadonlyArray<Theme> = [
-  { about: "applications", parts: all.slice(0, 1), calls: applications, millis: 300 },
-  { about: "subscriptions", parts: all.slice(0, 2), calls: [...subscriptions, [saveApplication, 1]], millis: 300 },
-  {
-    about: "grants",
-    parts: all.slice(0, 4),
-    calls: [...grants, [saveApplication, 2], [removeSubscription, 1]],
-    millis: 800
-  },
-  { about: "registrations", parts: all.slice(0, 5), calls: [...registrations, [saveGrant, 1]], millis: 400 },
-  { about: "the queue", parts: all, calls: [...queue, ...subscriptions], millis: 1500 },
-  {
-    about: "everything",
-    parts: all,
-    calls: [...applications, ...subscriptions, ...grants, ...registrations, ...queue],
-    millis: 1200
-  }
-]

@@ -153,7 +153,7 @@ export const find: MakeCall = (subjects, by, draw) => {
   const delivery = draw.of([...model.purged, ...known]) ?? DeliveryId.make(maxId)
   const state = optional(draw.choice(undefined, "pending", undefined, ...State.literals))
   const after = optional(draw.choice(undefined, delivery))
-  const position = draw.choice(0, draw.of(model.log({ applicationId: id, after: 0, limit: 1000 }))?.position ?? 0)
+  const position = draw.choice(0, draw.of(model.readTo.filter(([application]) => application === id))?.[1] ?? 0)
   const subscriptions = [...model.subscriptions.values(), ...model.removed].map(({ id }) => id)
   const registration = draw.of(model.registrations.keys())
   const all: Record<Part, ReadonlyArray<() => Call | undefined>> = {

@@ -75,6 +75,8 @@ export class StoreModel {
   /** Subscriptions that were removed, and deliveries that were purged. */
   readonly removed: Array<Subscription>
   readonly purged: Array<DeliveryId>
+  /** Where readers of the log have been, also at deliveries that were purged since. */
+  readonly readTo: Array<readonly [ApplicationId, number]>
   /** All claims, also those that have ended. */
   readonly claims: Array<Claimed>
   /** In the order of their identifiers. */
@@ -91,6 +93,7 @@ export class StoreModel {
     this.subscriptions = new Map(other?.subscriptions)
     this.removed = [...other?.removed ?? []]
     this.purged = [...other?.purged ?? []]
+    this.readTo = [...other?.readTo ?? []]
     this.claims = [...other?.claims ?? []]
     this.deliveries = other?.deliveries ?? []
     this.#added = other === undefined ? 0 : other.#added
@@ -317,6 +320,10 @@ export class StoreModel {
   /** Readers have seen these entries at these positions. */
   seen(entries: ReadonlyArray<Stored>, positions: ReadonlyArray<number>): void {
     this.#change(entries, (one) => ({ position: positions[entries.indexOf(one)] }))
+    for (const [place, { delivery, position }] of entries.entries()) {
+      const read = positions[place]
+      if (position === undefined && read !== undefined) this.readTo.push([delivery.applicationId, read])
+    }
   }
 
   /** The deliveries that a purge can remove. */

@@ -2,7 +2,7 @@
 import * as Arr from "effect/Array"
 import * as FastCheck from "effect/FastCheck"
 import type { MakeCall } from "./storeCall.ts"
-import type { Theme } from "./storeCalls.ts"
+import type { Theme } from "./storeThemes.ts"
 
 /** A call, the handle that makes it, and the seed of its choices. */
 const choices = FastCheck.record({

@@ -65,15 +65,12 @@ export const has = (actual: unknown, expected: object, what = ""): void => {
 /** Expects that a sentence is true. */
 export const holds = (isTrue: boolean, sentence: string): void => check("", isTrue ? [] : [`not so: ${sentence}`])
 
+export const tagOfError = (error: unknown): string =>
+  Predicate.hasProperty(error, "_tag") ? String(error._tag) : "an error without a tag"
+
 /** Runs an effect and returns the tag of its failure, or "success". */
 export const tagOf = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<string, never, R> =>
-  Effect.map(
-    Effect.either(effect),
-    Either.match({
-      onLeft: (error) => Predicate.hasProperty(error, "_tag") ? String(error._tag) : "an error without a tag",
-      onRight: () => "success"
-    })
-  )
+  Effect.map(Effect.either(effect), Either.match({ onLeft: tagOfError, onRight: () => "success" }))
 
 /** Runs effects in parallel. Returns the tag of each failure, or "success". */
 export const race = <A, E, R>(

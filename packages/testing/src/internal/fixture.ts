@@ -31,6 +31,9 @@ export const start = DateTime.unsafeMake("2030-01-01T00:00:00.357Z")
 /** `seconds` after the start. */
 export const at = (seconds: number): DateTime.Utc => DateTime.add(start, { seconds })
 
+/** Before the deliveries of other laws: nothing else is due then. */
+export const early = at(-1000)
+
 /** A save of a grant without events. */
 export const only = (grant: Grant): Change => ({ grant, outgoing: [] })
 

@@ -11,8 +11,7 @@ import * as Option from "effect/Option"
 import { type LawGroup } from "../Law.ts"
 import { storeLaw } from "./storeLaw.ts"
 import { same } from "./expecting.ts"
-import { following, only } from "./fixture.ts"
-import { early } from "./scenes.ts"
+import { early, following, only } from "./fixture.ts"
 
 interface Numbered {
   readonly id: number

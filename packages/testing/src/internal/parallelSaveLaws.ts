@@ -7,10 +7,9 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import type { Law, LawGroup } from "../Law.ts"
-import { holds, race, same, sorted } from "./expecting.ts"
+import { alike, holds, race, same, sorted } from "./expecting.ts"
 import type { Fixture } from "./fixture.ts"
 import { atRest, noStops, stepsOf, type Stops, sweep } from "./rounds.ts"
-import { asText } from "./stage.ts"
 import { interruptAt } from "./stepping.ts"
 import { storeLaw } from "./storeLaw.ts"
 
@@ -108,7 +107,7 @@ const allOrNothing = (what: What): Law<Stores> =>
             { concurrency: "unbounded" }
           )
           yield* run(saves, Effect.map(seen, ({ queued, saved }) => saved.filter((n) => !queued.includes(n))))
-          const { queued, saved } = yield* atRest(seen, ({ queued, saved }) => asText(saved) === asText(queued))
+          const { queued, saved } = yield* atRest(seen, ({ queued, saved }) => alike(saved, queued))
           same(queued, saved, "objects of the events, and of what was saved")
           yield* f.cleanUp
         })

@@ -83,8 +83,6 @@ export const queueLaws: LawGroup<Stores> = {
       if (one === undefined || two === undefined) return yield* Effect.dieMessage("too few were claimed")
       const others = { delivery: two.delivery, token: "of another worker" }
       same(yield* f.deliveryQueue.release([one, others], at(20)), [one.delivery.id])
-      same(yield* f.deliveryQueue.release([one], at(25)), [])
-      same(yield* f.settle([one]), [])
       same(yield* f.claim({ now: at(19.999), leaseEnds: at(34) }), [])
       const again = yield* f.claimAt(20)
       same(again.map(({ claims, delivery }) => [delivery, claims]), [[{ ...one.delivery, dueAt: at(20) }, 2]])
@@ -96,6 +94,24 @@ export const queueLaws: LawGroup<Stores> = {
       yield* f.deliveryQueue.release(third, at(40))
       const fourth = (yield* f.claimAt(41)).map(({ delivery }) => delivery.id)
       same(new Set(fourth), new Set([one.delivery.id, two.delivery.id]))
+    }),
+    queueLaw("a claim that has ended settles and releases nothing", function*(f) {
+      const delivered = { state: "delivered", endedAt: Option.some(at(3)) } as const
+      for (const end of ["cancellation", "removal", "settlement", "release", "claim after its lease"] as const) {
+        const { app, claimed, subscription } = yield* f.claimedDeliveries(3)
+        yield* {
+          "cancellation": f.deliveryQueue.cancel(app.id, at(1), 1000),
+          "removal": f.subscriptions.remove(subscription.id, at(1)),
+          "settlement": f.settle(claimed, delivered),
+          "release": f.deliveryQueue.release(claimed, at(2)),
+          "claim after its lease": f.claimAt(16)
+        }[end]
+        const before = yield* f.listed(app)
+        same(yield* f.settle(claimed, { ...delivered, attempts: [] }), [], `what is settled after its ${end}`)
+        same(yield* f.deliveryQueue.release(claimed, at(4)), [], `what is released after its ${end}`)
+        same(yield* f.listed(app), before, `the deliveries after their ${end}`)
+        yield* f.cleanUp
+      }
     }),
     queueLaw("a long waiting queue delays no other subscription, and takes no share", function*(f) {
       const [paused, other] = [yield* f.subscribed, yield* f.subscribed]

@@ -51,7 +51,8 @@ export const sweep = <A, E, R>(
     return one === undefined ? Effect.void : trial(one)
   })
 
-const goldenRatio = (Math.sqrt(5) - 1) / 2
+/** Its multiples, modulo one, are each far from those before. */
+export const goldenRatio = (Math.sqrt(5) - 1) / 2
 
 /** Number of steps that are tried in any case: all of most operations. */
 const fewSteps = 40

@@ -25,6 +25,8 @@ export interface Call {
   readonly shared?: Effect.Effect<Judge, unknown>
   /** Whether it changes the subscriptions and signing secrets that a claim shows, or is a claim. A claim reads them last. */
   readonly claims?: "shows" | "is shown"
+  /** Whether a second one does nothing if the first was done, even later. */
+  readonly isOnce?: boolean
   /** Whether others cannot run at the same time: it is several calls, or its answer leaves the order of theirs open. */
   readonly isAlone?: boolean
 }

@@ -1,6 +1,7 @@
 /** The calls of random programs over the stores that change something. */
 import { type Application, State } from "@startlist/core/Application"
 import { type Delivery, State as DeliveryState } from "@startlist/core/Delivery"
+import type { Grant } from "@startlist/core/Grant"
 import { emptyUpdates } from "@startlist/core/Registration"
 import type { Subscription, SubscriptionId } from "@startlist/core/Subscription"
 import * as DateTime from "effect/DateTime"
@@ -151,7 +152,7 @@ export const removeSubscription: MakeCall = (subjects, by, draw) => {
   const id = subscriptionOf(subjects, draw)?.id
   if (id === undefined) return undefined
   const { now } = subjects
-  return predicted(by.subscriptions.remove(id, now), (model) => model.removeSubscription(id, now))
+  return predicted(by.subscriptions.remove(id, now), (model) => model.removeSubscription(id, now), { isOnce: true })
 }
 
 export const insertRegistration: MakeCall = ({ model, users }, by, draw) => {
@@ -191,27 +192,32 @@ export const saveRegistration: MakeCall = (subjects, by, draw) => {
   return saved(by.registrations.save(next, outgoing), (model) => model.saveRegistration(next, outgoing))
 }
 
-export const saveGrant: MakeCall = (subjects, by, draw) => {
-  const [app, user] = [applicationOf(subjects, draw), draw.choice(...subjects.users)]
-  if (app === undefined) return undefined
-  const before = subjects.model.grant(app.id, user.id)
-  // Those of a day differ by less than a second.
-  const granted = later(DateTime.startOf(subjects.now, "day"), draw.number(1000) / 1000)
-  const next = by.newGrant(app, user, {
-    scope: [`scope:${draw.number(9)}`, "first"],
-    grantedAt: granted,
-    generation: draw.number(9),
-    codes: [by.code({ expiresAt: granted, redeemed: draw.number(2) === 1 })].slice(draw.number(2)),
-    refresh: Option.some(by.refresh({ issuedAt: granted })),
-    ...draw.number(3) === 2 ? grantFields(by, draw) : {},
-    status: draw.choice("active", "active", "active", "revoked"),
-    applicationEpoch: draw.choice(app.epoch, app.epoch, app.epoch, before?.applicationEpoch ?? 0),
-    version: Math.max(1, versionAfter(before?.version ?? 0, draw))
-  })
-  // For applications alone: whether an audience of users counts the grant as it is saved, or as it was, is not promised.
-  const outgoing = events(subjects, by, draw, [])
-  return saved(by.grants.save({ grant: next, outgoing }), (model) => model.saveGrant(next, outgoing))
-}
+/** A save of a grant with one of these statuses. */
+const grantSave =
+  (...statuses: readonly [Grant["status"], ...ReadonlyArray<Grant["status"]>]): MakeCall => (subjects, by, draw) => {
+    const [app, user] = [applicationOf(subjects, draw), draw.choice(...subjects.users)]
+    if (app === undefined) return undefined
+    const before = subjects.model.grant(app.id, user.id)
+    // Those of a day differ by less than a second.
+    const granted = later(DateTime.startOf(subjects.now, "day"), draw.number(1000) / 1000)
+    const next = by.newGrant(app, user, {
+      scope: [`scope:${draw.number(9)}`, "first"],
+      grantedAt: granted,
+      generation: draw.number(9),
+      codes: [by.code({ expiresAt: granted, redeemed: draw.number(2) === 1 })].slice(draw.number(2)),
+      refresh: Option.some(by.refresh({ issuedAt: granted })),
+      ...draw.number(3) === 2 ? grantFields(by, draw) : {},
+      status: draw.choice(...statuses),
+      applicationEpoch: draw.choice(app.epoch, app.epoch, app.epoch, before?.applicationEpoch ?? 0),
+      version: Math.max(1, versionAfter(before?.version ?? 0, draw))
+    })
+    // For applications alone: whether an audience of users counts the grant as it is saved, or as it was, is not promised.
+    const outgoing = events(subjects, by, draw, [])
+    return saved(by.grants.save({ grant: next, outgoing }), (model) => model.saveGrant(next, outgoing))
+  }
+
+export const saveGrant = grantSave("active", "active", "active", "revoked")
+export const revokeGrant = grantSave("revoked")
 
 export const enqueue: MakeCall = (subjects, by, draw) => {
   const outgoing = events(subjects, by, draw)
@@ -278,7 +284,9 @@ export const settle: MakeCall = ({ model, now }, by, draw) => {
     }
   })
   const batch = draw.choice(settlements, settlements, [...settlements, ...settlements])
-  return predicted(Effect.map(by.deliveryQueue.settle(batch), sorted), (model) => sorted(model.settle(batch)))
+  return predicted(Effect.map(by.deliveryQueue.settle(batch), sorted), (model) => sorted(model.settle(batch)), {
+    isOnce: true
+  })
 }
 
 export const release: MakeCall = ({ model, now }, by, draw) => {
@@ -286,7 +294,8 @@ export const release: MakeCall = ({ model, now }, by, draw) => {
   const claims = someClaims(model, draw)
   return predicted(
     Effect.map(by.deliveryQueue.release(claims, dueAt), sorted),
-    (model) => sorted(model.release(claims, dueAt))
+    (model) => sorted(model.release(claims, dueAt)),
+    { isOnce: true }
   )
 }
 
@@ -320,16 +329,21 @@ export const purge: MakeCall = ({ model, now }, by, draw) => {
   const before = later(now, draw.choice(0, -5, -20))
   const limit = draw.choice(1000, 2, 1)
   const ids = model.purgeable(before)
-  const run = Effect.gen(function*() {
-    const count = yield* by.deliveries.purge(before, limit)
-    return { count, left: (yield* Effect.forEach(ids, by.deliveries.find)).map(Option.isSome) }
-  })
-  return call(run, (model, { left }) => {
+  const left = Effect.map(Effect.forEach(ids, by.deliveries.find), (found) => found.map(Option.isSome))
+  const act = (model: StoreModel, left: ReadonlyArray<boolean>) => {
     const present = model.purgeable(before)
     const gone = present.filter((id) => left[ids.indexOf(id)] !== true)
     const count = Math.min(limit, present.length)
     same(gone.length, count, "number of deliveries that are gone")
     model.purge(gone)
     return { count, left: ids.map((id) => model.deliveries.some((one) => one.id === id)) }
-  }, { isAlone: true })
+  }
+  const run = Effect.flatMap(
+    by.deliveries.purge(before, limit),
+    (count) => Effect.map(left, (left) => ({ count, left }))
+  )
+  return call(run, (model, { left }) => act(model, left), {
+    isAlone: true,
+    recovered: Effect.map(left, (left) => (model) => void act(model, left))
+  })
 }

@@ -25,6 +25,8 @@ const step = FastCheck.record({
     ...Array.from({ length: 3 }, () => "with others" as const),
     ...Array.from({ length: 3 }, () => "seen" as const)
   ),
+  /** Whether it is a find, if it is not interrupted or seen. */
+  isFind: FastCheck.constantFrom(false, false, false, true),
   others: FastCheck.array(choices, { minLength: 1, maxLength: 3 }),
   /** Whether the others are the same call, make the same choices, or neither. */
   are: FastCheck.constantFrom("different", "similar", "equal"),

@@ -8,18 +8,19 @@ import * as Clock from "effect/Clock"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
 import { intercept } from "../Interception.ts"
 import { forAll, law, type LawGroup } from "../Law.ts"
-import { Unexpected } from "./expecting.ts"
+import { tagOfError, Unexpected } from "./expecting.ts"
 import { type Fixture, make } from "./fixture.ts"
 import { plain } from "./plain.ts"
 import type { Stops } from "./rounds.ts"
-import type { Handles, WithHandles } from "./stage.ts"
+import type { Handles, WithHandles } from "./handles.ts"
 import type { MakeCall } from "./storeCall.ts"
-import { type Theme, themes } from "./storeThemes.ts"
+import { themes } from "./storeThemes.ts"
 import { clearQueue } from "./storeLaw.ts"
-import { type Program, program } from "./storeProgram.ts"
-import { runProgram } from "./storeSteps.ts"
+import { callsOf, program } from "./storeProgram.ts"
+import { type Plan, runProgram } from "./storeSteps.ts"
 
 const show = (value: unknown): string => {
   const text = JSON.stringify(plain(value)) ?? "nothing"
@@ -34,7 +35,11 @@ const logged = ({ services }: Fixture, name: string, log: Array<() => string>) =
       Effect.onExit(effect, (exit) =>
         Effect.sync(() =>
           log.push(() => {
-            const answer = Exit.isSuccess(exit) ? show(exit.value) : Cause.pretty(exit.cause)
+            const answer = Exit.match(exit, {
+              onSuccess: show,
+              onFailure: (cause) =>
+                Option.match(Cause.failureOption(cause), { onNone: () => Cause.pretty(cause), onSome: tagOfError })
+            })
             return `${name}: ${operation} ${show(input)}: ${answer}`
           })
         )))
@@ -43,24 +48,24 @@ const logged = ({ services }: Fixture, name: string, log: Array<() => string>) =
 /** An instant after those of all programs. */
 const never = DateTime.unsafeMake("2199-01-01T00:00:00.000Z")
 
-const run = (
-  theme: Theme,
+/** Runs a program over an empty queue. An error shows its calls. */
+export const run = (
+  plan: Plan,
   [one, other]: Handles,
   stops: Map<MakeCall, Stops<number>>,
-  program: Program,
   isOver: Effect.Effect<boolean>
 ): Effect.Effect<void, unknown> =>
   Effect.gen(function*() {
     const log: Array<() => string> = []
     const handles: Handles = [yield* logged(one, "one handle", log), yield* logged(other, "another", log)]
     // What an earlier program has left.
-    if (theme.parts.includes("queue")) yield* Effect.provide(clearQueue, one.services)
-    if (theme.parts.includes("outbox")) {
+    if (plan.parts.includes("queue")) yield* Effect.provide(clearQueue, one.services)
+    if (plan.parts.includes("outbox")) {
       yield* Effect.repeat(one.deliveries.purge(never, 1000), { until: (count) => count === 0 })
     }
     log.length = 0
     yield* Effect.catchAllCause(
-      runProgram(theme, handles, stops, log, program, isOver),
+      runProgram(plan, handles, stops, log, isOver),
       (cause) => Effect.die(new Unexpected([...log.map((line) => line()), String(Cause.squash(cause))].join("\n")))
     )
   })
@@ -91,7 +96,8 @@ export const storePrograms = <R>(withHandles: WithHandles<R>): LawGroup<R> => ({
                 const lengthen = Effect.map(Clock.currentTimeMillis, (now) => {
                   ends = now + shrinking
                 })
-                yield* Effect.tapErrorCause(run(theme, handles, stops, program, isOver), () => lengthen)
+                const plan = { ...program, parts: theme.parts, calls: callsOf(theme, program), isThorough: false }
+                yield* Effect.tapErrorCause(run(plan, handles, stops, isOver), () => lengthen)
               }), { numRuns: theme.millis / 10, interruptAfterTimeLimit: 10 * theme.millis + shrinking })
           })
         )

@@ -7,16 +7,27 @@ import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import { same, sorted } from "./expecting.ts"
 import { type Fixture, settled } from "./fixture.ts"
-import { inTheMiddle, measured, noStops, type Stops } from "./rounds.ts"
-import type { Handles } from "./stage.ts"
+import { atOnce, interrupted as interruptedAtRandom, inTheMiddle, measured, noStops, type Stops } from "./rounds.ts"
+import type { Handles } from "./handles.ts"
 import { interruptAt } from "./stepping.ts"
-import { type Call, type Judge, later, type MakeCall, makeDraw, type Subjects } from "./storeCall.ts"
+import { type Call, type Judge, later, type MakeCall, makeDraw, type Part, type Subjects } from "./storeCall.ts"
 import { claim } from "./storeCalls.ts"
-import { beginningOf, type Theme } from "./storeThemes.ts"
+import { beginningOf } from "./storeThemes.ts"
 import { deliveriesOf, everything, find } from "./storeFinds.ts"
 import { StoreModel } from "./storeModel.ts"
 import { agreeing, ordersOf, StoreModels } from "./storeModels.ts"
-import { callsOf, type Program, type Step } from "./storeProgram.ts"
+import type { Step } from "./storeProgram.ts"
+
+/** A program whose steps choose from these calls. */
+export interface Plan {
+  /** The parts of a store that it needs. */
+  readonly parts: ReadonlyArray<Part>
+  readonly calls: ReadonlyArray<MakeCall>
+  readonly steps: Iterable<Step>
+  readonly start: string
+  /** Whether to look at everything that a step changes. Otherwise at something. */
+  readonly isThorough: boolean
+}
 
 interface Prepared {
   readonly by: Fixture
@@ -32,6 +43,9 @@ const stopsOf = ({ between, order }: Stops<number>): ReadonlyArray<number> =>
   between > 0
     ? order.slice(0, between).toSorted((a, b) => a - b)
     : order.toSorted((a, b) => a - b).slice(Math.floor(order.length / 3))
+
+/** The number of rounds through all stops. It chooses what happens at a stop. */
+const roundOf = ({ order }: Stops<number>, at: number): number => Math.floor(at / Math.max(1, order.length))
 
 /** Three users, whose numbers are close to each other, or equal in their last 32 bits. */
 const usersOf = (f: Fixture) =>
@@ -52,22 +66,22 @@ const areIndependent = (calls: ReadonlyArray<Call>): boolean =>
 
 /** Runs a program. Fails if an answer is wrong. */
 export const runProgram = (
-  theme: Theme,
+  { calls: changes, isThorough, parts, start, steps }: Plan,
   handles: Handles,
   stops: Map<MakeCall, Stops<number>>,
   log: Array<() => string>,
-  program: Program,
   isOver: Effect.Effect<boolean>
 ) =>
   Effect.gen(function*() {
     const [f, g] = handles
     const users = yield* usersOf(f)
-    const hasQueue = theme.parts.includes("queue")
-    const changes = callsOf(theme, program)
+    const hasQueue = parts.includes("queue")
     const models = new StoreModels()
     const judge = (...orders: ReadonlyArray<ReadonlyArray<Judge>>): void => models.judge(...orders)
-    let now = DateTime.unsafeMake(program.start)
-    const subjects = (): Subjects => ({ model: models.first, now, parts: theme.parts, users })
+    /** The models before a step, and those that were possible in it. */
+    let possible: ReadonlyArray<StoreModel> = []
+    let now = DateTime.unsafeMake(start)
+    const subjects = (): Subjects => ({ model: models.first, now, parts, users })
 
     /** Finds the identifiers of deliveries that saves have queued. */
     const number = (by: Fixture) =>
@@ -82,6 +96,7 @@ export const runProgram = (
     const tellApart = (by: Fixture) =>
       Effect.gen(function*() {
         if (models.all.length === 1) return
+        possible = [...possible, ...models.all]
         for (const { expected, run } of everything(subjects(), by)) {
           if (expected === undefined || models.areAlike(expected)) continue
           judge([yield* run])
@@ -97,10 +112,27 @@ export const runProgram = (
       return call && makeCall && { by, call, makeCall }
     }
 
-    /** Interrupts a call, and tries again until it is done. Each time it is interrupted some steps later. */
-    const interrupted = ({ by, call, makeCall }: Prepared, at: number) =>
+    const measure = ({ call, makeCall }: Prepared) =>
       Effect.gen(function*() {
-        const { order } = stops.get(makeCall) ?? noStops
+        const [taken, judged] = yield* measured(call.run)
+        const known = stops.get(makeCall)
+        if (taken.order.length > (known?.order.length ?? 0)) stops.set(makeCall, { ...taken, order: stopsOf(taken) })
+        judge([judged])
+      })
+
+    /** Interrupts a call, and tries again until it is done. Each time it is interrupted some steps later. */
+    const interrupted = (prepared: Prepared, at: number) =>
+      Effect.gen(function*() {
+        const { by, call, makeCall } = prepared
+        const known = stops.get(makeCall) ?? noStops
+        const { between, millis, order } = known
+        if (between > 0 && call.isOnce === true && call.unanswered !== undefined && roundOf(known, at) % 4 === 0) {
+          log.push(() => "(interrupted during a statement)")
+          yield* interruptedAtRandom(call.run, millis)
+          judge([], [call.unanswered])
+          // A database may complete a statement later. Then the repetition waits for it, or makes it void.
+          return yield* measure(prepared)
+        }
         const left = order.slice(at % order.length)
         // A slow store takes many steps.
         const stride = Math.max(1 + at % 5, Math.ceil(left.length / 12))
@@ -119,11 +151,16 @@ export const runProgram = (
     /** Stops a call at a step while the others run. */
     const withOthers = ({ call, makeCall }: Prepared, others: ReadonlyArray<Call>, at: number) =>
       Effect.gen(function*() {
-        const { millis, order } = stops.get(makeCall) ?? noStops
+        const known = stops.get(makeCall) ?? noStops
+        const { millis, order } = known
         log.push(() => "(at the same time)")
+        const [first, ...rest] = [call, ...others].map(({ run, shared = run }) => shared)
+        if (first === undefined || roundOf(known, at) % 4 === 0) {
+          return judge(...ordersOf(yield* atOnce([...first ? [first] : [], ...rest])))
+        }
         const [answers, judged] = yield* inTheMiddle(
-          [[call.shared ?? call.run, order[at % order.length] ?? 0]],
-          Effect.all(others.map((one) => one.shared ?? one.run), { concurrency: "unbounded" }),
+          [[first, order[at % order.length] ?? 0]],
+          Effect.all(rest, { concurrency: "unbounded" }),
           millis
         )
         judge(...ordersOf([...answers, ...judged]))
@@ -141,14 +178,15 @@ export const runProgram = (
         ({ expected }) => expected !== undefined && !models.areAlike(expected, moments)
       )
       const all = [...rotated(changed, at), ...rotated(others.filter(({ expected }) => expected === undefined), at)]
-      return all.slice(0, 4)
+      return all.slice(0, isThorough ? 12 : 4)
     }
 
     /** Finds while a call is stopped at a step: all show it from one find on. */
     const seenInTheMiddle = ({ call, makeCall }: Prepared, unanswered: Judge, at: number) =>
       Effect.gen(function*() {
         const { millis, order } = stops.get(makeCall) ?? noStops
-        const finds = findsOf(g, [unanswered], at)
+        const some = findsOf(g, [unanswered], at)
+        const finds = isThorough ? [...some, ...some] : some
         log.push(() => "(seen in the middle)")
         const [answers, judged] = yield* inTheMiddle(
           [[call.run, order[at % order.length] ?? 0]],
@@ -188,19 +226,12 @@ export const runProgram = (
         for (const one of judged) agreeing(moments, [one])
       })
 
-    const measure = ({ call, makeCall }: Prepared) =>
-      Effect.gen(function*() {
-        const [taken, judged] = yield* measured(call.run)
-        const known = stops.get(makeCall)
-        if (taken.order.length > (known?.order.length ?? 0)) stops.set(makeCall, { ...taken, order: stopsOf(taken) })
-        judge([judged])
-      })
-
-    const perform = ({ are, at, how, one, others, waits }: Step) =>
+    const perform = ({ are, at, how, isFind, one, others, waits }: Step) =>
       Effect.gen(function*() {
         now = later(now, waits)
+        possible = models.all
         const canFind = how === "alone" || how === "with others"
-        const first = prepared(one, canFind && one.call % 4 === 0 ? find : undefined)
+        const first = prepared(one, canFind && isFind ? find : undefined)
         if (first === undefined) return
         const { by, call, makeCall } = first
         const isKnown = stops.has(makeCall) && models.all.length < 4
@@ -216,16 +247,25 @@ export const runProgram = (
         } else if (isKnown && how === "with others" && areIndependent([call, ...independent])) {
           yield* withOthers(first, independent, at)
         } else if (isKnown && how === "seen" && call.unanswered !== undefined && models.all.length === 1) {
-          const then = at % 3 === 1 ? beside.slice(0, 1).filter(({ unanswered }) => unanswered !== undefined) : []
-          yield* at % 3 === 0 ? seenInTheMiddle(first, call.unanswered, at) : seenDuring([call, ...then], at)
+          const then = beside.slice(0, 1).filter(({ unanswered }) => unanswered !== undefined)
+          const round = roundOf(stops.get(makeCall) ?? noStops, at) % 4
+          yield* round > 1
+            ? seenInTheMiddle(first, call.unanswered, at)
+            : seenDuring(round === 0 ? [call, ...then] : [call], at)
         } else {
           yield* measure(first)
           if (how === "repeated") yield* measure(first)
         }
         yield* number(by)
         yield* tellApart(by)
-        const [look] = rotated(everything(subjects(), g), at)
-        if (look !== undefined) judge([yield* look.run])
+        // Other steps of a thorough program only prepare one that looks at everything.
+        if (isThorough && how === "alone") return
+        const looks = rotated(everything(subjects(), g), at)
+        const isChanged = ({ expected }: Call) =>
+          expected === undefined || !models.areAlike(expected, [...possible, ...models.all])
+        for (const { run } of isThorough ? looks.filter(isChanged) : looks.slice(0, 1)) {
+          judge([yield* run])
+        }
       })
 
     /** Claims and delivers until nothing is left. */
@@ -249,12 +289,12 @@ export const runProgram = (
       Effect.forEach(everything(subjects(), g), ({ run }) => Effect.map(run, (judged) => judge([judged])))
     )
 
-    for (const makeCall of beginningOf(theme.parts)) {
+    for (const makeCall of beginningOf(parts)) {
       const call = makeCall(subjects(), f, makeDraw(0))
       if (call !== undefined) judge([yield* call.run])
       yield* number(f)
     }
-    for (const step of program.steps) {
+    for (const step of steps) {
       if (yield* isOver) break
       yield* perform(step)
     }

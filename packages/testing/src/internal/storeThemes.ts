@@ -19,14 +19,25 @@ import {
   settle
 } from "./storeCalls.ts"
 
-/** The first calls of a program: two subscribed applications, each with a grant, and a registration. */
+/**
+ * The first calls of a program: a registration, and two subscribed applications, each with a grant. The second one has had
+ * another subscription, with a claimed delivery.
+ */
 export const beginningOf = (parts: ReadonlyArray<Part>): ReadonlyArray<MakeCall> => {
   const application: ReadonlyArray<readonly [Part, MakeCall]> = [
     ["applications", insertApplication],
     ["subscriptions", insertSubscription],
     ["grants", saveGrant]
   ]
-  const all = [...application, ...application, ["registrations", insertRegistration] as const]
+  const all: ReadonlyArray<readonly [Part, MakeCall]> = [
+    ["registrations", insertRegistration],
+    ...application,
+    ...application,
+    ["queue", enqueue],
+    ["queue", claim],
+    ["subscriptions", removeSubscription],
+    ["subscriptions", insertSubscription]
+  ]
   return all.flatMap(([part, makeCall]) => parts.includes(part) ? [makeCall] : [])
 }
 
@@ -65,24 +76,31 @@ const queue: Theme["calls"] = [
   [purge, 3]
 ]
 
-const all: ReadonlyArray<Part> = ["applications", "subscriptions", "outbox", "grants", "registrations", "queue"]
+export const allParts: ReadonlyArray<Part> = [
+  "applications",
+  "subscriptions",
+  "outbox",
+  "grants",
+  "registrations",
+  "queue"
+]
 
 /** In the order in which one can write a store. */
 export const themes: ReadonlyArray<Theme> = [
-  { about: "applications", parts: all.slice(0, 1), calls: applications, millis: 300 },
-  { about: "subscriptions", parts: all.slice(0, 2), calls: [...subscriptions, [saveApplication, 1]], millis: 300 },
+  { about: "applications", parts: allParts.slice(0, 1), calls: applications, millis: 300 },
+  { about: "subscriptions", parts: allParts.slice(0, 2), calls: [...subscriptions, [saveApplication, 1]], millis: 300 },
   {
     about: "grants",
-    parts: all.slice(0, 4),
+    parts: allParts.slice(0, 4),
     calls: [...grants, [saveApplication, 2], [removeSubscription, 1]],
-    millis: 800
+    millis: 500
   },
-  { about: "registrations", parts: all.slice(0, 5), calls: [...registrations, [saveGrant, 1]], millis: 400 },
-  { about: "the queue", parts: all, calls: [...queue, ...subscriptions], millis: 1500 },
+  { about: "registrations", parts: allParts.slice(0, 5), calls: [...registrations, [saveGrant, 1]], millis: 300 },
+  { about: "the queue", parts: allParts, calls: [...queue, ...subscriptions], millis: 1000 },
   {
     about: "everything",
-    parts: all,
+    parts: allParts,
     calls: [...applications, ...subscriptions, ...grants, ...registrations, ...queue],
-    millis: 1200
+    millis: 900
   }
 ]

@@ -34,6 +34,9 @@ export const at = (seconds: number): DateTime.Utc => DateTime.add(start, { secon
 /** Before the deliveries of other laws: nothing else is due then. */
 export const early = at(-1000)
 
+/** Before the ends of the deliveries of other laws. */
+export const long = at(-1e9)
+
 /** A save of a grant without events. */
 export const only = (grant: Grant): Change => ({ grant, outgoing: [] })
 

@@ -11,12 +11,9 @@ import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import type { Law, LawGroup } from "../Law.ts"
 import { count, holds, race, same, sorted } from "./expecting.ts"
-import { at, type Fixture, following, objectsOf, only, start } from "./fixture.ts"
+import { at, type Fixture, following, long, objectsOf, only, start } from "./fixture.ts"
 import { inTheMiddle, stepsOf, sweep } from "./rounds.ts"
 import { queueLaw, storeLaw } from "./storeLaw.ts"
-
-/** Before the ends of other laws' deliveries. */
-const long = at(-1e9)
 
 /** Each object and the number of its claim, by object. */
 const counts = (claimed: ReadonlyArray<Claimed>): ReadonlyArray<readonly [object: number, claims: number]> =>

@@ -11,7 +11,7 @@ import * as Stream from "effect/Stream"
 import * as Arbitraries from "../Arbitraries.ts"
 import type { LawGroup } from "../Law.ts"
 import { holds, same, sorted } from "./expecting.ts"
-import { at, objectsOf, start } from "./fixture.ts"
+import { at, long, objectsOf, start } from "./fixture.ts"
 import { inTheMiddle, stepsOf, sweep } from "./rounds.ts"
 import { forEach, queueLaw } from "./storeLaw.ts"
 
@@ -112,6 +112,33 @@ export const queueLaws: LawGroup<Stores> = {
         same(yield* f.listed(app), before, `the deliveries after their ${end}`)
         yield* f.cleanUp
       }
+    }),
+    queueLaw("a cancellation with a limit cancels the newest pending delivery", function*(f) {
+      const { app } = yield* f.subscribed
+      yield* f.queue(app, f.events([1, 2, 3, 4]))
+      yield* f.settle((yield* f.claim()).filter(({ delivery }) => delivery.event.objectId > 2))
+      same(yield* f.deliveryQueue.cancel(app.id, at(1), 1), 1)
+      same((yield* f.listed(app)).map(({ state }) => state), ["pending", "cancelled", "delivered", "delivered"])
+    }),
+    queueLaw(
+      "a purge with a limit removes what ended before a time, also behind a delivery that ended later",
+      function*(f) {
+        const { claimed } = yield* f.claimedDeliveries(3)
+        yield* f.settle(claimed.slice(0, 1), { state: "delivered", endedAt: Option.some(at(1)) })
+        yield* f.settle(claimed.slice(1), { state: "delivered", endedAt: Option.some(long) })
+        const purge = f.deliveries.purge(long, 1)
+        same([yield* purge, yield* purge, yield* purge], [1, 1, 0])
+      }
+    ),
+    queueLaw("a reader whose last event was purged reads the next ones", function*(f) {
+      const { app, claimed } = yield* f.claimedDeliveries(2)
+      const read = (after: number) => f.deliveries.log({ applicationId: app.id, after, limit: 9 })
+      const last = (yield* read(0)).at(-1)?.position ?? 0
+      yield* f.settle(claimed, { state: "delivered", endedAt: Option.some(long) })
+      same(yield* f.deliveries.purge(long, 9), 2)
+      same(yield* read(last), [])
+      yield* f.queue(app, [f.event(3)])
+      same((yield* read(last)).map(({ delivery }) => delivery.event.objectId), [3])
     }),
     queueLaw("a long waiting queue delays no other subscription, and takes no share", function*(f) {
       const [paused, other] = [yield* f.subscribed, yield* f.subscribed]

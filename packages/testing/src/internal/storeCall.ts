@@ -61,7 +61,8 @@ export const later = (instant: DateTime.Utc, seconds: number): DateTime.Utc => D
 
 /** Makes the choices of a call, one after the other. Seed zero always makes the simplest one, which is the first. */
 export const makeDraw = (seed: number) => {
-  let state = seed
+  // Seeds that are close to each other make different choices.
+  let state = Math.imul(seed, 0x9e3779b1)
   const number = (below: number): number => {
     if (seed === 0) return 0
     state = Math.imul(state, 1664525) + 1013904223 >>> 0

@@ -65,13 +65,16 @@ export const saveApplication: MakeCall = (subjects, by, draw) => {
   const { links: _, ...withoutLinks } = before
   const next: Application = {
     ...draw.choice<() => Omit<Application, "version">>(
-      () => ({ ...before, state: before.state === "active" ? "suspended" : "active" }),
       () => ({
         ...before,
         name: by.name("renamed"),
-        redirectUris: [],
-        links: { logo: `https://${draw.number(9)}.test` }
+        redirectUris: [`https://${before.version}.test`],
+        requirePkce: !before.requirePkce,
+        links: { logo: `https://${before.version}.test` },
+        secrets: [{ hash: by.hash(), expiresAt: Option.none() }]
       }),
+      () => ({ ...before, state: before.state === "active" ? "suspended" : "active" }),
+      () => ({ ...before, redirectUris: [] }),
       () => ({ ...before, epoch: before.epoch + 1 }),
       () => ({ ...before, ownerId: draw.choice(...subjects.users).id }),
       () => ({ ...withoutLinks, ...draw.any(settings), epoch: before.epoch + draw.number(999) }),
@@ -138,9 +141,10 @@ export const saveSubscription: MakeCall = (subjects, by, draw) => {
   const next = {
     ...before,
     ...draw.choice<Partial<Subscription>>(
+      { callbackUrl: `https://${by.name("app")}.test`, updatedAt: subjects.now },
+      { callbackUrl: `https://${draw.number(999)}.example.test` },
       { paused: !before.paused },
       { paused: !before.paused, updatedAt: subjects.now },
-      { callbackUrl: `https://${draw.number(999)}.example.test` },
       fields
     ),
     version: versionAfter(before.version, draw)

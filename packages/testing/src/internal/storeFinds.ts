@@ -133,7 +133,7 @@ export const everything = ({ model, parts, users }: Subjects, by: Fixture): Read
     grants: () => [
       ...users.map((user) => finds.grantsOfUser(by, user)),
       ...ids.flatMap((id) => [
-        finds.grantsOfApplication(by, id, 9),
+        finds.grantsOfApplication(by, id, 2),
         ...users.map((user) => finds.grant(by, id, user))
       ])
     ],

@@ -92,7 +92,7 @@ export const themes: ReadonlyArray<Theme> = [
   {
     about: "grants",
     parts: allParts.slice(0, 4),
-    calls: [...grants, [saveApplication, 2], [removeSubscription, 1]],
+    calls: [...grants, [saveApplication, 4], [removeSubscription, 1]],
     millis: 500
   },
   { about: "registrations", parts: allParts.slice(0, 5), calls: [...registrations, [saveGrant, 1]], millis: 300 },

@@ -11,15 +11,16 @@
 import type { Stores } from "@startlist/core/Stores"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { atomicityLaws } from "./internal/atomicityLaws.ts"
 import { handleLaws, reopeningLaws } from "./internal/handleLaws.ts"
 import { keyLaws } from "./internal/keyLaws.ts"
 import { parallelLaws } from "./internal/parallelLaws.ts"
 import { parallelSaveLaws } from "./internal/parallelSaveLaws.ts"
 import { queueLaws } from "./internal/queueLaws.ts"
+import { racesOf } from "./internal/raceLaws.ts"
 import { recordLaws } from "./internal/recordLaws.ts"
-import { alone, type WithHandles } from "./internal/handles.ts"
+import { alone, type WithHandles } from "./internal/stage.ts"
 import { storePrograms } from "./internal/storePrograms.ts"
-import { storeSweeps } from "./internal/storeSweeps.ts"
 import type { LawGroup } from "./Law.ts"
 import * as Suite from "./Suite.ts"
 
@@ -27,7 +28,8 @@ const others: ReadonlyArray<LawGroup<Stores>> = [
   recordLaws,
   parallelSaveLaws,
   parallelLaws,
-  queueLaws
+  queueLaws,
+  atomicityLaws
 ]
 
 const withOne: WithHandles<Stores> = (use) => Effect.flatMap(alone, use)
@@ -36,8 +38,8 @@ const withOne: WithHandles<Stores> = (use) => Effect.flatMap(alone, use)
 export const laws: ReadonlyArray<LawGroup<Stores>> = [
   keyLaws,
   storePrograms(withOne),
-  storeSweeps(withOne),
-  ...others
+  ...others,
+  racesOf(withOne)
 ]
 
 export interface Options<R> {

@@ -5,12 +5,13 @@ import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { law, type LawGroup } from "../Law.ts"
-import { everyRecord } from "./everyRecord.ts"
+import { operations } from "./atomicityLaws.ts"
 import { same } from "./expecting.ts"
-import { type Fixture, make } from "./fixture.ts"
+import { early, type Fixture, make } from "./fixture.ts"
+import { racesOf } from "./raceLaws.ts"
 import { storePrograms } from "./storePrograms.ts"
-import { storeSweeps } from "./storeSweeps.ts"
-import type { WithHandles } from "./handles.ts"
+import { after, queue, records } from "./scenes.ts"
+import { look, staged, type WithHandles } from "./stage.ts"
 
 /** Opens the storage once more. The scope closes it. */
 export type Open<R> = Effect.Effect<Context.Context<Stores>, unknown, R | Scope.Scope>
@@ -21,9 +22,96 @@ const fixtureOf = <R>(open: Open<R>): Effect.Effect<Fixture, unknown, R | Scope.
 const withTwo = <R>(open: Open<R>): WithHandles<R> => (use) =>
   Effect.scoped(Effect.flatMap(Effect.all([fixtureOf(open), fixtureOf(open)]), use))
 
-const logs = <R>(open: Open<R>): LawGroup<R> => ({
+const saves = [
+  "a save of a grant",
+  "a save of an application",
+  "a save of a registration",
+  "a save of a subscription",
+  "a save of signing secrets"
+]
+
+/** Operations of one handle, which the other must see. */
+const visible = [
+  ...operations,
+  [queue, ["a claim"]],
+  [after(records, "a revocation"), ["a consent after the revocation"]],
+  [after(records, "a suspension"), ["a restoration"]]
+] as const
+
+const visibility = <R>(open: Open<R>): LawGroup<R> => ({
   about: "two handles",
   laws: [
+    ...visible.flatMap(([makeScene, names]) =>
+      names.map((name) =>
+        law(
+          `${name} by one handle is seen by the other immediately, whatever it saw before`,
+          () =>
+            withTwo(open)(([f, g]) =>
+              Effect.gen(function*() {
+                for (const handles of [[f, g], [g, f]] as const) {
+                  const stage = yield* staged(makeScene, handles)
+                  const [one, other] = stage.handles
+                  same(yield* look(stage, other), yield* look(stage, one), "what the other sees before")
+                  yield* stage.run(name, one)
+                  same(yield* look(stage, other), yield* look(stage, one), "what the other sees afterwards")
+                  yield* stage.cleanUp
+                }
+              })
+            )
+        )
+      )
+    ),
+    law(
+      "two handles save in turn, each over the version of the other",
+      () =>
+        withTwo(open)((handles) =>
+          Effect.gen(function*() {
+            const { cleanUp, handles: [f, g], run } = yield* staged(records, handles)
+            for (const [place, by] of [f, f, g, f, g].entries()) {
+              for (const name of saves) {
+                same(yield* run(name, by, place + 1, place + 2), null, `${name}, version ${place + 2}`)
+              }
+            }
+            yield* cleanUp
+          })
+        )
+    ),
+    law(
+      "two handles that take turns never give the same identifier",
+      () =>
+        withTwo(open)((handles) =>
+          Effect.gen(function*() {
+            const made = yield* Effect.forEach([...handles, ...handles, ...handles], (by) =>
+              Effect.gen(function*() {
+                const { app, subscription } = yield* by.subscribed
+                const { id: registration } = yield* by.registration(yield* by.user())
+                const [delivery] = yield* by.enqueue(app, [by.event(1, early)])
+                return { application: app.id, subscription: subscription.id, registration, delivery }
+              }))
+            for (const kind of ["application", "subscription", "registration", "delivery"] as const) {
+              same(new Set(made.map((one) => one[kind])).size, made.length, `different identifiers (${kind})`)
+            }
+            for (const { cleanUp } of handles) yield* cleanUp
+          })
+        )
+    ),
+    law(
+      "a position of the log that one handle has returned is known to the other",
+      () =>
+        withTwo(open)(([f, g]) =>
+          Effect.gen(function*() {
+            const { app } = yield* f.subscribed
+            const read = (by: Fixture, after: number) => by.deliveries.log({ applicationId: app.id, after, limit: 10 })
+            for (const [one, other] of [[f, g], [g, f]] as const) {
+              yield* read(other, 0)
+              yield* one.deliveryQueue.enqueue(one.outgoing(app, one.event(1)))
+              const last = (yield* read(one, 0)).at(-1)
+              same(yield* read(other, last?.position ?? 0), [])
+            }
+            yield* f.cleanUp
+          })
+        )
+    ),
     law(
       "two handles that read the log at the same time give each event one position",
       () =>
@@ -57,16 +145,22 @@ export const reopeningLaws = <R>(open: Open<R>): LawGroup<R> => ({
         Effect.gen(function*() {
           const before = yield* Effect.scoped(Effect.gen(function*() {
             const f = yield* fixtureOf(open)
-            const { finds, saves, subscription } = yield* everyRecord(f)
-            same(yield* saves(f), Arr.makeBy(5, () => "success"), "the first saves")
+            const stage = yield* staged(records, [f, f])
+            for (const name of saves) yield* stage.run(name, f)
+            const { app, subscription } = yield* f.subscribed
+            yield* f.queue(app, f.events([1, 2], early))
             const claimed = (yield* f.claimAt(-1000)).filter((one) => one.subscription.id === subscription.id)
-            return { claimed, finds, found: yield* finds(f), saves, subscription }
+            return { app, claimed, listed: yield* f.listed(app), seen: yield* look(stage, f), stage, subscription }
           }))
           yield* Effect.scoped(Effect.gen(function*() {
             const g = yield* fixtureOf(open)
-            same(yield* before.finds(g), before.found, "what is there")
-            same(yield* before.saves(g), Arr.makeBy(5, () => "Conflict"), "saves over an old version")
-            same(yield* g.claimAt(-986), [], "what is claimed while leases live")
+            same(yield* look(before.stage, g), before.seen, "what is there")
+            for (const name of saves) {
+              same(yield* before.stage.run(name, g, 2), "Conflict", `${name} over an old version`)
+            }
+            same(yield* g.listed(before.app), before.listed, "the deliveries")
+            const claimed = yield* g.claimAt(-986)
+            same(claimed, [], "what is claimed while leases live")
             const { subscription } = yield* g.subscribed
             same(subscription.id > before.subscription.id, true, "the next identifier is a new one")
             const recorded = yield* g.settle(before.claimed)
@@ -80,7 +174,7 @@ export const reopeningLaws = <R>(open: Open<R>): LawGroup<R> => ({
 /** Laws of a storage that several handles can open at a time. */
 export const handleLaws = <R>(open: Open<R>): ReadonlyArray<LawGroup<R>> => [
   storePrograms(withTwo(open)),
-  storeSweeps(withTwo(open)),
-  logs(open),
-  reopeningLaws(open)
+  visibility(open),
+  reopeningLaws(open),
+  racesOf(withTwo(open))
 ]

@@ -11,8 +11,7 @@ import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import type { Law, LawGroup } from "../Law.ts"
 import { count, holds, race, same, sorted } from "./expecting.ts"
-import { at, type Fixture, following, long, objectsOf, only, start } from "./fixture.ts"
-import { inTheMiddle, stepsOf, sweep } from "./rounds.ts"
+import { at, type Fixture, following, objectsOf, only, start } from "./fixture.ts"
 import { queueLaw, storeLaw } from "./storeLaw.ts"
 
 /** Each object and the number of its claim, by object. */
@@ -164,21 +163,6 @@ export const parallelLaws: LawGroup<Stores> = {
         const claimed = [...claims.flat(), ...yield* claim]
         same(counts(claimed), objects.map((object) => [object, round]), `round ${round}`)
       }
-    }),
-    queueLaw("purges at the same time count each delivery once", function*(f) {
-      const purge = f.deliveries.purge(long, 100)
-      const ended = Effect.gen(function*() {
-        const { claimed } = yield* f.claimedDeliveries(3)
-        yield* f.settle(claimed, { state: "delivered", endedAt: Option.some(long) })
-      })
-      yield* ended
-      const steps = yield* stepsOf(purge)
-      yield* sweep(steps, (step) =>
-        Effect.gen(function*() {
-          yield* ended
-          const [[one = 0], other] = yield* inTheMiddle([[purge, step]], purge, steps.millis)
-          same(one + other, 3, "deliveries that were purged")
-        }))
     }),
     queueLaw("an event that is queued while the one before it ends is the next one of its object", function*(f) {
       const { app } = yield* f.subscribed

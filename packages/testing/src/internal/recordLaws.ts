@@ -1,5 +1,6 @@
 /** Laws of texts in every record, and of what was found. */
 import type { Stores } from "@startlist/core/Stores"
+import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Arbitraries from "../Arbitraries.ts"
@@ -7,8 +8,8 @@ import type { LawGroup } from "../Law.ts"
 import { same, tagOf } from "./expecting.ts"
 import { start } from "./fixture.ts"
 import { plain } from "./plain.ts"
-import { everyRecord } from "./everyRecord.ts"
-import { queueLaw, storeLaw } from "./storeLaw.ts"
+import * as scenes from "./scenes.ts"
+import { storeLaw } from "./storeLaw.ts"
 
 export const recordLaws: LawGroup<Stores> = {
   about: "records",
@@ -86,16 +87,16 @@ export const recordLaws: LawGroup<Stores> = {
       }
       yield* f.cleanUp
     }),
-    queueLaw("what was found does not change with later operations", function*(f) {
-      const { app, finds, saves, subscription } = yield* everyRecord(f)
-      const found = [yield* finds(f), yield* f.claim()]
-      const before = plain(found)
-      yield* saves(f)
-      yield* f.settle(yield* f.claimAt(-1000))
-      yield* f.deliveryQueue.cancel(app.id, start, 1000)
-      yield* f.subscriptions.remove(subscription.id, start)
-      same(found, before)
-      yield* f.cleanUp
+    storeLaw("what was found does not change with later operations", function*(f) {
+      for (const makeScene of [scenes.records, scenes.queue]) {
+        const { operations, parts }: scenes.Scene = yield* makeScene(f)
+        const found = yield* Effect.all(parts(f))
+        const before = plain(found)
+        // Those that end the application or its subscription are the last.
+        for (const operation of Object.values(operations).reverse()) yield* Effect.either(operation(f, 1))
+        same(found, before)
+        yield* f.cleanUp
+      }
     })
   ]
 }

@@ -51,8 +51,7 @@ export const sweep = <A, E, R>(
     return one === undefined ? Effect.void : trial(one)
   })
 
-/** Its multiples, modulo one, are each far from those before. */
-export const goldenRatio = (Math.sqrt(5) - 1) / 2
+const goldenRatio = (Math.sqrt(5) - 1) / 2
 
 /** Number of steps that are tried in any case: all of most operations. */
 const fewSteps = 40

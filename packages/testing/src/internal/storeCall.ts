@@ -59,12 +59,15 @@ export const saved = (
 /** `seconds` after an instant. */
 export const later = (instant: DateTime.Utc, seconds: number): DateTime.Utc => DateTime.add(instant, { seconds })
 
-/** Makes the choices of a call, one after the other. Seed zero always makes the simplest one, which is the first. */
+/**
+ * Makes the choices of a call, one after the other. Seed zero always makes the simplest one, which is the first, and takes the
+ * newest records. Seed -1 takes those before them.
+ */
 export const makeDraw = (seed: number) => {
   // Seeds that are close to each other make different choices.
   let state = Math.imul(seed, 0x9e3779b1)
   const number = (below: number): number => {
-    if (seed === 0) return 0
+    if (seed <= 0) return 0
     state = Math.imul(state, 1664525) + 1013904223 >>> 0
     return Math.floor(state / 2 ** 32 * below)
   }
@@ -75,6 +78,7 @@ export const makeDraw = (seed: number) => {
     /** One of these records, if there are any. Often the last one. */
     of: <A>(all: Iterable<A>): A | undefined => {
       const known = [...all]
+      if (seed < 0 && known.length > 1) return known.at(-2)
       return number(3) === 0 ? known.at(-1) : known[number(Math.max(1, known.length))]
     },
     /** An arbitrary value. */

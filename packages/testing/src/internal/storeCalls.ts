@@ -1,7 +1,6 @@
 /** The calls of random programs over the stores that change something. */
 import { type Application, State } from "@startlist/core/Application"
 import { type Delivery, State as DeliveryState } from "@startlist/core/Delivery"
-import type { Grant } from "@startlist/core/Grant"
 import { emptyUpdates } from "@startlist/core/Registration"
 import type { Subscription, SubscriptionId } from "@startlist/core/Subscription"
 import * as DateTime from "effect/DateTime"
@@ -196,32 +195,27 @@ export const saveRegistration: MakeCall = (subjects, by, draw) => {
   return saved(by.registrations.save(next, outgoing), (model) => model.saveRegistration(next, outgoing))
 }
 
-/** A save of a grant with one of these statuses. */
-const grantSave =
-  (...statuses: readonly [Grant["status"], ...ReadonlyArray<Grant["status"]>]): MakeCall => (subjects, by, draw) => {
-    const [app, user] = [applicationOf(subjects, draw), draw.choice(...subjects.users)]
-    if (app === undefined) return undefined
-    const before = subjects.model.grant(app.id, user.id)
-    // Those of a day differ by less than a second.
-    const granted = later(DateTime.startOf(subjects.now, "day"), draw.number(1000) / 1000)
-    const next = by.newGrant(app, user, {
-      scope: [`scope:${draw.number(9)}`, "first"],
-      grantedAt: granted,
-      generation: draw.number(9),
-      codes: [by.code({ expiresAt: granted, redeemed: draw.number(2) === 1 })].slice(draw.number(2)),
-      refresh: Option.some(by.refresh({ issuedAt: granted })),
-      ...draw.number(3) === 2 ? grantFields(by, draw) : {},
-      status: draw.choice(...statuses),
-      applicationEpoch: draw.choice(app.epoch, app.epoch, app.epoch, before?.applicationEpoch ?? 0),
-      version: Math.max(1, versionAfter(before?.version ?? 0, draw))
-    })
-    // For applications alone: whether an audience of users counts the grant as it is saved, or as it was, is not promised.
-    const outgoing = events(subjects, by, draw, [])
-    return saved(by.grants.save({ grant: next, outgoing }), (model) => model.saveGrant(next, outgoing))
-  }
-
-export const saveGrant = grantSave("active", "active", "active", "revoked")
-export const revokeGrant = grantSave("revoked")
+export const saveGrant: MakeCall = (subjects, by, draw) => {
+  const [app, user] = [applicationOf(subjects, draw), draw.choice(...subjects.users)]
+  if (app === undefined) return undefined
+  const before = subjects.model.grant(app.id, user.id)
+  // Those of a day differ by less than a second.
+  const granted = later(DateTime.startOf(subjects.now, "day"), draw.number(1000) / 1000)
+  const next = by.newGrant(app, user, {
+    scope: [`scope:${draw.number(9)}`, "first"],
+    grantedAt: granted,
+    generation: draw.number(9),
+    codes: [by.code({ expiresAt: granted, redeemed: draw.number(2) === 1 })].slice(draw.number(2)),
+    refresh: Option.some(by.refresh({ issuedAt: granted })),
+    ...draw.number(3) === 2 ? grantFields(by, draw) : {},
+    status: draw.choice("active", "active", "active", "revoked"),
+    applicationEpoch: draw.choice(app.epoch, app.epoch, app.epoch, before?.applicationEpoch ?? 0),
+    version: Math.max(1, versionAfter(before?.version ?? 0, draw))
+  })
+  // For applications alone: whether an audience of users counts the grant as it is saved, or as it was, is not promised.
+  const outgoing = events(subjects, by, draw, [])
+  return saved(by.grants.save({ grant: next, outgoing }), (model) => model.saveGrant(next, outgoing))
+}
 
 export const enqueue: MakeCall = (subjects, by, draw) => {
   const outgoing = events(subjects, by, draw)
@@ -264,7 +258,7 @@ const someClaims = ({ claims, deliveries }: StoreModel, draw: Draw) => {
 }
 
 export const settle: MakeCall = ({ model, now }, by, draw) => {
-  const settlements = someClaims(model, draw).map(({ delivery, token }) => {
+  const settlements = someClaims(model, draw).map(({ delivery, token }, place) => {
     const rejected = {
       durationMs: draw.number(9),
       status: Option.some(200 + draw.number(400)),
@@ -273,7 +267,7 @@ export const settle: MakeCall = ({ model, now }, by, draw) => {
     const attempt = draw.number(2) === 1
       ? draw.any(Arbitraries.attempt)
       : { ...rejected, at: now, outcome: "rejected" } as const
-    const state = draw.choice("delivered", "pending", "pending", ...DeliveryState.literals)
+    const state = draw.choice(place % 2 === 0 ? "delivered" : "pending", "pending", ...DeliveryState.literals)
     const outcome: Partial<Delivery> = state === "pending"
       ? { dueAt: later(now, draw.choice(0, 5, 60, 0.5)) }
       : { endedAt: Option.some(later(now, draw.number(3))) }

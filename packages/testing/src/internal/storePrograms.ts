@@ -15,7 +15,7 @@ import { tagOfError, Unexpected } from "./expecting.ts"
 import { type Fixture, make } from "./fixture.ts"
 import { plain } from "./plain.ts"
 import type { Stops } from "./rounds.ts"
-import type { Handles, WithHandles } from "./handles.ts"
+import type { Handles, WithHandles } from "./stage.ts"
 import type { MakeCall } from "./storeCall.ts"
 import { themes } from "./storeThemes.ts"
 import { clearQueue } from "./storeLaw.ts"
@@ -48,8 +48,7 @@ const logged = ({ services }: Fixture, name: string, log: Array<() => string>) =
 /** An instant after those of all programs. */
 const never = DateTime.unsafeMake("2199-01-01T00:00:00.000Z")
 
-/** Runs a program over an empty queue. An error shows its calls. */
-export const run = (
+const run = (
   plan: Plan,
   [one, other]: Handles,
   stops: Map<MakeCall, Stops<number>>,
@@ -96,7 +95,7 @@ export const storePrograms = <R>(withHandles: WithHandles<R>): LawGroup<R> => ({
                 const lengthen = Effect.map(Clock.currentTimeMillis, (now) => {
                   ends = now + shrinking
                 })
-                const plan = { ...program, parts: theme.parts, calls: callsOf(theme, program), isThorough: false }
+                const plan = { ...program, parts: theme.parts, calls: callsOf(theme, program) }
                 yield* Effect.tapErrorCause(run(plan, handles, stops, isOver), () => lengthen)
               }), { numRuns: theme.millis / 10, interruptAfterTimeLimit: 10 * theme.millis + shrinking })
           })

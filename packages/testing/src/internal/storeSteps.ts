@@ -8,7 +8,7 @@ import * as Option from "effect/Option"
 import { same, sorted } from "./expecting.ts"
 import { type Fixture, settled } from "./fixture.ts"
 import { atOnce, interrupted as interruptedAtRandom, inTheMiddle, measured, noStops, type Stops } from "./rounds.ts"
-import type { Handles } from "./handles.ts"
+import type { Handles } from "./stage.ts"
 import { interruptAt } from "./stepping.ts"
 import { type Call, type Judge, later, type MakeCall, makeDraw, type Part, type Subjects } from "./storeCall.ts"
 import { claim } from "./storeCalls.ts"
@@ -25,8 +25,6 @@ export interface Plan {
   readonly calls: ReadonlyArray<MakeCall>
   readonly steps: Iterable<Step>
   readonly start: string
-  /** Whether to look at everything that a step changes. Otherwise at something. */
-  readonly isThorough: boolean
 }
 
 interface Prepared {
@@ -66,7 +64,7 @@ const areIndependent = (calls: ReadonlyArray<Call>): boolean =>
 
 /** Runs a program. Fails if an answer is wrong. */
 export const runProgram = (
-  { calls: changes, isThorough, parts, start, steps }: Plan,
+  { calls: changes, parts, start, steps }: Plan,
   handles: Handles,
   stops: Map<MakeCall, Stops<number>>,
   log: Array<() => string>,
@@ -78,8 +76,6 @@ export const runProgram = (
     const hasQueue = parts.includes("queue")
     const models = new StoreModels()
     const judge = (...orders: ReadonlyArray<ReadonlyArray<Judge>>): void => models.judge(...orders)
-    /** The models before a step, and those that were possible in it. */
-    let possible: ReadonlyArray<StoreModel> = []
     let now = DateTime.unsafeMake(start)
     const subjects = (): Subjects => ({ model: models.first, now, parts, users })
 
@@ -92,17 +88,16 @@ export const runProgram = (
         }
       })
 
-    /** Finds what tells the models apart, or claims if they differ in claims. */
+    /** Finds everything in which the models differ, or claims if they differ in claims. */
     const tellApart = (by: Fixture) =>
       Effect.gen(function*() {
-        if (models.all.length === 1) return
-        possible = [...possible, ...models.all]
+        const candidates = models.all
+        yield* number(by)
+        if (candidates.length === 1) return
         for (const { expected, run } of everything(subjects(), by)) {
-          if (expected === undefined || models.areAlike(expected)) continue
-          judge([yield* run])
-          if (models.all.length === 1) return
+          if (expected !== undefined && !models.areAlike(expected, candidates)) judge([yield* run])
         }
-        const claimed = hasQueue ? claim(subjects(), by, makeDraw(0)) : undefined
+        const claimed = hasQueue && models.all.length > 1 ? claim(subjects(), by, makeDraw(0)) : undefined
         if (claimed !== undefined) judge([yield* claimed.run])
       })
 
@@ -142,7 +137,6 @@ export const runProgram = (
           const exit = yield* interruptAt(call.run, stop)
           const unanswered = call.unanswered ?? (call.recovered && (yield* call.recovered))
           judge(...Exit.isSuccess(exit) ? [[exit.value]] : [[], ...unanswered ? [[unanswered]] : []])
-          yield* number(by)
           yield* tellApart(by)
           if (models.all.length > 1 || models.all.some((one) => before.every((other) => !one.isLike(other)))) return
         }
@@ -155,7 +149,7 @@ export const runProgram = (
         const { millis, order } = known
         log.push(() => "(at the same time)")
         const [first, ...rest] = [call, ...others].map(({ run, shared = run }) => shared)
-        if (first === undefined || roundOf(known, at) % 4 === 0) {
+        if (first === undefined || roundOf(known, at) % 3 === 0) {
           return judge(...ordersOf(yield* atOnce([...first ? [first] : [], ...rest])))
         }
         const [answers, judged] = yield* inTheMiddle(
@@ -178,15 +172,14 @@ export const runProgram = (
         ({ expected }) => expected !== undefined && !models.areAlike(expected, moments)
       )
       const all = [...rotated(changed, at), ...rotated(others.filter(({ expected }) => expected === undefined), at)]
-      return all.slice(0, isThorough ? 12 : 4)
+      return all.slice(0, 4)
     }
 
     /** Finds while a call is stopped at a step: all show it from one find on. */
     const seenInTheMiddle = ({ call, makeCall }: Prepared, unanswered: Judge, at: number) =>
       Effect.gen(function*() {
         const { millis, order } = stops.get(makeCall) ?? noStops
-        const some = findsOf(g, [unanswered], at)
-        const finds = isThorough ? [...some, ...some] : some
+        const finds = findsOf(g, [unanswered], at)
         log.push(() => "(seen in the middle)")
         const [answers, judged] = yield* inTheMiddle(
           [[call.run, order[at % order.length] ?? 0]],
@@ -229,7 +222,6 @@ export const runProgram = (
     const perform = ({ are, at, how, isFind, one, others, waits }: Step) =>
       Effect.gen(function*() {
         now = later(now, waits)
-        possible = models.all
         const canFind = how === "alone" || how === "with others"
         const first = prepared(one, canFind && isFind ? find : undefined)
         if (first === undefined) return
@@ -251,21 +243,14 @@ export const runProgram = (
           const round = roundOf(stops.get(makeCall) ?? noStops, at) % 4
           yield* round > 1
             ? seenInTheMiddle(first, call.unanswered, at)
-            : seenDuring(round === 0 ? [call, ...then] : [call], at)
+            : seenDuring([call, ...then], at)
         } else {
           yield* measure(first)
           if (how === "repeated") yield* measure(first)
         }
-        yield* number(by)
         yield* tellApart(by)
-        // Other steps of a thorough program only prepare one that looks at everything.
-        if (isThorough && how === "alone") return
-        const looks = rotated(everything(subjects(), g), at)
-        const isChanged = ({ expected }: Call) =>
-          expected === undefined || !models.areAlike(expected, [...possible, ...models.all])
-        for (const { run } of isThorough ? looks.filter(isChanged) : looks.slice(0, 1)) {
-          judge([yield* run])
-        }
+        const [look] = rotated(everything(subjects(), g), at)
+        if (look !== undefined) judge([yield* look.run])
       })
 
     /** Claims and delivers until nothing is left. */

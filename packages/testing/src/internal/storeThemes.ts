@@ -76,7 +76,7 @@ const queue: Theme["calls"] = [
   [purge, 3]
 ]
 
-export const allParts: ReadonlyArray<Part> = [
+const all: ReadonlyArray<Part> = [
   "applications",
   "subscriptions",
   "outbox",
@@ -87,20 +87,20 @@ export const allParts: ReadonlyArray<Part> = [
 
 /** In the order in which one can write a store. */
 export const themes: ReadonlyArray<Theme> = [
-  { about: "applications", parts: allParts.slice(0, 1), calls: applications, millis: 300 },
-  { about: "subscriptions", parts: allParts.slice(0, 2), calls: [...subscriptions, [saveApplication, 1]], millis: 300 },
+  { about: "applications", parts: all.slice(0, 1), calls: applications, millis: 300 },
+  { about: "subscriptions", parts: all.slice(0, 2), calls: [...subscriptions, [saveApplication, 1]], millis: 300 },
   {
     about: "grants",
-    parts: allParts.slice(0, 4),
+    parts: all.slice(0, 4),
     calls: [...grants, [saveApplication, 4], [removeSubscription, 1]],
-    millis: 500
+    millis: 800
   },
-  { about: "registrations", parts: allParts.slice(0, 5), calls: [...registrations, [saveGrant, 1]], millis: 300 },
-  { about: "the queue", parts: allParts, calls: [...queue, ...subscriptions], millis: 1000 },
+  { about: "registrations", parts: all.slice(0, 5), calls: [...registrations, [saveGrant, 1]], millis: 400 },
+  { about: "the queue", parts: all, calls: [...queue, ...subscriptions], millis: 1400 },
   {
     about: "everything",
-    parts: allParts,
+    parts: all,
     calls: [...applications, ...subscriptions, ...grants, ...registrations, ...queue],
-    millis: 900
+    millis: 1100
   }
 ]

@@ -92,7 +92,7 @@ export const events = (
   users: ReadonlyArray<User> = subjects.users
 ): ReadonlyArray<Outgoing> => {
   const { id: applicationId } = applicationOf(subjects, draw) ?? { id: ApplicationId.make(maxId) }
-  const number = draw.choice(1, 2, 3, 0, 0, draw.choice(1, 2, 4, 60))
+  const number = draw.choice(2, 1, 3, 0, 0, draw.choice(1, 2, 4, 60))
   return Array.from({ length: number }, () => {
     const others = Array.from({ length: draw.choice(0, 0, 0, 40) }, (_, place) => UserId.make(place + 1))
     const userIds = [...others, ...draw.some(users).map(({ id }) => id)]

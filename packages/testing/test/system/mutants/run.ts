@@ -86,8 +86,8 @@ const sizeOfProgram = (message: string): number | undefined => {
 
 /** Number of operations that a law of the stores names. The other laws are examples, which have no number. */
 const sizeOfLaw = (law: string): number | undefined => {
-  if (!law.startsWith("each step: ")) return undefined
-  return law.includes(" at the same time: ") ? 2 : 1
+  if (/^(?:all or nothing|two handles|versions): /.test(law)) return 1
+  return /^races(?: of two handles)?: (.*): as if/.exec(law)?.[1]?.split(", ").length
 }
 
 const judge = async (index: number): Promise<Verdict> => {

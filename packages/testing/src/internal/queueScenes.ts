@@ -1,0 +1,137 @@
+/** Scenes of deliveries. */
+import type { Subscription } from "@startlist/core/Subscription"
+import * as Arr from "effect/Array"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { sorted } from "./expecting.ts"
+import { at, early, type Fixture, long, objectsOf, settled } from "./fixture.ts"
+import { type Run, type Scene, subscribed } from "./scene.ts"
+
+/** Claims of one subscription. */
+const claimsOf = ({ id }: Subscription) => {
+  const claim = (by: Fixture, seconds: number) =>
+    Effect.map(by.claimAt(seconds), (found) => found.filter(({ subscription }) => subscription.id === id))
+  const rest = (by: Fixture) =>
+    Effect.gen(function*() {
+      const all: Array<readonly [object: number, claims: number]> = []
+      for (let round = 0; round < 6; round++) {
+        const claimed = yield* claim(by, -900 + 20 * round)
+        if (claimed.length === 0) break
+        all.push(...claimed.map(({ claims, delivery }) => [delivery.event.objectId, claims] as const))
+        yield* by.settle(claimed)
+      }
+      return all.sort(([a, m], [b, n]) => a - b || m - n)
+    })
+  return { claim, rest }
+}
+
+/** Deliveries of an application: two are claimed, one has ended, one waits for its predecessor, one is due. */
+export const queue = (f: Fixture) =>
+  Effect.gen(function*() {
+    const { app, operations, parts, subscription } = yield* subscribed(f)
+    const { claim, rest } = claimsOf(subscription)
+    yield* f.enqueue(app, f.events([1, 2, 3], early))
+    const [one, two, three] = yield* claim(f, -1000)
+    if (one === undefined || two === undefined || three === undefined) {
+      return yield* Effect.dieMessage("three deliveries are due, but fewer were claimed")
+    }
+    yield* f.settle([three], { state: "delivered", endedAt: Option.some(long) })
+    yield* f.enqueue(app, f.events([1, 4], early))
+
+    // The results of all claims and purges together: any of them may get a delivery.
+    const claimed: Array<number> = []
+    let purged = 0
+    const claims: Array<Run> = []
+    const claimAt = (seconds: number) => (by: Fixture) => {
+      const once = Effect.map(claim(by, seconds), (found) => void claimed.push(...objectsOf(found)))
+      return Effect.zipRight(Effect.sync(() => claims.push(once)), once)
+    }
+    const outcome = (n: number) => {
+      const attempt = { at: at(n), durationMs: n, outcome: "rejected", status: Option.some(500), detail: "" } as const
+      const attempts = [attempt]
+      if (n === 3) return { attempts, dueAt: at(-960) }
+      return { attempts, state: n === 1 ? "delivered" : "exhausted", endedAt: Option.some(at(n)) } as const
+    }
+    const sizeOf = Effect.map((ids: ReadonlyArray<unknown>) => ids.length)
+    return {
+      app,
+      rest,
+      claimAgain: Effect.suspend(() => Effect.all(claims)),
+      operations: {
+        ...operations,
+        "a settlement": (by: Fixture, n: number) => sizeOf(by.settle([one], outcome(n))),
+        "a settlement of a later delivery": (by: Fixture, n: number) => sizeOf(by.settle([two], outcome(n))),
+        "settling several deliveries": (by: Fixture, n: number) =>
+          sizeOf(by.deliveryQueue.settle([...settled([one], outcome(n)), ...settled([two], outcome(4 - n))])),
+        "a release": (by: Fixture) => sizeOf(by.deliveryQueue.release([one], at(-960))),
+        "releasing several claims": (by: Fixture) => sizeOf(by.deliveryQueue.release([one, two], at(-960))),
+        "a claim": claimAt(-999),
+        "a claim after the leases": claimAt(-980),
+        "a delivery again": (by: Fixture, n: number) =>
+          Effect.map(by.deliveryQueue.again(three.delivery, at(n - 970)), Option.isSome),
+        "a cancellation": (by: Fixture, n: number) => by.deliveryQueue.cancel(app.id, at(n), 100),
+        "the next events of an object": (by: Fixture, n: number) =>
+          Effect.asVoid(by.enqueue(app, [f.event(1, early), f.event(n + 10, early)])),
+        "a purge": (by: Fixture) =>
+          Effect.map(by.deliveries.purge(long, 100), (count) => {
+            purged += count
+          })
+      },
+      parts: (by: Fixture) => ({
+        ...parts(by),
+        log: by.deliveries.log({ applicationId: app.id, after: 0, limit: 100 }),
+        "a delivery": by.deliveries.find(one.delivery.id),
+        "another delivery": by.deliveries.find(two.delivery.id),
+        "what was claimed": Effect.sync(() => sorted(claimed)),
+        "what was purged": Effect.sync(() => purged)
+      })
+    } satisfies Scene & { readonly app: unknown }
+  })
+
+/** The same deliveries, by the pages of lists and of the log. */
+export const pages = (f: Fixture) =>
+  Effect.map(queue(f), ({ app, operations, parts, rest }): Scene => ({
+    rest,
+    operations,
+    parts: (by) => ({
+      log: parts(by).log,
+      ...Object.fromEntries((["pending", "delivered"] as const).map((state) => [
+        `${state} deliveries`,
+        by.deliveries.list({
+          applicationId: Option.some(app.id),
+          state: Option.some(state),
+          after: Option.none(),
+          limit: 100
+        })
+      ]))
+    })
+  }))
+
+/** Deliveries of an application, more than a store may write in one batch. A third has ended, the others are claimed. */
+export const backlog = (f: Fixture) =>
+  Effect.gen(function*() {
+    const { app, operations, parts, subscription } = yield* subscribed(f)
+    const { claim } = claimsOf(subscription)
+    const objects = Arr.range(1, 120)
+    yield* f.enqueue(app, f.events(objects, early))
+    const [some, claimed] = Arr.splitAt(yield* claim(f, -1000), 40)
+    const ends = (["delivered", "exhausted", "set_aside"] as const).map((state, place) =>
+      settled(some.filter((_, index) => index % 3 === place), { state, endedAt: Option.some(long) })
+    )
+    yield* f.deliveryQueue.settle(ends.flat())
+    return {
+      // It would take longer than everything else.
+      rest: () => Effect.void,
+      operations: {
+        ...operations,
+        "a cancellation": (by: Fixture, n: number) => by.deliveryQueue.cancel(app.id, at(n), 1000),
+        "a purge": (by: Fixture) => Effect.asVoid(by.deliveries.purge(long, 1000)),
+        "settling all deliveries": (by: Fixture) => Effect.asVoid(by.settle(claimed)),
+        "enqueueing many events": (by: Fixture) => Effect.asVoid(by.enqueue(app, f.events(objects, early)))
+      },
+      parts: (by: Fixture) => ({
+        ...parts(by),
+        deliveries: Effect.map(by.listed(app), (found) => found.map(({ state }) => state))
+      })
+    } satisfies Scene
+  })

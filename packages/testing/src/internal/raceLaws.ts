@@ -1,0 +1,146 @@
+/** Laws of operations that race: the result is that of some order, one after the other. */
+import * as Arr from "effect/Array"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { type Law, law, type LawGroup } from "../Law.ts"
+import { atOnce, inTheMiddle, measured, rounds, type Stops, sweep } from "./rounds.ts"
+import * as scenes from "./scenes.ts"
+import {
+  asText,
+  type Handles,
+  look,
+  type MakeScene,
+  oneOf,
+  pick,
+  type Seen,
+  type Stage,
+  staged,
+  type WithHandles
+} from "./stage.ts"
+
+/** Operations that race for one record, or for the deliveries of one object. */
+const races: ReadonlyArray<readonly [MakeScene, ReadonlyArray<ReadonlyArray<string>>]> = [
+  [scenes.application, [
+    ["a save of an application", "a save of an application"],
+    ["a save of signing secrets", "a save of signing secrets"],
+    ["a save of an application", "a save of signing secrets"],
+    ["a save of a subscription", "a save of a subscription"],
+    ["a save of a subscription", "a removal of a subscription"],
+    ["a removal of a subscription", "a removal of a subscription"],
+    ["an insertion of a subscription", "a removal of a subscription", "an insertion of a subscription"]
+  ]],
+  [scenes.records, [
+    ["a save of a grant", "a save of a grant"],
+    ["a first save of a grant", "a first save of a grant"],
+    ["a save of a grant", "a revocation"],
+    ["a save of a registration", "a save of a registration"],
+    ["a save of a registration without events", "a save of a registration without events"],
+    ["a save of a grant to another application", "a save of a grant to another application"],
+    ["a save of a grant", "a removal of a subscription"],
+    ["a save of a registration", "a removal of a subscription"],
+    ["enqueueing several events", "a removal of a subscription"]
+  ]],
+  [scenes.unsubscribed, [["a first insertion of a subscription", "a first insertion of a subscription"]]],
+  [scenes.queue, [
+    ["a settlement", "a settlement"],
+    ["a settlement", "a removal of a subscription"],
+    ["a settlement", "a claim after the leases"],
+    ["a settlement", "a release"],
+    ["a release", "a claim after the leases"],
+    ["a settlement", "a cancellation"],
+    ["a settlement", "the next events of an object"],
+    ["a cancellation", "the next events of an object"],
+    ["a claim", "a claim"],
+    ["a claim after the leases", "a claim after the leases"],
+    ["a claim", "a removal of a subscription"],
+    ["a delivery again", "a removal of a subscription"],
+    ["a delivery again", "a delivery again"],
+    ["a purge", "a purge"]
+  ]]
+]
+
+/** All orders of `count` elements. */
+const orders = (count: number): ReadonlyArray<ReadonlyArray<number>> =>
+  count === 0
+    ? [[]]
+    : orders(count - 1).flatMap((order) =>
+      Array.from({ length: count }, (_, place) => [...order.slice(0, place), count - 1, ...order.slice(place)])
+    )
+
+const race = <R>(makeScene: MakeScene, names: ReadonlyArray<string>, withHandles: WithHandles<R>): Law<R> =>
+  law(`${names.join(", ")}: as if one were after the other`, () =>
+    withHandles((handles) =>
+      Effect.gen(function*() {
+        const [f] = handles
+        const trial = (
+          handles: Handles,
+          run: (
+            contenders: ReadonlyArray<Effect.Effect<unknown>>,
+            stage: Stage
+          ) => Effect.Effect<ReadonlyArray<unknown>, unknown>,
+          parts?: ReadonlyArray<string>
+        ) =>
+          Effect.gen(function*() {
+            const stage = yield* staged(makeScene, handles)
+            const contenders = names.map((name, place) => stage.run(name, stage.handles[place % 2] ?? f, place + 1))
+            const results = yield* run(contenders, stage)
+            yield* stage.claimAgain
+            const seen: Seen = { results, ...yield* look(stage, stage.handles[1], parts), rest: yield* stage.rest }
+            yield* stage.cleanUp
+            return seen
+          })
+        let untouched: Seen | undefined
+        const expected = new Map<string, Seen>()
+        /** The steps of each, when it is the first. */
+        const steps: Array<Stops<number>> = []
+        for (const order of orders(names.length)) {
+          const seen = yield* trial([f, f], (contenders, stage) =>
+            Effect.gen(function*() {
+              untouched ??= yield* look(stage, stage.handles[1])
+              const results: Array<unknown> = []
+              for (const [turn, place] of order.entries()) {
+                const [taken, result] = yield* measured(contenders[place] ?? Effect.void)
+                results[place] = result
+                if (turn === 0) steps[place] = taken
+              }
+              return results
+            }))
+          expected.set(`the order ${order.map((place) => place + 1).join(", ")}`, seen)
+        }
+        const all = [...expected.values()]
+        const changed = Object.keys(all[0] ?? {}).filter((part) =>
+          all.some((seen) => asText(seen[part]) !== asText(untouched?.[part]))
+        )
+        const orderly = Object.fromEntries([...expected].map(([order, seen]) => [order, pick(seen, changed)]))
+        const mustBeOne = (seen: Seen) => oneOf(pick(seen, changed), orderly, "what came of all together")
+        // Each operation in turn is stopped at each of its steps, while the others run.
+        const stops = Array.from({ length: Math.max(...steps.map(({ order }) => order.length)) }, (_, place) =>
+          steps.flatMap(({ order }, turn) =>
+            Option.toArray(Option.map(Arr.get(order, place), (step) => ({ turn, step })))
+          )).flat()
+        const least = steps.reduce((sum, { least }) => sum + least, 0)
+        const millis = steps.reduce((most, one) =>
+          Math.max(most, one.millis), 0)
+        yield* sweep({ order: stops, least }, ({ step, turn }) =>
+          Effect.map(
+            trial(handles, (contenders) => {
+              const others = contenders.filter((_, other) => other !== turn)
+              const all = Effect.all(others, { concurrency: "unbounded" })
+              return Effect.map(
+                inTheMiddle([[contenders[turn] ?? Effect.void, step]], all, millis),
+                ([[one], others]) => [...others.slice(0, turn), one, ...others.slice(turn)]
+              )
+            }, changed),
+            mustBeOne
+          ))
+        // A store may join operations of one handle in one statement.
+        const pairs: ReadonlyArray<Handles> = [[f, f], handles]
+        yield* rounds((round) => Effect.map(trial(pairs[round % 2] ?? handles, atOnce, changed), mustBeOne))
+      })
+    ))
+
+/** The races, between two handles or in one. */
+export const racesOf = <R>(withHandles: WithHandles<R>): LawGroup<R> => ({
+  about: "races",
+  laws: races.flatMap(([makeScene, all]) => all.map((names) => race(makeScene, names, withHandles)))
+})

@@ -1,0 +1,184 @@
+/** Scenes of records that have versions. */
+import * as AccessTokens from "@startlist/core/AccessTokens"
+import { Audience } from "@startlist/core/Event"
+import { emptyUpdates, RegistrationId } from "@startlist/core/Registration"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import { at, type Fixture } from "./fixture.ts"
+import { type Scene, subscribed } from "./scene.ts"
+
+/** An application with a subscription and a grant, and the operations of the application. */
+export const application = (f: Fixture) =>
+  Effect.gen(function*() {
+    const { app, operations, parts, subscription } = yield* subscribed(f)
+    const owner = yield* f.user()
+    const grant = yield* f.grant(app, owner, { codes: [f.code()], refresh: Option.some(f.refresh()) })
+    const secrets = yield* f.signingSecrets(app)
+    const fields = (n: number) => ({
+      scope: [`scope:${n}`],
+      epoch: n + 1,
+      generation: n,
+      role: n % 2 === 0 ? "athlete" : "organizer",
+      grantedAt: at(n),
+      refresh: Option.some(f.refresh({ issuedAt: at(n), expiresAt: at(n + 9) })),
+      access: AccessTokens.fromArray(
+        [8, 9].map((seconds) => f.access({ createdAt: at(n), expiresAt: at(n + seconds) }))
+      ),
+      codes: [f.code(), f.code({ redeemed: n % 2 === 0 })]
+    } as const)
+
+    return {
+      app,
+      fields,
+      grant,
+      owner,
+      operations: {
+        ...operations,
+        "a revocation of all grants": (by: Fixture, _: number, version = 2) =>
+          Effect.asVoid(by.applications.save({ ...app, epoch: app.epoch + 1, version })),
+        "a renewal of a grant": (by: Fixture, n: number, version = 2) =>
+          Effect.asVoid(by.grants.save({
+            grant: { ...grant, ...fields(n), applicationEpoch: app.epoch + 1, version },
+            outgoing: []
+          })),
+        "a save of an application": (by: Fixture, n: number, version = 2) =>
+          Effect.asVoid(by.applications.save({
+            ...app,
+            version,
+            name: `name ${n}`,
+            redirectUris: [`https://app.example.test/${n}`, "https://app.example.test/callback"],
+            requirePkce: n % 2 === 1,
+            links: n % 2 === 1 ? { website: `https://app.example.test/${n}` } : {},
+            secrets: [Option.none(), Option.some(at(n))].map((expiresAt) => ({ hash: f.hash(), expiresAt }))
+          })),
+        "a save of signing secrets": (by: Fixture, n: number, version = 2) =>
+          Effect.asVoid(by.applications.saveSigningSecrets({
+            ...secrets,
+            version,
+            secrets: [Option.none(), Option.some(at(n))].map((expiresAt) => ({
+              value: Redacted.make(f.name("whsec")),
+              expiresAt
+            }))
+          })),
+        "a save of a subscription": (by: Fixture, n: number, version = 2) =>
+          Effect.asVoid(by.subscriptions.save({
+            ...subscription,
+            version,
+            callbackUrl: `https://app.example.test/${n}`,
+            updatedAt: at(n)
+          })),
+        "an insertion of an application": (by: Fixture, n: number) => {
+          const { id: _, ...given } = {
+            ...app,
+            name: `name ${n}`,
+            secrets: [{ hash: f.hash(), expiresAt: Option.none() }]
+          }
+          return Effect.map(by.applications.insert(given, Redacted.make("whsec")), ({ id }) => id > app.id)
+        }
+      },
+      parts: (by: Fixture) => ({
+        ...parts(by),
+        grant: by.grants.find(app.id, owner.id),
+        "grants of a user": by.grants.listByUser(owner.id),
+        application: by.applications.find(app.id),
+        applications: Effect.flatMap(
+          by.applications.list({ owner: Option.some(app.ownerId), after: Option.none(), limit: 9 }),
+          Effect.forEach((one) => Effect.map(by.applications.findSigningSecrets(one.id), (secrets) => [one, secrets]))
+        ),
+        "signing secrets": by.applications.findSigningSecrets(app.id)
+      })
+    }
+  })
+
+/** The same application, by lists. */
+export const lists = (f: Fixture) =>
+  Effect.map(application(f), ({ app, operations }): Scene => ({
+    operations,
+    parts: (by) => ({
+      "grants of the application": by.grants.listByApplication(app.id, 9),
+      "applications of the owner": by.applications.list({
+        owner: Option.some(app.ownerId),
+        after: Option.none(),
+        limit: 9
+      })
+    })
+  }))
+
+/** An application without a subscription. */
+export const unsubscribed = (f: Fixture) =>
+  Effect.map(f.application(), (app): Scene => ({
+    operations: {
+      "a first insertion of a subscription": (by, n) => Effect.asVoid(by.subscription(app, `https://${n}.example.test`))
+    },
+    parts: (by) => ({ subscription: by.subscriptions.findByApplication(app.id) })
+  }))
+
+/** All records that have versions, and two applications that are notified of their changes. */
+export const records = (f: Fixture) =>
+  Effect.gen(function*() {
+    const { app, fields, grant, operations, owner, parts } = yield* application(f)
+    const { app: other } = yield* f.subscribed
+    const stranger = yield* f.user()
+    const bystanders = yield* Effect.replicateEffect(f.user(), 9)
+    const otherGrant = yield* f.grant(other, owner)
+    const registration = yield* f.registration(owner)
+
+    const outgoing = (n: number) => [
+      ...f.outgoing(app, f.event(n), f.event(n + 10)),
+      {
+        event: f.event(n + 20),
+        audience: Audience.GrantedBy({ userIds: [...bystanders.map(({ id }) => id), owner.id] })
+      },
+      ...f.outgoing(other, f.event(n + 30))
+    ]
+    return {
+      app,
+      operations: {
+        ...operations,
+        "a save of a grant": (by: Fixture, n: number, version = 2) =>
+          Effect.asVoid(by.grants.save({ grant: { ...grant, ...fields(n), version }, outgoing: outgoing(n) })),
+        "a save of a grant to another application": (by: Fixture, n: number, version = 2) =>
+          Effect.asVoid(by.grants.save({ grant: { ...otherGrant, ...fields(n), version }, outgoing: [] })),
+        "a first save of a grant": (by: Fixture, n: number, version = 1) =>
+          Effect.asVoid(by.grants.save({
+            grant: f.newGrant(app, stranger, { ...fields(n), version }),
+            outgoing: outgoing(n)
+          })),
+        "a revocation": (by: Fixture, n: number, version = 2) =>
+          Effect.asVoid(by.grants.save({
+            grant: { ...grant, status: "revoked", codes: [], refresh: Option.none(), version },
+            outgoing: outgoing(n)
+          })),
+        "a consent after the revocation": (by: Fixture, n: number, version = 3) =>
+          Effect.asVoid(by.grants.save({ grant: { ...grant, ...fields(n), version }, outgoing: [] })),
+        "a save of a registration": (by: Fixture, n: number, version = 2) => {
+          const updates = { ...registration.updates, comment: `comment ${n}`, registration_status: `status ${n}` }
+          return Effect.asVoid(by.registrations.save({ ...registration, updates, version }, outgoing(n)))
+        },
+        "a save of a registration without events": (by: Fixture, n: number, version = 2) =>
+          Effect.asVoid(by.registrations.save({
+            ...registration,
+            updates: { ...registration.updates, comment: `comment ${n}` },
+            version
+          }, [])),
+        "enqueueing several events": (by: Fixture, n: number) =>
+          Effect.asVoid(by.deliveryQueue.enqueue([...outgoing(n), ...f.outgoing(other, f.event(n))])),
+        "an insertion of a registration": (by: Fixture, n: number) => {
+          const updates = { ...emptyUpdates, comment: `comment ${n}` }
+          return Effect.map(
+            by.registration(owner, { organizerId: stranger.id, updates }),
+            ({ id, version }) => [id > registration.id, version]
+          )
+        }
+      },
+      parts: (by: Fixture) => ({
+        ...parts(by),
+        "deliveries of another application": by.listed(other),
+        "first grant": by.findGrant(app.id, stranger.id),
+        registration: by.registrations.find(registration.id),
+        // Stores that give numbers in their order.
+        "next registration": by.registrations.find(RegistrationId.make(registration.id + 1))
+      })
+    } satisfies Scene & { readonly app: unknown }
+  })

@@ -113,6 +113,23 @@ export const queueLaws: LawGroup<Stores> = {
         yield* f.cleanUp
       }
     }),
+    queueLaw("a delivery is made again also while it waits, but only for its own subscription", function*(f) {
+      const { app, claimed, subscription } = yield* f.claimedDeliveries(1)
+      yield* f.settle(claimed)
+      const isMade = Effect.map(
+        Effect.forEach(claimed, ({ delivery }) => f.deliveryQueue.again(delivery, at(2))),
+        (made) => made.map(Option.isSome)
+      )
+      yield* f.subscriptions.save({ ...subscription, paused: true, version: 2 })
+      same(yield* isMade, [true], "while the subscription is paused")
+      yield* f.applications.save({ ...app, state: "suspended", version: 2 })
+      same(yield* isMade, [true], "while the application is suspended")
+      yield* f.subscriptions.remove(subscription.id, at(3))
+      same(yield* isMade, [false], "after the removal of the subscription")
+      yield* f.subscription(app)
+      same(yield* isMade, [false], "when there is another subscription")
+      yield* f.cleanUp
+    }),
     queueLaw("a cancellation with a limit cancels the newest pending delivery", function*(f) {
       const { app } = yield* f.subscribed
       yield* f.queue(app, f.events([1, 2, 3, 4]))

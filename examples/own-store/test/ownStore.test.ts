@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { StoreLaws } from "@startlist/testing"
 import { describeSuite } from "@startlist/testing/vitest"
-import { Cause, Effect, Exit, Layer } from "effect"
+import { Effect, Exit, Layer } from "effect"
 import * as OwnStores from "../src/OwnStores.ts"
 import * as SubtleBug from "../src/SubtleBug.ts"
 
@@ -12,7 +12,7 @@ describeSuite(StoreLaws.suite("stores on SQLite", OwnStores.layerWith(options)))
 describe("stores on SQLite with one word less", () => {
   const stores = SubtleBug.layerWith(options)
 
-  it.live("break random programs of subscriptions, and no law that does not subscribe an application again", () =>
+  it.live("break random programs of subscriptions, and the law that subscribes an application again", () =>
     Effect.gen(function*() {
       const broken: Array<string> = []
       for (const { about, laws } of StoreLaws.laws) {
@@ -20,9 +20,12 @@ describe("stores on SQLite with one word less", () => {
           // Those of the queue and of everything find it, too.
           if (about === "random programs" && !name.includes("calls of subscriptions")) continue
           const exit = yield* Effect.exit(Effect.provide(check, Layer.fresh(stores)))
-          if (Exit.isFailure(exit)) broken.push(`${about}: ${name}\n${Cause.pretty(exit.cause)}`)
+          if (Exit.isFailure(exit)) broken.push(`${about}: ${name}`)
         }
       }
-      expect(broken.map((one) => one.split(":", 2).join(":"))).toEqual(["random programs: calls of subscriptions"])
+      expect(broken).toEqual([
+        expect.stringMatching(/^random programs: calls of subscriptions/),
+        "the queue: a delivery is made again also while it waits, but only for its own subscription"
+      ])
     }))
 })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { StoreLaws } from "@startlist/testing"
 import { describeSuite } from "@startlist/testing/vitest"
-import { Effect, Exit, Layer } from "effect"
+import { Cause, Effect, Exit, Layer } from "effect"
 import * as OwnStores from "../src/OwnStores.ts"
 import * as SubtleBug from "../src/SubtleBug.ts"
 
@@ -20,12 +20,14 @@ describe("stores on SQLite with one word less", () => {
           // Those of the queue and of everything find it, too.
           if (about === "random programs" && !name.includes("calls of subscriptions")) continue
           const exit = yield* Effect.exit(Effect.provide(check, Layer.fresh(stores)))
-          if (Exit.isFailure(exit)) broken.push(`${about}: ${name}`)
+          if (Exit.isFailure(exit)) broken.push(`${about}: ${name}\n${Cause.pretty(exit.cause)}`)
         }
       }
       expect(broken).toEqual([
-        expect.stringMatching(/^random programs: calls of subscriptions/),
-        "the queue: a delivery is made again also while it waits, but only for its own subscription"
+        expect.stringMatching(/^random programs: calls of subscriptions[^]*not so: identifier \d+ is a new one/),
+        expect.stringMatching(
+          /^the queue: a delivery is made again also while it waits, but only for its own subscription\n/
+        )
       ])
     }))
 })

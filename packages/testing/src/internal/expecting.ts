@@ -65,6 +65,7 @@ export const has = (actual: unknown, expected: object, what = ""): void => {
 /** Expects that a sentence is true. */
 export const holds = (isTrue: boolean, sentence: string): void => check("", isTrue ? [] : [`not so: ${sentence}`])
 
+/** The tag of a failure. */
 export const tagOfError = (error: unknown): string =>
   Predicate.hasProperty(error, "_tag") ? String(error._tag) : "an error without a tag"
 

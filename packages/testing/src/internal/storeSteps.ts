@@ -148,10 +148,9 @@ export const runProgram = (
         const known = stops.get(makeCall) ?? noStops
         const { millis, order } = known
         log.push(() => "(at the same time)")
-        const [first, ...rest] = [call, ...others].map(({ run, shared = run }) => shared)
-        if (first === undefined || roundOf(known, at) % 3 === 0) {
-          return judge(...ordersOf(yield* atOnce([...first ? [first] : [], ...rest])))
-        }
+        const first = call.shared ?? call.run
+        const rest = others.map(({ run, shared = run }) => shared)
+        if (roundOf(known, at) % 3 === 0) return judge(...ordersOf(yield* atOnce([first, ...rest])))
         const [answers, judged] = yield* inTheMiddle(
           [[first, order[at % order.length] ?? 0]],
           Effect.all(rest, { concurrency: "unbounded" }),

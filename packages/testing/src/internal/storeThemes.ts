@@ -1,4 +1,4 @@
-/** What random programs are about: the calls that they make, and how often. */
+/** The themes of random programs: their calls, and the frequency of each. */
 import type { MakeCall, Part } from "./storeCall.ts"
 import {
   again,

@@ -7,10 +7,11 @@ import { sorted } from "./expecting.ts"
 import { at, early, type Fixture, long, objectsOf, settled } from "./fixture.ts"
 import { type Run, type Scene, subscribed } from "./scene.ts"
 
-/** Claims of one subscription. */
-const claimsOf = ({ id }: Subscription) => {
+/** Claims of these subscriptions. */
+const claimsOf = (...subscriptions: ReadonlyArray<Subscription>) => {
+  const ids = new Set(subscriptions.map(({ id }) => id))
   const claim = (by: Fixture, seconds: number) =>
-    Effect.map(by.claimAt(seconds), (found) => found.filter(({ subscription }) => subscription.id === id))
+    Effect.map(by.claimAt(seconds), (all) => all.filter(({ subscription: { id } }) => ids.has(id)))
   const rest = (by: Fixture) =>
     Effect.gen(function*() {
       const all: Array<readonly [object: number, claims: number]> = []
@@ -25,15 +26,20 @@ const claimsOf = ({ id }: Subscription) => {
   return { claim, rest }
 }
 
-/** Deliveries of an application: two are claimed, one has ended, one waits for its predecessor, one is due. */
+/**
+ * Deliveries of an application: two are claimed, one has ended, one waits for its predecessor, one is due. One of another
+ * application is claimed.
+ */
 export const queue = (f: Fixture) =>
   Effect.gen(function*() {
     const { app, operations, parts, subscription } = yield* subscribed(f)
-    const { claim, rest } = claimsOf(subscription)
+    const other = yield* f.subscribed
+    const { claim, rest } = claimsOf(subscription, other.subscription)
     yield* f.enqueue(app, f.events([1, 2, 3], early))
-    const [one, two, three] = yield* claim(f, -1000)
-    if (one === undefined || two === undefined || three === undefined) {
-      return yield* Effect.dieMessage("three deliveries are due, but fewer were claimed")
+    yield* f.enqueue(other.app, f.events([5], early))
+    const [one, two, three, four] = yield* claim(f, -1000)
+    if (one === undefined || two === undefined || three === undefined || four === undefined) {
+      return yield* Effect.dieMessage("four deliveries are due, but fewer were claimed")
     }
     yield* f.settle([three], { state: "delivered", endedAt: Option.some(long) })
     yield* f.enqueue(app, f.events([1, 4], early))
@@ -62,9 +68,9 @@ export const queue = (f: Fixture) =>
         "a settlement": (by: Fixture, n: number) => sizeOf(by.settle([one], outcome(n))),
         "a settlement of a later delivery": (by: Fixture, n: number) => sizeOf(by.settle([two], outcome(n))),
         "settling several deliveries": (by: Fixture, n: number) =>
-          sizeOf(by.deliveryQueue.settle([...settled([one], outcome(n)), ...settled([two], outcome(4 - n))])),
+          sizeOf(by.deliveryQueue.settle([...settled([one, four], outcome(n)), ...settled([two], outcome(4 - n))])),
         "a release": (by: Fixture) => sizeOf(by.deliveryQueue.release([one], at(-960))),
-        "releasing several claims": (by: Fixture) => sizeOf(by.deliveryQueue.release([one, two], at(-960))),
+        "releasing several claims": (by: Fixture) => sizeOf(by.deliveryQueue.release([one, two, four], at(-960))),
         "a claim": claimAt(-999),
         "a claim after the leases": claimAt(-980),
         "a delivery again": (by: Fixture, n: number) =>
@@ -82,6 +88,7 @@ export const queue = (f: Fixture) =>
         log: by.deliveries.log({ applicationId: app.id, after: 0, limit: 100 }),
         "a delivery": by.deliveries.find(one.delivery.id),
         "another delivery": by.deliveries.find(two.delivery.id),
+        "deliveries of another application": by.listed(other.app),
         "what was claimed": Effect.sync(() => sorted(claimed)),
         "what was purged": Effect.sync(() => purged)
       })

@@ -87,6 +87,16 @@ export const recordLaws: LawGroup<Stores> = {
       }
       yield* f.cleanUp
     }),
+    storeLaw("revoked grants and those of an earlier epoch take no place on a list of grants", function*(f) {
+      const app = yield* f.application()
+      for (const status of ["active", "revoked", "active"] as const) {
+        yield* f.grant(app, yield* f.user(), { status })
+      }
+      yield* f.applications.save({ ...app, epoch: app.epoch + 1, version: 2 })
+      const grant = yield* f.grant(app, yield* f.user(), { applicationEpoch: app.epoch + 1 })
+      yield* f.grant(app, yield* f.user(), { status: "revoked", applicationEpoch: app.epoch + 1 })
+      same(yield* f.grants.listByApplication(app.id, 1), [grant])
+    }),
     storeLaw("what was found does not change with later operations", function*(f) {
       for (const makeScene of [scenes.records, scenes.queue]) {
         const { operations, parts }: scenes.Scene = yield* makeScene(f)

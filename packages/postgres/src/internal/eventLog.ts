@@ -9,6 +9,7 @@ import { type DeliveryStore, type LogEntry, type LogRequest, UnknownPosition } f
 import type { StoreError } from "@startlist/core/Store"
 import * as Effect from "effect/Effect"
 import type { Database } from "../Database.ts"
+import { within } from "./deadline.ts"
 import { deliveryColumns, type DeliveryRow, toDelivery } from "./deliveryRows.ts"
 import type { Int8 } from "./rows.ts"
 
@@ -95,7 +96,7 @@ export const make = ({ prefix: p, query, transaction }: Database.Service): Deliv
       // Before the page is read: what another reader numbers in between is on the page.
       if ((yield* query(isNew, [request.applicationId])).length > 0) {
         yield* checkPosition(request)
-        return yield* numberAndRead(request)
+        return yield* within(numberAndRead(request))
       }
       const entries = yield* read(request)
       if (entries.length === 0) yield* checkPosition(request)

@@ -5,7 +5,7 @@ import type { Claimed } from "@startlist/core/DeliveryQueue"
 import type { Outgoing } from "@startlist/core/Event"
 import { Conflict } from "@startlist/core/Store"
 import { AlreadySubscribed } from "@startlist/core/Subscription"
-import { DateTime, Effect, Option, Stream } from "effect"
+import { Array as Arr, DateTime, Effect, Option, Stream } from "effect"
 import { fault, type StoreFault } from "./storeFaults.ts"
 
 const toThree = (outgoing: ReadonlyArray<Outgoing>): ReadonlyArray<Outgoing> =>
@@ -377,5 +377,52 @@ export const subtleStoreFaults: ReadonlyArray<StoreFault> = [
             }))
       }
     }
-  })
+  }),
+  fault("torn", "settlements are recorded application by application", ({ deliveries }) => ({
+    deliveries: {
+      settle: (settlements) =>
+        Effect.map(
+          Effect.forEach(
+            Object.values(Arr.groupBy(settlements, ({ delivery }) => String(delivery.applicationId))),
+            (some) => Effect.zipLeft(deliveries.settle(some), Effect.yieldNow())
+          ),
+          (recorded) => recorded.flat()
+        )
+    }
+  })),
+  fault("key", "of several settlements of a delivery in one call, the last one counts", ({ deliveries }) => ({
+    deliveries: {
+      settle: (settlements) =>
+        deliveries.settle([...new Map(settlements.map((one) => [one.delivery.id, one])).values()])
+    }
+  })),
+  fault("key", "enqueueing returns the identifiers of one application", ({ deliveries }) => ({
+    deliveries: {
+      enqueue: (outgoing) =>
+        Effect.gen(function*() {
+          const all = yield* Effect.forEach(yield* deliveries.enqueue(outgoing), deliveries.find)
+          const [first, ...others] = all.flatMap(Option.toArray)
+          const isAlike = ({ applicationId }: Delivery) => applicationId === first?.applicationId
+          return [...first ? [first] : [], ...others.filter(isAlike)].map(({ id }) => id)
+        })
+    }
+  })),
+  fault("field", "a save of a registration that was never inserted is ignored", ({ registrations }) => ({
+    registrations: {
+      save: (next, outgoing) =>
+        Effect.flatMap(
+          registrations.find(next.id),
+          (found) => Option.isNone(found) ? Effect.void : registrations.save(next, outgoing)
+        )
+    }
+  })),
+  fault("find", "suspended applications are not on the list of all", ({ applications }) => ({
+    applications: {
+      list: (request) =>
+        Effect.map(
+          applications.list(request),
+          (found) => Option.isNone(request.owner) ? found.filter(({ state }) => state !== "suspended") : found
+        )
+    }
+  }))
 ]

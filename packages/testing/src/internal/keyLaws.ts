@@ -115,12 +115,15 @@ export const keyLaws: LawGroup<Stores> = {
       function*(f) {
         const numbered = Effect.map(f.subscribed, ({ app, subscription: { id } }) => ({ app, id }))
         for (const [a, ofA, b, ofB] of confusable(yield* madeUntilRelated(numbered))) {
-          const athlete = { aspectType: "deleted", objectType: "athlete", updates: {} } as const
-          yield* f.enqueue(a.app, [f.event(ofA, early), f.event(ofA, early, athlete)])
+          const users = (["athlete", "organizer"] as const).map((objectType) =>
+            f.event(ofA, early, { aspectType: "deleted", objectType, updates: {} })
+          )
+          yield* f.enqueue(a.app, [f.event(ofA, early), ...users])
           yield* f.enqueue(b.app, [f.event(ofB, early)])
           const claimed = yield* f.claimAt(-1000)
           const mine = claimed.filter(({ subscription: { id } }) => id === a.id || id === b.id)
           same(mine.map(({ delivery }) => [delivery.subscriptionId, delivery.event.objectId]), [
+            [a.id, ofA],
             [a.id, ofA],
             [a.id, ofA],
             [b.id, ofB]

@@ -12,6 +12,7 @@ import * as Option from "effect/Option"
 import type { Law, LawGroup } from "../Law.ts"
 import { count, holds, race, same, sorted } from "./expecting.ts"
 import { at, type Fixture, following, objectsOf, only, start } from "./fixture.ts"
+import { besideInterrupted } from "./rounds.ts"
 import { queueLaw, storeLaw } from "./storeLaw.ts"
 
 /** Each object and the number of its claim, by object. */
@@ -121,14 +122,10 @@ export const parallelLaws: LawGroup<Stores> = {
       const app = yield* f.application()
       const owners = yield* Effect.all(Array.from({ length: 12 }, () => f.user()))
       const known = yield* Effect.forEach(owners, (owner) => f.grant(app, owner))
-      for (let round = 0; round < 12; round++) {
-        const fibers = yield* Effect.forEach(known, ({ userId }) => Effect.fork(f.findGrant(app.id, userId)))
-        yield* round % 2 === 0 ? Effect.yieldNow() : Effect.sleep(0)
-        yield* Effect.forEach(fibers, (fiber, place) => place % 3 === 0 ? Fiber.interruptFork(fiber) : Effect.void)
-        for (const [place, fiber] of fibers.entries()) {
-          if (place % 3 !== 0) same(yield* Fiber.join(fiber), known[place])
-        }
-      }
+      yield* besideInterrupted(
+        Effect.succeed(known.map(({ userId }) => f.findGrant(app.id, userId))),
+        (found, place) => same(found, known[place])
+      )
     }),
     storeLaw("identifiers that are given at the same time are different", function*(f) {
       const apps = yield* Effect.all(Array.from({ length: 8 }, () => f.application()), { concurrency: "unbounded" })
@@ -262,6 +259,18 @@ export const parallelLaws: LawGroup<Stores> = {
         yield* Fiber.join(saving)
         yield* mine.read(1000)
         same(mine.seen.length, saved, "number of events that a reader saw")
+      }
+    }),
+    queueLaw("a page of the log that is read during a settlement has every event before it, in order", function*(f) {
+      const { app } = yield* f.subscribed
+      const mine = reader(f, app)
+      for (let round = 0; round < 10; round++) {
+        const added = yield* f.enqueue(app, f.events(Arr.range(1, 60)))
+        const claimed = yield* f.claimAt(20 * round)
+        const both = [mine.read(100), f.settle(claimed.slice(20, 40))]
+        yield* Effect.all(round % 2 === 0 ? both : both.reverse(), { concurrency: 2 })
+        same(mine.seen.slice(-added.length).map(({ delivery }) => delivery.id), added, `round ${round}`)
+        yield* f.settle(claimed)
       }
     }),
     queueLaw("readers that race writers and each other miss nothing, and see nothing twice", function*(f) {

@@ -7,9 +7,9 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import type { Law, LawGroup } from "../Law.ts"
-import { alike, holds, race, same, sorted } from "./expecting.ts"
+import { alike, holds, race, same, sorted, tagOf } from "./expecting.ts"
 import type { Fixture } from "./fixture.ts"
-import { atRest, noStops, stepsOf, type Stops, sweep } from "./rounds.ts"
+import { atRest, besideInterrupted, noStops, stepsOf, type Stops, sweep } from "./rounds.ts"
 import { interruptAt } from "./stepping.ts"
 import { storeLaw } from "./storeLaw.ts"
 
@@ -61,6 +61,23 @@ const ownAnswers = (what: What): Law<Stores> =>
     }
     yield* f.cleanUp
   })
+
+/** Every other one is refused. */
+const besideOthers = (what: What): Law<Stores> =>
+  storeLaw(
+    `parallel saves of ${what} each have their own answer, also if others that began with them are interrupted`,
+    function*(f) {
+      const app = yield* f.application()
+      const isRefused = (place: number) => place % 2 === 0
+      yield* besideInterrupted(
+        Effect.map(
+          Effect.all(Arr.makeBy(9, () => recordOf(what, f, app))),
+          (records) => records.map(({ save }, place) => tagOf(save(isRefused(place) ? 9 : 2)))
+        ),
+        (answer, place) => same(answer, isRefused(place) ? "Conflict" : "success")
+      )
+    }
+  )
 
 /** The second of two versions in a row is accepted only after the first. */
 const successiveVersions = (what: What): Law<Stores> =>
@@ -132,6 +149,7 @@ export const parallelSaveLaws: LawGroup<Stores> = {
   about: "parallel saves",
   laws: (["grants", "registrations"] as const).flatMap((what) => [
     ownAnswers(what),
+    besideOthers(what),
     successiveVersions(what),
     allOrNothing(what)
   ])

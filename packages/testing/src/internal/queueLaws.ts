@@ -130,6 +130,12 @@ export const queueLaws: LawGroup<Stores> = {
       same(yield* isMade, [false], "when there is another subscription")
       yield* f.cleanUp
     }),
+    queueLaw("what waits for an application that has ended is still claimed", function*(f) {
+      const { app } = yield* f.subscribed
+      yield* f.queue(app, [f.event(1)])
+      yield* f.applications.save({ ...app, state: "ended", version: 2 })
+      same(objectsOf(yield* f.claim()), [1])
+    }),
     queueLaw("a cancellation with a limit cancels the newest pending delivery", function*(f) {
       const { app } = yield* f.subscribed
       yield* f.queue(app, f.events([1, 2, 3, 4]))

@@ -1,5 +1,9 @@
 /** Laws of texts in every record, and of what was found. */
+import { ApplicationId } from "@startlist/core/Application"
+import { RegistrationId } from "@startlist/core/Registration"
+import { maxId } from "@startlist/core/Store"
 import type { Stores } from "@startlist/core/Stores"
+import { SubscriptionId } from "@startlist/core/Subscription"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
@@ -85,6 +89,27 @@ export const recordLaws: LawGroup<Stores> = {
         const grant = yield* f.grant(app, yield* f.user(), { codes })
         same(yield* f.findGrant(app.id, grant.userId), grant)
       }
+      yield* f.cleanUp
+    }),
+    storeLaw("a save of a record that was never inserted fails, and inserts nothing", function*(f) {
+      const { app, subscription } = yield* f.subscribed
+      const registration = yield* f.registration(yield* f.user())
+      const secrets = yield* f.signingSecrets(app)
+      const no = { app: ApplicationId.make(maxId), registration: RegistrationId.make(maxId) }
+      for (const version of [1, 2]) {
+        const saves = [
+          f.applications.save({ ...app, id: no.app, version }),
+          f.applications.saveSigningSecrets({ ...secrets, applicationId: no.app, version }),
+          f.subscriptions.save({ ...subscription, id: SubscriptionId.make(maxId), version }),
+          f.registrations.save({ ...registration, id: no.registration, version }, f.outgoing(app, f.event(1)))
+        ]
+        const tags = yield* Effect.all(saves.map((save) => tagOf(save)))
+        same(tags, saves.map(() => "Conflict"), `version ${version}`)
+      }
+      same(yield* f.applications.find(no.app), Option.none())
+      same(yield* f.applications.findSigningSecrets(no.app), Option.none())
+      same(yield* f.registrations.find(no.registration), Option.none())
+      same(yield* f.listed(app), [])
       yield* f.cleanUp
     }),
     storeLaw("revoked grants and those of an earlier epoch take no place on a list of grants", function*(f) {

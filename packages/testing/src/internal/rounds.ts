@@ -113,6 +113,29 @@ const shifted = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R
 export const atOnce = <A, E>(contenders: ReadonlyArray<Effect.Effect<A, E>>): Effect.Effect<ReadonlyArray<A>, E> =>
   Effect.all(contenders.map(shifted), { concurrency: "unbounded" })
 
+/** One turn of the event loop. Statements of a database are sent and answered between turns. */
+const turn = Effect.async<void>((resume) => {
+  const immediate = setImmediate(() => resume(Effect.void))
+  return Effect.sync(() => clearImmediate(immediate))
+})
+
+/**
+ * Runs these in parallel, often, and interrupts every third one, each time some turns of the event loop later. `check` gets
+ * the answers of the others, each with its place.
+ */
+export const besideInterrupted = <A, E, E2>(
+  contenders: Effect.Effect<ReadonlyArray<Effect.Effect<A, E>>, E2>,
+  check: (answer: A, place: number) => void
+): Effect.Effect<void, E | E2> =>
+  Effect.forEach([0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64], (turns) =>
+    Effect.gen(function*() {
+      const fibers = yield* Effect.forEach(yield* contenders, Effect.fork)
+      for (let passed = 0; passed < turns; passed++) yield* turn
+      const isInterrupted = (place: number) => place % 3 === 0
+      yield* Effect.forEach(fibers.filter((_, place) => isInterrupted(place)), (one) => Fiber.interruptFork(one))
+      for (const [place, fiber] of fibers.entries()) if (!isInterrupted(place)) check(yield* Fiber.join(fiber), place)
+    }), { discard: true })
+
 /** Runs an operation and interrupts it at a random moment, within twice its duration. */
 export const interrupted = (operation: Effect.Effect<unknown, unknown>, millis: number): Effect.Effect<void> =>
   Effect.gen(function*() {

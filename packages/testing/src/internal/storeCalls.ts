@@ -220,7 +220,11 @@ export const saveGrant: MakeCall = (subjects, by, draw) => {
 export const enqueue: MakeCall = (subjects, by, draw) => {
   const outgoing = events(subjects, by, draw)
   // The identifiers are compared with what a list shows next.
-  return predicted(Effect.as(by.deliveryQueue.enqueue(outgoing), true), (model) => model.enqueue(outgoing))
+  return predicted(Effect.map(by.deliveryQueue.enqueue(outgoing), (ids) => new Set(ids).size), (model) => {
+    const before = model.deliveries.length
+    model.enqueue(outgoing)
+    return model.deliveries.length - before
+  })
 }
 
 /** A claim. Without choices, of all that is due. */
@@ -281,7 +285,9 @@ export const settle: MakeCall = ({ model, now }, by, draw) => {
       token: draw.choice(token, token, token, token, token, "of another worker", token.toUpperCase())
     }
   })
-  const batch = draw.choice(settlements, settlements, [...settlements, ...settlements])
+  const lost = settlements.map((one) => ({ ...one, token: "of another worker" }))
+  const twice = draw.choice([...settlements, ...settlements], [...lost, ...settlements, ...lost])
+  const batch = draw.choice(settlements, settlements, twice)
   return predicted(Effect.map(by.deliveryQueue.settle(batch), sorted), (model) => sorted(model.settle(batch)), {
     isOnce: true
   })
@@ -289,7 +295,8 @@ export const settle: MakeCall = ({ model, now }, by, draw) => {
 
 export const release: MakeCall = ({ model, now }, by, draw) => {
   const dueAt = later(now, draw.choice(0, -1, -30, 5, 0.5))
-  const claims = someClaims(model, draw)
+  const some = someClaims(model, draw)
+  const claims = draw.choice(some, some, some, [...some, ...some])
   return predicted(
     Effect.map(by.deliveryQueue.release(claims, dueAt), sorted),
     (model) => sorted(model.release(claims, dueAt)),

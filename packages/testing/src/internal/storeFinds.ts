@@ -3,6 +3,7 @@ import { ApplicationId } from "@startlist/core/Application"
 import { type DeliveryFilter, DeliveryId, type LogRequest, State } from "@startlist/core/Delivery"
 import type { Grant } from "@startlist/core/Grant"
 import { maxId } from "@startlist/core/Store"
+import type { SubscriptionId } from "@startlist/core/Subscription"
 import type { User } from "@startlist/core/User"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -18,7 +19,7 @@ import {
   type Part,
   type Subjects
 } from "./storeCall.ts"
-import type { StoreModel } from "./storeModel.ts"
+import type { Page } from "./storeModel.ts"
 
 const finds = {
   application: (by: Fixture, id: ApplicationId) =>
@@ -27,10 +28,18 @@ const finds = {
     found(by.applications.findSigningSecrets(id), (model) => optional(model.signingSecrets.get(id))),
   subscription: (by: Fixture, id: ApplicationId) =>
     found(by.subscriptions.findByApplication(id), (model) => optional(model.subscriptionOf(id))),
-  applications: (by: Fixture, { id }: User, page: Parameters<StoreModel["listApplications"]>[1]) =>
-    found(by.applications.list({ ...page, owner: Option.some(id) }), (model) => model.listApplications(id, page)),
+  applications: (by: Fixture, { id }: User, page: Page<ApplicationId>) =>
+    found(
+      by.applications.list({ ...page, owner: Option.some(id) }),
+      (model) => model.listApplications(Option.some(id), page)
+    ),
   // Behind them are those of other laws.
-  subscriptions: (by: Fixture, page: Parameters<StoreModel["listSubscriptions"]>[0]) =>
+  allApplications: (by: Fixture, page: Page<ApplicationId>) =>
+    call(by.applications.list({ ...page, owner: Option.none() }), (model, answer) => {
+      const expected = model.listApplications(Option.none(), page)
+      return [...expected, ...answer.slice(expected.length, page.limit)]
+    }),
+  subscriptions: (by: Fixture, page: Page<SubscriptionId>) =>
     call(by.subscriptions.list(page), (model, answer) => {
       const expected = model.listSubscriptions(page)
       return [...expected, ...answer.slice(expected.length, page.limit)]
@@ -160,7 +169,8 @@ export const find: MakeCall = (subjects, by, draw) => {
     applications: [
       () => finds.application(by, id),
       () => finds.signingSecrets(by, id),
-      () => finds.applications(by, user, { after: optional(draw.choice(undefined, id)), limit })
+      () => finds.applications(by, user, { after: optional(draw.choice(undefined, id)), limit }),
+      () => finds.allApplications(by, { after: optional(draw.choice(undefined, id)), limit })
     ],
     subscriptions: [
       () => finds.subscription(by, id),

@@ -35,7 +35,7 @@ export interface Stored {
   readonly position: number | undefined
 }
 
-interface Page<Id> {
+export interface Page<Id> {
   readonly after: Option.Option<Id>
   readonly limit: number
 }
@@ -121,9 +121,11 @@ export class StoreModel {
     return save(this.applications, next.id, next)
   }
 
-  listApplications(owner: UserId, page: Page<ApplicationId>): ReadonlyArray<Application> {
-    const owned = [...this.applications.values()].filter(({ ownerId }) => ownerId === owner)
-    return newestFirst(owned.filter(({ state }) => state !== "ended"), page)
+  listApplications(owner: Option.Option<UserId>, page: Page<ApplicationId>): ReadonlyArray<Application> {
+    const owned = [...this.applications.values()].filter(({ ownerId, state }) =>
+      state !== "ended" && Option.getOrElse(owner, () => ownerId) === ownerId
+    )
+    return newestFirst(owned, page)
   }
 
   saveSigningSecrets(next: SigningSecrets): boolean {
@@ -199,9 +201,12 @@ export class StoreModel {
     if (this.deliveries.every(({ id }) => id !== undefined)) return
     const known = new Set(this.deliveries.map(({ id }) => id))
     const left = Arr.groupBy(shown.filter(({ id }) => !known.has(id)).toReversed(), keyOf)
-    const all = this.deliveries.map((one) =>
-      one.id === undefined ? { ...one, id: left[keyOf(one.delivery)]?.shift()?.id } : one
-    )
+    const all = this.deliveries.map((one) => {
+      if (one.id !== undefined) return one
+      const id = left[keyOf(one.delivery)]?.shift()?.id
+      holds(id === undefined || !this.purged.includes(id), `identifier ${id} was not given before`)
+      return { ...one, id }
+    })
     // One that is not shown yet comes before the next ones of its call.
     const order = new Map(all.map((one) => [
       one.place,

@@ -74,8 +74,8 @@ export const grantFields = (by: Fixture, draw: Draw): Partial<Grant> => {
 
 /** An event, usually about one of few objects. */
 const event = ({ now }: Subjects, by: Fixture, draw: Draw): Event => {
-  const objectType = draw.choice("registration", "registration", "athlete")
-  const about = objectType === "athlete" ? { aspectType: "deleted", updates: {} } as const : {}
+  const objectType = draw.choice("registration", "registration", "athlete", "organizer")
+  const about = objectType === "registration" ? {} : { aspectType: "deleted", updates: {} } as const
   const fields = draw.number(6) === 5 && objectType === "registration"
     ? { updates: draw.any(Arbitraries.updates), trace: draw.any(Arbitraries.trace) }
     : {}

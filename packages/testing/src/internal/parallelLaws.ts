@@ -261,18 +261,6 @@ export const parallelLaws: LawGroup<Stores> = {
         same(mine.seen.length, saved, "number of events that a reader saw")
       }
     }),
-    queueLaw("a page of the log that is read during a settlement has every event before it, in order", function*(f) {
-      const { app } = yield* f.subscribed
-      const mine = reader(f, app)
-      for (let round = 0; round < 10; round++) {
-        const added = yield* f.enqueue(app, f.events(Arr.range(1, 60)))
-        const claimed = yield* f.claimAt(20 * round)
-        const both = [mine.read(100), f.settle(claimed.slice(20, 40))]
-        yield* Effect.all(round % 2 === 0 ? both : both.reverse(), { concurrency: 2 })
-        same(mine.seen.slice(-added.length).map(({ delivery }) => delivery.id), added, `round ${round}`)
-        yield* f.settle(claimed)
-      }
-    }),
     queueLaw("readers that race writers and each other miss nothing, and see nothing twice", function*(f) {
       const { app } = yield* f.subscribed
       const [one, two] = [reader(f, app), reader(f, app)]

@@ -27,21 +27,21 @@ const claimsOf = (...subscriptions: ReadonlyArray<Subscription>) => {
 }
 
 /**
- * Deliveries of an application: two are claimed, one has ended, one waits for its predecessor, one is due. One of another
- * application is claimed.
+ * Deliveries of an application: two are claimed, those before and after them have ended, one waits for its predecessor, and
+ * one is due. One of another application is claimed.
  */
 export const queue = (f: Fixture) =>
   Effect.gen(function*() {
     const { app, operations, parts, subscription } = yield* subscribed(f)
     const other = yield* f.subscribed
     const { claim, rest } = claimsOf(subscription, other.subscription)
-    yield* f.enqueue(app, f.events([1, 2, 3], early))
+    yield* f.enqueue(app, f.events([6, 1, 2, 3], early))
     yield* f.enqueue(other.app, f.events([5], early))
-    const [one, two, three, four] = yield* claim(f, -1000)
-    if (one === undefined || two === undefined || three === undefined || four === undefined) {
-      return yield* Effect.dieMessage("four deliveries are due, but fewer were claimed")
+    const [first, one, two, three, four] = yield* claim(f, -1000)
+    if (!first || !one || !two || !three || !four) {
+      return yield* Effect.dieMessage("five deliveries are due, but fewer were claimed")
     }
-    yield* f.settle([three], { state: "delivered", endedAt: Option.some(long) })
+    yield* f.settle([first, three], { state: "delivered", endedAt: Option.some(long) })
     yield* f.enqueue(app, f.events([1, 4], early))
 
     // The results of all claims and purges together: any of them may get a delivery.

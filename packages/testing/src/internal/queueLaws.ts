@@ -1,5 +1,6 @@
 /** Laws of the queue: contents of claims and settlements, long queues, wake-ups, and changes during a claim. */
 import { State } from "@startlist/core/Delivery"
+import { Audience } from "@startlist/core/Event"
 import type { Stores } from "@startlist/core/Stores"
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
@@ -130,11 +131,20 @@ export const queueLaws: LawGroup<Stores> = {
       same(yield* isMade, [false], "when there is another subscription")
       yield* f.cleanUp
     }),
-    queueLaw("what waits for an application that has ended is still claimed", function*(f) {
+    queueLaw("the events of a suspended application wait, and those of one that has ended are claimed", function*(f) {
       const { app } = yield* f.subscribed
-      yield* f.queue(app, [f.event(1)])
-      yield* f.applications.save({ ...app, state: "ended", version: 2 })
-      same(objectsOf(yield* f.claim()), [1])
+      const owner = yield* f.user()
+      yield* f.grant(app, owner)
+      const audience = Audience.GrantedBy({ userIds: [owner.id] })
+      const enqueue = f.deliveryQueue.enqueue([{ event: f.event(1), audience }, ...f.outgoing(app, f.event(2))])
+      for (const [place, state] of (["suspended", "active", "ended"] as const).entries()) {
+        yield* f.applications.save({ ...app, state, version: place + 2 })
+        yield* enqueue
+        const objects = state === "suspended" ? [] : [1, 2]
+        const claimed = yield* f.claim()
+        same(objectsOf(claimed), objects, `what is claimed when the application is ${state}`)
+        yield* f.settle(claimed)
+      }
     }),
     queueLaw("a cancellation with a limit cancels the newest pending delivery", function*(f) {
       const { app } = yield* f.subscribed

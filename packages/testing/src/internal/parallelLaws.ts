@@ -244,21 +244,19 @@ export const parallelLaws: LawGroup<Stores> = {
       same(sorted(again), half.map(({ delivery }) => delivery.id))
       same((yield* f.listed(app)).filter(({ state }) => state === "delivered").length, 12)
     }),
-    queueLaw("a reader misses nothing of long saves that overlap", function*(f) {
+    queueLaw("two readers miss nothing of long saves that overlap, and see nothing twice", function*(f) {
       const { app } = yield* f.subscribed
-      const mine = reader(f, app)
+      const readers = [reader(f, app), reader(f, app)]
+      const reading = Effect.forEach(readers, ({ read }) => read(1000), { concurrency: 2 })
       let saved = 0
-      const save = Effect.suspend(() => {
-        const events = Array.from({ length: 50 }, () => f.event(++saved))
-        return f.enqueue(app, events)
-      })
+      const save = Effect.suspend(() => f.enqueue(app, Arr.makeBy(50, () => f.event(++saved))))
       for (let round = 0; round < 8; round++) {
         const saving = yield* Effect.fork(Effect.all([save, save, save, save], { concurrency: "unbounded" }))
         const isSaved = Effect.map(Fiber.poll(saving), Option.isSome)
-        yield* Effect.repeat(Effect.zipRight(Effect.yieldNow(), mine.read(1000)), { until: () => isSaved, times: 1000 })
+        yield* Effect.repeat(Effect.zipRight(Effect.yieldNow(), reading), { until: () => isSaved, times: 1000 })
         yield* Fiber.join(saving)
-        yield* mine.read(1000)
-        same(mine.seen.length, saved, "number of events that a reader saw")
+        yield* reading
+        for (const { seen } of readers) same(seen.length, saved, "number of events that a reader saw")
       }
     }),
     queueLaw("readers that race writers and each other miss nothing, and see nothing twice", function*(f) {

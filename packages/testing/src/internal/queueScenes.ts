@@ -75,7 +75,8 @@ export const queue = (f: Fixture) =>
         "a claim after the leases": claimAt(-980),
         "a delivery again": (by: Fixture, n: number) =>
           Effect.map(by.deliveryQueue.again(three.delivery, at(n - 970)), Option.isSome),
-        "a cancellation": (by: Fixture, n: number) => by.deliveryQueue.cancel(app.id, at(n), 100),
+        // Of all that are pending.
+        "a cancellation": (by: Fixture, n: number) => by.deliveryQueue.cancel(app.id, at(n), 4),
         "the next events of an object": (by: Fixture, n: number) =>
           Effect.asVoid(by.enqueue(app, [f.event(1, early), f.event(n + 10, early)])),
         "a purge": (by: Fixture) =>

@@ -1,5 +1,6 @@
 /** Laws of texts in every record, and of what was found. */
 import { ApplicationId } from "@startlist/core/Application"
+import { Audience } from "@startlist/core/Event"
 import { RegistrationId } from "@startlist/core/Registration"
 import { maxId } from "@startlist/core/Store"
 import type { Stores } from "@startlist/core/Stores"
@@ -121,6 +122,23 @@ export const recordLaws: LawGroup<Stores> = {
       const grant = yield* f.grant(app, yield* f.user(), { applicationEpoch: app.epoch + 1 })
       yield* f.grant(app, yield* f.user(), { status: "revoked", applicationEpoch: app.epoch + 1 })
       same(yield* f.grants.listByApplication(app.id, 1), [grant])
+    }),
+    storeLaw("an event for several users reaches an application once, if a grant of any of them counts", function*(f) {
+      const { app } = yield* f.subscribed
+      const [stranger, former, earlier, present] = yield* Effect.all([f.user(), f.user(), f.user(), f.user()])
+      yield* f.grant(app, earlier)
+      yield* f.applications.save({ ...app, epoch: app.epoch + 1, version: 2 })
+      yield* f.grant(app, former, { status: "revoked", applicationEpoch: app.epoch + 1 })
+      yield* f.grant(app, present, { applicationEpoch: app.epoch + 1 })
+      const users = [stranger, former, earlier, present]
+      const audiences = users.flatMap((a) => users.flatMap((b) => users.map((c) => [a, b, c])))
+      yield* f.deliveryQueue.enqueue(audiences.map((users, place) => ({
+        event: f.event(place + 1),
+        audience: Audience.GrantedBy({ userIds: users.map(({ id }) => id) })
+      })))
+      const expected = audiences.flatMap((users, place) => users.includes(present) ? [place + 1] : [])
+      same(yield* f.listedObjects(app), expected)
+      yield* f.cleanUp
     }),
     storeLaw("what was found does not change with later operations", function*(f) {
       for (const makeScene of [scenes.records, scenes.queue]) {

@@ -272,15 +272,14 @@ export const settle: MakeCall = ({ model, now }, by, draw) => {
       ? draw.any(Arbitraries.attempt)
       : { ...rejected, at: now, outcome: "rejected" } as const
     const state = draw.choice(place % 2 === 0 ? "delivered" : "pending", "pending", ...DeliveryState.literals)
-    const outcome: Partial<Delivery> = state === "pending"
-      ? { dueAt: later(now, draw.choice(0, 5, 60, 0.5)) }
-      : { endedAt: Option.some(later(now, draw.number(3))) }
+    const endedAt = state === "pending" ? Option.none() : Option.some(later(now, draw.number(3)))
     return {
       delivery: {
         ...delivery,
         attempts: [...delivery.attempts, attempt].slice(draw.choice(0, 0, 0, 1)),
         state,
-        ...outcome
+        dueAt: later(now, draw.choice(0, 5, 60, 0.5)),
+        endedAt
       },
       token: draw.choice(token, token, token, token, token, "of another worker", token.toUpperCase())
     }

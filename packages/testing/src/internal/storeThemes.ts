@@ -21,7 +21,7 @@ import {
 
 /**
  * The first calls of a program: a registration, and two subscribed applications, each with a grant. The second one has had
- * another subscription, with a claimed delivery.
+ * another subscription, with later versions and a claimed delivery.
  */
 export const beginningOf = (parts: ReadonlyArray<Part>): ReadonlyArray<MakeCall> => {
   const application: ReadonlyArray<readonly [Part, MakeCall]> = [
@@ -35,6 +35,8 @@ export const beginningOf = (parts: ReadonlyArray<Part>): ReadonlyArray<MakeCall>
     ...application,
     ["queue", enqueue],
     ["queue", claim],
+    ["subscriptions", saveSubscription],
+    ["subscriptions", saveSubscription],
     ["subscriptions", removeSubscription],
     ["subscriptions", insertSubscription]
   ]

@@ -401,9 +401,8 @@ export const subtleStoreFaults: ReadonlyArray<StoreFault> = [
       enqueue: (outgoing) =>
         Effect.gen(function*() {
           const all = yield* Effect.forEach(yield* deliveries.enqueue(outgoing), deliveries.find)
-          const [first, ...others] = all.flatMap(Option.toArray)
-          const isAlike = ({ applicationId }: Delivery) => applicationId === first?.applicationId
-          return [...first ? [first] : [], ...others.filter(isAlike)].map(({ id }) => id)
+          const queued = all.flatMap(Option.toArray)
+          return queued.filter((one) => one.applicationId === queued[0]?.applicationId).map(({ id }) => id)
         })
     }
   })),

@@ -96,6 +96,7 @@ export const make = ({ prefix: p, query, transaction }: Database.Service): Deliv
       // Before the page is read: what another reader numbers in between is on the page.
       if ((yield* query(isNew, [request.applicationId])).length > 0) {
         yield* checkPosition(request)
+        // Each transaction has a deadline, and this is the one of all.
         return yield* within(numberAndRead(request))
       }
       const entries = yield* read(request)

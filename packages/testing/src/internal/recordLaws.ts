@@ -1,4 +1,4 @@
-/** Laws of texts in every record, and of what was found. */
+/** Laws of records: texts in every field, saves of none, grants that count, and what was found before. */
 import { ApplicationId } from "@startlist/core/Application"
 import { Audience } from "@startlist/core/Event"
 import { RegistrationId } from "@startlist/core/Registration"

@@ -19,7 +19,18 @@ import {
   type Part,
   type Subjects
 } from "./storeCall.ts"
-import type { Page } from "./storeModel.ts"
+import type { Page, StoreModel } from "./storeModel.ts"
+
+/** A list of records of all owners. Behind those of the program are those of other laws. */
+const listOfAll = <A>(
+  list: Effect.Effect<ReadonlyArray<A>, unknown>,
+  limit: number,
+  expected: (model: StoreModel) => ReadonlyArray<unknown>
+): Call =>
+  call(list, (model, answer) => {
+    const known = expected(model)
+    return [...known, ...answer.slice(known.length, limit)]
+  })
 
 const finds = {
   application: (by: Fixture, id: ApplicationId) =>
@@ -33,17 +44,14 @@ const finds = {
       by.applications.list({ ...page, owner: Option.some(id) }),
       (model) => model.listApplications(Option.some(id), page)
     ),
-  // Behind them are those of other laws.
   allApplications: (by: Fixture, page: Page<ApplicationId>) =>
-    call(by.applications.list({ ...page, owner: Option.none() }), (model, answer) => {
-      const expected = model.listApplications(Option.none(), page)
-      return [...expected, ...answer.slice(expected.length, page.limit)]
-    }),
+    listOfAll(
+      by.applications.list({ ...page, owner: Option.none() }),
+      page.limit,
+      (model) => model.listApplications(Option.none(), page)
+    ),
   subscriptions: (by: Fixture, page: Page<SubscriptionId>) =>
-    call(by.subscriptions.list(page), (model, answer) => {
-      const expected = model.listSubscriptions(page)
-      return [...expected, ...answer.slice(expected.length, page.limit)]
-    }),
+    listOfAll(by.subscriptions.list(page), page.limit, (model) => model.listSubscriptions(page)),
   registration: (by: Fixture, id: Parameters<Fixture["registrations"]["find"]>[0]) =>
     found(by.registrations.find(id), (model) => optional(model.registrations.get(id))),
   grant: (by: Fixture, id: ApplicationId, user: User) =>

@@ -90,6 +90,10 @@ const joined = (fiber: Fiber.RuntimeFiber<unknown, unknown>) =>
 /** Whether the fiber is inside `SqlClient.withTransaction`, and must use its connection. */
 export const isJoined = (fiber: Fiber.RuntimeFiber<unknown, unknown>): boolean => Option.isSome(joined(fiber))
 
+/** Ends an effect at the deadline. Inside a transaction it ends with that, because both use one connection. */
+export const inTime = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E | StoreError> =>
+  Effect.withFiberRuntime((fiber) => isJoined(fiber) ? effect : within(effect))
+
 /** Effects to run after the commit of the open transaction. */
 class AfterCommit extends Context.Tag("@startlist/postgres/AfterCommit")<AfterCommit, Array<Effect.Effect<void>>>() {}
 
@@ -179,11 +183,11 @@ export const make = (options: {
         const isInner = isJoined(fiber)
         const own = begun(sql, effect)
         const run = isInner ? sql.withTransaction(effect) : Effect.catchIf(own, isRetryable, () => again(own))
-        const transaction = run.pipe(
+        return run.pipe(
           Effect.catchIf(isSqlError, (error) => Effect.fail(toStoreError(error))),
-          Effect.catchAllDefect((defect) => Effect.fail(toStoreError(defect)))
+          Effect.catchAllDefect((defect) => Effect.fail(toStoreError(defect))),
+          inTime
         )
-        return isInner ? transaction : within(transaction)
       }),
     afterCommit: (effect) =>
       Effect.withFiberRuntime((fiber) => {

@@ -1,9 +1,13 @@
 import { expect, it } from "@effect/vitest"
 import { Application, Delivery, DeliveryQueue, Event, Subscription, User } from "@startlist/core"
+import { Database } from "@startlist/postgres"
 import { SqlClient } from "@effect/sql"
 import { DateTime, Deferred, Effect, Fiber, Layer, Option, Redacted } from "effect"
 import * as fixtures from "@startlist/test-support/StoreFixtures"
 import * as TestDatabase from "@startlist/test-support/TestDatabase"
+import { vi } from "vitest"
+import { timedOut } from "../src/internal/deadline.ts"
+import * as EventLog from "../src/internal/eventLog.ts"
 
 const at = DateTime.unsafeMake(0)
 
@@ -103,6 +107,28 @@ it.live("the events about one object are in order, for any order of the transact
     const about7 = entries.filter(({ delivery }) => delivery.event.objectId === 7)
     expect(about7.map(({ delivery }) => delivery.id)).toEqual([first, expect.any(Number)])
   })))
+
+it.live("a read that begins again and again, because other transactions lock rows, ends at the deadline", () =>
+  onPostgres(
+    Effect.gen(function*() {
+      const applicationId = yield* subscribed
+      yield* enqueue(applicationId, 1)
+      const database = yield* Database.Database
+      let rounds = 0
+      const log = EventLog.make({
+        ...database,
+        query: (statement, parameters) => {
+          if (statement.name !== "startlist_log_number" || ++rounds > 5) return database.query(statement, parameters)
+          // A round alone is in time. It reports two rows without a position, and has numbered one of them.
+          vi.advanceTimersByTime(3000)
+          return database.query({ name: "cut", text: "SELECT 2 AS total" }, [])
+        }
+      })
+      vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
+      yield* Effect.addFinalizer(() => Effect.sync(() => vi.useRealTimers()))
+      expect(yield* Effect.flip(log({ applicationId, after: 0, limit: 10 }))).toEqual(timedOut())
+    }).pipe(Effect.scoped)
+  ))
 
 it.live("a cursor that the log has never returned is refused, also after a restore", () =>
   onPostgres(Effect.gen(function*() {

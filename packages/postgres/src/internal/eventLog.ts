@@ -8,8 +8,7 @@
 import { type DeliveryStore, type LogEntry, type LogRequest, UnknownPosition } from "@startlist/core/Delivery"
 import type { StoreError } from "@startlist/core/Store"
 import * as Effect from "effect/Effect"
-import type { Database } from "../Database.ts"
-import { within } from "./deadline.ts"
+import { type Database, inTime } from "../Database.ts"
 import { deliveryColumns, type DeliveryRow, toDelivery } from "./deliveryRows.ts"
 import type { Int8 } from "./rows.ts"
 
@@ -97,7 +96,7 @@ export const make = ({ prefix: p, query, transaction }: Database.Service): Deliv
       if ((yield* query(isNew, [request.applicationId])).length > 0) {
         yield* checkPosition(request)
         // Each transaction has a deadline, and this is the one of all.
-        return yield* within(numberAndRead(request))
+        return yield* inTime(numberAndRead(request))
       }
       const entries = yield* read(request)
       if (entries.length === 0) yield* checkPosition(request)

@@ -1,7 +1,5 @@
 /** Laws of keys that a store may confuse. They work best on new stores, which give small identifiers. */
-import { ApplicationId } from "@startlist/core/Application"
 import { Audience } from "@startlist/core/Event"
-import { RegistrationId } from "@startlist/core/Registration"
 import { maxId } from "@startlist/core/Store"
 import type { Stores } from "@startlist/core/Stores"
 import { TokenHash } from "@startlist/core/Secrets"
@@ -60,33 +58,6 @@ const confusable = <A extends Numbered>(all: ReadonlyArray<A>) => {
 export const keyLaws: LawGroup<Stores> = {
   about: "keys",
   laws: [
-    storeLaw("parallel finds each return their own record, or none", function*(f) {
-      const owner = yield* f.user()
-      const make = Effect.gen(function*() {
-        const { app, subscription } = yield* f.subscribed
-        const secrets = yield* f.signingSecrets(app)
-        return {
-          app,
-          subscription,
-          secrets,
-          grant: yield* f.grant(app, owner),
-          registration: yield* f.registration(owner)
-        }
-      })
-      const [a, b, c] = [yield* make, yield* make, yield* make]
-      const asked = [c, undefined, a, undefined, b]
-      const no = { app: ApplicationId.make(maxId), registration: RegistrationId.make(maxId) }
-      const found = yield* Effect.forEach(asked, (one) =>
-        Effect.all({
-          app: f.applications.find(one?.app.id ?? no.app),
-          subscription: f.subscriptions.findByApplication(one?.app.id ?? no.app),
-          secrets: f.applications.findSigningSecrets(one?.app.id ?? no.app),
-          grant: f.findGrant(one?.app.id ?? no.app, owner.id),
-          registration: f.registrations.find(one?.registration.id ?? no.registration)
-        }, { concurrency: "unbounded" }), { concurrency: "unbounded" })
-      const none = { app: null, subscription: null, secrets: null, grant: null, registration: null }
-      same(found, asked.map((one) => one ?? none))
-    }),
     storeLaw("grants whose keys have the same digits are different grants", function*(f) {
       for (const [a, ofA, b, ofB] of confusable(yield* madeUntilRelated(f.application()))) {
         const [userA, userB] = [UserId.make(ofA), UserId.make(ofB)]

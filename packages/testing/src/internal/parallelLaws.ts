@@ -1,8 +1,10 @@
 /** Laws of many calls at the same time. */
-import type { Application } from "@startlist/core/Application"
+import { type Application, ApplicationId } from "@startlist/core/Application"
 import type { LogEntry } from "@startlist/core/Delivery"
 import type { Grant } from "@startlist/core/Grant"
 import type { Claimed } from "@startlist/core/DeliveryQueue"
+import { RegistrationId } from "@startlist/core/Registration"
+import { maxId, type StoreError } from "@startlist/core/Store"
 import type { Stores } from "@startlist/core/Stores"
 import * as Arr from "effect/Array"
 import * as Clock from "effect/Clock"
@@ -35,6 +37,27 @@ const oneOfEach = (f: Fixture, app: Application, grants: ReadonlyArray<Grant>) =
     for (const grant of saved) same(yield* f.findGrant(app.id, grant.userId), grant)
     const objects = saved.flatMap(({ generation, userId }) => Array.from({ length: generation }, () => Number(userId)))
     same(sorted(yield* f.listedObjects(app)), sorted(objects), "events of the grants that were saved")
+  })
+
+type Find = readonly [find: Effect.Effect<unknown, StoreError>, record: unknown]
+
+/** A find of each record of some applications, newest application first. */
+const findsOfRecords = (f: Fixture, applications: number): Effect.Effect<ReadonlyArray<Find>, unknown> =>
+  Effect.gen(function*() {
+    const owner = yield* f.user()
+    const all: Array<ReadonlyArray<Find>> = []
+    for (let made = 0; made < applications; made++) {
+      const { app, subscription } = yield* f.subscribed
+      const registration = yield* f.registration(owner)
+      all.push([
+        [f.applications.find(app.id), app],
+        [f.applications.findSigningSecrets(app.id), yield* f.signingSecrets(app)],
+        [f.subscriptions.findByApplication(app.id), subscription],
+        [f.registrations.find(registration.id), registration],
+        [f.findGrant(app.id, owner.id), yield* f.grant(app, owner)]
+      ])
+    }
+    return all.reverse().flat()
   })
 
 /** Saves in turn of two records that one find returns, and finds at the same time. */
@@ -106,27 +129,29 @@ export const parallelLaws: LawGroup<Stores> = {
       yield* f.cleanUp
     }),
     moments,
-    storeLaw("parallel finds each get their own answer", function*(f) {
-      const [app, other] = [yield* f.application(), yield* f.application()]
-      const known = yield* Effect.forEach(
-        Array.from({ length: 20 }),
-        () => Effect.flatMap(f.user(), (owner) => f.grant(app, owner, { refresh: Option.some(f.refresh()) }))
-      )
-      yield* Effect.forEach(known, (grant) =>
-        Effect.gen(function*() {
-          same(yield* f.findGrant(app.id, grant.userId), grant)
-          same(yield* f.findGrant(other.id, grant.userId), Option.none())
-        }), { concurrency: "unbounded" })
-    }),
-    storeLaw("finds get their own answers, also if others that began with them are interrupted", function*(f) {
-      const app = yield* f.application()
-      const owners = yield* Effect.all(Array.from({ length: 12 }, () => f.user()))
-      const known = yield* Effect.forEach(owners, (owner) => f.grant(app, owner))
-      yield* besideInterrupted(
-        Effect.succeed(known.map(({ userId }) => f.findGrant(app.id, userId))),
-        (found, place) => same(found, known[place])
-      )
-    }),
+    storeLaw(
+      "parallel finds each get their own answer, also if others that began with them are interrupted",
+      function*(f) {
+        const known = yield* findsOfRecords(f, 8)
+        const no = { application: ApplicationId.make(maxId), registration: RegistrationId.make(maxId) }
+        const unknown: ReadonlyArray<Find> = [
+          f.applications.find(no.application),
+          f.applications.findSigningSecrets(no.application),
+          f.subscriptions.findByApplication(no.application),
+          f.registrations.find(no.registration),
+          f.findGrant(no.application, (yield* f.user()).id)
+        ].map((find) => [find, null])
+        for (const finds of [known, known.flatMap((one, place) => [...unknown.slice(place % 7, place % 7 + 1), one])]) {
+          const found = yield* Effect.all(finds.map(([find]) => find), { concurrency: "unbounded" })
+          same(found, finds.map(([, record]) => record))
+        }
+        yield* besideInterrupted(
+          Effect.succeed(known.map(([find]) => find)),
+          (found, place) => same(found, known[place]?.[1])
+        )
+        yield* f.cleanUp
+      }
+    ),
     storeLaw("identifiers that are given at the same time are different", function*(f) {
       const apps = yield* Effect.all(Array.from({ length: 8 }, () => f.application()), { concurrency: "unbounded" })
       const athlete = yield* f.user()

@@ -21,16 +21,21 @@ import {
 } from "./storeCall.ts"
 import type { Page, StoreModel } from "./storeModel.ts"
 
-/** A list of records of all owners. Behind those of the program are those of other laws. */
-const listOfAll = <A>(
-  list: Effect.Effect<ReadonlyArray<A>, unknown>,
-  limit: number,
+/** A page of the records of all owners, newest first: those of the program, and behind them those of other laws. */
+const pageOfAll = (
+  expected: ReadonlyArray<unknown>,
+  answer: ReadonlyArray<{ readonly id: number }>,
+  { after, limit }: Page<number>
+): ReadonlyArray<unknown> => {
+  const last = answer[expected.length - 1]?.id ?? Option.getOrElse(after, () => Infinity)
+  return [...expected, ...answer.slice(expected.length, limit).filter(({ id }) => id < last)]
+}
+
+const listOfAll = (
+  list: Effect.Effect<ReadonlyArray<{ readonly id: number }>, unknown>,
+  page: Page<number>,
   expected: (model: StoreModel) => ReadonlyArray<unknown>
-): Call =>
-  call(list, (model, answer) => {
-    const known = expected(model)
-    return [...known, ...answer.slice(known.length, limit)]
-  })
+): Call => call(list, (model, answer) => pageOfAll(expected(model), answer, page))
 
 const finds = {
   application: (by: Fixture, id: ApplicationId) =>
@@ -47,11 +52,11 @@ const finds = {
   allApplications: (by: Fixture, page: Page<ApplicationId>) =>
     listOfAll(
       by.applications.list({ ...page, owner: Option.none() }),
-      page.limit,
+      page,
       (model) => model.listApplications(Option.none(), page)
     ),
   subscriptions: (by: Fixture, page: Page<SubscriptionId>) =>
-    listOfAll(by.subscriptions.list(page), page.limit, (model) => model.listSubscriptions(page)),
+    listOfAll(by.subscriptions.list(page), page, (model) => model.listSubscriptions(page)),
   registration: (by: Fixture, id: Parameters<Fixture["registrations"]["find"]>[0]) =>
     found(by.registrations.find(id), (model) => optional(model.registrations.get(id))),
   grant: (by: Fixture, id: ApplicationId, user: User) =>
@@ -96,8 +101,7 @@ const finds = {
     const all = { ...filter, applicationId: Option.none() }
     return call(by.deliveries.list(all), (model, answer) => {
       model.learn(answer)
-      const expected = model.listDeliveries(all)
-      return [...expected, ...answer.slice(expected.length, all.limit)]
+      return pageOfAll(model.listDeliveries(all), answer, all)
     }, { isAlone: true })
   },
   log: (by: Fixture, request: LogRequest) =>

@@ -271,21 +271,30 @@ export const parallelLaws: LawGroup<Stores> = {
       same(sorted(again), half.map(({ delivery }) => delivery.id))
       same((yield* f.listed(app)).filter(({ state }) => state === "delivered").length, 12)
     }),
-    queueLaw("two readers miss nothing of long saves that overlap, and see nothing twice", function*(f) {
-      const { app } = yield* f.subscribed
-      const readers = [reader(f, app), reader(f, app)]
-      const reading = Effect.forEach(readers, ({ read }) => read(1000), { concurrency: 2 })
-      let saved = 0
-      const save = Effect.suspend(() => f.enqueue(app, Arr.makeBy(50, () => f.event(++saved))))
-      for (let round = 0; round < 8; round++) {
-        const saving = yield* Effect.fork(Effect.all([save, save, save, save], { concurrency: "unbounded" }))
-        const isSaved = Effect.map(Fiber.poll(saving), Option.isSome)
-        yield* Effect.repeat(Effect.zipRight(Effect.yieldNow(), reading), { until: () => isSaved, times: 1000 })
-        yield* Fiber.join(saving)
-        yield* reading
-        for (const { seen } of readers) same(seen.length, saved, "number of events that a reader saw")
+    queueLaw(
+      "readers miss nothing of long saves that overlap, see nothing twice, and see it in one order",
+      function*(f) {
+        const { app } = yield* f.subscribed
+        const readers = [reader(f, app), reader(f, app)]
+        const reading = Effect.forEach(readers, ({ read }) => read(1000), { concurrency: 2 })
+        let saved = 0
+        const save = Effect.suspend(() => f.enqueue(app, Arr.makeBy(50, () => f.event(++saved))))
+        for (let round = 0; round < 8; round++) {
+          const saving = yield* Effect.fork(Effect.all([save, save, save, save], { concurrency: "unbounded" }))
+          const isSaved = Effect.map(Fiber.poll(saving), Option.isSome)
+          yield* Effect.repeat(Effect.zipRight(Effect.yieldNow(), reading), { until: () => isSaved, times: 1000 })
+          yield* Fiber.join(saving)
+          yield* reading
+          for (const { seen } of readers) same(seen.length, saved, "number of events that a reader saw")
+        }
+        const late = reader(f, app)
+        yield* Effect.repeat(late.read(7), { until: (page) => page.length === 0 })
+        for (const { seen } of readers) {
+          const ids = [late, { seen }].map(({ seen }) => seen.map(({ delivery }) => delivery.id))
+          same(ids[0], ids[1], "what a later reader saw, in its order")
+        }
       }
-    }),
+    ),
     queueLaw("readers that race writers and each other miss nothing, and see nothing twice", function*(f) {
       const { app } = yield* f.subscribed
       const [one, two] = [reader(f, app), reader(f, app)]

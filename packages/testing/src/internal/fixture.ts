@@ -170,7 +170,7 @@ export const make = Effect.gen(function*() {
   )
 
   /** Removes the deliveries that have ended. */
-  const purge = deliveries.purge(at(1000), 1000)
+  const purge = Effect.repeat(deliveries.purge(at(1000), 1000), { until: (count) => count < 1000, times: 100 })
 
   /** Removes the subscriptions of the fixture and their deliveries, so that stores stay small and fast. */
   const cleanUp = Effect.zipRight(unsubscribe, purge)

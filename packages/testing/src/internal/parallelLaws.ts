@@ -276,23 +276,28 @@ export const parallelLaws: LawGroup<Stores> = {
       function*(f) {
         const { app } = yield* f.subscribed
         const readers = [reader(f, app), reader(f, app)]
-        const reading = Effect.forEach(readers, ({ read }) => read(1000), { concurrency: 2 })
+        const readUntil = (isSaved: Effect.Effect<boolean>) =>
+          Effect.forEach(
+            readers,
+            ({ read }) => Effect.repeat(Effect.zipRight(Effect.yieldNow(), read(1000)), { until: () => isSaved }),
+            { concurrency: 2 }
+          )
         let saved = 0
-        const save = Effect.suspend(() => f.enqueue(app, Arr.makeBy(50, () => f.event(++saved))))
-        for (let round = 0; round < 8; round++) {
-          const saving = yield* Effect.fork(Effect.all([save, save, save, save], { concurrency: "unbounded" }))
-          const isSaved = Effect.map(Fiber.poll(saving), Option.isSome)
-          yield* Effect.repeat(Effect.zipRight(Effect.yieldNow(), reading), { until: () => isSaved, times: 1000 })
+        const save = (count: number) => Effect.suspend(() => f.enqueue(app, Arr.makeBy(count, () => f.event(++saved))))
+        for (let round = 0; round < 16; round++) {
+          // Short saves begin and end while long ones go on.
+          const saves = [save(200), save(200), Effect.repeatN(save(1), 9)]
+          const saving = yield* Effect.fork(Effect.all(saves, { concurrency: "unbounded" }))
+          yield* readUntil(Effect.map(Fiber.poll(saving), Option.isSome))
           yield* Fiber.join(saving)
-          yield* reading
+          yield* readUntil(Effect.succeed(true))
           for (const { seen } of readers) same(seen.length, saved, "number of events that a reader saw")
         }
         const late = reader(f, app)
-        yield* Effect.repeat(late.read(7), { until: (page) => page.length === 0 })
-        for (const { seen } of readers) {
-          const ids = [late, { seen }].map(({ seen }) => seen.map(({ delivery }) => delivery.id))
-          same(ids[0], ids[1], "what a later reader saw, in its order")
-        }
+        yield* Effect.repeat(late.read(100), { until: (page) => page.length === 0 })
+        const order = ({ seen }: typeof late) => seen.map(({ delivery }) => delivery.id)
+        for (const early of readers) same(order(late), order(early), "what a later reader saw, in its order")
+        yield* f.cleanUp
       }
     ),
     queueLaw("readers that race writers and each other miss nothing, and see nothing twice", function*(f) {

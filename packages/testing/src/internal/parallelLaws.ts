@@ -284,7 +284,8 @@ export const parallelLaws: LawGroup<Stores> = {
           )
         let saved = 0
         const save = (count: number) => Effect.suspend(() => f.enqueue(app, Arr.makeBy(count, () => f.event(++saved))))
-        for (let round = 0; round < 16; round++) {
+        const ends = (yield* Clock.currentTimeMillis) + 1000
+        for (let round = 0; round < 16 && (round < 4 || (yield* Clock.currentTimeMillis) < ends); round++) {
           // Short saves begin and end while long ones go on.
           const saves = [save(200), save(200), Effect.repeatN(save(1), 9)]
           const saving = yield* Effect.fork(Effect.all(saves, { concurrency: "unbounded" }))

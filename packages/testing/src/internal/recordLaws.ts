@@ -140,15 +140,20 @@ export const recordLaws: LawGroup<Stores> = {
       same(yield* f.listedObjects(app), expected)
       yield* f.cleanUp
     }),
-    storeLaw("a page of all records continues behind a record that is gone", function*(f) {
-      const [oldest, { app, subscription }] = [yield* f.subscribed, yield* f.subscribed, yield* f.subscribed]
-      yield* f.subscriptions.remove(subscription.id, start)
-      yield* f.applications.save({ ...app, state: "ended", version: 2 })
-      const [behindSubscription, behindApplication] = [Option.some(subscription.id), Option.some(app.id)]
-      same(yield* f.subscriptions.list({ after: behindSubscription, limit: 1 }), [oldest.subscription])
-      same(yield* f.applications.list({ after: behindApplication, limit: 1, owner: Option.none() }), [oldest.app])
-      yield* f.cleanUp
-    }),
+    storeLaw(
+      "a page of all records continues behind a record that is gone, and has suspended applications",
+      function*(f) {
+        const [oldest, { app, subscription }] = [yield* f.subscribed, yield* f.subscribed, yield* f.subscribed]
+        const suspended = { ...oldest.app, state: "suspended", version: 2 } as const
+        yield* f.applications.save(suspended)
+        yield* f.subscriptions.remove(subscription.id, start)
+        yield* f.applications.save({ ...app, state: "ended", version: 2 })
+        const [behindSubscription, behindApplication] = [Option.some(subscription.id), Option.some(app.id)]
+        same(yield* f.subscriptions.list({ after: behindSubscription, limit: 1 }), [oldest.subscription])
+        same(yield* f.applications.list({ after: behindApplication, limit: 1, owner: Option.none() }), [suspended])
+        yield* f.cleanUp
+      }
+    ),
     storeLaw("what was found does not change with later operations", function*(f) {
       for (const makeScene of [scenes.records, scenes.queue]) {
         const { operations, parts }: scenes.Scene = yield* makeScene(f)

@@ -1,6 +1,7 @@
 /** Laws of the queue: contents of claims and settlements, long queues, wake-ups, and changes during a claim. */
 import { State } from "@startlist/core/Delivery"
 import { Audience } from "@startlist/core/Event"
+import { maxId } from "@startlist/core/Store"
 import type { Stores } from "@startlist/core/Stores"
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
@@ -11,7 +12,7 @@ import * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
 import * as Arbitraries from "../Arbitraries.ts"
 import type { LawGroup } from "../Law.ts"
-import { holds, same, sorted } from "./expecting.ts"
+import { holds, same, sorted, tagOf } from "./expecting.ts"
 import { at, long, objectsOf, start } from "./fixture.ts"
 import { inTheMiddle, stepsOf, sweep } from "./rounds.ts"
 import { forEach, queueLaw } from "./storeLaw.ts"
@@ -163,16 +164,22 @@ export const queueLaws: LawGroup<Stores> = {
         same([yield* purge, yield* purge, yield* purge], [1, 1, 0])
       }
     ),
-    queueLaw("a reader whose last event was purged reads the next ones", function*(f) {
-      const { app, claimed } = yield* f.claimedDeliveries(2)
-      const read = (after: number) => f.deliveries.log({ applicationId: app.id, after, limit: 9 })
-      const last = (yield* read(0)).at(-1)?.position ?? 0
-      yield* f.settle(claimed, { state: "delivered", endedAt: Option.some(long) })
-      same(yield* f.deliveries.purge(long, 9), 2)
-      same(yield* read(last), [])
-      yield* f.queue(app, [f.event(3)])
-      same((yield* read(last)).map(({ delivery }) => delivery.event.objectId), [3])
-    }),
+    queueLaw(
+      "a reader whose last event was purged reads the next ones, and a position that was never given is unknown",
+      function*(f) {
+        const { app, claimed } = yield* f.claimedDeliveries(2)
+        const read = (after: number) => f.deliveries.log({ applicationId: app.id, after, limit: 9 })
+        const last = (yield* read(0)).at(-1)?.position ?? 0
+        same(yield* tagOf(read(maxId)), "UnknownPosition", "behind the last event")
+        yield* f.settle(claimed, { state: "delivered", endedAt: Option.some(long) })
+        same(yield* f.deliveries.purge(long, 9), 2)
+        same(yield* read(last), [])
+        same(yield* tagOf(read(maxId)), "UnknownPosition", "in a log without events")
+        yield* f.queue(app, [f.event(3)])
+        same(yield* tagOf(read(maxId)), "UnknownPosition", "before a new event")
+        same((yield* read(last)).map(({ delivery }) => delivery.event.objectId), [3])
+      }
+    ),
     queueLaw("a long waiting queue delays no other subscription, and takes no share", function*(f) {
       const [paused, other] = [yield* f.subscribed, yield* f.subscribed]
       const objects = Arr.range(1, 120)

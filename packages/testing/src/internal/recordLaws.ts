@@ -146,8 +146,10 @@ export const recordLaws: LawGroup<Stores> = {
         const [oldest, { app, subscription }] = [yield* f.subscribed, yield* f.subscribed, yield* f.subscribed]
         const suspended = { ...oldest.app, state: "suspended", version: 2 } as const
         yield* f.applications.save(suspended)
+        const secrets = yield* f.signingSecrets(app)
         yield* f.subscriptions.remove(subscription.id, start)
         yield* f.applications.save({ ...app, state: "ended", version: 2 })
+        same(yield* f.applications.findSigningSecrets(app.id), secrets, "of an application that has ended")
         const [behindSubscription, behindApplication] = [Option.some(subscription.id), Option.some(app.id)]
         same(yield* f.subscriptions.list({ after: behindSubscription, limit: 1 }), [oldest.subscription])
         same(yield* f.applications.list({ after: behindApplication, limit: 1, owner: Option.none() }), [suspended])

@@ -141,7 +141,7 @@ export const parallelLaws: LawGroup<Stores> = {
           f.registrations.find(no.registration),
           f.findGrant(no.application, (yield* f.user()).id)
         ].map((find) => [find, null])
-        for (const finds of [known, known.flatMap((one, place) => [...unknown.slice(place % 7, place % 7 + 1), one])]) {
+        for (const finds of [known, [...known, ...unknown, ...known]]) {
           const found = yield* Effect.all(finds.map(([find]) => find), { concurrency: "unbounded" })
           same(found, finds.map(([, record]) => record))
         }

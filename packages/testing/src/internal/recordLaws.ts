@@ -146,16 +146,20 @@ export const recordLaws: LawGroup<Stores> = {
         const [oldest, { app, subscription }] = [yield* f.subscribed, yield* f.subscribed, yield* f.subscribed]
         const suspended = { ...oldest.app, state: "suspended", version: 2 } as const
         yield* f.applications.save(suspended)
-        const secrets = yield* f.signingSecrets(app)
         yield* f.subscriptions.remove(subscription.id, start)
         yield* f.applications.save({ ...app, state: "ended", version: 2 })
-        same(yield* f.applications.findSigningSecrets(app.id), secrets, "of an application that has ended")
         const [behindSubscription, behindApplication] = [Option.some(subscription.id), Option.some(app.id)]
         same(yield* f.subscriptions.list({ after: behindSubscription, limit: 1 }), [oldest.subscription])
         same(yield* f.applications.list({ after: behindApplication, limit: 1, owner: Option.none() }), [suspended])
         yield* f.cleanUp
       }
     ),
+    storeLaw("an application that has ended keeps its signing secrets", function*(f) {
+      const app = yield* f.application()
+      const secrets = yield* f.signingSecrets(app)
+      yield* f.applications.save({ ...app, state: "ended", version: 2 })
+      same(yield* f.applications.findSigningSecrets(app.id), secrets)
+    }),
     storeLaw("what was found does not change with later operations", function*(f) {
       for (const makeScene of [scenes.records, scenes.queue]) {
         const { operations, parts }: scenes.Scene = yield* makeScene(f)

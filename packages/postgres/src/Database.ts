@@ -114,10 +114,10 @@ const begun = <A, E>(sql: SqlClient.SqlClient, effect: Effect.Effect<A, E>): Eff
       let open: Connection | undefined
       // Uninterruptible, because later statements would get the interruption of the first.
       const acquire = yield* Effect.cached(Effect.uninterruptible(
-        Effect.tap(Scope.extend(sql.reserve, scope), (connection) =>
-          Effect.tap(connection.executeUnprepared("BEGIN", [], undefined), () => {
-            open = connection
-          }))
+        Effect.tap(Scope.extend(sql.reserve, scope), (connection) => {
+          open = connection
+          return connection.executeUnprepared("BEGIN", [], undefined)
+        })
       ))
       const after: Array<Effect.Effect<void>> = []
       const exit = yield* restore(effect).pipe(

@@ -1,4 +1,4 @@
-/** A network that can drop all packets. */
+/** A network that can drop all packets, or hold them back. */
 import { Effect } from "effect"
 import { once } from "node:events"
 import { type AddressInfo, connect, createServer, type Socket } from "node:net"
@@ -10,6 +10,7 @@ export const make = (url: string) =>
       const target = new URL(url)
       const sockets = new Set<Socket>()
       let isSilent = false
+      let isHeld = false
       const end = () => {
         for (const socket of sockets) socket.destroy()
       }
@@ -20,6 +21,7 @@ export const make = (url: string) =>
           from.on("data", (chunk) => isSilent || to.write(chunk))
           from.on("close", () => to.destroy())
           from.on("error", () => to.destroy())
+          if (isHeld) from.pause()
         }
       })
       server.listen(0, "127.0.0.1")
@@ -35,6 +37,16 @@ export const make = (url: string) =>
         speak: () => {
           isSilent = false
           end()
+        },
+        /** Holds all packets back, in both directions. */
+        hold: () => {
+          isHeld = true
+          for (const socket of sockets) socket.pause()
+        },
+        /** Delivers everything that was held back. */
+        deliver: () => {
+          isHeld = false
+          for (const socket of sockets) socket.resume()
         },
         close: () => {
           end()

@@ -2,6 +2,7 @@
 import { SqlError } from "@effect/sql/SqlError"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Predicate from "effect/Predicate"
 import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import * as Pg from "pg"
@@ -90,6 +91,8 @@ const acquire = (connection: Connection, deadline: string, config: Pg.PoolConfig
       })
       // An idle connection that breaks leaves the pool. Nothing else is needed.
       pool.on("error", () => {})
+      // A client that is ending does not return to the pool.
+      pool.on("release", (_, client) => isAtRest(client) ? undefined : void client.end().catch(() => {}))
       return pool
     }),
     (pool) =>
@@ -99,6 +102,14 @@ const acquire = (connection: Connection, deadline: string, config: Pg.PoolConfig
         Effect.ignoreLogged
       )
   )
+
+/**
+ * Whether a connection has no statement on its way, and no transaction. If the client stopped waiting for `BEGIN`, the
+ * server may still begin: later writes on this connection would be acknowledged, and never committed.
+ */
+const isAtRest = (client: Pg.PoolClient): boolean =>
+  client.getTransactionStatus() === "I" && Predicate.hasProperty(client, "readyForQuery") &&
+  client.readyForQuery === true
 
 /** Statements outside of transactions, each on any free connection. A failed statement closes its connection. */
 export const direct = (pool: Pg.Pool, isPrepared = true): Database.Direct => (statement, parameters) =>

@@ -74,6 +74,39 @@ describe("lost connections", () => {
       }).pipe(Effect.scoped, Effect.provide(TestDatabase.layer))
   )
 
+  it.live.each(["BEGIN", "a statement", "COMMIT"] as const)(
+    "a connection on which %s got no answer in time is not used again: later writes are there for everybody",
+    (statement) =>
+      Effect.gen(function*() {
+        const { url } = yield* TestDatabase.TestDatabase
+        const network = yield* SilentNetwork.make(Redacted.value(url))
+        const [near, far] = yield* Effect.all([
+          Layer.build(layerOf({ url: Redacted.make(network.url), maxConnections: 1 })),
+          Layer.build(layerOf({ url }))
+        ])
+        const { connections, query, transaction } = yield* Effect.provide(Database.Database, near)
+        const asking = query({ name: "", text: "SELECT 1" }, [])
+        yield* asking
+        const hold = Effect.sync(network.hold)
+        const late = {
+          BEGIN: Effect.zipRight(hold, transaction(asking)),
+          "a statement": transaction(Effect.all([asking, hold, asking])),
+          COMMIT: transaction(Effect.zipRight(asking, hold))
+        }
+        yield* failing(late[statement])
+        yield* until(
+          Effect.filterOrFail(connections, Option.exists(({ idle, open }) => idle === open), () => "a busy connection")
+        )
+        network.deliver()
+        const { id } = yield* Effect.flatMap(
+          Effect.provide(Users.Users, near),
+          (users) => users.insert({ role: "athlete", email: "late@a.test", firstName: "A", lastName: "B" })
+        )
+        const found = yield* Effect.flatMap(Effect.provide(Users.Users, far), (users) => users.find(id))
+        expect(Option.isSome(found)).toBe(true)
+      }).pipe(Effect.scoped, Effect.provide(TestDatabase.layer))
+  )
+
   it.live(
     "backends that are terminated under load fail the calls that they served, and no later ones",
     () =>

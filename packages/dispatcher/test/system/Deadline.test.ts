@@ -2,6 +2,8 @@ import { describe, expect, it } from "@effect/vitest"
 import type { Callbacks } from "@startlist/core"
 import { Duration, Effect, Fiber } from "effect"
 import { dispatcher, listening, post, raw, responding, validation } from "../Receivers.ts"
+import { spawn } from "node:child_process"
+import { once } from "node:events"
 import * as http from "node:http"
 import * as net from "node:net"
 
@@ -199,3 +201,51 @@ it.scopedLive("a process that is paused until after its deadline sends nothing w
     expect(after._tag).toBe("Answered")
     expect(received).toBe(1)
   }))
+
+/** A port on 127.0.0.2 that answers no connection, as a distant or broken receiver does. */
+const unanswering = Effect.gen(function*() {
+  const code = `const server = require("node:net").createServer()
+    server.listen({ port: 0, host: "127.0.0.2", backlog: 1 }, () => {
+      require("node:fs").writeSync(1, String(server.address().port))
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
+    })`
+  const child = yield* Effect.acquireRelease(
+    Effect.sync(() => spawn(process.execPath, ["-e", code], { stdio: ["ignore", "pipe", "inherit"] })),
+    (process) => Effect.sync(() => process.kill("SIGKILL"))
+  )
+  const [written] = yield* Effect.promise(() => once(child.stdout, "data"))
+  const port = Number(String(written))
+  // Connections that nobody accepts fill the queue. The system drops what comes after them.
+  const connecting = Effect.acquireRelease(
+    Effect.sync(() => net.connect(port, "127.0.0.2").on("error", () => {})),
+    (socket) => Effect.sync(() => socket.destroy())
+  )
+  const isFull = Effect.gen(function*() {
+    const socket = yield* connecting
+    yield* Effect.sleep("100 millis")
+    return socket.connecting
+  })
+  yield* Effect.repeat(isFull, { until: (full) => full })
+  return port
+})
+
+describe("a name with several addresses", () => {
+  it.scopedLive("gives each but the last more than half a second, and is then reached at the last", () =>
+    Effect.gen(function*() {
+      const port = yield* unanswering
+      let startedAt = 0
+      let afterMs = 0
+      const receiver = http.createServer((_, response) => {
+        afterMs = performance.now() - startedAt
+        json(response)
+      })
+      yield* Effect.acquireRelease(
+        Effect.promise(() => once(receiver.listen(port, "127.0.0.1"), "listening")),
+        () => Effect.sync(() => receiver.close())
+      )
+      const callbacks = yield* dispatcher({ resolve: () => Promise.resolve(["127.0.0.2", "127.0.0.1"]) })
+      startedAt = performance.now()
+      expect(yield* callbacks.deliver(post(`http://receiver.test:${port}/`))).toMatchObject({ _tag: "Answered" })
+      expect(afterMs).toBeGreaterThan(500)
+    }))
+})

@@ -34,6 +34,9 @@ export interface Response {
   readonly body: string | Uint8Array
 }
 
+/** Whether a response with this status has content, and so a `Content-Length` (RFC 9110 §8.6, §15.4.5). */
+export const hasContent = (status: number): boolean => status !== 204 && status !== 304
+
 /** A response with more headers. Not by a spread: on Node 20, a spread that adds properties takes ten times as long. */
 export const withHeaders = ({ body, headers, status }: Response, added: Response["headers"]): Response => ({
   status,

@@ -20,7 +20,7 @@ import { type Complete, start as startLayers } from "./internal/start.ts"
 import { parseTarget } from "./internal/target.ts"
 import * as Turns from "./internal/turns.ts"
 import * as Unanswered from "./internal/unanswered.ts"
-import { type Handler, maxHeaders, type Request, type Response } from "./Message.ts"
+import { type Handler, hasContent, maxHeaders, type Request, type Response } from "./Message.ts"
 import { Busy, type Refusal } from "./Refusal.ts"
 import { HttpConfig } from "./HttpConfig.ts"
 
@@ -194,7 +194,7 @@ const targetOf = (incoming: IncomingMessage): string =>
 
 const write = (outgoing: ServerResponse, { body, headers, status }: Response): void => {
   if (outgoing.headersSent || outgoing.destroyed) return
-  const length = headers["content-length"] ?? (status === 204 ? undefined : Buffer.byteLength(body))
+  const length = headers["content-length"] ?? (hasContent(status) ? Buffer.byteLength(body) : undefined)
   const cut = !outgoing.req.complete && hasBody(outgoing.req)
   const all: Record<string, string | number | Array<string>> = {}
   for (const name in headers) {

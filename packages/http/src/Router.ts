@@ -3,7 +3,7 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import type { StoreError } from "@startlist/core/Store"
 import { compress } from "./Compression.ts"
-import type { Handler, Request, Response } from "./Message.ts"
+import { type Handler, hasContent, type Request, type Response } from "./Message.ts"
 import { MethodNotAllowed, NotFound, type Refusal } from "./Refusal.ts"
 
 /** Answers the requests of one path and method. `captured` are the values of the `{…}` segments, still encoded. */
@@ -114,8 +114,11 @@ const lengthOf = (body: Response["body"]): number =>
   typeof body === "string" ? utf8.encode(body).byteLength : body.byteLength
 
 /** The response to a HEAD is that to the GET, without its body (RFC 9110 §9.3.2). */
-const withoutBody = (response: Response): Response => ({
-  ...response,
-  headers: { ...response.headers, "content-length": String(lengthOf(response.body)) },
-  body: ""
-})
+const withoutBody = (response: Response): Response =>
+  hasContent(response.status)
+    ? {
+      ...response,
+      headers: { ...response.headers, "content-length": String(lengthOf(response.body)) },
+      body: ""
+    }
+    : response

@@ -17,7 +17,7 @@ import { type Complete, start as startLayers } from "./internal/start.ts"
 import { parseTarget, type Target } from "./internal/target.ts"
 import { broken, readBefore, tooLate, tooSlow } from "./internal/unanswered.ts"
 import { readStream } from "./internal/webBody.ts"
-import type * as Message from "./Message.ts"
+import * as Message from "./Message.ts"
 import type { Refusal } from "./Refusal.ts"
 import { HttpConfig } from "./HttpConfig.ts"
 
@@ -143,7 +143,7 @@ const toResponse = ({ body, headers, status }: Message.Response): Response => {
   for (const [name, value] of Object.entries(headers)) {
     for (const one of typeof value === "string" ? [value] : value) all.append(name, one)
   }
-  if (status === 204) return new Response(null, { status, headers: all })
+  if (!Message.hasContent(status)) return new Response(null, { status, headers: all })
   // The Web wants to be sure that no other thread can change them.
   const bytes = typeof body === "string" ? utf8.encode(body) : new Uint8Array(body)
   if (!all.has("content-length")) all.set("content-length", String(bytes.byteLength))

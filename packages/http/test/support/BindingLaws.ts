@@ -137,17 +137,23 @@ export const suite = (name: string, serve: Serve): void => {
         expect([head.headers["content-length"], head.body]).toEqual([bytes, ""])
       }))
 
-    it.scopedLive("a 204 has no body and no length, and a redirect has its Location", () =>
+    it.scopedLive.each([204, 304])("a %i has no body and no length, also for HEAD", (status) =>
       Effect.gen(function*() {
-        const port = yield* serve(({ path }) =>
-          Effect.succeed(
-            path === "/gone"
-              ? { status: 204, headers: { "cache-control": "no-store" }, body: "" }
-              : { status: 303, headers: { location: "/there?a=b" }, body: "" }
-          ), {})
-        const gone = yield* send(port, "/gone", { method: "DELETE" })
-        expect([gone.status, gone.body, gone.headers["content-length"], gone.headers["cache-control"]])
-          .toEqual([204, "", undefined, "no-store"])
+        const headers = { "cache-control": "no-store" }
+        const port = yield* serve(answering(() => Effect.succeed({ status, headers, body: "" })), {})
+        for (const method of ["GET", "HEAD"]) {
+          const answer = yield* send(port, "/", { method })
+          expect([answer.status, answer.body, answer.headers["content-length"], answer.headers["cache-control"]])
+            .toEqual([status, "", undefined, "no-store"])
+        }
+      }))
+
+    it.scopedLive("a redirect has its Location", () =>
+      Effect.gen(function*() {
+        const port = yield* serve(
+          () => Effect.succeed({ status: 303, headers: { location: "/there?a=b" }, body: "" }),
+          {}
+        )
         const redirect = yield* send(port, "/", { method: "POST", body: "a=b" })
         expect([redirect.status, redirect.headers.location]).toEqual([303, "/there?a=b"])
       }))

@@ -103,8 +103,12 @@ const make = (documents: Documents, collections: Collections, hints: PubSub.PubS
     Context.add(Subscription.SubscriptionStore, {
       findByApplication: (id) => atomically(() => Option.fromNullable(subscriptions.get(id))),
       insert: (subscription) =>
-        Effect.flatten(atomically(() => {
-          if (subscriptions.get(subscription.applicationId) !== undefined) return new Subscription.AlreadySubscribed()
+        Effect.flatten(atomically((): ReturnType<Subscription.SubscriptionStore.Service["insert"]> => {
+          const { applicationId } = subscription
+          if (applications.get(applicationId)?.state === "ended") {
+            return new Application.ApplicationNotFound({ applicationId })
+          }
+          if (subscriptions.get(applicationId) !== undefined) return new Subscription.AlreadySubscribed()
           const id = Subscription.SubscriptionId.make(subscriptions.nextId())
           const inserted = { ...subscription, id, version: 1, paused: false }
           subscriptions.put(inserted, subscription.applicationId)

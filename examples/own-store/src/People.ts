@@ -126,8 +126,12 @@ export const makeSubscriptions = (atomically: Atomically): Subscription.Subscrip
         ).map(({ record }) => codec.read(record))
       ),
     insert: (subscription) =>
-      Effect.flatten(atomically((sql) => {
+      Effect.flatten(atomically((sql): ReturnType<Subscription.SubscriptionStore.Service["insert"]> => {
         const { applicationId } = subscription
+        const byId = "select record from applications where id = ?"
+        if (Option.exists(findOne(sql, Record.application, byId, applicationId), ({ state }) => state === "ended")) {
+          return new Application.ApplicationNotFound({ applicationId })
+        }
         const byApplication = "select record from subscriptions where application = ?"
         if (Option.isSome(findOne(sql, codec, byApplication, applicationId))) {
           return new Subscription.AlreadySubscribed()

@@ -184,8 +184,8 @@ const make = Effect.gen(function*() {
     if (Option.isSome(subscription)) yield* subscriptions.remove(subscription.value.id, yield* DateTime.now)
   })
 
-  // After a failure half-way, the owner can end the application again. The second removal is for a subscription whose
-  // callback was being validated.
+  // After a failure half-way, the owner can end the application again. The second removal is for a subscription that was
+  // inserted before the application ended.
   const end = Effect.fn("Applications.end")(function*(id: ApplicationId) {
     yield* removeSubscription(id)
     yield* decide(id, Application.end)

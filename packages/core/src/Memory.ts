@@ -7,7 +7,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import { type Application, ApplicationId, ApplicationStore } from "./Application.ts"
+import { type Application, ApplicationId, ApplicationNotFound, ApplicationStore } from "./Application.ts"
 import { DeliveryStore } from "./Delivery.ts"
 import { DeliveryQueue } from "./DeliveryQueue.ts"
 import { GrantStore } from "./GrantStore.ts"
@@ -43,7 +43,7 @@ const makeApplicationStore = ({ applications, lastIds, signingSecrets }: State):
 })
 
 const makeSubscriptionStore = (state: State): SubscriptionStore.Service => {
-  const { lastIds, subscriptions } = state
+  const { applications, lastIds, subscriptions } = state
   const byApplication = (id: ApplicationId) =>
     [...subscriptions.values()].find(({ applicationId }) => applicationId === id)
   return {
@@ -53,8 +53,10 @@ const makeSubscriptionStore = (state: State): SubscriptionStore.Service => {
         newestFirst(subscriptions).filter(({ id }) => Option.isNone(after) || id < after.value).slice(0, limit)
       ),
     insert: (subscription) =>
-      Effect.suspend(() => {
-        if (byApplication(subscription.applicationId) !== undefined) return new AlreadySubscribed()
+      Effect.suspend((): ReturnType<SubscriptionStore.Service["insert"]> => {
+        const { applicationId } = subscription
+        if (applications.get(applicationId)?.state === "ended") return new ApplicationNotFound({ applicationId })
+        if (byApplication(applicationId) !== undefined) return new AlreadySubscribed()
         const id = SubscriptionId.make(++lastIds.subscription)
         const inserted = { ...subscription, id, version: 1, paused: false }
         subscriptions.set(id, inserted)

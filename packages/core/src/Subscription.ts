@@ -5,7 +5,7 @@ import type * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { ApplicationId } from "./Application.ts"
+import { ApplicationId, type ApplicationNotFound } from "./Application.ts"
 import type { Answer } from "./Callbacks.ts"
 import { type Conflict, maxId, type StoreError, Version } from "./Store.ts"
 
@@ -77,8 +77,10 @@ export declare namespace SubscriptionStore {
       readonly limit: number
     }) => Effect.Effect<ReadonlyArray<Subscription>, StoreError>
     readonly findByApplication: (id: ApplicationId) => Effect.Effect<Option.Option<Subscription>, StoreError>
-    /** Stores a new subscription and gives it an identifier, unless the application already has one. */
-    readonly insert: (subscription: NewSubscription) => Effect.Effect<Subscription, AlreadySubscribed | StoreError>
+    /** Stores a new subscription and gives it an identifier, unless the application has ended or already has one. */
+    readonly insert: (
+      subscription: NewSubscription
+    ) => Effect.Effect<Subscription, ApplicationNotFound | AlreadySubscribed | StoreError>
     /** Saves `next` over version `next.version - 1`. */
     readonly save: (next: Subscription) => Effect.Effect<void, Conflict | StoreError>
     /**

@@ -7,7 +7,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import type { ApplicationId } from "./Application.ts"
+import type { ApplicationId, ApplicationNotFound } from "./Application.ts"
 import { Callbacks, within } from "./Callbacks.ts"
 import type { Access } from "./Access.ts"
 import { DeliveryStore, type LogEntry, type LogRequest, type UnknownPosition } from "./Delivery.ts"
@@ -65,7 +65,7 @@ export declare namespace Subscriptions {
     /** Validates the callback, then subscribes the application of this access token. */
     readonly create: (access: Access, wanted: Wanted) => Effect.Effect<
       Subscription.Subscription,
-      NotEntitled | InvalidCallbackUrl | AlreadySubscribed | ValidationFailed | StoreError
+      NotEntitled | InvalidCallbackUrl | AlreadySubscribed | ApplicationNotFound | ValidationFailed | StoreError
     >
     readonly find: (
       access: Access
@@ -89,7 +89,7 @@ export declare namespace Subscriptions {
       wanted: Wanted
     ) => Effect.Effect<
       Subscription.Subscription,
-      InvalidCallbackUrl | AlreadySubscribed | ValidationFailed | StoreError
+      InvalidCallbackUrl | AlreadySubscribed | ApplicationNotFound | ValidationFailed | StoreError
     >
     readonly findByApplication: SubscriptionStore.Service["findByApplication"]
     readonly list: SubscriptionStore.Service["list"]

@@ -157,6 +157,22 @@ describe("a subscription", () => {
       expect((yield* Fiber.join(creating)).callbackUrl).toBe(callbackUrl)
     }).pipe(Effect.provide(layer)))
 
+  it.effect("is not made for an application that ends while its callback is asked", () =>
+    Effect.gen(function*() {
+      const { always } = yield* ScriptedCallbacks.ScriptedCallbacks
+      const { end } = yield* Applications.Applications
+      const { findByApplication } = yield* Subscriptions.Subscriptions
+      const client = yield* makeClient()
+      const access = yield* accessOf(client)
+      yield* always(callbackUrl, Behaviour.Comply({ afterMs: 1000 }))
+      const creating = yield* Effect.fork(failure(create(access)))
+      yield* TestClock.adjust("500 millis")
+      yield* end(client.id)
+      yield* TestClock.adjust("500 millis")
+      expect(yield* Fiber.join(creating)).toBe("ApplicationNotFound")
+      expect(yield* findByApplication(client.id)).toStrictEqual(Option.none())
+    }).pipe(Effect.provide(layer)))
+
   it.effect("is refused a second time before any request to the callback", () =>
     Effect.gen(function*() {
       const access = yield* accessOf(yield* makeClient())

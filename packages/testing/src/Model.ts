@@ -115,6 +115,7 @@ export const predict = (state: State, entry: HistoryEntry): Prediction => {
     case "Subscribed": {
       if (state.subscriptions[entry.application] !== undefined) return refused("AlreadySubscribed")
       if (!entry.isProven) return refused("ValidationFailed")
+      if (state.standing[entry.application] === "ended") return refused("ApplicationNotFound")
       const subscriptions = { ...state.subscriptions, [entry.application]: entry.made }
       return ok({ ...state, subscriptions })
     }

@@ -1,6 +1,7 @@
 /** Subscriptions: one row per application until it is removed. Identifiers are never used twice. */
-import { Conflict, type StoreError } from "@startlist/core/Store"
-import { AlreadySubscribed, type Subscription, type SubscriptionStore } from "@startlist/core/Subscription"
+import { ApplicationNotFound } from "@startlist/core/Application"
+import { Conflict } from "@startlist/core/Store"
+import { AlreadySubscribed, type SubscriptionStore } from "@startlist/core/Subscription"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Database } from "../Database.ts"
@@ -19,6 +20,11 @@ export const make = (database: Database.Service): SubscriptionStore.Service => {
     name: `${p}subscription_list`,
     text:
       `SELECT ${subscriptionColumns} FROM ${p}subscriptions s WHERE s.id < $1::bigint ORDER BY s.id DESC LIMIT $2::integer`
+  }
+  // Waits for a save that ends the application, and lets it wait. Citus locks its rows only with a change.
+  const lock = {
+    name: `${p}subscription_application`,
+    text: `UPDATE ${p}applications SET version = version WHERE id = $1::bigint AND state <> 'e' RETURNING id`
   }
   const insert = {
     name: `${p}subscription_insert`,
@@ -52,16 +58,13 @@ export const make = (database: Database.Service): SubscriptionStore.Service => {
         ([row]) => Effect.succeed(Option.map(Option.fromNullable(row), toSubscription))
       ),
     insert: ({ applicationId, callbackUrl, createdAt, updatedAt }) =>
-      Effect.flatMap(
-        query<SubscriptionRow>(insert, [
-          applicationId,
-          callbackUrl,
-          millisOf(createdAt),
-          millisOf(updatedAt)
-        ]),
-        ([row]): Effect.Effect<Subscription, AlreadySubscribed | StoreError> =>
-          row ? Effect.succeed(toSubscription(row)) : new AlreadySubscribed()
-      ),
+      transaction(Effect.gen(function*() {
+        const [application] = yield* query(lock, [applicationId])
+        if (application === undefined) return yield* new ApplicationNotFound({ applicationId })
+        const given = [applicationId, callbackUrl, millisOf(createdAt), millisOf(updatedAt)]
+        const [row] = yield* query<SubscriptionRow>(insert, given)
+        return row === undefined ? yield* new AlreadySubscribed() : toSubscription(row)
+      })),
     list: ({ after, limit }) =>
       Effect.map(
         query<SubscriptionRow>(list, [Option.getOrElse(after, () => Number.MAX_SAFE_INTEGER), limit]),

@@ -40,7 +40,10 @@ const races: ReadonlyArray<readonly [MakeScene, ReadonlyArray<ReadonlyArray<stri
     ["a save of a registration", "a removal of a subscription"],
     ["enqueueing several events", "a removal of a subscription"]
   ]],
-  [scenes.unsubscribed, [["a first insertion of a subscription", "a first insertion of a subscription"]]],
+  [scenes.unsubscribed, [
+    ["a first insertion of a subscription", "a first insertion of a subscription"],
+    ["a first insertion of a subscription", "the end of the application"]
+  ]],
   [scenes.queue, [
     ["a settlement", "a settlement"],
     ["a settlement", "a removal of a subscription"],

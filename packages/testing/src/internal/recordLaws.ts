@@ -154,10 +154,12 @@ export const recordLaws: LawGroup<Stores> = {
         yield* f.cleanUp
       }
     ),
-    storeLaw("an application that has ended keeps its signing secrets", function*(f) {
+    storeLaw("an application that has ended keeps its signing secrets, and gets no subscription", function*(f) {
       const app = yield* f.application()
       const secrets = yield* f.signingSecrets(app)
       yield* f.applications.save({ ...app, state: "ended", version: 2 })
+      same(yield* tagOf(f.subscription(app)), "ApplicationNotFound")
+      same(yield* f.subscriptions.findByApplication(app.id), Option.none())
       same(yield* f.applications.findSigningSecrets(app.id), secrets)
     }),
     storeLaw("what was found does not change with later operations", function*(f) {

@@ -109,7 +109,9 @@ export const lists = (f: Fixture) =>
 export const unsubscribed = (f: Fixture) =>
   Effect.map(f.application(), (app): Scene => ({
     operations: {
-      "a first insertion of a subscription": (by, n) => Effect.asVoid(by.subscription(app, `https://${n}.example.test`))
+      "a first insertion of a subscription": (by, n) =>
+        Effect.asVoid(by.subscription(app, `https://${n}.example.test`)),
+      "the end of the application": (by) => by.applications.save({ ...app, state: "ended", version: 2 })
     },
     parts: (by) => ({ subscription: by.subscriptions.findByApplication(app.id) })
   }))

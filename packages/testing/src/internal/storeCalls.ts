@@ -108,12 +108,12 @@ export const insertSubscription: MakeCall = (subjects, by, draw) => {
   const times = { createdAt: subjects.now, updatedAt: subjects.now }
   const fields = { ...times, callbackUrl: `https://${draw.number(999)}.example.test` }
   const given = { ...draw.number(4) === 3 ? draw.any(callbacks) : fields, applicationId }
-  const insert = Effect.catchTag(
-    by.subscriptions.insert(given),
-    "AlreadySubscribed",
-    ({ _tag }) => Effect.succeed(_tag)
-  )
+  const insert = Effect.catchTags(by.subscriptions.insert(given), {
+    ApplicationNotFound: ({ _tag }) => Effect.succeed(_tag),
+    AlreadySubscribed: ({ _tag }) => Effect.succeed(_tag)
+  })
   const act = (model: StoreModel, id: SubscriptionId | undefined) => {
+    if (model.applications.get(applicationId)?.state === "ended") return "ApplicationNotFound"
     if (model.subscriptionOf(applicationId) !== undefined) return "AlreadySubscribed"
     if (id === undefined) return "a subscription"
     isNew(id, [...model.subscriptions.keys(), ...model.removed.map(({ id }) => id)])
@@ -121,7 +121,7 @@ export const insertSubscription: MakeCall = (subjects, by, draw) => {
     model.subscriptions.set(id, inserted)
     return inserted
   }
-  return call(insert, (model, answer) => act(model, answer === "AlreadySubscribed" ? undefined : answer.id), {
+  return call(insert, (model, answer) => act(model, typeof answer === "string" ? undefined : answer.id), {
     recovered: Effect.map(by.subscriptions.findByApplication(applicationId), (inserted) => (model) => {
       holds(Option.isSome(inserted), "the subscription is inserted")
       if (Option.isSome(inserted)) act(model, inserted.value.id)

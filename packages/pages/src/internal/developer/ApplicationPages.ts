@@ -215,6 +215,7 @@ export const make: Effect.Effect<
         Effect.as(redirect(Owner.pathOf(context.frame, application))),
         Effect.catchTags({
           AlreadySubscribed: () => Effect.succeed(owner.outdated(request, context)),
+          ApplicationNotFound: () => Effect.succeed(owner.outdated(request, context)),
           InvalidCallbackUrl: ({ reason }) => refuse(reason),
           ValidationFailed: ({ reason }) => refuse(reason)
         })

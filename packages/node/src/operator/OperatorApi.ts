@@ -42,6 +42,7 @@ import type { Backup } from "../Backup.ts"
 import type { Registrar } from "../LocalAccounts.ts"
 import type { PersonalData } from "../PersonalData.ts"
 import { isOperator, makeRefuseStranger } from "../OperatorToken.ts"
+import { shownPath } from "../ShownPath.ts"
 import { Api } from "./Api.ts"
 import * as Handlers from "./Handlers.ts"
 import type { Problem } from "@startlist/http/ProtocolApi"
@@ -167,7 +168,7 @@ const toLine = (
   subject: subjectOf(path),
   address,
   outcome: outcomeOf(status),
-  detail: `${method} ${path} ${status}`
+  detail: `${method} ${shownPath(path)} ${status}`
 })
 
 /** A refused call: its changes are rolled back, and only its audit entry is stored. */

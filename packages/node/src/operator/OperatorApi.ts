@@ -45,6 +45,7 @@ import { isOperator, makeRefuseStranger } from "../OperatorToken.ts"
 import { shownPath } from "../ShownPath.ts"
 import { Api } from "./Api.ts"
 import * as Handlers from "./Handlers.ts"
+import { backups } from "./Paths.ts"
 import type { Problem } from "@startlist/http/ProtocolApi"
 
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true })
@@ -177,7 +178,7 @@ class Undone extends Data.TaggedError("Undone")<{ readonly response: PlainRespon
 /** Timeout of a call, which leaves a second to answer. A backup has none, since it copies files. */
 const deadline = Duration.seconds(4)
 
-const endsInTime = ({ path }: PlainRequest): boolean => path !== "/operator/v1/backups"
+const endsInTime = ({ path }: PlainRequest): boolean => path !== backups
 
 /** Services that the operator API needs. */
 export type Services =

@@ -29,6 +29,8 @@ export interface Options {
   readonly timeout?: Duration.DurationInput
   /** Maximum number of requests that are processed at the same time. The others are refused with 503. Default: no limit. */
   readonly capacity?: number
+  /** Whether a request may be handled longer than `timeout`, for example because it copies files. Default: none may. */
+  readonly isUntimed?: (request: Request) => boolean
 }
 
 /**
@@ -46,7 +48,7 @@ export const listener = (handler: Handler, options: Options = {}): Effect.Effect
     const runFork = Runtime.runFork(lean(yield* Effect.runtime<never>()))
     const trusted = parseNetworks(trustedProxies)
     const timeout = Duration.toMillis(options.timeout ?? "30 seconds")
-    const { capacity = Infinity } = options
+    const { capacity = Infinity, isUntimed = () => false } = options
     const takeTurn = Turns.make()
     let running = 0
 
@@ -68,15 +70,15 @@ export const listener = (handler: Handler, options: Options = {}): Effect.Effect
       const request = toRequest(incoming, body, address, refusal)
       const fiber = runFork(Effect.suspend(() => handler(request)))
       const exit = fiber.unsafePoll()
-      if (exit === null) wait(fiber, outgoing)
+      if (exit === null) wait(fiber, outgoing, isUntimed(request) ? undefined : timeout)
       else answer(outgoing, exit)
     }
 
     /** Ends a running request when the client disconnects or its time is over. */
-    const wait = (fiber: Fiber.RuntimeFiber<Response>, outgoing: ServerResponse): void => {
+    const wait = (fiber: Fiber.RuntimeFiber<Response>, outgoing: ServerResponse, limit?: number): void => {
       running++
       const interrupt = () => fiber.unsafeInterruptAsFork(fiber.id())
-      const timer = setTimeout(interrupt, timeout)
+      const timer = limit === undefined ? undefined : setTimeout(interrupt, limit)
       outgoing.once("close", interrupt)
       fiber.addObserver((exit) => {
         running--

@@ -80,7 +80,7 @@ const toExpression = (path: string): RegExp =>
 const methodsOf = (methods: Route["methods"]): ReadonlyArray<string> =>
   "GET" in methods ? ["HEAD", ...Object.keys(methods)] : Object.keys(methods)
 
-const toHandler = ({ always = false, isCompressed = false, methods, refuse }: Route) => {
+const toHandler = ({ always = false, isCompressed = false, methods, path, refuse }: Route) => {
   const endpoints = new Map(Object.entries(methods))
   const get = endpoints.get("GET")
   if (get !== undefined) endpoints.set("HEAD", get)
@@ -94,7 +94,7 @@ const toHandler = ({ always = false, isCompressed = false, methods, refuse }: Ro
     return Effect.catchAll(endpoint(request, captured), (error) =>
       error._tag === "StoreError"
         ? Effect.as(
-          Effect.logError(`${request.path}: the store is unavailable`, Cause.fail(error)),
+          Effect.logError(`${path}: the store is unavailable`, Cause.fail(error)),
           refuse(request, error)
         )
         : Effect.succeed(refuse(request, error)))

@@ -1,6 +1,6 @@
 import { it } from "@effect/vitest"
 import { Message, NodeHttp } from "@startlist/http"
-import { Deferred, Effect, Fiber, Logger, Runtime } from "effect"
+import { Deferred, Effect, Fiber, Logger, Queue, Runtime } from "effect"
 import type { IncomingMessage } from "node:http"
 import { connect } from "node:net"
 import { describe, expect } from "vitest"
@@ -82,6 +82,27 @@ describe("limits of the node:http binding", () => {
       })
       yield* Effect.fork(unread(port, get + get))
       yield* Deferred.await(closed)
+    }))
+
+  it.scopedLive("a request that takes too long is interrupted, unless it is untimed; a client that leaves ends both", () =>
+    Effect.gen(function*() {
+      const seen = yield* Queue.unbounded<string>()
+      const handler: Message.Handler = ({ path, query }) =>
+        Queue.offer(seen, `${path} begins`).pipe(
+          Effect.zipRight(query === "forever" ? Effect.never : Effect.sleep("200 millis")),
+          Effect.as(ok("copied")),
+          Effect.onInterrupt(() => Queue.offer(seen, `${path} is interrupted`))
+        )
+      const isUntimed = ({ path }: Message.Request) => path === "/copy"
+      const listener = yield* NodeHttp.listener(handler, { timeout: "50 millis", isUntimed })
+      const port = yield* listen(listener)
+      expect((yield* send(port, "/other")).status).toBe(503)
+      expect((yield* send(port, "/copy")).body).toBe("copied")
+      const socket = connect(port, "127.0.0.1", () => socket.write("GET /copy?forever HTTP/1.1\r\nHost: x\r\n\r\n"))
+      expect(Array.from(yield* Queue.takeN(seen, 4)))
+        .toEqual(["/other begins", "/other is interrupted", "/copy begins", "/copy begins"])
+      socket.destroy()
+      expect(yield* Queue.take(seen)).toBe("/copy is interrupted")
     }))
 
   it.scopedLive("a client that continues to send gets its whole response", () =>

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { type Message, Router } from "@startlist/http"
-import { Effect } from "effect"
+import { Effect, Logger } from "effect"
+import { Store } from "@startlist/core"
 
 const request: Message.Request = {
   method: "GET",
@@ -33,6 +34,18 @@ it("finds the route of a path: an exact one first, then the later of two pattern
     undefined
   ])
 })
+
+it.effect("logs the route while the store is unavailable, and no word of the client's path", () =>
+  Effect.gen(function*() {
+    const logged: Array<string> = []
+    const logger = Logger.make(({ message }) => void logged.push(String(message)))
+    const refuse: Router.Refuse = () => ({ status: 503, headers: {}, body: "" })
+    const methods = { GET: () => new Store.StoreError({ cause: new Error("away") }) }
+    const handle = Router.make([{ path: "/users/{id}", methods, refuse }], Router.fallback(refuse))
+    const response = handle({ ...request, path: "/users/ada@example.org" })
+    expect((yield* Effect.provide(response, Logger.replace(Logger.defaultLogger, logger))).status).toBe(503)
+    expect(logged).toEqual(["/users/{id}: the store is unavailable"])
+  }))
 
 describe("HEAD", () => {
   it.effect("has the length of the GET response in bytes, and no body", () =>

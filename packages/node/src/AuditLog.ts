@@ -31,7 +31,7 @@ export interface Line {
   /** The address of the client. */
   readonly address: string
   readonly outcome: Outcome
-  /** For an operator's call: method, path (never the query) and status. For a refused revocation: the status. */
+  /** For an operator's call: method, path (as in the log) and status. For a refused revocation: the status. */
   readonly detail: string
 }
 

@@ -6,6 +6,8 @@ import type * as HttpClientError from "@effect/platform/HttpClientError"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
 import type * as HttpClientResponse from "@effect/platform/HttpClientResponse"
 import * as Effect from "effect/Effect"
+import { identity } from "effect/Function"
+import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { Api } from "./operator/Api.ts"
@@ -14,9 +16,9 @@ import type { Target } from "./Target.ts"
 
 const decodeRefusal = Schema.decodeOption(Schema.parseJson(Schema.Struct({ message: Schema.String })))
 
-/** Code of a network error, such as ` (ECONNREFUSED)`. */
+/** Code of a network error, such as ` (ECONNREFUSED)`. `fetch` wraps the error that has it. */
 const codeOf = ({ cause }: HttpClientError.HttpClientError): string => {
-  const reason = cause instanceof Error ? cause.cause : undefined
+  const reason = cause instanceof Error && !("code" in cause) ? cause.cause : cause
   return reason instanceof Error && "code" in reason ? ` (${String(reason.code)})` : ""
 }
 
@@ -25,6 +27,8 @@ const withinLimit = (url: string) =>
     duration: "30 seconds",
     onTimeout: () => new CommandFailed({ message: `${url} did not answer within 30 seconds` })
   })
+
+type Limit = ReturnType<typeof withinLimit>
 
 /** A 2xx response. Any other status fails with the message in the body. */
 const accept = (url: string, response: HttpClientResponse.HttpClientResponse) =>
@@ -39,7 +43,7 @@ const accept = (url: string, response: HttpClientResponse.HttpClientResponse) =>
       }))
 
 /** Adds the token and a timeout to requests, and converts failures to messages for people. */
-const transport = ({ token, url }: Target) => (client: HttpClient.HttpClient) =>
+const transport = ({ token, url }: Target, limit: Limit) => (client: HttpClient.HttpClient) =>
   client.pipe(
     HttpClient.mapRequest(HttpClientRequest.bearerToken(token)),
     HttpClient.transform((sent) =>
@@ -52,24 +56,39 @@ const transport = ({ token, url }: Target) => (client: HttpClient.HttpClient) =>
               message: `${url} closed the connection before the end of its response${codeOf(error)}`
             })
         }),
-        withinLimit(url),
+        limit,
         Effect.provideService(FetchHttpClient.RequestInit, { redirect: "manual" })
       )
     )
   )
 
-/** The client of the operator API at this target. */
-export const connect = (target: Target) =>
+const make = (target: Target, limit: Limit) =>
   Effect.flatMap(HttpClient.HttpClient, (http) =>
     HttpApiClient.makeWith(Api, {
       baseUrl: target.url,
-      httpClient: transport(target)(http),
+      httpClient: transport(target, limit)(http),
       transformResponse: (decoded) =>
         decoded.pipe(
           Effect.mapError(() => new CommandFailed({ message: `${target.url} is not a Startlist service` })),
-          withinLimit(target.url)
+          limit
         )
-    })).pipe(Effect.provide(FetchHttpClient.layer))
+    }))
+
+/** The client of the operator API at this target. */
+export const connect = (target: Target) => Effect.provide(make(target, withinLimit(target.url)), FetchHttpClient.layer)
 
 /** A client of the operator API. */
 export type Client = Effect.Effect.Success<ReturnType<typeof connect>>
+
+/**
+ * Backs up the embedded database. Waits without a timeout: `fetch` always has one, of 5 minutes. TCP keep-alive detects
+ * a service that is gone.
+ */
+export const backUp = (target: Target) =>
+  Effect.flatMap(
+    Effect.promise(() => import("@effect/platform-node/NodeHttpClient")),
+    ({ layerWithoutAgent, makeAgentLayer }) =>
+      Effect.flatMap(make(target, identity), ({ installation }) => installation.backUp()).pipe(
+        Effect.provide(Layer.provide(layerWithoutAgent, makeAgentLayer({ keepAlive: true })))
+      )
+  )

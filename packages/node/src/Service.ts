@@ -44,6 +44,7 @@ import * as Deliveries from "./metrics/Deliveries.ts"
 import * as Requests from "./metrics/Requests.ts"
 import * as Tokens from "./metrics/Tokens.ts"
 import type * as OperatorApi from "./operator/OperatorApi.ts"
+import { isBackup } from "./OperatorToken.ts"
 import * as Owners from "./Owners.ts"
 import * as PersonalData from "./PersonalData.ts"
 import * as RequestId from "./RequestId.ts"
@@ -199,7 +200,8 @@ const node = (configuration: Configuration, keys: Keys.Keys, onListening: OnList
     yield* Effect.provide(
       Effect.gen(function*() {
         const handler = yield* makeHandler(configuration, keys, draining, metrics)
-        yield* listener.serve(yield* NodeHttp.listener(handler, { capacity: configuration.maxRequests }))
+        const limits = { capacity: configuration.maxRequests, isUntimed: isBackup(keys.operatorToken) }
+        yield* listener.serve(yield* NodeHttp.listener(handler, limits))
       }),
       site
     )

@@ -91,11 +91,12 @@ layer(InProcessService.layer())("every call of the operator", (it) => {
       const user = await createUser(service, "athlete")
       await operate(service, "GET", "/users?email=somebody@example.test")
       await operate(service, "GET", `/users/${user.id}`)
+      await operate(service, "GET", "/users/somebody@example.test")
       await operate(service, "POST", "/users", "{")
       await operate(service, "PUT", "/applications", {})
       await operate(service, "GET", "/applications/999999")
       await operate({ ...service, operatorToken: "wrong" }, "GET", "/audit?after=5")
-      const { body } = await operate(service, "GET", "/audit?limit=7")
+      const { body } = await operate(service, "GET", "/audit?limit=8")
       const seen = body.entries.map(({ actor, address, detail, outcome, subject }: Record<string, unknown>) => ({
         actor,
         address,
@@ -116,11 +117,12 @@ layer(InProcessService.layer())("every call of the operator", (it) => {
         entry("GET /operator/v1/applications/999999 404", "refused", { type: "application", id: 999_999 }),
         entry("PUT /operator/v1/applications 405", "refused"),
         entry("POST /operator/v1/users 400", "refused"),
+        entry("GET /operator/v1/users/… 400", "refused"),
         entry(`GET /operator/v1/users/${user.id} 200`, "success", { type: "user", id: user.id }),
         entry("GET /operator/v1/users 200", "success"),
         entry("POST /operator/v1/users 201", "success")
       ])
-      expect(JSON.stringify(body)).not.toContain("somebody@example.test")
+      expect(JSON.stringify(body)).not.toContain("somebody")
       expect(JSON.stringify(body)).not.toContain("wrong")
     })
   )

@@ -1,10 +1,12 @@
-/** The typed client of the operator API, against the running service. */
+/** The typed client of the operator API, against the running service, and the client of the command line. */
 import { FetchHttpClient } from "@effect/platform"
-import { expect, layer } from "@effect/vitest"
-import { Delivery, User } from "@startlist/core"
+import { expect, it, layer } from "@effect/vitest"
+import { Application, Delivery, User } from "@startlist/core"
 import { OperatorApi } from "@startlist/node"
-import { Effect, Option, Redacted } from "effect"
+import { Effect, Fiber, Option, Queue, Redacted, Runtime, TestClock } from "effect"
+import { createServer, type ServerResponse } from "node:http"
 import * as InProcessService from "@startlist/test-support/InProcessService"
+import * as OperatorClient from "../src/OperatorClient.ts"
 
 const clientWith = (token: (operatorToken: string) => string) =>
   Effect.flatMap(
@@ -52,3 +54,35 @@ layer(InProcessService.layer())("the typed client", (it) => {
       expect(refused).toMatchObject({ _tag: "Unauthorized" })
     }))
 })
+
+it.scoped("the command line waits for a backup as long as it takes, and 30 seconds for any other response", () =>
+  Effect.gen(function*() {
+    const asked = yield* Queue.unbounded<ServerResponse>()
+    const runFork = Runtime.runFork(yield* Effect.runtime<never>())
+    const server = createServer((_request, response) => void runFork(Queue.offer(asked, response)))
+    yield* Effect.acquireRelease(
+      Effect.async<void>((resume) => void server.listen(0, "127.0.0.1", () => resume(Effect.void))),
+      () => Effect.sync(() => server.close().closeAllConnections())
+    )
+    const address = server.address()
+    const port = typeof address === "object" ? address?.port : undefined
+    const target = { url: `http://127.0.0.1:${port}`, token: Redacted.make("token") }
+
+    const { deliveries } = yield* OperatorClient.connect(target)
+    const other = yield* Effect.fork(
+      deliveries.cancelDeliveries({ payload: { client_id: Application.ApplicationId.make(1) } })
+    )
+    yield* Queue.take(asked)
+    yield* TestClock.adjust("30 seconds")
+    expect((yield* Effect.flip(Fiber.join(other))).message).toContain("did not answer within 30 seconds")
+
+    const backup = yield* Effect.fork(OperatorClient.backUp(target))
+    const response = yield* Queue.take(asked)
+    yield* TestClock.adjust("10 hours")
+    response.writeHead(201, { "content-type": "application/json" }).end(JSON.stringify({ folder: "/backups/one" }))
+    expect(yield* Fiber.join(backup)).toEqual({ folder: "/backups/one" })
+
+    const failed = yield* Effect.fork(OperatorClient.backUp(target))
+    ;(yield* Queue.take(asked)).destroy()
+    expect((yield* Effect.flip(Fiber.join(failed))).message).toContain("(ECONNRESET)")
+  }))

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { shownPath } from "../src/ShownPath.ts"
 
-describe("the path of a request in the log", () => {
+describe("the path of a request in logs, traces and the audit", () => {
   it("is unchanged if it could be one of our paths", () => {
     for (
       const path of [
@@ -19,5 +19,11 @@ describe("the path of a request in the log", () => {
     expect(shownPath("/login&code=sl_ac_secret")).toBe("/login…")
     expect(shownPath("/oauth/token%3Fclient_secret=secret")).toBe("/oauth/token…")
     expect(shownPath(`/api/v1/athlete/sl_at_${"x".repeat(43)}/more`)).toBe("/api/v1/athlete/…/more")
+  })
+
+  it("contains no part of an e-mail address", () => {
+    for (const address of ["ada.lovelace@example.org", "ada%40example.org", "ada+x@example.org/export"]) {
+      expect(shownPath(`/operator/v1/users/${address}`)).toBe("/operator/v1/users/…")
+    }
   })
 })

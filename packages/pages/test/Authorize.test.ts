@@ -2,7 +2,7 @@ import { describe, expect } from "@effect/vitest"
 import { Policy } from "@startlist/core"
 import { Effect } from "effect"
 import * as Browser from "./support/Browser.ts"
-import { testing } from "./support/Testing.ts"
+import { testing, type TestWorld } from "./support/Testing.ts"
 import * as World from "./support/World.ts"
 
 const challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
@@ -282,6 +282,39 @@ describe("state", () => {
         const stranger = yield* Browser.make
         const url = world.authorizeUrl({ scope: "everything", state: "x".repeat(12_289) })
         expect((yield* stranger.get(url)).status).toBe(414)
+      }),
+    { policy: Policy.rfc }
+  )
+})
+
+describe("a decision without a session", () => {
+  const post = (world: TestWorld, fields: Browser.Fields) =>
+    Effect.gen(function*() {
+      const stranger = yield* Browser.make
+      const known = Object.fromEntries(new URL(world.authorizeUrl(), "http://x.test").searchParams)
+      return yield* stranger.post("/oauth/authorize", { ...known, decision: "allow", ...fields })
+    })
+
+  testing("is checked like a visit before sign-in: length, client and redirect URI", (world) =>
+    Effect.gen(function*() {
+      const cases: ReadonlyArray<readonly [Browser.Fields, number]> = [
+        [{ state: "x".repeat(12_289) }, 414],
+        [{ client_id: "999" }, 400],
+        [{ redirect_uri: "https://evil.test/callback" }, 400]
+      ]
+      for (const [fields, status] of cases) {
+        const { headers, status: answered } = yield* post(world, fields)
+        expect([answered, headers["location"]]).toEqual([status, undefined])
+      }
+    }))
+
+  testing(
+    "with a mistake leads to sign-in in the strict profile, unless it is too long",
+    (world) =>
+      Effect.gen(function*() {
+        const wrong = { scope: "everything" }
+        expect(World.redirectOf(yield* post(world, wrong)).address).toBe("/login")
+        expect((yield* post(world, { ...wrong, state: "x".repeat(12_289) })).status).toBe(414)
       }),
     { policy: Policy.rfc }
   )

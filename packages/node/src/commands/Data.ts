@@ -8,11 +8,12 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { cp, rename, rm, stat } from "node:fs/promises"
 import { resolve } from "node:path"
-import { common, explain, optional, print, serviceOf } from "../Asking.ts"
+import { common, explain, optional, print } from "../Asking.ts"
 import * as Configuration from "../Configuration.ts"
 import { databaseUrl } from "../internal/setting.ts"
 import { masterKeyFile, operatorTokenFile } from "../Keys.ts"
 import * as StandardInput from "../StandardInput.ts"
+import * as Target from "../Target.ts"
 import { CommandFailed } from "../CommandFailed.ts"
 
 const exists = (path: string): Promise<boolean> => stat(path).then(() => true, () => false)
@@ -96,8 +97,9 @@ export const backup = Command.make(
       if (Option.isSome(target) && (yield* Effect.promise(() => exists(target.value)))) {
         return yield* new CommandFailed({ message: `--to: ${target.value} exists already. Choose another folder.` })
       }
-      const service = yield* serviceOf(options)
-      const { folder } = yield* Effect.mapError(service.installation.backUp(), explain)
+      const { backUp } = yield* Effect.promise(() => import("../OperatorClient.ts"))
+      const service = yield* Target.target(options.url, options.token)
+      const { folder } = yield* Effect.mapError(backUp(service), explain)
       if (Option.isNone(target)) return yield* print(options, { folder })
       yield* Effect.tryPromise({
         try: () => moveFolder(folder, target.value),

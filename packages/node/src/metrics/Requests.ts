@@ -1,6 +1,8 @@
 /** Metrics of requests: number by route and status, and duration. */
 import * as Metric from "effect/Metric"
-import type { Router } from "@startlist/http/Router"
+import { refuse } from "@startlist/http/api/ApiResponse"
+import * as Router from "@startlist/http/Router"
+import { paths } from "../operator/Paths.ts"
 import type { Record } from "../RequestId.ts"
 import * as Series from "./Series.ts"
 
@@ -21,18 +23,14 @@ const durations = Series.make(
 
 const methods = new Set(["GET", "HEAD", "POST", "PATCH", "PUT", "DELETE", "OPTIONS"])
 
-/** Paths of the operator API, with `{id}` for every number. Repeated here because that API is loaded later. */
-const operatorRoute =
-  /^\/operator\/v1\/(?:users|applications|registrations|deliveries|audit)(?:\/\{id\}(?:\/(?:revocations|secrets|redeliver))?)?$/
-
-const operatorRouteOf = (path: string): string => {
-  const route = path.replaceAll(/\/\d+(?=\/|$)/g, "/{id}")
-  return operatorRoute.test(route) ? route : "other"
-}
+const operatorApi = Router.make(
+  paths.map((path) => ({ path, methods: {}, refuse })),
+  Router.fallback(refuse)
+)
 
 /** The route of a path, without identifiers, or `other`: the number of series must be bounded. */
-export const routesOf = ({ routeOf }: Router): (path: string) => string => (path) =>
-  path.startsWith("/operator/") ? operatorRouteOf(path) : routeOf(path) ?? "other"
+export const routesOf = ({ routeOf }: Router.Router): (path: string) => string => (path) =>
+  routeOf(path) ?? operatorApi.routeOf(path) ?? "other"
 
 /** Counts and times requests. */
 export const makeRecord = (routeOf: (path: string) => string): Record => {

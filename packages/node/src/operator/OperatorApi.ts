@@ -42,8 +42,10 @@ import type { Backup } from "../Backup.ts"
 import type { Registrar } from "../LocalAccounts.ts"
 import type { PersonalData } from "../PersonalData.ts"
 import { isOperator, makeRefuseStranger } from "../OperatorToken.ts"
+import { shownPath } from "../ShownPath.ts"
 import { Api } from "./Api.ts"
 import * as Handlers from "./Handlers.ts"
+import { backups } from "./Paths.ts"
 import type { Problem } from "@startlist/http/ProtocolApi"
 
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true })
@@ -167,7 +169,7 @@ const toLine = (
   subject: subjectOf(path),
   address,
   outcome: outcomeOf(status),
-  detail: `${method} ${path} ${status}`
+  detail: `${method} ${shownPath(path)} ${status}`
 })
 
 /** A refused call: its changes are rolled back, and only its audit entry is stored. */
@@ -176,7 +178,7 @@ class Undone extends Data.TaggedError("Undone")<{ readonly response: PlainRespon
 /** Timeout of a call, which leaves a second to answer. A backup has none, since it copies files. */
 const deadline = Duration.seconds(4)
 
-const endsInTime = ({ path }: PlainRequest): boolean => path !== "/operator/v1/backups"
+const endsInTime = ({ path }: PlainRequest): boolean => path !== backups
 
 /** Services that the operator API needs. */
 export type Services =

@@ -234,7 +234,7 @@ it.scopedLive(
           message: "GET /operator/v1/applications/7 401",
           annotations: {
             method: "GET",
-            route: "/operator/v1/applications/{id}",
+            route: "/operator/v1/applications/{client_id}",
             status: 401,
             duration_ms: expect.any(Number),
             client: "203.0.113.9",

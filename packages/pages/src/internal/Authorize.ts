@@ -110,29 +110,30 @@ export const make: Effect.Effect<Route, never, OAuth | UserStore | Authenticatio
   }
 
   /** In the strict profile, redirects to an application only after sign-in, also with an error (RFC 9700 §4.11.2). */
-  const refuseSignedIn = (request: Request, refused: AuthorizationRefused) =>
+  const refuseSignedIn = (request: Request, refused: AuthorizationRefused, address: string) =>
     redirectErrorsBeforeSignIn
       ? refused
       : Effect.gen(function*() {
         if (Option.isSome(yield* authentication.identify(request))) return yield* refused
-        const address = `${action}?${request.query}`
         if (isTooLong(address)) return yield* new TooLong()
         return redirect(authentication.signInUrl(address))
       })
 
+  /** The answer to a request without a decision. After a mistake in it, the user returns from sign-in to `address`. */
+  const begin = (request: Request, parameters: Parameters, address: string) =>
+    Effect.gen(function*() {
+      const checked = yield* check(parameters)
+      const signedIn = yield* authentication.identify(request)
+      return Option.isSome(signedIn)
+        ? yield* ask(request, checked, signedIn.value, parameters)
+        : redirect(authentication.signInUrl(addressOf(parameters)))
+    }).pipe(Effect.catchTag("AuthorizationRefused", (refused) => refuseSignedIn(request, refused, address)))
+
   const visit: Endpoint = (request) =>
-    Effect.flatMap(read(request), (parameters) =>
-      answering(
-        request,
-        parameters,
-        Effect.gen(function*() {
-          const checked = yield* check(parameters)
-          const signedIn = yield* authentication.identify(request)
-          return Option.isSome(signedIn)
-            ? yield* ask(request, checked, signedIn.value, parameters)
-            : redirect(authentication.signInUrl(addressOf(parameters)))
-        }).pipe(Effect.catchTag("AuthorizationRefused", (refused) => refuseSignedIn(request, refused)))
-      ))
+    Effect.flatMap(
+      read(request),
+      (parameters) => answering(request, parameters, begin(request, parameters, `${action}?${request.query}`))
+    )
 
   const decide: Endpoint = (request) =>
     Effect.flatMap(Forms.read(request, config), ({ isGenuine, parameters }) =>
@@ -141,7 +142,7 @@ export const make: Effect.Effect<Route, never, OAuth | UserStore | Authenticatio
         parameters,
         Effect.gen(function*() {
           const signedIn = yield* authentication.identify(request)
-          if (Option.isNone(signedIn)) return redirect(authentication.signInUrl(addressOf(parameters)))
+          if (Option.isNone(signedIn)) return yield* begin(request, parameters, addressOf(parameters))
           if (!isGenuine(signedIn.value.csrf)) return errors.forged(request, addressOf(parameters))
           const checked = yield* check(parameters)
           switch (get(parameters, "decision")) {

@@ -66,8 +66,9 @@ export const createClient = (options: Options): Client => {
     })
 
   const ask = async (parameters: Readonly<Record<string, string>>, idempotencyKey: string): Promise<Fresh> => {
+    const sentAt = now()
     const answer = await post("/oauth/token", parameters, idempotencyKey)
-    const fresh = answer.status === 200 ? readFresh(answer.body, now()) : undefined
+    const fresh = answer.status === 200 ? readFresh(answer, sentAt) : undefined
     if (fresh === undefined) throw refusalOf(answer)
     return fresh
   }

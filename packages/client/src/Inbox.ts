@@ -8,7 +8,7 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import { type Event, objectOf, toEvent } from "./Events.ts"
 import { readLimited } from "./internal/body.ts"
 import { isEqual, unguessable } from "./internal/encoding.ts"
-import { readPage } from "./internal/eventLog.ts"
+import { limit, readPage } from "./internal/eventLog.ts"
 import { serveNode } from "./internal/node.ts"
 import { isAuthentic } from "./internal/signature.ts"
 
@@ -192,9 +192,11 @@ export const createInbox = (
         const cursor = await store.cursor()
         // Without a page, it starts at the beginning: known events are skipped.
         const page = await readPage({ fetch, url }, accessToken, cursor)
-        for (const { body, webhook_id: id } of page?.events ?? []) if (await store.add({ id, body })) missing++
-        await store.keepCursor(page?.cursor)
-        if (page?.has_more === false) break
+        for (const { event, webhook_id: id } of page?.events ?? []) {
+          if (await store.add({ id, body: JSON.stringify(event) })) missing++
+        }
+        await store.keepCursor(page?.next)
+        if (page !== undefined && page.events.length < limit) break
       }
       await process()
       return missing

@@ -7,6 +7,7 @@
  */
 import { ConnectAgain, Refused } from "./Errors.ts"
 import { unguessable } from "./internal/encoding.ts"
+import type { Answer } from "./internal/request.ts"
 
 /** Tokens from the service. */
 export interface Fresh {
@@ -67,15 +68,19 @@ const maxAge = 5000
 
 const pause = (millis: number) => new Promise<void>((resolve) => void setTimeout(resolve, millis))
 
-/** Reads a token response (RFC 6749 §5.1). */
-export const readFresh = (body: unknown, now: number): Fresh | undefined => {
+/**
+ * Reads a token response (RFC 6749 §5.1) to a request that was sent at this time. A repeated response has the original
+ * `created_at`: the difference to its `Date` is the age of the tokens, and both are by the clock of the service.
+ */
+export const readFresh = ({ body, date }: Answer, sentAt: number): Fresh | undefined => {
   if (typeof body !== "object" || body === null) return undefined
-  const { access_token, expires_in, refresh_token, scope } = body as Record<string, unknown>
-  return typeof access_token === "string" && typeof refresh_token === "string" && typeof expires_in === "number"
+  const { access_token, created_at, expires_in, refresh_token, scope } = body as Record<string, unknown>
+  return typeof access_token === "string" && typeof refresh_token === "string" && typeof created_at === "number" &&
+      typeof expires_in === "number"
     ? {
       accessToken: access_token,
       refreshToken: refresh_token,
-      expiresAt: now + expires_in * 1000,
+      expiresAt: sentAt + expires_in * 1000 - Math.max((date || sentAt) - created_at * 1000, 0),
       scope: typeof scope === "string" ? scope : undefined
     }
     : undefined

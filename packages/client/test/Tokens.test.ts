@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => fake.stop())
 
-const clientOf = (options: { readonly fetch?: typeof fetch } = {}): Client =>
+const clientOf = (options: { readonly fetch?: typeof fetch; readonly now?: () => number } = {}): Client =>
   createClient({
     url: fake.url,
     clientId: fake.application.clientId,
@@ -102,6 +102,24 @@ describe("tokens", () => {
     expect(new Set(refreshes().map(({ headers }) => headers["idempotency-key"])).size).toBe(1)
     expect(refreshes()).toHaveLength(2)
   })
+
+  for (const minutes of [-5, 0, 5]) {
+    it(`the tokens of a repeated response are refreshed in time, by a clock that is ${minutes} minutes off`, async () => {
+      const store = memoryTokens()
+      const client = clientOf({ now: () => fake.now().getTime() + minutes * 60_000 })
+      await connected(client, store)
+      await fake.advance("8 hours")
+      fake.nextResponses({ fault: "lost", path: "/oauth/token" })
+      await expect(client.tokens(store).accessFor("1")).rejects.toBeInstanceOf(TryLater)
+      await fake.advance("9 minutes")
+      const repeated = await client.tokens(store).accessFor("1")
+      await fake.advance("460 minutes")
+      expect([await client.tokens(store).accessFor("1"), await athlete(repeated)]).toEqual([repeated, 200])
+      await fake.advance("11 minutes")
+      expect(await athlete(repeated)).toBe(401)
+      expect(await athlete(await client.tokens(store).accessFor("1"))).toBe(200)
+    })
+  }
 
   it("an unavailable service, or one with Retry-After, causes TryLater", async () => {
     const store = memoryTokens()

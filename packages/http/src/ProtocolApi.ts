@@ -7,6 +7,7 @@ import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as Schema from "effect/Schema"
+import { EventBody } from "./WebhookApi.ts"
 
 /** A problem with a request. `code` is stable, `message` is for people. */
 export const Problem = Schema.Struct({
@@ -173,16 +174,15 @@ const Wanted = Schema.Struct({
 })
 
 const LogEntry = Schema.Struct({
+  cursor: Schema.String,
   webhook_id: Schema.String,
-  body: Schema.String,
   state: Schema.Literal("pending", "delivered", "exhausted", "cancelled", "set_aside"),
-  cursor: Schema.String
-}).annotations({ identifier: "Event" })
+  event: EventBody
+}).annotations({ identifier: "LogEntry" })
 
 const EventPage = Schema.Struct({
   events: Schema.Array(LogEntry),
-  cursor: Schema.String,
-  has_more: Schema.Boolean
+  next: Schema.String
 }).annotations({ identifier: "EventPage" })
 
 const invalidToken = apiError(401, "The access token is missing, expired, replaced or revoked")

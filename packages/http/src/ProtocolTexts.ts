@@ -19,10 +19,6 @@ export const fields: FieldTexts = {
   access_token: ["Opens the API for the user. Send it as `Authorization: Bearer …`", "sl_at_7_42_zWk3vP…"],
   active: ["Whether the token is valid now", true],
   aspect_type: ["`updated` for a registration, `deleted` for revoked access", "updated"],
-  body: [
-    "The exact JSON text that was or will be posted; the signature is over these bytes",
-    "{\"aspect_type\":\"updated\",…}"
-  ],
   callback_url: ["URL to which events are posted; at most 255 characters", "https://race-day.example/events"],
   client_id: ["Identifies the application", 7],
   "Introspection.client_id": ["The application to which the token was issued", "7"],
@@ -35,21 +31,21 @@ export const fields: FieldTexts = {
   comment: ["Free text", "The certificate was accepted"],
   created_at: ["Time of creation: ISO 8601 in UTC with milliseconds", at],
   "Tokens.created_at": ["Time at which the access token was issued, in whole seconds since 1970", 1_780_300_800],
-  cursor: ["Send it as `after` to continue", "815"],
+  cursor: ["Position in the log. Send it as `after` to continue from here", "815"],
   after: ["Start after this entry", "815"],
   document_status: ["A label of the platform", "accepted"],
   document_type: ["A label of the platform", "medical certificate"],
   error: ["Error code of RFC 6749 or RFC 6750", "invalid_request"],
   error_description: ["Description of the error for people", "code is missing"],
   errors: ["All errors of the request", undefined],
+  event: ["The body of the POST request to the callback", undefined],
   event_time: ["Time at which the change was committed, in whole seconds since 1970", 1_780_300_800],
-  events: ["At most `limit` events, oldest first", undefined],
+  events: ["At most `limit` events (default: 100, up to 1000), oldest first", undefined],
   exp: ["Time at which the token expires, in whole seconds since 1970", 1_780_329_600],
   expires_in: ["Seconds from `created_at` until the access token expires", 28_800],
   field: ["The field that is wrong", "callback_url"],
   first_name: ["Given name", "Ada"],
   grant_type: ["The kind of grant to exchange", "authorization_code"],
-  has_more: ["Whether there are more events after `cursor`", false],
   "hub.challenge": ["A random text that your response must contain", "sl_ch_5mZ0…"],
   "hub.mode": ["Always `subscribe`", "subscribe"],
   "hub.verify_token": [
@@ -82,7 +78,8 @@ export const fields: FieldTexts = {
   role: ["The role of the user", "athlete"],
   scope: ["Scopes, separated by spaces", "profile:read read"],
   state: ["Your text, which is returned unchanged", "af0ifjsldkj"],
-  "Event.state": ["State of the delivery", "delivered"],
+  "EventPage.next": ["Send it as `after` to continue, now or later", "815"],
+  "LogEntry.state": ["State of the delivery", "delivered"],
   status: ["`ok`", "ok"],
   sub: ["The user", "42"],
   subscription_id: ["The subscription that gets the event", 3],
@@ -153,7 +150,7 @@ export const operations: OperationTexts = {
   "resources.events": {
     summary: "Fetch events",
     description:
-      "The event log has each event once, oldest first, and events about one object in order. Continue from the last cursor, and you miss no event. Needs an access token of a platform user. Events are stored for 30 days after their delivery has ended."
+      "The event log has each event once, oldest first, and events about one object in order. Continue from `next`, and you miss no event. A page with fewer events than `limit` is the last one for now. Needs an access token of a platform user. Events are stored for 30 days after their delivery has ended."
   },
   "service.healthz": { summary: "Check health", description: "200 while the process answers." },
   "service.readyz": {

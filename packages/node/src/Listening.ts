@@ -19,18 +19,17 @@ import * as Configuration from "./Configuration.ts"
 import { CommandFailed } from "./CommandFailed.ts"
 import { parseUrl } from "./Target.ts"
 
-const LogEntry = Schema.Struct({ webhook_id: Schema.String, body: Schema.String, cursor: Schema.String })
+const LogEntry = Schema.Struct({ cursor: Schema.String, webhook_id: Schema.String, event: Schema.Unknown })
 type LogEntry = typeof LogEntry.Type
 
-const Page = Schema.parseJson(
-  Schema.Struct({ events: Schema.Array(LogEntry), cursor: Schema.String, has_more: Schema.Boolean })
-)
+const Page = Schema.parseJson(Schema.Struct({ events: Schema.Array(LogEntry), next: Schema.String }))
 const decodePage = Schema.decode(Page)
 
-const Body = Schema.parseJson(
-  Schema.Struct({ aspect_type: Schema.String, object_type: Schema.String, object_id: Schema.Number })
-)
-const decodeBody = Schema.decodeOption(Body)
+/** Maximum number of events on a page. A page with fewer is the last one. */
+const limit = 100
+
+const Event = Schema.Struct({ aspect_type: Schema.String, object_type: Schema.String, object_id: Schema.Number })
+const decodeEvent = Schema.decodeUnknownOption(Event)
 
 /** Interval between requests to the log. */
 const poll = Duration.seconds(1)
@@ -64,11 +63,11 @@ const refusals: Readonly<Record<number, string>> = {
 const readPage = ({ token, url }: Source, after: Option.Option<string>) =>
   Effect.tryPromise({
     try: async (signal) => {
-      const query = Option.match(after, {
+      const rest = Option.match(after, {
         onNone: () => "",
-        onSome: (cursor) => `?after=${encodeURIComponent(cursor)}`
+        onSome: (cursor) => `&after=${encodeURIComponent(cursor)}`
       })
-      const response = await fetch(`${url}/api/v1/webhook_subscription/events${query}`, {
+      const response = await fetch(`${url}/api/v1/webhook_subscription/events?limit=${limit}${rest}`, {
         headers: { authorization: `Bearer ${Redacted.value(token)}` },
         signal
       })
@@ -108,8 +107,9 @@ const readPatiently = (
   )
 }
 
-const forward = (url: string, secret: Redacted.Redacted<string>, { body, webhook_id: id }: LogEntry) =>
+const forward = (url: string, secret: Redacted.Redacted<string>, { event, webhook_id: id }: LogEntry) =>
   Effect.gen(function*() {
+    const body = JSON.stringify(event)
     const startedAt = yield* Clock.currentTimeMillis
     const timestamp = Math.floor(startedAt / 1000)
     const outcome = yield* Effect.tryPromise({
@@ -132,7 +132,7 @@ const forward = (url: string, secret: Redacted.Redacted<string>, { body, webhook
       catch: (error) => error instanceof Error && error.name === "TimeoutError" ? "no answer within 2 s" : "not reached"
     }).pipe(Effect.merge)
     const took = (yield* Clock.currentTimeMillis) - startedAt
-    const about = Option.match(decodeBody(body), {
+    const about = Option.match(decodeEvent(event), {
       onNone: () => "",
       onSome: ({ aspect_type, object_id, object_type }) => ` ${object_type} ${object_id} ${aspect_type}`
     })
@@ -177,7 +177,10 @@ const skipStored = (source: Source): Effect.Effect<Option.Option<string>, Comman
   Effect.iterate({ cursor: Option.none<string>(), isEnd: false }, {
     while: ({ isEnd }) => !isEnd,
     body: ({ cursor }) =>
-      Effect.map(readPatiently(source, cursor), (page) => ({ cursor: Option.some(page.cursor), isEnd: !page.has_more }))
+      Effect.map(readPatiently(source, cursor), ({ events, next }) => ({
+        cursor: Option.some(next),
+        isEnd: events.length < limit
+      }))
   }).pipe(Effect.map(({ cursor }) => cursor))
 
 /** Runs until it is interrupted. */
@@ -201,8 +204,8 @@ export const run = (
         yield* forward(forwardTo, secret, event)
         cursor = Option.some(event.cursor)
       }
-      cursor = Option.some(page.cursor)
-      if (!page.has_more) yield* Effect.sleep(poll)
+      cursor = Option.some(page.next)
+      if (page.events.length < limit) yield* Effect.sleep(poll)
     })
     const sayCursor = Effect.suspend(() =>
       Option.match(cursor, { onNone: () => Effect.void, onSome: (last) => Console.log(`To continue: --after ${last}`) })

@@ -59,8 +59,8 @@ const checkPooler = ({ databaseUrl, preparedStatements }: Configuration): Readon
     : [
       warning(
         what,
-        "PREPARED_STATEMENTS is false: nodes do not notify each other of events (LISTEN), and the database does not end statements at the deadline",
-        "set it to false only behind a pooler in transaction mode; session mode does not need it"
+        "PREPARED_STATEMENTS is off: nodes do not notify each other of events (LISTEN), and the database does not end statements at the deadline",
+        "set it to off only behind a pooler in transaction mode; session mode does not need it"
       )
     ]
 

@@ -65,7 +65,7 @@ layer(InProcessService.layer({ DELIVERY_DELAYS: "1ms" }))("commands", (it) => {
         .toContain("logo must be an https address of at most 255 characters")
       const people = await command(service, "application", "show", id)
       expect(people.stdout).toMatch(/^client_id +\d+\nname +Two\n/)
-      const signing = await commandJson(service, "application", "signing-secrets", id)
+      const signing = await commandJson(service, "application", "signing-secret", id)
       expect(signing).toEqual({ signing_secrets: [{ value: signing_secret }] })
       const rotated = await commandJson(service, "application", "rotate-signing-secret", id)
       expect(rotated.signing_secrets.map(({ value }: { value: string }) => value)).toContain(signing_secret)
@@ -281,6 +281,40 @@ it.scoped("a server that is not Startlist is recognized, and a wrong address is 
       expect((await list(url)).stderr).toBe(`${url} does not answer (ECONNREFUSED): is the service running there?`)
     })
   }))
+
+/** Scripts rely on these names: other commands and options can be added. */
+const surface = [
+  "serve",
+  "migrate --distributed",
+  "doctor",
+  "move --to",
+  "backup",
+  "listen --forward-to",
+  "fake --port",
+  "application create --name --owner-email --redirect-uri",
+  ...["list", "rotate-secret", "signing-secret", "suspend", "restore", "revoke-all", "end"].map((name) =>
+    `application ${name} --url --token --json`
+  ),
+  "user create --role --email --password --first-name --last-name",
+  ...["list", "disable", "erase", "export", "reset-password", "end-sessions"].map((name) => `user ${name}`),
+  "registration create --athlete --organizer --club --platform --platform-id",
+  "registration change --status --document-type --document-status --reason --comment",
+  ...["list", "pause", "resume", "end"].map((name) => `subscription ${name}`),
+  "delivery list --state --application",
+  "delivery redeliver --state --since --until",
+  "delivery cancel",
+  "audit list --action --user --application --since"
+]
+
+for (const line of surface) {
+  it(`there is a command ${line}`, () => {
+    const words = line.split(" ")
+    const names = words.filter((word) => !word.startsWith("--"))
+    expect(Help.resolve(tree, names)).toMatchObject({ path: names, tree: { children: [] } })
+    const help = Help.render(tree, names).split(/[\s,]+/)
+    expect(help).toEqual(expect.arrayContaining(words.slice(names.length)))
+  })
+}
 
 it("tables show lists as their length, parties as words, and the details of a record below it", () => {
   expect(render({ entries: [{ id: 1, actor: { type: "user", id: 7 }, attempts: [{ at: "x" }, { at: "y" }] }] })).toBe(

@@ -111,6 +111,17 @@ describe("defaults", () => {
       expect(settings(yield* decode({ ...given, ...collector }))).toEqual([30, 1500, true])
     }))
 
+  it.effect("a switch is on or off, or true or false, in any case", () =>
+    Effect.gen(function*() {
+      const isOn = (value: string) =>
+        Effect.map(decode({ PREPARED_STATEMENTS: value }), ({ preparedStatements }) => preparedStatements)
+      expect(yield* Effect.forEach(["", "on", "true", "ON", "off", "false", "Off"], isOn)).toEqual(
+        [true, true, true, true, false, false, false]
+      )
+      const { message } = yield* Effect.flip(isOn("no"))
+      expect(message).toBe(`PREPARED_STATEMENTS: "no" is not one of on, off, true, false`)
+    }))
+
   it.effect("AUTH_URL and BASE_URL are origins, with or without a trailing slash", () =>
     Effect.gen(function*() {
       const given = yield* decode({ AUTH_URL: "https://auth.test/", BASE_URL: "https://api.test:8443" })

@@ -3,19 +3,21 @@ import { Refused } from "../Errors.ts"
 import { refusalOf, send } from "./request.ts"
 
 export interface Page {
-  readonly events: ReadonlyArray<{ readonly webhook_id: string; readonly body: string; readonly cursor: string }>
-  readonly cursor: string
-  readonly has_more: boolean
+  readonly events: ReadonlyArray<{ readonly webhook_id: string; readonly event: unknown }>
+  readonly next: string
 }
 
 const isPage = (body: unknown): body is Page =>
   typeof body === "object" && body !== null && Array.isArray(Reflect.get(body, "events")) &&
-  typeof Reflect.get(body, "cursor") === "string" && typeof Reflect.get(body, "has_more") === "boolean"
+  typeof Reflect.get(body, "next") === "string"
 
 interface Service {
   readonly fetch: typeof globalThis.fetch
   readonly url: string
 }
+
+/** Maximum number of events on a page. A page with fewer is the last one. */
+export const limit = 100
 
 /** The page after a cursor. Nothing if the log does not have the cursor, as after a restored backup. */
 export const readPage = async (
@@ -23,9 +25,9 @@ export const readPage = async (
   accessToken: string,
   cursor: string | undefined
 ): Promise<Page | undefined> => {
-  const query = cursor === undefined ? "" : `?after=${encodeURIComponent(cursor)}`
+  const after = cursor === undefined ? "" : `&after=${encodeURIComponent(cursor)}`
   const headers = { authorization: `Bearer ${accessToken}` }
-  const found = await send(fetch, `${url}/api/v1/webhook_subscription/events${query}`, { headers })
+  const found = await send(fetch, `${url}/api/v1/webhook_subscription/events?limit=${limit}${after}`, { headers })
   if (found.status === 200) {
     if (isPage(found.body)) return found.body
     throw new Refused("invalid_response", `${url} is not a Startlist service`)

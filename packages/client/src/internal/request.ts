@@ -5,6 +5,8 @@ import { Refused, TryLater } from "../Errors.ts"
 export interface Answer {
   readonly status: number
   readonly body: unknown
+  /** The service's clock, in milliseconds since 1970. Not a number without the header `Date`. */
+  readonly date: number
 }
 
 /** Timeout of a request in milliseconds. */
@@ -36,7 +38,7 @@ export const send = async (fetch: typeof globalThis.fetch, url: string, init: Re
   if (response.status === 429 || response.status >= 500) {
     throw new TryLater(`the service answers with status ${response.status}`, retryAfterOf(response))
   }
-  return { status: response.status, body: parse(text) }
+  return { status: response.status, body: parse(text), date: Date.parse(response.headers.get("date") ?? "") }
 }
 
 const textOf = (body: unknown, field: string): string | undefined => {

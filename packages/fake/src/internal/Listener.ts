@@ -75,6 +75,8 @@ export const make = ({ control, handler, now, traffic, url }: Options): RequestL
       ...(planned === undefined ? {} : { fault: planned.fault })
     })
     if (planned?.fault === "lost") return void incoming.socket.destroy()
+    // By the clock of the fake, like all times in its responses.
+    outgoing.setHeader("date", new Date(now()).toUTCString())
     if (planned?.fault === "slow") await new Promise((resolve) => void setTimeout(resolve, planned.delay))
     await write(outgoing, response)
   }

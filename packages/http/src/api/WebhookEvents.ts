@@ -28,18 +28,13 @@ const parse = (text: string | undefined, otherwise: number, from: number, to: nu
   return number >= from && number <= to ? Option.some(number) : Option.none()
 }
 
-/** `body` is the exact text of the request to the callback, which the signature covers. */
+/** `event` is the body of the request to the callback. */
 const toBody = ({ delivery: { event, state, subscriptionId }, position }: LogEntry) => ({
+  cursor: String(position),
   webhook_id: event.id,
-  body: body(event, subscriptionId),
   state,
-  cursor: String(position)
+  event: JSON.parse(body(event, subscriptionId))
 })
-
-const toPage = (entries: ReadonlyArray<LogEntry>, after: number, limit: number) => {
-  const events = entries.slice(0, limit).map(toBody)
-  return { events, cursor: events.at(-1)?.cursor ?? String(after), has_more: entries.length > limit }
-}
 
 export const make: Effect.Effect<Route, never, OAuth | Subscriptions> = Effect.gen(function*() {
   const subscriptions = yield* Subscriptions
@@ -53,9 +48,9 @@ export const make: Effect.Effect<Route, never, OAuth | Subscriptions> = Effect.g
         const limit = parse(get(parameters, "limit"), defaultLimit, 1, maxLimit)
         if (Option.isNone(after)) return invalidAfter
         if (Option.isNone(limit)) return invalidLimit
-        // One more than the limit shows whether there are more.
-        const entries = yield* subscriptions.events(access, { after: after.value, limit: limit.value + 1 })
-        return ApiResponse.json(200, toPage(entries, after.value, limit.value))
+        const entries = yield* subscriptions.events(access, { after: after.value, limit: limit.value })
+        const events = entries.map(toBody)
+        return ApiResponse.json(200, { events, next: events.at(-1)?.cursor ?? String(after.value) })
       }).pipe(
         Effect.catchIf(isNotEntitled, refuse),
         Effect.catchTag("UnknownPosition", () => Effect.succeed(invalidAfter))

@@ -141,12 +141,12 @@ const rotateSecret = Command.make(
     )
 ).pipe(Command.withDescription("makes a new client secret and shows it, only this once"))
 
-const signingSecrets = Command.make(
-  "signing-secrets",
+const signingSecret = Command.make(
+  "signing-secret",
   { id, ...common },
   ({ id, ...options }) =>
     asking(options, ({ applications }) => applications.showSigningSecrets({ path: { client_id: id } }))
-).pipe(Command.withDescription("shows the secrets that sign the application's events"))
+).pipe(Command.withDescription("shows the signing secret; after a rotation also the previous one, while it signs"))
 
 const rotateSigningSecret = Command.make(
   "rotate-signing-secret",
@@ -190,7 +190,7 @@ export const commands = [
   show,
   update,
   rotateSecret,
-  signingSecrets,
+  signingSecret,
   rotateSigningSecret,
   suspend,
   restore,

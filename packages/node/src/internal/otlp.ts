@@ -95,7 +95,11 @@ const exporter = (name: string): Config.Config<boolean> =>
 
 /** All variables, decoded. A signal is exported if it has an endpoint and is not switched off. */
 export const otlp: Config.Config<Otlp> = Config.all({
-  isDisabled: Setting.flag("OTEL_SDK_DISABLED").pipe(Config.withDefault(false)),
+  // Not a flag: the OpenTelemetry specification forbids other values for true.
+  isDisabled: Setting.oneOf("OTEL_SDK_DISABLED", ["true", "false"]).pipe(
+    Config.withDefault("false"),
+    Config.map((value) => value === "true")
+  ),
   isTracing: exporter("OTEL_TRACES_EXPORTER"),
   isMeasuring: exporter("OTEL_METRICS_EXPORTER"),
   both: variablesOf(""),

@@ -188,9 +188,9 @@ export const duration = (
       : undefined
   })
 
-/** `true` or `false`. */
+/** A switch: `on` or `true`, `off` or `false`. */
 export const flag = (name: string): Config.Config<boolean> =>
-  oneOf(name, ["true", "false"]).pipe(Config.map((value) => value === "true"))
+  oneOf(name, ["on", "off", "true", "false"]).pipe(Config.map((value) => value === "on" || value === "true"))
 
 const longestDelay = Duration.days(7)
 

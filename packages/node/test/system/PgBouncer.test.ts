@@ -66,7 +66,7 @@ default_pool_size = 20
 
 describe.skipIf(!isInstalled)("behind PgBouncer (skipped without PgBouncer)", () => {
   for (
-    const [mode, settings] of [["session", {}], ["transaction", { PREPARED_STATEMENTS: "false" }]] as const
+    const [mode, settings] of [["session", {}], ["transaction", { PREPARED_STATEMENTS: "off" }]] as const
   ) {
     it.scopedLive(`in ${mode} mode two nodes lose nothing`, () =>
       Effect.gen(function*() {

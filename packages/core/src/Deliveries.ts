@@ -25,8 +25,8 @@ export declare namespace Deliveries {
       id: DeliveryId
     ) => Effect.Effect<Delivery, DeliveryNotFound | SubscriptionNotFound | StoreError>
     /**
-     * Cancels all pending deliveries of an application, and returns their number. Those queued during the call may
-     * stay.
+     * Cancels the newest pending deliveries of an application, at most `maxCancelled` in one transaction. Returns their
+     * number.
      */
     readonly cancelPending: (id: ApplicationId) => Effect.Effect<number, StoreError>
     /** Sends a test event to this application's subscription only. */
@@ -34,8 +34,8 @@ export declare namespace Deliveries {
   }
 }
 
-/** Number of deliveries that are cancelled at a time. */
-const pageSize = 500
+/** Maximum number of deliveries that one call cancels. A long backlog needs several, since each call has little time. */
+export const maxCancelled = 5000
 
 /**
  * A registration event like any other (requirements §6.2), so that it tests the real receiver. Its identifier counts
@@ -67,13 +67,7 @@ const make = Effect.gen(function*() {
   })
 
   const cancelPending = Effect.fn("Deliveries.cancelPending")(function*(id: ApplicationId) {
-    const now = yield* DateTime.now
-    let count = 0
-    while (true) {
-      const cancelled = yield* queue.cancel(id, now, pageSize)
-      if (cancelled === 0) return count
-      count += cancelled
-    }
+    return yield* queue.cancel(id, yield* DateTime.now, maxCancelled)
   })
 
   const sendTest = Effect.fn("Deliveries.sendTest")(function*(applicationId: ApplicationId) {

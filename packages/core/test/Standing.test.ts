@@ -162,7 +162,8 @@ describe("what is pending", () => {
       const deliveries = yield* Deliveries.Deliveries
       const client = yield* makeClient()
       const subscription = yield* subscribe(client)
-      for (let count = 0; count < 3; count++) yield* deliveries.sendTest(client.id)
+      for (let count = 0; count < Deliveries.maxCancelled + 3; count++) yield* deliveries.sendTest(client.id)
+      expect(yield* deliveries.cancelPending(client.id)).toBe(Deliveries.maxCancelled)
       expect(yield* deliveries.cancelPending(client.id)).toBe(3)
       expect(yield* deliveries.cancelPending(client.id)).toBe(0)
       const { findByApplication } = yield* Subscriptions.Subscriptions

@@ -244,14 +244,15 @@ interface Answer {
   readonly body: string
 }
 
-it.scoped("a server that is not Startlist is recognized, and a wrong address is named", () =>
+/** A server that gives these answers. */
+const answering = (next: () => Answer) =>
   Effect.gen(function*() {
-    let answer: Answer = { head: [200], body: "" }
     const server = yield* Effect.acquireRelease(
       Effect.promise(async () => {
         const server = createServer((_, response) => {
+          const { body, head } = next()
           response.shouldKeepAlive = false
-          response.writeHead(...answer.head).end(answer.body)
+          response.writeHead(...head).end(body)
         })
         await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
         return server
@@ -259,7 +260,23 @@ it.scoped("a server that is not Startlist is recognized, and a wrong address is 
       (server) => Effect.sync(() => server.close())
     )
     const address = server.address()
-    const url = `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`
+    return { server, url: `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}` }
+  })
+
+it.scoped("a long backlog is cancelled in parts, and their sum is printed", () =>
+  Effect.gen(function*() {
+    const answers = [{ cancelled: 5000, more: true }, { cancelled: 7, more: false }]
+    const head: Answer["head"] = [200, { "content-type": "application/json" }]
+    const { url } = yield* answering(() => ({ head, body: JSON.stringify(answers.shift()) }))
+    const args = ["delivery", "cancel", "--application", "1", "--json", "--token", "t", "--url", url]
+    const { stdout } = yield* Effect.promise(() => runHere(args))
+    expect(JSON.parse(stdout)).toEqual({ cancelled: 5007 })
+  }))
+
+it.scoped("a server that is not Startlist is recognized, and a wrong address is named", () =>
+  Effect.gen(function*() {
+    let answer: Answer = { head: [200], body: "" }
+    const { server, url } = yield* answering(() => answer)
     yield* Effect.promise(async () => {
       const list = (at: string) => runHere(["application", "list", "--token", "t", "--url", at])
       const answers: ReadonlyArray<readonly [answer: Answer, line: string]> = [

@@ -160,7 +160,15 @@ const cancel = Command.make(
   "cancel",
   { application: idOption("application", "the client_id", ApplicationId), ...common },
   ({ application, ...options }) =>
-    asking(options, ({ deliveries }) => deliveries.cancelDeliveries({ payload: { client_id: application } }))
+    asking(options, ({ deliveries }) =>
+      Effect.iterate({ cancelled: 0, more: true }, {
+        while: ({ more }) => more,
+        body: ({ cancelled: before }) =>
+          Effect.map(
+            deliveries.cancelDeliveries({ payload: { client_id: application } }),
+            ({ cancelled, more }) => ({ cancelled: before + cancelled, more })
+          )
+      }).pipe(Effect.map(({ cancelled }) => ({ cancelled }))))
 ).pipe(Command.withDescription("cancels all pending deliveries of an application"))
 
 /** In the order of the help. */

@@ -14,7 +14,7 @@ import {
   type SigningSecrets
 } from "@startlist/core/Application"
 import { Applications } from "@startlist/core/Applications"
-import { Deliveries } from "@startlist/core/Deliveries"
+import { Deliveries, maxCancelled } from "@startlist/core/Deliveries"
 import { OAuth } from "@startlist/core/OAuth"
 import { emptyUpdates, type InvalidParty } from "@startlist/core/Registration"
 import { Registrations } from "@startlist/core/Registrations"
@@ -324,7 +324,7 @@ const deliveries = HttpApiBuilder.group(Api, "deliveries", (handlers) =>
         ))
       .handle("cancelDeliveries", ({ payload }) =>
         service.cancelPending(payload.client_id).pipe(
-          Effect.map((cancelled) => ({ cancelled })),
+          Effect.map((cancelled) => ({ cancelled, more: cancelled === maxCancelled })),
           Effect.catchTags(orUnavailable)
         ))
       .handle("redeliver", ({ path }) =>

@@ -14,6 +14,7 @@ export const fields: FieldTexts = {
   athlete_id: ["The athlete of the registration", 42],
   attempts: ["Delivery attempts, oldest first", undefined],
   cancelled: ["Number of cancelled deliveries", 12],
+  more: ["Whether there may be more pending deliveries", false],
   club_id: ["The club of the registration", 44],
   deliveries: ["One page, newest first", undefined],
   disabled: ["Whether sign-in is refused", false],
@@ -178,7 +179,8 @@ export const operations: OperationTexts = {
   "deliveries.getDelivery": { summary: "Show a delivery", description: "Shows a delivery with its attempts." },
   "deliveries.cancelDeliveries": {
     summary: "Cancel pending deliveries",
-    description: "Cancels all pending deliveries of an application. The subscription stays."
+    description:
+      "Cancels the newest pending deliveries of an application, at most 5000. Repeat the call if there are `more`. The subscription stays."
   },
   "deliveries.redeliver": {
     summary: "Deliver an event again",

@@ -298,7 +298,7 @@ export const showDelivery = (delivery: Delivery.Delivery): typeof DeliveryRecord
 
 export const CancellationRequest = strict(Schema.Struct({ client_id: ApplicationId }))
 
-export const Cancellation = Schema.Struct({ cancelled: Schema.Int })
+export const Cancellation = Schema.Struct({ cancelled: Schema.Int, more: Schema.Boolean })
 
 const Party = Schema.Struct({
   type: Schema.Literal("user", "application", "operator", "unknown"),

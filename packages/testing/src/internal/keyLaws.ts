@@ -117,6 +117,23 @@ export const keyLaws: LawGroup<Stores> = {
         yield* f.cleanUp
       }
     ),
+    storeLaw(
+      "objects of two subscriptions do not wait for each other if their numbers differ by a round one",
+      function*(f) {
+        const [a, b] = [yield* f.subscribed, yield* f.subscribed]
+        const between = b.subscription.id - a.subscription.id
+        const factors = [10, 100, 1000, 2 ** 16, 10 ** 6, 10 ** 9, 2 ** 32, 10 ** 12]
+        const objects = factors.map((factor) => 7 + between * factor)
+        yield* f.enqueue(a.app, f.events(objects, early))
+        yield* f.enqueue(b.app, f.events([7], early))
+        const claimed = yield* f.claimAt(-1000)
+        same(claimed.map(({ delivery }) => [delivery.applicationId, delivery.event.objectId]), [
+          ...objects.map((object) => [a.app.id, object]),
+          [b.app.id, 7]
+        ])
+        yield* f.cleanUp
+      }
+    ),
     storeLaw("users whose numbers are equal in their last 32 bits are different users", function*(f) {
       const one = yield* f.user("platform")
       const other = { ...one, id: UserId.make((one.id + 2 ** 32) % 2 ** 50) }

@@ -14,7 +14,9 @@ import * as Arbitraries from "../Arbitraries.ts"
 import type { LawGroup } from "../Law.ts"
 import { holds, same, sorted, tagOf } from "./expecting.ts"
 import { at, long, objectsOf, start } from "./fixture.ts"
+import { reader } from "./parallelLaws.ts"
 import { inTheMiddle, stepsOf, sweep } from "./rounds.ts"
+import { interruptAt } from "./stepping.ts"
 import { forEach, queueLaw } from "./storeLaw.ts"
 
 const attempts = FastCheck.array(Arbitraries.attempt, { maxLength: 3 })
@@ -94,8 +96,23 @@ export const queueLaws: LawGroup<Stores> = {
       // It stays before a later event of its object.
       yield* f.queue(app, [f.event(1)])
       yield* f.deliveryQueue.release(third, at(40))
+      same(yield* f.claimAt(25), [], "what overtakes it")
       const fourth = (yield* f.claimAt(41)).map(({ delivery }) => delivery.id)
       same(new Set(fourth), new Set([one.delivery.id, two.delivery.id]))
+    }),
+    queueLaw("a claim that is interrupted at any moment takes all of its deliveries, or none", function*(f) {
+      const { app } = yield* f.subscribed
+      const objects = Arr.range(1, 5)
+      yield* f.queue(app, f.events(objects))
+      let seconds = 0
+      const claimLater = Effect.suspend(() => f.claimAt(seconds += 20))
+      yield* sweep(yield* stepsOf(f.claim()), (step) =>
+        Effect.gen(function*() {
+          yield* interruptAt(claimLater, step)
+          // A database may still be busy with the interrupted claim.
+          const claimed = yield* Effect.repeat(claimLater, { until: ({ length }) => length === objects.length })
+          same(new Set(claimed.map(({ claims }) => claims)).size, 1, "numbers of claims of the deliveries")
+        }))
     }),
     queueLaw("a claim that has ended settles and releases nothing", function*(f) {
       const delivered = { state: "delivered", endedAt: Option.some(at(3)) } as const
@@ -164,6 +181,29 @@ export const queueLaws: LawGroup<Stores> = {
         same([yield* purge, yield* purge, yield* purge], [1, 1, 0])
       }
     ),
+    queueLaw("with a limit of 0, nothing is returned, cancelled or purged", function*(f) {
+      const { app, claimed } = yield* f.claimedDeliveries(2)
+      yield* f.settle(claimed.slice(0, 1), { state: "delivered", endedAt: Option.some(at(1)) })
+      const before = yield* f.listed(app)
+      const all = { applicationId: Option.some(app.id), state: Option.none(), after: Option.none(), limit: 0 }
+      same(yield* f.claimAt(20, { limit: 0 }), [])
+      same(yield* f.deliveries.list(all), [])
+      same(yield* f.deliveries.log({ applicationId: app.id, after: 0, limit: 0 }), [])
+      same([yield* f.deliveryQueue.cancel(app.id, at(1), 0), yield* f.deliveries.purge(long, 0)], [0, 0])
+      same(yield* f.listed(app), before)
+    }),
+    queueLaw("a delivery that is made again takes no place on a page of the log", function*(f) {
+      const { app } = yield* f.subscribed
+      yield* f.queue(app, f.events([1, 2]))
+      for (const delivery of yield* f.listed(app)) {
+        for (let count = 0; count < 5; count++) yield* f.deliveryQueue.again(delivery, at(1))
+      }
+      yield* f.queue(app, f.events([3, 4, 5]))
+      const { read } = reader(f, app)
+      for (const objects of [[1, 2], [3, 4], [5], []]) {
+        same((yield* read(2)).map(({ delivery }) => delivery.event.objectId), objects)
+      }
+    }),
     queueLaw(
       "a reader whose last event was purged reads the next ones, and a position that was never given is unknown",
       function*(f) {

@@ -154,6 +154,28 @@ export const recordLaws: LawGroup<Stores> = {
         yield* f.cleanUp
       }
     ),
+    storeLaw("a record that was looked for before it was inserted is found", function*(f) {
+      const { app } = yield* f.subscribed
+      const owner = yield* f.user()
+      const registration = yield* f.registration(owner)
+      for (let n = 1; n <= 20; n++) {
+        const id = ApplicationId.make(app.id + n)
+        yield* f.applications.find(id)
+        yield* f.applications.findSigningSecrets(id)
+        yield* f.subscriptions.findByApplication(id)
+        yield* f.findGrant(id, owner.id)
+        yield* f.registrations.find(RegistrationId.make(registration.id + n))
+      }
+      const next = yield* f.subscribed
+      same(yield* f.applications.find(next.app.id), next.app)
+      same((yield* f.signingSecrets(next.app)).version, 1)
+      same(yield* f.subscriptions.findByApplication(next.app.id), next.subscription)
+      const grant = yield* f.grant(next.app, owner)
+      same(yield* f.findGrant(next.app.id, owner.id), grant)
+      const other = yield* f.registration(owner)
+      same(yield* f.registrations.find(other.id), other)
+      yield* f.cleanUp
+    }),
     storeLaw("an application that has ended keeps its signing secrets, and gets no subscription", function*(f) {
       const app = yield* f.application()
       const secrets = yield* f.signingSecrets(app)

@@ -183,7 +183,7 @@ export const queueLaws: LawGroup<Stores> = {
     ),
     queueLaw("with a limit of 0, nothing is returned, cancelled or purged", function*(f) {
       const { app, claimed } = yield* f.claimedDeliveries(2)
-      yield* f.settle(claimed.slice(0, 1), { state: "delivered", endedAt: Option.some(at(1)) })
+      yield* f.settle(claimed.slice(0, 1), { state: "delivered", endedAt: Option.some(long) })
       const before = yield* f.listed(app)
       const all = { applicationId: Option.some(app.id), state: Option.none(), after: Option.none(), limit: 0 }
       same(yield* f.claimAt(20, { limit: 0 }), [])

@@ -33,7 +33,13 @@ export const queueLaws: LawGroup<Stores> = {
       })
       yield* forEach(outcome, 30, function*(fields) {
         yield* f.queue(app, [f.event(1)])
+        const retried = { attempts: fields.attempts, dueAt: at(1) }
         for (const claimed of yield* f.claim()) {
+          same(yield* f.settle([claimed], retried), [claimed.delivery.id])
+          same(yield* f.deliveries.find(claimed.delivery.id), { ...claimed.delivery, ...retried })
+        }
+        for (const claimed of yield* f.claimAt(1)) {
+          same(claimed.delivery.attempts, fields.attempts)
           same(yield* f.settle([claimed], fields), [claimed.delivery.id])
           same(yield* f.deliveries.find(claimed.delivery.id), { ...claimed.delivery, ...fields })
         }

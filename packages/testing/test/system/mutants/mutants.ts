@@ -345,7 +345,7 @@ export const mutants: ReadonlyArray<Mutant> = [
   ),
   stores(
     "an application has several subscriptions",
-    "if (byApplication(subscription.applicationId) !== undefined) return new AlreadySubscribed()\n",
+    "if (byApplication(applicationId) !== undefined) return new AlreadySubscribed()\n",
     ""
   ),
   queue("deliveries outlive their subscription", "  pending.delete(queued.delivery.id)\n}", "}"),

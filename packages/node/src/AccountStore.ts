@@ -2,13 +2,12 @@
 import * as Context from "effect/Context"
 import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
-import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
+import type * as Effect from "effect/Effect"
+import type * as Option from "effect/Option"
 import type { TokenHash } from "@startlist/core/Secrets"
 import type { StoreError } from "@startlist/core/Store"
-import { User, UserId, UserStore } from "@startlist/core/User"
-import { EmailTaken, type NewUser } from "@startlist/postgres/Users"
+import type { User, UserId } from "@startlist/core/User"
+import type { EmailTaken, NewUser } from "@startlist/postgres/Users"
 
 /** A signed-in browser. Only the cookie has the session's value; the store has its hash. */
 export interface Session {
@@ -97,88 +96,3 @@ export declare namespace AccountStore {
     readonly purgeSessions: (now: DateTime.Utc, limit: number) => Effect.Effect<number, StoreError>
   }
 }
-
-/** Users, password hashes and sessions in memory. */
-export const layerMemory: Layer.Layer<AccountStore | UserStore> = Layer.effectContext(
-  Effect.sync(() => {
-    const accounts = new Map<UserId, Account>()
-    const sessions = new Map<TokenHash, Session>()
-    const accountOf = (email: string) =>
-      [...accounts.values()].find(({ user }) => user.email.toLowerCase() === email.toLowerCase())
-    const userOf = (id: UserId) => Option.map(Option.fromNullable(accounts.get(id)), ({ user }) => user)
-    const endSessions = (id: UserId, except?: TokenHash) =>
-      Effect.sync(() => {
-        const ended = [...sessions.values()].filter(({ hash, userId }) => userId === id && hash !== except)
-        for (const { hash } of ended) sessions.delete(hash)
-        return ended.length
-      })
-    const store = AccountStore.of({
-      insert: (given, passwordHash) =>
-        Effect.suspend(() => {
-          if (accountOf(given.email) !== undefined) return new EmailTaken({ email: given.email })
-          const user = { ...given, id: UserId.make(accounts.size + 1) }
-          accounts.set(user.id, { user, passwordHash, disabled: false })
-          return Effect.succeed(user)
-        }),
-      findByEmail: (email) => Effect.sync(() => Option.fromNullable(accountOf(email))),
-      find: (id) => Effect.sync(() => Option.fromNullable(accounts.get(id))),
-      list: ({ after, limit }) =>
-        Effect.sync(() =>
-          [...accounts.values()].reverse().filter(({ user }) => Option.isNone(after) || user.id < after.value)
-            .slice(0, limit)
-        ),
-      setDisabled: (id, disabled) =>
-        Effect.suspend(() => {
-          const account = accounts.get(id)
-          if (account === undefined) return Effect.succeed(false)
-          accounts.set(id, { ...account, disabled })
-          return Effect.as(disabled ? endSessions(id) : Effect.void, true)
-        }),
-      listSessions: (id) =>
-        Effect.sync(() =>
-          [...sessions.values()].filter(({ userId }) => userId === id)
-            .sort((a, b) => b.startedAt.epochMillis - a.startedAt.epochMillis)
-        ),
-      endSessions,
-      replacePassword: ({ except, from, id, to }) =>
-        Effect.suspend(() => {
-          const account = accounts.get(id)
-          if (account?.passwordHash !== from) return Effect.succeed(false)
-          accounts.set(id, { ...account, passwordHash: to })
-          return Effect.as(endSessions(id, except), true)
-        }),
-      insertSession: (session, passwordHash) =>
-        Effect.sync(() => {
-          const account = accounts.get(session.userId)
-          const isGood = account?.passwordHash === passwordHash && !account.disabled
-          if (isGood) sessions.set(session.hash, session)
-          return isGood
-        }),
-      findSession: (hash) =>
-        Effect.sync(() =>
-          Option.flatMap(
-            Option.fromNullable(sessions.get(hash)),
-            (session) =>
-              accounts.get(session.userId)?.disabled === true
-                ? Option.none()
-                : Option.map(userOf(session.userId), (user) => ({ user, session }))
-          )
-        ),
-      touchSession: (hash, seenAt) =>
-        Effect.sync(() => {
-          const session = sessions.get(hash)
-          if (session !== undefined) sessions.set(hash, { ...session, seenAt })
-        }),
-      removeSession: (hash) => Effect.sync(() => sessions.delete(hash)),
-      purgeSessions: (now, limit) =>
-        Effect.sync(() => {
-          const over = [...sessions.values()].filter((session) => !isLive(session, now)).slice(0, limit)
-          for (const { hash } of over) sessions.delete(hash)
-          return over.length
-        })
-    })
-    return Context.make(AccountStore, store).pipe(
-      Context.add(UserStore, { find: (id) => Effect.sync(() => userOf(id)) })
-    )
-  })
-)

@@ -5,6 +5,7 @@ import { Accounts } from "@startlist/pages"
 import { Embedded, Postgres, Seal, Users } from "@startlist/postgres"
 import { DateTime, Duration, Effect, Either, Layer, Option, Redacted, Schema, TestClock } from "effect"
 import { layer as testDatabase, TestDatabase } from "@startlist/test-support/TestDatabase"
+import * as MemoryAccounts from "@startlist/test-support/MemoryAccounts"
 import * as AccountStore from "../src/AccountStore.ts"
 import * as AuditLog from "../src/AuditLog.ts"
 import * as LocalAccounts from "../src/LocalAccounts.ts"
@@ -22,7 +23,7 @@ const seal = Seal.layerWith({ key: Redacted.make(Buffer.alloc(32, 3).toString("b
 const migrations = [SqlTables.migrations()]
 const sql = Layer.merge(SqlAccountStore.layer, SqlAuditLog.layer).pipe(Layer.provideMerge(Users.layer))
 
-const memory: Layer.Layer<Kept> = Layer.merge(AccountStore.layerMemory, AuditLog.layerMemory)
+const memory: Layer.Layer<Kept> = Layer.merge(MemoryAccounts.accounts, MemoryAccounts.audit)
 
 const embedded: Layer.Layer<Kept> = Layer.unwrapScoped(
   Effect.map(temporaryFolder, (folder) => Layer.provide(sql, Embedded.layerWith({ folder, migrations })))

@@ -3,14 +3,14 @@ import { describe, expect, it } from "@effect/vitest"
 import { Memory } from "@startlist/core"
 import { Accounts } from "@startlist/pages"
 import { Deferred, Effect, Fiber, Layer, Redacted } from "effect"
-import * as AccountStore from "../src/AccountStore.ts"
+import * as MemoryAccounts from "@startlist/test-support/MemoryAccounts"
 import * as TestSecrets from "@startlist/testing/TestSecrets"
 import * as Documentation from "../src/Documentation.ts"
 import { once } from "../src/internal/once.ts"
 import * as LocalAccounts from "../src/LocalAccounts.ts"
 
 const accounts = LocalAccounts.layer.pipe(
-  Layer.provide(AccountStore.layerMemory),
+  Layer.provide(MemoryAccounts.accounts),
   Layer.provide([Memory.layer, TestSecrets.layer("once")])
 )
 

@@ -4,11 +4,12 @@ import { Memory } from "@startlist/core"
 import { Accounts } from "@startlist/pages"
 import * as TestSecrets from "@startlist/testing/TestSecrets"
 import { Effect, Layer, Option, Redacted } from "effect"
+import * as MemoryAccounts from "@startlist/test-support/MemoryAccounts"
 import * as AccountStore from "../../../src/AccountStore.ts"
 import * as LocalAccounts from "../../../src/LocalAccounts.ts"
 
 const accounts = LocalAccounts.layer.pipe(
-  Layer.provideMerge(AccountStore.layerMemory),
+  Layer.provideMerge(MemoryAccounts.accounts),
   Layer.provide([Memory.layer, TestSecrets.layer("timing")])
 )
 

@@ -6,7 +6,7 @@ import { HttpConfig, MemoryThrottle, NodeHttp, NodeSecrets, Protocol, Router } f
 import { Pages, Sessions } from "@startlist/pages"
 import { Context, Duration, Effect, Layer, Logger, LogLevel, Option, Runtime } from "effect"
 import { createServer, type RequestListener } from "node:http"
-import * as AccountStore from "../../../../src/AccountStore.ts"
+import * as MemoryAccounts from "@startlist/test-support/MemoryAccounts"
 import * as Documentation from "../../../../src/Documentation.ts"
 import * as LocalAccounts from "../../../../src/LocalAccounts.ts"
 import { type Application, makeApplication } from "./Application.ts"
@@ -86,7 +86,7 @@ const breakable = (switches: Switches) =>
 
 const inside = (switches: Switches, sent: Array<string>) =>
   Layer.mergeAll(Services.layer, LocalAccounts.layer, MemoryThrottle.layer).pipe(
-    Layer.provideMerge(AccountStore.layerMemory),
+    Layer.provideMerge(MemoryAccounts.accounts),
     Layer.provideMerge(breakable(switches)),
     Layer.provideMerge(
       Layer.mergeAll(

@@ -5,4 +5,4 @@
  * Long words are also removed, since they may be tokens, and the whole of an e-mail address.
  */
 export const shownPath = (path: string): string =>
-  path.replace(/\/[^/@%]*(?:@|%40).*/s, "/…").replace(/[^\w./-].*/s, "…").replaceAll(/[\w-]{25,}/g, "…").slice(0, 200)
+  path.replace(/\/[^/@]*?(?:@|%40).*/s, "/…").replace(/[^\w./-].*/s, "…").replaceAll(/[\w-]{25,}/g, "…").slice(0, 200)

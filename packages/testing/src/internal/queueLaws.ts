@@ -170,6 +170,20 @@ export const queueLaws: LawGroup<Stores> = {
         yield* f.settle(claimed)
       }
     }),
+    queueLaw("a delivery that is cancelled keeps what it had, and ends at the time of the call", function*(f) {
+      for (const end of ["cancellation", "removal"] as const) {
+        const { app, claimed, subscription } = yield* f.claimedDeliveries(2)
+        const [attempt] = FastCheck.sample(Arbitraries.attempt, { numRuns: 1, seed: 1 })
+        yield* f.settle(claimed, { attempts: Arr.fromNullable(attempt), dueAt: at(5) })
+        const before = yield* f.listed(app)
+        yield* end === "removal"
+          ? f.subscriptions.remove(subscription.id, at(1))
+          : f.deliveryQueue.cancel(app.id, at(1), 1000)
+        const ended = { state: "cancelled", endedAt: Option.some(at(1)) } as const
+        same(yield* f.listed(app), before.map((delivery) => ({ ...delivery, ...ended })), `after a ${end}`)
+        yield* f.cleanUp
+      }
+    }),
     queueLaw("a cancellation with a limit cancels the newest pending delivery", function*(f) {
       const { app } = yield* f.subscribed
       yield* f.queue(app, f.events([1, 2, 3, 4]))

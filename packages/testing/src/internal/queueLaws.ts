@@ -211,6 +211,7 @@ export const queueLaws: LawGroup<Stores> = {
       same(yield* f.deliveries.log({ applicationId: app.id, after: 0, limit: 0 }), [])
       same([yield* f.deliveryQueue.cancel(app.id, at(1), 0), yield* f.deliveries.purge(long, 0)], [0, 0])
       same(yield* f.listed(app), before)
+      same(yield* f.deliveries.purge(long, 1), 1)
     }),
     queueLaw("a delivery that is made again takes no place on a page of the log", function*(f) {
       const { app } = yield* f.subscribed

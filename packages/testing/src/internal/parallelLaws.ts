@@ -128,6 +128,24 @@ export const parallelLaws: LawGroup<Stores> = {
       yield* oneOfEach(f, app, firsts.map((first) => following(first)))
       yield* f.cleanUp
     }),
+    storeLaw("of parallel saves of any other record over one version one is stored", function*(f) {
+      const { app, subscription } = yield* f.subscribed
+      const registration = yield* f.registration(yield* f.user())
+      const secrets = yield* f.signingSecrets(app)
+      for (const version of Arr.range(2, 11)) {
+        const saves = {
+          applications: f.applications.save({ ...app, version }),
+          "signing secrets": f.applications.saveSigningSecrets({ ...secrets, version }),
+          subscriptions: f.subscriptions.save({ ...subscription, version }),
+          registrations: f.registrations.save({ ...registration, version }, [])
+        }
+        for (const [what, save] of Object.entries(saves)) {
+          const results = yield* race(Arr.makeBy(8, () => save))
+          same([count(results, "success"), count(results, "Conflict")], [1, 7], `saves of ${what}`)
+        }
+      }
+      yield* f.cleanUp
+    }),
     moments,
     storeLaw(
       "parallel finds each get their own answer, also if others that began with them are interrupted",

@@ -8,8 +8,10 @@ import {
   OAuth,
   Registration,
   Registrations,
+  Store,
   Subscription,
-  Subscriptions
+  Subscriptions,
+  User
 } from "@startlist/core"
 import { ScriptedCallbacks } from "@startlist/testing"
 import { DateTime, Effect, Either, FastCheck, Fiber, Option, Redacted, TestClock } from "effect"
@@ -328,7 +330,7 @@ describe("a registration", () => {
     platformUserId: Option.none()
   })
 
-  it.effect("has parties who are users of the right role", () =>
+  it.effect("has parties who exist and have the right role", () =>
     Effect.gen(function*() {
       const { create } = yield* Registrations.Registrations
       const [athlete, organizer] = [yield* makeUser("athlete"), yield* makeUser("organizer")]
@@ -344,6 +346,9 @@ describe("a registration", () => {
       const field = (changes: Partial<Registration.Parties>) =>
         Effect.map(Effect.flip(attempt(changes)), (error) => error._tag === "InvalidParty" ? error.field : error)
       yield* attempt({})
+      const erased = User.UserId.make(Store.maxId)
+      expect(yield* field({ athleteId: erased })).toBe("athlete_id")
+      expect(yield* field({ clubId: Option.some(erased) })).toBe("club_id")
       expect(yield* field({ athleteId: organizer.id })).toBe("athlete_id")
       expect(yield* field({ organizerId: Option.some(athlete.id) })).toBe("organizer_id")
       expect(yield* field({ clubId: Option.some(platform.id) })).toBe("club_id")

@@ -85,7 +85,7 @@ export declare namespace SubscriptionStore {
     readonly save: (next: Subscription) => Effect.Effect<void, Conflict | StoreError>
     /**
      * Removes the subscription and cancels its pending deliveries, also claimed ones, at `now`. Returns whether it
-     * existed.
+     * existed. A store may cancel all but the last few thousand before: then a failure leaves the subscription.
      */
     readonly remove: (id: SubscriptionId, now: DateTime.Utc) => Effect.Effect<boolean, StoreError>
   }

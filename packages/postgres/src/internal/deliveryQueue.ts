@@ -98,6 +98,7 @@ export const make = (database: Database.Service, seal: Seal.Service): DeliveryQu
     text: `UPDATE ${p}deliveries SET claims = 0
       WHERE id = ANY (ARRAY(SELECT value::bigint FROM json_array_elements_text($1::json))) AND claim_token = $2::text`
   }
+  const key = laneColumns.filter((name) => name !== "id").join(", ")
   // Newest first, so that the rest of an ordering key has its head. Rows are locked in the same order as by settling.
   const cancel = {
     name: `${p}delivery_cancel`,
@@ -109,10 +110,17 @@ export const make = (database: Database.Service, seal: Seal.Service): DeliveryQu
       )) AND d.state = 'p'
       RETURNING ${laneColumns.map((name) => `d.${name}`).join(", ")}`
   }
-  // In a later snapshot, which has deliveries that were queued behind a head during its cancellation.
+  // In a later snapshot, which has deliveries that were queued behind a head during its cancellation. For the first of each
+  // ordering key: each lookup walks through all that were cancelled after it.
   const promote = {
     name: `${p}delivery_promote`,
-    text: promoteText(database, `json_to_recordset($1::json) AS e(${laneTypes})`)
+    text: promoteText(
+      database,
+      `(
+        SELECT DISTINCT ON (${key}) ${laneColumns.join(", ")} FROM json_to_recordset($1::json) AS c(${laneTypes})
+        ORDER BY ${key}, id
+      ) e`
+    )
   }
   // Waits for an erasure that clears the event, and a later erasure waits for the copy.
   const holdRegistration = {

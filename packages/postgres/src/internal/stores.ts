@@ -21,11 +21,12 @@ import * as subscriptions from "./subscriptionStore.ts"
 export const layer: Layer.Layer<Stores, never, Database | Seal> = Layer.effectContext(Effect.gen(function*() {
   const database = yield* Database
   const seal = yield* Seal
+  const deliveryQueue = queue.make(database, seal)
   return Context.make(ApplicationStore, yield* applications.make(database, seal)).pipe(
     Context.add(GrantStore, yield* grants.make(database)),
-    Context.add(SubscriptionStore, subscriptions.make(database)),
+    Context.add(SubscriptionStore, subscriptions.make(database, deliveryQueue)),
     Context.add(RegistrationStore, yield* registrations.make(database)),
-    Context.add(DeliveryQueue, queue.make(database, seal)),
+    Context.add(DeliveryQueue, deliveryQueue),
     Context.add(DeliveryStore, deliveries.make(database))
   )
 }))

@@ -1,16 +1,19 @@
 /** Subscriptions: one row per application until it is removed. Identifiers are never used twice. */
 import { ApplicationNotFound } from "@startlist/core/Application"
-import { Conflict } from "@startlist/core/Store"
-import { AlreadySubscribed, type SubscriptionStore } from "@startlist/core/Subscription"
+import { maxCancelled } from "@startlist/core/Deliveries"
+import type { DeliveryQueue } from "@startlist/core/DeliveryQueue"
+import { Conflict, type StoreError } from "@startlist/core/Store"
+import { AlreadySubscribed, type SubscriptionId, type SubscriptionStore } from "@startlist/core/Subscription"
+import type * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Database } from "../Database.ts"
-import { locks } from "./divided.ts"
-import { type Int8, millisOf } from "./rows.ts"
+import { locks, rowLock } from "./divided.ts"
+import { type Int8, millisOf, toApplicationId } from "./rows.ts"
 import { subscriptionColumns, type SubscriptionRow, toSubscription } from "./subscriptionRows.ts"
 
-export const make = (database: Database.Service): SubscriptionStore.Service => {
-  const { prefix: p, query, transaction } = database
+export const make = (database: Database.Service, queue: DeliveryQueue.Service): SubscriptionStore.Service => {
+  const { isDivided, prefix: p, query, transaction } = database
   const { alone } = locks(database)
   const find = {
     name: `${p}subscription_find`,
@@ -21,23 +24,31 @@ export const make = (database: Database.Service): SubscriptionStore.Service => {
     text:
       `SELECT ${subscriptionColumns} FROM ${p}subscriptions s WHERE s.id < $1::bigint ORDER BY s.id DESC LIMIT $2::integer`
   }
-  // Waits for a save that ends the application, and lets it wait. Citus locks its rows only with a change.
-  const lock = {
-    name: `${p}subscription_application`,
-    text: `UPDATE ${p}applications SET version = version WHERE id = $1::bigint AND state <> 'e' RETURNING id`
-  }
+  const standing = `${p}applications WHERE id = $1::bigint AND state <> 'e'`
+  // A lock on the application waits for a save that ends it, and lets such a save wait.
   const insert = {
     name: `${p}subscription_insert`,
-    text: `INSERT INTO ${p}subscriptions AS s
-        (application_id, version, callback_url, created_at, updated_at)
-      VALUES ($1::bigint, 1, $2::text, $3::bigint, $4::bigint)
+    text: `INSERT INTO ${p}subscriptions AS s (application_id, version, callback_url, created_at, updated_at)
+      SELECT id, 1, $2::text, $3::bigint, $4::bigint FROM ${standing} ${rowLock(database, "FOR NO KEY UPDATE")}
       ON CONFLICT (application_id) DO NOTHING RETURNING ${subscriptionColumns}`
+  }
+  const findStanding = { name: `${p}subscription_application`, text: `SELECT id FROM ${standing}` }
+  // Citus locks rows only with a change.
+  const lock = {
+    name: `${p}subscription_lock`,
+    text: `UPDATE ${p}applications SET version = version WHERE id = $1::bigint RETURNING id`
   }
   const save = {
     name: `${p}subscription_save`,
     text: `UPDATE ${p}subscriptions SET version = $3::integer, callback_url = $4::text, updated_at = $5::bigint,
         paused = $6::boolean
       WHERE application_id = $1::bigint AND id = $2::bigint AND version = $3::integer - 1 RETURNING id`
+  }
+  const backlog = {
+    name: `${p}subscription_backlog`,
+    text: `SELECT application_id FROM ${p}deliveries
+      WHERE application_id = (SELECT application_id FROM ${p}subscriptions WHERE id = $1::bigint) AND state = 'p'
+      ORDER BY id DESC OFFSET ${maxCancelled} LIMIT 1`
   }
   const remove = {
     name: `${p}subscription_remove`,
@@ -51,20 +62,28 @@ export const make = (database: Database.Service): SubscriptionStore.Service => {
         WHERE application_id = $3::bigint AND subscription_id = $1::bigint AND state = 'p' ORDER BY id FOR UPDATE
       )) AND state = 'p'`
   }
+  /** Cancels deliveries in parts, until one transaction has time for the others. */
+  const shorten = (id: SubscriptionId, now: DateTime.Utc): Effect.Effect<void, StoreError> =>
+    Effect.flatMap(query<{ readonly application_id: Int8 }>(backlog, [id]), ([row]) =>
+      row === undefined
+        ? Effect.void
+        : Effect.zipRight(queue.cancel(toApplicationId(row.application_id), now, maxCancelled), shorten(id, now)))
   return {
     findByApplication: (id) =>
       Effect.flatMap(
         query<SubscriptionRow>(find, [id]),
         ([row]) => Effect.succeed(Option.map(Option.fromNullable(row), toSubscription))
       ),
-    insert: ({ applicationId, callbackUrl, createdAt, updatedAt }) =>
-      transaction(Effect.gen(function*() {
-        const [application] = yield* query(lock, [applicationId])
-        if (application === undefined) return yield* new ApplicationNotFound({ applicationId })
-        const given = [applicationId, callbackUrl, millisOf(createdAt), millisOf(updatedAt)]
-        const [row] = yield* query<SubscriptionRow>(insert, given)
-        return row === undefined ? yield* new AlreadySubscribed() : toSubscription(row)
-      })),
+    insert: ({ applicationId, callbackUrl, createdAt, updatedAt }) => {
+      const inserted = Effect.gen(function*() {
+        const values = [applicationId, callbackUrl, millisOf(createdAt), millisOf(updatedAt)]
+        const [row] = yield* query<SubscriptionRow>(insert, values)
+        if (row !== undefined) return toSubscription(row)
+        const [application] = yield* query(findStanding, [applicationId])
+        return yield* application === undefined ? new ApplicationNotFound({ applicationId }) : new AlreadySubscribed()
+      })
+      return isDivided ? transaction(Effect.zipRight(query(lock, [applicationId]), inserted)) : inserted
+    },
     list: ({ after, limit }) =>
       Effect.map(
         query<SubscriptionRow>(list, [Option.getOrElse(after, () => Number.MAX_SAFE_INTEGER), limit]),
@@ -75,14 +94,19 @@ export const make = (database: Database.Service): SubscriptionStore.Service => {
         query(save, [applicationId, id, version, callbackUrl, millisOf(updatedAt), paused]),
         (rows) => rows.length === 1 ? Effect.void : new Conflict()
       ),
+    // If it is interrupted while it shortens a backlog, the subscription stays.
+    //
     // Two statements: the first waits for the saves that are queueing deliveries for this subscription (they hold a lock
     // on its row), and only a later snapshot has their deliveries.
     remove: (id, now) =>
-      alone(transaction(
-        Effect.flatMap(query<{ readonly application_id: Int8 }>(remove, [id]), ([removed]) =>
-          removed === undefined
-            ? Effect.succeed(false)
-            : Effect.as(query(cancel, [id, millisOf(now), String(removed.application_id)]), true))
-      ))
+      Effect.zipRight(
+        shorten(id, now),
+        alone(transaction(
+          Effect.flatMap(query<{ readonly application_id: Int8 }>(remove, [id]), ([removed]) =>
+            removed === undefined
+              ? Effect.succeed(false)
+              : Effect.as(query(cancel, [id, millisOf(now), String(removed.application_id)]), true))
+        ))
+      )
   }
 }

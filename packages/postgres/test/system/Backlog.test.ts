@@ -1,5 +1,5 @@
 import { it } from "@effect/vitest"
-import { DeliveryQueue, Event, Registration, User } from "@startlist/core"
+import { DeliveryQueue, Event, Registration, Subscription, User } from "@startlist/core"
 import { Database, Postgres } from "@startlist/postgres"
 import { DateTime, Effect, Option, Schedule } from "effect"
 import { describe, expect } from "vitest"
@@ -108,6 +108,29 @@ describe("a backlog", () => {
         expect(scanned.filter((name) => name.startsWith("startlist_deliveries"))).toEqual([])
       }).pipe(Effect.scoped, Effect.provide([TestDatabase.layer, fixtures.seal]))
   )
+
+  it.live("the end of a subscription cancels 100 001 pending deliveries, at most 5 000 in one transaction", () =>
+    Effect.gen(function*() {
+      const { admin, url } = yield* TestDatabase.TestDatabase
+      yield* Postgres.migrate({ url })
+      yield* Effect.promise(() => admin.query(backlog))
+      const removed = yield* Effect.flatMap(
+        Subscription.SubscriptionStore,
+        (subscriptions) => subscriptions.remove(Subscription.SubscriptionId.make(1), instant(1))
+      ).pipe(Effect.provide(Postgres.layer({ url })))
+      expect(removed).toBe(true)
+      const { rows } = yield* Effect.promise(() =>
+        admin.query(
+          `SELECT application_id::integer AS application, state, sum(count)::integer AS count, max(count)::integer AS most
+          FROM (SELECT application_id, state, count(*) FROM startlist_deliveries GROUP BY application_id, state, xmin) d
+          GROUP BY 1, 2 ORDER BY 1`
+        )
+      )
+      expect(rows).toEqual([
+        { application: 1, state: "c", count: 100_001, most: 5000 },
+        { application: 2, state: "p", count: 1, most: 1 }
+      ])
+    }).pipe(Effect.scoped, Effect.provide([TestDatabase.layer, fixtures.seal])))
 
   it.live(
     "dead entries of 25 000 deliveries are removed soon, for any number of ended deliveries",

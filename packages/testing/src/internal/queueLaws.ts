@@ -237,7 +237,11 @@ export const queueLaws: LawGroup<Stores> = {
         const last = (yield* read(0)).at(-1)?.position ?? 0
         same(yield* tagOf(read(maxId)), "UnknownPosition", "behind the last event")
         yield* f.settle(claimed, { state: "delivered", endedAt: Option.some(long) })
-        same(yield* f.deliveries.purge(long, 9), 2)
+        // Also those of other laws, so that there is no delivery.
+        yield* Effect.repeat(f.deliveries.purge(Arbitraries.latest, 1000), {
+          until: (count) => count < 1000,
+          times: 100
+        })
         same(yield* read(last), [])
         same(yield* tagOf(read(maxId)), "UnknownPosition", "in a log without events")
         yield* f.queue(app, [f.event(3)])
@@ -245,6 +249,17 @@ export const queueLaws: LawGroup<Stores> = {
         same((yield* read(last)).map(({ delivery }) => delivery.event.objectId), [3])
       }
     ),
+    queueLaw("a page of deliveries continues behind one that was purged", function*(f) {
+      const { app, claimed } = yield* f.claimedDeliveries(3)
+      const [, second] = claimed
+      if (second === undefined) return yield* Effect.dieMessage("three deliveries are due, but fewer were claimed")
+      yield* f.settle([second], { state: "delivered", endedAt: Option.some(long) })
+      yield* f.purge
+      const applicationId = Option.some(app.id)
+      const after = Option.some(second.delivery.id)
+      const page = yield* f.deliveries.list({ applicationId, state: Option.none(), after, limit: 9 })
+      same(page.map(({ event }) => event.objectId), [1])
+    }),
     queueLaw("a long waiting queue delays no other subscription, and takes no share", function*(f) {
       const [paused, other] = [yield* f.subscribed, yield* f.subscribed]
       const objects = Arr.range(1, 120)

@@ -96,24 +96,29 @@ export const queue = (f: Fixture) =>
     } satisfies Scene & { readonly app: unknown }
   })
 
-/** The same deliveries, by the pages of lists and of the log. */
+/** The same deliveries, by the pages of lists and of the log. The page of the log begins with the first that changes. */
 export const pages = (f: Fixture) =>
-  Effect.map(queue(f), ({ app, operations, parts, rest }): Scene => ({
-    rest,
-    operations,
-    parts: (by) => ({
-      log: parts(by).log,
-      ...Object.fromEntries((["pending", "delivered"] as const).map((state) => [
-        `${state} deliveries`,
-        by.deliveries.list({
-          applicationId: Option.some(app.id),
-          state: Option.some(state),
-          after: Option.none(),
-          limit: 100
-        })
-      ]))
-    })
-  }))
+  Effect.gen(function*() {
+    const { app, operations, rest } = yield* queue(f)
+    const log = (by: Fixture, after: number) => by.deliveries.log({ applicationId: app.id, after, limit: 100 })
+    const [ended] = yield* log(f, 0)
+    return {
+      rest,
+      operations,
+      parts: (by) => ({
+        log: log(by, ended?.position ?? 0),
+        ...Object.fromEntries((["pending", "delivered"] as const).map((state) => [
+          `${state} deliveries`,
+          by.deliveries.list({
+            applicationId: Option.some(app.id),
+            state: Option.some(state),
+            after: Option.none(),
+            limit: 100
+          })
+        ]))
+      })
+    } satisfies Scene
+  })
 
 /** Deliveries of an application, more than a store may write in one batch. A third has ended, the others are claimed. */
 export const backlog = (f: Fixture) =>

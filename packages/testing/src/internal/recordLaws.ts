@@ -5,13 +5,14 @@ import { RegistrationId } from "@startlist/core/Registration"
 import { maxId } from "@startlist/core/Store"
 import type { Stores } from "@startlist/core/Stores"
 import { SubscriptionId } from "@startlist/core/Subscription"
+import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Arbitraries from "../Arbitraries.ts"
 import type { LawGroup } from "../Law.ts"
 import { same, tagOf } from "./expecting.ts"
-import { start } from "./fixture.ts"
+import { only, start } from "./fixture.ts"
 import { plain } from "./plain.ts"
 import * as scenes from "./scenes.ts"
 import { storeLaw } from "./storeLaw.ts"
@@ -50,7 +51,7 @@ export const recordLaws: LawGroup<Stores> = {
       yield* f.applications.saveSigningSecrets(signing)
       same(yield* f.signingSecrets(app), signing)
       for (const [place, text] of all.entries()) {
-        const links = { website: text, privacyPolicy: text, logo: text }
+        const links = { website: text, privacyPolicy: "", logo: text }
         const renamed = { ...app, name: `(${text})`, redirectUris: all, links, version: place + 2 }
         yield* f.applications.save(renamed)
         same(yield* f.applications.find(app.id), renamed)
@@ -58,13 +59,28 @@ export const recordLaws: LawGroup<Stores> = {
         yield* f.subscriptions.save(moved)
         same(yield* f.subscriptions.findByApplication(app.id), moved)
       }
-      const withoutLinks = { ...app, links: {}, version: all.length + 2 }
+    }),
+    storeLaw("a save that leaves out what was there before leaves nothing of it", function*(f) {
+      const owner = yield* f.user()
+      const app = yield* f.application()
+      const { links: _, ...withoutLinks } = { ...app, version: 4 }
+      const [website, empty] = [{ website: "https://app.example.test" }, { ...app, links: {}, version: 2 }]
+      yield* f.applications.save(empty)
+      same(yield* f.applications.find(app.id), empty, "empty links")
+      yield* f.applications.save({ ...app, links: website, version: 3 })
       yield* f.applications.save(withoutLinks)
-      same(yield* f.applications.find(app.id), withoutLinks, "empty links")
-      const { links: ___, ...noLinks } = withoutLinks
-      yield* f.applications.save({ ...noLinks, links: { website: "https://example.test" }, version: all.length + 3 })
-      yield* f.applications.save({ ...noLinks, version: all.length + 4 })
-      same(yield* f.applications.find(app.id), { ...noLinks, version: all.length + 4 }, "no links")
+      same(yield* f.applications.find(app.id), withoutLinks)
+      const party = Option.some(owner.id)
+      const registration = { ...yield* f.registration(owner), version: 3 }
+      const parties = { athleteId: owner.id, organizerId: party, clubId: party, platformUserId: party }
+      yield* f.registrations.save({ ...registration, parties, version: 2 }, [])
+      yield* f.registrations.save(registration, [])
+      same(yield* f.registrations.find(registration.id), registration)
+      const grant = { ...f.newGrant(app, owner), version: 2 }
+      const codes = [f.code({ state: Option.some("state"), challenge: Option.some("challenge") })]
+      yield* f.grant(app, owner, { codes, refresh: Option.some(f.refresh()) })
+      yield* f.grants.save(only(grant))
+      same(yield* f.findGrant(app.id, owner.id), grant)
     }),
     storeLaw("the longest texts are stored, with one, two or four bytes for each character", function*(f) {
       const { app, subscription } = yield* f.subscribed
@@ -115,13 +131,17 @@ export const recordLaws: LawGroup<Stores> = {
     }),
     storeLaw("revoked grants and those of an earlier epoch take no place on a list of grants", function*(f) {
       const app = yield* f.application()
-      for (const status of ["active", "revoked", "active"] as const) {
-        yield* f.grant(app, yield* f.user(), { status })
-      }
-      yield* f.applications.save({ ...app, epoch: app.epoch + 1, version: 2 })
-      const grant = yield* f.grant(app, yield* f.user(), { applicationEpoch: app.epoch + 1 })
-      yield* f.grant(app, yield* f.user(), { status: "revoked", applicationEpoch: app.epoch + 1 })
-      same(yield* f.grants.listByApplication(app.id, 1), [grant])
+      const users = (yield* Effect.all(Arr.makeBy(7, () => f.user()))).sort((one, other) => one.id - other.id)
+      // In any order of users, others are before the one in the middle.
+      const owners = users.splice(3, 1)
+      const third = (rest: number) => users.filter((_, place) => place % 3 === rest)
+      const applicationEpoch = app.epoch + 1
+      for (const user of third(0)) yield* f.grant(app, user)
+      for (const user of third(1)) yield* f.grant(app, user, { status: "revoked" })
+      yield* f.applications.save({ ...app, epoch: applicationEpoch, version: 2 })
+      for (const user of third(2)) yield* f.grant(app, user, { status: "revoked", applicationEpoch })
+      const grants = yield* Effect.forEach(owners, (owner) => f.grant(app, owner, { applicationEpoch }))
+      same(yield* f.grants.listByApplication(app.id, 1), grants)
     }),
     storeLaw("an event for several users reaches an application once, if a grant of any of them counts", function*(f) {
       const { app } = yield* f.subscribed

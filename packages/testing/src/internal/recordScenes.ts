@@ -105,13 +105,17 @@ export const lists = (f: Fixture) =>
     })
   }))
 
-/** An application without a subscription. */
+/** An application without a subscription. After its end, only an insertion that was before it is found. */
 export const unsubscribed = (f: Fixture) =>
   Effect.map(f.application(), (app): Scene => ({
     operations: {
       "a first insertion of a subscription": (by, n) =>
         Effect.asVoid(by.subscription(app, `https://${n}.example.test`)),
-      "the end of the application": (by) => by.applications.save({ ...app, state: "ended", version: 2 })
+      "the end of the application": (by) =>
+        Effect.zipRight(
+          by.applications.save({ ...app, state: "ended", version: 2 }),
+          Effect.map(by.subscriptions.findByApplication(app.id), Option.isSome)
+        )
     },
     parts: (by) => ({ subscription: by.subscriptions.findByApplication(app.id) })
   }))

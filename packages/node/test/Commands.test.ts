@@ -133,7 +133,7 @@ layer(InProcessService.layer({ DELIVERY_DELAYS: "1ms" }))("commands", (it) => {
             for (let seen = -1; seen < count; seen = (await exhausted()).length);
             return await exhausted()
           }
-          const [last] = await waitFor(3)
+          const [last, , first] = await waitFor(3)
           const shown = await command(service, "delivery", "show", String(last.id))
           expect(shown.stdout).toMatch(/\nstate +exhausted\n/)
           expect(shown.stdout).toMatch(/\nattempts:\nAT +OUTCOME +STATUS +DURATION_MS/)
@@ -142,6 +142,9 @@ layer(InProcessService.layer({ DELIVERY_DELAYS: "1ms" }))("commands", (it) => {
             state: "pending"
           })
           await waitFor(4)
+          // The first event failed last. It is still the first in order.
+          await commandJson(service, "delivery", "redeliver", String(first.id))
+          await waitFor(5)
           const later = ["--state", "exhausted", "--since", "2100-01-01T00:00:00Z", ...application]
           expect(await commandJson(service, "delivery", "redeliver", ...later)).toEqual({
             redelivered: [],

@@ -3,7 +3,7 @@ import { SqlClient } from "@effect/sql"
 import { Migrations, Postgres, Users } from "@startlist/postgres"
 import { Effect, Layer } from "effect"
 import { createHash } from "node:crypto"
-import { cpSync, readdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs"
+import { chownSync, cpSync, readdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe, expect } from "vitest"
 import { temporaryFolder } from "@startlist/test-support/TemporaryFolder"
@@ -80,6 +80,24 @@ describe("the embedded database", () => {
           ])
           expect(yield* spoiled((cluster) => writeFileSync(join(cluster, "global", "pg_control"), Buffer.alloc(8192))))
             .toEqual(["EmbeddedError", "damaged"])
+        })
+      )
+  )
+
+  it.live.skipIf(process.geteuid?.() !== 0)(
+    "refuses a folder of another user, who could not read what this one would write, and changes nothing",
+    () =>
+      inFolder((folder) =>
+        Effect.gen(function*() {
+          yield* Effect.provide(insert, open(folder))
+          chownSync(join(folder, "pgdata"), 4711, 4711)
+          const before = fingerprint(folder)
+          const error = yield* Effect.flip(Effect.scoped(Layer.build(open(folder))))
+          expect(error.message).toBe(
+            `the data folder ${folder} belongs to user 4711: run this as that user, `
+              + "with setpriv --reuid 4711 --regid 4711 --clear-groups startlist …"
+          )
+          expect(fingerprint(folder)).toBe(before)
         })
       )
   )

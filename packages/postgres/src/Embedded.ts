@@ -52,6 +52,7 @@ export interface Image {
 /**
  * The data folder cannot be used. Nothing in it was changed.
  *
+ * - `absent`: it has no database, and must have one.
  * - `locked`: another process uses it.
  * - `version`: it was written by another major version of PostgreSQL.
  * - `damaged`: it is not a data folder, or incomplete.
@@ -62,7 +63,7 @@ export interface Image {
 export class EmbeddedError extends Schema.TaggedError<EmbeddedError>("@startlist/postgres/EmbeddedError")(
   "EmbeddedError",
   {
-    reason: Schema.Literal("locked", "version", "damaged", "inaccessible", "owner", "moved"),
+    reason: Schema.Literal("absent", "locked", "version", "damaged", "inaccessible", "owner", "moved"),
     folder: Schema.String,
     to: Schema.optional(Schema.String),
     owner: Schema.optional(Schema.Number),
@@ -72,6 +73,8 @@ export class EmbeddedError extends Schema.TaggedError<EmbeddedError>("@startlist
 ) {
   override get message(): string {
     switch (this.reason) {
+      case "absent":
+        return `there is no database in the folder ${this.folder}`
       case "locked":
         return `the data folder ${this.folder} is in use by another process`
       case "version":
@@ -130,6 +133,13 @@ const check = (folder: string): Effect.Effect<"absent" | "present", EmbeddedErro
     if (control.size !== controlFileBytes) return yield* refuse("damaged")
     return "present"
   })
+
+/** Fails if a folder has no database that this process can open. Creates nothing. */
+export const requireDatabase = (folder: string): Effect.Effect<void, EmbeddedError> =>
+  Effect.flatMap(
+    check(folder),
+    (found) => found === "present" ? Effect.void : new EmbeddedError({ reason: "absent", folder: resolve(folder) })
+  )
 
 const refuseMoved = (folder: string): Effect.Effect<void, EmbeddedError> =>
   Effect.flatMap(

@@ -1,7 +1,7 @@
 import { it } from "@effect/vitest"
 import { SqlClient } from "@effect/sql"
-import { Migrations, Postgres, Users } from "@startlist/postgres"
-import { Effect, Layer } from "effect"
+import { Migrations, Move, Postgres, Users } from "@startlist/postgres"
+import { Effect, Layer, Redacted } from "effect"
 import { createHash } from "node:crypto"
 import { chownSync, cpSync, readdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -101,6 +101,17 @@ describe("the embedded database", () => {
         })
       )
   )
+
+  it.effect("is not moved from a folder without a database, and none is created", () =>
+    inFolder((parent) =>
+      Effect.gen(function*() {
+        const folder = join(parent, "wrong")
+        const to = { url: Redacted.make("postgres://nobody@127.0.0.1:1/nothing") }
+        const error = yield* Effect.flip(Move.move({ folder, to, description: "nothing" }))
+        expect(error.message).toBe(`there is no database in the folder ${folder}`)
+        expect(readdirSync(parent)).toEqual([])
+      })
+    ))
 
   it.live(
     "has the same values as `pg`: bigints as text, arrays of its types, dates, JSON, and values of several rows",

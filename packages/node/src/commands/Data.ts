@@ -58,7 +58,11 @@ export const move = Command.make(
         description,
         report: ({ copied, table, total }) =>
           json || total === 0 ? Effect.void : Console.log(`${table}: ${copied} of ${total}`)
-      }).pipe(Effect.mapError(Database.toConfigurationError("move")))
+      }).pipe(
+        Effect.mapError((error) =>
+          Database.toConfigurationError(error._tag === "EmbeddedError" ? "DATA_DIR" : "move")(error)
+        )
+      )
       const files = [["MASTER_KEY_FILE", masterKeyFile(dataDir)], [
         "OPERATOR_TOKEN_FILE",
         operatorTokenFile(dataDir)

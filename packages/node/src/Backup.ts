@@ -6,8 +6,8 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { randomUUID } from "node:crypto"
-import { copyFile, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises"
-import { join, resolve } from "node:path"
+import { copyFile, cp, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises"
+import { dirname, join, resolve } from "node:path"
 import { Database } from "@startlist/postgres/Database"
 import { masterKeyFile, operatorTokenFile } from "./Keys.ts"
 
@@ -90,6 +90,40 @@ const makeFor = (dataDir: string) =>
       return path
     })
     return Backup.of({ make })
+  })
+
+/** Copies a folder, completely or not at all, and removes it. An abort ends the copy before the next file. */
+const copyAcross = async (from: string, to: string, signal: AbortSignal): Promise<void> => {
+  const folder = `${to}${unfinished}${randomUUID()}`
+  const filter = () => {
+    signal.throwIfAborted()
+    return true
+  }
+  try {
+    await mkdir(folder, { mode: 0o700 })
+    await cp(from, folder, { recursive: true, filter })
+    await sync(folder)
+    signal.throwIfAborted()
+    await rename(folder, to)
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true })
+    throw error
+  }
+  await syncOne(dirname(to))
+  await rm(from, { recursive: true, force: true })
+}
+
+const isAcross = (error: unknown): boolean => error instanceof Error && "code" in error && error.code === "EXDEV"
+
+/** Moves a folder, also to another file system. After a failed or interrupted copy, it is where it was. */
+export const move = (from: string, to: string): Effect.Effect<void, BackupFailed> =>
+  Effect.async((resume, signal) => {
+    const moved = rename(from, to).then(
+      () => syncOne(dirname(to)),
+      (error) => isAcross(error) ? copyAcross(from, to, signal) : Promise.reject(error)
+    ).then(() => Effect.void, (cause) => new BackupFailed({ cause }))
+    void moved.then(resume)
+    return Effect.promise(() => moved)
   })
 
 /** Backups of the database in `dataDir`. */

@@ -138,6 +138,8 @@ const adviceFor = ({ databaseUrl }: Configuration, message: string): string => {
   if (Option.isNone(databaseUrl)) {
     return message.includes("in use by another process")
       ? "stop the process that uses it, or give this one another DATA_DIR"
+      : message.includes("belongs to user")
+      ? "run doctor as the user of the service, as docs/operating.md describes"
       : message.includes("was moved to")
       ? "set DATABASE_URL, and MASTER_KEY and OPERATOR_TOKEN to the keys in this folder"
       : "restore the folder from a backup, or choose another DATA_DIR"

@@ -1,7 +1,9 @@
 /** Commands that `CommandLine.test.ts` does not run in their own processes. */
-import { describe, expect, it, layer } from "@effect/vitest"
+import { describe, expect, it, layer, vi } from "@effect/vitest"
 import { Effect } from "effect"
+import { readdirSync } from "node:fs"
 import { createServer } from "node:http"
+import { join } from "node:path"
 import { printableJson } from "../src/internal/printable.ts"
 import { tree } from "../src/Commands.ts"
 import * as Help from "../src/Help.ts"
@@ -11,6 +13,7 @@ import { command, commandJson, runHere } from "@startlist/test-support/Commands"
 import { obtainTokens, redirectUri, subscribe } from "@startlist/test-support/Consent"
 import { changeRegistration, createApplication, createRegistration, createUser } from "@startlist/test-support/Operator"
 import { makeReceiver } from "@startlist/test-support/Receiver"
+import { temporaryFolder } from "@startlist/test-support/TemporaryFolder"
 import * as InProcessService from "@startlist/test-support/InProcessService"
 import { on } from "@startlist/test-support/InProcessService"
 
@@ -133,7 +136,7 @@ layer(InProcessService.layer({ DELIVERY_DELAYS: "1ms" }))("commands", (it) => {
             for (let seen = -1; seen < count; seen = (await exhausted()).length);
             return await exhausted()
           }
-          const [last] = await waitFor(3)
+          const [last, , first] = await waitFor(3)
           const shown = await command(service, "delivery", "show", String(last.id))
           expect(shown.stdout).toMatch(/\nstate +exhausted\n/)
           expect(shown.stdout).toMatch(/\nattempts:\nAT +OUTCOME +STATUS +DURATION_MS/)
@@ -142,6 +145,9 @@ layer(InProcessService.layer({ DELIVERY_DELAYS: "1ms" }))("commands", (it) => {
             state: "pending"
           })
           await waitFor(4)
+          // The first event failed last. It is still the first in order.
+          await commandJson(service, "delivery", "redeliver", String(first.id))
+          await waitFor(5)
           const later = ["--state", "exhausted", "--since", "2100-01-01T00:00:00Z", ...application]
           expect(await commandJson(service, "delivery", "redeliver", ...later)).toEqual({
             redelivered: [],
@@ -188,6 +194,27 @@ layer(InProcessService.layer({ DELIVERY_DELAYS: "1ms" }))("commands", (it) => {
       }
     })
   )
+})
+
+describe("a command for the database in DATA_DIR", () => {
+  for (const args of [["reseal"], ["move", "--to", "postgres://nobody@127.0.0.1:1/nothing"]]) {
+    it.scoped(`${args[0]} refuses a folder without a database, and creates none`, () =>
+      Effect.gen(function*() {
+        const parent = yield* temporaryFolder
+        const DATA_DIR = join(parent, "wrong")
+        yield* Effect.acquireRelease(
+          // Vitest sets BASE_URL.
+          Effect.sync(() => vi.stubEnv("BASE_URL", "").stubEnv("DATA_DIR", DATA_DIR)),
+          () => Effect.sync(() => vi.unstubAllEnvs())
+        )
+        expect(yield* Effect.promise(() => runHere(args))).toEqual({
+          code: 1,
+          stdout: "",
+          stderr: `DATA_DIR: there is no database in the folder ${DATA_DIR}`
+        })
+        expect(readdirSync(parent)).toEqual([])
+      }))
+  }
 })
 
 /** Every command by its names. */

@@ -122,6 +122,14 @@ describe("defaults", () => {
       expect(message).toBe(`PREPARED_STATEMENTS: "no" is not one of on, off, true, false`)
     }))
 
+  it.effect("a duration of 0 needs no unit", () =>
+    Effect.gen(function*() {
+      const zeros = { REFRESH_RETRY: "0", DRAIN_DELAY: "0", SECRET_OVERLAP: "0", DELIVERY_DELAYS: "0,5s" }
+      const { drainDelay, policy } = yield* decode(zeros)
+      const all = [policy.refreshRetryWithoutKey, drainDelay, policy.secretOverlap, ...policy.deliveryDelays]
+      expect(all.map(Duration.toMillis)).toEqual([0, 0, 0, 0, 5000])
+    }))
+
   it.effect("AUTH_URL and BASE_URL are origins, with or without a trailing slash", () =>
     Effect.gen(function*() {
       const given = yield* decode({ AUTH_URL: "https://auth.test/", BASE_URL: "https://api.test:8443" })
@@ -173,6 +181,7 @@ const wrong: ReadonlyArray<readonly [name: string, value: string, others?: Reado
   ["SECRET_OVERLAP", "31d"],
   ["CALLBACK_TIMEOUT", "6s"],
   ["DELIVERY_RETENTION", "0d"],
+  ["DELIVERY_RETENTION", "0"],
   ["SIGN_IN_FAILURES", "2"],
   ["SIGN_IN_FAILURES_PER_ACCOUNT", "9"],
   ["SIGN_IN_FAILURES_PER_NETWORK", "40", { SIGN_IN_FAILURES: "41", SIGN_IN_FAILURES_PER_ACCOUNT: "41" }],

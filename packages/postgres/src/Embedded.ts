@@ -10,9 +10,9 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import { StoreError } from "@startlist/core/Store"
-import { constants } from "node:fs"
+import { constants, type Stats } from "node:fs"
 import * as Fs from "node:fs/promises"
-import { join } from "node:path"
+import { join, resolve } from "node:path"
 import { Database, make as makeDatabase } from "./Database.ts"
 import * as Folder from "./Folder.ts"
 import * as EmbeddedImage from "./internal/embeddedImage.ts"
@@ -52,23 +52,29 @@ export interface Image {
 /**
  * The data folder cannot be used. Nothing in it was changed.
  *
+ * - `absent`: it has no database, and must have one.
  * - `locked`: another process uses it.
  * - `version`: it was written by another major version of PostgreSQL.
  * - `damaged`: it is not a data folder, or incomplete.
  * - `inaccessible`: it cannot be created or read.
+ * - `owner`: it belongs to the user `owner`, who could not read what this process, of the user `user`, would write.
  * - `moved`: its data was moved to a PostgreSQL server (`Move`), which `to` names.
  */
 export class EmbeddedError extends Schema.TaggedError<EmbeddedError>("@startlist/postgres/EmbeddedError")(
   "EmbeddedError",
   {
-    reason: Schema.Literal("locked", "version", "damaged", "inaccessible", "moved"),
+    reason: Schema.Literal("absent", "locked", "version", "damaged", "inaccessible", "owner", "moved"),
     folder: Schema.String,
     to: Schema.optional(Schema.String),
+    owner: Schema.optional(Schema.Number),
+    user: Schema.optional(Schema.Number),
     cause: Schema.optional(Schema.Defect)
   }
 ) {
   override get message(): string {
     switch (this.reason) {
+      case "absent":
+        return `there is no database in the folder ${this.folder}`
       case "locked":
         return `the data folder ${this.folder} is in use by another process`
       case "version":
@@ -77,6 +83,11 @@ export class EmbeddedError extends Schema.TaggedError<EmbeddedError>("@startlist
         return `the data folder ${this.folder} is damaged`
       case "inaccessible":
         return `the data folder ${this.folder} cannot be used`
+      case "owner":
+        return `the data folder ${this.folder} belongs to user ${this.owner}: run this as that user, `
+          + (this.user === 0
+            ? `with setpriv --reuid ${this.owner} --regid ${this.owner} --clear-groups startlist …`
+            : `or change its owner with chown -R ${this.user} ${this.folder}`)
       case "moved":
         return `the data of the folder ${this.folder} was moved to ${this.to ?? "another database"}: set DATABASE_URL. `
           + "If the move was cut off, run it again"
@@ -89,10 +100,26 @@ const controlFileBytes = 8192
 
 const clusterIn = (folder: string): string => join(folder, "pgdata")
 
-const check = (cluster: string): Effect.Effect<"absent" | "present", EmbeddedError> =>
+const isMissing = (error: unknown): boolean =>
+  error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR")
+
+const statOf = (path: string): Effect.Effect<Option.Option<Stats>, EmbeddedError> =>
+  Effect.tryPromise({ try: () => Fs.stat(path), catch: (error) => error }).pipe(
+    Effect.asSome,
+    Effect.catchIf(isMissing, () => Effect.succeedNone),
+    Effect.mapError((cause) => new EmbeddedError({ reason: "inaccessible", folder: path, cause }))
+  )
+
+const check = (folder: string): Effect.Effect<"absent" | "present", EmbeddedError> =>
   Effect.gen(function*() {
+    const cluster = clusterIn(folder)
     const refuse = (reason: EmbeddedError["reason"]) => new EmbeddedError({ reason, folder: cluster })
-    if (!(yield* exists(cluster))) return "absent"
+    const found = yield* statOf(cluster)
+    if (Option.isNone(found)) return "absent"
+    const owner = found.value.uid
+    // Windows has no such users.
+    const user = process.geteuid?.() ?? owner
+    if (owner !== user) return yield* new EmbeddedError({ reason: "owner", folder: resolve(folder), owner, user })
     const version = yield* Effect.tryPromise({
       try: () => Fs.readFile(join(cluster, "PG_VERSION"), "utf8"),
       catch: () => refuse("damaged")
@@ -107,8 +134,12 @@ const check = (cluster: string): Effect.Effect<"absent" | "present", EmbeddedErr
     return "present"
   })
 
-const exists = (path: string): Effect.Effect<boolean> =>
-  Effect.promise(() => Fs.stat(path).then(() => true, () => false))
+/** Fails if a folder has no database that this process can open. Creates nothing. */
+export const requireDatabase = (folder: string): Effect.Effect<void, EmbeddedError> =>
+  Effect.flatMap(
+    check(folder),
+    (found) => found === "present" ? Effect.void : new EmbeddedError({ reason: "absent", folder: resolve(folder) })
+  )
 
 const refuseMoved = (folder: string): Effect.Effect<void, EmbeddedError> =>
   Effect.flatMap(
@@ -134,7 +165,7 @@ const open = (
     yield* FolderLock.acquire(folder, () => new EmbeddedError({ reason: "locked", folder }))
     if (!evenIfMoved) yield* refuseMoved(folder)
     const cluster = clusterIn(folder)
-    if ((yield* check(cluster)) === "absent") yield* EmbeddedImage.install(cluster, kindOf({ image, migrations }))
+    if ((yield* check(folder)) === "absent") yield* EmbeddedImage.install(cluster, kindOf({ image, migrations }))
     const said: Array<string> = []
     return yield* Effect.acquireRelease(
       Effect.tryPromise({

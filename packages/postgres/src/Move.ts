@@ -278,6 +278,7 @@ export const move = (
 ): Effect.Effect<Moved, MoveError | Embedded.ConnectError> =>
   Effect.scoped(Effect.gen(function*() {
     const { folder, migrations, prefix, to } = options
+    yield* Embedded.requireDatabase(folder)
     const source = yield* connect(Embedded.connect({ ...options, migrate: true, evenIfMoved: true }))
     yield* Postgres.migrate({ ...to, prefix, migrations })
     const target = yield* connect(PgClient.fromPool({ acquire: Pool.makePatient(to) }))

@@ -1,9 +1,9 @@
 import { it } from "@effect/vitest"
 import { SqlClient } from "@effect/sql"
-import { Migrations, Postgres, Users } from "@startlist/postgres"
-import { Effect, Layer } from "effect"
+import { Migrations, Move, Postgres, Users } from "@startlist/postgres"
+import { Effect, Layer, Redacted } from "effect"
 import { createHash } from "node:crypto"
-import { cpSync, readdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs"
+import { chownSync, cpSync, readdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe, expect } from "vitest"
 import { temporaryFolder } from "@startlist/test-support/TemporaryFolder"
@@ -83,6 +83,35 @@ describe("the embedded database", () => {
         })
       )
   )
+
+  it.live.skipIf(process.geteuid?.() !== 0)(
+    "refuses a folder of another user, who could not read what this one would write, and changes nothing",
+    () =>
+      inFolder((folder) =>
+        Effect.gen(function*() {
+          yield* Effect.provide(insert, open(folder))
+          chownSync(join(folder, "pgdata"), 4711, 4711)
+          const before = fingerprint(folder)
+          const error = yield* Effect.flip(Effect.scoped(Layer.build(open(folder))))
+          expect(error.message).toBe(
+            `the data folder ${folder} belongs to user 4711: run this as that user, `
+              + "with setpriv --reuid 4711 --regid 4711 --clear-groups startlist …"
+          )
+          expect(fingerprint(folder)).toBe(before)
+        })
+      )
+  )
+
+  it.effect("is not moved from a folder without a database, and none is created", () =>
+    inFolder((parent) =>
+      Effect.gen(function*() {
+        const folder = join(parent, "wrong")
+        const to = { url: Redacted.make("postgres://nobody@127.0.0.1:1/nothing") }
+        const error = yield* Effect.flip(Move.move({ folder, to, description: "nothing" }))
+        expect(error.message).toBe(`there is no database in the folder ${folder}`)
+        expect(readdirSync(parent)).toEqual([])
+      })
+    ))
 
   it.live(
     "has the same values as `pg`: bigints as text, arrays of its types, dates, JSON, and values of several rows",

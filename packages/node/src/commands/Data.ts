@@ -6,7 +6,7 @@ import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
-import { cp, rename, rm, stat } from "node:fs/promises"
+import { stat } from "node:fs/promises"
 import { resolve } from "node:path"
 import { common, explain, optional, print } from "../Asking.ts"
 import * as Configuration from "../Configuration.ts"
@@ -58,7 +58,11 @@ export const move = Command.make(
         description,
         report: ({ copied, table, total }) =>
           json || total === 0 ? Effect.void : Console.log(`${table}: ${copied} of ${total}`)
-      }).pipe(Effect.mapError(Database.toConfigurationError("move")))
+      }).pipe(
+        Effect.mapError((error) =>
+          Database.toConfigurationError(error._tag === "EmbeddedError" ? "DATA_DIR" : "move")(error)
+        )
+      )
       const files = [["MASTER_KEY_FILE", masterKeyFile(dataDir)], [
         "OPERATOR_TOKEN_FILE",
         operatorTokenFile(dataDir)
@@ -76,17 +80,6 @@ export const move = Command.make(
     })
 ).pipe(Command.withDescription("moves the embedded database to PostgreSQL, while the service is stopped"))
 
-/** Copies the folder if it cannot be renamed, because the destination is on another file system. */
-const moveFolder = async (from: string, to: string): Promise<void> => {
-  try {
-    await rename(from, to)
-  } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "EXDEV")) throw error
-    await cp(from, to, { recursive: true, errorOnExist: true })
-    await rm(from, { recursive: true, force: true })
-  }
-}
-
 /** Backs up the embedded database of the running service. */
 export const backup = Command.make(
   "backup",
@@ -101,14 +94,12 @@ export const backup = Command.make(
       const service = yield* Target.target(options.url, options.token)
       const { folder } = yield* Effect.mapError(backUp(service), explain)
       if (Option.isNone(target)) return yield* print(options, { folder })
-      yield* Effect.tryPromise({
-        try: () => moveFolder(folder, target.value),
-        catch: (error) =>
-          new CommandFailed({
-            message: `--to: ${error instanceof Error ? error.message : String(error)}. `
-              + `The backup is in ${folder} on the machine of the service`
-          })
-      })
+      const { move } = yield* Effect.promise(() => import("../Backup.ts"))
+      yield* Effect.mapError(move(folder, target.value), ({ cause }) =>
+        new CommandFailed({
+          message: `--to: ${cause instanceof Error ? cause.message : String(cause)}. `
+            + `The backup is in ${folder} on the machine of the service`
+        }))
       yield* print(options, { folder: target.value })
     })
 ).pipe(Command.withDescription("copies the embedded database and its keys, while the service runs"))

@@ -2,7 +2,6 @@
 import * as Args from "@effect/cli/Args"
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
-import * as Arr from "effect/Array"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -66,7 +65,7 @@ interface Wanted {
   readonly until: Option.Option<DateTime.Utc>
 }
 
-/** Deliveries in a state, oldest first. An event that failed again after a redelivery appears once. */
+/** Deliveries in a state, by event, oldest first. An event that failed again after a redelivery appears once. */
 const select = ({ deliveries }: Client, { application, since, state, until }: Wanted) =>
   everyPage(
     DeliveryId,
@@ -82,10 +81,13 @@ const select = ({ deliveries }: Client, { application, since, state, until }: Wa
             Option.match(since, { onNone: () => true, onSome: DateTime.lessThanOrEqualTo(at) }) &&
             Option.match(until, { onNone: () => true, onSome: DateTime.greaterThan(at) })
           )
-      return Arr.dedupeWith(
-        found.filter(isWanted),
-        (a, b) => a.webhook_id === b.webhook_id && a.subscription_id === b.subscription_id
-      ).reverse()
+      // A map keeps the place of the first insertion: events stay in their order, also after a redelivery.
+      const newest = new Map<string, typeof DeliveryRecord.Type | undefined>()
+      for (const one of found.reverse()) {
+        const event = `${one.webhook_id} ${one.subscription_id}`
+        newest.set(event, isWanted(one) ? one : newest.get(event))
+      }
+      return [...newest.values()].filter((one) => one !== undefined)
     }),
     Effect.mapError(explain)
   )

@@ -86,6 +86,11 @@ export const reseal = Command.make("reseal", { endUnreadable }, ({ endUnreadable
     const NodeSecrets = yield* Effect.promise(() => import("@startlist/http/NodeSecrets"))
     const LostSecrets = yield* Effect.promise(() => import("../LostSecrets.ts"))
     const Resealing = yield* Effect.promise(() => import("@startlist/postgres/Resealing"))
+    // Before the keys are read, because missing ones would be created.
+    if (Option.isNone(settings.databaseUrl)) {
+      const { requireDatabase } = yield* Effect.promise(() => import("@startlist/postgres/Embedded"))
+      yield* Effect.mapError(requireDatabase(settings.dataDir), Database.toConfigurationError("DATA_DIR"))
+    }
     const keys = yield* load(settings)
     const { resealed, unreadable } = yield* Resealing.run.pipe(
       Effect.tap(({ unreadable }) => endUnreadable ? LostSecrets.replace(unreadable) : Effect.void),

@@ -174,7 +174,7 @@ const unitWords: Readonly<Record<string, string>> = {
   day: "d"
 }
 
-/** A duration within limits, such as `5s`, `90d` or `8 hours`. */
+/** A duration within limits, such as `5s`, `90d`, `8 hours` or `0`. */
 export const duration = (
   name: string,
   shortest: Duration.DurationInput,
@@ -195,6 +195,7 @@ export const flag = (name: string): Config.Config<boolean> =>
 const longestDelay = Duration.days(7)
 
 const parseDuration = (value: string): Duration.Duration | undefined => {
+  if (value === "0") return Duration.zero
   const [, amount = "", unit = ""] = /^(\d{1,9}(?:\.\d{1,3})?) ?([a-z]{1,12})$/.exec(value) ?? []
   const millis = unitMillis[unitWords[unit.replace(/s$/, "")] ?? unit]
   return millis === undefined ? undefined : Duration.millis(Number(amount) * millis)

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Application, Subscription, User } from "@startlist/core"
 import { Clock, DateTime, Effect, Option, Redacted } from "effect"
-import { chmodSync, mkdirSync, readdirSync, writeFileSync } from "node:fs"
+import { chmodSync, chownSync, mkdirSync, readdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { layerEmpty as testDatabase, TestDatabase } from "@startlist/test-support/TestDatabase"
 import * as Configuration from "../../src/Configuration.ts"
@@ -277,6 +277,22 @@ describe("a data folder", () => {
       expect(advice).toContain("backup")
       expect(readdirSync(DATA_DIR)).toEqual(["pgdata"])
     }))
+
+  it.scopedLive.skipIf(process.geteuid?.() !== 0)(
+    "that belongs to another user: bad, and nothing is changed",
+    () =>
+      Effect.gen(function*() {
+        const DATA_DIR = yield* temporaryFolder
+        mkdirSync(join(DATA_DIR, "pgdata"))
+        writeFileSync(join(DATA_DIR, "operator-token"), "t".repeat(40))
+        writeFileSync(join(DATA_DIR, "master-key"), key(1))
+        chownSync(join(DATA_DIR, "pgdata"), 4711, 4711)
+        const { advice, level, seen } = about(yield* examine(yield* configured({ DATA_DIR })), "database")
+        expect([level, seen]).toEqual(["bad", expect.stringContaining(`${DATA_DIR} belongs to user 4711: run this as`)])
+        expect(advice).toContain("as the user of the service")
+        expect(readdirSync(join(DATA_DIR, "pgdata"))).toEqual([])
+      })
+  )
 
   it.scopedLive("that is damaged, or has a damaged key: bad", () =>
     Effect.gen(function*() {

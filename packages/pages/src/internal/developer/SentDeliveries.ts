@@ -113,15 +113,15 @@ export const make: Effect.Effect<SentDeliveries, never, Deliveries> = Effect.map
     since: DateTime.Utc
   ) {
     const read = yield* readNewest(id, () => false)
-    const attempted = new Set<string>()
-    const failed = read.filter(({ endedAt, event, state, subscriptionId }) => {
-      const isAgain = attempted.has(event.id)
-      attempted.add(event.id)
-      const isFailed = state === "exhausted" && subscriptionId === read[0]?.subscriptionId
-      return isFailed && !isAgain && Option.exists(endedAt, DateTime.greaterThanOrEqualTo(since))
-    })
+    // The newest delivery of each event, at the place of its oldest: events stay in their order after a redelivery.
+    const newestOf = new Map<string, Delivery>()
+    for (const delivery of [...read].reverse()) newestOf.set(delivery.event.id, delivery)
+    const failed = [...newestOf.values()].filter(({ endedAt, state, subscriptionId }) =>
+      state === "exhausted" && subscriptionId === read[0]?.subscriptionId &&
+      Option.exists(endedAt, DateTime.greaterThanOrEqualTo(since))
+    )
     let count = 0
-    for (const { id } of failed.reverse().slice(0, againLimit)) {
+    for (const { id } of failed.slice(0, againLimit)) {
       // The delivery or its subscription may have been removed since it was read.
       const gone = () => Effect.succeed(0)
       count += yield* Effect.as(deliveries.redeliver(id), 1).pipe(

@@ -89,6 +89,7 @@ export const queueLaws: LawGroup<Stores> = {
       const { app } = yield* f.subscribed
       yield* f.queue(app, [f.event(1), f.event(2)])
       yield* f.claim()
+      same(yield* f.claimAt(14.999), [], "what is claimed before the end of the lease")
       const [one, two] = yield* f.claimAt(15)
       if (one === undefined || two === undefined) return yield* Effect.dieMessage("too few were claimed")
       const others = { delivery: two.delivery, token: "of another worker" }

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Memory } from "@startlist/core"
 import { Accounts } from "@startlist/pages"
-import { Deferred, Effect, Fiber, Layer, Redacted } from "effect"
+import { Deferred, Effect, Exit, Fiber, Layer, Redacted } from "effect"
 import * as MemoryAccounts from "@startlist/test-support/MemoryAccounts"
 import * as TestSecrets from "@startlist/testing/TestSecrets"
 import * as Documentation from "../src/Documentation.ts"
@@ -41,6 +41,14 @@ describe("a value that is computed on first use", () => {
       yield* Fiber.interruptFork(first)
       yield* Deferred.succeed(go, undefined)
       expect([yield* kept, yield* kept, made]).toEqual([1, 1, 1])
+    }))
+
+  it.effect("is computed again after a failure", () =>
+    Effect.gen(function*() {
+      let made = 0
+      const value = yield* once(Effect.suspend(() => ++made === 1 ? Effect.die("not loaded") : Effect.succeed(made)))
+      expect(yield* Effect.exit(value)).toEqual(Exit.die("not loaded"))
+      expect([yield* value, yield* value]).toEqual([2, 2])
     }))
 
   it.effect("also holds for the check of an unknown user's password", () =>

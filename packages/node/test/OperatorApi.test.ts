@@ -18,6 +18,31 @@ type Case = readonly [
   ...problems: ReadonlyArray<readonly [resource: string, field: string, code: string]>
 ]
 
+/** Counts the cancelled deliveries of each transaction. */
+const countedCancellations = `
+  CREATE TABLE cancellations (transaction xid8, count integer);
+  CREATE FUNCTION count_cancellations() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      INSERT INTO cancellations
+        SELECT pg_current_xact_id(), count(*) FROM changed WHERE state = 'c' HAVING count(*) > 0;
+      RETURN NULL;
+    END
+  $$;
+  CREATE TRIGGER count_cancellations AFTER UPDATE ON startlist_deliveries REFERENCING NEW TABLE AS changed
+    FOR EACH STATEMENT EXECUTE FUNCTION count_cancellations();
+`
+
+/** A paused subscription of an application, with 10 001 pending deliveries. */
+const backlogOf = (applicationId: number) => `
+  WITH subscribed AS (
+    INSERT INTO startlist_subscriptions (application_id, version, callback_url, created_at, updated_at, paused)
+      VALUES (${applicationId}, 1, 'https://a.test', 0, 0, true) RETURNING id
+  )
+  INSERT INTO startlist_deliveries
+      (application_id, subscription_id, event_id, aspect_type, object_type, object_id, event_time, due_at, state, head)
+    SELECT ${applicationId}, id, 'evt_' || i, 'u', 'r', i, i, 0, 'p', true FROM subscribed, generate_series(1, 10001) i
+`
+
 const unpaired = "\ud800"
 
 const cases: ReadonlyArray<Case> = [
@@ -445,6 +470,30 @@ layer(InProcessService.layer())("the operator API", (it) => {
       expect(all).not.toContain(athlete.password)
       const page = await operate(service, "GET", `/audit?limit=1&after=${body.entries[0].id}`)
       expect(page.body.entries[0].id).toBe(body.entries[1].id)
+    })
+  )
+
+  it.effect(
+    "the end of a subscription or an application cancels 10 001 deliveries, at most 5 000 in one transaction",
+    on(async (service) => {
+      const { admin } = service.database
+      await admin.query(countedCancellations)
+      const owner = await createUser(service, "platform")
+      for (const suffix of ["/subscription", ""]) {
+        const { client_id } = await createApplication(service, owner)
+        await admin.query(backlogOf(client_id))
+        const path = `/applications/${client_id}${suffix}`
+        expect((await operate(service, "DELETE", path, "{")).status).toBe(400)
+        const { rows: untouched } = await admin.query("SELECT FROM cancellations")
+        expect(untouched).toEqual([])
+        expect((await operate(service, "DELETE", path)).status).toBe(204)
+        const { rows } = await admin.query(
+          `SELECT sum(count)::integer AS total, max(count)::integer AS most
+            FROM (SELECT sum(count) AS count FROM cancellations GROUP BY transaction) t`
+        )
+        expect(rows).toEqual([{ total: 10_001, most: 5000 }])
+        await admin.query("TRUNCATE cancellations")
+      }
     })
   )
 

@@ -1,7 +1,7 @@
 import { it } from "@effect/vitest"
 import { SqlClient } from "@effect/sql"
-import { Migrations, Move, Postgres, Users } from "@startlist/postgres"
-import { Effect, Layer, Redacted } from "effect"
+import { Database, Migrations, Move, Postgres, Users } from "@startlist/postgres"
+import { Effect, Layer, Option, Redacted } from "effect"
 import { createHash } from "node:crypto"
 import { chownSync, cpSync, readdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -46,6 +46,23 @@ describe("the embedded database", () => {
           yield* Effect.repeatN(users.findByEmail("a@a.test"), 9)
           clearImmediate(counting)
           expect(turns).toBeGreaterThanOrEqual(10)
+        }).pipe(Effect.provide(open(folder)))
+      )
+  )
+
+  it.live(
+    "lets the rest of the process run in a transaction with many statements: it can be ended, and nobody joins it",
+    () =>
+      inFolder((folder) =>
+        Effect.gen(function*() {
+          const { query, transaction } = yield* Database.Database
+          const sql = yield* SqlClient.SqlClient
+          yield* sql`CREATE TABLE saved (id integer)`
+          const slow = query({ name: "slow", text: "SELECT count(*) FROM generate_series(1, 50000)" }, [])
+          const long = Effect.zipRight(query({ name: "save", text: "INSERT INTO saved VALUES (1)" }, []), slow)
+          const ended = yield* Effect.timeoutOption(transaction(Effect.repeatN(long, 200)), "1 millis")
+          expect(ended).toEqual(Option.none())
+          expect(yield* sql`SELECT * FROM saved`).toEqual([])
         }).pipe(Effect.provide(open(folder)))
       )
   )

@@ -3,11 +3,17 @@ import * as HttpApi from "@effect/platform/HttpApi"
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
+import * as Context from "effect/Context"
 import * as Option from "effect/Option"
 import type * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
 import * as Refusal from "./Refusal.ts"
 import * as Wire from "./Wire.ts"
+
+/** Marks an endpoint that ends a subscription, whose pending deliveries may be too many for one transaction. */
+export class EndsSubscription extends Context.Reference<EndsSubscription>()("@startlist/node/EndsSubscription", {
+  defaultValue: () => false
+}) {}
 
 /** Gives a record another status than 200, with the same identifier. */
 const under = (status: number) => <A, I, R>(schema: Schema.Schema<A, I, R>) =>
@@ -142,6 +148,7 @@ export const Applications = group("applications")
       .setPath(Wire.ApplicationIdPath)
       .addSuccess(HttpApiSchema.NoContent)
       .addError(Refusal.Wire.NotFound)
+      .annotate(EndsSubscription, true)
   )
   .add(
     HttpApiEndpoint.post("rotateSecret", "/operator/v1/applications/:client_id/secrets")
@@ -187,6 +194,7 @@ export const Subscriptions = group("subscriptions")
       .setPath(Wire.ApplicationIdPath)
       .addSuccess(HttpApiSchema.NoContent)
       .addError(Refusal.Wire.NotFound)
+      .annotate(EndsSubscription, true)
   )
 
 /** Registrations; a change is saved together with its events. */

@@ -1,10 +1,13 @@
 /** The operator API as a handler with the same requests, responses and refusals as the protocol endpoints. */
 import * as HttpApi from "@effect/platform/HttpApi"
+import type { HttpApiEndpoint } from "@effect/platform/HttpApiEndpoint"
+import type { HttpMethod } from "@effect/platform/HttpMethod"
 import * as HttpLayerRouter from "@effect/platform/HttpLayerRouter"
 import * as HttpServer from "@effect/platform/HttpServer"
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import * as Arr from "effect/Array"
+import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
@@ -18,13 +21,14 @@ import type * as Scope from "effect/Scope"
 import { HttpApiDecodeError } from "@effect/platform/HttpApiError"
 import type { ApplicationStore } from "@startlist/core/Application"
 import type { Applications } from "@startlist/core/Applications"
-import type { Deliveries } from "@startlist/core/Deliveries"
+import { Deliveries, maxCancelled } from "@startlist/core/Deliveries"
 import type { OAuth } from "@startlist/core/OAuth"
 import type { Registrations } from "@startlist/core/Registrations"
 import { StoreError } from "@startlist/core/Store"
 import type { Subscriptions } from "@startlist/core/Subscriptions"
 import type { UserStore } from "@startlist/core/User"
 import * as Answer from "@startlist/http/api/ApiResponse"
+import { recorded } from "@startlist/http/Audit"
 import {
   type Handler,
   header,
@@ -32,6 +36,7 @@ import {
   type Request as PlainRequest,
   type Response as PlainResponse
 } from "@startlist/http/Message"
+import { parseClientId } from "@startlist/http/Parameters"
 import * as Refused from "@startlist/http/Refusal"
 import * as Router from "@startlist/http/Router"
 import type { Endpoint, Route } from "@startlist/http/Router"
@@ -43,7 +48,7 @@ import type { Registrar } from "../LocalAccounts.ts"
 import type { PersonalData } from "../PersonalData.ts"
 import { isOperator, makeRefuseStranger } from "../OperatorToken.ts"
 import { shownPath } from "../ShownPath.ts"
-import { Api } from "./Api.ts"
+import { Api, EndsSubscription } from "./Api.ts"
 import * as Handlers from "./Handlers.ts"
 import { backups } from "./Paths.ts"
 import type { Problem } from "@startlist/http/ProtocolApi"
@@ -108,6 +113,10 @@ const rewordDecodeError = (body: string): Option.Option<PlainResponse> =>
 
 const isRead = ({ method }: PlainRequest): boolean => method === "GET" || method === "HEAD"
 
+/** Whether the audit entry of a call was stored with its change. */
+const isRecorded = (request: PlainRequest, { status }: PlainResponse): boolean =>
+  status < 400 && !isRead(request) && request.path !== backups
+
 /** Treats a parameter without a value as absent, like all other endpoints. */
 const withoutEmpty = (query: string): string =>
   new URLSearchParams([...new URLSearchParams(query)].filter(([, value]) => value !== "")).toString()
@@ -134,14 +143,16 @@ const fromWebResponse = (response: Response): Effect.Effect<PlainResponse> =>
     }))
   })
 
-/** The methods of each path. Paths have the form of the router: `/users/{id}`. */
-const methodsByPath = (): ReadonlyMap<string, ReadonlyArray<string>> => {
-  const found = new Map<string, ReadonlyArray<string>>()
+type OperatorEndpoint = Pick<HttpApiEndpoint<string, HttpMethod>, "annotations" | "method" | "path">
+
+/** The endpoints of each path. Paths have the form of the router: `/users/{id}`. */
+const endpointsByPath = (): ReadonlyMap<string, ReadonlyArray<OperatorEndpoint>> => {
+  const found = new Map<string, ReadonlyArray<OperatorEndpoint>>()
   HttpApi.reflect(Api, {
     onGroup: () => {},
     onEndpoint: ({ endpoint }) => {
       const path = endpoint.path.replaceAll(/:(\w+)/g, "{$1}")
-      found.set(path, [...found.get(path) ?? [], endpoint.method])
+      found.set(path, [...found.get(path) ?? [], endpoint])
     }
   })
   return found
@@ -175,10 +186,8 @@ const toLine = (
 /** A refused call: its changes are rolled back, and only its audit entry is stored. */
 class Undone extends Data.TaggedError("Undone")<{ readonly response: PlainResponse }> {}
 
-/** Timeout of a call, which leaves a second to answer. A backup has none, since it copies files. */
+/** Timeout of a read, which leaves a second to answer. */
 const deadline = Duration.seconds(4)
-
-const endsInTime = ({ path }: PlainRequest): boolean => path !== backups
 
 /** Services that the operator API needs. */
 export type Services =
@@ -204,6 +213,7 @@ export const make = (token: Redacted.Redacted<string>): Effect.Effect<Handler, n
       HttpLayerRouter.addHttpApi(Api).pipe(Layer.provide(Handlers.layer), Layer.provide(HttpServer.layerContext))
     ).pipe(Effect.provideServiceEffect(Layer.CurrentMemoMap, Layer.makeMemoMap))
     const log = yield* AuditLog.AuditLog
+    const deliveries = yield* Deliveries
     const isAllowed = isOperator(token)
     const refuseStranger = yield* makeRefuseStranger
 
@@ -235,40 +245,49 @@ export const make = (token: Redacted.Redacted<string>): Effect.Effect<Handler, n
         (response) => response.status === 401 ? write(request, response) : Effect.void
       )
 
-    const routes = [...methodsByPath()].map(([path, methods]): Route => ({
-      path,
-      methods: Object.fromEntries(methods.map((method) => [method, serve])),
-      refuse: Answer.refuse
-    }))
-    const served = Router.make(routes, Router.fallback(Answer.refuse))
-    const answered = (request: PlainRequest, response: PlainResponse) => Effect.as(write(request, response), response)
-
     /** Stores a change together with its audit entry, or neither. */
-    const change = (request: PlainRequest) => {
-      const kept = Effect.gen(function*() {
-        const response = yield* served(request)
+    const change: Endpoint = (request) =>
+      Effect.gen(function*() {
+        const response = yield* serve(request, [])
         if (response.status >= 400) return yield* new Undone({ response })
         yield* log.append(yield* lineOf(request, response))
         return response
-      })
-      return Effect.catchTags(log.together(kept), {
-        Undone: ({ response }) => answered(request, response),
-        StoreError: (error) => answered(request, Answer.refuse(request, error))
-      })
+      }).pipe(log.together, Effect.catchTag("Undone", ({ response }) => Effect.succeed(response)))
+
+    /**
+     * Cancels the pending deliveries in parts before the change: each part is a transaction, because one for all would
+     * take too long. A client that disconnects does not end it, since the parts have no audit entry of their own.
+     */
+    const ending: Endpoint = (request, [id = ""]) => {
+      const shortened = Effect.forEach(
+        Option.toArray(parseClientId(id)),
+        (applicationId) =>
+          Effect.repeat(deliveries.cancelPending(applicationId), { while: (cancelled) => cancelled === maxCancelled })
+      )
+      return jsonBody(request).pipe(Effect.zipRight(shortened), Effect.zipRight(change(request, [])), recorded)
     }
 
-    const read = (request: PlainRequest) =>
-      served(request).pipe(
-        endsInTime(request)
-          ? Effect.timeoutTo({
-            duration: deadline,
-            onSuccess: (response) => response,
-            onTimeout: () => Answer.refuse(request, new StoreError({ cause: new Error("the call took too long") }))
-          })
-          : (response) => response,
-        Effect.tap((response) => write(request, response))
-      )
+    const read: Endpoint = (request) =>
+      Effect.timeoutFail(serve(request, []), {
+        duration: deadline,
+        onTimeout: () => new StoreError({ cause: new Error("the call took too long") })
+      })
+
+    const endpointOf = ({ annotations, method, path }: OperatorEndpoint): Endpoint => {
+      if (path === backups) return serve
+      if (method === "GET") return read
+      return Context.get(annotations, EndsSubscription) ? ending : change
+    }
+    const routes = [...endpointsByPath()].map(([path, endpoints]): Route => ({
+      path,
+      methods: Object.fromEntries(endpoints.map((endpoint) => [endpoint.method, endpointOf(endpoint)])),
+      refuse: Answer.refuse
+    }))
+    const served = Router.make(routes, Router.fallback(Answer.refuse))
 
     return (request) =>
-      !isAllowed(request) ? refuse(request) : isRead(request) || !endsInTime(request) ? read(request) : change(request)
+      isAllowed(request)
+        ? Effect.tap(served(request), (response) =>
+          isRecorded(request, response) ? Effect.void : write(request, response))
+        : refuse(request)
   })

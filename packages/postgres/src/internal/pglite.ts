@@ -128,19 +128,34 @@ const compiler = Statement.makeCompiler({
 })
 
 /**
- * Waits for a turn of the event loop between statements, which run on this thread. Otherwise responses would stay
- * unread until they seem late, and batches would stay small.
+ * Maximum time in milliseconds between two turns of the event loop while a transaction runs. Timers and sockets wait for
+ * a turn, also the timer that ends the transaction. A turn before each of its statements would take longer.
  */
-const turn = Effect.async<void>((resume) => void setImmediate(resume, Effect.void))
+const maxBusyMillis = 20
 
 /** A client for the scope. Does not close the database. */
 export const makeClient = (pg: PGlite): Effect.Effect<SqlClient.SqlClient> =>
   Effect.gen(function*() {
-    // A statement cannot be cancelled, and its connection cannot be used before it has ended.
-    const attempt = <A>(run: () => Promise<A>) =>
-      Effect.uninterruptible(
+    let turnedAt = 0
+    /**
+     * Waits for a turn of the event loop between statements, which run on this thread. Otherwise responses would stay
+     * unread until they seem late, and batches would stay small.
+     */
+    const turn = Effect.async<void>((resume) =>
+      void setImmediate(() => {
+        turnedAt = performance.now()
+        resume(Effect.void)
+      })
+    )
+    const attempt = <A>(run: () => Promise<A>) => {
+      // A statement cannot be cancelled, and its connection cannot be used before it has ended.
+      const statement = Effect.uninterruptible(
         Effect.tryPromise({ try: run, catch: (cause) => new SqlError({ cause, message: "a statement failed" }) })
       )
+      return Effect.suspend(() =>
+        performance.now() - turnedAt > maxBusyMillis ? Effect.zipRight(turn, statement) : statement
+      )
+    }
     const query: Prepared.Run = (text, parameters) => pg.query<object>(text, [...parameters]).then(({ rows }) => rows)
     const executeWith = (run: Prepared.Run): Connection["execute"] => (text, parameters, transformRows) =>
       Effect.map(attempt(() => run(text, parameters)), (rows) => transformRows ? transformRows(rows) : rows)

@@ -12,6 +12,7 @@ import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { Access } from "@startlist/core/Access"
 import type { OAuth } from "@startlist/core/OAuth"
+import * as ApiResponse from "./api/ApiResponse.ts"
 import { clientAddress, parseNetworks } from "./ClientAddress.ts"
 import * as Guard from "./Guard.ts"
 import { Body } from "./internal/body.ts"
@@ -86,7 +87,10 @@ export const guard = <A, E, R>(
 > =>
   Effect.gen(function*() {
     const check = yield* Guard.make
-    const { access, refused } = yield* check(yield* HttpServerRequest.HttpServerRequest, requirement)
+    const request = yield* HttpServerRequest.HttpServerRequest
+    const refusal = refusalOf(linesOf(request))
+    if (refusal !== undefined) return toResponse(ApiResponse.refused(refusal), false)
+    const { access, refused } = yield* check(request, requirement)
     return access === undefined ? toResponse(refused, false) : yield* use(access)
   })
 

@@ -15,6 +15,7 @@ import { Subscriptions } from "@startlist/core/Subscriptions"
 import { redirect, type Request } from "@startlist/http/Message"
 import { recorded } from "@startlist/http/Audit"
 import * as Allowance from "@startlist/http/Allowance"
+import * as Validations from "@startlist/http/api/Validations"
 import { type Parameters, parseClientId } from "@startlist/http/Parameters"
 import { get, readOnce, write } from "@startlist/http/Parameters"
 import { Malformed, NotFound } from "@startlist/http/Refusal"
@@ -46,6 +47,7 @@ export const make: Effect.Effect<
   const { authUrl, baseUrl } = yield* HttpConfig
   const owner = yield* Owner.make
   const spend = yield* Allowance.make
+  const validate = yield* Validations.make
 
   const ownedBy = ({ signedIn }: Owner.OwnerContext, after: Option.Option<Application["id"]>, limit: number) =>
     applications.list({ owner: Option.some(signedIn.user.id), after, limit })
@@ -206,12 +208,7 @@ export const make: Effect.Effect<
       }
       if (!Schema.is(Text)(callbackUrl)) return yield* refuse("invalid")
       const wanted = { callbackUrl, verifyToken: Redacted.make(verifyToken) }
-      return yield* spend(
-        "validation",
-        application.ownerId,
-        subscriptions.subscribe(application.id, wanted),
-        ({ _tag }) => _tag !== "ValidationFailed"
-      ).pipe(
+      return yield* validate(application, subscriptions.subscribe(application.id, wanted)).pipe(
         Effect.as(redirect(Owner.pathOf(context.frame, application))),
         Effect.catchTags({
           AlreadySubscribed: () => Effect.succeed(owner.outdated(request, context)),

@@ -254,14 +254,17 @@ export const end = (application: Application): Application => ({
 /** Fields that an operator can change: the settings and the owner. */
 export type Change = Partial<Settings & Pick<Application, "ownerId">>
 
+/** The fields that have a value: callers without TypeScript can name a field as `undefined`. */
+const given = (fields: object) => Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+
 /** The links after a change of them. */
-export const mergeLinks = (present: Links = {}, given: Links = {}): Links =>
-  Object.fromEntries(Object.entries({ ...present, ...given }).filter(([, link]) => link !== ""))
+export const mergeLinks = (present: Links = {}, changes: Links = {}): Links =>
+  Object.fromEntries(Object.entries({ ...present, ...given(changes) }).filter(([, link]) => link !== ""))
 
 /** Changes the given fields. */
 export const change = (application: Application, settings: Change): Application => ({
   ...application,
-  ...settings,
+  ...given(settings),
   links: mergeLinks(application.links, settings.links),
   version: application.version + 1
 })

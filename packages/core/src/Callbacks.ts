@@ -92,8 +92,8 @@ export const forking = (runtime: Runtime.Runtime<never>): Begin<Effect.Effect<An
  * implementation.
  */
 export const within = (timeout: Duration.Duration) => (request: Effect.Effect<Answer>): Effect.Effect<Answer> =>
-  // Disconnected: do not wait for an implementation that cannot be interrupted.
-  Effect.timeoutTo(Effect.disconnect(Effect.catchAllCause(request, answerBroken)), {
+  // Interruptible, also in a caller that is not. Disconnected: do not wait for an implementation that cannot be interrupted.
+  Effect.timeoutTo(Effect.interruptible(Effect.disconnect(Effect.catchAllCause(request, answerBroken))), {
     duration: timeout,
     onSuccess: (answer) => answer,
     onTimeout: () => Answer.TimedOut({ detail: "" })

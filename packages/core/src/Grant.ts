@@ -119,7 +119,8 @@ export interface Consent {
 /**
  * Adds a pending code to the present life of the grant, or begins a new life.
  *
- * A consent to an active grant changes nothing else until its code is redeemed.
+ * A consent to an active grant changes nothing else until its code is redeemed. If the user has another role since,
+ * the consent begins a new life: tokens have the role of their life.
  */
 export const consent = (
   existing: Option.Option<Grant>,
@@ -140,7 +141,7 @@ export const consent = (
     redeemed: false
   }
   const version = (before?.version ?? 0) + 1
-  const grant: Grant = before?.status === "active"
+  const grant: Grant = before?.status === "active" && before.role === role
     ? {
       ...before,
       version,

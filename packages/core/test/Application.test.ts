@@ -238,6 +238,19 @@ describe("an application", () => {
       expect({ name, requirePkce, version }).toStrictEqual({ name: "New", requirePkce: true, version: 3 })
     }).pipe(Effect.provide(layer)))
 
+  it.effect("keeps the fields that a change names as undefined, as JavaScript can", () =>
+    Effect.gen(function*() {
+      const { change } = yield* Applications.Applications
+      const { id } = yield* makeClient()
+      const before = yield* change(id, { links: { website: "https://app.example.test/" } })
+      const unset = (...names: ReadonlyArray<string>): {} => Object.fromEntries(names.map((name) => [name, undefined]))
+      const changed = yield* change(id, {
+        ...unset("name", "redirectUris", "requirePkce", "ownerId"),
+        links: unset("website", "logo")
+      })
+      expect(changed).toStrictEqual({ ...before, version: before.version + 1 })
+    }).pipe(Effect.provide(layer)))
+
   it.effect("has a readable name without that of the platform", () =>
     Effect.gen(function*() {
       const applications = yield* Applications.Applications

@@ -257,6 +257,20 @@ describe("a refresh token", () => {
       yield* consent(client, user)
       yield* refresh(client, first.refreshToken)
     }).pipe(Effect.provide(layer)))
+
+  it.effect("ends at the next consent if the user has another role, which the new tokens have", () =>
+    Effect.gen(function*() {
+      const oauth = yield* OAuth.OAuth
+      const client = yield* makeClient()
+      const user = yield* makeUser("platform")
+      const [pending, first] = [yield* consent(client, user), yield* tokensOf(client, user)]
+      const second = yield* tokensOf(client, { ...user, role: "athlete" })
+      expect((yield* oauth.authenticate(second.accessToken)).role).toBe("athlete")
+      expect(yield* authenticate(first.accessToken)).toBe("InvalidToken")
+      expect(yield* refusal(refresh(client, first.refreshToken))).toBe("revoked")
+      expect(yield* refusal(exchange(client, pending))).toBe("unknown")
+      expect(yield* authenticate((yield* refresh(client, second.refreshToken)).accessToken)).toBe("good")
+    }).pipe(Effect.provide(layer)))
 })
 
 describe("a revocation by the application", () => {

@@ -65,6 +65,15 @@ it.effect("a request to a callback ends at its deadline, even if it cannot be in
     expect(yield* Fiber.join(ending)).toMatchObject({ _tag: "TimedOut" })
   }))
 
+it.effect("a request to a callback ends at its deadline, even if its caller cannot be interrupted", () =>
+  Effect.gen(function*() {
+    const calling = Effect.uninterruptible(Callbacks.within(Duration.seconds(2))(Effect.never))
+    const ending = yield* Effect.forkDaemon(calling)
+    yield* TestClock.adjust("2 seconds")
+    expect(Option.isSome(yield* Fiber.poll(ending))).toBe(true)
+    expect(yield* Fiber.join(ending)).toMatchObject({ _tag: "TimedOut" })
+  }))
+
 describe("a grant", () => {
   it.effect("has room for twenty live access tokens and twenty codes: the oldest go first", () =>
     Effect.gen(function*() {

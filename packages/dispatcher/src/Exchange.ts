@@ -5,6 +5,7 @@ import type { Dispatcher } from "undici"
 import type { CallbackUrl } from "./CallbackUrl.ts"
 import type { Connection, Connections } from "./Connections.ts"
 import { fromError, timedOut, tooManyInterim } from "./Failure.ts"
+import { excerptBytes, excerptLength, excerptWait } from "./internal/excerpt.ts"
 import * as RetryAfter from "./RetryAfter.ts"
 
 /** The request to send, and the parts of the response that matter. */
@@ -26,13 +27,8 @@ export interface Content {
 /** Read once: each access would create a new constructor. */
 const { Answered } = Answer
 
-/** Length of an excerpt in characters, and in bytes. The rest is read and dropped, so that the connection can be reused. */
-const excerptLength = 200
-const keptBytes = 4 * excerptLength
-const excerptBytes = 16 * 1024
-/** Maximum wait for the excerpt in milliseconds, and the time before the deadline at which the wait ends. */
-const excerptWait = 250
-const excerptReserve = 50
+/** Maximum size in bytes of a body without a meaning. Its rest is read and dropped, so that the connection can be reused. */
+const droppedBytes = 16 * 1024
 
 /** Maximum size of a validation's body in bytes (requirements §4.7 needs about sixty). */
 const wholeBytes = 4 * 1024
@@ -131,15 +127,14 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   #awaitBody(): void {
     clearTimeout(this.#timer)
-    const left = this.#timeout - this.#afterMs
-    this.#timer = setTimeout(onTime, Math.max(0, Math.min(excerptWait, left - excerptReserve)), this)
+    this.#timer = setTimeout(onTime, excerptWait(this.#timeout - this.#afterMs), this)
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#on(() => {
-      if (this.#bytes < (this.#isWhole ? wholeBytes : keptBytes)) this.#chunks.push(chunk)
+      if (this.#bytes < (this.#isWhole ? wholeBytes : excerptBytes)) this.#chunks.push(chunk)
       this.#bytes += chunk.length
-      if (this.#bytes > (this.#isWhole ? wholeBytes : excerptBytes)) this.#end(this.#answered())
+      if (this.#bytes > (this.#isWhole ? wholeBytes : droppedBytes)) this.#end(this.#answered())
     })
   }
 
@@ -197,7 +192,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     const isTooLarge = this.#isWhole && this.#bytes > wholeBytes
     if (this.#bytes === 0 || isTooLarge || this.#headers["content-encoding"] !== undefined) return ""
     const bytes = Buffer.concat(this.#chunks)
-    return this.#isWhole ? bytes.toString() : bytes.toString("utf8", 0, keptBytes).slice(0, excerptLength)
+    return this.#isWhole ? bytes.toString() : bytes.toString("utf8", 0, excerptBytes).slice(0, excerptLength)
   }
 
   #retryAfter(): ReturnType<typeof RetryAfter.parse> {

@@ -5,6 +5,7 @@
  * if the runtime or the network blocks requests to private addresses; otherwise use `Dispatcher`.
  */
 import { Answer, Callbacks, type Post, type Validation } from "@startlist/core/Callbacks"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
@@ -36,15 +37,15 @@ interface Content {
   readonly at: number
 }
 
-/** Sends one request. Interruption aborts it. */
-const exchange = ({ at, init, reads, url }: Content): Effect.Effect<Answer> =>
+/** Sends one request with a timeout in milliseconds. Interruption aborts it. */
+const exchange = ({ at, init, reads, url }: Content, timeout: number): Effect.Effect<Answer> =>
   Effect.suspend(() => {
     const startedAt = performance.now()
     return Effect.tryPromise(async (signal) => fetch(url, { ...await init(), redirect: "manual", signal })).pipe(
       Effect.flatMap((response) => {
         const afterMs = performance.now() - startedAt
         const { headers, status } = response
-        return Effect.map(readAnswer(response, reads), (body) =>
+        return Effect.map(readAnswer(response, reads, timeout - afterMs), (body) =>
           Answer.Answered({
             afterMs,
             status,
@@ -71,7 +72,7 @@ const make = ({ allow = [], traceparent = false, userAgent = "Startlist" }: Opti
     Option.match(Option.filter(parse(callbackUrl), isGuarded), {
       onNone: () => Effect.succeed(refusedUrl),
       onSome: (url) =>
-        Effect.timeoutTo(exchange(content(url)), {
+        Effect.timeoutTo(exchange(content(url), Duration.toMillis(timeout)), {
           duration: timeout,
           onSuccess: (answer) => answer,
           onTimeout: () => timedOut

@@ -16,8 +16,12 @@ const post = (callbackUrl: string): Callbacks.Post => ({
   timeout: Duration.seconds(2)
 })
 
-const deliver = (callbackUrl: string, options: WebCallbacks.Options = {}) =>
-  Effect.flatMap(Callbacks.Callbacks, ({ deliver }) => deliver(post(callbackUrl))).pipe(
+const deliver = (
+  callbackUrl: string,
+  options: WebCallbacks.Options = {},
+  changes: Partial<Callbacks.Post> = {}
+) =>
+  Effect.flatMap(Callbacks.Callbacks, ({ deliver }) => deliver({ ...post(callbackUrl), ...changes })).pipe(
     Effect.provide(WebCallbacks.layerWith(options))
   )
 
@@ -58,6 +62,13 @@ describe("callbacks by fetch", () => {
     Effect.gen(function*() {
       const url = yield* receiver((_, response) => void response.writeHead(200).write("the beginning"))
       expect(yield* deliver(url, loopback)).toMatchObject({ _tag: "Answered", status: 200, body: "the beginning" })
+    }))
+
+  it.scopedLive("the status decides, even if the body is still open at the deadline", () =>
+    Effect.gen(function*() {
+      const url = yield* receiver((_, response) => void response.writeHead(200).write("the beginning"))
+      const answer = yield* deliver(url, loopback, { timeout: Duration.millis(240) })
+      expect(answer).toMatchObject({ _tag: "Answered", status: 200, body: "the beginning" })
     }))
 
   it("signatures are those of the dispatcher", async () => {

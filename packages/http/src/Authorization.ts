@@ -2,9 +2,10 @@
  * `/oauth/authorize` without pages (requirements §4.1): the checked request as data, and the two answers to it. For
  * servers that have a consent page of their own; `@startlist/pages` has ours.
  *
- * Nothing is stored between the page and the decision: the form of the page sends `fields` again, and the request is
- * checked again.
+ * Nothing is stored between the page and the decision: the form of the page (`formOf`) sends the request again, and it
+ * is checked again.
  */
+import * as Arr from "effect/Array"
 import * as Data from "effect/Data"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
@@ -71,9 +72,21 @@ const names = [
 const valueOf = (parameters: Parameters, name: string): Option.Option<string> =>
   Option.fromNullable(name === "state" ? parameters.values.get(name) : get(parameters, name))
 
-/** The known parameters of a request, which the form of a consent page sends again. */
+/** The known parameters of a request. */
 export const fieldsOf = (parameters: Parameters): Fields =>
   names.flatMap((name) => Option.toArray(Option.map(valueOf(parameters, name), (value) => [name, value] as const)))
+
+/** The form of a consent page: its address, and the hidden fields that send the request again. */
+export interface Form {
+  readonly action: string
+  readonly fields: Fields
+}
+
+/** The form to this path. Values with line breaks are in its address, because browsers change them in fields. */
+export const formOf = (path: string, parameters: Parameters): Form => {
+  const [fields, changing] = Arr.partition(fieldsOf(parameters), ([, value]) => /[\r\n]/.test(value))
+  return { action: changing.length === 0 ? path : `${path}?${write(changing)}`, fields }
+}
 
 /** Adds parameters to the query of a redirect URI (RFC 6749 §3.1.2), which has no fragment. */
 const append = (uri: string, parameters: Fields): string => {

@@ -1,6 +1,7 @@
 /** The binding to `HttpApp` of `@effect/platform`, for an Effect server with its own routes. */
 import * as Cookies from "@effect/platform/Cookies"
 import type * as HttpApp from "@effect/platform/HttpApp"
+import type * as HttpServerError from "@effect/platform/HttpServerError"
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import * as Cause from "effect/Cause"
@@ -12,6 +13,7 @@ import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { Access } from "@startlist/core/Access"
 import type { OAuth } from "@startlist/core/OAuth"
+import * as ApiResponse from "./api/ApiResponse.ts"
 import { clientAddress, parseNetworks } from "./ClientAddress.ts"
 import * as Guard from "./Guard.ts"
 import { Body } from "./internal/body.ts"
@@ -35,7 +37,7 @@ export interface Options {
  * (`disableLogger`) and its tracer (`HttpMiddleware.withTracerDisabledWhen`).
  *
  * The server interrupts its fiber when the client disconnects. A body over the limit is cut off, and the endpoint
- * refuses it. A body that does not arrive in time gets 408.
+ * refuses it. A body that breaks off or does not arrive in time gets 408.
  */
 export const app = (
   handler: Message.Handler,
@@ -46,7 +48,9 @@ export const app = (
     const timeout = Duration.decode(options.timeout ?? "30 seconds")
     return Effect.gen(function*() {
       const request = yield* HttpServerRequest.HttpServerRequest
-      const body = yield* Effect.timeoutOption(readBody(request), timeout)
+      const body = yield* Effect.timeoutOption(readBody(request), timeout).pipe(
+        Effect.orElseSucceed(() => Option.none<Body>())
+      )
       if (Option.isNone(body)) return toResponse(tooLate, true)
       const { bytes, refusal = refusalOf(linesOf(request)) } = body.value
       // A stream that another reader has consumed ends immediately.
@@ -86,7 +90,10 @@ export const guard = <A, E, R>(
 > =>
   Effect.gen(function*() {
     const check = yield* Guard.make
-    const { access, refused } = yield* check(yield* HttpServerRequest.HttpServerRequest, requirement)
+    const request = yield* HttpServerRequest.HttpServerRequest
+    const refusal = refusalOf(linesOf(request))
+    if (refusal !== undefined) return toResponse(ApiResponse.refused(refusal), false)
+    const { access, refused } = yield* check(request, requirement)
     return access === undefined ? toResponse(refused, false) : yield* use(access)
   })
 
@@ -94,16 +101,17 @@ export const guard = <A, E, R>(
  * Reads the body up to the limit. Ending its stream would close the connection, which is still needed for the response:
  * so the reader waits for the end of the request.
  */
-const readBody = (request: HttpServerRequest.HttpServerRequest): Effect.Effect<Body, never, Scope.Scope> =>
+const readBody = (
+  request: HttpServerRequest.HttpServerRequest
+): Effect.Effect<Body, HttpServerError.RequestError, Scope.Scope> =>
   Effect.gen(function*() {
     const body = new Body()
-    const enough = yield* Deferred.make<void>()
+    const enough = yield* Deferred.make<void, HttpServerError.RequestError>()
     const reading = Stream.runForEach(
       request.stream,
       (chunk) => body.add(chunk) ? Effect.void : Effect.zipRight(Deferred.succeed(enough, undefined), Effect.never)
     )
-    // If the stream breaks, the client has disconnected and gets no response.
-    yield* Effect.forkScoped(Effect.ensuring(Effect.ignore(reading), Deferred.succeed(enough, undefined)))
+    yield* Effect.forkScoped(Effect.intoDeferred(reading, enough))
     yield* Deferred.await(enough)
     return body
   })

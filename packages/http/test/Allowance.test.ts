@@ -2,7 +2,8 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Deliveries, Subscription } from "@startlist/core"
 import { ApplicationId } from "@startlist/core/Application"
-import { Refusal } from "@startlist/http"
+import { UserId } from "@startlist/core/User"
+import { MemoryThrottle, Refusal } from "@startlist/http"
 import * as Validations from "@startlist/http/api/Validations"
 import { DateTime, Deferred, Effect, Fiber, Option, TestClock } from "effect"
 import * as Browser from "../../pages/test/support/Browser.ts"
@@ -75,15 +76,17 @@ describe("validations of callbacks", () => {
 
   it.effect("are limited to 64 at the same time in a process; one more is refused with 503", () =>
     Effect.gen(function*() {
-      const alone = yield* Validations.make
-      const validate = (id: number, answer: Effect.Effect<void>) => alone(ApplicationId.make(id), answer)
+      // Two users of the limit, such as the API and the developer pages.
+      const made = [yield* Validations.make, yield* Validations.make] as const
+      const validate = (id: number, answer: Effect.Effect<void>) =>
+        made[id % 2 === 0 ? 0 : 1]({ id: ApplicationId.make(id), ownerId: UserId.make(id) }, answer)
       const slow = yield* Effect.forEach(ids(64), (id) => Effect.fork(validate(id, Effect.never)))
       yield* Effect.yieldNow()
       expect(yield* Effect.flip(validate(65, Effect.void))).toMatchObject({ _tag: "Busy" })
       expect(Refusal.describe(new Refusal.Busy())).toMatchObject({ status: 503, headers: { "retry-after": "1" } })
       yield* Effect.forEach(slow.slice(0, 1), Fiber.interrupt)
       yield* validate(65, Effect.void)
-    }))
+    }).pipe(Effect.provide(MemoryThrottle.layer)))
 })
 
 describe("on the developer pages, one owner", () => {
@@ -111,6 +114,35 @@ describe("on the developer pages, one owner", () => {
         expect([status, Number(headers["retry-after"])]).toEqual([429, 3600])
         yield* TestClock.adjust("1 hour")
         expect((yield* create("One more")).status).toBe(201)
+      })
+  )
+
+  testing(
+    "cannot start a validation while one of the same application runs, by the API or by a page",
+    (world) =>
+      Effect.gen(function*() {
+        const { send, switches, validations } = yield* Service
+        const { access_token } = yield* world.tokens({}, world.platformBrowser)
+        const started = yield* Deferred.make<void>()
+        switches.validate = () => Effect.zipRight(Deferred.succeed(started, undefined), Effect.never)
+        const webhook = { callback_url: "https://receiver.test/events", verify_token: "v" }
+        const byPage = (client: Browser.Fields) =>
+          post(world, `${home}/${client["client_id"]}/subscription`, { ...webhook, action: "create" })
+        const slow = yield* Effect.fork(byPage(world.client))
+        yield* Deferred.await(started)
+        switches.validate = answers
+        const byApi = send("POST", "/api/v1/webhook_subscription", {
+          headers: { ...World.bearer(access_token), "content-type": "application/json" },
+          body: JSON.stringify({ webhook_subscription: webhook })
+        })
+        for (const { headers, status } of [yield* byPage(world.client), yield* byApi]) {
+          expect([status, headers["retry-after"]]).toEqual([429, "2"])
+        }
+        expect((yield* byPage(yield* world.register("Other"))).status).toBe(303)
+        expect(validations).toHaveLength(2)
+        yield* TestClock.adjust("2 seconds")
+        expect((yield* Fiber.join(slow)).status).toBe(422)
+        expect((yield* byPage(world.client)).status).toBe(303)
       })
   )
 

@@ -1,13 +1,16 @@
-import { type HttpApp, HttpServer, HttpServerRequest } from "@effect/platform"
+import { type HttpApp, HttpServer, HttpServerRequest, HttpServerResponse } from "@effect/platform"
 import { NodeHttpServer } from "@effect/platform-node"
 import { getRequestListener, type Http2Bindings, type HttpBindings } from "@hono/node-server"
-import { EffectHttp, Mount, NodeHttp, Refusal, type Router, WebHttp } from "@startlist/http"
+import { EffectHttp, type Message, Mount, NodeHttp, Refusal, type Router, WebHttp } from "@startlist/http"
 import { it } from "@effect/vitest"
 import { Effect, Layer, Logger, type Scope } from "effect"
 import { createServer } from "node:http"
 import { describe, expect } from "vitest"
 import * as BindingLaws from "./support/BindingLaws.ts"
 import { listen } from "./support/listen.ts"
+
+/** Node wants `duplex` of a body that is a stream, and the types of the Web do not have it. */
+const streaming = { method: "POST", duplex: "half" }
 
 BindingLaws.suite(
   "the node:http binding",
@@ -80,9 +83,37 @@ describe("a body that other middleware has read is refused, and the reason is lo
     }))
 })
 
+describe("a body that breaks off gets 408, and no endpoint gets its beginning", () => {
+  const served: Array<string> = []
+  const handler: Message.Handler = ({ path }) => Effect.sync(() => BindingLaws.ok(String(served.push(path))))
+  const breakingOff = () =>
+    new Request("http://club.example/", {
+      ...streaming,
+      body: new ReadableStream({
+        start: (controller) => controller.enqueue(new TextEncoder().encode("a=")),
+        pull: (controller) => controller.error(new Error("the client has disconnected"))
+      }, { highWaterMark: 0 })
+    })
+  const bindings: Readonly<Record<string, Effect.Effect<Response>>> = {
+    "the Web binding": Effect.flatMap(
+      WebHttp.handler(handler),
+      (handle) => Effect.promise(() => handle(breakingOff()))
+    ),
+    "the Effect binding": Effect.flatten(EffectHttp.app(handler)).pipe(
+      Effect.provideService(HttpServerRequest.HttpServerRequest, HttpServerRequest.fromWeb(breakingOff())),
+      Effect.scoped,
+      Effect.map((response) => HttpServerResponse.toWeb(response))
+    )
+  }
+  for (const [name, answer] of Object.entries(bindings)) {
+    it.live(`by ${name}`, () =>
+      Effect.gen(function*() {
+        expect([(yield* answer).status, served]).toEqual([408, []])
+      }))
+  }
+})
+
 describe("the Web binding reads the head of a request before its body", () => {
-  /** Node wants it of a body that is a stream, and the types of the Web do not have it. */
-  const streaming = { method: "POST", duplex: "half" }
   const named = (count: number) => Array.from({ length: count }, (_, i) => [`a${i}`, ""] as const)
   const cases = [
     ["a header of one value that came twice", [["content-type", "a/b, a/b"]], 400, "Repeated"],

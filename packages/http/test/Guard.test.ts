@@ -72,11 +72,11 @@ const essence = ({ body, headers, status }: Answer) => ({
   cache: headers["cache-control"]
 })
 
-describe("a guarded route in the node:http binding", () => {
+describe.each(["node:http", "Effect"])("a guarded route in the %s binding", (name) => {
   it.scopedLive("refuses two Authorization headers with 400", () =>
     Effect.gen(function*() {
       const world = yield* makeWorld
-      const port = yield* bindings["node:http"] ?? Effect.dieMessage("no binding")
+      const port = yield* bindings[name] ?? Effect.dieMessage("no binding")
       const { access_token } = yield* world.tokens({ scope: "read" })
       const header = `Authorization: Bearer ${access_token}\r\n`
       const get = `GET /results HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${header}`

@@ -1,5 +1,5 @@
 import { describe, expect } from "@effect/vitest"
-import { Secrets } from "@startlist/core"
+import { Policy, Secrets } from "@startlist/core"
 import { Effect, Option } from "effect"
 import { Service } from "../../pages/test/support/Service.ts"
 import { testing } from "../../pages/test/support/Testing.ts"
@@ -46,6 +46,14 @@ describe("POST /oauth/introspect (RFC 7662)", () => {
       const response = yield* world.form("/oauth/introspect", { token }, World.bearer("operator"))
       expect(World.json(response)).toMatchObject({ active: true, client_id: world.client.client_id })
     }), operated)
+
+  testing("in the rfc profile reads no query, not even the operator's", (world) =>
+    Effect.gen(function*() {
+      const response = yield* world.form("/oauth/introspect?token=x", {}, World.bearer("operator"))
+      expect([response.status, World.json(response)]).toMatchObject([400, { error: "invalid_request" }])
+      const posted = yield* world.form("/oauth/introspect", { token: "x" }, World.bearer("operator"))
+      expect([posted.status, World.json(posted)]).toEqual([200, { active: false }])
+    }), { ...operated, policy: Policy.rfc })
 
   testing(
     "refuses a bearer without permission like a resource (RFC 7662 §2.3)",

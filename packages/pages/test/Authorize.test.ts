@@ -233,11 +233,17 @@ describe("state", () => {
       const { query } = World.redirectOf(yield* browser.get(url))
       const signedIn = yield* browser.signIn("athlete@example.test", undefined, query["return_to"])
       const page = yield* browser.get(String(signedIn.headers["location"]))
-      const { hidden } = Browser.formTo("/oauth/authorize", page)
-      return yield* browser.post("/oauth/authorize", { ...hidden, decision: "allow" })
+      const { action, hidden } = Browser.formTo("/oauth/authorize", page)
+      return yield* browser.post(action, { ...hidden, decision: "allow" })
     })
+  const states = [
+    ["empty", ""],
+    ["of 10 000 characters", "x".repeat(10_000)],
+    ["of any signs", long],
+    ["of several lines", "\na\rb\r\nc&d=é\n"]
+  ]
 
-  for (const [what, state] of [["empty", ""], ["of 10 000 characters", "x".repeat(10_000)], ["of any signs", long]]) {
+  for (const [what, state] of states) {
     testing(
       `that is ${what} is returned in the redirect and at the exchange, through sign-in, and when refused`,
       (world) =>

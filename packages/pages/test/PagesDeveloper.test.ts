@@ -174,6 +174,20 @@ describe("forms of the developer pages", () => {
   )
 })
 
+testing("a double click registers one application", (world) =>
+  Effect.gen(function*() {
+    const { platformBrowser } = world
+    const { switches } = yield* Service
+    const { hidden } = Browser.formTo(home, yield* platformBrowser.get(home))
+    switches.afterStore = () => Effect.yieldNow()
+    const click = platformBrowser.post(home, { ...hidden, name: "Twice", redirect_uris: "" })
+    const clicks = yield* Effect.all([click, click], { concurrency: "unbounded" })
+    expect(clicks.map(({ status }) => status).sort()).toEqual([201, 409])
+    const applications = yield* Applications.Applications
+    const listed = yield* applications.list({ owner: Option.none(), after: Option.none(), limit: 100 })
+    expect(listed.filter(({ name }) => name === "Twice")).toHaveLength(1)
+  }))
+
 describe("wrong redirect URIs", () => {
   const cases: ReadonlyArray<readonly [name: string, typed: string, english: string, french: string]> = [
     [

@@ -1,10 +1,6 @@
 /** Reads the body of a `Response`, with the limits of `Exchange`. */
 import * as Effect from "effect/Effect"
-
-/** Length of an excerpt in characters and in bytes, and the maximum wait for it in milliseconds. */
-const excerptLength = 200
-const excerptBytes = 4 * excerptLength
-const excerptWait = 250
+import { excerptBytes, excerptLength, excerptWait } from "./excerpt.ts"
 
 /** Maximum size of a validation's body in bytes. A larger one counts as empty. */
 const wholeBytes = 4 * 1024
@@ -39,16 +35,20 @@ const collect = async (
 const textOf = (pieces: ReadonlyArray<Uint8Array<ArrayBuffer>>) => Effect.promise(() => new Blob([...pieces]).text())
 
 /**
- * The body as text: `whole` for a 200 to a validation, which fails if the body is incomplete; otherwise the beginning.
- * Nothing is decompressed: a body with a content coding counts as empty.
+ * The body as text: `whole` for a 200 to a validation, which fails if the body is incomplete; otherwise the beginning,
+ * as much of it as arrives well before the deadline, which is `left` milliseconds away. Nothing is decompressed: a body with a content coding counts as empty.
  */
-export const readAnswer = (response: Response, reads: "excerpt" | "whole"): Effect.Effect<string, "broken"> => {
+export const readAnswer = (
+  response: Response,
+  reads: "excerpt" | "whole",
+  left: number
+): Effect.Effect<string, "broken"> => {
   const isWhole = reads === "whole" && response.status === 200
   const pieces: Array<Uint8Array<ArrayBuffer>> = []
   const collected = Effect.promise((signal) => collect(response, isWhole ? wholeBytes : excerptBytes, pieces, signal))
   const isCoded = response.headers.has("content-encoding")
   if (!isWhole) {
-    return Effect.timeoutOption(collected, excerptWait).pipe(
+    return Effect.timeoutOption(collected, excerptWait(left)).pipe(
       Effect.zipRight(Effect.suspend(() => textOf(pieces))),
       Effect.map((text) => isCoded ? "" : text.slice(0, excerptLength))
     )

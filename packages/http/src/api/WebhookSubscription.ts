@@ -9,7 +9,6 @@ import type { OAuth } from "@startlist/core/OAuth"
 import { Policy } from "@startlist/core/Policy"
 import type { Subscription, ValidationFailed } from "@startlist/core/Subscription"
 import { entitled, type InvalidCallbackUrl, type NotEntitled, Subscriptions } from "@startlist/core/Subscriptions"
-import * as Allowance from "../Allowance.ts"
 import { anyOrigin } from "../Cors.ts"
 import type { Request, Response } from "../Message.ts"
 import { get, isBlank, readOnce } from "../Parameters.ts"
@@ -62,15 +61,11 @@ const as = (mediaType: string): string => mediaType === "" ? "without a media ty
 
 type Needed = Applications | OAuth | Subscriptions | Throttle
 
-/** No request was sent to the callback. */
-const isBeforeValidation = ({ _tag }: { readonly _tag: string }): boolean => _tag !== "ValidationFailed"
-
 export const make: Effect.Effect<Route, never, Needed> = Effect.gen(function*() {
   const applications = yield* Applications
   const subscriptions = yield* Subscriptions
   const policy = yield* Policy
-  const spend = yield* Allowance.make
-  const alone = yield* Validations.make
+  const validate = yield* Validations.make
   const withBearer = yield* Bearer.make
 
   /** Runs `use` if the token gives access to the webhook API. This is checked before everything else. */
@@ -88,12 +83,8 @@ export const make: Effect.Effect<Route, never, Needed> = Effect.gen(function*() 
       Effect.gen(function*() {
         const wanted = yield* readWanted(request)
         if (Either.isLeft(wanted)) return ApiResponse.error(422, "the subscription is not valid", wanted.left)
-        const { ownerId } = yield* applications.find(access.applicationId)
-        const create = subscriptions.create(access, wanted.right)
-        const created = yield* alone(
-          access.applicationId,
-          spend("validation", ownerId, create, isBeforeValidation)
-        )
+        const application = yield* applications.find(access.applicationId)
+        const created = yield* validate(application, subscriptions.create(access, wanted.right))
         return ApiResponse.json(201, toBody(created))
       }).pipe(Effect.catchTags({
         ApplicationNotFound: () => Effect.succeed(Bearer.invalidToken),

@@ -39,10 +39,22 @@ const parseBasic = (value: string): Option.Option<readonly [id: string, secret: 
 
 const invalid = (description: string) => Either.left(OAuthResponse.error(400, "invalid_request", description))
 
+/** Reads the parameters, from the query only if the policy allows it, or returns a refusal. */
+export const readParameters = (
+  request: Request,
+  policy: Policy.Service
+): Either.Either<Parameters, Refusal | Response> =>
+  !policy.acceptQueryParameters && request.query !== ""
+    ? invalid("parameters must be sent in the body")
+    : readOnce(request)
+
+/** Answers with a refusal. */
+export const refuse = (refused: Refusal | Response): Effect.Effect<Response, Refusal> =>
+  "_tag" in refused ? Effect.fail(refused) : Effect.succeed(refused)
+
 /** Reads the parameters and the client's credentials, or returns a refusal. */
 const readCredentials = (request: Request, policy: Policy.Service): Either.Either<Presented, Refusal | Response> => {
-  if (!policy.acceptQueryParameters && request.query !== "") return invalid("parameters must be sent in the body")
-  const readable = readOnce(request)
+  const readable = readParameters(request, policy)
   if (Either.isLeft(readable)) return Either.left(readable.left)
   const parameters = readable.right
   const basic = credentials(request, "basic")
@@ -112,7 +124,7 @@ export const make: Effect.Effect<WithClient, never, Throttle> = Effect.gen(funct
 
   return <E>(request: Request, attempt: (presented: Presented) => Effect.Effect<Response, InvalidClient | E>) => {
     const read = readCredentials(request, policy)
-    if (Either.isLeft(read)) return "_tag" in read.left ? Effect.fail(read.left) : Effect.succeed(read.left)
+    if (Either.isLeft(read)) return refuse(read.left)
     const presented = read.right
     return Effect.catchIf(
       attempt(presented),

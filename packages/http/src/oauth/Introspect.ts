@@ -8,10 +8,11 @@ import { Applications } from "@startlist/core/Applications"
 import { toSeconds } from "@startlist/core/Event"
 import type { Introspection } from "@startlist/core/Introspection"
 import { OAuth } from "@startlist/core/OAuth"
+import { Policy } from "@startlist/core/Policy"
 import { Secrets } from "@startlist/core/Secrets"
 import { bearerToken, challenge, usesBearer } from "../api/Bearer.ts"
 import type { Request } from "../Message.ts"
-import { get, type Parameters, readOnce } from "../Parameters.ts"
+import { get, type Parameters } from "../Parameters.ts"
 import { TooMany } from "../Refusal.ts"
 import type { Route } from "../Router.ts"
 import { HttpConfig } from "../HttpConfig.ts"
@@ -40,6 +41,7 @@ export const make: Effect.Effect<Route, never, Applications | OAuth | Secrets | 
   const oauth = yield* OAuth
   const secrets = yield* Secrets
   const throttle = yield* Throttle
+  const policy = yield* Policy
   const { operatorToken } = yield* HttpConfig
   const withClient = yield* ClientAuthentication.make
 
@@ -60,8 +62,8 @@ export const make: Effect.Effect<Route, never, Applications | OAuth | Secrets | 
 
   const endpoint = (request: Request) =>
     isOperator(request)
-      ? Either.match(readOnce(request), {
-        onLeft: Effect.fail,
+      ? Either.match(ClientAuthentication.readParameters(request, policy), {
+        onLeft: ClientAuthentication.refuse,
         onRight: (parameters) => introspect(parameters, Option.none())
       })
       : usesBearer(request)

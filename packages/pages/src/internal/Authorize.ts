@@ -79,8 +79,8 @@ export const make: Effect.Effect<Route, never, OAuth | UserStore | Authenticatio
         signOutUrl: authentication.signOutUrl
       })
       const isAllowedBefore = authorized.some(({ application }) => application.id === checked.application.id)
-      const fields = Authorization.fieldsOf(parameters)
-      const page = { action, fields, frame, isAllowedBefore, request: checked, signedIn }
+      const form = Authorization.formOf(action, parameters)
+      const page = { ...form, frame, isAllowedBefore, request: checked, signedIn }
       const options = { sources: { ...imagesOf(checked.application.links?.logo), ...templates.sources } }
       const mismatch = Option.filter(checked.role, (role) => role !== signedIn.user.role)
       return Option.isSome(mismatch)

@@ -17,7 +17,7 @@ export interface ConsentPage {
   readonly frame: Frame
   readonly request: AuthorizationRequest
   readonly signedIn: SignedIn
-  /** Address for the decision: `decision` is `allow` or `deny`. */
+  /** Address for the decision: `decision` is `allow` or `deny`. Has the parameters that `fields` lacks. */
   readonly action: string
   readonly fields: Fields
   /** Whether the application already has access to this user's account. */

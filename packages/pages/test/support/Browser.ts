@@ -23,9 +23,9 @@ export const formsOf = (response: Message.Response): ReadonlyArray<Form> =>
     )
   }))
 
-/** The form that goes to `action`. */
+/** The form that goes to the path `action`. */
 export const formTo = (action: string, response: Message.Response): Form => {
-  const form = formsOf(response).find((form) => form.action === action)
+  const form = formsOf(response).find((form) => form.action.split("?", 1)[0] === action)
   if (form === undefined) throw new Error(`no form to ${action} in: ${response.status} ${String(response.body)}`)
   return form
 }
@@ -35,6 +35,9 @@ const entities: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">",
 const unescape = (text = ""): string => text.replaceAll(/&([^;]+);/g, (all, name: string) => entities[name] ?? all)
 
 export const urlencoded = (fields: Fields): string => new URLSearchParams(fields).toString()
+
+/** The value that a browser submits for a field: each line break is CRLF. */
+const submitted = (value: string): string => value.replaceAll(/\r\n?|\n/g, "\r\n")
 
 /** A browser with its own cookies. */
 export const make = Effect.map(Service, ({ send }) => {
@@ -60,7 +63,7 @@ export const make = Effect.map(Service, ({ send }) => {
   const post = (target: string, fields: Fields, headers: Message.Request["headers"] = {}) =>
     request("POST", target, {
       headers: { "content-type": "application/x-www-form-urlencoded", ...headers },
-      body: urlencoded(fields)
+      body: urlencoded(Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, submitted(value)])))
     })
 
   const signIn = (email: string, password = `password of ${email}`, returnTo = "/account/applications") =>

@@ -80,7 +80,8 @@ export const make = Effect.gen(function*() {
   ) =>
     Effect.gen(function*() {
       const page = yield* by.get(authorizeUrl(parameters))
-      return yield* by.post("/oauth/authorize", { ...Browser.formTo("/oauth/authorize", page).hidden, decision })
+      const { action, hidden } = Browser.formTo("/oauth/authorize", page)
+      return yield* by.post(action, { ...hidden, decision })
     })
 
   const codeOf = (parameters: Browser.Fields = {}, by: Browser.Browser = browser) =>

@@ -44,7 +44,7 @@ describe.skipIf(isMissing)("consent in Chromium (skipped without Chromium)", () 
         inBrowser({ locale }, async (scene) => {
           const { application, athlete } = await prepare(scene)
           const { page, site } = scene
-          await openAs(page, site, athlete.email, authorizeUrl(site, application, { state: "s p/é&=<" }))
+          await openAs(page, site, athlete.email, authorizeUrl(site, application, { state: "s p/é&=<\n" }))
           expect(await page.locator("html").getAttribute("lang")).toBe(locale)
           await press(page, allow)
           const { pathname, searchParams } = await arrival(page, scene)
@@ -52,7 +52,7 @@ describe.skipIf(isMissing)("consent in Chromium (skipped without Chromium)", () 
           expect(Object.fromEntries(searchParams)).toEqual({
             code: expect.stringMatching(/^sl_ac_/),
             scope: "profile:read read+write",
-            state: "s p/é&=<"
+            state: "s p/é&=<\n"
           })
           expect(await authorizedNames(scene, athlete.id)).toEqual([application.name])
         })

@@ -12,9 +12,11 @@ import { OAuth } from "@startlist/core/OAuth"
 import { Policy } from "@startlist/core/Policy"
 import { Text } from "@startlist/core/Store"
 import { Subscriptions } from "@startlist/core/Subscriptions"
+import type { UserId } from "@startlist/core/User"
 import { redirect, type Request } from "@startlist/http/Message"
 import { recorded } from "@startlist/http/Audit"
 import * as Allowance from "@startlist/http/Allowance"
+import * as Validations from "@startlist/http/api/Validations"
 import { type Parameters, parseClientId } from "@startlist/http/Parameters"
 import { get, readOnce, write } from "@startlist/http/Parameters"
 import { Malformed, NotFound } from "@startlist/http/Refusal"
@@ -46,6 +48,10 @@ export const make: Effect.Effect<
   const { authUrl, baseUrl } = yield* HttpConfig
   const owner = yield* Owner.make
   const spend = yield* Allowance.make
+  const validate = yield* Validations.make
+
+  /** Owners with a registration in progress. A double click must not register two applications. */
+  const registering = new Set<UserId>()
 
   const ownedBy = ({ signedIn }: Owner.OwnerContext, after: Option.Option<Application["id"]>, limit: number) =>
     applications.list({ owner: Option.some(signedIn.user.id), after, limit })
@@ -84,18 +90,19 @@ export const make: Effect.Effect<
       Owner.home,
       (context) =>
         owner.posted(request, context, (parameters) =>
-          Effect.gen(function*() {
+          recorded(Effect.suspend(() => {
             const values = readSettings(parameters)
-            if (get(parameters, "newest") !== (yield* newestOf(context))) {
-              return yield* showList(context, 409, { refused: { values, problem: undefined } })
-            }
             const ownerId = context.signedIn.user.id
-            const registered = yield* recorded(Effect.tap(
-              spend("application", ownerId, applications.create(ownerId, values)),
-              ({ application }) => owner.record(request, "application_created", context, application)
-            ))
-            return Page.html(201, SecretView({ context, registered, formerUntil: Option.none() }))
-          }).pipe(
+            const outdated = showList(context, 409, { refused: { values, problem: undefined } })
+            if (registering.has(ownerId)) return outdated
+            registering.add(ownerId)
+            return Effect.gen(function*() {
+              if (get(parameters, "newest") !== (yield* newestOf(context))) return yield* outdated
+              const registered = yield* spend("application", ownerId, applications.create(ownerId, values))
+              yield* owner.record(request, "application_created", context, registered.application)
+              return Page.html(201, SecretView({ context, registered, formerUntil: Option.none() }))
+            }).pipe(Effect.ensuring(Effect.sync(() => registering.delete(ownerId))))
+          })).pipe(
             Effect.catchTag(
               "InvalidApplication",
               (problem) => showList(context, 422, { refused: { values: readSettings(parameters), problem } })
@@ -206,12 +213,7 @@ export const make: Effect.Effect<
       }
       if (!Schema.is(Text)(callbackUrl)) return yield* refuse("invalid")
       const wanted = { callbackUrl, verifyToken: Redacted.make(verifyToken) }
-      return yield* spend(
-        "validation",
-        application.ownerId,
-        subscriptions.subscribe(application.id, wanted),
-        ({ _tag }) => _tag !== "ValidationFailed"
-      ).pipe(
+      return yield* validate(application, subscriptions.subscribe(application.id, wanted)).pipe(
         Effect.as(redirect(Owner.pathOf(context.frame, application))),
         Effect.catchTags({
           AlreadySubscribed: () => Effect.succeed(owner.outdated(request, context)),

@@ -180,7 +180,7 @@ export const bugs: ReadonlyArray<Bug> = [
     path: "14:2:1:6:4:4:7:7:10:4:4:4:0:2:2:3:3:3:3:2:2:3:4"
   },
   { name: "a pause is not saved", stores: pauseNotSaved, path: "81:2:0:2:3:3:2:3" },
-  { name: "a settlement is lost", stores: settlementLost, path: "0:3:1:3:5:4:12:15:13:0:5" }
+  { name: "a settlement is lost", stores: settlementLost, path: "0:3:1:3:5:4:12:14:0:5:5:4:4:4" }
 ]
 
 const runs = FastCheck.record({ program: Operation.program(), seed: FastCheck.nat() })

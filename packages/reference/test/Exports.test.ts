@@ -1,5 +1,5 @@
 import { afterAll, expect, it } from "@effect/vitest"
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -63,17 +63,31 @@ it("a changed type is one line lost and one gained, also at the end of a long de
 
 /** Modules that the index does not export: for our other packages, or with a peer dependency. */
 const beside: Readonly<Record<string, ReadonlyArray<string>>> = {
-  http: ["Allowance", "ProtocolApi", "ProtocolTexts", "WebhookApi"],
+  http: ["Allowance", "ProtocolApi", "ProtocolTexts", "Validations", "WebhookApi"],
   testing: ["vitest"]
 }
 
+const root = fileURLToPath(new URL("../../", import.meta.url))
+const libraries = ["core", "dispatcher", "embed", "fake", "http", "pages", "postgres", "testing"]
+
 it("every library exports the modules of its index, and nothing else", () => {
-  const packages = fileURLToPath(new URL("../../", import.meta.url))
-  const libraries = ["core", "dispatcher", "embed", "fake", "http", "pages", "postgres", "testing"]
   for (const name of libraries) {
-    const index = readFileSync(join(packages, name, "src/index.ts"), "utf8")
+    const index = readFileSync(join(root, name, "src/index.ts"), "utf8")
     const modules = [...index.matchAll(/^export .* from "\.\/(\w+)\.ts"$/gm)].map(([, module = ""]) => module)
     expect(modules.length, name).toBeGreaterThan(0)
-    expect(modulesOf(join(packages, name)), name).toEqual([...new Set(modules), ...beside[name] ?? [], "index"].sort())
+    expect(modulesOf(join(root, name)), name).toEqual([...new Set(modules), ...beside[name] ?? [], "index"].sort())
   }
+})
+
+it("a library imports from others only what they export", () => {
+  const sourcesOf = (name: string) =>
+    readdirSync(join(root, name, "src"), { encoding: "utf8", recursive: true })
+      .filter((path) => /\.tsx?$/.test(path))
+      .map((path) => readFileSync(join(root, name, "src", path), "utf8"))
+  const exported = libraries.flatMap((name) => modulesOf(join(root, name)).map((module) => `${name}/${module}`))
+  const imported = libraries.flatMap(sourcesOf).flatMap((source) =>
+    [...source.matchAll(/(?:from |import\()"@startlist\/([^/"]+\/[^"]+)"/g)].map(([, module = ""]) => module)
+  )
+  expect(imported.length).toBeGreaterThan(libraries.length)
+  expect(imported.filter((module) => !exported.includes(module))).toEqual([])
 })

@@ -14,10 +14,10 @@ import type { Request, Response } from "../Message.ts"
 import { get, isBlank, readOnce } from "../Parameters.ts"
 import type { Endpoint, Route } from "../Router.ts"
 import type { Throttle } from "../Throttle.ts"
+import * as Validations from "../Validations.ts"
 import * as ApiResponse from "./ApiResponse.ts"
 import * as Bearer from "./Bearer.ts"
 import { isNotEntitled, refuse } from "./Entitled.ts"
-import * as Validations from "./Validations.ts"
 import { readWanted } from "./WantedSubscription.ts"
 
 /** Requirements §2.3; instants as ISO 8601 in UTC with milliseconds. */

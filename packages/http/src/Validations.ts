@@ -3,9 +3,9 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type { Application, ApplicationId } from "@startlist/core/Application"
 import { Policy } from "@startlist/core/Policy"
-import * as Allowance from "../Allowance.ts"
-import { Busy, TooMany } from "../Refusal.ts"
-import { Throttle } from "../Throttle.ts"
+import * as Allowance from "./Allowance.ts"
+import { Busy, TooMany } from "./Refusal.ts"
+import { Throttle } from "./Throttle.ts"
 
 /** Maximum number of validations at the same time in this process. */
 const maxRunning = 64

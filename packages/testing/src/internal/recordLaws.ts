@@ -163,14 +163,17 @@ export const recordLaws: LawGroup<Stores> = {
     storeLaw(
       "a page of all records continues behind a record that is gone, and has suspended applications",
       function*(f) {
-        const [oldest, { app, subscription }] = [yield* f.subscribed, yield* f.subscribed, yield* f.subscribed]
+        const [oldest, gone, newest] = [yield* f.subscribed, yield* f.subscribed, yield* f.subscribed]
         const suspended = { ...oldest.app, state: "suspended", version: 2 } as const
         yield* f.applications.save(suspended)
-        yield* f.subscriptions.remove(subscription.id, start)
-        yield* f.applications.save({ ...app, state: "ended", version: 2 })
-        const [behindSubscription, behindApplication] = [Option.some(subscription.id), Option.some(app.id)]
-        same(yield* f.subscriptions.list({ after: behindSubscription, limit: 1 }), [oldest.subscription])
-        same(yield* f.applications.list({ after: behindApplication, limit: 1, owner: Option.none() }), [suspended])
+        yield* f.subscriptions.remove(gone.subscription.id, start)
+        yield* f.applications.save({ ...gone.app, state: "ended", version: 2 })
+        for (const { app, subscription } of [gone, newest]) {
+          const subscriptions = yield* f.subscriptions.list({ after: Option.some(subscription.id), limit: 1 })
+          same(subscriptions, [oldest.subscription])
+          const after = Option.some(app.id)
+          same(yield* f.applications.list({ after, limit: 1, owner: Option.none() }), [suspended])
+        }
         yield* f.cleanUp
       }
     ),

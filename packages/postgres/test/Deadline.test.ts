@@ -1,6 +1,6 @@
-import { Effect, Fiber, FiberId, Option } from "effect"
-import { expect, it } from "vitest"
-import { within } from "../src/internal/deadline.ts"
+import { Effect, Either, Fiber, FiberId, Option } from "effect"
+import { expect, it, vi } from "vitest"
+import { deadlineMillis, within } from "../src/internal/deadline.ts"
 
 it("an interrupted call ends at any step", async () => {
   for (let last = 0; last < 40; last++) {
@@ -19,5 +19,18 @@ it("an interrupted call ends at any step", async () => {
     fiber.unsafeInterruptAsFork(FiberId.none)
     const ended = await Effect.runPromise(Effect.timeoutOption(Effect.disconnect(Fiber.await(fiber)), 1000))
     expect(Option.isSome(ended), `interrupted at step ${last}`).toBe(true)
+  }
+})
+
+it("at the deadline a call is interrupted, so that it commits nothing later, also if its caller cannot be", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
+  try {
+    let isInterrupted = false
+    const call = Effect.onInterrupt(Effect.never, () => Effect.sync(() => void (isInterrupted = true)))
+    const ended = Effect.runPromise(Effect.either(Effect.uninterruptible(within(call))))
+    await vi.advanceTimersByTimeAsync(deadlineMillis)
+    expect([Either.isLeft(await ended), isInterrupted]).toEqual([true, true])
+  } finally {
+    vi.useRealTimers()
   }
 })

@@ -9,11 +9,12 @@ export const deadlineMillis = 4000
 export const timedOut = () => new StoreError({ cause: new Error("the database did not answer in time") })
 
 /**
- * Ends an effect at the deadline, or when its caller is interrupted. Its statement ends by itself in the background.
+ * Ends an effect at the deadline, also if its caller cannot be interrupted, or when its caller is interrupted. Its
+ * statement ends by itself in the background.
  */
 export const within = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E | StoreError> =>
   Effect.uninterruptibleMask((restore) =>
-    Effect.flatMap(Effect.forkDaemon(restore(effect)), (fiber) => {
+    Effect.flatMap(Effect.forkDaemon(Effect.interruptible(effect)), (fiber) => {
       const ended = Effect.async<A, E | StoreError>((resume) => {
         const timer = setTimeout(() => resume(Effect.fail(timedOut())), deadlineMillis)
         fiber.addObserver((exit) => {

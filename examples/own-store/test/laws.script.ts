@@ -1,13 +1,20 @@
-/** The laws without a test runner. With an argument, of the store that has a bug. */
+/** The laws without a test runner, also those of closing and opening. */
 import { StoreLaws, Suite } from "@startlist/testing"
+import { Layer } from "effect"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import * as OwnStores from "../src/OwnStores.ts"
-import * as SubtleBug from "../src/SubtleBug.ts"
 
-const { layerWith } = process.argv.length > 2 ? SubtleBug : OwnStores
-const stores = layerWith({ filename: ":memory:", key: new Uint8Array(32).fill(7) })
-const suite = StoreLaws.suite("stores on SQLite", stores)
+const key = new Uint8Array(32).fill(7)
+const folder = mkdtempSync(join(tmpdir(), "own-store-"))
+const stores = OwnStores.layerWith({ filename: ":memory:", key })
+const reopen = Layer.orDie(OwnStores.layerWith({ filename: join(folder, "startlist.db"), key }))
+
+const suite = StoreLaws.suite("stores on SQLite", stores, { reopen, isExclusive: true })
 const failed = await Suite.run(suite)
 
 for (const { error } of failed) console.error(error)
 console.log(`${suite.tests.length - failed.length} of ${suite.tests.length} laws hold`)
+rmSync(folder, { recursive: true })
 process.exitCode = failed.length === 0 ? 0 : 1

@@ -3,7 +3,6 @@ import { BaseSequencer, type TestSpecification } from "vitest/node"
 
 /** Files that take over 40 seconds, slowest first. By default, vitest starts with the largest file. */
 const longest = [
-  "own-store/test/system/minimal",
   "system/packing/Packages",
   "node/test/system/Crash",
   "node/test/system/CrashEmbedded",

@@ -50,16 +50,20 @@ export interface Options<R> {
   readonly reopen?: Layer.Layer<Stores, unknown, R>
   /** Whether only one handle may be open. Then `reopen` opens another storage than the layer. Default: no. */
   readonly isExclusive?: boolean
+  /** The groups of laws that run, by what they are about. Default: all. */
+  readonly groups?: (about: string) => boolean
 }
 
 /** The laws as tests of these stores. Real time. */
 export const suite = <E, R = never>(
   name: string,
   stores: Layer.Layer<Stores | R, E>,
-  { isExclusive = false, reopen }: Options<R> = {}
-): Suite.Suite => {
-  if (reopen === undefined) return Suite.make<Stores | R, E>(name, stores, laws)
+  { groups = () => true, isExclusive = false, reopen }: Options<R> = {}
+): Suite.Suite =>
+  Suite.make<Stores | R, E>(name, stores, lawsOf(isExclusive, reopen).filter(({ about }) => groups(about)))
+
+const lawsOf = <R>(isExclusive: boolean, reopen: Options<R>["reopen"]): ReadonlyArray<LawGroup<Stores | R>> => {
+  if (reopen === undefined) return laws
   const open = Layer.build(Layer.fresh(reopen))
-  const groups = isExclusive ? [...laws, reopeningLaws(open)] : [keyLaws, ...handleLaws(open), ...others]
-  return Suite.make<Stores | R, E>(name, stores, groups)
+  return isExclusive ? [...laws, reopeningLaws(open)] : [keyLaws, ...handleLaws(open), ...others]
 }

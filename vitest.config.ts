@@ -1,6 +1,6 @@
 import { defineConfig } from "vitest/config"
-import { LongestFirst } from "./packages/test-support/src/LongestFirst.ts"
-import { SlowestFiles } from "./packages/test-support/src/SlowestFiles.ts"
+import { LongestFirst } from "./tools/test-support/src/LongestFirst.ts"
+import { SlowestFiles } from "./tools/test-support/src/SlowestFiles.ts"
 import projects from "./vitest.workspace.ts"
 
 // Settings of all projects in vitest.workspace.ts.

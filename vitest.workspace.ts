@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url"
 import type { TestProjectInlineConfiguration } from "vitest/config"
-import { patience } from "./packages/test-support/src/Patience.ts"
+import { patience } from "./tools/test-support/src/Patience.ts"
 
 // Workspace packages resolve to their sources, so that tests need no build. Vite needs it in both places.
 const conditions = ["@startlist/source", "node", "import", "module", "default"]
@@ -18,9 +18,9 @@ const tier = (
   esbuild: { target: "es2022", jsx: "automatic", jsxImportSource: "preact" },
   test: {
     name,
-    globalSetup: "packages/test-support/src/databases.ts",
-    setupFiles: "packages/test-support/src/setup.ts",
-    include: [`{packages,examples}/*/${folder}/**/*.test.{ts,tsx}`],
+    globalSetup: "tools/test-support/src/databases.ts",
+    setupFiles: "tools/test-support/src/setup.ts",
+    include: [`{packages,tools,examples}/*/${folder}/**/*.test.{ts,tsx}`],
     exclude: ["**/node_modules/**", ...exclude],
     testTimeout: timeout,
     hookTimeout: timeout,

@@ -34,7 +34,7 @@ const bundled = {
 
 /** The binary. The first use downloads it. */
 const binaryOf = (name: string): string =>
-  execFileSync(process.execPath, [here("../../../../../scripts/runtimes.mjs"), name], { encoding: "utf8" }).trim()
+  execFileSync(process.execPath, [here("../../../../../tools/scripts/runtimes.mjs"), name], { encoding: "utf8" }).trim()
 
 /** The port that a runtime prints: workerd on descriptor 3, the servers themselves on stdout. */
 const portOf = /(?:"port":|127\.0\.0\.1:)(\d+)[\s}]/

@@ -77,7 +77,7 @@ const image = Layer.scoped(
     const bin = yield* CleanCopy.emptyFolder("bin")
     const node = join(bin, "node")
     yield* Effect.promise(async () => {
-      const downloaded = await execute(repository, process.execPath, ["scripts/runtimes.mjs", version])
+      const downloaded = await execute(repository, process.execPath, ["tools/scripts/runtimes.mjs", version])
       copyFileSync(downloaded.trim(), node)
       chmodSync(node, 0o755)
       const [installs, builds, ...others] = instructions(stage(0), "RUN")

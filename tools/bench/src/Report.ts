@@ -1,0 +1,128 @@
+/** Stores results in `results.json`, and writes `docs/benchmarks.md` from it. */
+import { spawnSync } from "node:child_process"
+import { existsSync, readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import type { Description } from "./Machine.ts"
+import type { Effort } from "./Measurement.ts"
+import type { Judged, Scenario, Table } from "./Scenario.ts"
+
+/** The result of one run of a scenario, and its machine. */
+interface Section {
+  readonly machine: Description
+  readonly rounds: number
+  readonly seconds: number
+  readonly tables: ReadonlyArray<Table>
+}
+
+type Results = Readonly<Record<string, Section>>
+
+const root = fileURLToPath(new URL("../../../", import.meta.url))
+const resultsFile = join(root, "tools/bench/results.json")
+const documentFile = join(root, "docs/benchmarks.md")
+
+const read = (): Results => existsSync(resultsFile) ? JSON.parse(readFileSync(resultsFile, "utf8")) : {}
+
+const row = (cells: ReadonlyArray<string>): string => `| ${cells.join(" | ")} |`
+
+/** Aligns numbers to the right. */
+const rule = (columns: ReadonlyArray<string>): string => row(columns.map((_, index) => index === 0 ? "---" : "---:"))
+
+const judged = ({ goal, isReached, result }: Judged): string =>
+  isReached ? `- Reached: ${result} (goal: ${goal}).` : `- **Not reached**: ${result} (goal: ${goal}).`
+
+const table = ({ columns, goals, rows, title }: Table): ReadonlyArray<string> => [
+  `### ${title}`,
+  "",
+  row(columns),
+  rule(columns),
+  ...rows.map(row),
+  "",
+  ...goals.map(judged),
+  ...goals.length > 0 ? [""] : []
+]
+
+const machine = (description: Description): ReadonlyArray<string> => [
+  ...Object.entries(description).map(([name, value]) => `- ${name}: ${value}`),
+  ""
+]
+
+const section = ({ about, name, title }: Scenario, found: Section | undefined, first: Section | undefined) => [
+  `## ${title}`,
+  "",
+  about.trim(),
+  "",
+  ...found === undefined
+    ? [`Not measured yet: \`npm run bench -- ${name}\`.`, ""]
+    : [
+      ...JSON.stringify(found.machine) === JSON.stringify(first?.machine)
+        ? []
+        : ["Measured on another machine than the rest:", "", ...machine(found.machine)],
+      ...found.tables.flatMap(table),
+      `${found.rounds} ${found.rounds === 1 ? "round" : "rounds"} of ${found.seconds} s.`,
+      ""
+    ]
+]
+
+const missed = (scenarios: ReadonlyArray<Scenario>, results: Results): ReadonlyArray<string> =>
+  scenarios.flatMap(({ name, title }) =>
+    (results[name]?.tables ?? []).flatMap((found) =>
+      found.goals
+        .filter(({ isReached }) => !isReached)
+        .map(({ goal, result }) => `- ${title}, ${found.title}: ${result} instead of ${goal}.`)
+    )
+  )
+
+const document = (scenarios: ReadonlyArray<Scenario>, results: Results): string => {
+  const first = scenarios.map(({ name }) => results[name]).find((found) => found !== undefined)
+  const failures = missed(scenarios, results)
+  return [
+    "# Benchmarks",
+    "",
+    "This page shows how fast Startlist is, beside its peers and a limit. `npm run bench` writes it; `npm run bench -- NAME…`",
+    "measures some scenarios again, and `-- --quick` all of them in less time. Do not edit it by hand.",
+    "",
+    "- Startlist, its peers and the limit alternate (A B A B …). Each round uses fresh processes and databases, after a warm-up.",
+    "- A figure is the median of the rounds, with their range. Percentiles are medians of the percentiles of the rounds.",
+    "- Read the ratios rather than the figures, because the speed of the machine changes from minute to minute. A ratio is the",
+    "  median of the ratios of the rounds.",
+    "- Every answer is checked. A server that accepts a wrong secret, an unknown token or a replaced token is not measured.",
+    "- A limit does not do the work. It shows the best possible result.",
+    "- Peers do the same work with the same lifetimes and 256-bit tokens, and store only fingerprints. Their stores are the",
+    "  simplest correct ones. They run at their newest versions, on the newest long-term Node.",
+    "",
+    "## The machine",
+    "",
+    ...machine(first?.machine ?? {}),
+    ...failures.length === 0 ? [] : ["## Goals that were not reached", "", ...failures, ""],
+    ...scenarios.flatMap((scenario) => section(scenario, results[scenario.name], first))
+  ].join("\n")
+}
+
+/** Adds the result of a scenario, and writes the document. */
+export const add = (
+  scenarios: ReadonlyArray<Scenario>,
+  { name }: Scenario,
+  { rounds, seconds }: Effort,
+  where: Description,
+  tables: ReadonlyArray<Table>
+): void => {
+  const results: Results = { ...read(), [name]: { machine: where, rounds, seconds, tables } }
+  writeFileSync(resultsFile, `${JSON.stringify(results, undefined, 2)}\n`)
+  writeFileSync(documentFile, document(scenarios, results))
+  spawnSync(join(root, "node_modules/.bin/dprint"), ["fmt", resultsFile, documentFile], { cwd: root })
+}
+
+/** Prints a result to the terminal. */
+export const print = ({ columns, goals, rows, title }: Table): void => {
+  const widths = columns.map((column, index) =>
+    Math.max(column.length, ...rows.map((cells) => cells[index]?.length ?? 0))
+  )
+  const line = (cells: ReadonlyArray<string>) =>
+    cells.map((cell, index) => index === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[index] ?? 0)).join("  ")
+  console.log(`\n${title}\n  ${line(columns)}`)
+  for (const cells of rows) console.log(`  ${line(cells)}`)
+  for (const { goal, isReached, result } of goals) {
+    console.log(`  ${isReached ? "reached    " : "NOT REACHED"} ${result}: ${goal}`)
+  }
+}

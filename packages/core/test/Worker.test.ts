@@ -17,7 +17,7 @@ import {
   Subscription,
   Worker
 } from "@startlist/core"
-import { Interception, ScriptedCallbacks, TestSecrets, TestUsers } from "@startlist/testing"
+import { Faults, ScriptedCallbacks, TestSecrets, TestUsers } from "@startlist/testing"
 import { Array as Arr, DateTime, Duration, Effect, Fiber, Layer, Logger, Option, Schema, TestClock } from "effect"
 import { makeClient, makeUser } from "./support/fixture.ts"
 
@@ -442,8 +442,8 @@ describe("a dispatcher that begins requests without a fiber", () => {
 })
 
 /** The stores in memory, of which one operation fails as long as `isFailing`. */
-const failing = (operation: Interception.StoreOperation, isFailing: (input: ReadonlyArray<unknown>) => boolean) =>
-  Interception.layer((name, effect, input) =>
+const failing = (operation: Faults.StoreOperation, isFailing: (input: ReadonlyArray<unknown>) => boolean) =>
+  Faults.intercepting((name, effect, input) =>
     Effect.suspend(() =>
       name === operation && isFailing(input) ? Effect.fail(new Store.StoreError({ cause: "down" })) : effect
     )
@@ -584,7 +584,7 @@ describe("a dispatcher with a bug", () => {
 describe("a store that fails", () => {
   it.effect("with a bug, while claiming or recording, does not end the worker", () => {
     let bugs = 4
-    const broken = Interception.layer((name, effect) =>
+    const broken = Faults.intercepting((name, effect) =>
       Effect.suspend(() =>
         /\.(?:claim|settle)$/.test(name) && bugs-- > 0 ? Effect.dieMessage("a bug in the store") : effect
       )
@@ -666,7 +666,7 @@ describe("a store that fails", () => {
 
   it.effect("that answers a claim when its lease is nearly over starts no attempt", () => {
     let isSlow = true
-    const slow = Interception.layer((name, effect) =>
+    const slow = Faults.intercepting((name, effect) =>
       Effect.suspend(() => {
         if (name !== "DeliveryQueue.claim" || !isSlow) return effect
         isSlow = false

@@ -1,5 +1,6 @@
 import { Postgres } from "@startlist/postgres"
-import { ProgramLaws, StoreLaws } from "@startlist/testing"
+import * as ProgramLaws from "@startlist/model/ProgramLaws"
+import { StoreLaws } from "@startlist/testing"
 import { describeSuite } from "@startlist/testing/vitest"
 import { Effect, Layer } from "effect"
 import * as fixtures from "@startlist/test-support/StoreFixtures"

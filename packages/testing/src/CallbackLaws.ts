@@ -16,13 +16,36 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import { has, holds, same } from "./internal/expecting.ts"
-import { outcomeLaws } from "./internal/outcomeLaws.ts"
 import type { Steps } from "./internal/storeLaw.ts"
-import type { Receiver, Scripted } from "./internal/receiver.ts"
 import { forAll, type Law, law } from "./Law.ts"
 import * as Suite from "./Suite.ts"
 
-export type { Receiver, Reply, Request, Scripted } from "./internal/receiver.ts"
+/** Reply of a receiver: an answer after `afterMs`; `"hang"` for no answer; or `"close"` for a closed connection. */
+export type Reply = "hang" | "close" | {
+  readonly status: number
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string
+  readonly afterMs?: number
+}
+
+/** A request as it arrived; header names in lower case. */
+export interface Request {
+  readonly method: string
+  /** Path and query. */
+  readonly target: string
+  readonly headers: Readonly<Record<string, string | undefined>>
+  readonly body: string
+}
+
+/** A real HTTP server that the callbacks can reach, on an address of its own. */
+export interface Receiver {
+  /** For example `http://127.0.0.1:4711/hook`. */
+  readonly url: string
+  /** Sets its reply. Initially 200. */
+  readonly reply: (reply: Reply) => Effect.Effect<void>
+  /** The requests that arrived, oldest first. */
+  readonly requests: Effect.Effect<ReadonlyArray<Request>>
+}
 
 const secrets = [
   "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
@@ -229,17 +252,9 @@ export const laws = (start: Effect.Effect<Receiver, never, Scope.Scope>): Readon
   ]
 }
 
-/**
- * The laws as tests of these callbacks, which must be allowed to reach the receivers. `scripted` adds a law: whatever
- * resolvers and receivers answer, no error escapes and every delivery ends.
- */
+/** The laws as tests of these callbacks, which must be allowed to reach the receivers. */
 export const suite = <E>(
   name: string,
   callbacks: Layer.Layer<Callbacks, E>,
-  receiver: Effect.Effect<Receiver, never, Scope.Scope>,
-  scripted?: Scripted
-): Suite.Suite =>
-  Suite.make(name, callbacks, [
-    { about: "callbacks", laws: laws(receiver) },
-    { about: "outcomes", laws: scripted === undefined ? [] : outcomeLaws(receiver, scripted) }
-  ])
+  receiver: Effect.Effect<Receiver, never, Scope.Scope>
+): Suite.Suite => Suite.make(name, callbacks, [{ about: "callbacks", laws: laws(receiver) }])

@@ -1,21 +1,13 @@
 /**
- * Laws, programs and simulation for stores, and test doubles for applications.
+ * Laws for stores and callbacks, and test doubles for applications.
  */
-export * as Agreement from "./Agreement.ts"
 export * as ApplicationReceiver from "./ApplicationReceiver.ts"
 export * as Arbitraries from "./Arbitraries.ts"
 export * as CallbackLaws from "./CallbackLaws.ts"
-export * as Operation from "./Operation.ts"
 export * as Faults from "./Faults.ts"
-export * as HistoryEntry from "./HistoryEntry.ts"
-export * as Interception from "./Interception.ts"
 export * as Law from "./Law.ts"
-export * as Model from "./Model.ts"
-export * as Program from "./Program.ts"
-export * as ProgramLaws from "./ProgramLaws.ts"
 export * as Promises from "./Promises.ts"
 export * as ScriptedCallbacks from "./ScriptedCallbacks.ts"
-export * as Simulation from "./Simulation.ts"
 export * as StoreLaws from "./StoreLaws.ts"
 export * as Suite from "./Suite.ts"
 export * as TestSecrets from "./TestSecrets.ts"

@@ -11,7 +11,7 @@ import {
   Token,
   User
 } from "@startlist/core"
-import { Arbitraries, Operation } from "@startlist/testing"
+import { Arbitraries } from "@startlist/testing"
 import { Arbitrary, FastCheck, Schema } from "effect"
 
 /** Whether a schema's own arbitrary keeps to it. */
@@ -72,10 +72,5 @@ describe("an arbitrary gives what the schema allows", () => {
 
   it.prop("attempt", [Arbitraries.attempt], ([attempt]) => {
     expect(Schema.is(Delivery.Attempt)(attempt)).toBe(true)
-  })
-
-  it.prop("program, and it survives being written down and read", [Operation.program()], ([program]) => {
-    const json = JSON.stringify(Schema.encodeSync(Operation.Program)(program))
-    expect(Schema.decodeUnknownSync(Operation.Program)(JSON.parse(json))).toStrictEqual(program)
   })
 })

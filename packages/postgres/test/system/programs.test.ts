@@ -3,7 +3,7 @@ import { Embedded, Postgres } from "@startlist/postgres"
 import * as fixtures from "@startlist/test-support/StoreFixtures"
 import { temporaryFolder } from "@startlist/test-support/TemporaryFolder"
 import * as TestDatabase from "@startlist/test-support/TestDatabase"
-import { ProgramLaws } from "@startlist/testing"
+import * as ProgramLaws from "@startlist/model/ProgramLaws"
 import { describeSuite } from "@startlist/testing/vitest"
 import { Effect, Layer } from "effect"
 

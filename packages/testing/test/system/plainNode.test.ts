@@ -38,16 +38,6 @@ describe("in plain Node without vitest", () => {
     expect(await importing(modules.filter((name) => name !== "vitest.ts"))).toBe("")
   })
 
-  it("a simulation with killed nodes leaves nothing that keeps the process alive", async () => {
-    expect(
-      await running(`
-        import { Effect } from "effect"
-        import { check } from ${url("Simulation.ts")}
-        await Effect.runPromise(check({ hours: 0.2, pace: 600, nodes: 3, faults: 1, seeds: 12 }))
-      `)
-    ).toBe("")
-  })
-
   it("vitest cannot", async () => {
     expect(await importing(["vitest.ts"])).toContain("vitest is imported by")
   })

@@ -4,13 +4,13 @@ import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
 import { mutants } from "./mutants.ts"
 
-const packages = fileURLToPath(new URL("../../../../", import.meta.url))
+const root = fileURLToPath(new URL("../../../../../", import.meta.url))
 const conditions = ["@startlist/source", "node", "import", "module", "default"]
 const mutant = mutants[Number(process.env.MUTANT)]
-if (mutant !== undefined && !existsSync(`${packages}core/src/${mutant.file}`)) throw new Error(`no ${mutant.file}`)
+if (mutant !== undefined && !existsSync(`${root}packages/core/src/${mutant.file}`)) throw new Error(`no ${mutant.file}`)
 
 export default defineConfig({
-  root: packages,
+  root,
   resolve: { conditions },
   ssr: { resolve: { conditions } },
   esbuild: { target: "es2022" },
@@ -23,7 +23,11 @@ export default defineConfig({
         : code
   }],
   test: {
-    include: ["testing/test/{storeLaws,programs}.test.ts", "core/test/*.test.ts"],
+    include: [
+      "packages/testing/test/storeLaws.test.ts",
+      "tools/model/test/programs.test.ts",
+      "packages/core/test/*.test.ts"
+    ],
     // One process that loads everything once: loading costs more than the tests.
     pool: "forks",
     isolate: false,

@@ -1,5 +1,0 @@
-import { Memory } from "@startlist/core"
-import { ProgramLaws } from "@startlist/testing"
-import { describeSuite } from "@startlist/testing/vitest"
-
-describeSuite(ProgramLaws.suite("more programs in memory than the fast tier has", Memory.layer, { numRuns: 150 }))

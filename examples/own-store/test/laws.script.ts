@@ -12,9 +12,9 @@ const stores = OwnStores.layerWith({ filename: ":memory:", key })
 const reopen = Layer.orDie(OwnStores.layerWith({ filename: join(folder, "startlist.db"), key }))
 
 const suite = StoreLaws.suite("stores on SQLite", stores, { reopen, isExclusive: true })
-const failed = await Suite.run(suite)
+const { failed, programs } = await Suite.run(suite)
 
 for (const { error } of failed) console.error(error)
-console.log(`${suite.tests.length - failed.length} of ${suite.tests.length} laws hold`)
+console.log(`${suite.tests.length - failed.length} of ${suite.tests.length} laws hold, ${programs} random programs ran`)
 rmSync(folder, { recursive: true })
 process.exitCode = failed.length === 0 ? 0 : 1

@@ -1,8 +1,10 @@
 /** A law: a sentence, and a check that fails if it does not hold. */
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import * as Random from "effect/Random"
 import * as Runtime from "effect/Runtime"
+import { turn } from "./internal/eventLoop.ts"
 
 export interface Law<R> {
   /** The law as a sentence. */
@@ -23,7 +25,19 @@ export const law = <E, R>(name: string, check: () => Effect.Effect<unknown, E, R
   check: Effect.asVoid(Effect.suspend(check))
 })
 
-const breath = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0))
+/** The effort of laws: how many programs and rounds they run. */
+export class Effort extends Context.Reference<Effort>()("@startlist/testing/Effort", {
+  defaultValue: (): Effort.Service => ({ factor: 1, programs: 0 })
+}) {}
+
+export declare namespace Effort {
+  export interface Service {
+    /** Multiplies the programs and rounds of each law, and the time that they may take. */
+    readonly factor: number
+    /** Number of random programs that have run. */
+    programs: number
+  }
+}
 
 /**
  * Checks a law for arbitrary values from the seed of the law. Dies with the smallest counterexample that was found.
@@ -38,8 +52,7 @@ export const forAll = <A, E, R>(
     const runtime = yield* Effect.runtime<R>()
     const seed = yield* Random.nextIntBetween(0, 2 ** 31)
     const property = FastCheck.asyncProperty(arbitrary, async (value) => {
-      await breath()
-      await Runtime.runPromise(runtime)(check(value))
+      await Runtime.runPromise(runtime)(Effect.zipRight(turn, check(value)))
     })
     yield* Effect.promise(() => FastCheck.assert(property, { seed, ...parameters }))
   })

@@ -42,7 +42,7 @@ export const laws: ReadonlyArray<LawGroup<Stores>> = [
   racesOf(withOne)
 ]
 
-export interface Options<R> {
+export interface Options<R> extends Suite.Options {
   /**
    * Opens the same storage once more, each time that it is built. It may need whatever the layer of the stores gives
    * beside the stores. It adds the laws of two handles over one storage, which race, and of closing and opening.
@@ -58,9 +58,9 @@ export interface Options<R> {
 export const suite = <E, R = never>(
   name: string,
   stores: Layer.Layer<Stores | R, E>,
-  { groups = () => true, isExclusive = false, reopen }: Options<R> = {}
+  { effort = 1, groups = () => true, isExclusive = false, reopen }: Options<R> = {}
 ): Suite.Suite =>
-  Suite.make<Stores | R, E>(name, stores, lawsOf(isExclusive, reopen).filter(({ about }) => groups(about)))
+  Suite.make<Stores | R, E>(name, stores, lawsOf(isExclusive, reopen).filter(({ about }) => groups(about)), { effort })
 
 const lawsOf = <R>(isExclusive: boolean, reopen: Options<R>["reopen"]): ReadonlyArray<LawGroup<Stores | R>> => {
   if (reopen === undefined) return laws

@@ -17,17 +17,23 @@ import type * as Layer from "effect/Layer"
 import * as ManagedRuntime from "effect/ManagedRuntime"
 import * as Option from "effect/Option"
 import * as Random from "effect/Random"
-import type { LawGroup } from "./Law.ts"
+import { FairScheduler } from "./internal/eventLoop.ts"
+import { Effort, type LawGroup } from "./Law.ts"
 
 export interface Test {
   readonly name: string
-  /** Rejects if the law does not hold. The error has the seed, and `command`, if given, to repeat the run. */
-  readonly run: (command?: string) => Promise<void>
+  /**
+   * Rejects if the law does not hold. The error has the seed, and `command`, if given, to repeat the run. `signal`
+   * interrupts it.
+   */
+  readonly run: (command?: string, signal?: AbortSignal) => Promise<void>
 }
 
 export interface Suite {
   readonly name: string
   readonly tests: ReadonlyArray<Test>
+  /** Number of random programs that its tests have run. */
+  readonly programs: () => number
   /** Closes the implementation, which the first test opens. */
   readonly close: () => Promise<void>
 }
@@ -52,26 +58,40 @@ const describe = (cause: Cause.Cause<unknown>): string => {
   return error instanceof Error && error.message !== "" ? error.message : Cause.pretty(cause)
 }
 
+export interface Options {
+  /** Multiplies the number of random programs and rounds, and their time. Default: 1. */
+  readonly effort?: number
+}
+
 /** The laws of these groups, over one implementation that they share. */
 export const make = <R, E>(
   name: string,
   layer: Layer.Layer<R, E>,
-  groups: ReadonlyArray<LawGroup<R>>
+  groups: ReadonlyArray<LawGroup<R>>,
+  { effort: factor = 1 }: Options = {}
 ): Suite => {
+  if (!(factor > 0)) throw new RangeError(`effort is ${factor}. It must be above 0.`)
   const runtime = ManagedRuntime.make(layer)
+  const scheduler = new FairScheduler()
+  const effort: Effort.Service = { factor, programs: 0 }
   const tests = groups.flatMap(({ about, laws }) =>
     laws.map(({ check, name: law }): Test => ({
       name: `${about}: ${law}`,
-      run: async (command) => {
+      run: async (command, signal) => {
         const seed = await runtime.runPromise(makeSeed)
-        const exit = await runtime.runPromiseExit(Effect.withRandom(check, Random.make(seed)))
+        const checking = check.pipe(
+          Effect.withRandom(Random.make(seed)),
+          Effect.provideService(Effort, effort),
+          Effect.withScheduler(scheduler)
+        )
+        const exit = await runtime.runPromiseExit(checking, signal && { signal })
         if (Exit.isSuccess(exit)) return
         const again = `Run it again: ${seedVariable}=${seed} ${command ?? "and the same command"}`
         throw new LawBroken(`${about}: ${law}\n${describe(exit.cause)}\n${again}`, { cause: Cause.squash(exit.cause) })
       }
     }))
   )
-  return { name, tests, close: () => runtime.dispose() }
+  return { name, tests, programs: () => effort.programs, close: () => runtime.dispose() }
 }
 
 export interface RunOptions {
@@ -90,25 +110,34 @@ export class Unended extends Error {
   override readonly name = "Unended"
 }
 
+export interface Result {
+  readonly failed: ReadonlyArray<Failure>
+  /** Number of random programs that ran. */
+  readonly programs: number
+}
+
 /**
  * Runs all tests, one after the other. Returns those that failed, with their errors. If one does not end in time, the
  * implementation may be stuck: then those after it are not run, and fail, too. Closes the implementation.
  */
 export const run = async (
-  { close, tests }: Suite,
+  { close, programs, tests }: Suite,
   { timeout = 60_000 }: RunOptions = {}
-): Promise<ReadonlyArray<Failure>> => {
+): Promise<Result> => {
   const failed: Array<Failure> = []
-  const attempt = (name: string, running: Promise<void>) =>
-    inTime(name, running, timeout).catch((error: unknown) => void failed.push({ name, error }))
+  const attempt = async (name: string, run: (signal: AbortSignal) => Promise<void>) => {
+    const controller = new AbortController()
+    await inTime(name, run(controller.signal), timeout).catch((error: unknown) => void failed.push({ name, error }))
+    controller.abort()
+  }
   for (const [place, { name, run }] of tests.entries()) {
-    await attempt(name, run())
+    await attempt(name, (signal) => run(undefined, signal))
     if (!(failed.at(-1)?.error instanceof Unended)) continue
     failed.push(...tests.slice(place + 1).map(({ name }) => ({ name, error: new Unended(`${name}: not run`) })))
     break
   }
-  await attempt("closing", close())
-  return failed
+  await attempt("closing", close)
+  return { failed, programs: programs() }
 }
 
 /** Its timer also keeps the process alive when nothing else does. */

@@ -12,13 +12,13 @@ const running = (check: Effect.Effect<void, string>) => {
 }
 
 it("a law that does not hold fails, and the others are run", async () => {
-  const failed = await running(Effect.fail("a difference"))
+  const { failed } = await running(Effect.fail("a difference"))
   expect(failed.map(({ name }) => name)).toEqual(["it: is this"])
   expect(failed[0]?.error).toBeInstanceOf(Suite.LawBroken)
 })
 
 it("a law that does not end fails, and those after it, which are not run", async () => {
-  const failed = await running(Effect.never)
+  const { failed } = await running(Effect.never)
   expect(failed.map(({ error }) => String(error))).toEqual([
     "Unended: it: is this: not ended after 0.03 s",
     "Unended: it: is the last: not run"

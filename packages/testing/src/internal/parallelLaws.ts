@@ -14,6 +14,7 @@ import * as Option from "effect/Option"
 import type { Law, LawGroup } from "../Law.ts"
 import { count, holds, race, same, sorted } from "./expecting.ts"
 import { at, type Fixture, following, objectsOf, only, start } from "./fixture.ts"
+import { poll } from "./eventLoop.ts"
 import { besideInterrupted } from "./rounds.ts"
 import { queueLaw, storeLaw } from "./storeLaw.ts"
 
@@ -77,16 +78,14 @@ const moments: Law<Stores> = storeLaw(
       }
       isDone = true
     })
-    const finding = Effect.gen(function*() {
-      while (!isDone) {
-        const before = saved
-        const found = Option.getOrThrow(yield* f.grants.find(app.id, grant.userId))
-        const [first, then] = [found.application.epoch, found.grant.generation]
-        holds(then >= before, `generation ${then} is found after generation ${before} was saved`)
-        holds(first - then === 0 || first - then === 1, `epoch ${first} and generation ${then} were stored together`)
-        yield* Effect.yieldNow()
-      }
+    const find = Effect.gen(function*() {
+      const before = saved
+      const found = Option.getOrThrow(yield* f.grants.find(app.id, grant.userId))
+      const [first, then] = [found.application.epoch, found.grant.generation]
+      holds(then >= before, `generation ${then} is found after generation ${before} was saved`)
+      holds(first - then === 0 || first - then === 1, `epoch ${first} and generation ${then} were stored together`)
     })
+    const finding = poll(find, () => isDone)
     yield* Effect.all([saving, finding, finding, finding], { concurrency: "unbounded" })
   }
 )
@@ -294,12 +293,8 @@ export const parallelLaws: LawGroup<Stores> = {
       function*(f) {
         const { app } = yield* f.subscribed
         const readers = [reader(f, app), reader(f, app)]
-        const readUntil = (isSaved: Effect.Effect<boolean>) =>
-          Effect.forEach(
-            readers,
-            ({ read }) => Effect.repeat(Effect.zipRight(Effect.yieldNow(), read(1000)), { until: () => isSaved }),
-            { concurrency: 2 }
-          )
+        const readUntil = (isSaved: () => boolean) =>
+          Effect.forEach(readers, ({ read }) => poll(read(1000), isSaved), { concurrency: 2 })
         let saved = 0
         const save = (count: number) => Effect.suspend(() => f.enqueue(app, Arr.makeBy(count, () => f.event(++saved))))
         const ends = (yield* Clock.currentTimeMillis) + 1000
@@ -307,9 +302,9 @@ export const parallelLaws: LawGroup<Stores> = {
           // Short saves begin and end while long ones go on.
           const saves = [save(200), save(200), Effect.repeatN(save(1), 9)]
           const saving = yield* Effect.fork(Effect.all(saves, { concurrency: "unbounded" }))
-          yield* readUntil(Effect.map(Fiber.poll(saving), Option.isSome))
+          yield* readUntil(() => saving.unsafePoll() !== null)
           yield* Fiber.join(saving)
-          yield* readUntil(Effect.succeed(true))
+          yield* readUntil(() => true)
           for (const { seen } of readers) same(seen.length, saved, "number of events that a reader saw")
         }
         const late = reader(f, app)

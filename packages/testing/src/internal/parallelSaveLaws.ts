@@ -4,10 +4,10 @@ import type { Outgoing } from "@startlist/core/Event"
 import type { Stores } from "@startlist/core/Stores"
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
-import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import type { Law, LawGroup } from "../Law.ts"
 import { alike, holds, race, same, sorted, tagOf } from "./expecting.ts"
+import { poll } from "./eventLoop.ts"
 import type { Fixture } from "./fixture.ts"
 import { atRest, besideInterrupted, noStops, stepsOf, type Stops, sweep } from "./rounds.ts"
 import { interruptAt } from "./stepping.ts"
@@ -136,9 +136,8 @@ const allOrNothing = (what: What): Law<Stores> =>
         yield* trial((saves, notNotified) =>
           Effect.gen(function*() {
             const saving = yield* Effect.fork(saves)
-            const isDone = Effect.map(Fiber.poll(saving), Option.isSome)
             const read = Effect.map(notNotified, (objects) => same(objects, [], "what is saved without its events"))
-            const reading = Effect.repeat(Effect.zipRight(Effect.yieldNow(), read), { until: () => isDone })
+            const reading = poll(read, () => saving.unsafePoll() !== null)
             yield* Effect.all([reading, reading], { concurrency: "unbounded" })
           })
         )

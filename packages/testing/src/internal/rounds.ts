@@ -3,6 +3,8 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Random from "effect/Random"
+import { Effort } from "../Law.ts"
+import { turn } from "./eventLoop.ts"
 import { stopAt } from "./stepping.ts"
 
 /** Stores in this process reach `most`. Stores that wait for a database end after `millis`. */
@@ -18,15 +20,22 @@ const within = <E, R>(
 ): Effect.Effect<void, E, R> =>
   Effect.gen(function*() {
     const began = yield* Clock.currentTimeMillis
+    const { factor } = yield* Effort
     for (let round = 0; round < most; round++) {
-      if (round >= least && (yield* Clock.currentTimeMillis) - began > millis) return
+      if (round >= least && (yield* Clock.currentTimeMillis) - began > factor * millis) return
       yield* trial(round)
     }
   })
 
 /** Repeats a trial until it fails or a limit is reached. */
-export const rounds = <E, R>(trial: (round: number) => Effect.Effect<unknown, E, R>): Effect.Effect<void, E, R> =>
-  within({ least: 2, most: 20, millis: 20 }, trial)
+export const rounds = <E, R>(
+  trial: (round: number) => Effect.Effect<unknown, E, R>,
+  limits: Limits = { least: 2, most: 20, millis: 20 }
+): Effect.Effect<void, E, R> =>
+  Effect.flatMap(Effort, ({ factor }) => {
+    const [least, most] = [limits.least, limits.most].map((count) => Math.ceil(factor * count))
+    return within({ ...limits, least: least ?? 1, most: most ?? 1 }, trial)
+  })
 
 /** Steps at which an operation can be stopped. A sweep must try at least `least` of them. */
 export interface Stops<A> {
@@ -112,12 +121,6 @@ const shifted = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R
 /** Runs these in parallel. Each begins at a random moment. */
 export const atOnce = <A, E>(contenders: ReadonlyArray<Effect.Effect<A, E>>): Effect.Effect<ReadonlyArray<A>, E> =>
   Effect.all(contenders.map(shifted), { concurrency: "unbounded" })
-
-/** One turn of the event loop. Statements of a database are sent and answered between turns. */
-const turn = Effect.async<void>((resume) => {
-  const immediate = setImmediate(() => resume(Effect.void))
-  return Effect.sync(() => clearImmediate(immediate))
-})
 
 /**
  * Runs these in parallel, often, and interrupts every third one, each time some turns of the event loop later. `check` gets

@@ -10,7 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import { intercept } from "../Faults.ts"
-import { forAll, law, type LawGroup } from "../Law.ts"
+import { Effort, forAll, law, type LawGroup } from "../Law.ts"
 import { tagOfError, Unexpected } from "./expecting.ts"
 import { type Fixture, make } from "./fixture.ts"
 import { plain } from "./plain.ts"
@@ -85,19 +85,22 @@ export const storePrograms = <R>(withHandles: WithHandles<R>): LawGroup<R> => ({
         withHandles((handles) =>
           Effect.gen(function*() {
             const stops = new Map<MakeCall, Stops<number>>()
-            let ends = (yield* Clock.currentTimeMillis) + theme.millis
+            const effort = yield* Effort
+            const millis = effort.factor * theme.millis
+            let ends = (yield* Clock.currentTimeMillis) + millis
             let begun = 0
-            const isOver = Effect.map(Clock.currentTimeMillis, (now) => now > ends && begun > fewest)
+            const isOver = Effect.map(Clock.currentTimeMillis, (now) => now > ends && begun > effort.factor * fewest)
             yield* forAll(program, (program) =>
               Effect.gen(function*() {
                 begun += 1
                 if (yield* isOver) return
+                effort.programs += 1
                 const lengthen = Effect.map(Clock.currentTimeMillis, (now) => {
                   ends = now + shrinking
                 })
                 const plan = { ...program, parts: theme.parts, calls: callsOf(theme, program) }
                 yield* Effect.tapErrorCause(run(plan, handles, stops, isOver), () => lengthen)
-              }), { numRuns: theme.millis / 10, interruptAfterTimeLimit: 10 * theme.millis + shrinking })
+              }), { numRuns: Math.ceil(millis / 10), interruptAfterTimeLimit: 10 * millis + shrinking })
           })
         )
     )

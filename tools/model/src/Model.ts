@@ -1,31 +1,38 @@
 /**
  * The model: a pure function that predicts the result of each operation and the state after it. It uses the words of
- * the interface and is far simpler than the core.
+ * the interface and is far simpler than the core. `Grant.ts` has its rules of one grant.
  *
  * Results of parallel operations are right if some order of the operations gives them. The checker stores all states
  * that agree with the results. A law is broken when no state is left.
  */
+import * as Grant from "./Grant.ts"
 import type { HistoryEntry } from "./HistoryEntry.ts"
-import {
-  codeLifetime,
-  empty,
-  end,
-  endAll,
-  enqueue,
-  type Grant,
-  isAccepted,
-  isLive,
-  issue,
-  keyOf,
-  maxCodes,
-  newest,
-  repeats,
-  replayGrace,
-  type State,
-  withGrant
-} from "./modelState.ts"
 
-export { empty, keyOf, type State }
+/** Records are numbered in the order of their appearance. Times are seconds. */
+export interface State {
+  /** By `application/user`. */
+  readonly grants: Readonly<Record<string, Grant.Grant>>
+  /** Applications that are not active. */
+  readonly standing: Readonly<Record<number, "suspended" | "ended">>
+  /** Subscriptions that are paused. */
+  readonly paused: Readonly<Record<number, true>>
+  readonly erased: Readonly<Record<number, true>>
+  /** By application: the identifier. */
+  readonly subscriptions: Readonly<Record<number, number>>
+  readonly registrations: Readonly<Record<number, { readonly parties: ReadonlyArray<number>; readonly status: string }>>
+  /** Events of each subscription, in order, delivered ones included. */
+  readonly deliveries: Readonly<Record<number, ReadonlyArray<string>>>
+}
+
+export const empty: State = {
+  grants: {},
+  standing: {},
+  paused: {},
+  erased: {},
+  subscriptions: {},
+  registrations: {},
+  deliveries: {}
+}
 
 /** The expected result, and the state after it: the same state if nothing is saved. */
 export interface Prediction {
@@ -33,63 +40,73 @@ export interface Prediction {
   readonly next: State
 }
 
-/** Predicts that the same pair is issued again (law 1b). */
-const repeated = (state: State, { current }: Grant, pair: number): Prediction =>
-  pair === current ? { result: "ok", next: state } : { result: "ok, with the tokens of the first answer", next: state }
+export const keyOf = (application: number, user: number): string => `${application}/${user}`
+
+export const applicationOf = (key: string): number => Number(key.split("/")[0])
+
+/** Whether the events of an application wait (law 14). */
+export const isHeld = ({ paused, standing, subscriptions }: State, application: number): boolean =>
+  standing[application] !== undefined || paused[subscriptions[application] ?? -1] === true
+
+/** The state with nothing suspended or paused. */
+export const released = (state: State): State => ({
+  ...state,
+  paused: {},
+  standing: Object.fromEntries(Object.entries(state.standing).filter(([, standing]) => standing === "ended"))
+})
+
+const withGrant = (state: State, key: string, grant: Grant.Grant): State =>
+  state.grants[key] === grant ? state : { ...state, grants: { ...state.grants, [key]: grant } }
+
+/** Ends a grant, if there is one. */
+export const end = (state: State, key: string): State => {
+  const grant = state.grants[key]
+  return grant === undefined ? state : withGrant(state, key, Grant.end(grant))
+}
+
+const endAll = (state: State, application: number): State =>
+  Object.keys(state.grants).filter((key) => applicationOf(key) === application).reduce(end, state)
+
+/** The grant that has a code or a token, with its key. */
+const ownerOf = ({ grants }: State, kind: "codes" | "access" | "refresh", place: number) =>
+  Object.entries(grants).find(([, grant]) => place in grant[kind])
+
+const enqueue = (state: State, subscription: number, event: string): State => ({
+  ...state,
+  deliveries: { ...state.deliveries, [subscription]: [...(state.deliveries[subscription] ?? []), event] }
+})
+
+/** The prediction for a request that issues tokens. A repeat gives the tokens of the first answer (law 1b). */
+const issued = (state: State, key: string, { grant, pair, result }: Grant.Outcome, made: number): Prediction => ({
+  result: pair === undefined || pair === made ? result : `${result}, with the tokens of the first answer`,
+  next: withGrant(state, key, grant)
+})
 
 export const predict = (state: State, entry: HistoryEntry): Prediction => {
   const { at } = entry
   const refused = (result: string, next: State = state): Prediction => ({ result, next })
   const ok = (next: State): Prediction => ({ result: "ok", next })
+  if ("client" in entry && state.standing[entry.client]) return refused("InvalidClient")
   switch (entry._tag) {
     case "Consented": {
       if (state.standing[entry.application]) return refused("InvalidRedirect")
       const key = keyOf(entry.application, entry.user)
-      const present = state.grants[key]
-      const fresh = { isAlive: true, current: null, previous: null, rotatedAt: 0, origin: "" }
-      const grant = present?.isAlive ? present : { ...fresh, life: (present?.life ?? 0) + 1 }
-      const code = { grant: key, life: grant.life, expiresAt: at + codeLifetime, isUsed: false }
-      const codes = newest({ ...state.codes, [entry.made]: code }, key, maxCodes, at)
-      return ok({ ...withGrant(state, key, grant), codes })
+      return ok(withGrant(state, key, Grant.consent(state.grants[key] ?? Grant.none, entry.made, at)))
     }
     case "Redeemed": {
-      if (state.standing[entry.client]) return refused("InvalidClient")
-      const code = state.codes[entry.code]
-      const grant = code && state.grants[code.grant]
-      if (code === undefined || grant === undefined) return refused("unknown")
-      if (at >= code.expiresAt || !isLive(state, code)) return refused("unknown")
-      if (!entry.fits) return refused("mismatch")
-      const asked = `code ${entry.code} ${entry.key}`
-      if (code.isUsed) {
-        return repeats(grant, asked, entry.key, at)
-          ? repeated(state, grant, entry.made)
-          : refused("replayed", end(state, code.grant))
-      }
-      const used = { ...state, codes: { ...state.codes, [entry.code]: { ...code, isUsed: true } } }
-      return ok(issue(used, code.grant, at, entry.made, asked))
+      const [key, grant] = ownerOf(state, "codes", entry.code) ?? []
+      if (grant === undefined || key === undefined) return refused("unknown")
+      return issued(state, key, Grant.redeem(grant, entry.code, { ...entry, pair: entry.made }), entry.made)
     }
     case "Refreshed": {
-      if (state.standing[entry.client]) return refused("InvalidClient")
-      const token = state.refresh[entry.token]
-      if (token === undefined) return refused("unknown")
-      if (!entry.isOwner) return refused("mismatch")
-      const grant = state.grants[token.grant]
-      if (grant === undefined || !isLive(state, token)) return refused("revoked")
-      const asked = `refresh token ${entry.token} ${entry.key}`
-      if (grant.current !== entry.token) {
-        if (repeats(grant, asked, entry.key, at)) return repeated(state, grant, entry.made)
-        return grant.previous === entry.token && at < grant.rotatedAt + replayGrace
-          ? refused("replaced")
-          : refused("replayed", end(state, token.grant))
-      }
-      if (at >= token.expiresAt) return refused("expired")
-      return ok(issue(state, token.grant, at, entry.made, asked))
+      const [key, grant] = ownerOf(state, "refresh", entry.token) ?? []
+      if (grant === undefined || key === undefined) return refused("unknown")
+      return issued(state, key, Grant.refresh(grant, entry.token, { ...entry, pair: entry.made }), entry.made)
     }
     case "Revoked": {
-      if (state.standing[entry.client]) return refused("InvalidClient")
-      const token = state[entry.by][entry.token]
-      const isGood = token !== undefined && isLive(state, token) && (entry.by === "refresh" || at < token.expiresAt)
-      return ok(isGood && entry.isOwner ? end(state, token.grant) : state)
+      const [key, grant] = ownerOf(state, entry.by, entry.token) ?? []
+      if (grant === undefined || key === undefined || !entry.isOwner) return ok(state)
+      return ok(withGrant(state, key, Grant.revoke(grant, entry.by, entry.token, at)))
     }
     case "RevokedByUser": {
       const key = keyOf(entry.application, entry.user)
@@ -105,8 +122,8 @@ export const predict = (state: State, entry: HistoryEntry): Prediction => {
       )
     }
     case "Called": {
-      const token = state.access[entry.token]
-      return token !== undefined && isAccepted(state, token) && at < token.expiresAt
+      const [key, grant] = ownerOf(state, "access", entry.token) ?? []
+      return grant !== undefined && Grant.accepts(grant, entry.token, at) && !state.standing[applicationOf(key ?? "")]
         ? ok(state)
         : refused("InvalidToken")
     }

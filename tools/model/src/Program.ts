@@ -28,7 +28,6 @@ import * as Standing from "./performStanding.ts"
 import { observe as observeSystem } from "./observe.ts"
 import { storeChecks } from "./storeChecks.ts"
 import * as Observed from "./observation.ts"
-import * as ModelState from "./modelState.ts"
 import * as Model from "./Model.ts"
 import * as ScriptedCallbacks from "@startlist/testing/ScriptedCallbacks"
 import * as TestSecrets from "@startlist/testing/TestSecrets"
@@ -141,7 +140,7 @@ const interpret = (program: Operation.Program, fixture: ProgramFixture, label: s
       history.push(JSON.stringify(operation))
       const { interleaved } = yield* VirtualTime.VirtualTime
       const execution = execute(fixture, label, operation)
-      const isHeld = (application: number) => states.every((state) => ModelState.isHeld(state, application))
+      const isHeld = (application: number) => states.every((state) => Model.isHeld(state, application))
       const waiting = fixture.applications.filter((_, application) => isHeld(application))
       const begin = (yield* received).length
       const entries = yield* operation._tag === "Parallel" || operation._tag === "Work"
@@ -160,7 +159,7 @@ const interpret = (program: Operation.Program, fixture: ProgramFixture, label: s
 
     history.push("in the end, with receivers that comply, and nobody suspended or paused")
     yield* Effect.orDie(Standing.release(fixture))
-    states = states.map(ModelState.released)
+    states = states.map(Model.released)
     for (const { callbackUrl } of fixture.applications) {
       const callbacks = yield* ScriptedCallbacks.ScriptedCallbacks
       yield* callbacks.next(`${callbackUrl}/right`, [])

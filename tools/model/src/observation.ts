@@ -1,5 +1,6 @@
 /** Observations that the model predicts. */
-import { isAccepted, type State } from "./modelState.ts"
+import * as Grant from "./Grant.ts"
+import { applicationOf, type State } from "./Model.ts"
 
 /** The parts of a state that requests can read without changing it. */
 export interface Observation {
@@ -14,9 +15,6 @@ export interface Observation {
   readonly deliveries: Readonly<Record<number, ReadonlyArray<string>>>
 }
 
-const places = <A>(record: Readonly<Record<number, A>>, isSeen: (value: A, place: number) => boolean) =>
-  Object.entries(record).filter(([place, value]) => isSeen(value, Number(place))).map(([place]) => Number(place))
-
 /**
  * Events such as `updated registration 0 status-1`, grouped by object, each group in its order. Only that order is
  * promised (law 6): two saves at the same time may queue their events in any order.
@@ -26,13 +24,20 @@ export const byObject = (events: ReadonlyArray<string>): ReadonlyArray<string> =
   return [...events].sort((a, b) => objectOf(a).localeCompare(objectOf(b)))
 }
 
+/** The pairs of tokens of one kind for which this holds, of applications that are active. */
+const pairs = (
+  { grants, standing }: State,
+  kind: "access" | "refresh",
+  isSeen: (grant: Grant.Grant, pair: number) => boolean
+): ReadonlyArray<number> =>
+  Object.entries(grants).filter(([key]) => !standing[applicationOf(key)])
+    .flatMap(([, grant]) => Object.keys(grant[kind]).map(Number).filter((pair) => isSeen(grant, pair)))
+    .sort((a, b) => a - b)
+
 /** The expected observation of a state at `now`. */
 export const observe = (state: State, now: number): Observation => ({
-  access: places(state.access, (token) => isAccepted(state, token) && now < token.expiresAt),
-  refresh: places(
-    state.refresh,
-    (token, place) => isAccepted(state, token) && state.grants[token.grant]?.current === place && now < token.expiresAt
-  ),
+  access: pairs(state, "access", (grant, pair) => Grant.accepts(grant, pair, now)),
+  refresh: pairs(state, "refresh", (grant, pair) => Grant.isCurrent(grant, pair, now)),
   authorized: Object.keys(state.grants).filter((key) => state.grants[key]?.isAlive).sort(),
   subscriptions: state.subscriptions,
   paused: Object.values(state.subscriptions).filter((place) => state.paused[place]).sort((a, b) => a - b),

@@ -12,7 +12,6 @@ import type { Subscription, SubscriptionId } from "@startlist/core/Subscription"
 import * as FiberRef from "effect/FiberRef"
 import * as Option from "effect/Option"
 import type { HistoryEntry, Request } from "../HistoryEntry.ts"
-import * as ModelState from "../modelState.ts"
 import * as Model from "../Model.ts"
 import { nameOf, placeOf as knownAs, type ProgramFixture, subscriptionOf } from "../programFixture.ts"
 import type { History } from "./History.ts"
@@ -117,7 +116,8 @@ export class Oracle {
     const mustSave = entry._tag !== "Erased" && (result === "ok" || result === "replayed")
     const isSaved = !mustSave || call.saved !== undefined || next === call.basis
     this.#history.check(law, isSaved, `${what} was answered, and nothing was saved`)
-    const isKnown = entry.made < 0 || !issuing.has(entry._tag) || this.state.refresh[entry.made] !== undefined
+    const isKnown = entry.made < 0 || !issuing.has(entry._tag) ||
+      Object.values(this.state.grants).some(({ refresh }) => entry.made in refresh)
     this.#history.check(law, isKnown, `${what}: the tokens of the answer were never saved`)
     this.#history.count(`${entry._tag} ${entry.result}`)
   }
@@ -136,7 +136,7 @@ export class Oracle {
     this.#history.check(laws[request._tag], next !== before, what)
     if (call?.request._tag === request._tag) call.saved = result
     const standing = next.standing === before.standing ? this.state.standing : next.standing
-    return this.#become(ModelState.end({ ...next, standing }, revoked))
+    return this.#become(Model.end({ ...next, standing }, revoked))
   }
 
   #become(next: Model.State): ReadonlyArray<string> {
@@ -247,7 +247,7 @@ export class Oracle {
 
   /** Whether the events of a subscription wait. */
   isHeld({ subscription: { applicationId } }: Subscribed): boolean {
-    return ModelState.isHeld(this.state, this.#applicationOf(applicationId))
+    return Model.isHeld(this.state, this.#applicationOf(applicationId))
   }
 
   /** The name of a delivery in the model. */

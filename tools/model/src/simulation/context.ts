@@ -118,9 +118,10 @@ export const auditTokens = (context: SimulationContext, isConcerned: (grant: str
   Effect.gen(function*() {
     const { fixture, history, oauth, oracle } = context
     const expected = Observed.observe(oracle.state, history.now() / 1000)
-    const places = Object.entries(oracle.state.refresh).filter(([, { grant }]) => isConcerned(grant)).slice(-20)
-    for (const [text, { grant }] of places) {
-      const place = Number(text)
+    const places = Object.entries(oracle.state.grants).filter(([grant]) => isConcerned(grant))
+      .flatMap(([grant, { refresh }]) => Object.keys(refresh).map((place) => ({ grant, place: Number(place) })))
+      .sort((a, b) => a.place - b.place).slice(-20)
+    for (const { grant, place } of places) {
       const { access, refresh } = fixture.pairs[place] ?? {}
       if (access === undefined || refresh === undefined) continue
       const accepted = yield* Effect.either(oauth.authenticate(access))

@@ -1,9 +1,9 @@
 /** Histories of grants on two real nodes over one real PostgreSQL while faults happen. */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { check } from "./Checker.ts"
+import { check } from "@startlist/model/histories/Checker"
 import { explain, run } from "./Histories.ts"
-import { kinds } from "./History.ts"
+import { kinds } from "@startlist/model/histories/History"
 
 describe("histories of grants", () => {
   it.live(

@@ -3,9 +3,9 @@ import { createApplication, createUser } from "@startlist/test-support/Operator"
 import type { Program } from "@startlist/test-support/ServiceProcess"
 import { Effect } from "effect"
 import { fileURLToPath } from "node:url"
-import { check, shrink } from "./Checker.ts"
+import { check, shrink } from "@startlist/model/histories/Checker"
 import { type Fault, faults, type Installation, makeInstallation } from "./Faults.ts"
-import { describe, type History, type Operation, type Request } from "./History.ts"
+import { describe, type History, type Operation, type Request } from "@startlist/model/histories/History"
 import { makeRecorder, makeSignedIn, type Recorder } from "./Recorder.ts"
 
 export interface Options {

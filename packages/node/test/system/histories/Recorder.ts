@@ -2,7 +2,7 @@
 import { Browser, type Form, theForm } from "@startlist/test-support/Browser"
 import { authorizeUrl, openAs } from "@startlist/test-support/Consent"
 import type { Client, Person } from "@startlist/test-support/Operator"
-import type { Answer, Operation, Request } from "./History.ts"
+import type { Answer, Operation, Request } from "@startlist/model/histories/History"
 
 /** A caller gives up after this: the outcome is unknown. */
 const patienceMillis = 3000

@@ -1,9 +1,10 @@
 /** The history checker: known histories, and comparison with trying every order. */
 import { describe, expect, it } from "@effect/vitest"
 import { FastCheck } from "effect"
-import { check, shrink } from "./system/histories/Checker.ts"
-import type { Answer, History, Operation, Request } from "./system/histories/History.ts"
-import * as Specification from "./system/histories/Specification.ts"
+import { check, shrink } from "../src/histories/Checker.ts"
+import type { Answer, History, Operation, Request } from "../src/histories/History.ts"
+import { none } from "../src/Grant.ts"
+import * as Specification from "../src/histories/Specification.ts"
 
 const operation = (called: number, returned: number, request: Request, answer?: Answer): Operation => ({
   caller: "a",
@@ -108,7 +109,7 @@ const randomHistory = (seed: number, length: number): History => {
   const history: Array<Operation> = []
   const codes: Array<number> = []
   const pairs: Array<number> = []
-  let state = Specification.initial
+  let state = none
   const pick = (known: ReadonlyArray<number>) => known[Math.max(0, known.length - 1 - random(3))]
   for (let at = 0; at < length; at++) {
     const key = random(2) === 0 ? undefined : "k"
@@ -125,7 +126,7 @@ const randomHistory = (seed: number, length: number): History => {
       history.push(operation(...interval, request))
       continue
     }
-    const current = state.live.at(-1) ?? undefined
+    const current = state.current ?? undefined
     const answers: ReadonlyArray<Answer> = [
       { status: 303, code: at },
       { status: 200, pair: at },
@@ -145,7 +146,7 @@ const randomHistory = (seed: number, length: number): History => {
 }
 
 /** Tries every order, without pruning or caching. */
-const isExplained = (history: History, state = Specification.initial): boolean =>
+const isExplained = (history: History, state = none): boolean =>
   history.every(({ answer }) => answer === undefined) || history.some((operation) => {
     const { answer, called, request } = operation
     if (history.some((other) => other.answer !== undefined && other.returned < called)) return false

@@ -2,6 +2,7 @@
  * Whether some order of its operations explains a history: the search of Wing and Gong, with the pairs (operations done,
  * state) remembered, as in Porcupine and Knossos. Histories of different grants are checked one by one.
  */
+import { type Grant, none } from "../Grant.ts"
 import type { History, Operation } from "./History.ts"
 import * as Specification from "./Specification.ts"
 
@@ -35,12 +36,12 @@ const search = (history: History, counted: ReadonlySet<Operation>, limit: number
   const done = steps.map(() => false)
   const seen = new Set<string>()
 
-  const apply = (state: Specification.State, { isRequired, operation: { answer, request } }: Step) =>
+  const apply = (state: Grant, { isRequired, operation: { answer, request } }: Step) =>
     isRequired && answer !== undefined
       ? Specification.after(state, request, answer)
       : Specification.afterUnknown(state, request, answer)
 
-  const explain = (state: Specification.State, left: number): boolean => {
+  const explain = (state: Grant, left: number): boolean => {
     if (left === 0) return true
     const pair = `${done.map(Number).join("")}${JSON.stringify(state)}`
     if (seen.has(pair) || seen.size >= limit) return false
@@ -61,7 +62,7 @@ const search = (history: History, counted: ReadonlySet<Operation>, limit: number
     return false
   }
 
-  if (explain(Specification.initial, required)) return "explained"
+  if (explain(none, required)) return "explained"
   return seen.size >= limit ? "undecided" : "unexplained"
 }
 
